@@ -1,0 +1,219 @@
+//! One error type: what is wrong (a kind), in words, and where.
+
+use std::fmt;
+
+/// What is wrong with an input; the vocabulary users see as `.kind`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// Not an Avro object container file.
+    Magic,
+    /// The input ends early.
+    Truncated,
+    /// Bytes are left over where there should be none.
+    Trailing,
+    /// A block's sync marker differs from the header's.
+    Sync,
+    /// A variable-length integer of more than 10 bytes or 64 bits.
+    Varint,
+    /// An `int` beyond 32 bits.
+    IntRange,
+    /// A negative or impossible length.
+    Length,
+    /// A negative or impossible count.
+    Count,
+    /// Over a bound of [`crate::Limits`].
+    Limit,
+    /// Nested too deeply.
+    Depth,
+    /// An unknown codec, or compressed data that does not inflate.
+    Codec,
+    /// A checksum differs.
+    Checksum,
+    /// A bad schema.
+    Schema,
+    /// A schema that is valid but has no Arrow form here.
+    Unsupported,
+    /// A union branch that does not exist.
+    Union,
+    /// An enum symbol that does not exist.
+    Enum,
+    /// A boolean other than 0 and 1.
+    Boolean,
+    /// A string that is not UTF-8.
+    Utf8,
+    /// A decimal wider than its declared precision.
+    Decimal,
+    /// A timestamp that its Arrow type cannot hold.
+    Timestamp,
+    /// A metadata key that is there twice.
+    Duplicate,
+    /// A projected column that the schema does not have.
+    UnknownColumn,
+    /// Reading the input failed; the source says how.
+    Io,
+}
+
+impl ErrorKind {
+    /// The kind's name in the shared vocabulary, for example `int-range`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            ErrorKind::Magic => "magic",
+            ErrorKind::Truncated => "truncated",
+            ErrorKind::Trailing => "trailing",
+            ErrorKind::Sync => "sync",
+            ErrorKind::Varint => "varint",
+            ErrorKind::IntRange => "int-range",
+            ErrorKind::Length => "length",
+            ErrorKind::Count => "count",
+            ErrorKind::Limit => "limit",
+            ErrorKind::Depth => "depth",
+            ErrorKind::Codec => "codec",
+            ErrorKind::Checksum => "checksum",
+            ErrorKind::Schema => "schema",
+            ErrorKind::Unsupported => "unsupported",
+            ErrorKind::Union => "union",
+            ErrorKind::Enum => "enum",
+            ErrorKind::Boolean => "boolean",
+            ErrorKind::Utf8 => "utf8",
+            ErrorKind::Decimal => "decimal",
+            ErrorKind::Timestamp => "timestamp",
+            ErrorKind::Duplicate => "duplicate",
+            ErrorKind::UnknownColumn => "unknown-column",
+            ErrorKind::Io => "io",
+        }
+    }
+}
+
+/// Where in an input something is wrong; every part is `None` where it is not known.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Location {
+    /// The file, as the caller named it.
+    pub path: Option<String>,
+    /// Bytes from the start of the file: of the wrong byte where the file holds it as it is,
+    /// else of the compressed block that holds it.
+    pub offset: Option<u64>,
+    /// Number of the block, from 0.
+    pub block: Option<u64>,
+    /// Number of the record in the file, from 0.
+    pub record: Option<u64>,
+    /// Dotted path of the field, from the top of the schema.
+    pub field: Option<String>,
+}
+
+impl Location {
+    /// Fills what is still unknown from `outer`.
+    pub fn or(mut self, outer: Location) -> Location {
+        self.path = self.path.or(outer.path);
+        self.offset = self.offset.or(outer.offset);
+        self.block = self.block.or(outer.block);
+        self.record = self.record.or(outer.record);
+        self.field = self.field.or(outer.field);
+        self
+    }
+}
+
+impl fmt::Display for Location {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let parts = [
+            self.offset.map(|offset| format!("byte {offset}")),
+            self.block.map(|block| format!("block {block}")),
+            self.record.map(|record| format!("record {record}")),
+            self.field.clone(),
+            self.path.clone(),
+        ];
+        let known: Vec<String> = parts.into_iter().flatten().collect();
+        if known.is_empty() { Ok(()) } else { write!(f, " ({})", known.join(", ")) }
+    }
+}
+
+/// The longest message an error carries, whatever the input says.
+const MAX_MESSAGE_BYTES: usize = 1024;
+
+/// A failed read: kind, message and [`Location`], one pointer wide.
+#[derive(Debug)]
+pub struct Error(Box<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    kind: ErrorKind,
+    message: String,
+    location: Location,
+    source: Option<std::io::Error>,
+}
+
+/// A result with this crate's [`Error`].
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+impl Error {
+    /// An error of `kind` with nothing known of its place.
+    #[cold]
+    pub fn new(kind: ErrorKind, message: impl Into<String>) -> Error {
+        let message = clip(message.into());
+        Error(Box::new(Inner { kind, message, location: Location::default(), source: None }))
+    }
+
+    /// A read that failed before any byte could be judged.
+    #[cold]
+    pub fn io(source: std::io::Error) -> Error {
+        let mut error = Error::new(ErrorKind::Io, source.to_string());
+        error.0.source = Some(source);
+        error
+    }
+
+    /// The same error, with what was unknown of its place taken from `outer`.
+    #[must_use]
+    pub fn at(mut self, outer: Location) -> Error {
+        self.0.location = std::mem::take(&mut self.0.location).or(outer);
+        self
+    }
+
+    /// What is wrong.
+    pub fn kind(&self) -> ErrorKind {
+        self.0.kind
+    }
+
+    /// What is wrong, in words, without the place.
+    pub fn message(&self) -> &str {
+        &self.0.message
+    }
+
+    /// Where it is wrong.
+    pub fn location(&self) -> &Location {
+        &self.0.location
+    }
+
+    /// Takes the error apart: kind, message, place, and the I/O error behind it.
+    pub fn into_parts(self) -> (ErrorKind, String, Location, Option<std::io::Error>) {
+        let inner = *self.0;
+        (inner.kind, inner.message, inner.location, inner.source)
+    }
+}
+
+/// Cuts a message that an input made long, at a character boundary.
+fn clip(mut message: String) -> String {
+    if message.len() > MAX_MESSAGE_BYTES {
+        let end = (0..=MAX_MESSAGE_BYTES).rev().find(|&i| message.is_char_boundary(i)).unwrap_or(0);
+        message.truncate(end);
+        message.push('…');
+    }
+    message
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}", self.0.message, self.0.location)
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.0.source.as_ref().map(|source| source as _)
+    }
+}
+
+impl From<std::io::Error> for Error {
+    fn from(source: std::io::Error) -> Error {
+        Error::io(source)
+    }
+}

@@ -1,0 +1,185 @@
+//! The errors of lake metadata: those of the Avro layer, and the formats' own.
+
+use std::fmt;
+
+use lakebed_avro::ErrorKind as AvroKind;
+pub use lakebed_avro::Location;
+
+/// What is wrong; the vocabulary users see as `.kind`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// Something the Avro layer found.
+    Avro(AvroKind),
+    /// A BinaryRow whose arity is not the type's.
+    Arity,
+    /// A BinaryRow slot that points outside its row.
+    Offset,
+    /// A row that ends early.
+    RowTruncated,
+    /// A value wider than its declared type, or of the wrong width.
+    Decimal,
+    /// A timestamp that is out of range.
+    Timestamp,
+    /// A string that is not UTF-8.
+    Utf8,
+    /// A boolean other than 0 and 1.
+    Boolean,
+    /// A length that cannot be.
+    Length,
+    /// JSON that does not parse, or lacks what the format requires.
+    Json,
+    /// A type text that is not in the format's grammar.
+    Type,
+    /// A format version that is not read here.
+    Version,
+    /// A valid thing that is not handled.
+    Unsupported,
+    /// A recorded count or size differs from what is there.
+    Mismatch,
+    /// A required field is absent or null.
+    Required,
+    /// Metadata names a file that is not there.
+    Missing,
+    /// No table at this path.
+    TableNotFound,
+    /// No such snapshot, tag or branch.
+    SnapshotNotFound,
+    /// A column or view that does not exist.
+    UnknownColumn,
+    /// Arrow input that does not fit the type wanted.
+    Argument,
+    /// A filter that does not parse or cannot be bound.
+    Predicate,
+    /// Storage failed; the source says how.
+    Io,
+}
+
+impl ErrorKind {
+    /// The kind's name in the shared vocabulary, for example `int-range`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            ErrorKind::Avro(kind) => kind.name(),
+            ErrorKind::Arity => "arity",
+            ErrorKind::Offset => "offset",
+            ErrorKind::RowTruncated => "truncated",
+            ErrorKind::Decimal => "decimal",
+            ErrorKind::Timestamp => "timestamp",
+            ErrorKind::Utf8 => "utf8",
+            ErrorKind::Boolean => "boolean",
+            ErrorKind::Length => "length",
+            ErrorKind::Json => "json",
+            ErrorKind::Type => "type",
+            ErrorKind::Version => "version",
+            ErrorKind::Unsupported => "unsupported",
+            ErrorKind::Mismatch => "mismatch",
+            ErrorKind::Required => "required",
+            ErrorKind::Missing => "missing",
+            ErrorKind::TableNotFound => "table-not-found",
+            ErrorKind::SnapshotNotFound => "snapshot-not-found",
+            ErrorKind::UnknownColumn => "unknown-column",
+            ErrorKind::Argument => "argument",
+            ErrorKind::Predicate => "predicate",
+            ErrorKind::Io => "io",
+        }
+    }
+}
+
+/// A failed operation: kind, message, [`Location`] and cause, one pointer wide.
+#[derive(Debug)]
+pub struct Error(Box<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    kind: ErrorKind,
+    message: String,
+    location: Location,
+    source: Option<Box<dyn std::error::Error + Send + Sync>>,
+}
+
+/// A result with this crate's [`Error`].
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+impl Error {
+    /// An error of `kind` with nothing known of its place.
+    #[cold]
+    pub fn new(kind: ErrorKind, message: impl Into<String>) -> Error {
+        Error(Box::new(Inner { kind, message: message.into(), location: Location::default(), source: None }))
+    }
+
+    /// The same error with its cause.
+    #[must_use]
+    pub fn caused_by(mut self, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Error {
+        self.0.source = Some(source.into());
+        self
+    }
+
+    /// The same error, with what was unknown of its place taken from `outer`.
+    #[must_use]
+    pub fn at(mut self, outer: Location) -> Error {
+        self.0.location = std::mem::take(&mut self.0.location).or(outer);
+        self
+    }
+
+    /// The same error in the file `path`, unless it already names one.
+    #[must_use]
+    pub fn in_file(self, path: &str) -> Error {
+        self.at(Location { path: Some(path.to_owned()), ..Location::default() })
+    }
+
+    /// The same error at the field `name`, unless it already names one.
+    #[must_use]
+    pub fn in_field(self, name: &str) -> Error {
+        self.at(Location { field: Some(name.to_owned()), ..Location::default() })
+    }
+
+    /// The same error at record `record`, unless it already names one.
+    #[must_use]
+    pub fn in_record(self, record: u64) -> Error {
+        self.at(Location { record: Some(record), ..Location::default() })
+    }
+
+    /// What is wrong.
+    pub fn kind(&self) -> ErrorKind {
+        self.0.kind
+    }
+
+    /// What is wrong, in words, without the place.
+    pub fn message(&self) -> &str {
+        &self.0.message
+    }
+
+    /// Where it is wrong.
+    pub fn location(&self) -> &Location {
+        &self.0.location
+    }
+
+    /// The cause, taken out; storage errors of the caller's own language travel here.
+    pub fn take_source(&mut self) -> Option<Box<dyn std::error::Error + Send + Sync>> {
+        self.0.source.take()
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}", self.0.message, self.0.location)
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.0.source.as_ref().map(|source| &**source as _)
+    }
+}
+
+impl From<lakebed_avro::Error> for Error {
+    fn from(error: lakebed_avro::Error) -> Error {
+        let (kind, message, location, source) = error.into_parts();
+        let kind = if kind == AvroKind::Io { ErrorKind::Io } else { ErrorKind::Avro(kind) };
+        let error = Error::new(kind, message).at(location);
+        match source {
+            Some(source) => error.caused_by(source),
+            None => error,
+        }
+    }
+}

@@ -1,0 +1,1 @@
+//! Apache Paimon: snapshots, schemas, manifests, rows.

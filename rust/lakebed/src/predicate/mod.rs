@@ -1,0 +1,1 @@
+//! Filters on table columns: one algebra, one table of operators.
