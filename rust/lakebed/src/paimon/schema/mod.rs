@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::json::{self, invalid};
-use super::types::{DataField, Parser, TypeKind};
+use super::types::{DataField, FieldParser, TypeKind};
 use crate::error::Result;
 
 /// One version of a table's schema.
@@ -190,7 +190,7 @@ fn parse_fields(columns: &[Value], highest_field_id: i32) -> Result<Vec<DataFiel
         return Err(invalid("a column of `fields` has no `id`"));
     }
     let highest = ids.filter_map(|id| i32::try_from(id).ok()).fold(highest_field_id, i32::max);
-    let fields = Parser::new(highest.saturating_add(1)).fields(columns, 0)?;
+    let fields = FieldParser::new(highest.saturating_add(1)).fields(columns, 0)?;
     let mut seen = HashSet::new();
     for field in &fields {
         check_ids(field, &mut seen)?;

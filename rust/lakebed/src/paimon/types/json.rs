@@ -21,7 +21,7 @@ impl DataType {
     /// [`ErrorKind::Type`] for what the grammar does not have, and for nesting beyond 64;
     /// [`ErrorKind::Json`] for an object that lacks a key or has one of the wrong JSON type.
     pub fn from_json(json: &Value) -> Result<DataType> {
-        Parser::new(0).data_type(json, 0)
+        FieldParser::new(0).data_type(json, 0)
     }
 
     /// The JSON form: a string for atomic types, an object for constructed ones.
@@ -63,14 +63,14 @@ impl DataField {
 }
 
 /// Parses the types of one schema; holds the next id for fields that have none.
-pub(crate) struct Parser {
+pub(crate) struct FieldParser {
     next_id: i32,
 }
 
-impl Parser {
+impl FieldParser {
     /// A parser that numbers fields without an id from `next_id` on.
-    pub(crate) fn new(next_id: i32) -> Parser {
-        Parser { next_id }
+    pub(crate) fn new(next_id: i32) -> FieldParser {
+        FieldParser { next_id }
     }
 
     /// The columns of a table or fields of a ROW; their names must differ.

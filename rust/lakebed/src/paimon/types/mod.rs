@@ -14,7 +14,7 @@ mod tests;
 
 use std::fmt;
 
-pub(crate) use json::Parser;
+pub(crate) use json::FieldParser;
 pub use widen::widen;
 
 /// The longest CHAR, VARCHAR, BINARY or VARBINARY, and the length that prints as `STRING` or `BYTES`.
