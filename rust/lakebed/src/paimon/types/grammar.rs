@@ -1,9 +1,8 @@
 //! The text grammar of atomic types, as in Paimon's `DataTypeJsonParser.java`.
 
 use std::borrow::Cow;
-use std::iter::Peekable;
-use std::str::CharIndices;
 
+use super::token::{DELIMITERS, Token, tokenize};
 use super::{DataType, EdgeAlgorithm, MAX_LENGTH, TypeKind};
 use crate::error::{Error, ErrorKind, Result};
 
@@ -12,32 +11,17 @@ const MAX_DECIMAL_PRECISION: u8 = 38;
 const MAX_TIME_PRECISION: u8 = 9;
 const DEFAULT_TIMESTAMP_PRECISION: u8 = 6;
 
-/// Characters that end a word; quotes do not.
-const DELIMITERS: [char; 6] = ['<', '>', '(', ')', ',', '.'];
-
-#[derive(Debug, PartialEq)]
-enum Token<'a> {
-    /// A keyword or a bare name.
-    Word(&'a str),
-    /// `'text'` or `` `name` ``, with doubled quotes undone.
-    Quoted(String),
-    /// Digits.
-    Int(&'a str),
-    /// One of [`DELIMITERS`].
-    Mark(char),
-}
-
 /// Parses one type text, such as `decimal(4,1) NOT NULL` or `INT ARRAY`.
 pub(super) fn parse(text: &str) -> Result<DataType> {
     let mut parser = Parser { tokens: tokenize(text), position: 0 };
     parser.whole().map_err(|why| error(text, &why))
 }
 
-/// The error for `text`, cut to a length fit for a message.
+/// The error for `text`; both parts are cut to a length fit for a message.
 #[cold]
 pub(super) fn error(text: &str, why: &str) -> Error {
-    let shown: String = text.chars().take(200).collect();
-    Error::new(ErrorKind::Type, format!("cannot parse the type {shown:?}: {why}"))
+    let cut = |text: &str| text.chars().take(200).collect::<String>();
+    Error::new(ErrorKind::Type, format!("cannot parse the type {:?}: {}", cut(text), cut(why)))
 }
 
 /// The coordinate reference system as the grammar spells it: quoted where it would not be one word.
@@ -48,47 +32,6 @@ pub(super) fn quote_crs(crs: &str) -> Cow<'_, str> {
     } else {
         Cow::Borrowed(crs)
     }
-}
-
-fn tokenize(text: &str) -> Vec<Token<'_>> {
-    let mut tokens = Vec::new();
-    let mut chars = text.char_indices().peekable();
-    while let Some((start, c)) = chars.next() {
-        match c {
-            c if c.is_whitespace() => {}
-            c if DELIMITERS.contains(&c) => tokens.push(Token::Mark(c)),
-            '\'' | '`' => tokens.push(Token::Quoted(quoted(&mut chars, c))),
-            '0'..='9' => tokens.push(Token::Int(run(text, start, &mut chars, |c| c.is_ascii_digit()))),
-            _ => tokens.push(Token::Word(run(text, start, &mut chars, |c| {
-                !c.is_whitespace() && !DELIMITERS.contains(&c)
-            }))),
-        }
-    }
-    tokens
-}
-
-/// The text from `start` on as far as `belongs` holds.
-fn run<'a>(
-    text: &'a str,
-    start: usize,
-    chars: &mut Peekable<CharIndices<'a>>,
-    belongs: impl Fn(char) -> bool,
-) -> &'a str {
-    while chars.next_if(|(_, c)| belongs(*c)).is_some() {}
-    let end = chars.peek().map_or(text.len(), |(end, _)| *end);
-    text.get(start..end).unwrap_or_default()
-}
-
-/// What stands up to the closing `quote`; Paimon takes the end of the text for one.
-fn quoted(chars: &mut Peekable<CharIndices<'_>>, quote: char) -> String {
-    let mut value = String::new();
-    while let Some((_, c)) = chars.next() {
-        if c == quote && chars.next_if(|(_, next)| *next == quote).is_none() {
-            break;
-        }
-        value.push(c);
-    }
-    value
 }
 
 struct Parser<'a> {
@@ -109,7 +52,7 @@ impl<'a> Parser<'a> {
         }
         match self.tokens.get(self.position) {
             None => Ok(ty),
-            Some(token) => Err(format!("unexpected {}", describe(token))),
+            Some(token) => Err(format!("unexpected {token}")),
         }
     }
 
@@ -130,7 +73,7 @@ impl<'a> Parser<'a> {
     fn atomic(&mut self) -> Parsed<TypeKind> {
         let word = match self.next()? {
             Token::Word(word) => word.to_ascii_uppercase(),
-            other => return Err(format!("a type name was expected, not {}", describe(other))),
+            other => return Err(format!("a type name was expected, not {other}")),
         };
         Ok(match word.as_str() {
             "CHAR" => TypeKind::Char(self.length()?),
@@ -265,7 +208,7 @@ impl<'a> Parser<'a> {
     fn int(&mut self) -> Parsed<i32> {
         match self.next()? {
             Token::Int(digits) => digits.parse().map_err(|_| format!("{digits} is over 32 bits")),
-            other => Err(format!("a number was expected, not {}", describe(other))),
+            other => Err(format!("a number was expected, not {other}")),
         }
     }
 
@@ -273,7 +216,7 @@ impl<'a> Parser<'a> {
         match self.next()? {
             Token::Word(word) => Ok((*word).to_owned()),
             Token::Quoted(text) => Ok(text.clone()),
-            other => Err(format!("a name was expected, not {}", describe(other))),
+            other => Err(format!("a name was expected, not {other}")),
         }
     }
 
@@ -329,13 +272,4 @@ pub(super) fn vector(element: DataType, length: i32) -> Result<TypeKind, String>
         return Err("the length of a vector is at least 1".to_owned());
     }
     Ok(TypeKind::Vector { element: Box::new(element), length })
-}
-
-fn describe(token: &Token<'_>) -> String {
-    match token {
-        Token::Word(word) => (*word).to_owned(),
-        Token::Quoted(text) => format!("{text:?}"),
-        Token::Int(digits) => (*digits).to_owned(),
-        Token::Mark(mark) => format!("{mark:?}"),
-    }
 }

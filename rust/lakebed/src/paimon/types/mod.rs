@@ -7,6 +7,7 @@
 mod arrow;
 mod grammar;
 mod json;
+mod token;
 mod widen;
 
 #[cfg(test)]
