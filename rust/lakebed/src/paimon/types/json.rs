@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::{DataField, DataType, TypeKind, grammar};
 use crate::error::{Error, ErrorKind, Result};
+use crate::paimon::json::invalid;
 
 /// How deep types may nest; real ones stay below ten.
 const MAX_DEPTH: usize = 64;
@@ -84,13 +85,13 @@ impl FieldParser {
     }
 
     fn field(&mut self, json: &Value, depth: usize) -> Result<DataField> {
-        let object = json.as_object().ok_or_else(|| invalid("a field is not a JSON object".to_owned()))?;
-        let name = text(object, "name")?.ok_or_else(|| invalid("a field has no `name`".to_owned()))?;
+        let object = json.as_object().ok_or_else(|| invalid("a field is not a JSON object"))?;
+        let name = text(object, "name")?.ok_or_else(|| invalid("a field has no `name`"))?;
         let id = match object.get("id") {
             None | Some(Value::Null) => self.assign_id()?,
             Some(id) => int(id).ok_or_else(|| invalid(format!("`id` is not an integer of 32 bits: {id}")))?,
         };
-        let ty = object.get("type").ok_or_else(|| invalid("a field has no `type`".to_owned()));
+        let ty = object.get("type").ok_or_else(|| invalid("a field has no `type`"));
         let ty = ty.and_then(|ty| self.data_type(ty, depth)).map_err(|error| error.in_field(&name))?;
         let description = text(object, "description")?;
         Ok(DataField { id, name, ty, description, default_value: text(object, "defaultValue")? })
@@ -98,7 +99,7 @@ impl FieldParser {
 
     fn assign_id(&mut self) -> Result<i32> {
         let id = self.next_id;
-        self.next_id = id.checked_add(1).ok_or_else(|| invalid("no field id is left".to_owned()))?;
+        self.next_id = id.checked_add(1).ok_or_else(|| invalid("no field id is left"))?;
         Ok(id)
     }
 
@@ -114,7 +115,7 @@ impl FieldParser {
     }
 
     fn constructed(&mut self, object: &Map<String, Value>, depth: usize) -> Result<DataType> {
-        let name = text(object, "type")?.ok_or_else(|| invalid("a type has no `type`".to_owned()))?;
+        let name = text(object, "type")?.ok_or_else(|| invalid("a type has no `type`"))?;
         let mut child = |key: &str| self.data_type(required(object, key, &name)?, depth).map(Box::new);
         let keyword = name.split_whitespace().next().unwrap_or_default();
         let kind = match keyword {
@@ -129,7 +130,7 @@ impl FieldParser {
             }
             "ROW" => match required(object, "fields", &name)? {
                 Value::Array(fields) => TypeKind::Row(self.fields(fields, depth)?),
-                _ => return Err(invalid("`fields` of a ROW is not an array".to_owned())),
+                _ => return Err(invalid("`fields` of a ROW is not an array")),
             },
             _ => return Err(grammar::error(&name, "not the keyword of a constructed type")),
         };
@@ -151,9 +152,4 @@ fn text(object: &Map<String, Value>, key: &str) -> Result<Option<String>> {
 
 fn int(json: &Value) -> Option<i32> {
     json.as_i64().and_then(|value| i32::try_from(value).ok())
-}
-
-#[cold]
-fn invalid(message: String) -> Error {
-    Error::new(ErrorKind::Json, message)
 }
