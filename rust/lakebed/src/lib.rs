@@ -1,9 +1,14 @@
 //! Lake table metadata (Apache Paimon, Apache Iceberg) as Arrow.
+//!
+//! Pure but for [`storage`]: bytes and Arrow in, Arrow out, no thread that outlives a call.
 #![forbid(unsafe_code)]
 
+mod conform;
 pub mod error;
+pub mod field;
 pub mod paimon;
 pub mod predicate;
+pub mod storage;
 
 pub use error::{Error, ErrorKind, Location, Result};
 pub use lakebed_avro::Limits;

@@ -1,3 +1,27 @@
 //! Apache Paimon: snapshots, schemas, manifests, rows.
 
 pub mod binary_row;
+pub mod fields;
+mod filter;
+mod identity;
+mod json;
+pub mod manifest;
+pub mod manifest_list;
+pub mod partition;
+pub mod paths;
+mod record;
+mod scan;
+pub mod schema;
+pub mod snapshot;
+mod stats;
+mod table;
+#[cfg(test)]
+mod test_data;
+mod text;
+pub mod types;
+mod view;
+
+pub use filter::PartitionFilter;
+pub use scan::{Scan, ScanOptions, ScanStream, Step, Task};
+pub use table::Table;
+pub use view::{EntryView, Role, View};

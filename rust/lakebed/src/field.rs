@@ -1,0 +1,26 @@
+//! The field table: what a format's records hold, one row a field.
+
+use arrow_schema::{DataType, Field};
+
+/// One field of a format's record.
+///
+/// The disk name stands only here; everything above uses the column's name.
+pub struct FieldSpec {
+    /// Dotted path in the Avro record, as the format spells it.
+    pub disk: &'static str,
+    /// Name of the Arrow column.
+    pub column: &'static str,
+    /// Makes the Arrow type of the column, whatever the writer's own was.
+    pub data_type: fn() -> DataType,
+    /// Whether a record without it is broken; else absent means null.
+    pub required: bool,
+    /// What it means, with its unit.
+    pub doc: &'static str,
+}
+
+impl FieldSpec {
+    /// The Arrow field of the column.
+    pub fn arrow(&self) -> Field {
+        Field::new(self.column, (self.data_type)(), !self.required)
+    }
+}

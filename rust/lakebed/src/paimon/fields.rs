@@ -1,0 +1,111 @@
+//! The fields of Paimon's manifest records (Paimon's `ManifestEntry.java`, `DataFileMeta.java`,
+//! `ManifestFileMeta.java`, `SimpleStats.java`): the only place that knows their names on disk.
+
+use std::sync::Arc;
+
+use arrow_schema::{DataType, Field, Fields, TimeUnit};
+
+use crate::field::FieldSpec;
+
+/// The format marker every record carries: 2 in manifests and manifest lists.
+pub const VERSION: &str = "_VERSION";
+
+/// The version that is read.
+pub const MANIFEST_VERSION: i64 = 2;
+
+const fn required(
+    disk: &'static str,
+    column: &'static str,
+    data_type: fn() -> DataType,
+    doc: &'static str,
+) -> FieldSpec {
+    FieldSpec { disk, column, data_type, required: true, doc }
+}
+
+const fn optional(
+    disk: &'static str,
+    column: &'static str,
+    data_type: fn() -> DataType,
+    doc: &'static str,
+) -> FieldSpec {
+    FieldSpec { disk, column, data_type, required: false, doc }
+}
+
+fn int8() -> DataType {
+    DataType::Int8
+}
+fn int32() -> DataType {
+    DataType::Int32
+}
+fn int64() -> DataType {
+    DataType::Int64
+}
+fn utf8() -> DataType {
+    DataType::Utf8
+}
+fn binary() -> DataType {
+    DataType::Binary
+}
+fn wall_clock() -> DataType {
+    DataType::Timestamp(TimeUnit::Microsecond, None)
+}
+fn strings() -> DataType {
+    DataType::List(Arc::new(Field::new("item", DataType::Utf8, true)))
+}
+fn longs() -> DataType {
+    DataType::List(Arc::new(Field::new("item", DataType::Int64, true)))
+}
+
+/// `SimpleStats` as stored: two serialised BinaryRows and a null count per column of theirs.
+pub fn simple_stats() -> DataType {
+    DataType::Struct(Fields::from(vec![
+        Field::new("min_values", DataType::Binary, true),
+        Field::new("max_values", DataType::Binary, true),
+        Field::new("null_counts", longs(), true),
+    ]))
+}
+
+/// A manifest entry: one change of one data file, the file's own fields behind the entry's.
+pub const ENTRY: [FieldSpec; 25] = [
+    required("_KIND", "kind", int8, "0 the file was added, 1 it was deleted"),
+    required("_PARTITION", "partition", binary, "partition values, a serialised BinaryRow"),
+    required("_BUCKET", "bucket", int32, "bucket number, -2 postponed"),
+    required("_TOTAL_BUCKETS", "total_buckets", int32, "buckets of the partition, -1 unaware or dynamic"),
+    required("_FILE._FILE_NAME", "file_name", utf8, "name in its bucket's folder"),
+    required("_FILE._FILE_SIZE", "file_size", int64, "size [bytes]"),
+    required("_FILE._ROW_COUNT", "row_count", int64, "physical rows, deleting ones included"),
+    required("_FILE._MIN_KEY", "min_key", binary, "first key, a serialised BinaryRow"),
+    required("_FILE._MAX_KEY", "max_key", binary, "last key, a serialised BinaryRow"),
+    required("_FILE._KEY_STATS", "key_stats", simple_stats, "statistics of the trimmed primary key"),
+    required("_FILE._VALUE_STATS", "value_stats", simple_stats, "statistics of the columns"),
+    required("_FILE._MIN_SEQUENCE_NUMBER", "min_sequence_number", int64, "smallest sequence number"),
+    required("_FILE._MAX_SEQUENCE_NUMBER", "max_sequence_number", int64, "largest sequence number"),
+    required("_FILE._SCHEMA_ID", "schema_id", int64, "schema the file was written with"),
+    required("_FILE._LEVEL", "level", int32, "level of the merge tree, 0 for append tables"),
+    required("_FILE._EXTRA_FILES", "extra_files", strings, "side files in the same folder"),
+    optional("_FILE._CREATION_TIME", "creation_time", wall_clock, "the writer's own wall clock, no zone"),
+    optional("_FILE._DELETE_ROW_COUNT", "delete_row_count", int64, "rows that delete or retract"),
+    optional("_FILE._EMBEDDED_FILE_INDEX", "embedded_file_index", binary, "small file index, inline"),
+    optional("_FILE._FILE_SOURCE", "file_source", int32, "0 written, 1 compacted"),
+    optional("_FILE._VALUE_STATS_COLS", "value_stats_cols", strings, "columns of value_stats; null: all"),
+    optional("_FILE._EXTERNAL_PATH", "external_path", utf8, "full path where outside the table"),
+    optional("_FILE._FIRST_ROW_ID", "first_row_id", int64, "id of the first row"),
+    optional("_FILE._WRITE_COLS", "write_cols", strings, "columns in the file; null: all"),
+    optional("_FILE._WRITE_COLS_SEQUENCES", "write_cols_sequences", longs, "sequence of each of write_cols"),
+];
+
+/// A manifest list's record: one manifest.
+pub const LIST: [FieldSpec; 12] = [
+    required("_FILE_NAME", "file_name", utf8, "name in the folder `manifest`"),
+    required("_FILE_SIZE", "file_size", int64, "size [bytes]"),
+    required("_NUM_ADDED_FILES", "num_added_files", int64, "entries that add a file"),
+    required("_NUM_DELETED_FILES", "num_deleted_files", int64, "entries that delete one"),
+    required("_PARTITION_STATS", "partition_stats", simple_stats, "bounds of the entries' partitions"),
+    required("_SCHEMA_ID", "schema_id", int64, "largest schema id of the entries"),
+    optional("_MIN_BUCKET", "min_bucket", int32, "smallest bucket; null: unknown"),
+    optional("_MAX_BUCKET", "max_bucket", int32, "largest bucket; null: unknown"),
+    optional("_MIN_LEVEL", "min_level", int32, "smallest level; null: unknown"),
+    optional("_MAX_LEVEL", "max_level", int32, "largest level; null: unknown"),
+    optional("_MIN_ROW_ID", "min_row_id", int64, "smallest row id; null: unknown"),
+    optional("_MAX_ROW_ID", "max_row_id", int64, "largest row id; null: unknown"),
+];

@@ -1,0 +1,255 @@
+//! Manifests: entries as stored (Paimon's `ManifestEntry.java`), filtered before they are decoded.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use arrow_array::RecordBatch;
+use arrow_array::builder::BooleanBuilder;
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int32Type;
+use arrow_buffer::Buffer;
+use arrow_schema::SchemaRef;
+use arrow_select::filter::filter_record_batch;
+use lakebed_avro::{Blocks, Guard, GuardFactory, Peek, ReadOptions, Reader, Schema as AvroSchema, Slot};
+
+use super::fields::{ENTRY, MANIFEST_VERSION, VERSION};
+use super::filter::{PartitionFilter, PartitionMemo};
+use super::manifest_list::ManifestFile;
+use super::record::{Records, find, select, wrong_version};
+use crate::error::{Error, ErrorKind, Result};
+
+/// What decides an entry's fate, in the order of the guard's slots.
+const GUARDED: [&str; 4] = [VERSION, "_KIND", "_PARTITION", "_BUCKET"];
+
+/// Kind of an entry that adds a file.
+pub const ADD: i8 = 0;
+/// Kind of an entry that deletes one.
+pub const DELETE: i8 = 1;
+
+/// Which entries of a manifest are wanted.
+#[derive(Clone, Default)]
+pub struct EntryFilter {
+    /// Only entries of this kind.
+    pub kind: Option<i8>,
+    /// Only entries of these partitions and buckets.
+    pub partitions: Option<Arc<PartitionFilter>>,
+}
+
+/// The entries of one manifest as record batches, in file order.
+///
+/// Entries that the filter drops are walked over without being decoded. When the last one has been
+/// read, the entries seen are compared with what the manifest list recorded.
+pub struct EntryReader {
+    reader: Reader,
+    records: Records,
+    filter: EntryFilter,
+    tally: Arc<Tally>,
+    expected: Option<ManifestFile>,
+    rows: u64,
+    ended: bool,
+}
+
+impl EntryReader {
+    /// Opens a manifest for the columns of [`ENTRY`] that are named, all of them for `None`.
+    ///
+    /// With `expected`, the record of the manifest list, size and entry counts are checked:
+    /// `Mismatch`, or `Truncated` for a file that is too short.
+    ///
+    /// # Errors
+    /// Those of the Avro layer; `Version`; `Required` for a field that is absent or null;
+    /// `UnknownColumn`; those of decoding a partition for the filter.
+    pub fn open(
+        bytes: Buffer,
+        columns: Option<&[String]>,
+        filter: EntryFilter,
+        expected: Option<ManifestFile>,
+        options: ReadOptions,
+    ) -> Result<EntryReader> {
+        if let Some(expected) = &expected {
+            check_size(bytes.len() as u64, expected.file_size)?;
+        }
+        let (header, blocks) = Blocks::open(bytes.into(), options.limits)?;
+        let writer = AvroSchema::parse(header.schema()?, &options.limits)?;
+        let records = Records::resolve(select(&ENTRY, columns)?, &writer, &GUARDED, &[])?;
+        let tally = Arc::new(Tally::default());
+        let guard = records.program.guards().then(|| {
+            let slots = records.program.slots().to_vec();
+            let (filter, tally) = (filter.clone(), Arc::clone(&tally));
+            let factory: GuardFactory = Arc::new(move || {
+                let judge = Judge::new(filter.clone(), Arc::clone(&tally));
+                Box::new(EntryGuard { slots: slots.clone(), judge })
+            });
+            factory
+        });
+        let reader = Reader::new(&header, blocks, Arc::clone(&records.program), guard, options);
+        Ok(EntryReader { reader, records, filter, tally, expected, rows: 0, ended: false })
+    }
+
+    /// The schema of every batch.
+    pub fn schema(&self) -> &SchemaRef {
+        self.records.schema()
+    }
+
+    /// Entries seen so far, those dropped included: added and deleted.
+    pub fn seen(&self) -> (u64, u64) {
+        (self.tally.added.load(Ordering::Relaxed), self.tally.deleted.load(Ordering::Relaxed))
+    }
+
+    fn read_batch(&mut self) -> Result<Option<RecordBatch>> {
+        let batch = self.reader.next().transpose();
+        // What the guard found comes first: rows that it dropped are missing from the batch.
+        if let Some(error) = self.tally.failure.lock().ok().and_then(|mut failure| failure.take()) {
+            return Err(error);
+        }
+        let Some(mut batch) = batch? else {
+            return self.check_counts().map(|()| None);
+        };
+        let first = self.rows;
+        self.rows += batch.num_rows() as u64;
+        if !self.records.program.guards() {
+            batch = self.judge_batch(&batch)?;
+        }
+        let dropping = self.filter.kind.is_some() || self.filter.partitions.is_some();
+        self.records.conform(&batch, (!dropping).then_some(first)).map(Some)
+    }
+
+    /// Judges entries whose writer put the guarded fields where no guard can read them in time.
+    fn judge_batch(&self, batch: &RecordBatch) -> Result<RecordBatch> {
+        let columns = GUARDED.map(|name| find(batch, name));
+        let [versions, kinds, partitions, buckets] = columns;
+        let (versions, kinds, partitions, buckets) = (versions?, kinds?, partitions?, buckets?);
+        let typed = || -> Option<_> {
+            Some((
+                versions.as_primitive_opt::<Int32Type>()?,
+                kinds.as_primitive_opt::<Int32Type>()?,
+                partitions.as_binary_opt::<i32>()?,
+                buckets.as_primitive_opt::<Int32Type>()?,
+            ))
+        };
+        let (versions, kinds, partitions, buckets) = typed().ok_or_else(wrong_fields)?;
+        let mut judge = Judge::new(self.filter.clone(), Arc::clone(&self.tally));
+        let mut keep = BooleanBuilder::with_capacity(batch.num_rows());
+        for row in 0..batch.num_rows() {
+            let (version, kind) = (i64::from(versions.value(row)), i64::from(kinds.value(row)));
+            keep.append_value(judge.keep(
+                version,
+                kind,
+                partitions.value(row),
+                i64::from(buckets.value(row)),
+            )?);
+        }
+        filter_record_batch(batch, &keep.finish())
+            .map_err(|error| Error::new(ErrorKind::Required, error.to_string()))
+    }
+
+    fn check_counts(&self) -> Result<()> {
+        let Some(expected) = &self.expected else { return Ok(()) };
+        let (added, deleted) = self.seen();
+        if (added, deleted) == (expected.added, expected.deleted) {
+            return Ok(());
+        }
+        let message = format!(
+            "manifest holds {added} added and {deleted} deleted files, its list records {} and {}",
+            expected.added, expected.deleted
+        );
+        Err(Error::new(ErrorKind::Mismatch, message))
+    }
+}
+
+impl Iterator for EntryReader {
+    type Item = Result<RecordBatch>;
+
+    fn next(&mut self) -> Option<Result<RecordBatch>> {
+        if self.ended {
+            return None;
+        }
+        let batch = self.read_batch().transpose();
+        self.ended = !matches!(batch, Some(Ok(_)));
+        batch
+    }
+}
+
+/// Compares a file's size with what metadata records of it.
+pub(crate) fn check_size(found: u64, recorded: u64) -> Result<()> {
+    let message = format!("file has {found} bytes, {recorded} are recorded");
+    let kind = match found.cmp(&recorded) {
+        std::cmp::Ordering::Equal => return Ok(()),
+        std::cmp::Ordering::Less => ErrorKind::Avro(lakebed_avro::ErrorKind::Truncated),
+        std::cmp::Ordering::Greater => ErrorKind::Mismatch,
+    };
+    let place = crate::error::Location { offset: Some(found.min(recorded)), ..Default::default() };
+    Err(Error::new(kind, message).at(place))
+}
+
+fn wrong_fields() -> Error {
+    let message = format!("{} are not int, int, bytes, int", GUARDED.join(", "));
+    Error::new(ErrorKind::Avro(lakebed_avro::ErrorKind::Schema), message)
+}
+
+/// What all threads of one manifest found.
+#[derive(Default)]
+struct Tally {
+    added: AtomicU64,
+    deleted: AtomicU64,
+    failure: Mutex<Option<Error>>,
+}
+
+/// Decides over entries from their first fields and counts them.
+struct Judge {
+    filter: EntryFilter,
+    memo: PartitionMemo,
+    tally: Arc<Tally>,
+}
+
+impl Judge {
+    fn new(filter: EntryFilter, tally: Arc<Tally>) -> Judge {
+        Judge { filter, memo: PartitionMemo::default(), tally }
+    }
+
+    fn keep(&mut self, version: i64, kind: i64, partition: &[u8], bucket: i64) -> Result<bool> {
+        if version != MANIFEST_VERSION {
+            return Err(wrong_version(version, MANIFEST_VERSION));
+        }
+        match kind {
+            0 => self.tally.added.fetch_add(1, Ordering::Relaxed),
+            1 => self.tally.deleted.fetch_add(1, Ordering::Relaxed),
+            _ => {
+                let message = format!("kind is {kind}, neither 0 (ADD) nor 1 (DELETE)");
+                return Err(Error::new(ErrorKind::Mismatch, message).in_field("kind"));
+            }
+        };
+        if self.filter.kind.is_some_and(|wanted| i64::from(wanted) != kind) {
+            return Ok(false);
+        }
+        match &self.filter.partitions {
+            Some(filter) => self.memo.keeps(filter, partition, bucket),
+            None => Ok(true),
+        }
+    }
+}
+
+/// A [`Judge`] in mid-record.
+struct EntryGuard {
+    slots: Vec<Slot>,
+    judge: Judge,
+}
+
+impl Guard for EntryGuard {
+    fn keep(&mut self, record: Peek<'_>) -> bool {
+        let [version, kind, partition, bucket] = self.slots.as_slice() else { return true };
+        let fields = (|| {
+            let (version, kind) = (record.number(*version)?, record.number(*kind)?);
+            Some((version, kind, record.bytes(*partition)?, record.number(*bucket)?))
+        })();
+        let kept = match fields {
+            Some((version, kind, partition, bucket)) => self.judge.keep(version, kind, partition, bucket),
+            None => Err(wrong_fields()),
+        };
+        kept.unwrap_or_else(|error| {
+            if let Ok(mut failure) = self.judge.tally.failure.lock() {
+                failure.get_or_insert(error);
+            }
+            false
+        })
+    }
+}

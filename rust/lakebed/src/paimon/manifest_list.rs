@@ -1,0 +1,92 @@
+//! Manifest lists: which manifests make up a snapshot (Paimon's `ManifestFileMeta.java`).
+
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Int32Type, Int64Type};
+use arrow_buffer::Buffer;
+use arrow_select::concat::concat_batches;
+use lakebed_avro::{Blocks, Limits, ReadOptions, Reader, Schema as AvroSchema};
+
+use super::fields::{LIST, MANIFEST_VERSION, VERSION};
+use super::paths::is_file_name;
+use super::record::{Records, find, select, wrong_version};
+use crate::error::{Error, ErrorKind, Result};
+
+/// Reads a manifest list: one row per manifest, in file order, the columns of
+/// [`LIST`](super::fields::LIST) that are named (all for `None`).
+///
+/// # Errors
+/// Those of the Avro layer; `Version` for a record that is not of version 2; `Required` for a field
+/// that is absent or null; `UnknownColumn`.
+pub fn read_manifest_list(bytes: Buffer, columns: Option<&[String]>, limits: Limits) -> Result<RecordBatch> {
+    let (header, blocks) = Blocks::open(bytes.into(), limits)?;
+    let writer = AvroSchema::parse(header.schema()?, &limits)?;
+    let records = Records::resolve(select(&LIST, columns)?, &writer, &[], &[VERSION])?;
+    let options = ReadOptions { limits, ..ReadOptions::default() };
+    let reader = Reader::new(&header, blocks, Arc::clone(&records.program), None, options);
+    let mut batches = Vec::new();
+    let mut first = 0;
+    for batch in reader {
+        let batch = batch?;
+        check_versions(&batch, first)?;
+        batches.push(records.conform(&batch, Some(first))?);
+        first += batch.num_rows() as u64;
+    }
+    concat_batches(records.schema(), &batches)
+        .map_err(|error| Error::new(ErrorKind::Required, error.to_string()))
+}
+
+fn check_versions(batch: &RecordBatch, first: u64) -> Result<()> {
+    let versions = find(batch, VERSION)?;
+    let versions =
+        versions.as_primitive_opt::<Int32Type>().ok_or_else(|| wrong_version(0, MANIFEST_VERSION))?;
+    let wrong = versions.iter().position(|version| version.map(i64::from) != Some(MANIFEST_VERSION));
+    wrong.map_or(Ok(()), |row| {
+        let found = i64::from(versions.value(row));
+        Err(wrong_version(found, MANIFEST_VERSION).in_record(first + row as u64))
+    })
+}
+
+/// One manifest as its list records it.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct ManifestFile {
+    /// Name in the folder `manifest`.
+    pub file_name: String,
+    /// Size [bytes].
+    pub file_size: u64,
+    /// Entries that add a file.
+    pub added: u64,
+    /// Entries that delete one.
+    pub deleted: u64,
+}
+
+/// The manifests of a list that was read with all its columns.
+pub fn manifest_files(list: &RecordBatch) -> Result<Vec<ManifestFile>> {
+    let names = find(list, "file_name")?;
+    let numbers = ["file_size", "num_added_files", "num_deleted_files"].map(|name| find(list, name));
+    let [sizes, added, deleted] = numbers;
+    let (sizes, added, deleted) = (sizes?, added?, deleted?);
+    let number = |column: &arrow_array::ArrayRef, name: &str, row: usize| {
+        let value = column.as_primitive::<Int64Type>().value(row);
+        u64::try_from(value).map_err(|_| {
+            let message = format!("{name} is {value}");
+            Error::new(ErrorKind::Mismatch, message).in_record(row as u64).in_field(name)
+        })
+    };
+    let manifest = |row: usize| {
+        let file_name = names.as_string::<i32>().value(row).to_owned();
+        if !is_file_name(&file_name) {
+            let error = Error::new(ErrorKind::Mismatch, format!("not a file name: {file_name:?}"));
+            return Err(error.in_record(row as u64).in_field("file_name"));
+        }
+        Ok(ManifestFile {
+            file_name,
+            file_size: number(&sizes, "file_size", row)?,
+            added: number(&added, "num_added_files", row)?,
+            deleted: number(&deleted, "num_deleted_files", row)?,
+        })
+    };
+    (0..list.num_rows()).map(manifest).collect()
+}

@@ -1,0 +1,119 @@
+//! Where the files of a table are, relative to its root, and what their names mean (Paimon's
+//! `FileStorePathFactory.java`, `SnapshotManager.java`).
+//!
+//! A branch has snapshot, schema and tag folders of its own below [`branch_root`]; manifests,
+//! index files, statistics and data files of all branches are in the folders of the table.
+
+#[cfg(test)]
+mod tests;
+
+/// The bucket number of files that wait for their bucket.
+const POSTPONE_BUCKET: i32 = -2;
+
+/// The folder of a branch, with a slash at its end; empty for `main`.
+pub fn branch_root(branch: &str) -> String {
+    if branch == "main" { String::new() } else { format!("branch/branch-{branch}/") }
+}
+
+/// A snapshot file, below the root of its branch.
+pub fn snapshot_file(id: i64) -> String {
+    format!("snapshot/snapshot-{id}")
+}
+
+/// A schema file, below the root of its branch.
+pub fn schema_file(id: i64) -> String {
+    format!("schema/schema-{id}")
+}
+
+/// A tag file, below the root of its branch.
+pub fn tag_file(name: &str) -> String {
+    format!("tag/tag-{name}")
+}
+
+/// A long-lived changelog file, below the root of its branch.
+pub fn changelog_file(id: i64) -> String {
+    format!("changelog/changelog-{id}")
+}
+
+/// A manifest, manifest list or index manifest, below the root of the table.
+pub fn manifest_file(name: &str) -> String {
+    format!("manifest/{name}")
+}
+
+/// A statistics file, below the root of the table.
+pub fn statistics_file(name: &str) -> String {
+    format!("statistics/{name}")
+}
+
+/// An index file that has no external path and is not beside its data, below the root of the table.
+pub fn index_file(name: &str) -> String {
+    format!("index/{name}")
+}
+
+/// Whether metadata may name a file so: one path segment, without control characters.
+///
+/// Names in metadata are bare; one with a separator could lead out of the table.
+pub fn is_file_name(name: &str) -> bool {
+    let bad = |c: char| c == '/' || c == '\\' || c.is_control();
+    !name.is_empty() && name != "." && name != ".." && !name.contains(bad)
+}
+
+/// The folder of a bucket: `bucket-0`, or `bucket-postpone` for -2.
+pub fn bucket_folder(bucket: i32) -> String {
+    if bucket == POSTPONE_BUCKET { "bucket-postpone".to_owned() } else { format!("bucket-{bucket}") }
+}
+
+/// The full path of a data file.
+///
+/// It is `external_path` where there is one, verbatim; else `root`, the folder of option
+/// `data-file.path-directory`, the partition folders (see
+/// [`partition_folders`](super::partition::partition_folders)), the bucket's folder and the name.
+pub fn data_file_path(
+    root: &str,
+    directory: Option<&str>,
+    partition_folder: &str,
+    bucket: i32,
+    file_name: &str,
+    external_path: Option<&str>,
+) -> String {
+    if let Some(path) = external_path {
+        return path.to_owned();
+    }
+    let root = root.trim_end_matches('/');
+    let directory = directory.map(|name| name.trim_matches('/')).filter(|name| !name.is_empty());
+    let (directory, slash) = (directory.unwrap_or_default(), if directory.is_some() { "/" } else { "" });
+    format!("{root}/{directory}{slash}{partition_folder}{}/{file_name}", bucket_folder(bucket))
+}
+
+/// The snapshot ids among the file names of a snapshot folder, ascending.
+///
+/// Names may carry their folder. What is not `snapshot-` and a number (hints, temporary files)
+/// is skipped, as in Paimon's `HintFileUtils.java`.
+pub fn snapshot_ids<S: AsRef<str>>(names: &[S]) -> Vec<i64> {
+    ids(names, "snapshot-")
+}
+
+/// The schema ids among the file names of a schema folder, ascending; see [`snapshot_ids`].
+pub fn schema_ids<S: AsRef<str>>(names: &[S]) -> Vec<i64> {
+    ids(names, "schema-")
+}
+
+/// The changelog ids among the file names of a changelog folder, ascending; see [`snapshot_ids`].
+pub fn changelog_ids<S: AsRef<str>>(names: &[S]) -> Vec<i64> {
+    ids(names, "changelog-")
+}
+
+fn ids<S: AsRef<str>>(names: &[S], prefix: &str) -> Vec<i64> {
+    let mut ids: Vec<i64> = names.iter().filter_map(|name| id(name.as_ref(), prefix)).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    ids
+}
+
+/// The number behind `prefix`, if it is spelt as Paimon spells it, so that the name can be rebuilt.
+fn id(name: &str, prefix: &str) -> Option<i64> {
+    let base = name.rsplit('/').next()?;
+    let digits = base.strip_prefix(prefix)?;
+    let canonical = digits == "0" || !digits.starts_with(['0', '+', '-']);
+    if canonical { digits.parse().ok() } else { None }
+}

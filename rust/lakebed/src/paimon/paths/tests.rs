@@ -1,0 +1,55 @@
+use super::*;
+
+#[test]
+fn folders_and_names() {
+    assert_eq!(branch_root("main") + &snapshot_file(3), "snapshot/snapshot-3");
+    assert_eq!(branch_root("b1") + &schema_file(0), "branch/branch-b1/schema/schema-0");
+    assert_eq!(tag_file("v1.0"), "tag/tag-v1.0");
+    assert_eq!(changelog_file(4), "changelog/changelog-4");
+    assert_eq!(manifest_file("m"), "manifest/m");
+    assert_eq!(statistics_file("s"), "statistics/s");
+    assert_eq!(index_file("i"), "index/i");
+    assert_eq!([bucket_folder(-2), bucket_folder(7)], ["bucket-postpone", "bucket-7"]);
+}
+
+#[test]
+fn names_with_a_path_in_them_are_no_names() {
+    for name in ["", ".", "..", "a/b", "../x", "a\\b", "a\0", "a\n"] {
+        assert!(!is_file_name(name), "{name:?}");
+    }
+    for name in ["manifest-1", "...", "data é.orc", "a b"] {
+        assert!(is_file_name(name), "{name:?}");
+    }
+}
+
+#[test]
+fn data_files_are_where_the_entry_says() {
+    let path = |root, directory, external| data_file_path(root, directory, "k=v/", 2, "f.orc", external);
+    assert_eq!(path("/t/", None, None), "/t/k=v/bucket-2/f.orc");
+    assert_eq!(path("s3://b/t", Some("data"), None), "s3://b/t/data/k=v/bucket-2/f.orc");
+    assert_eq!(path("/t", Some("/a/b/"), None), "/t/a/b/k=v/bucket-2/f.orc");
+    assert_eq!(path("/t", Some(""), None), "/t/k=v/bucket-2/f.orc");
+    assert_eq!(path("/t", Some("data"), Some("FILE:/x/f.orc")), "FILE:/x/f.orc");
+    assert_eq!(data_file_path("/t", None, "", -2, "f", None), "/t/bucket-postpone/f");
+}
+
+#[test]
+fn ids_of_a_listing() {
+    let names = [
+        "snapshot-2",
+        "LATEST",
+        "snapshot-10",
+        "/t/snapshot/snapshot-3",
+        "snapshot-1a0b.tmp",
+        "snapshot-",
+        "snapshot--1",
+        "snapshot-+4",
+        "snapshot-007",
+        "snapshot-99999999999999999999",
+        "schema-0",
+        "snapshot-2",
+    ];
+    assert_eq!(snapshot_ids(&names), [2, 3, 10]);
+    assert_eq!(schema_ids(&names), [0]);
+    assert!(changelog_ids(&names).is_empty() && snapshot_ids::<String>(&[]).is_empty());
+}

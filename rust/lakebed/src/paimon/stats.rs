@@ -1,0 +1,201 @@
+//! Typed statistics of the columns asked for, straight from SimpleStats (Paimon's
+//! `SimpleStatsEvolution.java`).
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
+use arrow_array::{Array, ArrayRef, Int64Array, ListArray, RecordBatch, StructArray, new_null_array};
+use arrow_schema::{DataType, Field, Fields};
+
+use super::binary_row::{arity, decode_column};
+use super::record::find;
+use super::schema::TableSchema;
+use super::types::{DataField, widen};
+use crate::error::{Error, ErrorKind, Result};
+
+/// The columns of [`ENTRY`](super::fields::ENTRY) that typed statistics are made of.
+pub const STATS_INPUT: [&str; 5] =
+    ["row_count", "value_stats", "schema_id", "value_stats_cols", "write_cols"];
+
+/// The statistics of some columns, wanted as the current schema types them.
+#[derive(Debug)]
+pub struct StatsView {
+    columns: Vec<DataField>,
+    schemas: BTreeMap<i64, TableSchema>,
+    fields: Fields,
+}
+
+/// The Arrow type of one column's statistics.
+fn stats_type(column: &DataField) -> DataType {
+    let bound = column.ty.view_type();
+    let count = |name| Field::new(name, DataType::Int64, true);
+    DataType::Struct(Fields::from(vec![
+        count("value_count"),
+        count("null_count"),
+        count("nan_count"),
+        count("column_size"),
+        Field::new("lower_bound", bound.clone(), true),
+        Field::new("upper_bound", bound, true),
+    ]))
+}
+
+/// Where a column stands in a file's statistics.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// At this position of rows and null counts, with bounds of the wanted type or not.
+    At { position: usize, same_type: bool },
+    /// The file's schema has it, its statistics do not: nothing is known.
+    NotCollected,
+    /// The file's schema does not have it: every row of the file is null.
+    NotThere,
+}
+
+impl StatsView {
+    /// Resolves column names against `schema`; `schemas` are all versions that files may have.
+    pub fn new(
+        names: &[String],
+        schema: &TableSchema,
+        schemas: BTreeMap<i64, TableSchema>,
+    ) -> Result<StatsView> {
+        let find = |name: &String| {
+            schema.field_by_name(name).cloned().ok_or_else(|| {
+                let known: Vec<&str> = schema.fields.iter().map(|field| field.name.as_str()).collect();
+                let message = format!("no column {name:?}; the table has {}", known.join(", "));
+                Error::new(ErrorKind::UnknownColumn, message).in_field(name)
+            })
+        };
+        let columns = names.iter().map(find).collect::<Result<Vec<_>>>()?;
+        let fields =
+            columns.iter().map(|column| Field::new(&column.name, stats_type(column), true)).collect();
+        Ok(StatsView { columns, schemas, fields })
+    }
+
+    /// The type of the `stats` column.
+    pub fn data_type(&self) -> DataType {
+        DataType::Struct(self.fields.clone())
+    }
+
+    /// The statistics of each row of `entries`, which hold the columns of [`STATS_INPUT`].
+    ///
+    /// A bound that was written under another type is null: it must not be read as this one.
+    pub fn build(&self, entries: &RecordBatch) -> Result<ArrayRef> {
+        let places = self.places(entries)?;
+        let columns = self.columns.iter().zip(&self.fields).enumerate().map(|(number, (column, field))| {
+            let places = places.iter().map(|row| row[number]).collect::<Vec<_>>();
+            build_column(column, field, entries, &places).map_err(|error| error.in_field(&column.name))
+        });
+        let columns = columns.collect::<Result<Vec<_>>>()?;
+        built(StructArray::try_new_with_length(self.fields.clone(), columns, None, entries.num_rows()))
+    }
+
+    /// Where each wanted column stands, row by row; rows of one layout share their answer.
+    fn places(&self, entries: &RecordBatch) -> Result<Vec<Arc<[Place]>>> {
+        let schema_ids = find(entries, "schema_id")?;
+        let schema_ids = schema_ids.as_primitive::<Int64Type>();
+        let (stats_cols, write_cols) = (find(entries, "value_stats_cols")?, find(entries, "write_cols")?);
+        let (stats_cols, write_cols) = (stats_cols.as_list::<i32>(), write_cols.as_list::<i32>());
+        let stats = find(entries, "value_stats")?;
+        let rows = stats.as_struct().column(0).as_binary::<i32>();
+        let mut places: Vec<Arc<[Place]>> = Vec::with_capacity(entries.num_rows());
+        let mut layouts: BTreeMap<_, Arc<[Place]>> = BTreeMap::new();
+        for row in 0..entries.num_rows() {
+            let names = names_at(stats_cols, row).or_else(|| names_at(write_cols, row));
+            // An empty value, seen in the field, means the same as a row without columns.
+            let width = if rows.value(row).is_empty() { 0 } else { arity(rows.value(row))? };
+            let key = (schema_ids.value(row), width, names);
+            let known = match layouts.get(&key) {
+                Some(known) => Arc::clone(known),
+                None => {
+                    let made = self.layout(key.0, key.1, key.2.as_deref())?;
+                    layouts.insert(key, Arc::clone(&made));
+                    made
+                }
+            };
+            places.push(known);
+        }
+        Ok(places)
+    }
+
+    fn layout(&self, schema_id: i64, width: usize, names: Option<&[Option<String>]>) -> Result<Arc<[Place]>> {
+        let schema = self.schemas.get(&schema_id).ok_or_else(|| {
+            Error::new(
+                ErrorKind::Missing,
+                format!("files were written with schema {schema_id}, which is not there"),
+            )
+        })?;
+        let place = |column: &DataField| {
+            let Some(written) = schema.field_by_id(column.id) else { return Place::NotThere };
+            let position = match names {
+                Some(names) => names.iter().position(|name| name.as_deref() == Some(&written.name)),
+                None => schema.fields.iter().position(|field| field.id == column.id),
+            };
+            let count = names.map_or(schema.fields.len(), <[_]>::len);
+            match position {
+                // Rows whose arity is not that of the names cannot be matched to columns.
+                Some(position) if width == count => {
+                    Place::At { position, same_type: written.ty.storage_type() == column.ty.storage_type() }
+                }
+                _ => Place::NotCollected,
+            }
+        };
+        Ok(self.columns.iter().map(place).collect())
+    }
+}
+
+/// The names in a list of strings; `None` where the list is null.
+fn names_at(list: &ListArray, row: usize) -> Option<Vec<Option<String>>> {
+    list.is_valid(row).then(|| {
+        let names = list.value(row);
+        names.as_string::<i32>().iter().map(|name| name.map(str::to_owned)).collect()
+    })
+}
+
+fn build_column(
+    column: &DataField,
+    field: &Field,
+    entries: &RecordBatch,
+    places: &[Place],
+) -> Result<ArrayRef> {
+    let DataType::Struct(fields) = field.data_type() else {
+        return Err(Error::new(ErrorKind::Argument, "statistics are a struct"));
+    };
+    let stats = find(entries, "value_stats")?;
+    let stats = stats.as_struct();
+    let row_counts = find(entries, "row_count")?;
+    let bound = |number: usize| {
+        let position = |row: usize| match places[row] {
+            Place::At { position, same_type: true } => Some(position),
+            _ => None,
+        };
+        let stored = column.ty.storage_field(&column.name).with_nullable(true);
+        let bounds = decode_column(stats.column(number).as_binary::<i32>(), position, &stored)?;
+        widen(&bounds, &column.ty.view_type())
+    };
+    let null_counts = null_counts(stats.column(2).as_list::<i32>(), row_counts.as_primitive(), places);
+    let unknown = new_null_array(&DataType::Int64, entries.num_rows());
+    let arrays =
+        vec![Arc::clone(&row_counts), null_counts, Arc::clone(&unknown), unknown, bound(0)?, bound(1)?];
+    built(StructArray::try_new(fields.clone(), arrays, None))
+}
+
+fn null_counts(lists: &ListArray, row_counts: &Int64Array, places: &[Place]) -> ArrayRef {
+    let values = lists.values().as_primitive::<Int64Type>();
+    let offsets = lists.value_offsets();
+    let counts = places.iter().enumerate().map(|(row, place)| match place {
+        Place::NotThere => Some(row_counts.value(row)),
+        Place::At { position, .. } if lists.is_valid(row) => {
+            let item = offsets[row] as usize + position;
+            (item < offsets[row + 1] as usize && values.is_valid(item)).then(|| values.value(item))
+        }
+        _ => None,
+    });
+    Arc::new(counts.collect::<Int64Array>())
+}
+
+fn built(array: Result<StructArray, arrow_schema::ArrowError>) -> Result<ArrayRef> {
+    array
+        .map(|array| Arc::new(array) as ArrayRef)
+        .map_err(|error| Error::new(ErrorKind::Argument, error.to_string()).in_field("stats"))
+}

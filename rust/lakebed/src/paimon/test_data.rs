@@ -1,0 +1,65 @@
+//! The tables that tests read, from beside the project.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The folder of shared data, if it is there: `LAKEBED_SHARED`, or `shared` beside the project.
+pub(crate) fn shared() -> Option<PathBuf> {
+    let default = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
+    let root = std::env::var_os("LAKEBED_SHARED").map_or_else(default, PathBuf::from);
+    root.is_dir().then_some(root)
+}
+
+/// All metadata files of Paimon tables whose name starts with `prefix` and a digit, or anything
+/// for tags, with their bytes.
+pub(crate) fn files(prefix: &str) -> Vec<(PathBuf, Vec<u8>)> {
+    let mut found = Vec::new();
+    for folder in ["data/golden/paimon", "data/paimon"] {
+        shared().into_iter().for_each(|root| walk(&root.join(folder), prefix, &mut found));
+    }
+    found
+}
+
+fn walk(folder: &Path, prefix: &str, found: &mut Vec<(PathBuf, Vec<u8>)>) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let kept = |rest: &str| prefix == "tag-" || rest.starts_with(|c: char| c.is_ascii_digit());
+        if path.is_dir() {
+            walk(&path, prefix, found);
+        } else if name.strip_prefix(prefix).is_some_and(kept) {
+            let bytes = fs::read(&path).expect("a readable file");
+            found.push((path, bytes));
+        }
+    }
+}
+
+/// A fixed sequence of numbers, for tests that change bytes at random.
+pub(crate) struct Random(pub(crate) u64);
+
+impl Random {
+    pub(crate) fn below(&mut self, bound: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        usize::try_from(self.0 >> 33).expect("31 bits") % bound.max(1)
+    }
+
+    /// `bytes` with up to four bytes changed, put in or taken out, or the end cut off.
+    pub(crate) fn mutate(&mut self, bytes: &[u8]) -> Vec<u8> {
+        const INTERESTING: &[u8] = b"\"{}[]:,0-9.eE\\nul<>()'` \xff";
+        let mut bytes = bytes.to_vec();
+        for _ in 0..=self.below(4) {
+            let at = self.below(bytes.len());
+            let byte = INTERESTING[self.below(INTERESTING.len())];
+            match self.below(4) {
+                0 => bytes.truncate(at),
+                1 => bytes.insert(at, byte),
+                2 if at < bytes.len() => drop(bytes.remove(at)),
+                _ if at < bytes.len() => bytes[at] = byte,
+                _ => {}
+            }
+        }
+        bytes
+    }
+}

@@ -1,0 +1,276 @@
+//! The views of manifest entries: `entries` as stored, `files` as the common view has them.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int32Type;
+use arrow_array::{Array, ArrayRef, BinaryArray, Int32Array, RecordBatch, StringArray, new_null_array};
+use arrow_schema::{DataType, Field, Schema as ArrowSchema, SchemaRef};
+
+use super::super::fields::ENTRY;
+use super::super::filter::PartitionType;
+use super::super::identity::{IDENTITY, identities};
+use super::super::partition::{DEFAULT_PARTITION, partition_folders};
+use super::super::paths::data_file_path;
+use super::super::record::find;
+use super::super::schema::TableSchema;
+use super::super::stats::{STATS_INPUT, StatsView};
+use super::{batch, project};
+use crate::error::Result;
+
+/// What a scan over entries yields.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// Every entry, as stored.
+    Entries,
+    /// Live files.
+    Files,
+    /// Added files with their identity, for a merge elsewhere.
+    Added,
+    /// Identities of deleted files, for a merge elsewhere.
+    Deleted,
+}
+
+/// Name of the column that carries identities to a merge elsewhere.
+pub const IDENTITY_COLUMN: &str = "_identity";
+
+/// How a column of a view is made from entries.
+#[derive(Debug, Clone, Copy)]
+enum Make {
+    /// The entry's own column of this name.
+    Copy(&'static str),
+    /// A number that is the same everywhere.
+    Constant(i32),
+    /// Null: the format has no such thing.
+    Absent,
+    Partition,
+    FilePath,
+    FileFormat,
+    Manifest,
+    Stats,
+    Identity,
+}
+
+#[derive(Debug, Clone)]
+struct Column {
+    name: &'static str,
+    make: Make,
+}
+
+const fn column(name: &'static str, make: Make) -> Column {
+    Column { name, make }
+}
+
+/// `files`: the pinned columns of the common view, then Paimon's own.
+const FILES: [Column; 24] = [
+    column("content", Make::Constant(0)),
+    column("file_path", Make::FilePath),
+    column("file_format", Make::FileFormat),
+    column("partition", Make::Partition),
+    column("spec_id", Make::Absent),
+    column("bucket", Make::Copy("bucket")),
+    column("level", Make::Copy("level")),
+    column("record_count", Make::Copy("row_count")),
+    column("file_size_in_bytes", Make::Copy("file_size")),
+    column("schema_id", Make::Copy("schema_id")),
+    column("sequence_number", Make::Copy("max_sequence_number")),
+    column("created_at", Make::Copy("creation_time")),
+    column("min_sequence_number", Make::Copy("min_sequence_number")),
+    column("total_buckets", Make::Copy("total_buckets")),
+    column("file_name", Make::Copy("file_name")),
+    column("min_key", Make::Copy("min_key")),
+    column("max_key", Make::Copy("max_key")),
+    column("extra_files", Make::Copy("extra_files")),
+    column("delete_row_count", Make::Copy("delete_row_count")),
+    column("embedded_file_index", Make::Copy("embedded_file_index")),
+    column("file_source", Make::Copy("file_source")),
+    column("external_path", Make::Copy("external_path")),
+    column("first_row_id", Make::Copy("first_row_id")),
+    column("write_cols", Make::Copy("write_cols")),
+];
+
+/// `entries`: the entry's columns, the partition typed, and which manifest they stand in.
+fn entry_columns() -> Vec<Column> {
+    let own = ENTRY.iter().map(|spec| match spec.column {
+        "partition" => column("partition", Make::Partition),
+        name => column(name, Make::Copy(name)),
+    });
+    let more = [column("partition_row", Make::Copy("partition")), column("manifest", Make::Manifest)];
+    own.chain(more).collect()
+}
+
+/// One view over entries, compiled: which raw columns it needs and how its own are made.
+pub struct EntryView {
+    columns: Vec<Column>,
+    raw: Vec<String>,
+    schema: SchemaRef,
+    partition: PartitionType,
+    stats: Option<StatsView>,
+    location: String,
+    directory: Option<String>,
+    default_name: String,
+    legacy_names: bool,
+}
+
+impl EntryView {
+    /// The view `role` of the table at `location`, projected to `columns`.
+    ///
+    /// # Errors
+    /// `UnknownColumn` for a column that the view does not have.
+    pub fn new(
+        role: Role,
+        location: &str,
+        schema: &TableSchema,
+        columns: Option<&[String]>,
+        stats: Option<StatsView>,
+    ) -> Result<EntryView> {
+        let mut known = match role {
+            Role::Entries => entry_columns(),
+            Role::Files | Role::Added => FILES.to_vec(),
+            Role::Deleted => Vec::new(),
+        };
+        if stats.is_some() {
+            known.push(column("stats", Make::Stats));
+        }
+        let mut columns =
+            if role == Role::Deleted { known } else { project(&known, |column| column.name, columns)? };
+        if matches!(role, Role::Added | Role::Deleted) {
+            columns.push(column(IDENTITY_COLUMN, Make::Identity));
+        }
+        let partition = PartitionType::new(schema);
+        let fields = columns
+            .iter()
+            .map(|column| Field::new(column.name, data_type(column, &partition, stats.as_ref()), true));
+        let option = |key| schema.option(key).map(str::to_owned);
+        Ok(EntryView {
+            raw: raw_columns(role, &columns),
+            schema: Arc::new(ArrowSchema::new(fields.collect::<Vec<_>>())),
+            columns,
+            partition,
+            stats,
+            location: location.to_owned(),
+            directory: option("data-file.path-directory"),
+            default_name: option("partition.default-name").unwrap_or_else(|| DEFAULT_PARTITION.to_owned()),
+            legacy_names: option("partition.legacy-name")
+                .is_none_or(|value| !value.eq_ignore_ascii_case("false")),
+        })
+    }
+
+    /// The schema of the view's batches.
+    pub fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    /// The columns of [`ENTRY`] that the view is made of.
+    pub fn raw(&self) -> &[String] {
+        &self.raw
+    }
+
+    /// Makes the view's rows from entries of one manifest.
+    pub fn build(&self, entries: &RecordBatch, manifest: &str) -> Result<RecordBatch> {
+        let rows = entries.num_rows();
+        let columns = self.columns.iter().zip(self.schema.fields()).map(|(column, field)| {
+            let array = match column.make {
+                Make::Copy(name) => find(entries, name),
+                Make::Constant(number) => Ok(Arc::new(Int32Array::from_value(number, rows)) as ArrayRef),
+                Make::Absent => Ok(new_null_array(field.data_type(), rows)),
+                Make::Partition => self.partition.decode(find(entries, "partition")?.as_binary::<i32>()),
+                Make::FilePath => self.file_paths(entries),
+                Make::FileFormat => Ok(file_formats(find(entries, "file_name")?.as_string::<i32>())),
+                Make::Manifest => {
+                    Ok(Arc::new(StringArray::from_iter_values(std::iter::repeat_n(manifest, rows)))
+                        as ArrayRef)
+                }
+                Make::Identity => Ok(Arc::new(identities(entries)?) as ArrayRef),
+                Make::Stats => match &self.stats {
+                    Some(stats) => stats.build(entries),
+                    None => Ok(new_null_array(field.data_type(), rows)),
+                },
+            };
+            array.map_err(|error| error.in_field(column.name))
+        });
+        batch(&self.schema, columns.collect::<Result<_>>()?, rows)
+    }
+
+    /// Full paths; the folders of a partition are worked out once a batch.
+    fn file_paths(&self, entries: &RecordBatch) -> Result<ArrayRef> {
+        let partitions = find(entries, "partition")?;
+        let partitions = partitions.as_binary::<i32>();
+        let (numbers, distinct) = distinct(partitions);
+        let stored = super::super::binary_row::decode_rows(&distinct, &self.partition.stored)?;
+        let fields = &self.partition.fields;
+        let folders = partition_folders(&stored, fields, &self.default_name, self.legacy_names)?;
+        let (buckets, names) = (find(entries, "bucket")?, find(entries, "file_name")?);
+        let externals = find(entries, "external_path")?;
+        let (buckets, names) = (buckets.as_primitive::<Int32Type>(), names.as_string::<i32>());
+        let externals = externals.as_string::<i32>();
+        let paths = numbers.iter().enumerate().map(|(row, number)| {
+            let folder = folders.get(*number).map_or("", String::as_str);
+            let external = externals.is_valid(row).then(|| externals.value(row));
+            let directory = self.directory.as_deref();
+            data_file_path(&self.location, directory, folder, buckets.value(row), names.value(row), external)
+        });
+        Ok(Arc::new(StringArray::from_iter_values(paths)))
+    }
+}
+
+fn data_type(column: &Column, partition: &PartitionType, stats: Option<&StatsView>) -> DataType {
+    match column.make {
+        Make::Copy(name) => {
+            ENTRY.iter().find(|spec| spec.column == name).map_or(DataType::Null, |spec| (spec.data_type)())
+        }
+        Make::Constant(_) | Make::Absent => DataType::Int32,
+        Make::Partition => partition.data_type(),
+        Make::FilePath | Make::FileFormat | Make::Manifest => DataType::Utf8,
+        Make::Stats => stats.map_or(DataType::Null, StatsView::data_type),
+        Make::Identity => DataType::Binary,
+    }
+}
+
+/// The raw columns that these columns, and the merge of a role, are made of.
+fn raw_columns(role: Role, columns: &[Column]) -> Vec<String> {
+    let made_of = |make: Make| -> Vec<&'static str> {
+        match make {
+            Make::Copy(name) => vec![name],
+            Make::Constant(_) | Make::Absent | Make::Manifest => vec![],
+            Make::Partition => vec!["partition"],
+            Make::FilePath => vec!["partition", "bucket", "file_name", "external_path"],
+            Make::FileFormat => vec!["file_name"],
+            Make::Stats => STATS_INPUT.to_vec(),
+            Make::Identity => IDENTITY.to_vec(),
+        }
+    };
+    let mut needed: Vec<&str> = columns.iter().flat_map(|column| made_of(column.make)).collect();
+    if role == Role::Files {
+        needed.extend(IDENTITY);
+    }
+    // In the table's order, each once.
+    ENTRY.iter().map(|spec| spec.column).filter(|name| needed.contains(name)).map(str::to_owned).collect()
+}
+
+/// Numbers equal values alike; gives each row's number and the values by number.
+fn distinct(values: &BinaryArray) -> (Vec<usize>, BinaryArray) {
+    let mut known: HashMap<&[u8], usize> = HashMap::new();
+    let mut order: Vec<&[u8]> = Vec::new();
+    let mut numbers: Vec<usize> = Vec::with_capacity(values.len());
+    for row in 0..values.len() {
+        let value = values.value(row);
+        let number = match numbers.last() {
+            Some(last) if order.get(*last) == Some(&value) => *last,
+            _ => *known.entry(value).or_insert_with(|| {
+                order.push(value);
+                order.len() - 1
+            }),
+        };
+        numbers.push(number);
+    }
+    (numbers, BinaryArray::from_vec(order))
+}
+
+/// A data file's format is the extension of its name.
+fn file_formats(names: &StringArray) -> ArrayRef {
+    let format = |name: &str| name.rsplit_once('.').map(|(_, extension)| extension.to_owned());
+    Arc::new(names.iter().map(|name| name.and_then(format)).collect::<StringArray>())
+}

@@ -1,0 +1,65 @@
+//! `manifests`: one row per manifest of the snapshot.
+
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::{ArrayRef, Int32Array, RecordBatch, StringArray, new_null_array};
+use arrow_schema::DataType;
+
+use super::super::filter::PartitionType;
+use super::super::record::find;
+use super::whole;
+use crate::error::Result;
+
+/// Where a manifest of the view stands.
+#[derive(Debug, Clone)]
+pub(crate) struct ManifestRow {
+    /// Full path.
+    pub(crate) path: String,
+    /// The list it is named in: `base` or `delta`.
+    pub(crate) role: &'static str,
+}
+
+/// The rows of `list`, all columns of manifest lists, which `rows` names one by one.
+pub(crate) fn manifests(
+    list: &RecordBatch,
+    rows: &[ManifestRow],
+    partition: &PartitionType,
+    columns: Option<&[String]>,
+) -> Result<RecordBatch> {
+    let count = list.num_rows();
+    let text = |value: fn(&ManifestRow) -> &str| -> ArrayRef {
+        Arc::new(StringArray::from_iter_values(rows.iter().map(value)))
+    };
+    let absent = |data_type: DataType| new_null_array(&data_type, count);
+    let stats = find(list, "partition_stats")?;
+    let stats = stats.as_struct();
+    let bounds = |number: usize| partition.decode_bounds_struct(stats.column(number).as_binary::<i32>());
+    let columns_of_view: Vec<(&str, ArrayRef)> = vec![
+        ("path", text(|row| &row.path)),
+        ("length", find(list, "file_size")?),
+        ("content", Arc::new(Int32Array::from_value(0, count))),
+        ("spec_id", absent(DataType::Int32)),
+        ("added_files_count", find(list, "num_added_files")?),
+        ("existing_files_count", absent(DataType::Int64)),
+        ("deleted_files_count", find(list, "num_deleted_files")?),
+        ("added_rows_count", absent(DataType::Int64)),
+        ("existing_rows_count", absent(DataType::Int64)),
+        ("deleted_rows_count", absent(DataType::Int64)),
+        ("partition_lower", bounds(0)?),
+        ("partition_upper", bounds(1)?),
+        ("schema_id", find(list, "schema_id")?),
+        ("sequence_number", absent(DataType::Int64)),
+        ("min_sequence_number", absent(DataType::Int64)),
+        ("file_name", find(list, "file_name")?),
+        ("role", text(|row| row.role)),
+        ("partition_null_counts", Arc::clone(stats.column(2))),
+        ("min_bucket", find(list, "min_bucket")?),
+        ("max_bucket", find(list, "max_bucket")?),
+        ("min_level", find(list, "min_level")?),
+        ("max_level", find(list, "max_level")?),
+        ("min_row_id", find(list, "min_row_id")?),
+        ("max_row_id", find(list, "max_row_id")?),
+    ];
+    whole(columns_of_view, count, columns)
+}

@@ -1,0 +1,93 @@
+//! The views: rows of metadata under the names users know, one table of columns a view.
+
+mod entries;
+mod manifests;
+mod schemas;
+mod snapshots;
+
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
+use arrow_schema::{DataType, Field, Schema as ArrowSchema, SchemaRef};
+
+pub use entries::{EntryView, Role};
+pub(crate) use manifests::{ManifestRow, manifests};
+pub(crate) use schemas::schemas;
+pub(crate) use snapshots::snapshots;
+
+use crate::error::{Error, ErrorKind, Result};
+
+/// The views of a Paimon table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum View {
+    /// One row per snapshot that is there.
+    Snapshots,
+    /// One row per schema version.
+    Schemas,
+    /// One row per manifest of the snapshot.
+    Manifests,
+    /// One row per entry of those manifests, as stored.
+    Entries,
+    /// One row per live file.
+    Files,
+}
+
+/// Every view with its name.
+const VIEWS: [(View, &str); 5] = [
+    (View::Snapshots, "snapshots"),
+    (View::Schemas, "schemas"),
+    (View::Manifests, "manifests"),
+    (View::Entries, "entries"),
+    (View::Files, "files"),
+];
+
+impl View {
+    /// The view of that name.
+    pub fn named(name: &str) -> Result<View> {
+        VIEWS.iter().find(|(_, known)| *known == name).map(|(view, _)| *view).ok_or_else(|| {
+            let known = VIEWS.map(|(_, name)| name).join(", ");
+            Error::new(ErrorKind::UnknownColumn, format!("no view {name:?}; there are {known}"))
+        })
+    }
+}
+
+/// The columns named, in the order named, of those a view has; all of them for `None`.
+pub(crate) fn project<T: Clone>(
+    columns: &[T],
+    name: impl Fn(&T) -> &str,
+    wanted: Option<&[String]>,
+) -> Result<Vec<T>> {
+    let Some(wanted) = wanted else { return Ok(columns.to_vec()) };
+    let find = |wanted: &String| {
+        columns.iter().find(|column| name(column) == wanted).cloned().ok_or_else(|| {
+            let known: Vec<&str> = columns.iter().map(&name).collect();
+            let message = format!("no column {wanted:?}; there are {}", known.join(", "));
+            Error::new(ErrorKind::UnknownColumn, message).in_field(wanted)
+        })
+    };
+    wanted.iter().map(find).collect()
+}
+
+/// A small view, made whole: its columns by name.
+pub(crate) fn whole(
+    columns: Vec<(&str, ArrayRef)>,
+    rows: usize,
+    wanted: Option<&[String]>,
+) -> Result<RecordBatch> {
+    let columns = project(&columns, |(name, _)| name, wanted)?;
+    let fields = columns.iter().map(|(name, array)| Field::new(*name, array.data_type().clone(), true));
+    let schema = Arc::new(ArrowSchema::new(fields.collect::<Vec<_>>()));
+    batch(&schema, columns.into_iter().map(|(_, array)| array).collect(), rows)
+}
+
+/// A batch that keeps its row count without columns too.
+pub(crate) fn batch(schema: &SchemaRef, columns: Vec<ArrayRef>, rows: usize) -> Result<RecordBatch> {
+    let options = RecordBatchOptions::new().with_row_count(Some(rows));
+    RecordBatch::try_new_with_options(Arc::clone(schema), columns, &options)
+        .map_err(|error| Error::new(ErrorKind::Argument, error.to_string()))
+}
+
+/// An instant in microseconds, from milliseconds since 1970 UTC.
+pub(crate) fn instant_type() -> DataType {
+    DataType::Timestamp(arrow_schema::TimeUnit::Microsecond, Some("UTC".into()))
+}

@@ -1,0 +1,79 @@
+//! `snapshots`: one row per commit.
+
+use std::sync::Arc;
+
+use arrow_array::builder::{MapBuilder, MapFieldNames, StringBuilder};
+use arrow_array::{ArrayRef, Int32Array, Int64Array, RecordBatch, StringArray, TimestampMicrosecondArray};
+
+use super::super::snapshot::Snapshot;
+use super::whole;
+use crate::error::{Error, ErrorKind, Result};
+
+/// The rows of `snapshots`, which are in ascending order of id.
+pub(crate) fn snapshots(snapshots: &[Snapshot], columns: Option<&[String]>) -> Result<RecordBatch> {
+    let long = |value: &dyn Fn(&Snapshot) -> Option<i64>| -> ArrayRef {
+        Arc::new(snapshots.iter().map(value).collect::<Int64Array>())
+    };
+    let text = |value: &dyn Fn(&Snapshot) -> Option<String>| -> ArrayRef {
+        Arc::new(snapshots.iter().map(value).collect::<StringArray>())
+    };
+    let parent = |snapshot: &Snapshot| {
+        let parent = snapshot.id.checked_sub(1)?;
+        snapshots.binary_search_by_key(&parent, |other| other.id).ok().map(|_| parent)
+    };
+    let columns_of_view: Vec<(&str, ArrayRef)> = vec![
+        ("snapshot_id", long(&|s| Some(s.id))),
+        ("parent_id", long(&parent)),
+        ("committed_at", instants(snapshots.iter().map(|s| s.time_millis))?),
+        ("operation", text(&|s| Some(s.commit_kind.name().to_owned()))),
+        ("schema_id", long(&|s| Some(s.schema_id))),
+        ("total_record_count", long(&|s| s.total_record_count)),
+        // A Paimon snapshot has two lists: they stand in the columns behind.
+        ("manifest_list", text(&|_| None)),
+        ("summary", maps(snapshots.iter().map(|s| s.properties.as_deref()))?),
+        ("version", Arc::new(Int32Array::from_iter_values(snapshots.iter().map(|s| s.version)))),
+        ("commit_user", text(&|s| Some(s.commit_user.clone()))),
+        ("commit_identifier", long(&|s| Some(s.commit_identifier))),
+        ("base_manifest_list", text(&|s| Some(s.base_manifest_list.clone()))),
+        ("base_manifest_list_size", long(&|s| s.base_manifest_list_size)),
+        ("delta_manifest_list", text(&|s| Some(s.delta_manifest_list.clone()))),
+        ("delta_manifest_list_size", long(&|s| s.delta_manifest_list_size)),
+        ("changelog_manifest_list", text(&|s| s.changelog_manifest_list.clone())),
+        ("changelog_manifest_list_size", long(&|s| s.changelog_manifest_list_size)),
+        ("index_manifest", text(&|s| s.index_manifest.clone())),
+        ("delta_record_count", long(&|s| s.delta_record_count)),
+        ("changelog_record_count", long(&|s| s.changelog_record_count)),
+        ("watermark", long(&|s| s.watermark)),
+        ("statistics", text(&|s| s.statistics.clone())),
+        ("next_row_id", long(&|s| s.next_row_id)),
+        ("uuid", text(&|s| s.uuid.clone())),
+    ];
+    whole(columns_of_view, snapshots.len(), columns)
+}
+
+/// Milliseconds since 1970 UTC as instants in microseconds.
+pub(super) fn instants(millis: impl Iterator<Item = i64>) -> Result<ArrayRef> {
+    let micros = millis.map(|millis| {
+        let micros = millis.checked_mul(1000);
+        micros.ok_or_else(|| {
+            Error::new(ErrorKind::Timestamp, format!("{millis} ms since 1970 is out of range"))
+        })
+    });
+    let array: TimestampMicrosecondArray = micros.collect::<Result<Vec<_>>>()?.into();
+    Ok(Arc::new(array.with_timezone("UTC")))
+}
+
+/// Free key-value pairs; `None` is a null map.
+pub(super) fn maps<'a>(rows: impl Iterator<Item = Option<&'a [(String, String)]>>) -> Result<ArrayRef> {
+    let names =
+        MapFieldNames { entry: "entries".to_owned(), key: "key".to_owned(), value: "value".to_owned() };
+    let mut builder = MapBuilder::new(Some(names), StringBuilder::new(), StringBuilder::new());
+    for row in rows {
+        for (key, value) in row.unwrap_or_default() {
+            builder.keys().append_value(key);
+            builder.values().append_value(value);
+        }
+        builder.append(row.is_some()).map_err(|error| Error::new(ErrorKind::Argument, error.to_string()))?;
+    }
+    Ok(Arc::new(builder.finish()))
+}

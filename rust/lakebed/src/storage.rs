@@ -1,0 +1,59 @@
+//! Where table files come from.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use arrow_buffer::Buffer;
+
+use crate::error::{Error, ErrorKind, Result};
+
+/// Reads whole files and lists folders; all I/O of this crate goes through one of these.
+///
+/// Paths are what the table's location and the format's own names join to. Implementations are
+/// called from several threads at once. A file that is not there is [`ErrorKind::Missing`].
+pub trait Storage: Send + Sync {
+    /// The bytes of a file.
+    fn read(&self, path: &str) -> Result<Buffer>;
+
+    /// The names (not paths) of what stands directly in a folder, in any order; none where there is
+    /// no such folder.
+    fn list(&self, folder: &str) -> Result<Vec<String>>;
+}
+
+/// The local file system. Files are read, never mapped: one that is cut while mapped raises SIGBUS.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Local;
+
+impl Storage for Local {
+    fn read(&self, path: &str) -> Result<Buffer> {
+        let mut file = File::open(path).map_err(|error| failed(error, path))?;
+        let size = file.metadata().map_err(|error| failed(error, path))?.len();
+        let mut bytes = Vec::new();
+        let size = usize::try_from(size).unwrap_or(usize::MAX);
+        bytes.try_reserve_exact(size).map_err(|_| {
+            Error::new(ErrorKind::Io, format!("no memory for a file of {size} bytes")).in_file(path)
+        })?;
+        file.read_to_end(&mut bytes).map_err(|error| failed(error, path))?;
+        Ok(Buffer::from_vec(bytes))
+    }
+
+    fn list(&self, folder: &str) -> Result<Vec<String>> {
+        if !Path::new(folder).is_dir() {
+            return Ok(Vec::new());
+        }
+        let entries = std::fs::read_dir(folder).map_err(|error| failed(error, folder))?;
+        let names = entries.map(|entry| match entry {
+            Ok(entry) => Ok(entry.file_name().to_string_lossy().into_owned()),
+            Err(error) => Err(failed(error, folder)),
+        });
+        names.collect()
+    }
+}
+
+#[cold]
+fn failed(error: std::io::Error, path: &str) -> Error {
+    let kind = if error.kind() == std::io::ErrorKind::NotFound { ErrorKind::Missing } else { ErrorKind::Io };
+    let message = if kind == ErrorKind::Missing { "no such file".to_owned() } else { error.to_string() };
+    Error::new(kind, message).in_file(path).caused_by(error)
+}
