@@ -184,15 +184,20 @@ impl<'a> Values<'a> {
 
     fn variant(array: &'a StructArray, members: &Fields) -> Result<Values<'a>> {
         let roles = variant_members(members)?;
-        let [first, second] = array.columns() else {
+        let ([first, second], [left, right]) = (array.columns(), members.as_ref()) else {
             return Err(Error::new(ErrorKind::Argument, "a variant is two columns"));
         };
-        let (value, metadata) = if roles == [true, false] { (first, second) } else { (second, first) };
-        Ok(Values::Variant {
-            value: Bytes::new(value)?,
-            metadata: Bytes::new(metadata)?,
-            nulls: NullBuffer::union(value.nulls(), metadata.nulls()),
-        })
+        let parts = (Values::part(first, left)?, Values::part(second, right)?);
+        let (value, metadata) = if roles == [true, false] { parts } else { (parts.1, parts.0) };
+        Ok(Values::Variant { value, metadata, nulls: NullBuffer::union(first.nulls(), second.nulls()) })
+    }
+
+    /// One of the two byte strings of a variant.
+    fn part(array: &'a ArrayRef, member: &Field) -> Result<Bytes<'a>> {
+        match Values::new(array, member, member.name())? {
+            Values::Bytes(bytes) => Ok(bytes),
+            _ => Err(unfit(member, array.data_type())),
+        }
     }
 }
 

@@ -147,6 +147,12 @@ fn variants() {
     let rows = struct_of(Arc::new(StructArray::try_from(halves).unwrap()));
     let error = encode_rows(&rows, &variant()).unwrap_err();
     assert_eq!((error.kind(), error.location().record), (ErrorKind::Required, Some(1)));
+
+    let text: ArrayRef = Arc::new(StringArray::from(vec!["v"]));
+    let halves = vec![("value", text.clone()), ("metadata", text)];
+    let rows = struct_of(Arc::new(StructArray::try_from(halves).unwrap()));
+    let error = encode_rows(&rows, &variant()).unwrap_err();
+    assert_eq!((error.kind(), error.location().field.as_deref()), (ErrorKind::Argument, Some("f0")));
 }
 
 #[test]
