@@ -157,7 +157,7 @@ class Column:
         return Predicate(f"starts_with({self._sql}, {_literal(prefix)})")
 
     def like(self, pattern: str, escape: str | None = None) -> Predicate:
-        r"""Text that is as `pattern` says: `%` any text, `_` one character, literal after `escape` (or `\`)."""
+        r"""Text as `pattern` says: `%` any text, `_` one character, literal after `escape` (or `\`)."""
         escaped = "" if escape is None else f" ESCAPE {_literal(escape)}"
         return Predicate(f"{self._sql} LIKE {_literal(pattern)}{escaped}")
 
