@@ -10,7 +10,7 @@ use super::value::Value;
 
 /// `literal`, which is not null, as a value of `data_type`; `Err` says why that cannot be.
 ///
-/// Decimal fractions round to the nearest float; nothing else is rounded.
+/// Decimal fractions round to the nearest float; whole numbers that would round are refused.
 pub(super) fn cast(literal: &Literal, data_type: &DataType) -> Result<Value<'static>, String> {
     match data_type {
         DataType::Boolean => boolean(literal).map(Value::Boolean),
@@ -62,7 +62,7 @@ fn float(literal: &Literal, round: fn(f64) -> f64) -> Result<f64, String> {
     if value.is_infinite() && text.contains(|c: char| c.is_ascii_digit()) {
         return Err("too large".into());
     }
-    // As far as 2^127 every whole double is an i128; beyond, the comparison below fails by itself.
+    // Texts with a point, an exponent or 39 digits and more are not read as i128, and round.
     match text.parse::<i128>() {
         Ok(whole) if value as i128 != whole => Err("a whole number that floats of this width skip".into()),
         _ => Ok(value),

@@ -1,0 +1,239 @@
+"""Filters built in Python: `col("dt") >= "2026-01-01"`, rendered as the SQL text that `where=` reads."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterable
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import ClassVar, Literal, NoReturn, SupportsIndex
+from uuid import UUID
+
+__all__ = ["Column", "Predicate", "Value", "col", "to_sql"]
+
+Value = (
+    str
+    | bool
+    | SupportsIndex
+    | float
+    | Decimal
+    | dt.datetime
+    | dt.date
+    | dt.time
+    | bytes
+    | bytearray
+    | memoryview
+    | UUID
+    | None
+)
+"""What a column is compared with. `None` is SQL's NULL: no comparison with it is true but `eq_null_safe`."""
+
+
+def col(name: str) -> Column:
+    """A column to filter by.
+
+    Args:    name: the column's name; nested fields joined by dots. Quotes and case are kept as they are.
+    Returns: a `Column`, whose operators and methods make a `Predicate`.
+    Raises:  TypeError for a name that is not text, ValueError for an empty one.
+    """
+    if not isinstance(name, str):
+        raise TypeError(f"a column's name is a str, not {type(name).__name__}")
+    if not name:
+        raise ValueError("a column's name is empty")
+    return Column(name)
+
+
+def to_sql(where: str | Predicate | None) -> str | None:
+    """The text of a filter: text as it is, a `Predicate` rendered, `None` for no filter.
+
+    Raises:  TypeError for anything else.
+    """
+    if where is None or isinstance(where, str):
+        return where
+    if isinstance(where, Predicate):
+        return where.sql
+    if isinstance(where, Column):
+        raise TypeError(f"{where!r} is a column, not a filter: compare it, for example {where!r} == True")
+    raise TypeError(
+        f"a filter is SQL text or a predicate made with lakebed.col(...), not {type(where).__name__}"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Predicate:
+    """A filter: join with `&` and `|`, negate with `~`; parentheses are needed around comparisons.
+
+    Null is as in SQL: where a column is null a comparison is not true, and neither is its negation.
+    """
+
+    sql: str
+    """The text, as `where=` takes it."""
+
+    _joined: Literal["", "AND", "OR"] = ""
+    """What joins the text at its outermost level, where something does."""
+
+    def __and__(self, other: Predicate) -> Predicate:
+        return self._join("AND", other)
+
+    def __or__(self, other: Predicate) -> Predicate:
+        return self._join("OR", other)
+
+    def __invert__(self) -> Predicate:
+        return Predicate(f"NOT ({self.sql})")
+
+    def _join(self, word: Literal["AND", "OR"], other: Predicate) -> Predicate:
+        if not isinstance(other, Predicate):
+            return NotImplemented
+        # Terms of one kind stay on one level: a thousand of them joined in a loop do not nest.
+        terms = [term.sql if term._joined in ("", word) else f"({term.sql})" for term in (self, other)]
+        return Predicate(f" {word} ".join(terms), word)
+
+    def __bool__(self) -> NoReturn:
+        raise TypeError(
+            f"the filter {self.sql} has no truth value of its own: join filters with & | ~ instead of "
+            "and, or, not, put parentheses around each comparison, write col.between(a, b) for a <= col <= b"
+        )
+
+    def __repr__(self) -> str:
+        return f"<Predicate {self.sql}>"
+
+
+class Column:
+    """A column by name; comparing it gives a `Predicate`. Made by `col`."""
+
+    __slots__ = ("_name",)
+    __hash__: ClassVar[None]  # type: ignore[assignment]
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __eq__(self, value: Value) -> Predicate:  # type: ignore[override]
+        return self._compare("=", value)
+
+    def __ne__(self, value: Value) -> Predicate:  # type: ignore[override]
+        return self._compare("<>", value)
+
+    def __lt__(self, value: Value) -> Predicate:
+        return self._compare("<", value)
+
+    def __le__(self, value: Value) -> Predicate:
+        return self._compare("<=", value)
+
+    def __gt__(self, value: Value) -> Predicate:
+        return self._compare(">", value)
+
+    def __ge__(self, value: Value) -> Predicate:
+        return self._compare(">=", value)
+
+    def eq_null_safe(self, value: Value) -> Predicate:
+        """Equal, or both null (SQL's `<=>`)."""
+        return self._compare("<=>", value)
+
+    def isin(self, values: Iterable[Value]) -> Predicate:
+        """Equal to any of `values`; never true where there are none. A `None` among them matches nothing."""
+        if isinstance(values, str | bytes | bytearray):
+            raise TypeError(f"isin takes a collection of values, not one {type(values).__name__}")
+        rendered = ", ".join(map(_literal, values))
+        return Predicate(f"{self._sql} IN ({rendered})" if rendered else "FALSE")
+
+    def between(self, low: Value, high: Value) -> Predicate:
+        """At least `low` and at most `high`."""
+        return Predicate(f"{self._sql} BETWEEN {_literal(low)} AND {_literal(high)}")
+
+    def is_null(self) -> Predicate:
+        """Null."""
+        return Predicate(f"{self._sql} IS NULL")
+
+    def is_not_null(self) -> Predicate:
+        """Not null."""
+        return Predicate(f"{self._sql} IS NOT NULL")
+
+    def is_nan(self) -> Predicate:
+        """Not a number; for floating point columns."""
+        return Predicate(f"is_nan({self._sql})")
+
+    def starts_with(self, prefix: str | bytes) -> Predicate:
+        """Beginning with `prefix`, byte for byte."""
+        return Predicate(f"starts_with({self._sql}, {_literal(prefix)})")
+
+    def like(self, pattern: str, escape: str | None = None) -> Predicate:
+        r"""Text as `pattern` says: `%` any text, `_` one character, literal after `escape` (or `\`)."""
+        escaped = "" if escape is None else f" ESCAPE {_literal(escape)}"
+        return Predicate(f"{self._sql} LIKE {_literal(pattern)}{escaped}")
+
+    def _compare(self, operator: str, value: Value) -> Predicate:
+        return Predicate(f"{self._sql} {operator} {_literal(value)}")
+
+    @property
+    def _sql(self) -> str:
+        return _quoted(self._name, '"')
+
+    def __bool__(self) -> NoReturn:
+        raise TypeError(f"{self!r} has no truth value: compare it, for example {self!r} == True")
+
+    def __repr__(self) -> str:
+        return f"col({self._name!r})"
+
+
+def _literal(value: Value) -> str:
+    """`value` as SQL, exactly. Subclasses come before their bases: bool is an int, datetime a date."""
+    match value:
+        case None:
+            return "NULL"
+        case bool():
+            return "TRUE" if value else "FALSE"
+        case str():
+            return _quoted(value, "'")
+        case float():
+            return _float(value)
+        case Decimal():
+            return _decimal(value)
+        case dt.datetime():
+            return f"TIMESTAMP '{_datetime(value)}'"
+        case dt.date():
+            return f"DATE '{value.isoformat()}'"
+        case dt.time():
+            return _time(value)
+        case bytes() | bytearray() | memoryview():
+            return f"X'{value.hex()}'"
+        case UUID():
+            return f"UUID '{value}'"
+        case SupportsIndex():
+            return str(int(value))
+    kind = type(value)
+    if isinstance(value, Column | Predicate):
+        raise TypeError(f"a column is compared with values, not with a {kind.__name__}")
+    raise TypeError(f"no SQL literal for {kind.__module__}.{kind.__qualname__}")
+
+
+def _quoted(text: str, quote: str) -> str:
+    return quote + text.replace(quote, 2 * quote) + quote
+
+
+def _float(value: float) -> str:
+    """SQL has no literals for NaN and the infinities; strings are cast to the column's type."""
+    if value != value:
+        return "'NaN'"
+    if value in (float("inf"), float("-inf")):
+        return "'Infinity'" if value > 0 else "'-Infinity'"
+    return float.__repr__(value)
+
+
+def _decimal(value: Decimal) -> str:
+    if not value.is_finite():
+        raise ValueError(f"no decimal column holds {value}")
+    return str(value)
+
+
+def _datetime(value: dt.datetime) -> str:
+    """An aware time with its offset; SQL offsets are whole minutes, others are told in UTC."""
+    offset = value.utcoffset()
+    if offset is not None and offset % dt.timedelta(minutes=1):
+        value = value.astimezone(dt.timezone.utc)
+    return value.isoformat(sep=" ")
+
+
+def _time(value: dt.time) -> str:
+    if value.tzinfo is not None:
+        raise ValueError(f"time columns have no time zone, {value} has one")
+    return f"TIME '{value.isoformat()}'"

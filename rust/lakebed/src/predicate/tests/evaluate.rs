@@ -1,0 +1,171 @@
+//! Rows and ranges: nulls, NaN, signed zeros, byte order, unknown and crooked bounds.
+
+use super::*;
+
+#[test]
+fn null_is_matched_only_by_what_asks_for_it() {
+    let values: ArrayRef = array::<Int32Array, _>(vec![Some(1), None, Some(3)]);
+    let table = [
+        ("c0 = 1", [true, false, false]),
+        ("NOT c0 = 1", [false, false, true]),
+        ("c0 <= 3", [true, false, true]),
+        ("c0 = NULL", [false, false, false]),
+        ("NOT c0 = NULL", [false, false, false]),
+        ("c0 <=> NULL", [false, true, false]),
+        ("c0 <=> 1", [true, false, false]),
+        ("NOT c0 <=> 1", [false, true, true]),
+        ("NOT c0 <=> NULL", [true, false, true]),
+        ("c0 IS NULL", [false, true, false]),
+        ("c0 IS NOT NULL", [true, false, true]),
+        ("c0 IN (3, NULL, 1)", [true, false, true]),
+        ("c0 IN (NULL)", [false, false, false]),
+        ("c0 NOT IN (3)", [true, false, false]),
+        ("c0 NOT IN (3, NULL)", [false, false, false]),
+        ("c0 BETWEEN 2 AND 3", [false, false, true]),
+        ("c0 NOT BETWEEN 2 AND 3", [true, false, false]),
+        ("c0 BETWEEN 1 AND NULL", [false, false, false]),
+        ("c0 NOT BETWEEN 2 AND NULL", [false, false, false]),
+        ("c0 = 1 OR c0 IS NULL", [true, true, false]),
+        ("TRUE AND NOT FALSE", [true, true, true]),
+    ];
+    for (text, expected) in table {
+        assert_eq!(rows(text, &values), expected, "{text}");
+    }
+}
+
+#[test]
+fn floats_are_in_total_order() {
+    let values: ArrayRef = array::<Float64Array, _>(vec![-0.0, 0.0, -f64::NAN, f64::INFINITY]);
+    let table = [
+        ("c0 = 0.0", [false, true, false, false]),
+        ("c0 < 0.0", [true, false, false, false]),
+        ("c0 = -0.0", [true, false, false, false]),
+        ("c0 = 'NaN'", [false, false, true, false]),
+        ("c0 > 'Infinity'", [false, false, true, false]),
+        ("is_nan(c0)", [false, false, true, false]),
+        ("NOT is_nan(c0)", [true, true, false, true]),
+    ];
+    for (text, expected) in table {
+        assert_eq!(rows(text, &values), expected, "{text}");
+    }
+}
+
+#[test]
+fn texts_and_bytes_are_in_unsigned_byte_order() {
+    let texts: ArrayRef = array::<StringArray, _>(vec!["a", "é", "z%z"]);
+    assert_eq!(rows("c0 > 'z'", &texts), [false, true, true]);
+    assert_eq!(rows("c0 LIKE '_'", &texts), [true, true, false]);
+    assert_eq!(rows("c0 NOT LIKE 'z!%_' ESCAPE '!'", &texts), [true, true, false]);
+    assert_eq!(rows("starts_with(c0, 'z')", &texts), [false, false, true]);
+    let bytes: ArrayRef = array::<BinaryArray, _>(vec![[0x7f].as_slice(), &[0x80]]);
+    assert_eq!(rows("c0 > X'7f'", &bytes), [false, true]);
+    assert_eq!(rows("starts_with(c0, X'80')", &bytes), [false, true]);
+}
+
+#[test]
+fn ranges_prune_what_cannot_match() {
+    let (lower, upper): (ArrayRef, ArrayRef) =
+        (array::<Int32Array, _>(vec![3]), array::<Int32Array, _>(vec![7]));
+    let table = [
+        ("c0 = 2", false),
+        ("c0 = 3", true),
+        ("c0 = 8", false),
+        ("c0 <=> 8", false),
+        ("c0 < 3", false),
+        ("c0 <= 3", true),
+        ("c0 > 7", false),
+        ("c0 >= 7", true),
+        ("c0 IN (1, 2, 8, 9)", false),
+        ("c0 IN (1, 5, 9)", true),
+        ("c0 NOT IN (3, 7)", true),
+        ("c0 BETWEEN 8 AND 9", false),
+        ("c0 BETWEEN 1 AND 3", true),
+        ("c0 BETWEEN 4 AND 5", true),
+        ("c0 NOT BETWEEN 3 AND 7", false),
+        ("c0 NOT BETWEEN 4 AND 7", true),
+        ("c0 IS NULL", false),
+        ("c0 IS NOT NULL", true),
+        ("c0 IS DISTINCT FROM NULL", true),
+        ("c0 = 1 OR c0 = 5", true),
+        ("c0 = 5 AND c0 = 1", false),
+        ("FALSE", false),
+        ("TRUE", true),
+    ];
+    for (text, expected) in table {
+        assert_eq!(may_match(text, &lower, &upper, Some(0), Some(10)), expected, "{text}");
+        assert!(may_match(text, &upper, &lower, None, Some(10)) || text == "FALSE", "crossed: {text}");
+    }
+    for (text, expected) in [("c0 <> 3", false), ("c0 <> 4", true), ("c0 NOT IN (1, 3)", false)] {
+        assert_eq!(may_match(text, &lower, &lower, Some(1), Some(10)), expected, "{text}");
+    }
+    assert!(may_match("c0 IS DISTINCT FROM 3", &lower, &lower, Some(1), Some(10)));
+    assert!(!may_match("c0 IS DISTINCT FROM 3", &lower, &lower, Some(0), Some(10)));
+}
+
+#[test]
+fn what_is_not_known_is_kept() {
+    let unknown: ArrayRef = array::<Int32Array, _>(vec![None::<i32>]);
+    let three: ArrayRef = array::<Int32Array, _>(vec![3]);
+    let table = [
+        // nulls, rows, comparison, IS NULL, IS NOT NULL
+        (Some(0), Some(3), true, false, true),
+        (Some(3), Some(3), false, true, false),
+        (Some(4), Some(3), true, true, true),
+        (Some(-1), Some(3), true, true, true),
+        (None, Some(3), true, true, true),
+        (Some(3), None, true, true, true),
+        (Some(0), None, true, false, true),
+        (Some(0), Some(0), false, false, false),
+    ];
+    for (nulls, rows, comparison, is_null, is_not_null) in table {
+        let asked = |text| may_match(text, &unknown, &unknown, nulls, rows);
+        assert_eq!(asked("c0 = 5"), comparison, "{nulls:?} of {rows:?}");
+        assert_eq!(asked("c0 NOT BETWEEN 1 AND 2"), comparison);
+        assert_eq!(asked("c0 IS NULL"), is_null, "{nulls:?} of {rows:?}");
+        assert_eq!(asked("c0 IS NOT NULL"), is_not_null, "{nulls:?} of {rows:?}");
+    }
+    // One bound alone is used.
+    assert!(!may_match("c0 < 3", &three, &unknown, None, None));
+    assert!(may_match("c0 > 9", &three, &unknown, None, None));
+    assert!(!may_match("c0 > 3", &unknown, &three, None, None));
+    let ranges = Ranges { row_counts: None, columns: &[] };
+    assert!(bind("c0 = 5", &three).may_match(&ranges, 2).unwrap().iter().all(|kept| kept));
+}
+
+#[test]
+fn nan_may_hide_beyond_float_bounds() {
+    let bound = |value: f64| -> ArrayRef { array::<Float64Array, _>(vec![value]) };
+    let asked = |text, lower, upper| may_match(text, &bound(lower), &bound(upper), Some(0), Some(9));
+    assert!(asked("c0 > 5", 1.0, 2.0));
+    assert!(asked("c0 <> 1", 1.0, 1.0));
+    assert!(asked("c0 = 'NaN'", 1.0, 2.0));
+    assert!(!asked("c0 = 5", 1.0, 2.0));
+    assert!(!asked("c0 < 1", 1.0, 2.0));
+    assert!(!asked("c0 BETWEEN 3 AND 4", 1.0, 2.0));
+    assert!(asked("c0 < 1", f64::NAN, 2.0));
+    assert!(asked("c0 = -0.0", 0.0, 1.0));
+    assert!(asked("c0 = 0.0", -1.0, -0.0));
+}
+
+#[test]
+fn prefixes_prune_by_text_bounds() {
+    let text = |value: &str| -> ArrayRef { array::<StringArray, _>(vec![value]) };
+    let asked = |filter, lower, upper| may_match(filter, &text(lower), &text(upper), Some(0), Some(9));
+    assert!(asked("starts_with(c0, 'ab')", "aa", "abz"));
+    assert!(asked("starts_with(c0, 'ab')", "abc", "b"));
+    assert!(!asked("starts_with(c0, 'ab')", "ac", "b"));
+    assert!(!asked("starts_with(c0, 'ab')", "a", "aa"));
+    assert!(!asked("NOT starts_with(c0, 'ab')", "ab", "abz"));
+    assert!(asked("NOT starts_with(c0, 'ab')", "ab", "ac"));
+    assert!(asked("c0 LIKE 'x%'", "a", "b"));
+}
+
+#[test]
+fn arrays_of_another_shape_are_refused() {
+    let values: ArrayRef = array::<Int32Array, _>(vec![1]);
+    let texts: ArrayRef = array::<StringArray, _>(vec!["1"]);
+    let bound = bind("c0 = 1", &values);
+    for (columns, rows) in [(vec![], 1), (vec![texts], 1), (vec![values.clone()], 2)] {
+        assert_eq!(bound.evaluate(&columns, rows).unwrap_err().kind(), ErrorKind::Argument);
+    }
+}

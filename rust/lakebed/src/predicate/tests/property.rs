@@ -1,0 +1,214 @@
+//! What holds for all predicates, on many generated ones.
+
+use arrow_array::Array;
+
+use super::super::Operator;
+use super::super::op::Form;
+use super::super::value::Column;
+use super::*;
+
+const ROUNDS: u64 = 4000;
+
+fn literal(random: &mut Random) -> Literal {
+    let text = random.pick(&["", "it's", "a\"b", "x\\%", "2026-01-01", "é\n"]).to_string();
+    match random.below(9) {
+        0 => Literal::Null,
+        1 => Literal::Boolean(random.below(2) == 0),
+        2 => Literal::Number(random.pick(&["0", "-5", "1.50", "1e-7", "-.5"]).to_string()),
+        3 => Literal::String(text),
+        4 => Literal::Date(text),
+        5 => Literal::Time(text),
+        6 => Literal::Timestamp(text),
+        7 => Literal::Uuid(text),
+        _ => Literal::Binary(text.into_bytes()),
+    }
+}
+
+fn operator(random: &mut Random) -> Operator {
+    *random.pick(&Operator::all().collect::<Vec<_>>())
+}
+
+fn literal_count(operator: Operator, random: &mut Random) -> usize {
+    match operator.row().form {
+        Form::Postfix | Form::Test => 0,
+        Form::Infix | Form::Function => 1,
+        Form::Between => 2,
+        Form::Pattern => 1 + random.below(2),
+        Form::List => 1 + random.below(4),
+    }
+}
+
+fn predicate(random: &mut Random, depth: usize) -> Predicate {
+    let terms =
+        |random: &mut Random| (0..2 + random.below(2)).map(|_| predicate(random, depth - 1)).collect();
+    match random.below(if depth == 0 { 8 } else { 12 }) {
+        0 => Predicate::Constant(random.below(2) == 0),
+        1..8 => {
+            let column = random.pick(&["a", "A b", "x.y", "quo\"te", "and", "größe", ""]).to_string();
+            let operator = operator(random);
+            let literals = (0..literal_count(operator, random)).map(|_| literal(random)).collect();
+            Predicate::leaf(column, operator, literals)
+        }
+        8 | 9 => Predicate::and(terms(random)),
+        _ => Predicate::or(terms(random)),
+    }
+}
+
+#[test]
+fn the_text_of_a_predicate_reads_back_to_it() {
+    let mut random = Random(1);
+    for _ in 0..ROUNDS {
+        let predicate = predicate(&mut random, 4);
+        assert_eq!(parse(&predicate.to_string()), predicate);
+        let negated = predicate.clone().negate();
+        assert_eq!(parse(&format!("NOT ({predicate})")), parse(&negated.to_string()));
+        assert_eq!(negated.negate(), predicate);
+    }
+}
+
+/// Crooked text is refused with its place, or read as something that reads back; nothing panics.
+#[test]
+fn crooked_text_is_refused_or_read() {
+    let mut random = Random(4);
+    for _ in 0..ROUNDS {
+        let mut text: Vec<char> = predicate(&mut random, 2).to_string().chars().collect();
+        for _ in 0..1 + random.below(3) {
+            let place = random.below(text.len() + 1);
+            match random.below(3) {
+                0 => text.insert(place, *random.pick(&['(', ')', '\'', '"', '.', '-', '\n', 'é', '\0', '9'])),
+                1 => text.truncate(place),
+                _ => drop(text.drain(place..(place + 3).min(text.len()))),
+            }
+        }
+        match Predicate::parse(&text.iter().collect::<String>()) {
+            Ok(predicate) => assert_eq!(parse(&predicate.to_string()), predicate),
+            Err(error) => assert!(error.message().ends_with('^'), "{error}"),
+        }
+    }
+}
+
+#[test]
+fn the_table_is_in_order_and_negations_are_mutual() {
+    for (index, operator) in Operator::all().enumerate() {
+        assert_eq!(operator as usize, index);
+        assert_eq!(operator.negation().negation(), operator);
+        assert_eq!(operator.negation().row().form, operator.row().form);
+        assert_ne!(operator.negation(), operator);
+    }
+}
+
+/// A short column of few distinct values, and literals around them.
+fn column(random: &mut Random) -> (ArrayRef, Vec<&'static str>) {
+    let length = 1 + random.below(4);
+    let mut pick = |choices: usize| -> Vec<Option<usize>> {
+        (0..length).map(|_| Some(random.below(choices + 1)).filter(|choice| *choice < choices)).collect()
+    };
+    fn of<V: Copy>(picks: Vec<Option<usize>>, values: &[V]) -> Vec<Option<V>> {
+        picks.into_iter().map(|pick| pick.map(|index| values[index])).collect()
+    }
+    match pick(5)[0].unwrap_or(5) {
+        0 => (array::<Int32Array, _>(of(pick(4), &[-1, 0, 1, 2])), vec!["-1", "0", "1", "5", "NULL"]),
+        1 => {
+            let values = [-0.0, 0.0, 1.5, f64::NAN, -f64::NAN, f64::NEG_INFINITY];
+            (
+                array::<Float64Array, _>(of(pick(6), &values)),
+                vec!["0.0", "-0.0", "1.5", "'NaN'", "'inf'", "NULL"],
+            )
+        }
+        2 => (array::<BooleanArray, _>(of(pick(2), &[true, false])), vec!["TRUE", "FALSE", "NULL"]),
+        3 => {
+            (array::<Date32Array, _>(of(pick(3), &[-1, 0, 1])), vec!["'1970-01-01'", "'1969-12-31'", "NULL"])
+        }
+        4 => {
+            let decimals = Decimal128Array::from(of(pick(3), &[-150, 0, 99])).with_precision_and_scale(5, 2);
+            (Arc::new(decimals.unwrap()), vec!["-1.5", "0", "0.99", "100"])
+        }
+        _ => {
+            let values = ["", "a", "ab", "abc", "é"];
+            (array::<StringArray, _>(of(pick(5), &values)), vec!["''", "'a'", "'ab'", "'b'", "'%b_'", "NULL"])
+        }
+    }
+}
+
+/// A condition on `c0` that suits the column, with its literals; `None` where the operator does not.
+fn condition(random: &mut Random, array: &ArrayRef, literals: &[&str]) -> Option<Predicate> {
+    let operator = operator(random);
+    let applies = match operator.row().form {
+        Form::Test => *array.data_type() == DataType::Float64,
+        Form::Pattern | Form::Function => *array.data_type() == DataType::Utf8,
+        _ => true,
+    };
+    let count = literal_count(operator, random).min(if operator.row().form == Form::Pattern { 1 } else { 4 });
+    let literals = (0..count)
+        .map(|_| match parse(&format!("c0 = {}", random.pick(literals))) {
+            Predicate::Leaf(mut leaf) => leaf.literals.remove(0),
+            other => panic!("{other}"),
+        })
+        .collect();
+    applies.then(|| Predicate::leaf("c0", operator, literals))
+}
+
+fn run(predicate: &Predicate, array: &ArrayRef) -> Vec<bool> {
+    let bound = predicate.bind(&schema(&[array.data_type().clone()])).unwrap();
+    bound.evaluate(std::slice::from_ref(array), array.len()).unwrap().iter().collect()
+}
+
+#[test]
+fn a_condition_and_its_negation_part_the_values() {
+    let mut random = Random(2);
+    for _ in 0..ROUNDS {
+        let (array, literals) = column(&mut random);
+        let Some(condition) = condition(&mut random, &array, &literals) else { continue };
+        let has_null = match &condition {
+            Predicate::Leaf(leaf) => {
+                leaf.literals.contains(&Literal::Null)
+                    && !matches!(leaf.operator, Operator::EqNullSafe | Operator::NotEqNullSafe)
+            }
+            _ => false,
+        };
+        let negated = run(&condition.clone().negate(), &array);
+        for (row, (yes, no)) in run(&condition, &array).into_iter().zip(negated).enumerate() {
+            assert!(!(yes && no), "{condition} on {array:?} row {row}");
+            assert!(yes || no || has_null || array.is_null(row), "{condition} on {array:?} row {row}");
+        }
+    }
+}
+
+/// The least and greatest value as arrays of one row, as a writer would find them; NaN left out by some.
+fn bounds(random: &mut Random, array: &ArrayRef) -> (ArrayRef, ArrayRef) {
+    let column = Column::new(array.as_ref()).unwrap();
+    let skip_nan = random.below(2) == 0;
+    let mut order: Vec<_> = (0..array.len())
+        .filter(|row| column.get(*row).is_some_and(|value| !(skip_nan && value.is_nan())))
+        .collect();
+    order.sort_by_key(|row| column.get(*row));
+    let mut one = |row: Option<&usize>| match row {
+        Some(row) if random.below(8) != 0 => array.slice(*row, 1),
+        _ => arrow_array::new_null_array(array.data_type(), 1),
+    };
+    (one(order.first()), one(order.last()))
+}
+
+#[test]
+fn pruning_never_drops_a_match() {
+    let mut random = Random(3);
+    let mut pruned = 0;
+    for _ in 0..4 * ROUNDS {
+        let (array, literals) = column(&mut random);
+        let Some(one) = condition(&mut random, &array, &literals) else { continue };
+        let other = condition(&mut random, &array, &literals).unwrap_or(Predicate::Constant(false));
+        let join = *random.pick(&[Predicate::and, Predicate::or]);
+        let predicate = join(vec![one, other]);
+        let (lower, upper) = bounds(&mut random, &array);
+        let nulls = (random.below(4) != 0).then_some(array.null_count() as i64);
+        let rows = (random.below(4) != 0).then_some(array.len() as i64);
+        let kept = may_match(&predicate.to_string(), &lower, &upper, nulls, rows);
+        let matches = run(&predicate, &array).contains(&true);
+        assert!(
+            kept || !matches,
+            "{predicate} on {array:?} within {lower:?} {upper:?}, {nulls:?} of {rows:?}"
+        );
+        pruned += u32::from(!kept);
+    }
+    assert!(pruned > 1000, "only {pruned} pruned: the test would not notice");
+}
