@@ -8,7 +8,8 @@ from lakebed.limits import LIMITS, Limits
 from lakebed.predicates import Predicate, col
 from lakebed.scan import Scan
 from lakebed.storage import Storage
-from lakebed.table import Table, ViewScan, open_table
+from lakebed.table import Table, open_table
+from lakebed.view import ViewScan
 
 __all__ = [
     "LIMITS",

@@ -6,22 +6,17 @@ it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import pyarrow as pa
 
     from lakebed._native import Batch, BatchStream
 
 
-class ArrowSchema(Protocol):
-    """Anything that exports a schema through the Arrow PyCapsule interface."""
-
-    def __arrow_c_schema__(self) -> object: ...
-
-
-def schema(source: ArrowSchema) -> pa.Schema:
+def schema(source: object) -> pa.Schema:
     """The `pa.Schema` of anything with `__arrow_c_schema__`. Cost: none beyond the schema."""
     import pyarrow as pa
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lakebed import _html
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 _COLUMNS = ("step", "kept", "of", "bytes", "of", "why")
 

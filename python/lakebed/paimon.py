@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from lakebed import _arrow, _native
@@ -13,6 +12,8 @@ from lakebed.limits import LIMITS, Limits
 from lakebed.scan import FileScan, Scan
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import pyarrow as pa
 
 __all__ = [

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -10,6 +9,8 @@ from lakebed import _arrow, _html
 from lakebed._values import to_rows, to_text
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     import pandas as pd
     import polars as pl
     import pyarrow as pa
@@ -23,7 +24,9 @@ class StreamSource(Protocol):
     """What a scan reads from: a schema, and as many streams of batches as are asked for."""
 
     def __arrow_c_schema__(self) -> object: ...
-    def stream(self) -> BatchStream: ...
+    def stream(self) -> BatchStream:
+        """A stream from the first row on."""
+        ...
 
 
 class Scan:

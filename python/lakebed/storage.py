@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 import re
 from typing import Any, Protocol, cast, runtime_checkable
-from urllib.parse import SplitResult, urlsplit
-from urllib.request import url2pathname
+from urllib.parse import SplitResult, unquote, urlsplit
 
 from lakebed.errors import UnsupportedError
 
@@ -59,10 +58,10 @@ class ArrowStorage(_Adapter):
         if start is None and end is None:
             # Compression is named, or a suffix such as .gz would make the stream decompress.
             with self._filesystem.open_input_stream(self._inner(path), compression=None) as stream:
-                return cast(bytes, stream.read())
+                return cast("bytes", stream.read())
         with self._filesystem.open_input_file(self._inner(path)) as file:
             first = start or 0
-            return cast(bytes, file.read_at((file.size() if end is None else end) - first, first))
+            return cast("bytes", file.read_at((file.size() if end is None else end) - first, first))
 
     def list(self, prefix: str) -> list[str]:
         """The names directly below a directory; [] where there is none."""
@@ -80,7 +79,7 @@ class FsspecStorage(_Adapter):
 
     def read(self, path: str, start: int | None = None, end: int | None = None) -> bytes:
         """The bytes of a file, all or from `start` up to `end`."""
-        return cast(bytes, self._filesystem.cat_file(self._inner(path), start=start, end=end))
+        return cast("bytes", self._filesystem.cat_file(self._inner(path), start=start, end=end))
 
     def list(self, prefix: str) -> list[str]:
         """The names directly below a directory. Raises: FileNotFoundError where there is none."""
@@ -131,7 +130,7 @@ def without_credentials(uri: str) -> str:
 def _resolve_uri(uri: str) -> tuple[str, Storage | None]:
     parts = urlsplit(uri)
     if parts.scheme == "file":
-        return url2pathname(parts.path), None
+        return unquote(parts.path), None
     from pyarrow.fs import FileSystem
 
     location = without_credentials(uri)
@@ -168,7 +167,7 @@ def _inner_path(text: str) -> str:
         return text
     parts = urlsplit(text)
     if parts.scheme in _SERVER_SCHEMES:
-        return url2pathname(parts.path) if parts.scheme == "file" else parts.path
+        return unquote(parts.path) if parts.scheme == "file" else parts.path
     return _authority(parts).partition("@")[0] + parts.path
 
 

@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime
 from typing import TYPE_CHECKING
 
 from lakebed import _html, _native
-from lakebed._arguments import names, positive
 from lakebed.errors import UnsupportedError
-from lakebed.explain import Explain
 from lakebed.limits import LIMITS, Limits
-from lakebed.predicates import Predicate, to_sql
-from lakebed.scan import Scan
 from lakebed.storage import resolve
+from lakebed.view import View, ViewScan
 
 if TYPE_CHECKING:
-    import pyarrow as pa
+    import os
+    from collections.abc import Mapping, Sequence
+    from datetime import datetime
+
+    from lakebed.predicates import Predicate
 
 
 def open_table(
     path: str | os.PathLike[str],
     *,
     storage: object | None = None,
-    format: str | None = None,
+    format: str | None = None,  # noqa: A002 - the word users type
     relocate: Mapping[str, str] | None = None,
     limits: Limits = LIMITS,
 ) -> Table:
@@ -134,7 +131,7 @@ class Table:
         Cost: reads every snapshot file.
         Source: Paimon's `Snapshot.java`.
         """
-        return self._view(_View("snapshots", columns, where, None, limit, threads))
+        return ViewScan(self._native, View("snapshots", columns, where, None, limit, threads))
 
     def schemas(
         self,
@@ -150,7 +147,7 @@ class Table:
         Cost: reads every schema file.
         Source: Paimon's `TableSchema.java`.
         """
-        return self._view(_View("schemas", columns, where, None, limit, threads))
+        return ViewScan(self._native, View("schemas", columns, where, None, limit, threads))
 
     def manifests(
         self,
@@ -167,7 +164,7 @@ class Table:
         Cost: reads the manifest lists, no manifest.
         Source: Paimon's `ManifestFileMeta.java`.
         """
-        return self._view(_View("manifests", columns, where, None, limit, threads))
+        return ViewScan(self._native, View("manifests", columns, where, None, limit, threads))
 
     def entries(
         self,
@@ -186,7 +183,7 @@ class Table:
         Cost: reads the manifests that `where` leaves; entries it drops are not decoded beyond what it tests.
         Source: Paimon's `ManifestEntry.java`, `DataFileMeta.java`.
         """
-        return self._view(_View("entries", columns, where, stats, limit, threads))
+        return ViewScan(self._native, View("entries", columns, where, stats, limit, threads))
 
     def files(
         self,
@@ -208,10 +205,7 @@ class Table:
         Cost: as `entries`, plus one hash of the identity of each deletion.
         Source: Paimon's `FileEntry.java` (merge), `DataFilePathFactory.java` (paths).
         """
-        return self._view(_View("files", columns, where, stats, limit, threads))
-
-    def _view(self, view: _View) -> ViewScan:
-        return ViewScan(self._native, view)
+        return ViewScan(self._native, View("files", columns, where, stats, limit, threads))
 
     def __repr__(self) -> str:
         return f"<lakebed {self.format} table {self.location!r} at snapshot {self.snapshot_id}>"
@@ -219,47 +213,3 @@ class Table:
     def _repr_html_(self) -> str:
         rows = [("format", self.format), ("location", self.location), ("snapshot", str(self.snapshot_id))]
         return _html.table(("table", ""), rows + sorted(self.properties.items()))
-
-
-@dataclass(frozen=True)
-class _View:
-    """Which view, and what of it."""
-
-    name: str
-    columns: Sequence[str] | None
-    where: str | Predicate | None
-    stats: Sequence[str] | None
-    limit: int | None
-    threads: int | None
-
-    def scan(self, table: _native.Table) -> _native.Scan:
-        return table.scan(
-            self.name,
-            names("columns", self.columns),
-            to_sql(self.where),
-            names("stats", self.stats),
-            positive("limit", self.limit, least=0),
-            positive("threads", self.threads),
-        )
-
-
-class ViewScan(Scan):
-    """A scan of a table's view; it can explain itself."""
-
-    def __init__(self, table: _native.Table, view: _View) -> None:
-        self._table = table
-        self._view = view
-        self._native = view.scan(table)
-        super().__init__(self._native, view.name)
-
-    def explain(self) -> Explain:
-        """The funnel: manifests, entries, files and their bytes after each step, and why.
-
-        Cost: reads the manifest lists and, for the later steps, the manifests.
-        """
-        return Explain.from_json(self._native.explain())
-
-    def head(self, count: int = 10) -> pa.Table:
-        """The first rows, the limit pushed down to the scan. Raises: as `to_arrow`."""
-        limit = count if self._view.limit is None else min(count, self._view.limit)
-        return Scan(replace(self._view, limit=limit).scan(self._table)).to_arrow()
