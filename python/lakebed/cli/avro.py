@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
+# What a writer's own metadata may take of the screen.
+_METADATA_LENGTH = 200
+
+
 @click.command("avro")
 @click.argument("file")
 @options.columns
@@ -49,9 +53,14 @@ def _print(schema: dict[str, Any], metadata: dict[str, bytes], blocks: pa.Table,
     about = [
         ("codec", metadata.get("avro.codec", b"null").decode(errors="replace")),
         ("blocks", f"{blocks.num_rows:,} ({row_count:,} rows, {render.size(size)} as stored)"),
-        *((key, value.decode(errors="replace")) for key, value in sorted(own.items())),
+        *((key, _shortened(value)) for key, value in sorted(own.items())),
     ]
     fields = [(field["name"], json.dumps(field["type"])) for field in schema["fields"]]
     render.pairs(console, "Avro file", about)
     render.pairs(console, f"record {schema['name']}", fields)
     render.terminal_table(rows, None)
+
+
+def _shortened(value: bytes) -> str:
+    text = value.decode(errors="replace")
+    return text if len(text) <= _METADATA_LENGTH else f"{text[:_METADATA_LENGTH]}… ({len(value):,} bytes)"

@@ -127,7 +127,7 @@ def _print(about: dict[str, Any]) -> None:
             ("snapshot", to_text(snapshot.get("snapshot_id", "none"))),
             *[(name, to_text(snapshot[key])) for name, key in _COMMIT if key in snapshot],
             ("manifests", f"{manifests['count']:,} ({render.size(manifests['bytes'])})"),
-            ("live files", f"{files['count']:,} ({render.size(files['bytes'])}, {files['rows']:,} rows)"),
+            ("live files", f"{files['count']:,} ({render.size(files['bytes'])}, {_count(files['rows'], 'row')})"),
         ],
     )
     render.pairs(console, "columns", _columns(about["schema"]))
@@ -163,4 +163,8 @@ def _partition(group: dict[str, Any]) -> tuple[str, str]:
     from lakebed.cli import render
 
     name = "/".join(f"{key}={to_text(value)}" for key, value in group["partition"].items())
-    return name, f"{render.size(group['bytes'])}, {group['files']:,} files, {group['rows']:,} rows"
+    return name, f"{render.size(group['bytes'])}, {_count(group['files'], 'file')}, {_count(group['rows'], 'row')}"
+
+
+def _count(number: int, thing: str) -> str:
+    return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"

@@ -9,10 +9,10 @@ import click
 from lakebed.cli import options
 
 VIEWS = {
-    "snapshots": "One row per snapshot: when, what kind of commit, how many rows.",
+    "snapshots": "One row per snapshot of the table.",
     "schemas": "One row per version of the schema.",
-    "manifests": "One row per manifest of the snapshot: size, counts, partition bounds.",
-    "entries": "One row per manifest entry, as stored: nothing merged, nothing hidden.",
+    "manifests": "One row per manifest of the snapshot.",
+    "entries": "One row per manifest entry, as stored.",
     "files": "One row per live data file.",
 }
 _WITH_STATS = frozenset({"entries", "files"})
