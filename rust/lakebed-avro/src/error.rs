@@ -26,7 +26,9 @@ pub enum ErrorKind {
     Limit,
     /// Nested too deeply.
     Depth,
-    /// An unknown codec, or compressed data that does not inflate.
+    /// A codec that is not one of Avro's.
+    UnknownCodec,
+    /// Compressed data that does not inflate.
     Codec,
     /// A checksum differs.
     Checksum,
@@ -68,10 +70,9 @@ impl ErrorKind {
             ErrorKind::Count => "count",
             ErrorKind::Limit => "limit",
             ErrorKind::Depth => "depth",
-            ErrorKind::Codec => "codec",
+            ErrorKind::UnknownCodec | ErrorKind::Codec => "codec",
             ErrorKind::Checksum => "checksum",
-            ErrorKind::Schema => "schema",
-            ErrorKind::Unsupported => "unsupported",
+            ErrorKind::Schema | ErrorKind::Unsupported => "schema",
             ErrorKind::Union => "union",
             ErrorKind::Enum => "enum",
             ErrorKind::Boolean => "boolean",
@@ -165,6 +166,14 @@ impl Error {
     #[must_use]
     pub fn at(mut self, outer: Location) -> Error {
         self.0.location = std::mem::take(&mut self.0.location).or(outer);
+        self
+    }
+
+    /// The same error, with its field seen from one level further out.
+    #[must_use]
+    pub(crate) fn within(mut self, name: &str) -> Error {
+        let field = &mut self.0.location.field;
+        *field = Some(field.as_ref().map_or_else(|| name.to_owned(), |inner| format!("{name}.{inner}")));
         self
     }
 

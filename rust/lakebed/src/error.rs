@@ -13,6 +13,8 @@ pub enum ErrorKind {
     Avro(AvroKind),
     /// A BinaryRow whose arity is not the type's.
     Arity,
+    /// A BinaryRow whose kind is none of insert, update and delete.
+    RowKind,
     /// A BinaryRow slot that points outside its row.
     Offset,
     /// A row that ends early.
@@ -61,6 +63,7 @@ impl ErrorKind {
         match self {
             ErrorKind::Avro(kind) => kind.name(),
             ErrorKind::Arity => "arity",
+            ErrorKind::RowKind => "row-kind",
             ErrorKind::Offset => "offset",
             ErrorKind::RowTruncated => "truncated",
             ErrorKind::Decimal => "decimal",

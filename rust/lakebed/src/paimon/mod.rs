@@ -1,1 +1,3 @@
 //! Apache Paimon: snapshots, schemas, manifests, rows.
+
+pub mod binary_row;

@@ -1,0 +1,135 @@
+//! The header: magic, metadata map, sync marker.
+
+use super::Input;
+use crate::codec::Codec;
+use crate::cursor::{Cursor, Fault};
+use crate::error::{Error, ErrorKind, Location, Result};
+use crate::limits::Limits;
+
+const MAGIC: [u8; 4] = *b"Obj\x01";
+
+/// Files that are often met where an Avro file should be, by their first bytes.
+const FOREIGN: [(&[u8], &str); 5] = [
+    (b"ORC", "an ORC file"),
+    (b"PAR1", "a Parquet file"),
+    (b"AGS1", "an encrypted file (AGS1)"),
+    (b"\x1f\x8b", "a gzip file"),
+    (b"Obj", "an Avro file of another version"),
+];
+
+/// What stands before the first block.
+#[derive(Debug, Clone)]
+pub struct Header {
+    /// The metadata map in file order; values are bytes, whatever they hold.
+    pub metadata: Vec<(String, Vec<u8>)>,
+    /// The compression of the blocks.
+    pub codec: Codec,
+    /// The marker behind every block.
+    pub sync: [u8; 16],
+    /// Bytes of the header.
+    pub length: u64,
+}
+
+impl Header {
+    /// Reads the header. Bytes behind it stay in `input`.
+    pub(crate) fn read(input: &mut Input, limits: &Limits) -> Result<Header> {
+        check_magic(input.peek(4)?)?;
+        let most = usize::try_from(limits.max_header_bytes).unwrap_or(usize::MAX);
+        let mut window = 4096;
+        loop {
+            let seen = input.peek(window.min(most))?;
+            let ended = seen.len() < window;
+            match parse(seen) {
+                Ok((header, length)) => {
+                    input.take(length, "header")?;
+                    return header;
+                }
+                Err((Fault::Truncated, _)) if !ended && window < most => window = window.saturating_mul(4),
+                Err((Fault::Truncated, _)) if !ended => {
+                    return Err(Limits::exceeded("max_header_bytes", most as u64, most as u64 + 1));
+                }
+                Err((fault, offset)) => {
+                    let (kind, words) = fault.describe();
+                    let place = Location { offset: Some(offset as u64), ..Location::default() };
+                    return Err(Error::new(kind, format!("header: {words}")).at(place));
+                }
+            }
+        }
+    }
+
+    /// The value of a metadata key.
+    pub fn get(&self, key: &str) -> Option<&[u8]> {
+        self.metadata.iter().find(|(name, _)| name == key).map(|(_, value)| value.as_slice())
+    }
+
+    /// The text of the schema.
+    pub fn schema(&self) -> Result<&str> {
+        let bytes = self
+            .get("avro.schema")
+            .ok_or_else(|| Error::new(ErrorKind::Schema, "header has no avro.schema"))?;
+        std::str::from_utf8(bytes).map_err(|_| Error::new(ErrorKind::Schema, "avro.schema is not UTF-8"))
+    }
+}
+
+fn check_magic(start: &[u8]) -> Result<()> {
+    if start == MAGIC {
+        return Ok(());
+    }
+    let place = Location { offset: Some(0), ..Location::default() };
+    let error = if MAGIC.starts_with(start) {
+        Error::new(ErrorKind::Truncated, format!("file of {} bytes ends in its magic", start.len()))
+    } else {
+        let found = FOREIGN.iter().find(|(magic, _)| start.starts_with(magic)).map(|(_, name)| *name);
+        let found = found.unwrap_or("something else");
+        Error::new(ErrorKind::Magic, format!("not an Avro object container file: this is {found}"))
+    };
+    Err(error.at(place))
+}
+
+/// A header that could be walked to its end, with its length; a place where it could not.
+type Parsed = Result<(Result<Header>, usize), (Fault, usize)>;
+
+fn parse(bytes: &[u8]) -> Parsed {
+    let mut cursor = Cursor::new(bytes);
+    let walked = walk(&mut cursor);
+    let (metadata, sync) = walked.map_err(|fault| (fault, cursor.position()))?;
+    Ok((finish(metadata, sync, cursor.position()), cursor.position()))
+}
+
+type Metadata<'a> = Vec<(&'a [u8], &'a [u8])>;
+
+fn walk<'a>(cursor: &mut Cursor<'a>) -> Result<(Metadata<'a>, [u8; 16]), Fault> {
+    cursor.skip(MAGIC.len())?;
+    let mut metadata = Vec::new();
+    while let Some(items) = cursor.items()? {
+        // Every entry takes at least two bytes, so a count is bounded before it is looped over.
+        if items.count > cursor.remaining() as u64 / 2 {
+            return Err(Fault::Truncated);
+        }
+        for _ in 0..items.count {
+            let length = cursor.length()?;
+            let key = cursor.take(length)?;
+            let length = cursor.length()?;
+            metadata.push((key, cursor.take(length)?));
+        }
+        if items.end.is_some_and(|end| end != cursor.position()) {
+            return Err(Fault::Length);
+        }
+    }
+    Ok((metadata, cursor.array()?))
+}
+
+fn finish(metadata: Metadata<'_>, sync: [u8; 16], length: usize) -> Result<Header> {
+    let mut owned: Vec<(String, Vec<u8>)> = Vec::with_capacity(metadata.len());
+    for (key, value) in metadata {
+        let key = std::str::from_utf8(key)
+            .map_err(|_| Error::new(ErrorKind::Utf8, "header: metadata key is not UTF-8"))?;
+        if key.starts_with("avro.") && owned.iter().any(|(known, _)| known == key) {
+            return Err(Error::new(ErrorKind::Duplicate, format!("header: {key} is there twice")));
+        }
+        owned.push((key.to_owned(), value.to_vec()));
+    }
+    let codec = owned.iter().find(|(key, _)| key == "avro.codec").map(|(_, value)| value.as_slice());
+    let codec = Codec::from_header(codec)?;
+    Ok(Header { metadata: owned, codec, sync, length: length as u64 })
+}

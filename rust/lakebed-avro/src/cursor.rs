@@ -1,0 +1,281 @@
+//! A bounds-checked walk over one inflated block.
+//!
+//! Nothing here allocates, and every read says with a one-byte [`Fault`] why it failed: the place
+//! is worked out later, on the cold path, by whoever knows block, record and field.
+
+use crate::error::ErrorKind;
+
+/// Why decoding stopped; kept at one byte so that results travel in a register.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fault {
+    /// The value runs past its block.
+    Truncated,
+    /// A varint of more than 10 bytes, or beyond 64 bits.
+    Varint,
+    /// An `int` beyond 32 bits.
+    IntRange,
+    /// A negative or impossible length.
+    Length,
+    /// A union branch that does not exist.
+    Union,
+    /// An enum symbol that does not exist.
+    Enum,
+    /// A boolean other than 0 and 1.
+    Boolean,
+    /// A value above `max_value_bytes`.
+    ValueBytes,
+    /// More array and map items than `max_items`.
+    Items,
+    /// More items without bytes than `max_zero_width_items`.
+    ZeroWidthItems,
+    /// A column past the 2 GiB that Arrow's 32-bit offsets can address.
+    ColumnBytes,
+    /// A null where the top-level union should hold a record.
+    NullRecord,
+}
+
+const _: () = assert!(size_of::<Fault>() == 1);
+
+impl Fault {
+    /// The error kind and the words for it.
+    pub fn describe(self) -> (ErrorKind, &'static str) {
+        match self {
+            Fault::Truncated => (ErrorKind::Truncated, "value runs past its block"),
+            Fault::Varint => (ErrorKind::Varint, "variable-length integer does not fit 64 bits"),
+            Fault::IntRange => (ErrorKind::IntRange, "int does not fit 32 bits"),
+            Fault::Length => (ErrorKind::Length, "length is negative or not what the items took"),
+            Fault::Union => (ErrorKind::Union, "union branch does not exist"),
+            Fault::Enum => (ErrorKind::Enum, "enum symbol does not exist"),
+            Fault::Boolean => (ErrorKind::Boolean, "boolean is neither 0 nor 1"),
+            Fault::ValueBytes => (ErrorKind::Limit, "value is over max_value_bytes"),
+            Fault::Items => (ErrorKind::Limit, "array and map items are over max_items"),
+            Fault::ZeroWidthItems => (ErrorKind::Limit, "items without bytes are over max_zero_width_items"),
+            Fault::ColumnBytes => (ErrorKind::Limit, "one batch of this column is over 2 GiB"),
+            Fault::NullRecord => (ErrorKind::Unsupported, "a null in place of the record has no row"),
+        }
+    }
+}
+
+/// A position in a slice that only moves forward.
+#[derive(Debug, Clone, Copy)]
+pub struct Cursor<'a> {
+    bytes: &'a [u8],
+    position: usize,
+}
+
+/// The continuation bit of each byte of a little-endian word.
+const CONTINUE: u64 = 0x8080_8080_8080_8080;
+
+impl<'a> Cursor<'a> {
+    /// A cursor at the start of `bytes`.
+    pub fn new(bytes: &'a [u8]) -> Cursor<'a> {
+        Cursor { bytes, position: 0 }
+    }
+
+    /// Bytes walked so far.
+    pub fn position(&self) -> usize {
+        self.position
+    }
+
+    /// Bytes left.
+    #[inline]
+    pub fn remaining(&self) -> usize {
+        self.bytes.len().saturating_sub(self.position)
+    }
+
+    /// The bytes from here on.
+    #[inline]
+    pub fn rest(&self) -> &'a [u8] {
+        self.bytes.get(self.position..).unwrap_or_default()
+    }
+
+    /// Takes the next `count` bytes.
+    #[inline]
+    pub fn take(&mut self, count: usize) -> Result<&'a [u8], Fault> {
+        let end = self.position.checked_add(count).ok_or(Fault::Truncated)?;
+        let taken = self.bytes.get(self.position..end).ok_or(Fault::Truncated)?;
+        self.position = end;
+        Ok(taken)
+    }
+
+    /// Takes the next `N` bytes as an array.
+    #[inline]
+    pub fn array<const N: usize>(&mut self) -> Result<[u8; N], Fault> {
+        let array = *self.rest().first_chunk::<N>().ok_or(Fault::Truncated)?;
+        self.position = self.position.saturating_add(N);
+        Ok(array)
+    }
+
+    /// Steps over `count` bytes.
+    #[inline]
+    pub fn skip(&mut self, count: usize) -> Result<(), Fault> {
+        self.take(count).map(|_| ())
+    }
+
+    /// Reads an unsigned varint of at most 64 bits.
+    #[inline]
+    pub fn varint(&mut self) -> Result<u64, Fault> {
+        let rest = self.rest();
+        match rest.first() {
+            Some(&byte) if byte < 0x80 => {
+                self.position = self.position.saturating_add(1);
+                Ok(u64::from(byte))
+            }
+            _ => match rest.first_chunk::<8>() {
+                Some(word) => self.varint_from_word(u64::from_le_bytes(*word)),
+                None => self.varint_bytewise(),
+            },
+        }
+    }
+
+    /// Reads a varint whose first eight bytes are `word`: one test finds its end, three shifts
+    /// close the gaps that the continuation bits leave.
+    #[inline]
+    fn varint_from_word(&mut self, word: u64) -> Result<u64, Fault> {
+        let stops = !word & CONTINUE;
+        if stops == 0 {
+            return self.varint_bytewise();
+        }
+        let length = (stops.trailing_zeros() >> 3).saturating_add(1);
+        let kept = word & (stops ^ stops.wrapping_sub(1)) & !CONTINUE;
+        let pairs = (kept & 0x007f_007f_007f_007f) | ((kept & 0x7f00_7f00_7f00_7f00) >> 1);
+        let quads = (pairs & 0x0000_3fff_0000_3fff) | ((pairs & 0x3fff_0000_3fff_0000) >> 2);
+        let value = (quads & 0x0fff_ffff) | ((quads & 0x0fff_ffff_0000_0000) >> 4);
+        self.position = self.position.saturating_add(length as usize);
+        Ok(value)
+    }
+
+    #[cold]
+    fn varint_bytewise(&mut self) -> Result<u64, Fault> {
+        let mut value = 0u64;
+        for (index, &byte) in self.rest().iter().take(10).enumerate() {
+            // The tenth byte holds the 64th bit and nothing else.
+            if index == 9 && byte > 1 {
+                return Err(Fault::Varint);
+            }
+            value |= u64::from(byte & 0x7f) << (7 * index as u32);
+            if byte < 0x80 {
+                self.position = self.position.saturating_add(index).saturating_add(1);
+                return Ok(value);
+            }
+        }
+        Err(if self.remaining() < 10 { Fault::Truncated } else { Fault::Varint })
+    }
+
+    /// Reads a `long`: a zigzag varint.
+    #[inline]
+    pub fn long(&mut self) -> Result<i64, Fault> {
+        let value = self.varint()?;
+        Ok(((value >> 1) as i64) ^ (value as i64 & 1).wrapping_neg())
+    }
+
+    /// Reads an `int`: a zigzag varint of 32 bits.
+    #[inline]
+    pub fn int(&mut self) -> Result<i32, Fault> {
+        i32::try_from(self.long()?).map_err(|_| Fault::IntRange)
+    }
+
+    /// Reads a length and checks it against the bytes that are left, before anything is sized by it.
+    #[inline]
+    pub fn length(&mut self) -> Result<usize, Fault> {
+        let length = usize::try_from(self.long()?).map_err(|_| Fault::Length)?;
+        if length > self.remaining() { Err(Fault::Truncated) } else { Ok(length) }
+    }
+
+    /// Reads a boolean.
+    #[inline]
+    pub fn boolean(&mut self) -> Result<bool, Fault> {
+        match self.array::<1>()? {
+            [0] => Ok(false),
+            [1] => Ok(true),
+            _ => Err(Fault::Boolean),
+        }
+    }
+
+    /// Reads the head of an array's or a map's next run of items; `None` at the end.
+    #[inline]
+    pub fn items(&mut self) -> Result<Option<Items>, Fault> {
+        match self.long()? {
+            0 => Ok(None),
+            count if count > 0 => Ok(Some(Items { count: count as u64, end: None })),
+            count => {
+                let size = usize::try_from(self.long()?).map_err(|_| Fault::Length)?;
+                if size > self.remaining() {
+                    return Err(Fault::Truncated);
+                }
+                let end = self.position.checked_add(size);
+                Ok(Some(Items { count: count.unsigned_abs(), end }))
+            }
+        }
+    }
+
+    /// Moves to `position`, which must lie ahead.
+    #[inline]
+    pub fn jump(&mut self, position: usize) -> Result<(), Fault> {
+        self.skip(position.checked_sub(self.position).ok_or(Fault::Length)?)
+    }
+}
+
+/// A run of array or map items: how many, and where they end if the writer said so.
+#[derive(Debug, Clone, Copy)]
+pub struct Items {
+    /// Items in this run.
+    pub count: u64,
+    /// Position behind the run, from the negative-count form.
+    pub end: Option<usize>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn encode(mut value: u64) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        while value >= 0x80 {
+            bytes.push(value as u8 | 0x80);
+            value >>= 7;
+        }
+        bytes.push(value as u8);
+        bytes
+    }
+
+    #[test]
+    fn varints_of_every_length_with_and_without_bytes_behind() {
+        for shift in 0..64 {
+            for value in [1u64 << shift, (1u64 << shift) - 1, u64::MAX >> shift] {
+                let bytes = encode(value);
+                let mut padded = bytes.clone();
+                padded.extend([0xff; 10]);
+                for (input, rest) in [(&bytes, 0), (&padded, 10)] {
+                    let mut cursor = Cursor::new(input);
+                    assert_eq!(cursor.varint(), Ok(value));
+                    assert_eq!(cursor.remaining(), rest);
+                }
+                for cut in 0..bytes.len() {
+                    assert_eq!(Cursor::new(&bytes[..cut]).varint(), Err(Fault::Truncated));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn varints_beyond_64_bits_are_refused() {
+        let mut eleven = vec![0x80; 10];
+        eleven.push(1);
+        assert_eq!(Cursor::new(&eleven).varint(), Err(Fault::Varint));
+        let mut wide = vec![0xff; 9];
+        wide.push(2);
+        assert_eq!(Cursor::new(&wide).varint(), Err(Fault::Varint));
+    }
+
+    #[test]
+    fn zigzag_extremes() {
+        for value in [0, -1, 1, i64::MAX, i64::MIN, i64::from(i32::MIN), i64::from(i32::MAX)] {
+            let bytes = encode(((value << 1) ^ (value >> 63)) as u64);
+            assert_eq!(Cursor::new(&bytes).long(), Ok(value));
+        }
+        let below = i64::from(i32::MIN) - 1;
+        let bytes = encode(((below << 1) ^ (below >> 63)) as u64);
+        assert_eq!(Cursor::new(&bytes).int(), Err(Fault::IntRange));
+    }
+}

@@ -1,0 +1,42 @@
+//! Deciding in mid-record whether the rest of it is worth decoding.
+
+use super::Columns;
+use crate::plan::{Leaf, Slot};
+
+/// Decides for each record, once the fields it reads are decoded, whether the record is kept.
+///
+/// A dropped record leaves no row; what is left of it is walked over without being decoded.
+pub trait Guard: Send {
+    /// Whether to keep the record whose guarded fields were decoded last.
+    fn keep(&mut self, record: Peek<'_>) -> bool;
+}
+
+/// The guarded fields of the record at hand.
+#[derive(Clone, Copy)]
+pub struct Peek<'c> {
+    columns: &'c Columns,
+}
+
+impl<'c> Peek<'c> {
+    pub(crate) fn new(columns: &'c Columns) -> Peek<'c> {
+        Peek { columns }
+    }
+
+    /// The value of an `int` or `long` field; `None` if the slot is neither.
+    pub fn number(&self, slot: Slot) -> Option<i64> {
+        let index = slot.column as usize;
+        match slot.leaf {
+            Leaf::Int => self.columns.ints.get(index)?.last().map(|&value| i64::from(value)),
+            Leaf::Long | Leaf::Millis => self.columns.longs.get(index)?.last().copied(),
+            _ => None,
+        }
+    }
+
+    /// The value of a `bytes` or `string` field; `None` if the slot is neither.
+    pub fn bytes(&self, slot: Slot) -> Option<&'c [u8]> {
+        match slot.leaf {
+            Leaf::Bytes => self.columns.bytes.get(slot.column as usize)?.last(),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,11 @@
+//! Running a program over blocks: records in, columns out.
+
+mod assemble;
+mod columns;
+mod guard;
+mod run;
+
+pub(crate) use assemble::assemble;
+pub(crate) use columns::{Columns, Pools, only_scalars};
+pub use guard::{Guard, Peek};
+pub(crate) use run::{Budget, Machine};

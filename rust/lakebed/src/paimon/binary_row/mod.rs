@@ -1,0 +1,134 @@
+//! BinaryRow: Paimon's row format, as the bytes fields of its manifests hold it.
+//!
+//! Partitions, minimum and maximum keys, and column statistics are rows in this format, each
+//! behind its arity as a 4-byte big-endian integer (Paimon's `SerializationUtils.java`). Here
+//! many rows at once become typed Arrow columns, and back: a row's frame is checked once, then
+//! each column is one loop over the slots, without an object per row.
+//!
+//! The Arrow type of a field says how it is stored:
+//!
+//! | Arrow type | Paimon type |
+//! |---|---|
+//! | `Boolean`, `Int8` … `Int64`, `Float32`, `Float64` | BOOLEAN, TINYINT … BIGINT, FLOAT, DOUBLE |
+//! | `Decimal128(p, s)` | DECIMAL(p, s): one slot to precision 18, else 16 bytes |
+//! | `Utf8` | CHAR, VARCHAR, STRING |
+//! | `Binary` | BINARY, VARBINARY, BYTES, BLOB |
+//! | `Date32`, `Time32(ms)` | DATE, TIME |
+//! | `Timestamp(s or ms)` | TIMESTAMP or TIMESTAMP_LTZ of precision 0 to 3 |
+//! | `Timestamp(us)`, `Timestamp(ns)` | the same of precision 4 to 6, 7 to 9 |
+//! | `List`, `Map`, `Struct` | ARRAY, MAP and MULTISET (values `Int32`), ROW |
+//! | `FixedSizeList` of a number or boolean | VECTOR |
+//! | `Struct` of `Binary` fields `value` and `metadata`, field metadata `paimon.type` = `VARIANT` | VARIANT |
+//!
+//! Encoding also takes the large, view and fixed-size forms of strings and bytes. Any other type
+//! is an error of kind [`ErrorKind::Argument`](crate::ErrorKind::Argument) that names the field.
+//!
+//! Source: Paimon's `BinaryRow.java`, `BinaryArray.java`, `AbstractBinaryWriter.java`.
+
+mod decode;
+mod encode;
+mod frame;
+mod layout;
+mod nested;
+mod source;
+#[cfg(test)]
+mod tests;
+
+use arrow_array::{Array, ArrayRef, BinaryArray, StructArray};
+use arrow_schema::{Field, Fields};
+
+use self::frame::Row;
+use crate::error::{Error, ErrorKind, Result};
+
+/// Decodes every row of `rows` (each behind its arity) as the columns `fields`.
+///
+/// Returns as many rows as given; a null value is a null row. Columns are matched by position,
+/// and every row must have exactly as many as `fields`. What a null field's slot holds is not
+/// looked at, nor is padding. Cost: one pass over the row headers and one per column; at most the
+/// bytes of `rows` again for each level of nesting, whatever the rows say.
+///
+/// # Errors
+///
+/// Each names the row (`record`, from 0) and, where it is one field's, the field:
+/// `RowTruncated` for a row shorter than its fixed part, `Arity`, `RowKind`, `Offset` for a slot
+/// that points outside its row, `Length` for an impossible length or count, `Utf8`, `Boolean`,
+/// `Decimal` for a value wider than its precision, `Timestamp` for one its Arrow unit cannot hold,
+/// `Required` for a null in a field that is not nullable, `Argument` for a type with no row form.
+pub fn decode_rows(rows: &BinaryArray, fields: &Fields) -> Result<StructArray> {
+    let frames = rows.iter().enumerate().map(|(record, row)| match row {
+        None => Ok(None),
+        Some(row) => Row::stored(row, Some(fields.len()), record).map(Some),
+    });
+    let frames = frames.collect::<Result<Vec<_>>>()?;
+    nested::fields(&frames, fields, None, rows.nulls().cloned(), &mut stored_bytes(rows))
+}
+
+/// Decodes one column of rows that need not agree in arity: of row `r`, the field
+/// `positions(r)`, or null where that is `None`.
+///
+/// This is for statistics and partitions, whose rows hold what their writer's schema had. Only
+/// that column is looked at, and only rows with a position: an empty value, which some writers
+/// leave where there are no statistics, is fine where the position is `None`.
+///
+/// # Errors
+///
+/// As [`decode_rows`]; `Arity` also for a position the row does not have, `Required` also for a
+/// row without one where `field` is not nullable.
+pub fn decode_column(
+    rows: &BinaryArray,
+    positions: impl Fn(usize) -> Option<usize>,
+    field: &Field,
+) -> Result<ArrayRef> {
+    let cells = rows.iter().enumerate().map(|(record, row)| {
+        let cell = match (row, positions(record)) {
+            (Some(row), Some(position)) => Row::stored(row, None, record)?.cell(position)?,
+            _ => None,
+        };
+        match cell {
+            None if !field.is_nullable() => Err(frame::required().in_record(record as u64)),
+            cell => Ok(cell),
+        }
+    });
+    let cells = cells.collect::<Result<Vec<_>>>().map_err(|error| error.in_field(field.name()))?;
+    decode::column(&cells, field, field.name(), &mut stored_bytes(rows))
+}
+
+/// The number of fields that a row says it has: its first four bytes, big-endian.
+///
+/// # Errors
+///
+/// `RowTruncated` where there are fewer bytes, `Arity` where the number is negative.
+pub fn arity(row: &[u8]) -> Result<usize> {
+    frame::split_arity(row).map(|(arity, _)| arity)
+}
+
+/// Encodes every row of `rows` as the columns `fields`, behind its arity: the bytes that Paimon's
+/// Java writers give, so that equal partitions are equal bytes.
+///
+/// A null row is a null value. Columns are matched by position; the type of each must be that of
+/// its field, up to the large, view or fixed-size form of strings and bytes. Cost: one pass.
+///
+/// # Errors
+///
+/// `Argument` for a column that does not fit its field, `Required` for a null in a field that is
+/// not nullable, `Decimal` for a value wider than its precision, `Timestamp` for seconds beyond
+/// 64-bit milliseconds, `Length` above 2 GiB of rows.
+pub fn encode_rows(rows: &StructArray, fields: &Fields) -> Result<BinaryArray> {
+    encode::rows(rows, fields)
+}
+
+/// The bytes that `rows` refers to; what all values of a level can take together.
+fn stored_bytes(rows: &BinaryArray) -> u64 {
+    let offsets = rows.value_offsets();
+    match (offsets.first(), offsets.last()) {
+        (Some(first), Some(last)) => u64::from(last.abs_diff(*first)),
+        _ => 0,
+    }
+}
+
+/// The error for a field whose Arrow type has no row form.
+#[cold]
+fn unsupported(field: &Field) -> Error {
+    let message = format!("{} has no form in a BinaryRow", field.data_type());
+    Error::new(ErrorKind::Argument, message)
+}

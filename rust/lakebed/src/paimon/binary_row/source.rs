@@ -1,0 +1,252 @@
+//! Arrow columns as the encoder reads them: each type resolved once, before the first row.
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{
+    ArrowPrimitiveType, Date32Type, Decimal128Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type,
+    Int64Type, Time32MillisecondType, TimestampMicrosecondType, TimestampMillisecondType,
+    TimestampNanosecondType, TimestampSecondType,
+};
+use arrow_array::{
+    Array, ArrayRef, BinaryViewArray, BooleanArray, FixedSizeBinaryArray, StringViewArray, StructArray,
+};
+use arrow_buffer::NullBuffer;
+use arrow_schema::{DataType, Field, Fields, TimeUnit};
+
+use super::nested::{child, variant_members};
+use super::{layout, unsupported};
+use crate::error::{Error, ErrorKind, Result};
+
+/// One column: its values, and what its field says of them.
+pub(super) struct Column<'a> {
+    /// Place in the schema.
+    pub(super) path: String,
+    /// Which rows are null.
+    pub(super) nulls: Option<&'a NullBuffer>,
+    /// Whether any may be.
+    pub(super) nullable: bool,
+    /// Bytes of one value in an array.
+    pub(super) element_bytes: usize,
+    /// Bytes that a null takes beside its slot in a row.
+    pub(super) reserved_bytes: usize,
+    /// The values.
+    pub(super) values: Values<'a>,
+}
+
+/// The values of a column, by how they are stored.
+pub(super) enum Values<'a> {
+    Boolean(&'a BooleanArray),
+    Int8(&'a [i8]),
+    Int16(&'a [i16]),
+    Int32(&'a [i32]),
+    Int64(&'a [i64]),
+    Float32(&'a [f32]),
+    Float64(&'a [f64]),
+    Seconds(&'a [i64]),
+    /// Units of so many nanoseconds, finer than milliseconds.
+    Ticks(&'a [i64], i64),
+    /// Unscaled values, the first magnitude out of range, and whether they stand in their slots.
+    Decimal(&'a [i128], u128, bool),
+    Bytes(Bytes<'a>),
+    Row(Vec<Column<'a>>),
+    Array(&'a [i32], Box<Column<'a>>),
+    /// Keys and values.
+    Map(&'a [i32], Box<[Column<'a>; 2]>),
+    Vector(usize, Box<Column<'a>>),
+    Variant {
+        value: Bytes<'a>,
+        metadata: Bytes<'a>,
+        /// Rows without one of the two, which only a null variant may lack.
+        nulls: Option<NullBuffer>,
+    },
+}
+
+/// Strings or byte strings in any of their Arrow forms.
+pub(super) enum Bytes<'a> {
+    Small(&'a [i32], &'a [u8]),
+    Large(&'a [i64], &'a [u8]),
+    Fixed(&'a FixedSizeBinaryArray),
+    StringView(&'a StringViewArray),
+    BinaryView(&'a BinaryViewArray),
+}
+
+impl<'a> Column<'a> {
+    /// The column `array` as `field`, whose place in the schema is `path`.
+    fn new(array: &'a ArrayRef, field: &Field, path: String) -> Result<Column<'a>> {
+        let values = Values::new(array, field, &path).map_err(|error| error.in_field(&path))?;
+        Ok(Column {
+            path,
+            nulls: array.nulls(),
+            nullable: field.is_nullable(),
+            element_bytes: layout::element_bytes(field.data_type()),
+            reserved_bytes: layout::reserved_bytes(field.data_type()),
+            values,
+        })
+    }
+
+    /// The columns of `array` as `fields`; `path` is its place in the schema, `None` at the top.
+    pub(super) fn all(
+        array: &'a StructArray,
+        fields: &Fields,
+        path: Option<&str>,
+    ) -> Result<Vec<Column<'a>>> {
+        if array.num_columns() != fields.len() {
+            let message = format!("{} columns for {} fields", array.num_columns(), fields.len());
+            return Err(Error::new(ErrorKind::Argument, message));
+        }
+        let pairs = array.columns().iter().zip(fields);
+        let columns = pairs.map(|(column, field)| {
+            let path = path.map_or_else(|| field.name().clone(), |outer| child(outer, field));
+            Column::new(column, field, path)
+        });
+        columns.collect()
+    }
+
+    /// The column as the elements of one at `path`.
+    fn element(array: &'a ArrayRef, field: &Field, path: &str) -> Result<Box<Column<'a>>> {
+        Column::new(array, field, child(path, field)).map(Box::new)
+    }
+}
+
+impl<'a> Values<'a> {
+    fn new(array: &'a ArrayRef, field: &Field, path: &str) -> Result<Values<'a>> {
+        use DataType as T;
+        let (wanted, given) = (field.data_type(), array.data_type());
+        Ok(match (wanted, given) {
+            (T::Boolean, T::Boolean) => Values::Boolean(array.as_boolean()),
+            (T::Int8, T::Int8) => Values::Int8(primitives::<Int8Type>(array)),
+            (T::Int16, T::Int16) => Values::Int16(primitives::<Int16Type>(array)),
+            (T::Int32, T::Int32) => Values::Int32(primitives::<Int32Type>(array)),
+            (T::Int64, T::Int64) => Values::Int64(primitives::<Int64Type>(array)),
+            (T::Float32, T::Float32) => Values::Float32(primitives::<Float32Type>(array)),
+            (T::Float64, T::Float64) => Values::Float64(primitives::<Float64Type>(array)),
+            (T::Date32, T::Date32) => Values::Int32(primitives::<Date32Type>(array)),
+            (T::Time32(TimeUnit::Millisecond), T::Time32(TimeUnit::Millisecond)) => {
+                Values::Int32(primitives::<Time32MillisecondType>(array))
+            }
+            (T::Timestamp(unit, zone), T::Timestamp(given, other))
+                if unit == given && zone.is_some() == other.is_some() =>
+            {
+                Values::timestamps(array, *unit)
+            }
+            (T::Decimal128(precision, scale), given) if given == wanted => {
+                let bound = layout::decimal_bound(*precision, *scale)?;
+                let values = primitives::<Decimal128Type>(array);
+                Values::Decimal(values, bound, layout::is_compact(*precision))
+            }
+            (T::Utf8 | T::LargeUtf8 | T::Utf8View, T::Utf8 | T::LargeUtf8 | T::Utf8View)
+            | (
+                T::Binary | T::LargeBinary | T::BinaryView | T::FixedSizeBinary(_),
+                T::Binary | T::LargeBinary | T::BinaryView | T::FixedSizeBinary(_),
+            ) => Values::Bytes(Bytes::new(array)?),
+            _ => Values::nested(array, field, path)?,
+        })
+    }
+
+    fn timestamps(array: &'a ArrayRef, unit: TimeUnit) -> Values<'a> {
+        match unit {
+            TimeUnit::Second => Values::Seconds(primitives::<TimestampSecondType>(array)),
+            TimeUnit::Millisecond => Values::Int64(primitives::<TimestampMillisecondType>(array)),
+            TimeUnit::Microsecond => Values::Ticks(primitives::<TimestampMicrosecondType>(array), 1000),
+            TimeUnit::Nanosecond => Values::Ticks(primitives::<TimestampNanosecondType>(array), 1),
+        }
+    }
+
+    fn nested(array: &'a ArrayRef, field: &Field, path: &str) -> Result<Values<'a>> {
+        use DataType as T;
+        Ok(match (field.data_type(), array.data_type()) {
+            (T::Struct(members), T::Struct(_)) if layout::is_variant(field) => {
+                Values::variant(array.as_struct(), members)?
+            }
+            (T::Struct(members), T::Struct(_)) => {
+                Values::Row(Column::all(array.as_struct(), members, Some(path))?)
+            }
+            (T::List(element), T::List(_)) => {
+                let list = array.as_list::<i32>();
+                Values::Array(list.value_offsets(), Column::element(list.values(), element, path)?)
+            }
+            (T::Map(entries, _), T::Map(..)) => {
+                let map = array.as_map();
+                let T::Struct(members) = entries.data_type() else { return Err(unsupported(field)) };
+                let columns = Column::all(map.entries(), members, Some(path))?;
+                let columns = <[Column<'_>; 2]>::try_from(columns).map_err(|_| unsupported(field))?;
+                Values::Map(map.value_offsets(), Box::new(columns))
+            }
+            (T::FixedSizeList(element, size), T::FixedSizeList(_, given))
+                if size == given && layout::is_vector_element(element.data_type()) =>
+            {
+                let list = array.as_fixed_size_list();
+                let length = usize::try_from(*size).unwrap_or_default();
+                Values::Vector(length, Column::element(list.values(), element, path)?)
+            }
+            (_, given) => return Err(unfit(field, given)),
+        })
+    }
+
+    fn variant(array: &'a StructArray, members: &Fields) -> Result<Values<'a>> {
+        let roles = variant_members(members)?;
+        let [first, second] = array.columns() else {
+            return Err(Error::new(ErrorKind::Argument, "a variant is two columns"));
+        };
+        let (value, metadata) = if roles == [true, false] { (first, second) } else { (second, first) };
+        Ok(Values::Variant {
+            value: Bytes::new(value)?,
+            metadata: Bytes::new(metadata)?,
+            nulls: NullBuffer::union(value.nulls(), metadata.nulls()),
+        })
+    }
+}
+
+impl<'a> Bytes<'a> {
+    fn new(array: &'a ArrayRef) -> Result<Bytes<'a>> {
+        Ok(match array.data_type() {
+            DataType::Utf8 => {
+                let array = array.as_string::<i32>();
+                Bytes::Small(array.value_offsets(), array.value_data())
+            }
+            DataType::Binary => {
+                let array = array.as_binary::<i32>();
+                Bytes::Small(array.value_offsets(), array.value_data())
+            }
+            DataType::LargeUtf8 => {
+                let array = array.as_string::<i64>();
+                Bytes::Large(array.value_offsets(), array.value_data())
+            }
+            DataType::LargeBinary => {
+                let array = array.as_binary::<i64>();
+                Bytes::Large(array.value_offsets(), array.value_data())
+            }
+            DataType::FixedSizeBinary(_) => Bytes::Fixed(array.as_fixed_size_binary()),
+            DataType::Utf8View => Bytes::StringView(array.as_string_view()),
+            DataType::BinaryView => Bytes::BinaryView(array.as_binary_view()),
+            given => {
+                let message = format!("{given} where strings or bytes are wanted");
+                return Err(Error::new(ErrorKind::Argument, message));
+            }
+        })
+    }
+
+    /// The bytes of row `row`.
+    #[inline]
+    pub(super) fn value(&self, row: usize) -> &'a [u8] {
+        match self {
+            Bytes::Small(offsets, values) => &values[offsets[row] as usize..offsets[row + 1] as usize],
+            Bytes::Large(offsets, values) => &values[offsets[row] as usize..offsets[row + 1] as usize],
+            Bytes::Fixed(array) => array.value(row),
+            Bytes::StringView(array) => array.value(row).as_bytes(),
+            Bytes::BinaryView(array) => array.value(row),
+        }
+    }
+}
+
+fn primitives<T: ArrowPrimitiveType>(array: &ArrayRef) -> &[T::Native] {
+    array.as_primitive::<T>().values()
+}
+
+/// The error for a column of another type than its field's.
+#[cold]
+fn unfit(field: &Field, given: &DataType) -> Error {
+    if field.data_type() == given {
+        return unsupported(field);
+    }
+    Error::new(ErrorKind::Argument, format!("{given} where {} is wanted", field.data_type()))
+}

@@ -1,0 +1,60 @@
+//! The shared case tables, where they are: rows of other projects' tests, and hostile ones.
+
+use std::path::PathBuf;
+
+use super::*;
+
+/// The cases of a shared table, or none if there are no tables beside the project. Where
+/// `LAKEBED_SHARED` says that they are, they must be.
+fn cases(name: &str) -> Vec<Value> {
+    let named = std::env::var_os("LAKEBED_SHARED").map(PathBuf::from);
+    let shared =
+        named.clone().unwrap_or_else(|| concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared").into());
+    let table = match std::fs::read_to_string(shared.join("data/cases").join(name)) {
+        Ok(table) => table,
+        Err(_) if named.is_none() => return Vec::new(),
+        Err(error) => panic!("{name} in {}: {error}", shared.display()),
+    };
+    let table: Value = serde_json::from_str(&table).unwrap();
+    table["cases"].as_array().unwrap().clone()
+}
+
+/// The fields of a case. Timestamps of precision 4 to 6 are read as nanoseconds, which are stored
+/// alike: one case has more digits than its precision, and its bytes must come back.
+fn case_fields(case: &Value) -> Fields {
+    let names = case["fields"].as_array().unwrap().iter();
+    let types = names.map(|name| match sql(name.as_str().unwrap()) {
+        DataType::Timestamp(TimeUnit::Microsecond, zone) => DataType::Timestamp(TimeUnit::Nanosecond, zone),
+        other => other,
+    });
+    fields(&types.collect::<Vec<_>>())
+}
+
+#[test]
+fn rows_of_other_projects() {
+    for case in cases("paimon_binary_row.json") {
+        let (id, fields) = (&case["id"], case_fields(&case));
+        let stored = bytes(case["bytes"].as_str().unwrap());
+        let rows = decode_rows(&binary(std::slice::from_ref(&stored)), &fields).unwrap();
+        let mut encoded = encode_rows(&rows, &fields).unwrap().value(0).to_vec();
+        // Rows in metadata are all inserts; the kind is not a column.
+        encoded[4] = case["row_kind"].as_u64().unwrap_or(0) as u8;
+        assert_eq!(encoded, stored, "{id}");
+        assert_eq!(values(rows)[0], case["row"], "{id}");
+    }
+}
+
+#[test]
+fn hostile_rows() {
+    for case in cases("paimon_binary_row_hostile.json") {
+        let (id, expect) = (&case["id"], &case["expect"]);
+        let stored = bytes(case["bytes"].as_str().unwrap());
+        match decode(&stored, &case_fields(&case)) {
+            Ok(row) => assert!(row == expect["row"] || row == expect["row_or_error"], "{id}: {row}"),
+            Err(error) => {
+                let kinds = expect["error"].as_array().unwrap_or_else(|| panic!("{id}: {error}"));
+                assert!(kinds.contains(&json!(error.kind().name())), "{id}: {error}");
+            }
+        }
+    }
+}

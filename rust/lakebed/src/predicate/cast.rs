@@ -1,0 +1,202 @@
+//! A literal as a value of a column's type: exactly, or not at all.
+
+use std::borrow::Cow;
+
+use arrow_schema::{DataType, TimeUnit};
+
+use super::expr::Literal;
+use super::time::{days_to_nanos, parse_date, parse_time, parse_timestamp};
+use super::value::Value;
+
+/// `literal`, which is not null, as a value of `data_type`; `Err` says why that cannot be.
+///
+/// Decimal fractions round to the nearest float; nothing else is rounded.
+pub(super) fn cast(literal: &Literal, data_type: &DataType) -> Result<Value<'static>, String> {
+    match data_type {
+        DataType::Boolean => boolean(literal).map(Value::Boolean),
+        DataType::Int8 => integer(literal, i8::MIN.into(), i8::MAX.into()).map(Value::Int),
+        DataType::Int16 => integer(literal, i16::MIN.into(), i16::MAX.into()).map(Value::Int),
+        DataType::Int32 => integer(literal, i32::MIN.into(), i32::MAX.into()).map(Value::Int),
+        DataType::Int64 => integer(literal, i64::MIN, i64::MAX).map(Value::Int),
+        DataType::Float32 => float(literal, |value| f64::from(value as f32)).map(Value::Float),
+        DataType::Float64 => float(literal, |value| value).map(Value::Float),
+        DataType::Decimal128(precision, scale) => decimal(literal, *precision, *scale).map(Value::Decimal),
+        DataType::Utf8 => string(literal).map(|text| Value::Bytes(Cow::Owned(text.into()))),
+        DataType::Binary => binary(literal).map(|bytes| Value::Bytes(Cow::Owned(bytes))),
+        DataType::Date32 => date(literal).map(Value::Int),
+        DataType::Time32(unit) => time(literal, *unit).map(Value::Int),
+        DataType::Timestamp(unit, zone) => timestamp(literal, *unit, zone.is_some()).map(Value::Int),
+        other => Err(format!("columns of type {other} cannot be filtered")),
+    }
+}
+
+const OTHER_KIND: &str = "a literal of another kind";
+
+fn boolean(literal: &Literal) -> Result<bool, String> {
+    match literal {
+        Literal::Boolean(value) => Ok(*value),
+        Literal::String(text) if text.eq_ignore_ascii_case("true") => Ok(true),
+        Literal::String(text) if text.eq_ignore_ascii_case("false") => Ok(false),
+        _ => Err("a boolean is TRUE or FALSE".into()),
+    }
+}
+
+fn integer(literal: &Literal, min: i64, max: i64) -> Result<i64, String> {
+    let whole = number(literal)?.scaled(0).ok_or("not a whole number that fits")?;
+    let fits = i64::try_from(whole).ok().filter(|value| (min..=max).contains(value));
+    fits.ok_or_else(|| format!("not within {min} and {max}"))
+}
+
+fn decimal(literal: &Literal, precision: u8, scale: i8) -> Result<i128, String> {
+    let unscaled = number(literal)?.scaled(scale.into());
+    let limit = 10_u128.checked_pow(precision.into()).unwrap_or(u128::MAX);
+    let fits = unscaled.filter(|unscaled| unscaled.unsigned_abs() < limit);
+    fits.ok_or_else(|| format!("needs more than {precision} digits, or more than {scale} after the point"))
+}
+
+/// `round` takes the nearest double to the nearest value of the column's width.
+fn float(literal: &Literal, round: fn(f64) -> f64) -> Result<f64, String> {
+    let text = numeric_text(literal)?;
+    let exact: f64 = text.parse().map_err(|_| "not a number")?;
+    let value = round(exact);
+    if value.is_infinite() && text.contains(|c: char| c.is_ascii_digit()) {
+        return Err("too large".into());
+    }
+    // As far as 2^127 every whole double is an i128; beyond, the comparison below fails by itself.
+    match text.parse::<i128>() {
+        Ok(whole) if value as i128 != whole => Err("a whole number that floats of this width skip".into()),
+        _ => Ok(value),
+    }
+}
+
+fn string(literal: &Literal) -> Result<String, String> {
+    match literal {
+        Literal::String(text) => Ok(text.clone()),
+        _ => Err("a string stands in '…'".into()),
+    }
+}
+
+fn binary(literal: &Literal) -> Result<Vec<u8>, String> {
+    match literal {
+        Literal::Binary(bytes) => Ok(bytes.clone()),
+        Literal::String(text) => Ok(text.clone().into_bytes()),
+        Literal::Uuid(text) => uuid(text).ok_or_else(|| "not a UUID".into()),
+        _ => Err(OTHER_KIND.into()),
+    }
+}
+
+fn uuid(text: &str) -> Option<Vec<u8>> {
+    let lengths = [8, 4, 4, 4, 12];
+    let mut groups = text.split('-');
+    let well_formed = lengths.iter().all(|length| groups.next().is_some_and(|group| group.len() == *length));
+    let digits = text.replace('-', "");
+    let is_hex = digits.bytes().all(|digit| digit.is_ascii_hexdigit());
+    if !well_formed || groups.next().is_some() || !is_hex {
+        return None;
+    }
+    Some(u128::from_str_radix(&digits, 16).ok()?.to_be_bytes().to_vec())
+}
+
+fn date(literal: &Literal) -> Result<i64, String> {
+    match literal {
+        Literal::Date(text) | Literal::String(text) => {
+            let days = parse_date(text.trim())?;
+            i32::try_from(days).map(i64::from).map_err(|_| "out of range".into())
+        }
+        _ => Err("a date is DATE 'YYYY-MM-DD' or 'YYYY-MM-DD'".into()),
+    }
+}
+
+fn time(literal: &Literal, unit: TimeUnit) -> Result<i64, String> {
+    match literal {
+        Literal::Time(text) | Literal::String(text) => in_unit(parse_time(text.trim())?, unit),
+        _ => Err("a time is TIME 'HH:MM:SS' or 'HH:MM:SS'".into()),
+    }
+}
+
+/// Without an offset a text is of UTC where the column has a zone.
+fn timestamp(literal: &Literal, unit: TimeUnit, has_zone: bool) -> Result<i64, String> {
+    match literal {
+        Literal::Date(text) => in_unit(days_to_nanos(parse_date(text.trim())?), unit),
+        Literal::Timestamp(text) | Literal::String(text) => {
+            let timestamp = parse_timestamp(text.trim())?;
+            if timestamp.has_offset && !has_zone {
+                return Err("the column has no time zone, the literal has an offset".into());
+            }
+            in_unit(timestamp.nanos, unit)
+        }
+        _ => Err("a timestamp is TIMESTAMP 'YYYY-MM-DD HH:MM:SS' or a string of that form".into()),
+    }
+}
+
+fn in_unit(nanos: i128, unit: TimeUnit) -> Result<i64, String> {
+    let nanos_per_unit = match unit {
+        TimeUnit::Second => 1_000_000_000,
+        TimeUnit::Millisecond => 1_000_000,
+        TimeUnit::Microsecond => 1_000,
+        TimeUnit::Nanosecond => 1,
+    };
+    if nanos % nanos_per_unit != 0 {
+        return Err("a finer fraction of a second than the column holds".into());
+    }
+    i64::try_from(nanos / nanos_per_unit).map_err(|_| "out of range".into())
+}
+
+fn numeric_text(literal: &Literal) -> Result<&str, String> {
+    match literal {
+        Literal::Number(text) => Ok(text),
+        Literal::String(text) => Ok(text.trim()),
+        _ => Err("the column takes a number".into()),
+    }
+}
+
+fn number(literal: &Literal) -> Result<Number, String> {
+    Number::parse(numeric_text(literal)?).ok_or_else(|| "not a number of at most 38 digits".into())
+}
+
+/// A decimal number, `unscaled` × 10^`exponent`, without trailing zeros in `unscaled`.
+struct Number {
+    unscaled: i128,
+    exponent: i32,
+}
+
+impl Number {
+    /// `[±]digits[.digits][e[±]digits]`, at most 38 significant digits.
+    fn parse(text: &str) -> Option<Number> {
+        let (mantissa, exponent) = match text.split_once(['e', 'E']) {
+            Some((mantissa, exponent)) => (mantissa, exponent.parse::<i32>().ok()?),
+            None => (text, 0),
+        };
+        let (negative, unsigned) = match mantissa.strip_prefix('-') {
+            Some(rest) => (true, rest),
+            None => (false, mantissa.strip_prefix('+').unwrap_or(mantissa)),
+        };
+        let (whole, fraction) = unsigned.split_once('.').unwrap_or((unsigned, ""));
+        let digits = format!("{whole}{fraction}");
+        if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+            return None;
+        }
+        let significant = digits.trim_end_matches('0');
+        let zeros = i32::try_from(digits.len() - significant.len()).ok()?;
+        let exponent = exponent.checked_sub(i32::try_from(fraction.len()).ok()?)?.checked_add(zeros)?;
+        let significant = significant.trim_start_matches('0');
+        if significant.is_empty() {
+            return Some(Number { unscaled: 0, exponent: 0 });
+        }
+        if significant.len() > 38 {
+            return None;
+        }
+        let magnitude: i128 = significant.parse().ok()?;
+        Some(Number { unscaled: if negative { -magnitude } else { magnitude }, exponent })
+    }
+
+    /// The number × 10^`scale`, where that is whole and fits.
+    fn scaled(&self, scale: i32) -> Option<i128> {
+        if self.unscaled == 0 {
+            return Some(0);
+        }
+        // No trailing zeros: a negative power leaves a fraction.
+        let power = u32::try_from(self.exponent.checked_add(scale)?).ok()?;
+        self.unscaled.checked_mul(10_i128.checked_pow(power)?)
+    }
+}

@@ -1,0 +1,217 @@
+//! The algebra: what a filter says, before any table is known.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use super::op::{Form, Operator};
+
+/// A filter over named columns.
+///
+/// There is no negation node: every operator has a negation, so [`Predicate::negate`] pushes `NOT` down to
+/// the leaves. Under SQL's three-valued logic that changes nothing: a comparison with null is not true,
+/// and neither is its negation.
+///
+/// `Display` writes SQL that [`Predicate::parse`] reads back to the same predicate, for predicates made by
+/// the constructors or the parser.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Predicate {
+    /// Always, or never, true.
+    Constant(bool),
+    /// One operator on one column.
+    Leaf(Leaf),
+    /// True where all are.
+    And(Vec<Predicate>),
+    /// True where any is.
+    Or(Vec<Predicate>),
+}
+
+/// `column operator literals`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Leaf {
+    /// The column's name, nested names joined by dots.
+    pub column: String,
+    /// What is asked of it.
+    pub operator: Operator,
+    /// The operator's literals: none for null and NaN tests, two for `BETWEEN`, the pattern and perhaps
+    /// the escape character for `LIKE`, any number for `IN`, one for all others.
+    pub literals: Vec<Literal>,
+}
+
+/// A literal as written. Its value, and whether it fits, is known only with a column's type.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Literal {
+    /// `NULL`.
+    Null,
+    /// `TRUE` or `FALSE`.
+    Boolean(bool),
+    /// The exact text of a number, with its sign.
+    Number(String),
+    /// `'…'`, cast to whatever the column holds.
+    String(String),
+    /// `DATE '…'`.
+    Date(String),
+    /// `TIME '…'`.
+    Time(String),
+    /// `TIMESTAMP '…'`.
+    Timestamp(String),
+    /// `UUID '…'`.
+    Uuid(String),
+    /// `X'…'`.
+    Binary(Vec<u8>),
+}
+
+impl Predicate {
+    /// `column operator literals`.
+    pub fn leaf(column: impl Into<String>, operator: Operator, literals: Vec<Literal>) -> Predicate {
+        Predicate::Leaf(Leaf { column: column.into(), operator, literals })
+    }
+
+    /// All of `terms`; `TRUE` where there are none. Nested conjunctions become one.
+    pub fn and(terms: Vec<Predicate>) -> Predicate {
+        let flat = terms.into_iter().flat_map(|term| match term {
+            Predicate::And(inner) => inner,
+            other => vec![other],
+        });
+        Self::unless_single(flat.collect(), Predicate::Constant(true), Predicate::And)
+    }
+
+    /// Any of `terms`; `FALSE` where there are none. Nested disjunctions become one.
+    pub fn or(terms: Vec<Predicate>) -> Predicate {
+        let flat = terms.into_iter().flat_map(|term| match term {
+            Predicate::Or(inner) => inner,
+            other => vec![other],
+        });
+        Self::unless_single(flat.collect(), Predicate::Constant(false), Predicate::Or)
+    }
+
+    fn unless_single(
+        mut terms: Vec<Predicate>,
+        empty: Predicate,
+        join: fn(Vec<Predicate>) -> Predicate,
+    ) -> Predicate {
+        if terms.len() > 1 { join(terms) } else { terms.pop().unwrap_or(empty) }
+    }
+
+    /// `NOT self`, pushed to the leaves.
+    #[must_use]
+    pub fn negate(self) -> Predicate {
+        let negate_all = |terms: Vec<Predicate>| terms.into_iter().map(Predicate::negate).collect();
+        match self {
+            Predicate::Constant(value) => Predicate::Constant(!value),
+            Predicate::Leaf(leaf) => Predicate::Leaf(Leaf { operator: leaf.operator.negation(), ..leaf }),
+            Predicate::And(terms) => Predicate::Or(negate_all(terms)),
+            Predicate::Or(terms) => Predicate::And(negate_all(terms)),
+        }
+    }
+
+    /// The names of the columns it reads.
+    pub fn columns(&self) -> BTreeSet<&str> {
+        match self {
+            Predicate::Constant(_) => BTreeSet::new(),
+            Predicate::Leaf(leaf) => BTreeSet::from([leaf.column.as_str()]),
+            Predicate::And(terms) | Predicate::Or(terms) => {
+                terms.iter().flat_map(Predicate::columns).collect()
+            }
+        }
+    }
+
+    /// The predicates that all must hold: those of a conjunction, or this one alone.
+    pub fn split_conjuncts(&self) -> &[Predicate] {
+        match self {
+            Predicate::And(terms) => terms,
+            other => std::slice::from_ref(other),
+        }
+    }
+}
+
+impl fmt::Display for Predicate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Predicate::Constant(value) => f.write_str(if *value { "TRUE" } else { "FALSE" }),
+            Predicate::Leaf(leaf) => leaf.fmt(f),
+            Predicate::And(terms) => join(f, terms, " AND "),
+            Predicate::Or(terms) => join(f, terms, " OR "),
+        }
+    }
+}
+
+/// Compound terms are parenthesised even where precedence would do.
+fn join(f: &mut fmt::Formatter<'_>, terms: &[Predicate], separator: &str) -> fmt::Result {
+    for (index, term) in terms.iter().enumerate() {
+        f.write_str(if index == 0 { "" } else { separator })?;
+        match term {
+            Predicate::And(_) | Predicate::Or(_) => write!(f, "({term})")?,
+            _ => write!(f, "{term}")?,
+        }
+    }
+    Ok(())
+}
+
+impl fmt::Display for Leaf {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let column = Quoted('"', &self.column);
+        let row = self.operator.row();
+        let name = row.name;
+        match row.form {
+            Form::Infix => write!(f, "{column} {name} {}", Separated(&self.literals, "")),
+            Form::Postfix => write!(f, "{column} {name}"),
+            Form::List => write!(f, "{column} {name} ({})", Separated(&self.literals, ", ")),
+            Form::Between => write!(f, "{column} {name} {}", Separated(&self.literals, " AND ")),
+            Form::Pattern => write!(f, "{column} {name} {}", Separated(&self.literals, " ESCAPE ")),
+            Form::Test => write!(f, "{name}({column})"),
+            Form::Function => write!(f, "{name}({column}, {})", Separated(&self.literals, ", ")),
+        }
+    }
+}
+
+impl fmt::Display for Literal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Literal::Null => f.write_str("NULL"),
+            Literal::Boolean(value) => f.write_str(if *value { "TRUE" } else { "FALSE" }),
+            Literal::Number(text) => f.write_str(text),
+            Literal::String(text) => Quoted('\'', text).fmt(f),
+            Literal::Date(text) => write!(f, "DATE {}", Quoted('\'', text)),
+            Literal::Time(text) => write!(f, "TIME {}", Quoted('\'', text)),
+            Literal::Timestamp(text) => write!(f, "TIMESTAMP {}", Quoted('\'', text)),
+            Literal::Uuid(text) => write!(f, "UUID {}", Quoted('\'', text)),
+            Literal::Binary(bytes) => {
+                f.write_str("X'")?;
+                bytes.iter().try_for_each(|byte| write!(f, "{byte:02x}"))?;
+                f.write_str("'")
+            }
+        }
+    }
+}
+
+struct Separated<'a>(&'a [Literal], &'static str);
+
+impl fmt::Display for Separated<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0
+            .iter()
+            .enumerate()
+            .try_for_each(|(index, literal)| write!(f, "{}{literal}", if index == 0 { "" } else { self.1 }))
+    }
+}
+
+/// A text in quotes, those inside doubled.
+pub(super) struct Quoted<'a>(pub(super) char, pub(super) &'a str);
+
+impl fmt::Display for Quoted<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Quoted(quote, text) = self;
+        write!(f, "{quote}")?;
+        for (index, part) in text.split(*quote).enumerate() {
+            f.write_str(if index == 0 {
+                ""
+            } else if *quote == '"' {
+                "\"\""
+            } else {
+                "''"
+            })?;
+            f.write_str(part)?;
+        }
+        write!(f, "{quote}")
+    }
+}

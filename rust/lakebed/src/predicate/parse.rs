@@ -1,0 +1,337 @@
+//! Text to [`Predicate`].
+//!
+//! Tokens come from `sqlparser`, the grammar stands here: that crate's own expression tree is as deep as a
+//! chain of `AND` is long, and dropping a deep enough tree overflows the stack. Here only parentheses nest,
+//! up to [`MAX_DEPTH`], and every error has its place.
+//!
+//! ```text
+//! any       = all {OR all}
+//! all       = not {AND not}
+//! not       = {NOT} ( "(" any ")" | TRUE | FALSE | function | condition )
+//! function  = is_nan "(" column ")" | starts_with "(" column "," literal ")"
+//! condition = column [ comparison literal | IS [NOT] NULL | IS [NOT] DISTINCT FROM literal
+//!                    | [NOT] IN "(" literal {"," literal} ")" | [NOT] BETWEEN literal AND literal
+//!                    | [NOT] LIKE literal [ESCAPE literal] ]
+//!           | literal comparison column
+//! ```
+
+use sqlparser::tokenizer::Token;
+
+use super::expr::{Literal, Predicate};
+use super::op::Operator;
+use super::token::Tokens;
+use crate::error::{Error, ErrorKind, Result};
+
+/// The longest text read, in bytes.
+pub const MAX_TEXT_BYTES: usize = 1 << 20;
+
+/// The deepest nesting of parentheses.
+pub const MAX_DEPTH: usize = 64;
+
+/// Words that are not column names unless quoted.
+const RESERVED: [&str; 13] = [
+    "AND", "OR", "NOT", "IS", "IN", "LIKE", "ESCAPE", "BETWEEN", "DISTINCT", "FROM", "NULL", "TRUE", "FALSE",
+];
+
+/// Iceberg's partition transforms, which text may name as functions.
+const TRANSFORMS: [&str; 12] = [
+    "bucket", "truncate", "identity", "void", "year", "years", "month", "months", "day", "days", "hour",
+    "hours",
+];
+
+impl Predicate {
+    /// Reads a filter's SQL text.
+    ///
+    /// Errors: [`ErrorKind::Predicate`] with the line and a caret under the place, for text that is not of
+    /// the grammar, is longer than [`MAX_TEXT_BYTES`] or nested deeper than [`MAX_DEPTH`].
+    /// Cost: one pass; memory about a hundred bytes a token.
+    pub fn parse(text: &str) -> Result<Predicate> {
+        if text.len() > MAX_TEXT_BYTES {
+            let message = format!("filter: {} bytes of text, at most {MAX_TEXT_BYTES} are read", text.len());
+            return Err(Error::new(ErrorKind::Predicate, message));
+        }
+        let mut parser = Parser { tokens: Tokens::split(text)?, depth: 0 };
+        let predicate = parser.any()?;
+        parser.end()?;
+        Ok(predicate)
+    }
+}
+
+struct Parser<'a> {
+    tokens: Tokens<'a>,
+    depth: usize,
+}
+
+enum Operand {
+    Column(String),
+    Literal(Literal),
+}
+
+impl Parser<'_> {
+    fn end(&self) -> Result<()> {
+        match self.tokens.peek() {
+            Token::EOF => Ok(()),
+            _ => Err(self.tokens.expected("AND, OR or the end of the text")),
+        }
+    }
+
+    fn any(&mut self) -> Result<Predicate> {
+        let mut terms = vec![self.all()?];
+        while self.tokens.eat_keyword("OR") {
+            terms.push(self.all()?);
+        }
+        Ok(Predicate::or(terms))
+    }
+
+    fn all(&mut self) -> Result<Predicate> {
+        let mut terms = vec![self.not()?];
+        while self.tokens.eat_keyword("AND") {
+            terms.push(self.not()?);
+        }
+        Ok(Predicate::and(terms))
+    }
+
+    fn not(&mut self) -> Result<Predicate> {
+        let mut negated = false;
+        while self.tokens.eat_keyword("NOT") {
+            negated = !negated;
+        }
+        let term = self.term()?;
+        Ok(if negated { term.negate() } else { term })
+    }
+
+    fn term(&mut self) -> Result<Predicate> {
+        if self.tokens.peek() == &Token::LParen {
+            return self.nested();
+        }
+        let called = self.tokens.peek_after(1) == &Token::LParen;
+        if let Some(name) = self.tokens.peek_word().filter(|_| called) {
+            let name = name.to_ascii_lowercase();
+            return self.function(&name);
+        }
+        let start = self.tokens.mark();
+        match self.operand()? {
+            Operand::Column(column) => self.condition(column),
+            Operand::Literal(literal) => self.flipped(start, literal),
+        }
+    }
+
+    fn nested(&mut self) -> Result<Predicate> {
+        if self.depth == MAX_DEPTH {
+            return Err(self.tokens.error(&format!("nested deeper than {MAX_DEPTH}")));
+        }
+        self.depth += 1;
+        self.tokens.expect(&Token::LParen)?;
+        let predicate = self.any()?;
+        self.tokens.expect(&Token::RParen)?;
+        self.depth -= 1;
+        Ok(predicate)
+    }
+
+    fn function(&mut self, name: &str) -> Result<Predicate> {
+        let operator = match name {
+            "is_nan" => Operator::IsNan,
+            "starts_with" => Operator::StartsWith,
+            name if TRANSFORMS.contains(&name) => {
+                let message = format!("the transform call {name}(…) is not supported on this table");
+                return Err(self.tokens.error(&message));
+            }
+            name if RESERVED.iter().any(|word| word.eq_ignore_ascii_case(name)) => {
+                return Err(self.tokens.expected("a column, a literal or a condition"));
+            }
+            name => return Err(self.tokens.error(&format!("no function {name}: is_nan, starts_with"))),
+        };
+        self.tokens.advance();
+        self.tokens.expect(&Token::LParen)?;
+        let column = self.column()?;
+        let mut literals = Vec::new();
+        if operator == Operator::StartsWith {
+            self.tokens.expect(&Token::Comma)?;
+            literals.push(self.literal()?);
+        }
+        self.tokens.expect(&Token::RParen)?;
+        Ok(Predicate::leaf(column, operator, literals))
+    }
+
+    /// What follows a column; nothing asks whether a boolean column is true.
+    fn condition(&mut self, column: String) -> Result<Predicate> {
+        if let Some(operator) = self.comparison() {
+            return Ok(Predicate::leaf(column, operator, vec![self.literal()?]));
+        }
+        if self.tokens.eat_keyword("IS") {
+            return self.is(column);
+        }
+        let negated = self.tokens.eat_keyword("NOT");
+        let (operator, literals) = if self.tokens.eat_keyword("IN") {
+            (Operator::In, self.list()?)
+        } else if self.tokens.eat_keyword("BETWEEN") {
+            let low = self.literal()?;
+            self.tokens.expect_keyword("AND")?;
+            (Operator::Between, vec![low, self.literal()?])
+        } else if self.tokens.eat_keyword("LIKE") {
+            (Operator::Like, self.pattern()?)
+        } else if negated {
+            return Err(self.tokens.expected("IN, BETWEEN or LIKE"));
+        } else {
+            (Operator::Eq, vec![Literal::Boolean(true)])
+        };
+        let operator = if negated { operator.negation() } else { operator };
+        Ok(Predicate::leaf(column, operator, literals))
+    }
+
+    fn is(&mut self, column: String) -> Result<Predicate> {
+        let negated = self.tokens.eat_keyword("NOT");
+        let (operator, literals) = if self.tokens.eat_keyword("NULL") {
+            (Operator::IsNull, vec![])
+        } else if self.tokens.eat_keyword("DISTINCT") {
+            self.tokens.expect_keyword("FROM")?;
+            (Operator::NotEqNullSafe, vec![self.literal()?])
+        } else {
+            return Err(self.tokens.expected("NULL or DISTINCT FROM"));
+        };
+        let operator = if negated { operator.negation() } else { operator };
+        Ok(Predicate::leaf(column, operator, literals))
+    }
+
+    fn list(&mut self) -> Result<Vec<Literal>> {
+        self.tokens.expect(&Token::LParen)?;
+        let mut literals = vec![self.literal()?];
+        while self.tokens.eat(&Token::Comma) {
+            literals.push(self.literal()?);
+        }
+        self.tokens.expect(&Token::RParen)?;
+        Ok(literals)
+    }
+
+    fn pattern(&mut self) -> Result<Vec<Literal>> {
+        let mut literals = vec![self.literal()?];
+        if self.tokens.eat_keyword("ESCAPE") {
+            literals.push(self.literal()?);
+        }
+        Ok(literals)
+    }
+
+    /// What follows a literal: `5 < a`; or nothing, where the literal is TRUE or FALSE.
+    fn flipped(&mut self, start: usize, literal: Literal) -> Result<Predicate> {
+        match (self.comparison(), literal) {
+            (Some(operator), literal) => {
+                Ok(Predicate::leaf(self.column()?, operator.flipped(), vec![literal]))
+            }
+            (None, Literal::Boolean(value)) => Ok(Predicate::Constant(value)),
+            (None, _) => Err(self.tokens.error_at(start, "a literal alone is not a condition")),
+        }
+    }
+
+    fn comparison(&mut self) -> Option<Operator> {
+        let operator = match self.tokens.peek() {
+            Token::Eq | Token::DoubleEq => Operator::Eq,
+            Token::Neq => Operator::NotEq,
+            Token::Lt => Operator::Lt,
+            Token::LtEq => Operator::LtEq,
+            Token::Gt => Operator::Gt,
+            Token::GtEq => Operator::GtEq,
+            Token::Spaceship => Operator::EqNullSafe,
+            _ => return None,
+        };
+        self.tokens.advance();
+        Some(operator)
+    }
+
+    fn column(&mut self) -> Result<String> {
+        let start = self.tokens.mark();
+        match self.operand()? {
+            Operand::Column(column) if self.tokens.peek() != &Token::LParen => Ok(column),
+            Operand::Column(name) if TRANSFORMS.contains(&name.to_ascii_lowercase().as_str()) => {
+                let message = format!("the transform call {name}(…) is not supported on this table");
+                Err(self.tokens.error_at(start, &message))
+            }
+            _ => Err(self.tokens.error_at(start, "expected a column")),
+        }
+    }
+
+    fn literal(&mut self) -> Result<Literal> {
+        let start = self.tokens.mark();
+        match self.operand()? {
+            Operand::Literal(literal) => Ok(literal),
+            Operand::Column(_) => {
+                let message = "expected a literal (columns are compared with literals, strings stand in '…')";
+                Err(self.tokens.error_at(start, message))
+            }
+        }
+    }
+
+    fn operand(&mut self) -> Result<Operand> {
+        let literal = match self.tokens.peek() {
+            Token::Word(_) => return self.word(),
+            Token::Number(digits, _) => Literal::Number(digits.clone()),
+            Token::Minus | Token::Plus => {
+                let sign = if self.tokens.peek() == &Token::Minus { "-" } else { "" };
+                self.tokens.advance();
+                match self.tokens.peek() {
+                    Token::Number(digits, _) => Literal::Number(format!("{sign}{digits}")),
+                    _ => return Err(self.tokens.expected("a number")),
+                }
+            }
+            Token::SingleQuotedString(text) => Literal::String(text.clone()),
+            Token::HexStringLiteral(digits) => match decode_hex(digits) {
+                Some(bytes) => Literal::Binary(bytes),
+                None => return Err(self.tokens.error("X'…' takes pairs of hexadecimal digits")),
+            },
+            _ => return Err(self.tokens.expected("a column or a literal")),
+        };
+        self.tokens.advance();
+        Ok(Operand::Literal(literal))
+    }
+
+    /// A column's name, a constant, or a literal that starts with its type.
+    fn word(&mut self) -> Result<Operand> {
+        let keyword = self.tokens.peek_word().map(str::to_ascii_uppercase).unwrap_or_default();
+        if let Token::SingleQuotedString(text) = self.tokens.peek_after(1) {
+            let make = match keyword.as_str() {
+                "DATE" => Some(Literal::Date as fn(String) -> Literal),
+                "TIME" => Some(Literal::Time as _),
+                "TIMESTAMP" => Some(Literal::Timestamp as _),
+                "UUID" => Some(Literal::Uuid as _),
+                _ => None,
+            };
+            if let Some(make) = make {
+                let literal = make(text.clone());
+                self.tokens.advance();
+                self.tokens.advance();
+                return Ok(Operand::Literal(literal));
+            }
+        }
+        let constant = match keyword.as_str() {
+            "NULL" => Literal::Null,
+            "TRUE" => Literal::Boolean(true),
+            "FALSE" => Literal::Boolean(false),
+            word if RESERVED.contains(&word) => return Err(self.tokens.expected("a column or a literal")),
+            _ => return Ok(Operand::Column(self.name()?)),
+        };
+        self.tokens.advance();
+        Ok(Operand::Literal(constant))
+    }
+
+    /// Names joined by dots.
+    fn name(&mut self) -> Result<String> {
+        let mut name = String::new();
+        loop {
+            match self.tokens.peek() {
+                Token::Word(word) => name.push_str(&word.value),
+                _ => return Err(self.tokens.expected("a name")),
+            }
+            self.tokens.advance();
+            if !self.tokens.eat(&Token::Period) {
+                return Ok(name);
+            }
+            name.push('.');
+        }
+    }
+}
+
+fn decode_hex(digits: &str) -> Option<Vec<u8>> {
+    let (pairs, rest) = digits.as_bytes().as_chunks::<2>();
+    let nibble = |digit: u8| char::from(digit).to_digit(16);
+    let byte = |pair: &[u8; 2]| u8::try_from(nibble(pair[0])? << 4 | nibble(pair[1])?).ok();
+    if rest.is_empty() { pairs.iter().map(byte).collect() } else { None }
+}

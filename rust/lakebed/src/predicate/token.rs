@@ -1,0 +1,144 @@
+//! The tokens of a filter's text, walked one by one, and errors that point into the text.
+
+use sqlparser::dialect::Dialect;
+use sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer, Whitespace};
+
+use crate::error::{Error, ErrorKind, Result};
+
+/// SQL's lexical rules without any product's extensions: names start with a letter or `_`, or stand in
+/// double quotes; a backslash in a string is a backslash.
+#[derive(Debug)]
+struct FilterDialect;
+
+impl Dialect for FilterDialect {
+    fn is_delimited_identifier_start(&self, character: char) -> bool {
+        character == '"'
+    }
+
+    fn is_identifier_start(&self, character: char) -> bool {
+        character.is_alphabetic() || character == '_'
+    }
+
+    fn is_identifier_part(&self, character: char) -> bool {
+        character.is_alphanumeric() || character == '_'
+    }
+}
+
+/// A place in the tokens of a text.
+pub(super) struct Tokens<'a> {
+    text: &'a str,
+    tokens: Vec<TokenWithSpan>,
+    next: usize,
+}
+
+impl<'a> Tokens<'a> {
+    /// Splits `text`; memory is about a hundred bytes a token.
+    pub(super) fn split(text: &'a str) -> Result<Tokens<'a>> {
+        let mut tokens = Tokenizer::new(&FilterDialect, text)
+            .tokenize_with_location()
+            .map_err(|error| point(text, error.location, &error.message))?;
+        tokens.retain(|token| {
+            // Comments stay, to be refused: a filter cut off by `--` must not pass for a shorter one.
+            let space = [Whitespace::Space, Whitespace::Tab, Whitespace::Newline];
+            !matches!(&token.token, Token::Whitespace(kind) if space.contains(kind))
+        });
+        Ok(Tokens { text, tokens, next: 0 })
+    }
+
+    /// The next token, `EOF` at the end.
+    pub(super) fn peek(&self) -> &Token {
+        self.peek_after(0)
+    }
+
+    /// The token `ahead` places after the next one.
+    pub(super) fn peek_after(&self, ahead: usize) -> &Token {
+        self.tokens.get(self.next + ahead).map_or(&Token::EOF, |token| &token.token)
+    }
+
+    /// Passes the next token.
+    pub(super) fn advance(&mut self) {
+        self.next += 1;
+    }
+
+    /// Passes the next token if it is `token`.
+    pub(super) fn eat(&mut self, token: &Token) -> bool {
+        let found = self.peek() == token;
+        self.next += usize::from(found);
+        found
+    }
+
+    /// Passes the next token if it is `keyword`, in any case, without quotes.
+    pub(super) fn eat_keyword(&mut self, keyword: &str) -> bool {
+        let found = self.peek_word().is_some_and(|word| word.eq_ignore_ascii_case(keyword));
+        self.next += usize::from(found);
+        found
+    }
+
+    /// The next token if it is a word without quotes.
+    pub(super) fn peek_word(&self) -> Option<&str> {
+        match self.peek() {
+            Token::Word(word) if word.quote_style.is_none() => Some(&word.value),
+            _ => None,
+        }
+    }
+
+    /// Passes `token`, or fails.
+    pub(super) fn expect(&mut self, token: &Token) -> Result<()> {
+        if self.eat(token) { Ok(()) } else { Err(self.expected(&format!("\"{token}\""))) }
+    }
+
+    /// Passes `keyword`, or fails.
+    pub(super) fn expect_keyword(&mut self, keyword: &str) -> Result<()> {
+        if self.eat_keyword(keyword) { Ok(()) } else { Err(self.expected(keyword)) }
+    }
+
+    /// The error that something else was expected than what comes next.
+    pub(super) fn expected(&self, what: &str) -> Error {
+        match self.peek() {
+            Token::EOF => self.error(&format!("expected {what}, the text ends")),
+            Token::Whitespace(_) => self.error(&format!("expected {what}, comments are not read")),
+            _ => self.error(&format!("expected {what}")),
+        }
+    }
+
+    /// An error at the next token.
+    pub(super) fn error(&self, message: &str) -> Error {
+        self.error_at(self.next, message)
+    }
+
+    /// A number that remembers the next token, for [`Tokens::error_at`].
+    pub(super) fn mark(&self) -> usize {
+        self.next
+    }
+
+    /// An error at a marked token.
+    pub(super) fn error_at(&self, mark: usize, message: &str) -> Error {
+        let end = || end_of(self.text);
+        point(self.text, self.tokens.get(mark).map_or_else(end, |token| token.span.start), message)
+    }
+}
+
+fn end_of(text: &str) -> Location {
+    let text = text.trim_end();
+    let last = text.rsplit('\n').next().unwrap_or_default();
+    Location::new(text.matches('\n').count() as u64 + 1, last.chars().count() as u64 + 1)
+}
+
+/// At most this many characters of the line are shown on each side of the place.
+const SHOWN: usize = 60;
+
+/// The error `message`, with the line it is in and a caret under the place.
+fn point(text: &str, location: Location, message: &str) -> Error {
+    let position = |number: u64| usize::try_from(number).unwrap_or(usize::MAX).saturating_sub(1);
+    let column = position(location.column);
+    let line = text.split('\n').nth(position(location.line)).unwrap_or_default();
+    let first = column.saturating_sub(SHOWN);
+    let shown: String = line.chars().skip(first).take(2 * SHOWN).map(visible).collect();
+    let caret = " ".repeat(column - first);
+    Error::new(ErrorKind::Predicate, format!("filter: {message}\n  {shown}\n  {caret}^"))
+}
+
+/// Tabs and other control characters would move the caret, or the terminal.
+fn visible(character: char) -> char {
+    if character.is_control() { ' ' } else { character }
+}

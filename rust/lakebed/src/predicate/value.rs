@@ -1,0 +1,149 @@
+//! Values as predicates compare them: a few ordered domains, whatever the Arrow type.
+
+use std::borrow::Cow;
+use std::cmp::Ordering;
+
+use arrow_array::Array;
+use arrow_array::cast::AsArray;
+use arrow_array::types::{
+    ArrowPrimitiveType, Date32Type, Decimal128Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type,
+    Int64Type, Time32MillisecondType, TimestampMicrosecondType, TimestampMillisecondType,
+    TimestampNanosecondType, TimestampSecondType,
+};
+use arrow_schema::{DataType, TimeUnit};
+
+/// A non-null value of a column, or a literal cast to that column's type.
+///
+/// Dates, times and timestamps are integers in their column's unit, decimals unscaled in their column's
+/// scale; so two values compare only when they belong to columns of one type.
+#[derive(Debug, Clone)]
+pub(super) enum Value<'a> {
+    Boolean(bool),
+    Int(i64),
+    Decimal(i128),
+    Float(f64),
+    Bytes(Cow<'a, [u8]>),
+}
+
+impl Value<'_> {
+    /// The bytes of a string or binary value.
+    pub(super) fn as_bytes(&self) -> Option<&[u8]> {
+        match self {
+            Value::Bytes(bytes) => Some(bytes),
+            _ => None,
+        }
+    }
+
+    /// Whether this is a string or binary value that begins with the bytes of `prefix`.
+    pub(super) fn starts_with(&self, prefix: &Value<'_>) -> bool {
+        matches!((self, prefix), (Value::Bytes(value), Value::Bytes(prefix)) if value.starts_with(prefix))
+    }
+
+    /// Whether this is a floating point NaN.
+    pub(super) fn is_nan(&self) -> bool {
+        matches!(self, Value::Float(value) if value.is_nan())
+    }
+
+    /// The place of the domain among the domains, which makes the order total.
+    fn domain(&self) -> u8 {
+        match self {
+            Value::Boolean(_) => 0,
+            Value::Int(_) => 1,
+            Value::Decimal(_) => 2,
+            Value::Float(_) => 3,
+            Value::Bytes(_) => 4,
+        }
+    }
+}
+
+/// False before true, numbers by value, bytes unsigned; floats as Java's `Double.compare`: −0.0 before 0.0,
+/// every NaN equal to every other and after all numbers.
+impl Ord for Value<'_> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        match (self, other) {
+            (Value::Boolean(a), Value::Boolean(b)) => a.cmp(b),
+            (Value::Int(a), Value::Int(b)) => a.cmp(b),
+            (Value::Decimal(a), Value::Decimal(b)) => a.cmp(b),
+            (Value::Float(a), Value::Float(b)) => match (a.is_nan(), b.is_nan()) {
+                (false, false) => a.total_cmp(b),
+                (a_is_nan, b_is_nan) => a_is_nan.cmp(&b_is_nan),
+            },
+            (Value::Bytes(a), Value::Bytes(b)) => a.cmp(b),
+            _ => self.domain().cmp(&other.domain()),
+        }
+    }
+}
+
+impl PartialOrd for Value<'_> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Value<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Value<'_> {}
+
+/// Reads the value of a row that is not null.
+type Read = for<'a> fn(&'a dyn Array, usize) -> Value<'a>;
+
+/// An Arrow array read as [`Value`]s.
+pub(super) struct Column<'a> {
+    array: &'a dyn Array,
+    read: Read,
+}
+
+impl<'a> Column<'a> {
+    /// `array` as a column, or `None` where predicates do not handle its type.
+    pub(super) fn new(array: &'a dyn Array) -> Option<Column<'a>> {
+        reader(array.data_type()).map(|read| Column { array, read })
+    }
+
+    /// The value of `row`, `None` where it is null. Panics past the end, as every array does.
+    pub(super) fn get(&self, row: usize) -> Option<Value<'a>> {
+        self.array.is_valid(row).then(|| (self.read)(self.array, row))
+    }
+}
+
+/// Whether predicates handle columns of this type.
+pub(super) fn is_comparable(data_type: &DataType) -> bool {
+    reader(data_type).is_some()
+}
+
+fn reader(data_type: &DataType) -> Option<Read> {
+    Some(match data_type {
+        DataType::Boolean => |array, row| Value::Boolean(array.as_boolean().value(row)),
+        DataType::Int8 => int::<Int8Type>,
+        DataType::Int16 => int::<Int16Type>,
+        DataType::Int32 => int::<Int32Type>,
+        DataType::Int64 => int::<Int64Type>,
+        DataType::Date32 => int::<Date32Type>,
+        DataType::Time32(TimeUnit::Millisecond) => int::<Time32MillisecondType>,
+        DataType::Timestamp(TimeUnit::Second, _) => int::<TimestampSecondType>,
+        DataType::Timestamp(TimeUnit::Millisecond, _) => int::<TimestampMillisecondType>,
+        DataType::Timestamp(TimeUnit::Microsecond, _) => int::<TimestampMicrosecondType>,
+        DataType::Timestamp(TimeUnit::Nanosecond, _) => int::<TimestampNanosecondType>,
+        DataType::Float32 => float::<Float32Type>,
+        DataType::Float64 => float::<Float64Type>,
+        DataType::Decimal128(_, _) => {
+            |array, row| Value::Decimal(array.as_primitive::<Decimal128Type>().value(row))
+        }
+        DataType::Utf8 => {
+            |array, row| Value::Bytes(Cow::Borrowed(array.as_string::<i32>().value(row).as_bytes()))
+        }
+        DataType::Binary => |array, row| Value::Bytes(Cow::Borrowed(array.as_binary::<i32>().value(row))),
+        _ => return None,
+    })
+}
+
+fn int<T: ArrowPrimitiveType<Native: Into<i64>>>(array: &dyn Array, row: usize) -> Value<'_> {
+    Value::Int(array.as_primitive::<T>().value(row).into())
+}
+
+fn float<T: ArrowPrimitiveType<Native: Into<f64>>>(array: &dyn Array, row: usize) -> Value<'_> {
+    Value::Float(array.as_primitive::<T>().value(row).into())
+}
