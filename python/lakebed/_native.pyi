@@ -1,4 +1,4 @@
-"""The compiled core. Signatures, defaults and docstrings of what users call stand in the modules that wrap it."""
+"""The compiled core; what users call is documented in the modules that wrap it."""
 
 from collections.abc import Sequence
 from typing import Any, final

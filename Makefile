@@ -1,0 +1,84 @@
+# Two commands do everything on a fresh machine: `make demo` and `make test`.
+# A target rebuilds what its inputs changed since, and only that.
+
+VENV := .venv
+BIN := $(VENV)/bin
+SAMPLE := examples/sample_table
+
+# What the wheel is made of.
+WHEEL_INPUTS := $(shell find rust python -type f \( -name '*.rs' -o -name '*.py' -o -name '*.pyi' -o -name 'Cargo.toml' -o -name 'py.typed' \)) \
+	Cargo.toml Cargo.lock pyproject.toml
+
+TOOLS := $(VENV)/.tools
+WHEEL := $(VENV)/.wheel
+
+# One interpreter for PyO3's build script in every cargo command, so that none rebuilds the other's work.
+export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
+# Spark's workers run the interpreter that lakebed is installed in.
+export PYSPARK_PYTHON := $(CURDIR)/$(BIN)/python
+
+.DEFAULT_GOAL := help
+.PHONY: help preflight venv build all test test-rust test-python test-spark lint fmt bench demo sample-table clean
+
+help: ## List the targets
+	@sed -nE 's/^([a-z-]+):.*## (.*)/\1\t\2/p' $(MAKEFILE_LIST) | while IFS="$$(printf '\t')" read -r name text; do \
+		printf '  %-14s %s\n' "$$name" "$$text"; done
+
+preflight: ## Name what this machine lacks, and how to get it
+	@.ci/preflight.sh
+
+venv: $(TOOLS) ## Make .venv with the pinned tools of constraints.txt
+
+build: $(WHEEL) ## Build the wheel in release profile and install it into .venv
+
+all: test bench ## Run the tests, then the benches
+
+test: lint test-rust test-python ## Run everything: format, lint, types, stubs, Rust, Python, Spark
+
+test-rust: $(TOOLS) ## Run the Rust tests (dev profile)
+	cargo test --workspace --locked
+
+test-python: $(WHEEL) ## Run the Python tests, Spark's among them, against the installed wheel
+	$(BIN)/pytest
+
+test-spark: $(WHEEL) ## Run only the tests that start a JVM
+	$(BIN)/pytest -m 'spark or jvm'
+
+lint: $(WHEEL) ## Check format, lints, types, and the stub against the compiled module
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --locked -- -D warnings
+	$(BIN)/ruff format --check
+	$(BIN)/ruff check
+	$(BIN)/mypy
+	$(BIN)/stubtest lakebed._native --mypy-config-file pyproject.toml
+
+fmt: $(TOOLS) ## Format Rust and Python, and apply the lints' own fixes
+	cargo fmt --all
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+bench: $(WHEEL) ## Print speed and memory beside other readers; see benches/README.md
+	$(BIN)/python benches/run.py
+
+demo: $(WHEEL) ## Show the sample table on the command line, then through a local Spark
+	$(BIN)/lakebed show $(SAMPLE)
+	$(BIN)/lakebed files $(SAMPLE) --where "region = 'emea'" --columns partition,bucket,record_count,file_size_in_bytes
+	$(BIN)/python examples/spark_scan.py
+
+sample-table: | preflight ## Write examples/sample_table again with Paimon's Java engine (needs Maven)
+	@command -v mvn >/dev/null || { echo 'missing: Maven' >&2; echo '    get it: apt-get install maven, or brew install maven' >&2; exit 1; }
+	TZ=UTC mvn -q -B -f examples/sample_table_writer/pom.xml compile exec:java -Dexec.args=$(CURDIR)/$(SAMPLE)
+
+clean: ## Remove all that was built, .venv too
+	rm -rf build $(VENV) target dist .pytest_cache .mypy_cache .ruff_cache .hypothesis spark-warehouse
+
+$(TOOLS): constraints.txt pyproject.toml | preflight
+	test -x $(BIN)/python || "$$(.ci/preflight.sh python)" -m venv $(VENV)
+	$(BIN)/python -m pip install -q -c constraints.txt pip
+	$(BIN)/python -m pip install -q -c constraints.txt --group dev
+	@touch $@
+
+# No build isolation: maturin is the pinned one, already there.
+$(WHEEL): $(TOOLS) $(WHEEL_INPUTS)
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pip install -q -c constraints.txt --no-build-isolation .
+	@touch $@

@@ -1,0 +1,30 @@
+"""Metadata of lake tables as Arrow: snapshots, manifests and files, in one process or on Spark."""
+
+from lakebed import avro, errors, paimon
+from lakebed._native import __version__
+from lakebed.errors import LakebedError
+from lakebed.explain import Explain
+from lakebed.limits import LIMITS, Limits
+from lakebed.predicates import Predicate, col
+from lakebed.scan import Scan
+from lakebed.storage import Storage
+from lakebed.table import Table, open_table
+from lakebed.view import ViewScan
+
+__all__ = [
+    "LIMITS",
+    "Explain",
+    "LakebedError",
+    "Limits",
+    "Predicate",
+    "Scan",
+    "Storage",
+    "Table",
+    "ViewScan",
+    "__version__",
+    "avro",
+    "col",
+    "errors",
+    "open_table",
+    "paimon",
+]

@@ -1,0 +1,66 @@
+"""Where Arrow capsules become pyarrow objects, and bytes become Arrow: the one place.
+
+pyarrow is imported inside the functions, so that `lakebed --help` and a mere `import lakebed` do not wait for
+it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import pyarrow as pa
+
+    from lakebed._native import Batch, BatchStream
+
+
+def schema(source: object) -> pa.Schema:
+    """The `pa.Schema` of anything with `__arrow_c_schema__`. Cost: none beyond the schema."""
+    import pyarrow as pa
+
+    return pa.schema(source)
+
+
+def record_batch(batch: Batch) -> pa.RecordBatch:
+    """The `pa.RecordBatch` of a native batch; buffers move, nothing is copied."""
+    import pyarrow as pa
+
+    return pa.record_batch(batch)
+
+
+def array(batch: Batch) -> pa.Array:
+    """The `pa.Array` of a native array; buffers move, nothing is copied."""
+    import pyarrow as pa
+
+    return pa.array(batch)
+
+
+def batches(stream: BatchStream) -> Iterator[pa.RecordBatch]:
+    """The record batches of a native stream, decoded as they are asked for.
+
+    Raises: the typed errors of `lakebed.errors`, which the Arrow C stream would reduce to their text.
+    """
+    while (batch := stream.next_batch()) is not None:
+        yield record_batch(batch)
+
+
+def reader(stream: BatchStream) -> pa.RecordBatchReader:
+    """A `pa.RecordBatchReader` over a native stream; memory is that of one batch and the decoder's own."""
+    import pyarrow as pa
+
+    return pa.RecordBatchReader.from_batches(schema(stream), batches(stream))
+
+
+def bytes_array(data: Any) -> pa.Array:
+    """A buffer as the only value of a `large_binary` array: how bytes enter the compiled core.
+
+    Args: data, anything with the buffer protocol; it is not copied, and kept alive by the array.
+    Raises: TypeError where there is no contiguous buffer.
+    """
+    import pyarrow as pa
+
+    buffer = pa.py_buffer(data)
+    offsets = pa.array([0, buffer.size], pa.int64()).buffers()[1]
+    return pa.Array.from_buffers(pa.large_binary(), 1, [None, offsets, buffer])

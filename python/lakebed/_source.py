@@ -1,0 +1,39 @@
+"""What users may give where a file is wanted: a path, a URI, bytes, or an open file."""
+
+from __future__ import annotations
+
+import os
+from typing import IO, TYPE_CHECKING, Any, TypeAlias, Union
+
+from lakebed import _arrow, storage
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Source: TypeAlias = Union[str, "os.PathLike[str]", bytes, bytearray, memoryview, "pa.Buffer", IO[bytes]]
+"""A path or URI, anything with the buffer protocol (never copied), or a binary file-like object."""
+
+
+def resolve_source(source: Source) -> str | pa.Array:
+    """A local path for the compiled core to read, or the bytes themselves as one Arrow value.
+
+    Args: source, as in `Source`. Objects that are open files are read to their end here, once.
+    Raises: TypeError for anything else; the `OSError` of a storage that fails.
+    Cost: local files are not opened; a URI is fetched.
+    """
+    if isinstance(source, (str, os.PathLike)):
+        location, adapter = storage.resolve(source)
+        return location if adapter is None else _arrow.bytes_array(adapter.read(location))
+    if hasattr(source, "read") and not _has_buffer(source):
+        source = source.read()
+    if not _has_buffer(source):
+        raise TypeError(f"a path, bytes or binary file is wanted, not {type(source).__name__}")
+    return _arrow.bytes_array(source)
+
+
+def _has_buffer(value: Any) -> bool:
+    try:
+        memoryview(value).release()
+    except TypeError:
+        return False
+    return True

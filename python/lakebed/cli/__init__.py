@@ -1,0 +1,70 @@
+"""The `lakebed` command. What it needs beyond click is imported when a command runs: help is quick."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, NoReturn
+
+import click
+
+from lakebed import __version__
+from lakebed.cli import avro, show, views
+from lakebed.errors import LakebedError, PredicateError, SchemaError
+
+
+class Failure(click.ClickException):
+    """One line on standard error, whatever the message holds."""
+
+    def show(self, file: Any = None) -> None:  # noqa: ARG002 - the base class has it
+        """Prints `error: ` and the message."""
+        click.echo(f"error: {' '.join(self.message.split())}", err=True)
+
+
+class BadTable(Failure):
+    """What is read is wrong, or is not there."""
+
+    exit_code = 1
+
+
+class BadUsage(Failure):
+    """What was asked for is wrong."""
+
+    exit_code = 2
+
+
+class _Group(click.Group):
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            result = super().invoke(ctx)
+            # Here a closed pipe is still an exception that click ends quietly; at exit it would be noise.
+            sys.stdout.flush()
+        except (PredicateError, SchemaError) as error:
+            raise BadUsage(str(error)) from error
+        except LakebedError as error:
+            raise BadTable(str(error)) from error
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise BadTable(str(error)) from error
+        return result
+
+
+@click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="lakebed")
+def cli() -> None:
+    """Metadata of lake tables: what a table is, its snapshots, manifests and files.
+
+    TABLE is a local path or a URI. Rows go to a terminal as a table that fits it, into a pipe as text with
+    nothing left out; `-o json` prints one object a line.
+    """
+
+
+cli.add_command(show.command)
+for _view in views.VIEWS:
+    cli.add_command(views.view_command(_view))
+cli.add_command(avro.command)
+
+
+def main() -> NoReturn:
+    """The entry point of the `lakebed` command: exits with 0, 1 (bad table) or 2 (bad usage)."""
+    cli.main(prog_name="lakebed")

@@ -1,0 +1,141 @@
+"""Rows in the form that was asked for, to standard output or into a file, and never half of them."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import io
+import json
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import click
+
+from lakebed._values import to_rows, to_text
+from lakebed.cli import render
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    import pyarrow as pa
+
+    from lakebed.scan import Scan
+
+_BINARY = frozenset({"arrow", "parquet"})
+
+
+def write(scan: Scan, form: str, path: str | None, *, all_rows: bool) -> None:
+    """Writes the rows of a scan.
+
+    Args: scan; form, one of `options.FORMATS`; path, a file or None for standard output; all_rows, whether a
+        terminal gets them all rather than the first.
+    Raises: the errors of reading, before anything is written; click.UsageError for binary forms on a
+        terminal.
+    Cost: into a file batch by batch; to standard output the rows are read first, so that an error leaves
+        nothing half printed.
+    """
+    if path is not None:
+        with render.progress("reading"), _replaced(path) as sink:
+            _WRITERS[form](scan.to_arrow_batch_reader(), sink)
+        return
+    terminal = sys.stdout.isatty()
+    if terminal and form in _BINARY:
+        raise click.UsageError(f"-o {form} is not for a terminal: use --output-file, or a pipe")
+    if terminal and form == "table":
+        with render.progress("reading"):
+            shown = scan.to_arrow() if all_rows else scan.head(render.TERMINAL_ROWS + 1)
+        render.terminal_table(shown, None if all_rows else render.TERMINAL_ROWS)
+        return
+    with render.progress("reading"):
+        table = scan.to_arrow()
+    writer = _write_stream if form == "arrow" else _WRITERS[form]
+    writer(table.to_reader(), sys.stdout.buffer)
+
+
+def _write_json(reader: pa.RecordBatchReader, sink: BinaryIO) -> None:
+    names = reader.schema.names
+    for batch in reader:
+        for row in to_rows(batch):
+            line = json.dumps(dict(zip(names, row, strict=True)), ensure_ascii=False, allow_nan=False)
+            sink.write(line.encode() + b"\n")
+
+
+def _write_csv(reader: pa.RecordBatchReader, sink: BinaryIO) -> None:
+    with _text(sink) as text:
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(reader.schema.names)
+        for batch in reader:
+            writer.writerows([None if v is None else to_text(v) for v in row] for row in to_rows(batch))
+
+
+def _write_table(reader: pa.RecordBatchReader, sink: BinaryIO) -> None:
+    with _text(sink) as text:
+        for line in render.plain_lines(reader):
+            text.write(line + "\n")
+
+
+def _write_stream(reader: pa.RecordBatchReader, sink: BinaryIO) -> None:
+    from pyarrow import ipc
+
+    with ipc.new_stream(sink, reader.schema) as writer:
+        for batch in reader:
+            writer.write_batch(batch)
+
+
+def _write_arrow(reader: pa.RecordBatchReader, sink: BinaryIO) -> None:
+    from pyarrow import ipc
+
+    with ipc.new_file(sink, reader.schema) as writer:
+        for batch in reader:
+            writer.write_batch(batch)
+
+
+def _write_parquet(reader: pa.RecordBatchReader, sink: BinaryIO) -> None:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    # Parquet has no struct without fields, which is what the partition of an unpartitioned table is.
+    names = [f.name for f in reader.schema if not (pa.types.is_struct(f.type) and f.type.num_fields == 0)]
+    schema = pa.schema([reader.schema.field(name) for name in names])
+    with parquet.ParquetWriter(sink, schema) as writer:
+        for batch in reader:
+            writer.write_batch(batch.select(names))
+
+
+_WRITERS: dict[str, Callable[[Any, BinaryIO], None]] = {
+    "table": _write_table,
+    "json": _write_json,
+    "csv": _write_csv,
+    "arrow": _write_arrow,
+    "parquet": _write_parquet,
+}
+
+
+@contextlib.contextmanager
+def _text(sink: BinaryIO) -> Iterator[io.TextIOWrapper]:
+    text = io.TextIOWrapper(sink, encoding="utf-8", newline="")
+    try:
+        yield text
+    finally:
+        text.detach()
+
+
+@contextlib.contextmanager
+def _replaced(path: str) -> Iterator[BinaryIO]:
+    """A file that takes the place of `path` when everything is written, and leaves it alone on an error."""
+    target = Path(path)
+    if target.exists() and not target.is_file():
+        # A device or a named pipe is written to, not replaced.
+        with target.open("wb") as sink:
+            yield sink
+        return
+    draft = target.with_name(f"{target.name}.{os.getpid()}.part")
+    try:
+        with draft.open("xb") as sink:
+            yield sink
+        draft.replace(target)
+    except BaseException:
+        draft.unlink(missing_ok=True)
+        raise

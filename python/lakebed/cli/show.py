@@ -1,0 +1,170 @@
+"""`lakebed show`: one screen about what a table is and how it is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from lakebed.cli import options
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from lakebed.table import Table
+
+_LARGEST = 5
+
+
+@click.command("show")
+@options.table
+@options.snapshot
+@click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table", show_default=True)
+def command(table: str, snapshot: int | None, output: str) -> None:
+    """One screen: what this table is and how it is.
+
+    Reads the manifests of the snapshot to count live files, rows and bytes.
+    """
+    import json
+
+    import lakebed
+    from lakebed.cli import render
+
+    with render.progress("reading"):
+        opened = lakebed.open_table(table)
+        about = describe(opened if snapshot is None else opened.at(snapshot=snapshot))
+    if output == "json":
+        click.echo(json.dumps(about, ensure_ascii=False))
+    else:
+        _print(about)
+
+
+def describe(table: Table) -> dict[str, Any]:
+    """What `show` prints, as JSON has it.
+
+    Raises: the errors of reading the table's metadata.
+    Cost: reads the snapshot, its schema, manifest lists and manifests.
+    """
+    snapshot = _row(table, "snapshots", "snapshot_id", table.snapshot_id)
+    schema = _row(table, "schemas", "schema_id", snapshot["schema_id"] if snapshot else None)
+    manifests = table.manifests(columns=["length"]).to_arrow()
+    files = table.files(columns=["partition", "record_count", "file_size_in_bytes"]).to_arrow()
+    return {
+        "format": table.format,
+        "location": table.location,
+        "snapshot": snapshot,
+        "schema": schema,
+        "options": table.properties,
+        "manifests": {"count": manifests.num_rows, "bytes": _sum(manifests, "length")},
+        "files": {
+            "count": files.num_rows,
+            "rows": _sum(files, "record_count"),
+            "bytes": _sum(files, "file_size_in_bytes"),
+        },
+        "largest_partitions": _largest_partitions(files),
+    }
+
+
+def _row(table: Table, view: str, key: str, value: int | None) -> dict[str, Any] | None:
+    """The row of a small view with this key, or its last row; None where there is no row."""
+    from lakebed._values import to_rows
+
+    rows = getattr(table, view)(where=None if value is None else f"{key} = {value}").to_arrow()
+    if not rows.num_rows:
+        return None
+    return dict(zip(rows.schema.names, to_rows(rows)[-1], strict=True))
+
+
+def _sum(table: pa.Table, column: str) -> int:
+    import pyarrow.compute as pc
+
+    return pc.sum(table[column]).as_py() or 0
+
+
+def _largest_partitions(files: pa.Table) -> list[dict[str, Any]]:
+    """The partitions with most bytes, largest first; none where the table has no partition keys."""
+    import pyarrow as pa
+
+    from lakebed._values import to_rows
+
+    keys = [field.name for field in files.schema.field("partition").type]
+    if not keys:
+        return []
+    # Numbered names: a partition key may be called like one of the sums.
+    parts = [str(number) for number in range(len(keys))]
+    columns = [
+        *files["partition"].combine_chunks().flatten(),
+        files["record_count"],
+        files["file_size_in_bytes"],
+    ]
+    table = pa.table(columns, [*parts, "rows", "bytes"])
+    sums = [("rows", "count"), ("rows", "sum"), ("bytes", "sum")]
+    groups = table.group_by(parts).aggregate(sums).sort_by([("bytes_sum", "descending")]).slice(0, _LARGEST)
+    return [
+        {
+            "partition": dict(zip(keys, row, strict=False)),
+            "files": row[len(keys)],
+            "rows": row[len(keys) + 1],
+            "bytes": row[len(keys) + 2],
+        }
+        for row in to_rows(groups.select([*parts, "rows_count", "rows_sum", "bytes_sum"]))
+    ]
+
+
+def _print(about: dict[str, Any]) -> None:
+    from rich.console import Console
+
+    from lakebed._values import to_text
+    from lakebed.cli import render
+
+    console = Console(highlight=False)
+    snapshot, manifests, files = about["snapshot"] or {}, about["manifests"], about["files"]
+    render.pairs(
+        console,
+        f"{about['format']} table",
+        [
+            ("location", about["location"]),
+            ("snapshot", to_text(snapshot.get("snapshot_id", "none"))),
+            *[(name, to_text(snapshot[key])) for name, key in _COMMIT if key in snapshot],
+            ("manifests", f"{manifests['count']:,} ({render.size(manifests['bytes'])})"),
+            ("live files", f"{files['count']:,} ({render.size(files['bytes'])}, {_count(files['rows'], 'row')})"),
+        ],
+    )
+    render.pairs(console, "columns", _columns(about["schema"]))
+    if about["options"]:
+        render.pairs(console, "options", sorted(about["options"].items()))
+    if about["largest_partitions"]:
+        render.pairs(
+            console, "largest partitions", [_partition(group) for group in about["largest_partitions"]]
+        )
+
+
+_COMMIT = (("committed", "committed_at"), ("operation", "operation"), ("schema", "schema_id"))
+
+
+def _columns(schema: dict[str, Any] | None) -> list[tuple[str, str]]:
+    if schema is None:
+        return []
+    partition_keys, primary_keys = schema["partition_keys"] or [], schema["primary_keys"] or []
+    rows = []
+    for field in schema["fields"]:
+        name = field["name"]
+        marks = [
+            mark
+            for mark, keys in (("partition", partition_keys), ("primary key", primary_keys))
+            if name in keys
+        ]
+        rows.append((name, field["type"] + (f"  [{', '.join(marks)}]" if marks else "")))
+    return rows
+
+
+def _partition(group: dict[str, Any]) -> tuple[str, str]:
+    from lakebed._values import to_text
+    from lakebed.cli import render
+
+    name = "/".join(f"{key}={to_text(value)}" for key, value in group["partition"].items())
+    return name, f"{render.size(group['bytes'])}, {_count(group['files'], 'file')}, {_count(group['rows'], 'row')}"
+
+
+def _count(number: int, thing: str) -> str:
+    return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"

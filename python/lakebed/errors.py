@@ -1,0 +1,89 @@
+"""Everything lakebed raises on its own account.
+
+Each class is also one of Python's built-in errors, so that code which knows nothing of lakebed catches it in
+the usual way. Failures of a storage stay the `OSError` the storage raised.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class LakebedError(Exception):
+    """An error with a kind and a place; attributes are None where nothing is known.
+
+    Attributes:
+        kind: what is wrong, one short word such as `truncated`, `varint` or `unknown-column`.
+        path: the file it is in.
+        offset: byte within that file (or within the value, for bytes without a file), from 0.
+        block: Avro block within the file, from 0.
+        record: record within the file or row within the batch, from 0.
+        field: dotted name of the field.
+    """
+
+    def __init__(
+        self,
+        message: str = "",
+        *,
+        kind: str | None = None,
+        path: str | None = None,
+        offset: int | None = None,
+        block: int | None = None,
+        record: int | None = None,
+        field: str | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.kind = kind
+        self.path = path
+        self.offset = offset
+        self.block = block
+        self.record = record
+        self.field = field
+
+    def __str__(self) -> str:
+        return self.message
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # The default would call the class with `args` alone; the state carries the attributes and notes.
+        return type(self), (self.message,), self.__dict__
+
+
+class CorruptError(LakebedError, ValueError):
+    """Bytes contradict the format, or two places of the metadata contradict each other."""
+
+
+class TruncatedError(CorruptError, EOFError):
+    """Input ended early; where a file is still being written or copied, a retry may help."""
+
+
+class MissingFileError(CorruptError, FileNotFoundError):
+    """Metadata names a file that is not there."""
+
+
+class UnsupportedError(LakebedError, NotImplementedError):
+    """Valid, but not handled: a codec, a format version, a table format."""
+
+
+class LimitError(LakebedError, ValueError):
+    """Over a bound of `lakebed.Limits`; the message names the bound, its value and what was asked for."""
+
+
+class SchemaError(LakebedError, TypeError):
+    """A column that is not there, or a type that does not fit the one wanted."""
+
+
+class PredicateError(LakebedError, ValueError):
+    """A `where=` that does not parse, or does not fit the columns it names."""
+
+
+class TableNotFoundError(LakebedError, FileNotFoundError):
+    """No table at this place."""
+
+
+class SnapshotNotFoundError(LakebedError, LookupError):
+    """The table has no such snapshot."""
+
+
+class InternalError(LakebedError, RuntimeError):
+    """A panic of the compiled core, caught at the door: always a bug of lakebed, please report it."""

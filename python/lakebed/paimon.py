@@ -1,0 +1,125 @@
+"""Single files and bytes of Apache Paimon's metadata, without a table around them."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from lakebed import _arrow, _native
+from lakebed._arguments import names, positive
+from lakebed._source import Source, resolve_source
+from lakebed.limits import LIMITS, Limits
+from lakebed.scan import FileScan, Scan
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pyarrow as pa
+
+__all__ = [
+    "decode_rows",
+    "encode_rows",
+    "read_manifest",
+    "read_manifest_list",
+    "read_schema",
+    "read_snapshot",
+]
+
+
+def read_manifest(
+    source: Source,
+    *,
+    columns: Sequence[str] | None = None,
+    limits: Limits = LIMITS,
+    threads: int | None = None,
+) -> Scan:
+    """The entries of one manifest as stored, in file order; nothing is merged.
+
+    Args:
+        source: path or URI, anything with the buffer protocol (never copied), or an open binary file.
+        columns: names of the columns wanted; others are skipped, not decoded.
+        limits: what the file may cost.
+        threads: blocks decoded at once; None for all cores.
+    Returns: a `Scan`: `kind` int8 (0 add, 1 delete), `partition` binary (BinaryRow with its arity prefix),
+        `bucket`, `total_buckets`, then the data file's fields under the format's names without the leading
+        underscore; stats as stored (BinaryRow bytes and null counts).
+    Units: sizes in bytes; `creation_time` is the writer's local wall clock, without a zone.
+    Raises: (when read) CorruptError, TruncatedError, UnsupportedError (codec, `_VERSION`), LimitError,
+        SchemaError.
+    Cost: one pass.
+    Source: Paimon's `ManifestEntry.java`, `DataFileMeta.java`.
+    """
+    wanted, threads = names("columns", columns), positive("threads", threads)
+    data = resolve_source(source)
+    return FileScan(lambda: _native.paimon_read_manifest(data, wanted, limits, threads))
+
+
+def read_manifest_list(
+    source: Source, *, columns: Sequence[str] | None = None, limits: Limits = LIMITS
+) -> Scan:
+    """The records of one manifest list as stored: one row per manifest, in file order.
+
+    Args: as in `read_manifest`.
+    Returns: a `Scan`: `file_name`, `file_size` [bytes], `num_added_files`, `num_deleted_files`, partition
+        stats as stored (BinaryRow bytes and null counts), `schema_id`, then bucket, level and row id ranges
+        where written.
+    Raises: as `read_manifest`.
+    Source: Paimon's `ManifestFileMeta.java`.
+    """
+    wanted = names("columns", columns)
+    data = resolve_source(source)
+    return FileScan(lambda: _native.paimon_read_manifest_list(data, wanted, limits))
+
+
+def read_snapshot(source: Source) -> dict[str, Any]:
+    """One `snapshot-<id>` file: the JSON object as stored, once its required keys are found to be
+    well-formed.
+
+    Raises: CorruptError (not JSON, a required key absent or of the wrong type), UnsupportedError (version).
+    Source: Paimon's `Snapshot.java`.
+    """
+    return _parsed(_native.paimon_read_snapshot(resolve_source(source)))
+
+
+def read_schema(source: Source) -> dict[str, Any]:
+    """One `schema-<id>` file: the JSON object as stored, once its fields and types are found to be
+    well-formed.
+
+    Raises: CorruptError (not JSON, a required key absent, a type outside the grammar), UnsupportedError
+        (version).
+    Source: Paimon's `TableSchema.java`.
+    """
+    return _parsed(_native.paimon_read_schema(resolve_source(source)))
+
+
+def decode_rows(binary: pa.Array, types: pa.Schema) -> pa.StructArray:
+    """Serialised BinaryRows as a struct array, one struct per row, null where the binary is null.
+
+    Args:
+        binary: `binary` or `large_binary`, each value a row behind its 4-byte big-endian arity, as stored.
+        types: names and types of the fields; field metadata may carry the Paimon type.
+    Raises: CorruptError with `.record` and `.field` (arity, offset, truncated, decimal, timestamp, utf8),
+        UnsupportedError (a type without a BinaryRow form).
+    Cost: one pass over all rows per field; no row objects.
+    Source: Paimon's `BinaryRow.java`, `BinaryRowSerializer.java`.
+    """
+    return _arrow.array(_native.decode_rows(binary, types))
+
+
+def encode_rows(struct: pa.StructArray, types: pa.Schema | None = None) -> pa.Array:
+    """A struct array as serialised BinaryRows, byte for byte as Paimon writes them.
+
+    Args:
+        struct: one struct per row.
+        types: names and types of the fields, where they differ from the struct's own (precision, CHAR
+            lengths).
+    Returns: `binary`, each value a row behind its 4-byte big-endian arity; null where the struct is null.
+    Raises: SchemaError (a type without a BinaryRow form, fields that do not match).
+    Source: Paimon's `BinaryRowWriter.java`.
+    """
+    return _arrow.array(_native.encode_rows(struct, types))
+
+
+def _parsed(text: str) -> dict[str, Any]:
+    parsed: dict[str, Any] = json.loads(text)
+    return parsed

@@ -1,0 +1,36 @@
+"""What runs in the executors: module-level functions, so that Spark sends their names and not their code."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lakebed import _arrow, _native
+from lakebed.spark.types import cast_batch, to_spark
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import pyarrow as pa
+
+    from lakebed.limits import Limits
+
+
+def map_manifests(batches: Iterator[pa.RecordBatch], task: str, limits: Limits) -> Iterator[pa.RecordBatch]:
+    """Decodes manifests; made for `DataFrame.mapInArrow`.
+
+    Args:
+        batches: rows of Spark's `binaryFile` source: `path` utf8 and `content` binary, by name.
+        task: what the driver's scan wants of each manifest, as JSON text.
+        limits: what one manifest may cost.
+    Returns: batches of the task's schema in the types of Spark, bounded in rows and bytes.
+    Raises: CorruptError and its kin; a manifest whose size or counts are not those of the manifest list is an
+        error.
+    Cost: one pass on one thread; memory is one manifest and one batch.
+    """
+    schema = to_spark(_arrow.schema(_native.task_schema(task)))
+    for batch in batches:
+        paths, contents = batch.column("path"), batch.column("content")
+        for row in range(batch.num_rows):
+            stream = _native.run_task(task, paths[row].as_py(), contents.slice(row, 1), limits)
+            for decoded in _arrow.batches(stream):
+                yield cast_batch(decoded, schema)

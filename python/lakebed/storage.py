@@ -1,0 +1,178 @@
+"""How metadata files are reached where the compiled core cannot: one small protocol, and what speaks it."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import Any, Protocol, cast, runtime_checkable
+from urllib.parse import SplitResult, unquote, urlsplit
+
+from lakebed.errors import UnsupportedError
+
+# A scheme of one letter is a Windows drive. Hadoop prints local paths as `file:/path`.
+_URI = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://|(file):/", re.IGNORECASE)
+# Here the authority is `container@account`, in all others `user:password@host` or `host`.
+_CONTAINER_SCHEMES = frozenset({"abfs", "abfss", "wasb", "wasbs"})
+# Here the authority names a server, which a filesystem object already stands for.
+_SERVER_SCHEMES = frozenset({"file", "hdfs", "viewfs"})
+
+
+@runtime_checkable
+class Storage(Protocol):
+    """What lakebed asks of a storage; paths are the table's location, `/` and what lies below it."""
+
+    def read(self, path: str, start: int | None = None, end: int | None = None) -> bytes:
+        """The bytes of a file, all or from `start` up to `end`. Raises: FileNotFoundError or an OSError."""
+        ...
+
+    def list(self, prefix: str) -> list[str]:
+        """The names (not paths) directly below a directory; where there is none, [] or FileNotFoundError."""
+        ...
+
+
+class _Adapter:
+    """A filesystem of another library, and how paths below `location` are called there."""
+
+    def __init__(self, filesystem: Any, location: str, root: str) -> None:
+        self._filesystem = filesystem
+        self._location = location
+        self._root = root.rstrip("/")
+
+    def _inner(self, path: str) -> str:
+        if path != self._location and not path.startswith(self._location + "/"):
+            raise ValueError(f"{path!r} is not below {self._location!r}")
+        return self._root + path[len(self._location) :]
+
+    def __repr__(self) -> str:
+        return f"<lakebed storage {self._location!r} on {type(self._filesystem).__name__}>"
+
+
+class ArrowStorage(_Adapter):
+    """A `pyarrow.fs.FileSystem` as a `Storage`.
+
+    Args: filesystem; location, the table's or file's; root, how the filesystem calls that.
+    """
+
+    def read(self, path: str, start: int | None = None, end: int | None = None) -> bytes:
+        """The bytes of a file, all or from `start` up to `end`."""
+        if start is None and end is None:
+            # Compression is named, or a suffix such as .gz would make the stream decompress.
+            with self._filesystem.open_input_stream(self._inner(path), compression=None) as stream:
+                return cast("bytes", stream.read())
+        with self._filesystem.open_input_file(self._inner(path)) as file:
+            first = start or 0
+            return cast("bytes", file.read_at((file.size() if end is None else end) - first, first))
+
+    def list(self, prefix: str) -> list[str]:
+        """The names directly below a directory; [] where there is none."""
+        from pyarrow.fs import FileSelector
+
+        selector = FileSelector(self._inner(prefix), allow_not_found=True)
+        return [info.base_name for info in self._filesystem.get_file_info(selector)]
+
+
+class FsspecStorage(_Adapter):
+    """An fsspec filesystem as a `Storage`.
+
+    Args: filesystem; location, the table's or file's; root, how the filesystem calls that.
+    """
+
+    def read(self, path: str, start: int | None = None, end: int | None = None) -> bytes:
+        """The bytes of a file, all or from `start` up to `end`."""
+        return cast("bytes", self._filesystem.cat_file(self._inner(path), start=start, end=end))
+
+    def list(self, prefix: str) -> list[str]:
+        """The names directly below a directory. Raises: FileNotFoundError where there is none."""
+        directory = self._inner(prefix)
+        # Many filesystems cache listings; a table's snapshots must be those of now.
+        self._filesystem.invalidate_cache(directory)
+        paths = (path.rstrip("/") for path in self._filesystem.ls(directory, detail=False))
+        # Object stores may list the marker of the directory itself.
+        return [path.rpartition("/")[2] for path in paths if path.strip("/") != directory.strip("/")]
+
+
+def resolve(path: str | os.PathLike[str], storage: object | None = None) -> tuple[str, Storage | None]:
+    """Where a table or file is, and what reads it: None for the compiled core itself, on local paths.
+
+    Args: path, local or a URI; storage, a `pyarrow.fs.FileSystem`, an fsspec filesystem, a `Storage`, or
+        None.
+    Returns: the location, with its scheme but without credentials and query, as it may stand in messages.
+    Raises: UnsupportedError (no filesystem for the scheme), TypeError (not a storage).
+    """
+    text = os.fspath(path)
+    if not isinstance(text, str):
+        raise TypeError(f"a path is text, not {type(text).__name__}")
+    text = text.rstrip("/") or text[:1]
+    if storage is None:
+        return (text, None) if not _URI.match(text) else _resolve_uri(text)
+    location = without_credentials(text)
+    if _is_arrow(storage):
+        return location, ArrowStorage(storage, location, _inner_path(text))
+    if isinstance(storage, Storage):
+        return text, storage
+    strip_protocol = getattr(storage, "_strip_protocol", None)
+    if strip_protocol is not None:
+        return location, FsspecStorage(storage, location, strip_protocol(text))
+    raise TypeError(
+        "storage= takes a pyarrow.fs.FileSystem, an fsspec filesystem or an object with read() and list(), "
+        f"not {type(storage).__name__}"
+    )
+
+
+def without_credentials(uri: str) -> str:
+    """A URI without its user-info and query; anything else as it is."""
+    if not _URI.match(uri):
+        return uri
+    parts = urlsplit(uri)
+    return parts._replace(netloc=_authority(parts), query="", fragment="").geturl()
+
+
+def _resolve_uri(uri: str) -> tuple[str, Storage | None]:
+    parts = urlsplit(uri)
+    if parts.scheme == "file":
+        return unquote(parts.path), None
+    from pyarrow.fs import FileSystem
+
+    location = without_credentials(uri)
+    try:
+        filesystem, root = FileSystem.from_uri(uri)
+    except (ValueError, NotImplementedError) as error:
+        return location, _fsspec_storage(uri, location, str(error))
+    return location, ArrowStorage(filesystem, location, root)
+
+
+def _fsspec_storage(uri: str, location: str, reason: str) -> FsspecStorage:
+    try:
+        from fsspec.core import url_to_fs
+
+        filesystem, root = url_to_fs(uri)
+    except (ImportError, ValueError) as error:
+        why = f"pyarrow: {reason}; fsspec: {error}".replace(uri, location)
+        # The cause's own text may hold the credentials of the URI.
+        raise UnsupportedError(
+            f"no filesystem for this URI, pass storage= ({why})", kind="unsupported", path=location
+        ) from None
+    return FsspecStorage(filesystem, location, root)
+
+
+def _is_arrow(storage: object) -> bool:
+    from pyarrow.fs import FileSystem
+
+    return isinstance(storage, FileSystem)
+
+
+def _inner_path(text: str) -> str:
+    """What `pyarrow.fs` calls the place of a URI: `bucket/key`, or `/path` where there are servers."""
+    if not _URI.match(text):
+        return text
+    parts = urlsplit(text)
+    if parts.scheme in _SERVER_SCHEMES:
+        return unquote(parts.path) if parts.scheme == "file" else parts.path
+    return _authority(parts).partition("@")[0] + parts.path
+
+
+def _authority(parts: SplitResult) -> str:
+    user, _, host = parts.netloc.rpartition("@")
+    if parts.scheme in _CONTAINER_SCHEMES and user:
+        return f"{user.partition(':')[0]}@{host}"
+    return host

@@ -1,0 +1,215 @@
+"""A table: where it is, which snapshot it stands at, and its views."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lakebed import _html, _native
+from lakebed.errors import UnsupportedError
+from lakebed.limits import LIMITS, Limits
+from lakebed.storage import resolve
+from lakebed.view import View, ViewScan
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Mapping, Sequence
+    from datetime import datetime
+
+    from lakebed.predicates import Predicate
+
+
+def open_table(
+    path: str | os.PathLike[str],
+    *,
+    storage: object | None = None,
+    format: str | None = None,  # noqa: A002 - the word users type
+    relocate: Mapping[str, str] | None = None,
+    limits: Limits = LIMITS,
+) -> Table:
+    """The table at `path`, standing at its latest snapshot.
+
+    Args:
+        path: local path, `file:` URI, or the URI of a remote storage.
+        storage: how to read it: a `pyarrow.fs.FileSystem`, an fsspec filesystem or any `lakebed.Storage`.
+            Without one, remote URIs go through `pyarrow.fs`, else through fsspec where that is installed.
+        format: "paimon", or None to find out.
+        relocate: prefixes of paths written inside the metadata, and where they are now.
+        limits: what reading one metadata file may cost.
+    Raises: TableNotFoundError (nothing there that looks like a table), CorruptError and its kin (hint,
+        snapshot or schema unreadable), UnsupportedError (`format="iceberg"`, `relocate=`), OSError from the
+        storage.
+    Cost: reads the hint, one snapshot and one schema; no manifest.
+    """
+    if format not in (None, "paimon", "iceberg"):
+        raise ValueError(f'format is "paimon", "iceberg" or None, not {format!r}')
+    if format == "iceberg":
+        raise UnsupportedError("Iceberg tables are not read yet, only Paimon tables", kind="unsupported")
+    if relocate:
+        raise UnsupportedError(
+            "relocate= is not supported yet: paths are returned as written", kind="unsupported"
+        )
+    location, adapter = resolve(path, storage)
+    return Table(_native.Table.open(location, adapter, limits))
+
+
+class Table:
+    """A table that stands at one snapshot. `open_table` makes one; `at` gives the same table at another.
+
+    The views take the same keywords and return a lazy `Scan`:
+
+        columns: names of the columns wanted, in this order; what is not asked for is not decoded.
+        where: SQL-like text, or a condition made with `lakebed.col`, on the view's columns and its
+            partition's.
+        stats: (`entries`, `files`) names of table columns whose typed bounds and counts are wanted.
+        limit: rows at most.
+        threads: None for all cores.
+
+    They raise SchemaError for a column that is not there and PredicateError for a `where` that cannot be
+    bound, at once; errors of the data come when the scan is read.
+    """
+
+    def __init__(self, native: _native.Table) -> None:
+        self._native = native
+
+    @property
+    def format(self) -> str:
+        """The table format: "paimon"."""
+        return self._native.format
+
+    @property
+    def location(self) -> str:
+        """Where the table is, without credentials."""
+        return self._native.location
+
+    @property
+    def snapshot_id(self) -> int | None:
+        """The snapshot the table stands at; None for a table without one."""
+        return self._native.snapshot_id
+
+    @property
+    def properties(self) -> dict[str, str]:
+        """The options of the snapshot's schema."""
+        return self._native.properties
+
+    def at(
+        self,
+        *,
+        snapshot: int | None = None,
+        tag: str | None = None,
+        branch: str | None = None,
+        timestamp: datetime | int | None = None,
+    ) -> Table:
+        """The same table at another snapshot.
+
+        Args: exactly one. Tags, branches and timestamps are not supported yet.
+        Raises: SnapshotNotFoundError, UnsupportedError; TypeError for none or several.
+        Cost: reads one snapshot and one schema.
+        """
+        choices = {"snapshot": snapshot, "tag": tag, "branch": branch, "timestamp": timestamp}
+        chosen = [name for name, value in choices.items() if value is not None]
+        if len(chosen) != 1:
+            raise TypeError(f"at() takes exactly one of {', '.join(choices)}")
+        if snapshot is None:
+            raise UnsupportedError(
+                f"at({chosen[0]}=…) is not supported yet, only at(snapshot=…)", kind="unsupported"
+            )
+        return Table(self._native.at_snapshot(snapshot))
+
+    def snapshots(
+        self,
+        *,
+        columns: Sequence[str] | None = None,
+        where: str | Predicate | None = None,
+        limit: int | None = None,
+        threads: int | None = None,
+    ) -> ViewScan:
+        """One row per snapshot that exists, oldest first.
+
+        Returns: `snapshot_id` int64, `parent_id` int64, `committed_at` timestamp[us, UTC], `operation` utf8,
+            `schema_id` int64, `total_record_count` int64 [rows], `manifest_list` utf8, `summary`
+            map<utf8, utf8>, then the format's own.
+        Cost: reads every snapshot file.
+        Source: Paimon's `Snapshot.java`.
+        """
+        return ViewScan(self._native, View("snapshots", columns, where, None, limit, threads))
+
+    def schemas(
+        self,
+        *,
+        columns: Sequence[str] | None = None,
+        where: str | Predicate | None = None,
+        limit: int | None = None,
+        threads: int | None = None,
+    ) -> ViewScan:
+        """One row per version of the schema, oldest first.
+
+        Returns: `schema_id` int64, `fields` list<struct<id, name, type, required, doc>>, the keys, `options`.
+        Cost: reads every schema file.
+        Source: Paimon's `TableSchema.java`.
+        """
+        return ViewScan(self._native, View("schemas", columns, where, None, limit, threads))
+
+    def manifests(
+        self,
+        *,
+        columns: Sequence[str] | None = None,
+        where: str | Predicate | None = None,
+        limit: int | None = None,
+        threads: int | None = None,
+    ) -> ViewScan:
+        """One row per manifest of the snapshot, in the order of its lists.
+
+        Returns: `path` utf8, `length` int64 [bytes], counts of files added and deleted, `partition_lower` and
+            `partition_upper` struct of the partition's types, `schema_id` int64, then the format's own.
+        Cost: reads the manifest lists, no manifest.
+        Source: Paimon's `ManifestFileMeta.java`.
+        """
+        return ViewScan(self._native, View("manifests", columns, where, None, limit, threads))
+
+    def entries(
+        self,
+        *,
+        columns: Sequence[str] | None = None,
+        where: str | Predicate | None = None,
+        stats: Sequence[str] | None = None,
+        limit: int | None = None,
+        threads: int | None = None,
+    ) -> ViewScan:
+        """One row per entry of the snapshot's manifests, as stored: nothing merged, nothing hidden.
+
+        Returns: `kind` int8 (0 add, 1 delete), `partition` struct of the partition's types, `bucket`,
+            `total_buckets`, then the data file's fields, stats as stored (BinaryRow bytes and null counts).
+        Units: sizes in bytes; `creation_time` is the writer's local wall clock, without a zone.
+        Cost: reads the manifests that `where` leaves; entries it drops are not decoded beyond what it tests.
+        Source: Paimon's `ManifestEntry.java`, `DataFileMeta.java`.
+        """
+        return ViewScan(self._native, View("entries", columns, where, stats, limit, threads))
+
+    def files(
+        self,
+        *,
+        columns: Sequence[str] | None = None,
+        where: str | Predicate | None = None,
+        stats: Sequence[str] | None = None,
+        limit: int | None = None,
+        threads: int | None = None,
+    ) -> ViewScan:
+        """One row per live data file: entries of all manifests, additions less deletions.
+
+        Returns: `content` int32 (0 data), `file_path` utf8 (full), `file_format` utf8, `partition` struct of
+            the partition's types, `spec_id` int32, `bucket` int32, `level` int32, `record_count` int64
+            [rows], `file_size_in_bytes` int64, `schema_id` int64, `sequence_number` int64, `created_at`
+            timestamp[us] (local wall clock of the writer), then the format's own. With `stats`, a last column
+            `stats`: struct<column: struct<value_count, null_count, nan_count, column_size, lower_bound,
+                upper_bound>>.
+        Cost: as `entries`, plus one hash of the identity of each deletion.
+        Source: Paimon's `FileEntry.java` (merge), `DataFilePathFactory.java` (paths).
+        """
+        return ViewScan(self._native, View("files", columns, where, stats, limit, threads))
+
+    def __repr__(self) -> str:
+        return f"<lakebed {self.format} table {self.location!r} at snapshot {self.snapshot_id}>"
+
+    def _repr_html_(self) -> str:
+        rows = [("format", self.format), ("location", self.location), ("snapshot", str(self.snapshot_id))]
+        return _html.table(("table", ""), rows + sorted(self.properties.items()))

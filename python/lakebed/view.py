@@ -1,0 +1,88 @@
+"""One view of a table as a scan."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypedDict
+
+from lakebed._arguments import names, positive
+from lakebed.explain import Explain
+from lakebed.predicates import Predicate, to_sql
+from lakebed.scan import Scan
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pyarrow as pa
+
+    from lakebed import _native
+
+
+@dataclass(frozen=True)
+class View:
+    """Which view, and what of it; the keywords of `Table`'s views."""
+
+    name: str
+    columns: Sequence[str] | None
+    where: str | Predicate | None
+    stats: Sequence[str] | None
+    limit: int | None
+    threads: int | None
+
+    def scan(self, table: _native.Table) -> _native.Scan:
+        """The compiled core's scan. Raises: SchemaError, PredicateError, TypeError, ValueError."""
+        return table.scan(
+            self.name,
+            names("columns", self.columns),
+            to_sql(self.where),
+            names("stats", self.stats),
+            positive("limit", self.limit, least=0),
+            positive("threads", self.threads),
+        )
+
+
+class Manifest(TypedDict):
+    """A manifest that is to be read: its location, its size in bytes, its numbers of ADD and DELETE
+    entries.
+    """
+
+    path: str
+    size: int
+    added: int
+    deleted: int
+
+
+class ViewScan(Scan):
+    """A scan of a table's view; it can explain itself."""
+
+    def __init__(self, table: _native.Table, view: View) -> None:
+        self._table = table
+        self._view = view
+        self._native = view.scan(table)
+        super().__init__(self._native, view.name)
+
+    def explain(self) -> Explain:
+        """The funnel: manifests, entries, files and their bytes after each step, and why.
+
+        Cost: reads the manifest lists and, for the later steps, the manifests.
+        """
+        return Explain.from_json(self._native.explain())
+
+    def planned_manifests(self) -> list[Manifest]:
+        """The manifests that `where` leaves, for engines that read them themselves. Cost: reads the lists."""
+        planned: list[Manifest] = json.loads(self._native.manifests())
+        return planned
+
+    def task(self, role: str) -> str:
+        """What an engine's workers are to do with each planned manifest, as JSON text for `_native.run_task`.
+
+        Args: role: "rows"; for `files` "added" (rows of additions, last column `_identity` binary) or
+            "deleted" (`_identity` of deletions), to be anti-joined.
+        """
+        return self._native.task(role)
+
+    def head(self, count: int = 10) -> pa.Table:
+        """The first rows, the limit pushed down to the scan. Raises: as `to_arrow`."""
+        limit = count if self._view.limit is None else min(count, self._view.limit)
+        return Scan(replace(self._view, limit=limit).scan(self._table)).to_arrow()

@@ -1,0 +1,48 @@
+"""Fixtures that several tests share, and how a run reports where its data came from."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from shared_data import OWN_DATA, SAMPLE_TABLE, SHARED_DATA
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def pytest_report_header() -> str:
+    if SHARED_DATA.is_dir():
+        return f"test data: {SHARED_DATA}"
+    return f"test data: {OWN_DATA} ({SHARED_DATA} is absent: tests over it are skipped)"
+
+
+@pytest.fixture
+def sample_table(tmp_path: Path) -> Path:
+    """A copy of the sample table that a test may damage."""
+    return Path(shutil.copytree(SAMPLE_TABLE, tmp_path / "sample_table"))
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    """One local Spark session for the whole run; tests that take it are marked `spark`."""
+    from pyspark.sql import SparkSession
+
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    session = (
+        SparkSession.builder.master("local[2]")
+        .appName("lakebed tests")
+        .config("spark.ui.enabled", "false")
+        .config("spark.sql.session.timeZone", "UTC")
+        .config("spark.sql.shuffle.partitions", "2")
+        .getOrCreate()
+    )
+    session.sparkContext.setLogLevel("ERROR")
+    yield session
+    session.stop()

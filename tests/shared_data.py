@@ -1,0 +1,145 @@
+"""Where test data is, and what of it there is: golden tables and case tables, discovered, never listed.
+
+The root is `$LAKEBED_SHARED`, or `../shared` beside the project. Of what is there everything is tested; what
+it lacks comes from the project's own `tests/data`, which has the same layout.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+PROJECT = Path(__file__).resolve().parent.parent
+OWN_DATA = PROJECT / "tests" / "data"
+SAMPLE_TABLE = PROJECT / "examples" / "sample_table"
+
+SHARED = Path(os.environ.get("LAKEBED_SHARED") or PROJECT.parent / "shared")
+SHARED_DATA = SHARED / "data"
+
+
+@dataclass(frozen=True)
+class GoldenTable:
+    """A table that an engine wrote, and that engine's answers about it."""
+
+    name: str
+    path: Path
+    expected: Path
+
+    def rows(self, name: str) -> list[dict[str, Any]]:
+        """Parsed lines of `expected/<table>/<name>.jsonl`: "entries", "lists", "live", "sys/files", …
+
+        Skips the test where this set of data comes without that answer.
+        """
+        file = self.expected / f"{name}.jsonl"
+        if not file.is_file():
+            pytest.skip(f"{self.name} comes without {name}.jsonl")
+        with file.open(encoding="utf-8") as lines:
+            return [json.loads(line) for line in lines if line.strip()]
+
+    def types(self, system_table: str) -> dict[str, str]:
+        """Column name → Paimon type of the engine's metadata table `$<system_table>`."""
+        types: dict[str, dict[str, str]] = json.loads(
+            (self.expected / "sys" / "_types.json").read_text("utf-8")
+        )
+        return types[system_table]
+
+
+@dataclass(frozen=True)
+class Case:
+    """One input of a case table, and the answer wanted."""
+
+    id: str
+    body: dict[str, Any]
+    suite: dict[str, Any]
+
+    def __getitem__(self, key: str) -> Any:
+        return self.body[key]
+
+    def get(self, key: str, default: Any = None) -> Any:
+        return self.body.get(key, default)
+
+    @property
+    def error_kinds(self) -> frozenset[str] | None:
+        """The kinds of error of which any is right; None where the input must be read."""
+        expect = self.body["expect"]
+        if not (isinstance(expect, dict) and "error" in expect):
+            return None
+        kinds = expect["error"]
+        return frozenset([kinds] if isinstance(kinds, str) else kinds)
+
+
+def data_root(*parts: str) -> Path | None:
+    """`<shared root>/data/<parts>` where that exists, else the project's own, else None."""
+    for root in (SHARED_DATA, OWN_DATA):
+        if (found := root.joinpath(*parts)).exists():
+            return found
+    return None
+
+
+@cache
+def golden_paimon_tables() -> tuple[GoldenTable, ...]:
+    """Every golden Paimon table there is, by name; empty where there is none."""
+    root = data_root("golden", "paimon")
+    return () if root is None else tuple(_golden_tables(root))
+
+
+@cache
+def cases(suite: str) -> tuple[Case, ...]:
+    """Every case of `cases/<suite>.json`, in file order; empty where the file is absent.
+
+    Raises: AssertionError for a file that is not in the form this was written for.
+    """
+    file = data_root("cases", f"{suite}.json")
+    if file is None:
+        return ()
+    table = json.loads(file.read_text("utf-8"))
+    assert table["format"] == "lakebed-cases/1", f"{file}: unknown form {table['format']!r}"
+    shared = {key: value for key, value in table.items() if key != "cases"}
+    return tuple(Case(case["id"], case, shared) for case in table["cases"])
+
+
+def each_golden_paimon_table(*patterns: str) -> pytest.MarkDecorator:
+    """Parametrises `table` over the golden tables whose name matches one of `patterns` (all, without any)."""
+    tables = [
+        t for t in golden_paimon_tables() if not patterns or any(fnmatchcase(t.name, p) for p in patterns)
+    ]
+    return _each(
+        "table", tables, [t.name for t in tables], f"golden Paimon tables {' '.join(patterns)}".strip()
+    )
+
+
+def each_case(suite: str) -> pytest.MarkDecorator:
+    """Parametrises `case` over a case table."""
+    found = cases(suite)
+    return _each("case", found, [case.id for case in found], f"cases of {suite}")
+
+
+def each_shared_file(pattern: str) -> pytest.MarkDecorator:
+    """Parametrises `file` over files below `<shared root>/data` that match a glob such as "avro/**/*.avro".
+
+    The project has no copy of these: without the shared root the test is skipped.
+    """
+    files = sorted(file for file in SHARED_DATA.glob(pattern) if file.is_file())
+    return _each("file", files, [str(file.relative_to(SHARED_DATA)) for file in files], pattern)
+
+
+def _golden_tables(root: Path) -> Iterator[GoldenTable]:
+    for table in sorted(path for path in root.iterdir() if path.is_dir() and path.name != "expected"):
+        expected = root / "expected" / table.name
+        assert expected.is_dir(), f"{table} comes without answers in {expected}"
+        yield GoldenTable(table.name, table, expected)
+
+
+def _each(argument: str, values: Any, ids: list[str], what: str) -> pytest.MarkDecorator:
+    if values:
+        return pytest.mark.parametrize(argument, values, ids=ids)
+    absent = pytest.mark.skip(reason=f"no {what}: {SHARED_DATA} is absent or lacks them (LAKEBED_SHARED)")
+    return pytest.mark.parametrize(argument, [pytest.param(None, marks=absent)], ids=["absent"])
