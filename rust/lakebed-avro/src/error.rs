@@ -4,7 +4,6 @@ use std::fmt;
 
 /// What is wrong with an input; the vocabulary users see as `.kind`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
 pub enum ErrorKind {
     /// Not an Avro object container file.
     Magic,

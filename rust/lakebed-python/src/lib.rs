@@ -1,7 +1,36 @@
 //! The door between Python and lakebed: converts, detaches, maps errors. No logic.
-use pyo3::prelude::*;
 
-#[pymodule]
-fn _native(_module: &Bound<'_, PyModule>) -> PyResult<()> {
-    Ok(())
+mod arrow;
+mod avro;
+mod boundary;
+mod error;
+mod limits;
+mod paimon;
+mod source;
+mod storage;
+mod stream;
+mod table;
+
+/// The compiled module `lakebed._native`.
+#[pyo3::pymodule]
+mod _native {
+    #[pymodule_export]
+    use super::avro::{avro_blocks, avro_header, avro_read};
+    #[pymodule_export]
+    use super::paimon::{
+        decode_rows, encode_rows, paimon_read_manifest, paimon_read_manifest_list, paimon_read_schema,
+        paimon_read_snapshot, run_task, task_schema,
+    };
+    #[pymodule_export]
+    use super::stream::{Batch, BatchStream};
+    #[pymodule_export]
+    use super::table::{Scan, Table};
+
+    use pyo3::prelude::*;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+        module.add("BUILD_PROFILE", if cfg!(debug_assertions) { "debug" } else { "release" })
+    }
 }

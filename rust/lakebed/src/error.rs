@@ -7,7 +7,6 @@ pub use lakebed_avro::Location;
 
 /// What is wrong; the vocabulary users see as `.kind`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
 pub enum ErrorKind {
     /// Something the Avro layer found.
     Avro(AvroKind),

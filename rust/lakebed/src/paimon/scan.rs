@@ -113,6 +113,11 @@ impl Scan {
         &self.schema
     }
 
+    /// What the scan makes of entries.
+    pub fn role(&self) -> Role {
+        if self.view == View::Files { Role::Files } else { Role::Entries }
+    }
+
     /// The manifests to read, with their full paths; none for views that are made without them.
     pub fn manifests(&self) -> Vec<(String, ManifestFile)> {
         match &self.rows {

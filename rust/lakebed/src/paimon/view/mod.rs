@@ -8,7 +8,7 @@ mod snapshots;
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
-use arrow_schema::{DataType, Field, Schema as ArrowSchema, SchemaRef};
+use arrow_schema::{Field, Schema as ArrowSchema, SchemaRef};
 
 pub use entries::{EntryView, Role};
 pub(crate) use manifests::{ManifestRow, manifests};
@@ -85,9 +85,4 @@ pub(crate) fn batch(schema: &SchemaRef, columns: Vec<ArrayRef>, rows: usize) -> 
     let options = RecordBatchOptions::new().with_row_count(Some(rows));
     RecordBatch::try_new_with_options(Arc::clone(schema), columns, &options)
         .map_err(|error| Error::new(ErrorKind::Argument, error.to_string()))
-}
-
-/// An instant in microseconds, from milliseconds since 1970 UTC.
-pub(crate) fn instant_type() -> DataType {
-    DataType::Timestamp(arrow_schema::TimeUnit::Microsecond, Some("UTC".into()))
 }

@@ -1,0 +1,87 @@
+//! `lakebed.avro`.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, Int64Array, RecordBatch};
+use lakebed::Result;
+use lakebed_avro::{Block, Blocks, Program, Projection, ReadOptions, Reader, Schema};
+use pyo3::prelude::*;
+
+use crate::boundary::detached;
+use crate::limits::extract;
+use crate::source::{Source, in_path};
+use crate::stream::BatchStream;
+
+/// Threads inside a call: the caller's number, or one per processor.
+pub fn threads(wanted: Option<usize>) -> usize {
+    wanted.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, std::num::NonZero::get))
+}
+
+#[pyfunction]
+pub fn avro_read(
+    py: Python<'_>,
+    source: Source,
+    columns: Option<Vec<String>>,
+    limits: &Bound<'_, PyAny>,
+    threads: Option<usize>,
+) -> PyResult<BatchStream> {
+    let options =
+        ReadOptions { limits: extract(limits)?, threads: self::threads(threads), ..Default::default() };
+    detached(py, || {
+        let path = source.path().map(str::to_owned);
+        let open = || -> Result<Reader> {
+            let (header, blocks) = Blocks::open(source.open()?, options.limits)?;
+            let schema = Schema::parse(header.schema()?, &options.limits)?;
+            let projection = columns.map_or(Projection::All, Projection::Paths);
+            let program = Program::resolve(&schema, &projection, &[])?;
+            Ok(Reader::new(&header, blocks, Arc::new(program), None, options))
+        };
+        let reader = open().map_err(|error| in_path(error, path.as_deref()))?;
+        let schema = Arc::clone(reader.schema());
+        let batches = reader.map(move |batch| batch.map_err(|error| in_path(error.into(), path.as_deref())));
+        Ok(BatchStream::new(schema, Box::new(batches)))
+    })
+}
+
+#[pyfunction]
+pub fn avro_header(
+    py: Python<'_>,
+    source: Source,
+    limits: &Bound<'_, PyAny>,
+) -> PyResult<(String, HashMap<String, Vec<u8>>)> {
+    let limits = extract(limits)?;
+    detached(py, || {
+        let path = source.path().map(str::to_owned);
+        let read = || -> Result<_> {
+            let (header, _) = Blocks::open(source.open()?, limits)?;
+            let schema = header.schema()?.to_owned();
+            Ok((schema, header.metadata.into_iter().collect()))
+        };
+        read().map_err(|error| in_path(error, path.as_deref()))
+    })
+}
+
+#[pyfunction]
+pub fn avro_blocks(py: Python<'_>, source: Source, limits: &Bound<'_, PyAny>) -> PyResult<BatchStream> {
+    let limits = extract(limits)?;
+    detached(py, || {
+        let path = source.path().map(str::to_owned);
+        let read = || -> Result<RecordBatch> {
+            let (_, blocks) = Blocks::open(source.open()?, limits)?;
+            let blocks = blocks.collect::<lakebed_avro::Result<Vec<_>>>()?;
+            let column = |value: fn(&Block) -> u64| -> ArrayRef {
+                Arc::new(Int64Array::from_iter_values(blocks.iter().map(|block| value(block) as i64)))
+            };
+            let columns = [
+                ("offset", column(|block| block.offset)),
+                ("row_count", column(|block| block.count)),
+                ("size_in_bytes", column(|block| block.payload.len() as u64)),
+            ];
+            RecordBatch::try_from_iter(columns)
+                .map_err(|error| lakebed::Error::new(lakebed::ErrorKind::Argument, error.to_string()))
+        };
+        let batch = read().map_err(|error| in_path(error, path.as_deref()))?;
+        Ok(BatchStream::new(batch.schema(), Box::new(std::iter::once(Ok(batch)))))
+    })
+}

@@ -1,0 +1,19 @@
+//! The one door: every call into the core detaches from the interpreter, runs, and comes back with a
+//! value or a typed error, never with a panic.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use pyo3::prelude::*;
+
+use crate::error::{internal, to_python};
+
+/// Runs `work` without the interpreter; other Python threads go on meanwhile.
+pub fn detached<T: Send>(py: Python<'_>, work: impl FnOnce() -> lakebed::Result<T> + Send) -> PyResult<T> {
+    // A panic leaves nothing behind that is used again: its values are dropped on the way out.
+    let outcome = py.detach(|| catch_unwind(AssertUnwindSafe(work)));
+    match outcome {
+        Ok(Ok(value)) => Ok(value),
+        Ok(Err(error)) => Err(to_python(py, error)),
+        Err(panic) => Err(internal(py, panic.as_ref())),
+    }
+}

@@ -1,0 +1,107 @@
+//! Error kinds to the classes of `lakebed.errors`; adding a kind stops this file from compiling until it
+//! is mapped.
+
+use std::any::Any;
+
+use lakebed::{Error, ErrorKind};
+use lakebed_avro::ErrorKind as AvroKind;
+use pyo3::exceptions::PyOSError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+fn class_of(kind: ErrorKind) -> &'static str {
+    match kind {
+        ErrorKind::Avro(kind) => class_of_avro(kind),
+        ErrorKind::RowTruncated => "TruncatedError",
+        ErrorKind::Missing => "MissingFileError",
+        ErrorKind::TableNotFound => "TableNotFoundError",
+        ErrorKind::SnapshotNotFound => "SnapshotNotFoundError",
+        ErrorKind::UnknownColumn | ErrorKind::Argument => "SchemaError",
+        ErrorKind::Predicate => "PredicateError",
+        ErrorKind::Version | ErrorKind::Unsupported => "UnsupportedError",
+        ErrorKind::Arity
+        | ErrorKind::RowKind
+        | ErrorKind::Offset
+        | ErrorKind::Decimal
+        | ErrorKind::Timestamp
+        | ErrorKind::Utf8
+        | ErrorKind::Boolean
+        | ErrorKind::Length
+        | ErrorKind::Json
+        | ErrorKind::Type
+        | ErrorKind::Mismatch
+        | ErrorKind::Required => "CorruptError",
+        ErrorKind::Io => "LakebedError",
+    }
+}
+
+fn class_of_avro(kind: AvroKind) -> &'static str {
+    match kind {
+        AvroKind::Truncated => "TruncatedError",
+        AvroKind::Limit | AvroKind::Depth => "LimitError",
+        AvroKind::UnknownCodec | AvroKind::Unsupported => "UnsupportedError",
+        AvroKind::UnknownColumn => "SchemaError",
+        AvroKind::Magic
+        | AvroKind::Trailing
+        | AvroKind::Sync
+        | AvroKind::Varint
+        | AvroKind::IntRange
+        | AvroKind::Length
+        | AvroKind::Codec
+        | AvroKind::Checksum
+        | AvroKind::Schema
+        | AvroKind::Union
+        | AvroKind::Enum
+        | AvroKind::Boolean
+        | AvroKind::Utf8
+        | AvroKind::Decimal
+        | AvroKind::Timestamp
+        | AvroKind::Duplicate => "CorruptError",
+        AvroKind::Io => "LakebedError",
+    }
+}
+
+/// The Python exception for `error`; what a storage raised comes back as it was raised.
+pub fn to_python(py: Python<'_>, mut error: Error) -> PyErr {
+    if error.kind() == ErrorKind::Io {
+        match error.take_source().map(|source| source.downcast::<PyErr>()) {
+            Some(Ok(raised)) => return *raised,
+            Some(Err(source)) => {
+                let system = source.downcast_ref::<std::io::Error>().and_then(std::io::Error::raw_os_error);
+                let path = error.location().path.clone();
+                return PyOSError::new_err((system, error.message().to_owned(), path));
+            }
+            None => {}
+        }
+    }
+    raise(py, class_of(error.kind()), &error).unwrap_or_else(|failure| failure)
+}
+
+fn raise(py: Python<'_>, class: &str, error: &Error) -> PyResult<PyErr> {
+    let place = error.location();
+    let attributes = PyDict::new(py);
+    attributes.set_item("kind", error.kind().name())?;
+    attributes.set_item("path", &place.path)?;
+    attributes.set_item("offset", place.offset)?;
+    attributes.set_item("block", place.block)?;
+    attributes.set_item("record", place.record)?;
+    attributes.set_item("field", &place.field)?;
+    let class = py.import("lakebed.errors")?.getattr(class)?;
+    Ok(PyErr::from_value(class.call((error.to_string(),), Some(&attributes))?))
+}
+
+/// The exception for a panic, which is always a bug of ours.
+pub fn internal(py: Python<'_>, panic: &(dyn Any + Send)) -> PyErr {
+    let words = panic
+        .downcast_ref::<&str>()
+        .map(|words| (*words).to_owned())
+        .or_else(|| panic.downcast_ref::<String>().cloned())
+        .unwrap_or_default();
+    let make = || -> PyResult<PyErr> {
+        let attributes = PyDict::new(py);
+        attributes.set_item("kind", "internal")?;
+        let class = py.import("lakebed.errors")?.getattr("InternalError")?;
+        Ok(PyErr::from_value(class.call((format!("panic in lakebed: {words}"),), Some(&attributes))?))
+    };
+    make().unwrap_or_else(|failure| failure)
+}

@@ -1,0 +1,156 @@
+//! `lakebed.paimon`, and the tasks that Spark's executors run.
+
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef, BinaryArray};
+use arrow_schema::DataType;
+use lakebed::paimon::manifest::{EntryFilter, EntryReader};
+use lakebed::paimon::manifest_list::read_manifest_list;
+use lakebed::paimon::schema::TableSchema;
+use lakebed::paimon::snapshot::Snapshot;
+use lakebed::paimon::{Task, binary_row};
+use lakebed::{Error, ErrorKind};
+use lakebed_avro::ReadOptions;
+use pyo3::prelude::*;
+
+use crate::arrow::{SchemaCapsule, import_array, import_schema};
+use crate::boundary::detached;
+use crate::limits::extract;
+use crate::source::{Source, in_path};
+use crate::stream::{Batch, BatchStream};
+
+fn argument(message: String) -> Error {
+    Error::new(ErrorKind::Argument, message)
+}
+
+/// Binary of either offset width as binary of 32-bit offsets.
+fn binary(array: &ArrayRef) -> lakebed::Result<BinaryArray> {
+    match array.data_type() {
+        DataType::Binary => Ok(array.as_binary::<i32>().clone()),
+        DataType::LargeBinary => {
+            let array = array.as_binary::<i64>();
+            let small = i32::try_from(array.values().len()).is_ok();
+            small
+                .then(|| array.iter().collect())
+                .ok_or_else(|| argument("more than 2 GiB of rows".to_owned()))
+        }
+        other => Err(argument(format!("rows are binary, not {other}"))),
+    }
+}
+
+#[pyfunction]
+pub fn decode_rows(py: Python<'_>, binary: &Bound<'_, PyAny>, types: &Bound<'_, PyAny>) -> PyResult<Batch> {
+    let (array, types) = (import_array(binary)?, import_schema(types)?);
+    detached(py, || {
+        let rows = self::binary(&array)?;
+        Ok(Batch(Arc::new(binary_row::decode_rows(&rows, &types.fields)?)))
+    })
+}
+
+#[pyfunction]
+#[pyo3(name = "encode_rows", signature = (r#struct, types))]
+pub fn encode_rows(
+    py: Python<'_>,
+    r#struct: &Bound<'_, PyAny>,
+    types: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Batch> {
+    let array = import_array(r#struct)?;
+    let types = types.map(import_schema).transpose()?;
+    detached(py, || {
+        let rows = array
+            .as_struct_opt()
+            .ok_or_else(|| argument(format!("rows are a struct array, not {}", array.data_type())))?;
+        let fields = types.as_ref().map_or(rows.fields(), |types| &types.fields);
+        Ok(Batch(Arc::new(binary_row::encode_rows(rows, fields)?)))
+    })
+}
+
+#[pyfunction]
+pub fn paimon_read_manifest(
+    py: Python<'_>,
+    source: Source,
+    columns: Option<Vec<String>>,
+    limits: &Bound<'_, PyAny>,
+    threads: Option<usize>,
+) -> PyResult<BatchStream> {
+    let threads = crate::avro::threads(threads);
+    let options = ReadOptions { limits: extract(limits)?, threads, ..Default::default() };
+    detached(py, || {
+        let path = source.path().map(str::to_owned);
+        let open =
+            || EntryReader::open(source.read()?, columns.as_deref(), EntryFilter::default(), None, options);
+        let reader = open().map_err(|error| in_path(error, path.as_deref()))?;
+        let schema = Arc::clone(reader.schema());
+        let batches = reader.map(move |batch| batch.map_err(|error| in_path(error, path.as_deref())));
+        Ok(BatchStream::new(schema, Box::new(batches)))
+    })
+}
+
+#[pyfunction]
+pub fn paimon_read_manifest_list(
+    py: Python<'_>,
+    source: Source,
+    columns: Option<Vec<String>>,
+    limits: &Bound<'_, PyAny>,
+) -> PyResult<BatchStream> {
+    let limits = extract(limits)?;
+    detached(py, || {
+        let path = source.path().map(str::to_owned);
+        let read = || read_manifest_list(source.read()?, columns.as_deref(), limits);
+        let batch = read().map_err(|error| in_path(error, path.as_deref()))?;
+        Ok(BatchStream::new(batch.schema(), Box::new(std::iter::once(Ok(batch)))))
+    })
+}
+
+/// The text of a JSON file that `check` found well-formed.
+fn checked_text<T: Send>(
+    py: Python<'_>,
+    source: Source,
+    check: impl FnOnce(&[u8]) -> lakebed::Result<T> + Send,
+) -> PyResult<String> {
+    detached(py, || {
+        let path = source.path().map(str::to_owned);
+        let read = || {
+            let bytes = source.read()?;
+            check(&bytes)?;
+            String::from_utf8(bytes.to_vec()).map_err(|_| Error::new(ErrorKind::Json, "file is not UTF-8"))
+        };
+        read().map_err(|error| in_path(error, path.as_deref()))
+    })
+}
+
+#[pyfunction]
+pub fn paimon_read_snapshot(py: Python<'_>, source: Source) -> PyResult<String> {
+    checked_text(py, source, Snapshot::from_json)
+}
+
+#[pyfunction]
+pub fn paimon_read_schema(py: Python<'_>, source: Source) -> PyResult<String> {
+    checked_text(py, source, TableSchema::from_json)
+}
+
+fn parse_task(task: &str) -> lakebed::Result<Task> {
+    serde_json::from_str(task).map_err(|error| argument(format!("not a task: {error}")))
+}
+
+#[pyfunction]
+pub fn run_task(
+    py: Python<'_>,
+    task: &str,
+    path: String,
+    content: Source,
+    limits: &Bound<'_, PyAny>,
+) -> PyResult<BatchStream> {
+    let limits = extract(limits)?;
+    detached(py, || {
+        let task = parse_task(task)?;
+        let schema = task.schema()?;
+        Ok(BatchStream::new(schema, Box::new(task.run(&path, content.read()?, limits)?)))
+    })
+}
+
+#[pyfunction]
+pub fn task_schema(py: Python<'_>, task: &str) -> PyResult<SchemaCapsule> {
+    detached(py, || Ok(SchemaCapsule(parse_task(task)?.schema()?)))
+}

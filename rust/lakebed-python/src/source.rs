@@ -1,0 +1,96 @@
+//! What a file is read from: a local path, or bytes that Python holds.
+
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef};
+use arrow_buffer::Buffer;
+use arrow_schema::DataType;
+use lakebed::storage::{Local, Storage};
+use lakebed::{Error, ErrorKind, Result};
+use lakebed_avro::Input;
+use pyo3::prelude::*;
+
+use crate::arrow::import_array;
+
+/// A local path, or the only value of a binary array.
+pub enum Source {
+    Path(String),
+    Bytes(Buffer),
+}
+
+impl<'a, 'py> FromPyObject<'a, 'py> for Source {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Source> {
+        if let Ok(path) = object.extract::<String>() {
+            return Ok(Source::Path(path));
+        }
+        let array = import_array(&object.to_owned())?;
+        only_value(&array).map(Source::Bytes).ok_or_else(|| {
+            pyo3::exceptions::PyTypeError::new_err("a path or one binary value is wanted as source")
+        })
+    }
+}
+
+/// The bytes of a binary array's only value, shared.
+fn only_value(array: &ArrayRef) -> Option<Buffer> {
+    if array.len() != 1 || array.is_null(0) {
+        return None;
+    }
+    let (values, start, length) = match array.data_type() {
+        DataType::LargeBinary => {
+            let array = array.as_binary::<i64>();
+            (array.values(), *array.value_offsets().first()? as usize, array.value(0).len())
+        }
+        DataType::Binary => {
+            let array = array.as_binary::<i32>();
+            (array.values(), *array.value_offsets().first()? as usize, array.value(0).len())
+        }
+        _ => return None,
+    };
+    Some(values.slice_with_length(start, length))
+}
+
+impl Source {
+    /// Names the file in errors.
+    pub fn path(&self) -> Option<&str> {
+        match self {
+            Source::Path(path) => Some(path),
+            Source::Bytes(_) => None,
+        }
+    }
+
+    /// An input that reads a local file as it goes.
+    pub fn open(self) -> Result<Input> {
+        match self {
+            Source::Bytes(bytes) => Ok(Input::from(bytes)),
+            Source::Path(path) => {
+                let file = std::fs::File::open(&path).map_err(|error| {
+                    let kind = error.kind();
+                    let error = Error::new(ErrorKind::Io, error.to_string()).caused_by(error).in_file(&path);
+                    if kind == std::io::ErrorKind::NotFound { missing(&path) } else { error }
+                })?;
+                Ok(Input::stream(Box::new(file)))
+            }
+        }
+    }
+
+    /// The whole file.
+    pub fn read(self) -> Result<Buffer> {
+        match self {
+            Source::Bytes(bytes) => Ok(bytes),
+            Source::Path(path) => Local.read(&path),
+        }
+    }
+}
+
+fn missing(path: &str) -> Error {
+    Error::new(ErrorKind::Missing, "no such file").in_file(path)
+}
+
+/// Puts the source's path into an error.
+pub fn in_path(error: Error, path: Option<&str>) -> Error {
+    match path {
+        Some(path) => error.in_file(path),
+        None => error,
+    }
+}

@@ -1,0 +1,43 @@
+//! A storage written in Python.
+
+use arrow_buffer::Buffer;
+use lakebed::storage::Storage;
+use lakebed::{Error, ErrorKind, Result};
+use pyo3::exceptions::{PyFileNotFoundError, PyNotADirectoryError};
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
+
+/// Calls `read` and `list` of a Python object; attaches to the interpreter only for that.
+pub struct PyStorage(pub Py<PyAny>);
+
+impl Storage for PyStorage {
+    fn read(&self, path: &str) -> Result<Buffer> {
+        let bytes = Python::attach(|py| {
+            let bytes =
+                self.0.bind(py).call_method1("read", (path,)).map_err(|error| failed(py, error, path))?;
+            bytes.extract::<PyBackedBytes>().map_err(|error| failed(py, error.into(), path))
+        })?;
+        Ok(Buffer::from(bytes.as_ref()))
+    }
+
+    fn list(&self, folder: &str) -> Result<Vec<String>> {
+        Python::attach(|py| {
+            let names = self.0.bind(py).call_method1("list", (folder,));
+            match names.and_then(|names| names.extract::<Vec<String>>()) {
+                Ok(names) => Ok(names),
+                Err(error) if is_missing(py, &error) => Ok(Vec::new()),
+                Err(error) => Err(failed(py, error, folder)),
+            }
+        })
+    }
+}
+
+fn is_missing(py: Python<'_>, error: &PyErr) -> bool {
+    error.is_instance_of::<PyFileNotFoundError>(py) || error.is_instance_of::<PyNotADirectoryError>(py)
+}
+
+fn failed(py: Python<'_>, error: PyErr, path: &str) -> Error {
+    let kind = if is_missing(py, &error) { ErrorKind::Missing } else { ErrorKind::Io };
+    let message = if kind == ErrorKind::Missing { "no such file" } else { "storage failed" };
+    Error::new(kind, message).in_file(path).caused_by(error)
+}

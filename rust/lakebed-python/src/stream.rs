@@ -1,0 +1,106 @@
+//! Record batches on their way to Python.
+
+use std::sync::{Arc, Mutex};
+
+use arrow_array::{ArrayRef, RecordBatch, RecordBatchReader, StructArray};
+use arrow_schema::{ArrowError, SchemaRef};
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyCapsule, PyTuple};
+
+use crate::arrow::{export_array, export_schema, export_stream};
+use crate::boundary::detached;
+
+/// Batches, or the error that ends them.
+pub type Batches = Box<dyn Iterator<Item = lakebed::Result<RecordBatch>> + Send>;
+
+/// One record batch or array, handed over through the Arrow PyCapsule interface.
+#[pyclass(frozen, module = "lakebed._native")]
+pub struct Batch(pub ArrayRef);
+
+#[pymethods]
+impl Batch {
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_array__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyTuple>> {
+        // The interface lets a producer answer with its own type.
+        let _ = requested_schema;
+        export_array(py, self.0.as_ref())
+    }
+}
+
+/// Record batches pulled one by one.
+#[pyclass(frozen, module = "lakebed._native")]
+pub struct BatchStream {
+    schema: SchemaRef,
+    batches: Mutex<Option<Batches>>,
+}
+
+impl BatchStream {
+    pub fn new(schema: SchemaRef, batches: Batches) -> BatchStream {
+        BatchStream { schema, batches: Mutex::new(Some(batches)) }
+    }
+
+    fn taken() -> PyErr {
+        PyRuntimeError::new_err("this stream was handed over already")
+    }
+}
+
+#[pymethods]
+impl BatchStream {
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        export_schema(py, &self.schema)
+    }
+
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        let _ = requested_schema;
+        let batches = self.batches.lock().map_err(|_| BatchStream::taken())?.take();
+        let batches = batches.ok_or_else(BatchStream::taken)?;
+        export_stream(py, Box::new(Exported { schema: Arc::clone(&self.schema), batches }))
+    }
+
+    fn next_batch(&self, py: Python<'_>) -> PyResult<Option<Batch>> {
+        let next = detached(py, || {
+            // A poisoned lock means an earlier call panicked: there is nothing more to give.
+            let Ok(mut batches) = self.batches.lock() else { return Ok(None) };
+            let next = batches.as_mut().and_then(Iterator::next);
+            if !matches!(next, Some(Ok(_))) {
+                *batches = None;
+            }
+            next.transpose()
+        })?;
+        Ok(next.map(|batch| Batch(Arc::new(StructArray::from(batch)))))
+    }
+}
+
+/// The same batches behind the C stream, whose errors are texts.
+struct Exported {
+    schema: SchemaRef,
+    batches: Batches,
+}
+
+impl Iterator for Exported {
+    type Item = Result<RecordBatch, ArrowError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let next = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| self.batches.next()));
+        match next {
+            Ok(next) => Some(next?.map_err(|error| ArrowError::ExternalError(Box::new(error)))),
+            Err(_) => Some(Err(ArrowError::ComputeError("panic in lakebed".to_owned()))),
+        }
+    }
+}
+
+impl RecordBatchReader for Exported {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+}
