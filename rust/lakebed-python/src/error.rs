@@ -47,6 +47,7 @@ fn class_of_avro(kind: AvroKind) -> &'static str {
         | AvroKind::Varint
         | AvroKind::IntRange
         | AvroKind::Length
+        | AvroKind::Count
         | AvroKind::Codec
         | AvroKind::Checksum
         | AvroKind::Schema

@@ -18,7 +18,7 @@ use super::manifest_list::{ManifestFile, manifest_files};
 use super::schema::TableSchema;
 use super::stats::StatsView;
 use super::table::Table;
-use super::view::{EntryView, Role, View};
+use super::view::{EntryView, Role, View, select};
 use crate::error::{Error, ErrorKind, Result};
 
 /// What of a view is wanted.
@@ -26,7 +26,8 @@ use crate::error::{Error, ErrorKind, Result};
 pub struct ScanOptions {
     /// Columns, in this order; `None` for all.
     pub columns: Option<Vec<String>>,
-    /// A filter on partition columns and the bucket.
+    /// A filter: on partition columns and the bucket of manifests, entries and files, on the view's own
+    /// columns of snapshots and schemas.
     pub filter: Option<String>,
     /// Columns of the table whose typed statistics become the column `stats`.
     pub stats: Option<Vec<String>>,
@@ -74,20 +75,17 @@ impl Scan {
         if options.stats.is_some() && !entries {
             return Err(Error::new(ErrorKind::Argument, "stats= is for the views entries and files"));
         }
-        if options.filter.is_some() && matches!(view, View::Snapshots | View::Schemas) {
-            let message = "filters are on partition columns and bucket, which this view does not have";
-            return Err(Error::new(ErrorKind::Predicate, message));
-        }
+        let filter = options.filter.as_deref();
         let rows = match view {
-            View::Snapshots => Rows::Whole(table.snapshots_view(columns)?),
-            View::Schemas => Rows::Whole(table.schemas_view(columns)?),
+            View::Snapshots => Rows::Whole(select(&table.snapshots_view()?, columns, filter)?),
+            View::Schemas => Rows::Whole(select(&table.schemas_view()?, columns, filter)?),
             View::Manifests => {
                 let (list, paths) = table.manifest_list()?;
                 let kept = keep(options.filter.as_deref(), table.schema(), &list)?;
                 let list = filter_record_batch(&list, &BooleanArray::from(kept.clone())).map_err(internal)?;
                 let paths: Vec<_> =
                     paths.into_iter().zip(kept).filter(|(_, kept)| *kept).map(|(row, _)| row).collect();
-                Rows::Whole(table.manifests_view(&list, &paths, columns)?)
+                Rows::Whole(select(&table.manifests_view(&list, &paths)?, columns, None)?)
             }
             View::Entries | View::Files => {
                 let role = if view == View::Files { Role::Files } else { Role::Entries };

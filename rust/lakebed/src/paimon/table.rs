@@ -158,7 +158,7 @@ impl Table {
     }
 
     /// The view `snapshots`: every snapshot file that is there, in ascending order.
-    pub(crate) fn snapshots_view(&self, columns: Option<&[String]>) -> Result<RecordBatch> {
+    pub(crate) fn snapshots_view(&self) -> Result<RecordBatch> {
         let files = self.files();
         let ids = snapshot_ids(&self.storage.list(&files.path("snapshot"))?);
         let mut found = Vec::with_capacity(ids.len());
@@ -170,22 +170,17 @@ impl Table {
                 Err(error) => return Err(error),
             }
         }
-        snapshots(&found, columns)
+        snapshots(&found)
     }
 
     /// The view `schemas`: every version that is there, in ascending order.
-    pub(crate) fn schemas_view(&self, columns: Option<&[String]>) -> Result<RecordBatch> {
-        schemas(&self.schemas()?.into_values().collect::<Vec<_>>(), columns)
+    pub(crate) fn schemas_view(&self) -> Result<RecordBatch> {
+        schemas(&self.schemas()?.into_values().collect::<Vec<_>>())
     }
 
     /// The view `manifests` of the rows of the list that are kept.
-    pub(crate) fn manifests_view(
-        &self,
-        list: &RecordBatch,
-        rows: &[ManifestRow],
-        columns: Option<&[String]>,
-    ) -> Result<RecordBatch> {
-        manifests(list, rows, &PartitionType::new(&self.schema), columns)
+    pub(crate) fn manifests_view(&self, list: &RecordBatch, rows: &[ManifestRow]) -> Result<RecordBatch> {
+        manifests(list, rows, &PartitionType::new(&self.schema))
     }
 }
 

@@ -25,7 +25,6 @@ pub(crate) fn manifests(
     list: &RecordBatch,
     rows: &[ManifestRow],
     partition: &PartitionType,
-    columns: Option<&[String]>,
 ) -> Result<RecordBatch> {
     let count = list.num_rows();
     let text = |value: fn(&ManifestRow) -> &str| -> ArrayRef {
@@ -61,5 +60,5 @@ pub(crate) fn manifests(
         ("min_row_id", find(list, "min_row_id")?),
         ("max_row_id", find(list, "max_row_id")?),
     ];
-    whole(columns_of_view, count, columns)
+    whole(columns_of_view, count)
 }

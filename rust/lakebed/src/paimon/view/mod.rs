@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::{Field, Schema as ArrowSchema, SchemaRef};
+use arrow_select::filter::filter_record_batch;
 
 pub use entries::{EntryView, Role};
 pub(crate) use manifests::{ManifestRow, manifests};
@@ -16,6 +17,7 @@ pub(crate) use schemas::schemas;
 pub(crate) use snapshots::snapshots;
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::predicate::Predicate;
 
 /// The views of a Paimon table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,15 +71,28 @@ pub(crate) fn project<T: Clone>(
 }
 
 /// A small view, made whole: its columns by name.
-pub(crate) fn whole(
-    columns: Vec<(&str, ArrayRef)>,
-    rows: usize,
-    wanted: Option<&[String]>,
-) -> Result<RecordBatch> {
-    let columns = project(&columns, |(name, _)| name, wanted)?;
+pub(crate) fn whole(columns: Vec<(&str, ArrayRef)>, rows: usize) -> Result<RecordBatch> {
     let fields = columns.iter().map(|(name, array)| Field::new(*name, array.data_type().clone(), true));
     let schema = Arc::new(ArrowSchema::new(fields.collect::<Vec<_>>()));
     batch(&schema, columns.into_iter().map(|(_, array)| array).collect(), rows)
+}
+
+/// The rows of a whole view that match `filter`, which is on its own columns, projected to `columns`.
+pub(crate) fn select(
+    view: &RecordBatch,
+    columns: Option<&[String]>,
+    filter: Option<&str>,
+) -> Result<RecordBatch> {
+    let schema = view.schema();
+    let mut rows = view.clone();
+    if let Some(text) = filter {
+        let keep = Predicate::parse(text)?.bind(&schema)?.evaluate(view.columns(), view.num_rows())?;
+        rows = filter_record_batch(view, &keep.into())
+            .map_err(|error| Error::new(ErrorKind::Argument, error.to_string()))?;
+    }
+    let fields = project(schema.fields(), |field| field.name(), columns)?;
+    let arrays = fields.iter().filter_map(|field| rows.column_by_name(field.name()).cloned()).collect();
+    batch(&Arc::new(ArrowSchema::new(fields)), arrays, rows.num_rows())
 }
 
 /// A batch that keeps its row count without columns too.

@@ -12,7 +12,7 @@ use super::whole;
 use crate::error::{Error, ErrorKind, Result};
 
 /// The rows of `schemas`, which are in ascending order of id.
-pub(crate) fn schemas(schemas: &[TableSchema], columns: Option<&[String]>) -> Result<RecordBatch> {
+pub(crate) fn schemas(schemas: &[TableSchema]) -> Result<RecordBatch> {
     let columns_of_view: Vec<(&str, ArrayRef)> = vec![
         ("schema_id", Arc::new(Int64Array::from_iter_values(schemas.iter().map(|s| s.id)))),
         ("fields", field_lists(schemas)?),
@@ -27,7 +27,7 @@ pub(crate) fn schemas(schemas: &[TableSchema], columns: Option<&[String]>) -> Re
         ),
         ("version", Arc::new(Int32Array::from_iter_values(schemas.iter().map(|s| s.version)))),
     ];
-    whole(columns_of_view, schemas.len(), columns)
+    whole(columns_of_view, schemas.len())
 }
 
 fn names(schemas: &[TableSchema], names: fn(&TableSchema) -> &Vec<String>) -> ArrayRef {

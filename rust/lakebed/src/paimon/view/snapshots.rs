@@ -10,7 +10,7 @@ use super::whole;
 use crate::error::{Error, ErrorKind, Result};
 
 /// The rows of `snapshots`, which are in ascending order of id.
-pub(crate) fn snapshots(snapshots: &[Snapshot], columns: Option<&[String]>) -> Result<RecordBatch> {
+pub(crate) fn snapshots(snapshots: &[Snapshot]) -> Result<RecordBatch> {
     let long = |value: &dyn Fn(&Snapshot) -> Option<i64>| -> ArrayRef {
         Arc::new(snapshots.iter().map(value).collect::<Int64Array>())
     };
@@ -48,7 +48,7 @@ pub(crate) fn snapshots(snapshots: &[Snapshot], columns: Option<&[String]>) -> R
         ("next_row_id", long(&|s| s.next_row_id)),
         ("uuid", text(&|s| s.uuid.clone())),
     ];
-    whole(columns_of_view, snapshots.len(), columns)
+    whole(columns_of_view, snapshots.len())
 }
 
 /// Milliseconds since 1970 UTC as instants in microseconds.
