@@ -127,7 +127,10 @@ def _print(about: dict[str, Any]) -> None:
             ("snapshot", to_text(snapshot.get("snapshot_id", "none"))),
             *[(name, to_text(snapshot[key])) for name, key in _COMMIT if key in snapshot],
             ("manifests", f"{manifests['count']:,} ({render.size(manifests['bytes'])})"),
-            ("live files", f"{files['count']:,} ({render.size(files['bytes'])}, {_count(files['rows'], 'row')})"),
+            (
+                "live files",
+                f"{files['count']:,} ({render.size(files['bytes'])}, {_count(files['rows'], 'row')})",
+            ),
         ],
     )
     render.pairs(console, "columns", _columns(about["schema"]))
@@ -163,7 +166,10 @@ def _partition(group: dict[str, Any]) -> tuple[str, str]:
     from lakebed.cli import render
 
     name = "/".join(f"{key}={to_text(value)}" for key, value in group["partition"].items())
-    return name, f"{render.size(group['bytes'])}, {_count(group['files'], 'file')}, {_count(group['rows'], 'row')}"
+    return (
+        name,
+        f"{render.size(group['bytes'])}, {_count(group['files'], 'file')}, {_count(group['rows'], 'row')}",
+    )
 
 
 def _count(number: int, thing: str) -> str:

@@ -1,8 +1,8 @@
 """Arrow types as Spark takes them.
 
-What `mapInArrow` of PySpark 4.3 refuses, run and seen: dictionaries, unsigned integers, timestamps and times
-of other units than its own (`timestamp[us]`, `time64[ns]`), fixed-size binary, views, large lists, 256-bit
-decimals.
+What `mapInArrow` of PySpark 4.3 refuses, run and seen: dictionaries, unsigned integers, timestamps in other
+units than microseconds, fixed-size binary, views, large lists, 256-bit decimals. Its TIME type passes, but is
+switched off by default, and then a mere `count()` over such a column fails: times are integers here.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ def to_spark(schema: pa.Schema) -> pa.Schema:
 def cast_batch(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     """The batch with the types of a schema made by `to_spark`, column by column, by position.
 
-    Nanoseconds are cut to microseconds, towards the past: Spark has no finer timestamp.
+    Timestamps finer than microseconds are cut to them, towards the past; a time of day becomes the number it
+    is stored as, in the unit of its Arrow type.
     """
     columns = [_cast(column, field.type) for column, field in zip(batch.columns, schema, strict=True)]
     return pa.RecordBatch.from_arrays(columns, schema=schema)
@@ -53,8 +54,6 @@ def _type(kind: pa.DataType) -> pa.DataType:
         return _type(kind.value_type)
     if types.is_timestamp(kind):
         return pa.timestamp("us", kind.tz and "UTC")
-    if types.is_time(kind):
-        return _time(kind)
     if types.is_decimal(kind):
         return pa.decimal128(kind.precision, kind.scale)
     for replaced, replacement in _REPLACED:
@@ -68,6 +67,8 @@ _REPLACED = (
     (pa.types.is_uint16, pa.int32()),
     (pa.types.is_uint32, pa.int64()),
     (pa.types.is_uint64, pa.decimal128(20, 0)),
+    (pa.types.is_time32, pa.int32()),
+    (pa.types.is_time64, pa.int64()),
     (pa.types.is_float16, pa.float32()),
     (pa.types.is_date64, pa.date32()),
     (pa.types.is_large_string, pa.string()),
@@ -76,15 +77,6 @@ _REPLACED = (
     (pa.types.is_large_binary, pa.binary()),
     (pa.types.is_binary_view, pa.binary()),
 )
-
-
-def _time(kind: pa.DataType) -> pa.DataType:
-    """Spark's TIME from PySpark 4.1 on; before, the number as it is stored, in the unit of the Arrow type."""
-    import pyspark.sql.types
-
-    if hasattr(pyspark.sql.types, "TimeType"):
-        return pa.time64("ns")
-    return pa.int32() if kind.bit_width == 32 else pa.int64()
 
 
 def _cast(array: pa.Array, kind: pa.DataType) -> pa.Array:

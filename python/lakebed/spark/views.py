@@ -26,6 +26,11 @@ if TYPE_CHECKING:
     from lakebed.predicates import Predicate
     from lakebed.view import Manifest, ViewScan
 
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
+# What Hadoop's file systems expand in a path, and the backslash that keeps them from it.
+_GLOB = re.compile(r"[{}\[\]*?\\]")
+_ESCAPE = re.compile(r"\\(?=[{}\[\]*?\\])")
+
 TablePath: TypeAlias = Union[str, "os.PathLike[str]", Table]
 """A path or URI that the driver can open and the executors can reach, or a table that is open already."""
 
@@ -178,7 +183,7 @@ def _binary_files(spark: SparkSession, paths: Sequence[str]) -> DataFrame:
     except AnalysisException as error:
         if error.getCondition() != "PATH_NOT_FOUND":
             raise
-        missing = (error.getMessageParameters() or {}).get("path")
+        missing = _ESCAPE.sub("", (error.getMessageParameters() or {}).get("path", ""))
         message = f"a manifest that the manifest list names is not there: {missing}"
         raise MissingFileError(message, kind="missing", path=missing) from error
 
@@ -187,7 +192,3 @@ def _spark_path(path: str) -> str:
     """A path or URI as Spark's file sources take it: absolute, with its scheme, nothing to be expanded."""
     uri = path if _SCHEME.match(path) else f"file://{Path(path).absolute()}"
     return _GLOB.sub(r"\\\g<0>", uri)
-
-
-_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
-_GLOB = re.compile(r"[{}\[\]*?\\]")

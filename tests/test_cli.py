@@ -1,0 +1,177 @@
+"""The command line prints what the views hold, in the form asked for, and errors in one line."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from click.testing import CliRunner, Result
+from pyarrow import parquet
+
+import lakebed
+from lakebed._values import to_rows
+from lakebed.cli import cli
+from shared_data import SAMPLE_TABLE
+
+VIEWS = ("snapshots", "schemas", "manifests", "entries", "files")
+TABLE = str(SAMPLE_TABLE)
+
+
+def run(*words: str) -> Result:
+    return CliRunner().invoke(cli, words)
+
+
+def output(*words: str) -> str:
+    result = run(*words)
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def rows(view: str, **keywords) -> list[dict]:
+    table = getattr(lakebed.open_table(SAMPLE_TABLE), view)(**keywords).to_arrow()
+    return [dict(zip(table.schema.names, row, strict=True)) for row in to_rows(table)]
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_json_is_one_object_a_line(view):
+    assert [json.loads(line) for line in output(view, TABLE, "-o", "json").splitlines()] == rows(view)
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_text_has_every_column_and_row(view):
+    lines = output(view, TABLE).splitlines()
+    assert lines[0].split() == list(rows(view)[0])
+    assert len(lines) == 1 + len(rows(view))
+
+
+def test_csv_has_a_header_and_every_row():
+    read = list(csv.DictReader(io.StringIO(output("files", TABLE, "-o", "csv"))))
+    assert [row["file_path"] for row in read] == [row["file_path"] for row in rows("files")]
+    assert [json.loads(row["partition"]) for row in read] == [row["partition"] for row in rows("files")]
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_arrow_goes_to_a_file_or_as_a_stream(view, tmp_path: Path):
+    expected = getattr(lakebed.open_table(SAMPLE_TABLE), view)().to_arrow()
+    output(view, TABLE, "-o", "arrow", "--output-file", str(tmp_path / "rows.arrow"))
+    assert pa.ipc.open_file(tmp_path / "rows.arrow").read_all().equals(expected)
+    stream = run(view, TABLE, "-o", "arrow").stdout_bytes
+    assert pa.ipc.open_stream(stream).read_all().equals(expected)
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_parquet_has_the_rows(view, tmp_path: Path):
+    output(view, TABLE, "-o", "parquet", "--output-file", str(tmp_path / "rows.parquet"))
+    assert parquet.read_table(tmp_path / "rows.parquet").num_rows == len(rows(view))
+
+
+def test_the_selection_is_that_of_the_view():
+    words = ("--columns", "file_path, stats", "--stats", "amount", "--where", "bucket = 0", "--limit", "3")
+    printed = [json.loads(line) for line in output("files", TABLE, *words, "-o", "json").splitlines()]
+    keywords = {"columns": ["file_path", "stats"], "stats": ["amount"], "where": "bucket = 0", "limit": 3}
+    assert printed == rows("files", **keywords)
+
+
+def test_an_older_snapshot():
+    printed = output("files", TABLE, "--snapshot", "1", "-o", "json").splitlines()
+    assert len(printed) == lakebed.open_table(SAMPLE_TABLE).at(snapshot=1).files().to_arrow().num_rows
+
+
+def test_show_is_one_screen_about_the_table():
+    text = output("show", TABLE)
+    for name in ("location", "snapshot", "manifests", "live files", "columns", "options"):
+        assert name in text
+    about = json.loads(output("show", TABLE, "-o", "json"))
+    files = rows("files")
+    assert about["files"] == {
+        "count": len(files),
+        "rows": sum(row["record_count"] for row in files),
+        "bytes": sum(row["file_size_in_bytes"] for row in files),
+    }
+    assert about["manifests"]["count"] == len(rows("manifests"))
+    assert about["snapshot"] == rows("snapshots")[-1]
+    largest = [group["bytes"] for group in about["largest_partitions"]]
+    assert largest == sorted(largest, reverse=True)
+
+
+def test_avro_tells_what_is_in_a_file():
+    manifest = min(path for path in (SAMPLE_TABLE / "manifest").iterdir() if "list" not in path.name)
+    text = output("avro", str(manifest))
+    for word in ("codec", "blocks", "_KIND"):
+        assert word in text
+    lines = output("avro", str(manifest), "-o", "json", "--columns", "_KIND,_BUCKET").splitlines()
+    assert [set(json.loads(line)) for line in lines] == [{"_KIND", "_BUCKET"}] * len(lines)
+    assert len(lines) == lakebed.avro.read(manifest).to_arrow().num_rows
+
+
+def test_the_version():
+    assert lakebed.__version__ in output("--version")
+
+
+@pytest.mark.parametrize(
+    ("words", "exit_code"),
+    [
+        (("files", "/no/such/table"), 1),
+        (("files", TABLE, "--snapshot", "1000000"), 1),
+        (("avro", "/no/such/file"), 1),
+        (("files", TABLE, "--output-file", "/no/such/folder/rows"), 1),
+        (("files", TABLE, "--columns", "no_such"), 2),
+        (("files", TABLE, "--stats", "no_such"), 2),
+        (("files", TABLE, "--where", "no_such = 1"), 2),
+        (("files", TABLE, "--where", "bucket ="), 2),
+    ],
+)
+def test_an_error_is_one_line_and_an_exit_code(words, exit_code):
+    result = run(*words)
+    assert result.exit_code == exit_code
+    assert result.stdout == ""
+    assert result.stderr.startswith("error: ")
+    assert len(result.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    "words", [("files",), ("nosuch",), ("files", TABLE, "--limit", "-1"), ("files", TABLE, "-o", "xml")]
+)
+def test_bad_usage_exits_with_2(words):
+    assert run(*words).exit_code == 2
+
+
+def test_an_error_leaves_the_output_file_alone(sample_table: Path, tmp_path: Path):
+    target = tmp_path / "rows.json"
+    target.write_text("before")
+    for manifest in (sample_table / "manifest").glob("manifest-[!l]*"):
+        manifest.write_bytes(manifest.read_bytes()[:-1])
+    assert run("entries", str(sample_table), "-o", "json", "--output-file", str(target)).exit_code == 1
+    assert target.read_text() == "before"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["rows.json", "sample_table"]
+
+
+def test_a_closed_pipe_is_quiet():
+    command = [sys.executable, "-c", "from lakebed.cli import main; main()", "entries", TABLE]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout
+        assert process.stderr
+        process.stdout.close()
+        assert process.stderr.read() == b""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs a pseudo-terminal")
+def test_a_terminal_gets_what_fits_and_is_told_what_does_not():
+    import pty
+
+    parent, child = pty.openpty()
+    command = [sys.executable, "-c", "from lakebed.cli import main; main()", "files", TABLE]
+    environment = {**os.environ, "COLUMNS": "80", "TERM": "dumb"}
+    process = subprocess.run(command, stdout=child, stderr=subprocess.PIPE, env=environment, check=True)
+    os.close(child)
+    text = os.read(parent, 1 << 20).decode()
+    os.close(parent)
+    assert all(len(line) <= 80 for line in text.splitlines())
+    assert "more columns" in process.stderr.decode()

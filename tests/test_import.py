@@ -1,0 +1,52 @@
+"""`import lakebed` is quick: it brings in nothing heavy and starts nothing."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = ("click", "fsspec", "numpy", "pandas", "polars", "pyarrow", "pyspark", "rich")
+
+
+def run(code: str) -> str:
+    return subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
+
+
+def loaded_by(code: str) -> set[str]:
+    modules = run(f"import sys\n{code}\nprint(*{{name.partition('.')[0] for name in sys.modules}})")
+    return set(modules.split()) & set(HEAVY)
+
+
+def test_importing_lakebed_loads_nothing_heavy():
+    assert loaded_by("import lakebed") == set()
+
+
+def test_help_needs_click_alone():
+    code = """
+import contextlib, io
+from lakebed.cli import cli
+with contextlib.redirect_stdout(io.StringIO()):
+    cli.main(["--help"], standalone_mode=False)
+"""
+    assert loaded_by(code) == {"click"}
+
+
+def test_spark_is_not_needed_to_import_its_module():
+    assert "pyspark" not in loaded_by("import lakebed.spark")
+
+
+def test_importing_starts_no_threads():
+    code = (
+        "import threading, lakebed, os; print(threading.active_count(), len(os.listdir('/proc/self/task')))"
+    )
+    if not sys.platform.startswith("linux"):
+        pytest.skip("counts threads through /proc")
+    assert run(code).split() == ["1", "1"]
+
+
+@pytest.mark.parametrize("order", ["import pyarrow, lakebed", "import lakebed, pyarrow"])
+def test_both_orders_of_import_work(order):
+    code = f"{order}\nprint(lakebed.avro.read.__doc__ is not None, pyarrow.array([1]).to_pylist())"
+    assert run(code) == "True [1]\n"

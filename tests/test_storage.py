@@ -1,0 +1,155 @@
+"""Storages of other libraries speak one protocol, and no message repeats a password."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+
+import pytest
+
+from lakebed.errors import UnsupportedError
+from lakebed.storage import Storage, resolve, without_credentials
+
+fsspec = pytest.importorskip("fsspec")
+pafs = pytest.importorskip("pyarrow.fs")
+
+FILES = {"snapshot/LATEST": b"7", "snapshot/snapshot-7": b"0123456789", "schema/schema-0": b"{}"}
+
+
+def local(root: Path) -> tuple[str, object]:
+    return str(root), pafs.LocalFileSystem()
+
+
+def local_uri(root: Path) -> tuple[str, object]:
+    return f"file://{root}", pafs.LocalFileSystem()
+
+
+def below(root: Path) -> tuple[str, object]:
+    return root.name, pafs.SubTreeFileSystem(str(root.parent), pafs.LocalFileSystem())
+
+
+def bucket(root: Path) -> tuple[str, object]:
+    """A URI of a bucket, on a filesystem that knows the bucket as a folder."""
+    return f"s3://key:secret@{root.name}", pafs.SubTreeFileSystem(str(root.parent), pafs.LocalFileSystem())
+
+
+def fsspec_local(root: Path) -> tuple[str, object]:
+    return f"file://{root}/", fsspec.filesystem("file")
+
+
+def fsspec_memory(root: Path) -> tuple[str, object]:
+    memory = fsspec.filesystem("memory")
+    for name, content in FILES.items():
+        memory.pipe(f"{root}/{name}", content)
+    return f"memory:/{root}", memory
+
+
+def fsspec_by_scheme(root: Path) -> tuple[str, None]:
+    location, _ = fsspec_memory(root)
+    return location, None
+
+
+@pytest.fixture(params=[local, local_uri, below, bucket, fsspec_local, fsspec_memory, fsspec_by_scheme])
+def table(request, tmp_path: Path) -> tuple[str, Storage]:
+    for name, content in FILES.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(content)
+    location, storage = resolve(*request.param(tmp_path))
+    assert isinstance(storage, Storage)
+    return location, storage
+
+
+def test_files_are_read_whole_or_in_part(table):
+    location, storage = table
+    path = f"{location}/snapshot/snapshot-7"
+    assert storage.read(path) == b"0123456789"
+    assert storage.read(path, 2, 5) == b"234"
+    assert storage.read(path, 7) == b"789"
+    assert storage.read(path, None, 3) == b"012"
+
+
+def test_directories_are_listed_by_name(table):
+    location, storage = table
+    assert sorted(storage.list(f"{location}/snapshot")) == ["LATEST", "snapshot-7"]
+    assert sorted(storage.list(location)) == ["schema", "snapshot"]
+
+
+def test_what_is_not_there_is_empty_or_not_found(table):
+    location, storage = table
+    with pytest.raises(FileNotFoundError):
+        storage.read(f"{location}/snapshot/snapshot-8")
+    with contextlib.suppress(FileNotFoundError):
+        assert storage.list(f"{location}/tag") == []
+
+
+def test_new_files_are_seen_at_once(tmp_path: Path):
+    location, storage = resolve(*fsspec_memory(tmp_path))
+    assert storage is not None
+    assert len(storage.list(f"{location}/snapshot")) == 2
+    fsspec.filesystem("memory").pipe(f"{tmp_path}/snapshot/snapshot-8", b"")
+    assert len(storage.list(f"{location}/snapshot")) == 3
+
+
+@pytest.mark.parametrize(
+    "path", ["/wh/db/t", "/wh/db/t/", Path("/wh/db/t"), "file:///wh/db/t", "file:/wh/db/t"]
+)
+def test_local_paths_are_left_to_the_core(path):
+    assert resolve(path) == ("/wh/db/t", None)
+
+
+def test_the_root_directory_stays_itself():
+    assert resolve("/") == ("/", None)
+
+
+def test_paths_in_file_uris_are_unquoted():
+    assert resolve("file:///wh/a%20b") == ("/wh/a b", None)
+
+
+def test_the_users_own_storage_gets_paths_as_written():
+    class Own:
+        def read(self, path, start=None, end=None):
+            return b""
+
+        def list(self, prefix):
+            return []
+
+    own = Own()
+    assert resolve("own://somewhere/t", own) == ("own://somewhere/t", own)
+
+
+def test_what_is_not_a_storage_is_refused():
+    with pytest.raises(TypeError, match="storage="):
+        resolve("/t", object())
+    with pytest.raises(TypeError, match="text"):
+        resolve(b"/t")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("uri", "shown"),
+    [
+        ("s3://key:secret@bucket/t?session_token=secret", "s3://bucket/t"),
+        ("hdfs://user@namenode:8020/t", "hdfs://namenode:8020/t"),
+        (
+            "abfs://container@account.dfs.core.windows.net/t",
+            "abfs://container@account.dfs.core.windows.net/t",
+        ),
+        ("abfs://container:secret@account/t", "abfs://container@account/t"),
+        ("/local/a@b?c", "/local/a@b?c"),
+    ],
+)
+def test_credentials_are_not_shown(uri, shown):
+    assert without_credentials(uri) == shown
+
+
+def test_credentials_are_not_in_messages():
+    with pytest.raises(UnsupportedError, match="pass storage=") as caught:
+        resolve("nosuch://key:secret@bucket/t?token=secret")
+    assert "secret" not in str(caught.value)
+    assert caught.value.path == "nosuch://bucket/t"
+    assert caught.value.__cause__ is None
+
+
+def test_adapters_show_where_they_are(table):
+    location, storage = table
+    assert location in repr(storage)
+    assert "secret" not in repr(storage)
