@@ -16,6 +16,8 @@ WHEEL := $(VENV)/.wheel
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 # Spark's workers run the interpreter that lakebed is installed in.
 export PYSPARK_PYTHON := $(CURDIR)/$(BIN)/python
+# A local Spark talks to itself alone.
+export SPARK_LOCAL_IP := 127.0.0.1
 
 .DEFAULT_GOAL := help
 .PHONY: help preflight venv build all test test-rust test-python test-spark lint fmt bench demo sample-table clean
@@ -57,8 +59,8 @@ fmt: $(TOOLS) ## Format Rust and Python, and apply the lints' own fixes
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
-bench: $(WHEEL) ## Print speed and memory beside other readers; see benches/README.md
-	$(BIN)/python benches/run.py
+bench: $(WHEEL) ## Print speed and memory beside other readers
+	$(BIN)/python benches/bench_manifest.py
 
 demo: $(WHEEL) ## Show the sample table on the command line, then through a local Spark
 	$(BIN)/lakebed show $(SAMPLE)

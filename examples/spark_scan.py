@@ -7,8 +7,9 @@ import os
 import sys
 from pathlib import Path
 
-import lakebed.spark as ls
 from pyspark.sql import SparkSession
+
+import lakebed.spark as ls
 
 SAMPLE_TABLE = Path(__file__).parent / "sample_table"
 

@@ -1,0 +1,117 @@
+"""The shape of the project: sizes, who may say `unsafe`, and that its documents name what exists."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from shared_data import PROJECT
+
+MAY_SAY_UNSAFE = {"rust/lakebed-python/src/arrow.rs"}
+# Lines. A Rust file's own `mod tests` is counted apart from its code.
+BUDGETS = {"README.md": 200, "ARCHITECTURE.md": 150, "CONTRIBUTING.md": 100, "Makefile": 120}
+RUST_CODE, RUST_TESTS, PYTHON_MODULE, PYTHON_TEST = 500, 400, 400, 500
+DOCUMENTS = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", ".ci/run"]
+
+
+def project_files(folder: str, suffix: str) -> list[str]:
+    """Files below `folder`, by their path in the project, without what is built or generated."""
+    built = {"target", "__pycache__", "data"}
+    found = []
+    for root, folders, names in os.walk(PROJECT / folder):
+        folders[:] = [name for name in folders if name not in built]
+        found += [str(Path(root, name).relative_to(PROJECT)) for name in names if name.endswith(suffix)]
+    return sorted(found)
+
+
+RUST = project_files("rust", ".rs")
+PACKAGE = project_files("python/lakebed", ".py")
+TESTS = project_files("tests", ".py")
+
+
+def read(path: str) -> str:
+    return (PROJECT / path).read_text("utf-8")
+
+
+def code_and_tests(path: str) -> tuple[int, int]:
+    """Lines of code and of tests of one Rust file."""
+    lines = read(path).splitlines()
+    if "/tests" in path:
+        return 0, len(lines)
+    start = next((i for i, line in enumerate(lines) if re.match(r"mod tests\b.*\{", line)), len(lines))
+    return start, len(lines) - start
+
+
+@pytest.mark.parametrize("path", RUST)
+def test_rust_files_are_small(path: str) -> None:
+    code, tests = code_and_tests(path)
+    assert code <= RUST_CODE, f"{path} has {code} lines of code"
+    assert tests <= RUST_TESTS, f"{path} has {tests} lines of tests"
+
+
+@pytest.mark.parametrize("path", PACKAGE + TESTS)
+def test_python_files_are_small(path: str) -> None:
+    lines = len(read(path).splitlines())
+    assert lines <= (PYTHON_TEST if path.startswith("tests/") else PYTHON_MODULE)
+
+
+@pytest.mark.parametrize("path", BUDGETS)
+def test_documents_are_short(path: str) -> None:
+    assert len(read(path).splitlines()) <= BUDGETS[path]
+
+
+@pytest.mark.parametrize("path", RUST)
+def test_unsafe_stands_in_one_file(path: str) -> None:
+    # Comments may speak of it, and the attributes that forbid it name it.
+    code = re.sub(r"//.*|#!?\[[^\]]*\]", "", read(path))
+    assert path in MAY_SAY_UNSAFE or not re.search(r"\bunsafe\b", code)
+
+
+@pytest.mark.parametrize("crate", ["lakebed-avro", "lakebed"])
+def test_the_core_crates_forbid_unsafe(crate: str) -> None:
+    assert "#![forbid(unsafe_code)]" in read(f"rust/{crate}/src/lib.rs")
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_make_targets_that_documents_name_exist(document: str) -> None:
+    targets = set(re.findall(r"^([a-z-]+):", read("Makefile"), re.MULTILINE))
+    named = set(re.findall(r"(?:^|`|exec )make ([a-z-]+)", read(document), re.MULTILINE))
+    assert named <= targets
+
+
+def test_every_make_target_is_documented() -> None:
+    undocumented = re.findall(r"^([a-z-]+):(?!.*## )(?!=)", read("Makefile"), re.MULTILINE)
+    assert undocumented == []
+
+
+def test_every_path_that_architecture_names_exists() -> None:
+    named = re.findall(r"`((?:rust|python|tests|benches|examples)/[\w./-]*)`", read("ARCHITECTURE.md"))
+    assert named
+    assert [path for path in named if not (PROJECT / path).exists()] == []
+
+
+def test_every_link_in_the_readme_leads_somewhere() -> None:
+    links = re.findall(r"\]\((?!https?://)([^)#]+)", read("README.md"))
+    assert links
+    assert [link for link in links if not (PROJECT / link).exists()] == []
+
+
+def test_the_preflight_names_all_that_is_missing(tmp_path: Path) -> None:
+    for tool in ("bash", "head", "sed", "sort"):
+        (tmp_path / tool).symlink_to(str(shutil.which(tool)))
+    bare = subprocess.run(
+        [tmp_path / "bash", PROJECT / ".ci" / "preflight.sh"],
+        env={"PATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert bare.returncode == 1
+    missing = re.findall(r"^missing: (Python|a C compiler|a Rust toolchain|a JDK)", bare.stderr, re.MULTILINE)
+    assert missing == ["Python", "a C compiler", "a Rust toolchain", "a JDK"]
+    assert bare.stderr.count("get it: ") == 4
