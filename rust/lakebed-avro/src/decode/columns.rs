@@ -171,6 +171,26 @@ impl Columns {
         bits.chain(small).chain(large).chain(bytes).chain(fixed).chain(lists).chain(unions).sum()
     }
 
+    /// Makes room for `times` as much as is held: growing by doubling would copy every value twice and
+    /// touch fresh pages for each copy, which costs as much as decoding.
+    ///
+    /// Memory that cannot be had now is left to be asked for when it is needed.
+    pub(crate) fn reserve(&mut self, times: f64) {
+        fn more<T>(column: &mut Vec<T>, times: f64) {
+            let wanted = (column.len() as f64 * times) as usize;
+            let _ = column.try_reserve(wanted);
+        }
+        self.ints.iter_mut().chain(&mut self.lists).for_each(|column| more(column, times));
+        self.longs.iter_mut().for_each(|column| more(column, times));
+        self.floats.iter_mut().for_each(|column| more(column, times));
+        self.doubles.iter_mut().for_each(|column| more(column, times));
+        self.fixed.iter_mut().for_each(|(_, data)| more(data, times));
+        for column in &mut self.bytes {
+            more(&mut column.offsets, times);
+            more(&mut column.data, times);
+        }
+    }
+
     #[inline]
     pub(crate) fn push_bytes(&mut self, column: u32, ahead: &[u8], length: usize) -> Result<(), Fault> {
         self.bytes[column as usize].push(ahead, length)
