@@ -166,10 +166,7 @@ impl Reader {
             std::thread::scope(|scope| {
                 let handles: Vec<_> =
                     jobs.map(|(worker, unit)| scope.spawn(move || decode(worker, unit))).collect();
-                handles
-                    .into_iter()
-                    .map(|handle| handle.join().unwrap_or_else(|panic| resume(panic)))
-                    .collect()
+                handles.into_iter().map(|handle| handle.join().unwrap_or_else(resume)).collect()
             })
         };
         for result in results {
