@@ -12,8 +12,9 @@ use super::{ScanOptions, internal};
 use crate::error::Result;
 use crate::paimon::filter::PartitionFilter;
 use crate::paimon::identity::{Deleted, identities};
-use crate::paimon::manifest::{ADD, DELETE, EntryFilter, EntryReader};
+use crate::paimon::manifest::{ADD, DELETE, EntryFilter, EntryReader, entry_columns};
 use crate::paimon::manifest_list::ManifestFile;
+use crate::paimon::record::RecordResolver;
 use crate::paimon::schema::TableSchema;
 use crate::paimon::stats::StatsView;
 use crate::paimon::table::Table;
@@ -23,6 +24,7 @@ use crate::paimon::view::{EntryView, Role};
 pub(super) struct EntryProgram {
     pub(super) role: Role,
     pub(super) view: EntryView,
+    entries: RecordResolver,
     filter: Option<Arc<PartitionFilter>>,
     limits: Limits,
 }
@@ -56,13 +58,15 @@ impl EntryProgram {
         }
         let view = EntryView::new(role, location, schema, columns.as_deref(), stats)?;
         let filter = options.filter.as_deref().map(|text| PartitionFilter::new(text, schema).map(Arc::new));
-        Ok(EntryProgram { role, view, filter: filter.transpose()?, limits })
+        let entries = entry_columns(Some(view.raw()))?;
+        Ok(EntryProgram { role, view, entries, filter: filter.transpose()?, limits })
     }
 
     /// The program that finds the files which this one's filter keeps and some entry deletes.
     pub(super) fn deletions(&self, table: &Table) -> Result<EntryProgram> {
         let view = EntryView::new(Role::Deleted, table.location(), table.schema(), None, None)?;
-        Ok(EntryProgram { role: Role::Deleted, view, filter: self.filter.clone(), limits: self.limits })
+        let (role, entries) = (Role::Deleted, entry_columns(Some(view.raw()))?);
+        Ok(EntryProgram { role, view, entries, filter: self.filter.clone(), limits: self.limits })
     }
 
     /// Opens one manifest for the rows of this program.
@@ -74,7 +78,7 @@ impl EntryProgram {
         };
         let filter = EntryFilter { kind, partitions: self.filter.clone() };
         let options = ReadOptions { limits: self.limits, threads, ..ReadOptions::default() };
-        EntryReader::open(bytes, Some(self.view.raw()), filter, Some(manifest.clone()), options)
+        EntryReader::open(bytes, &self.entries, filter, Some(manifest.clone()), options)
     }
 
     /// Turns entries into rows, without those that are deleted.
