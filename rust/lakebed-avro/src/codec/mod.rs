@@ -135,7 +135,13 @@ impl Scratch {
         let mut length = 0;
         loop {
             if length == self.bytes.len() {
-                self.grow()?;
+                // Output of exactly the limit is within it: only one more byte is not.
+                match source.read(&mut [0]) {
+                    Ok(0) => return Ok(length),
+                    Ok(_) if length == self.limit => return Err(self.exceeded(self.limit.saturating_add(1))),
+                    Ok(_) => {}
+                    Err(error) => return Err(broken(&error.to_string())),
+                }
             }
             let free = self.bytes.get_mut(length..).unwrap_or_default();
             match source.read(free) {
