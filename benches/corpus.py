@@ -112,7 +112,7 @@ def _records(path: Path) -> list[dict[str, Any]]:
 
 @dataclass(frozen=True)
 class Shape:
-    """How large a table is: one manifest per commit, files spread over the partitions at random."""
+    """How large a table is; files fall on partitions at random, and the writer may merge manifests."""
 
     entries: int
     columns: int

@@ -31,15 +31,19 @@ fn main() -> Result<()> {
     match args.first().map(String::as_str) {
         Some("--list") => list(),
         Some("--serve") => match &args[1..] {
-            [name, task, files @ ..] => serve(find(name, task)?, &paths(files)),
+            [name, task, files @ ..] => {
+                let files: Vec<PathBuf> = files.iter().map(|file| absolute(file)).collect::<Result<_>>()?;
+                serve(find(name, task)?, &files)
+            }
             _ => Err("--serve needs a reader's name and task, then files".into()),
         },
         _ => compare(&args),
     }
 }
 
-fn paths(files: &[String]) -> Vec<PathBuf> {
-    files.iter().map(PathBuf::from).collect()
+/// The paimon crate refuses `..`, and takes relative paths for ones below the root.
+fn absolute(file: &str) -> Result<PathBuf> {
+    Ok(std::fs::canonicalize(file)?)
 }
 
 fn find(name: &str, task: &str) -> Result<&'static Peer> {
@@ -91,7 +95,7 @@ fn compare(args: &[String]) -> Result<()> {
         match arg.as_str() {
             "--repeats" => repeats = args.next().ok_or("--repeats needs a number")?.parse()?,
             "--warmup" => warmup = args.next().ok_or("--warmup needs a number")?.parse()?,
-            file => files.push(PathBuf::from(file)),
+            file => files.push(absolute(file)?),
         }
     }
     if files.is_empty() || repeats == 0 {

@@ -26,7 +26,9 @@ enum Op {
     Next { start: usize },
     /// A whole array of varints.
     VarintArray,
-    /// A whole array of `[null, varint]`, which is what null counts are; the branch byte of null.
+    /// A union of null and a varint; the branch byte of null.
+    OptionalVarint { null: u8 },
+    /// A whole array of such unions, which is what null counts are.
     OptionalVarintArray { null: u8 },
 }
 
@@ -81,14 +83,9 @@ impl Program {
                     }
                 }
                 Op::VarintArray => each_block(bytes, &mut pos, skip_varints),
+                Op::OptionalVarint { null } => skip_optional_varint(bytes, &mut pos, *null),
                 Op::OptionalVarintArray { null } => each_block(bytes, &mut pos, |bytes, pos, count| {
-                    for _ in 0..count {
-                        let branch = bytes[*pos];
-                        *pos += 1;
-                        if branch != *null {
-                            skip_varints(bytes, pos, 1);
-                        }
-                    }
+                    skip_optional_varints(bytes, pos, count, *null)
                 }),
             }
             at += 1;
@@ -150,6 +147,32 @@ fn skip_varints(bytes: &[u8], pos: &mut usize, mut count: u64) {
     }
 }
 
+#[inline(always)]
+fn skip_optional_varint(bytes: &[u8], pos: &mut usize, null: u8) {
+    let branch = bytes[*pos];
+    *pos += 1;
+    if branch != null {
+        skip_varints(bytes, pos, 1);
+    }
+}
+
+/// Four items at a time where all are present and below 64, which is to say of two bytes each.
+#[inline(always)]
+fn skip_optional_varints(bytes: &[u8], pos: &mut usize, mut count: u64, null: u8) {
+    let present = u64::from(null ^ 2) * 0x0001_0001_0001_0001;
+    while count > 0 {
+        let mut word = [0; 8];
+        word.copy_from_slice(&bytes[*pos..*pos + 8]);
+        if count >= 4 && (u64::from_le_bytes(word) ^ present) & 0x80ff_80ff_80ff_80ff == 0 {
+            *pos += 8;
+            count -= 4;
+        } else {
+            skip_optional_varint(bytes, pos, null);
+            count -= 1;
+        }
+    }
+}
+
 struct Compiler<'a> {
     ops: Vec<Op>,
     names: &'a ResolvedSchema<'a>,
@@ -181,7 +204,10 @@ impl Compiler<'_> {
                 compiler.ops.push(Op::Bytes);
                 compiler.emit(&map.types)
             })?,
-            Schema::Union(union) => self.union(union.variants())?,
+            Schema::Union(union) => match optional_varint(schema) {
+                Some(null) => self.ops.push(Op::OptionalVarint { null }),
+                None => self.union(union.variants())?,
+            },
             varint if is_varint(varint) => self.varint(),
             other => return Err(format!("the floor does not know {other:?}").into()),
         }
@@ -213,13 +239,9 @@ impl Compiler<'_> {
     }
 
     fn array(&mut self, items: &Schema) -> Result<()> {
-        match items {
-            item if is_varint(item) => self.ops.push(Op::VarintArray),
-            Schema::Union(union) => match union.variants() {
-                [Schema::Null, item] if is_varint(item) => self.ops.push(Op::OptionalVarintArray { null: 0 }),
-                [item, Schema::Null] if is_varint(item) => self.ops.push(Op::OptionalVarintArray { null: 2 }),
-                _ => self.repeat(|compiler| compiler.emit(items))?,
-            },
+        match (items, optional_varint(items)) {
+            (item, _) if is_varint(item) => self.ops.push(Op::VarintArray),
+            (_, Some(null)) => self.ops.push(Op::OptionalVarintArray { null }),
             _ => self.repeat(|compiler| compiler.emit(items))?,
         }
         Ok(())
@@ -256,6 +278,16 @@ impl Compiler<'_> {
         }
         self.ops[head] = Op::Union(starts.into());
         Ok(())
+    }
+}
+
+/// The branch byte of null if the schema is a union of null and a varint.
+fn optional_varint(schema: &Schema) -> Option<u8> {
+    let Schema::Union(union) = schema else { return None };
+    match union.variants() {
+        [Schema::Null, item] if is_varint(item) => Some(0),
+        [item, Schema::Null] if is_varint(item) => Some(2),
+        _ => None,
     }
 }
 
