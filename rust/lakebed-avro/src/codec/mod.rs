@@ -134,14 +134,16 @@ impl Scratch {
         self.reserve(1 << 16)?;
         let mut length = 0;
         loop {
-            if length == self.bytes.len() {
+            if length == self.limit {
                 // Output of exactly the limit is within it: only one more byte is not.
-                match source.read(&mut [0]) {
-                    Ok(0) => return Ok(length),
-                    Ok(_) if length == self.limit => return Err(self.exceeded(self.limit.saturating_add(1))),
-                    Ok(_) => {}
-                    Err(error) => return Err(broken(&error.to_string())),
-                }
+                return match source.read(&mut [0]) {
+                    Ok(0) => Ok(length),
+                    Ok(_) => Err(self.exceeded(self.limit.saturating_add(1))),
+                    Err(error) => Err(broken(&error.to_string())),
+                };
+            }
+            if length == self.bytes.len() {
+                self.grow()?;
             }
             let free = self.bytes.get_mut(length..).unwrap_or_default();
             match source.read(free) {
