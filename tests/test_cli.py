@@ -9,6 +9,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -34,7 +35,7 @@ def output(*words: str) -> str:
     return result.stdout
 
 
-def rows(view: str, **keywords) -> list[dict]:
+def rows(view: str, **keywords: Any) -> list[dict[str, Any]]:
     table = getattr(lakebed.open_table(SAMPLE_TABLE), view)(**keywords).to_arrow()
     return [dict(zip(table.schema.names, row, strict=True)) for row in to_rows(table)]
 
