@@ -21,6 +21,7 @@ def local_session() -> SparkSession:
         SparkSession.builder.master("local[2]")
         .appName("lakebed example")
         .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
         .config("spark.sql.shuffle.partitions", "2")
         .getOrCreate()
     )
