@@ -23,7 +23,8 @@ MANIFESTS = sorted((SAMPLE_TABLE / "manifest").glob("manifest-[!l]*"))
 
 def decoded() -> list[dict[str, object]]:
     """Entries, decoded with all threads there are."""
-    return lakebed.open_table(SAMPLE_TABLE).entries().to_arrow().to_pylist()
+    rows: list[dict[str, object]] = lakebed.open_table(SAMPLE_TABLE).entries().to_arrow().to_pylist()
+    return rows
 
 
 def in_a_fork(work: Callable[[], bool]) -> int:
@@ -84,10 +85,8 @@ def test_eight_threads_at_once_get_the_same_rows():
 
     def work(_: int) -> bool:
         start.wait()
-        shared = scan.to_arrow().to_pylist() == alone
-        return shared and all(
-            lakebed.avro.read(path).to_arrow().equals(manifests[path]) for path in manifests
-        )
+        rows = all(lakebed.avro.read(path).to_arrow().equals(manifests[path]) for path in manifests)
+        return rows and scan.to_arrow().to_pylist() == alone
 
     with ThreadPoolExecutor(8) as pool:
         assert list(pool.map(work, range(8))) == [True] * 8
@@ -111,7 +110,12 @@ def test_other_threads_run_while_one_decodes():
 
     def another_ran() -> bool:
         go, ran = threading.Event(), threading.Event()
-        other = threading.Thread(target=lambda: go.wait() and ran.set())
+
+        def wait_and_run() -> None:
+            go.wait()
+            ran.set()
+
+        other = threading.Thread(target=wait_and_run)
         other.start()
         stream = _native.avro_read(content, None, lakebed.LIMITS, 1)
         interval = sys.getswitchinterval()
