@@ -46,6 +46,29 @@ def test_importing_starts_no_threads():
     assert run(code).split() == ["1", "1"]
 
 
+def test_importing_opens_its_own_modules_and_nothing_else():
+    code = """
+import sys, sysconfig
+
+paths = sysconfig.get_paths()
+standard_library = (paths["stdlib"], paths["platstdlib"])
+events = []
+
+def audit(event, arguments):
+    if event == "open" and not str(arguments[0]).startswith(standard_library):
+        events.append(("open", str(arguments[0])))
+    elif event.startswith(("socket.", "subprocess.", "os.exec", "os.fork", "os.putenv", "_thread.start")):
+        events.append((event, repr(arguments)))
+
+sys.addaudithook(audit)
+import lakebed
+
+package = lakebed.__path__[0]
+print([event for event in events if not (event[0] == "open" and event[1].startswith(package))])
+"""
+    assert run(code) == "[]\n"
+
+
 @pytest.mark.parametrize("order", ["import pyarrow, lakebed", "import lakebed, pyarrow"])
 def test_both_orders_of_import_work(order):
     code = f"{order}\nprint(lakebed.avro.read.__doc__ is not None, pyarrow.array([1]).to_pylist())"

@@ -21,7 +21,7 @@ VIEWS = ("snapshots", "schemas", "manifests", "entries", "files")
 
 
 @pytest.fixture(params=VIEWS)
-def scan(request) -> lakebed.Scan:
+def scan(request):
     return getattr(lakebed.open_table(SAMPLE_TABLE), request.param)()
 
 

@@ -40,7 +40,7 @@ SOURCES: dict[str, Callable[[Path], Any]] = {
 
 
 @pytest.fixture(params=SOURCES.values(), ids=list(SOURCES))
-def source(request) -> Callable[[Path], Any]:
+def source(request):
     return request.param
 
 

@@ -32,6 +32,14 @@ CASES = [
 ]
 
 
+def test_what_is_nested_is_nullable_since_a_null_around_it_makes_it_so():
+    inner = pa.field("value", pa.binary(), nullable=False)
+    schema = pa.schema([pa.field("variant", pa.struct([inner])), pa.field("variants", pa.list_(inner))])
+    found = to_spark(schema)
+    assert found.field("variant").type.field("value").nullable
+    assert found.field("variants").type.value_field.nullable
+
+
 @pytest.mark.parametrize(("array", "kind", "values"), CASES, ids=[str(case[0].type) for case in CASES])
 def test_a_type_and_its_values(array, kind, values):
     batch = pa.record_batch({"c": array})

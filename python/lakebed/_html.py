@@ -10,11 +10,19 @@ if TYPE_CHECKING:
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]], caption: str = "") -> str:
-    """An HTML table; texts are escaped, long ones cut to 80 characters with the rest in the tooltip."""
+    """An HTML table; texts are escaped, long ones cut to 80 characters with the whole in the tooltip.
+
+    Args: header, names, or `name: type` with the type in a smaller second line; rows; caption.
+    """
     top = f"<caption>{escape(caption)}</caption>" if caption else ""
-    head = "".join(f"<th>{escape(name)}</th>" for name in header)
+    head = "".join(map(_heading, header))
     body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
     return f"<table>{top}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _heading(text: str) -> str:
+    name, _, kind = text.partition(": ")
+    return f"<th>{escape(name)}<br><small>{escape(kind)}</small></th>" if kind else f"<th>{escape(name)}</th>"
 
 
 def _cell(text: str) -> str:

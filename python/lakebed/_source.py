@@ -31,6 +31,11 @@ def resolve_source(source: Source) -> str | pa.Array:
     return _arrow.bytes_array(source)
 
 
+def named(what: str, resolved: str | pa.Array) -> str:
+    """What a reader of this source is called where it prints itself."""
+    return f"{what} of {resolved!r}" if isinstance(resolved, str) else f"{what} of {resolved.nbytes:,} bytes"
+
+
 def _has_buffer(value: Any) -> bool:
     try:
         memoryview(value).release()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from lakebed import _native
 from lakebed._arguments import names, positive
-from lakebed._source import Source, resolve_source
+from lakebed._source import Source, named, resolve_source
 from lakebed.limits import LIMITS, Limits
 from lakebed.scan import FileScan, Scan
 
@@ -41,7 +41,7 @@ def read(
     """
     wanted, threads = names("columns", columns), positive("threads", threads)
     data = resolve_source(source)
-    return FileScan(lambda: _native.avro_read(data, wanted, limits, threads))
+    return FileScan(lambda: _native.avro_read(data, wanted, limits, threads), named("records", data))
 
 
 def read_schema(source: Source, limits: Limits = LIMITS) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from lakebed import _arrow, _native
 from lakebed._arguments import names, positive
-from lakebed._source import Source, resolve_source
+from lakebed._source import Source, named, resolve_source
 from lakebed.limits import LIMITS, Limits
 from lakebed.scan import FileScan, Scan
 
@@ -51,7 +51,9 @@ def read_manifest(
     """
     wanted, threads = names("columns", columns), positive("threads", threads)
     data = resolve_source(source)
-    return FileScan(lambda: _native.paimon_read_manifest(data, wanted, limits, threads))
+    return FileScan(
+        lambda: _native.paimon_read_manifest(data, wanted, limits, threads), named("manifest entries", data)
+    )
 
 
 def read_manifest_list(
@@ -68,7 +70,9 @@ def read_manifest_list(
     """
     wanted = names("columns", columns)
     data = resolve_source(source)
-    return FileScan(lambda: _native.paimon_read_manifest_list(data, wanted, limits))
+    return FileScan(
+        lambda: _native.paimon_read_manifest_list(data, wanted, limits), named("manifest list", data)
+    )
 
 
 def read_snapshot(source: Source) -> dict[str, Any]:

@@ -37,7 +37,7 @@ class Scan:
     when it is read.
     """
 
-    def __init__(self, source: StreamSource, name: str = "scan") -> None:
+    def __init__(self, source: StreamSource, name: str) -> None:
         self._source = source
         self._name = name
 
@@ -98,13 +98,13 @@ class Scan:
     def _repr_html_(self) -> str:
         header = [f"{field.name}: {_short(field.type)}" for field in self.schema]
         rows = ([to_text(value) for value in row] for row in to_rows(self.head()))
-        return _html.table(header, rows, caption=f"lakebed {self._name}, first rows")
+        return _html.table(header, rows, caption=f"{self._name}: first rows")
 
 
 class FileScan(Scan):
     """The records of one file, opened anew for every reading."""
 
-    def __init__(self, open_stream: Callable[[], BatchStream], name: str = "file") -> None:
+    def __init__(self, open_stream: Callable[[], BatchStream], name: str) -> None:
         super().__init__(_File(open_stream), name)
 
 

@@ -208,8 +208,11 @@ class Table:
         return ViewScan(self._native, View("files", columns, where, stats, limit, threads))
 
     def __repr__(self) -> str:
-        return f"<lakebed {self.format} table {self.location!r} at snapshot {self.snapshot_id}>"
+        place = "without a snapshot" if self.snapshot_id is None else f"at snapshot {self.snapshot_id}"
+        return f"<lakebed {self.format} table {self.location!r} {place}>"
 
     def _repr_html_(self) -> str:
-        rows = [("format", self.format), ("location", self.location), ("snapshot", str(self.snapshot_id))]
-        return _html.table(("table", ""), rows + sorted(self.properties.items()))
+        rows = [("location", self.location), ("snapshot", str(self.snapshot_id))]
+        about = _html.table(("", ""), rows, caption=f"{self.format} table")
+        options = sorted(self.properties.items())
+        return about + (_html.table(("option", "value"), options) if options else "")

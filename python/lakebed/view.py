@@ -60,7 +60,8 @@ class ViewScan(Scan):
         self._table = table
         self._view = view
         self._native = view.scan(table)
-        super().__init__(self._native, view.name)
+        place = f"at snapshot {table.snapshot_id}" if table.snapshot_id is not None else "without a snapshot"
+        super().__init__(self._native, f"{view.name} of {table.location!r} {place}")
 
     def explain(self) -> Explain:
         """The funnel: manifests, entries, files and their bytes after each step, and why.
@@ -85,4 +86,4 @@ class ViewScan(Scan):
     def head(self, count: int = 10) -> pa.Table:
         """The first rows, the limit pushed down to the scan. Raises: as `to_arrow`."""
         limit = count if self._view.limit is None else min(count, self._view.limit)
-        return Scan(replace(self._view, limit=limit).scan(self._table)).to_arrow()
+        return Scan(replace(self._view, limit=limit).scan(self._table), self._name).to_arrow()

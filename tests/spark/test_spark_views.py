@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pytest
@@ -13,9 +14,18 @@ import pytest
 import lakebed
 import lakebed.spark as ls
 from lakebed._values import to_rows
-from lakebed.errors import MissingFileError, SchemaError, TableNotFoundError
+from lakebed.errors import (
+    CorruptError,
+    MissingFileError,
+    SchemaError,
+    TableNotFoundError,
+    UnsupportedError,
+)
 from lakebed.spark.types import cast_batch, to_spark
 from shared_data import SAMPLE_TABLE, each_golden_paimon_table
+
+pytest.importorskip("pyspark")
+from pyspark.errors import PythonException
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -23,7 +33,6 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.spark
 
 VIEWS = ("files", "entries", "manifests")
-PLAIN = ("append_*", "pk_*", "part_*", "types_*", "stats_*", "many_manifests", "multi_block", "empty_table")
 
 
 def sorted_rows(table: pa.Table) -> list[str]:
@@ -40,17 +49,47 @@ def actual(frame: DataFrame) -> list[str]:
     return sorted_rows(frame.toArrow())
 
 
-def first_stats_columns(table: lakebed.Table) -> list[str]:
-    fields = table.schemas().to_arrow()["fields"].to_pylist()[-1]
-    return [field["name"] for field in fields][:3]
+def manifest_paths(table: lakebed.Table) -> list[str]:
+    return [row["path"] for row in table.manifests().to_arrow().to_pylist()]
 
 
-@each_golden_paimon_table(*PLAIN)
+def halving(table: lakebed.Table) -> lakebed.Predicate:
+    """A filter on the last partition key, or on the bucket, that keeps some files where there are several."""
+    files = table.files(columns=["bucket", "partition"]).to_arrow().flatten()
+    name = files.schema.names[-1].removeprefix("partition.")
+    values = sorted(value for value in files.columns[-1].to_pylist() if value is not None)
+    return lakebed.col(name) >= values[len(values) // 2] if values else lakebed.col(name).is_null()
+
+
+@each_golden_paimon_table()
 def test_the_rows_are_those_without_spark(spark, table):
     opened = lakebed.open_table(table.path)
-    stats = first_stats_columns(opened)
-    assert actual(ls.files(spark, table.path, stats=stats)) == expected(opened.files(stats=stats))
+    try:
+        manifests = expected(opened.manifests())
+    except (CorruptError, UnsupportedError) as error:
+        with pytest.raises(type(error), match=re.escape(str(error))):
+            ls.files(spark, table.path)
+        return
+    assert actual(ls.manifests(spark, table.path)) == manifests
+    stats = opened.schemas().to_arrow()["fields"].to_pylist()[-1][:3]
+    selection: dict[str, Any] = {"stats": [field["name"] for field in stats]}
+    assert actual(ls.files(spark, table.path, **selection)) == expected(opened.files(**selection))
     assert actual(ls.entries(spark, table.path)) == expected(opened.entries())
+
+
+@each_golden_paimon_table(
+    "part_*", "v*_part_*", "types_*", "pk_levels", "pk_dangling", "pk_dv*", "append_fixed*"
+)
+def test_the_selected_rows_are_those_without_spark(spark, table):
+    opened = lakebed.open_table(table.path)
+    selection: dict[str, Any] = {
+        "columns": ["file_name", "stats", "level"],
+        "stats": [opened.schemas().to_arrow()["fields"].to_pylist()[-1][-1]["name"]],
+        "where": halving(opened),
+    }
+    assert actual(ls.files(spark, table.path, **selection)) == expected(opened.files(**selection))
+    selection["columns"] = ["kind", "value_stats", "stats"]
+    assert actual(ls.entries(spark, table.path, **selection)) == expected(opened.entries(**selection))
 
 
 @pytest.mark.parametrize("view", VIEWS)
@@ -65,10 +104,12 @@ def test_manifests(spark):
     assert actual(ls.manifests(spark, SAMPLE_TABLE)) == expected(opened.manifests())
 
 
-def test_the_selection_is_that_of_the_view(spark):
-    selection = {"columns": ["file_path", "stats"], "stats": ["amount"], "where": "bucket = 0"}
+def test_manifests_are_selected(spark):
+    selection: dict[str, Any] = {"columns": ["path", "length"], "where": "dt = '2026-01-02'"}
     opened = lakebed.open_table(SAMPLE_TABLE)
-    assert actual(ls.files(spark, SAMPLE_TABLE, **selection)) == expected(opened.files(**selection))
+    rows = actual(ls.manifests(spark, SAMPLE_TABLE, **selection))
+    assert rows == expected(opened.manifests(**selection))
+    assert 0 < len(rows) < opened.manifests().to_arrow().num_rows
 
 
 @pytest.mark.parametrize("at", [1, {"snapshot": 1}])
@@ -82,16 +123,23 @@ def test_an_open_table_is_taken_as_it_stands(spark):
     assert actual(ls.entries(spark, opened)) == expected(opened.entries())
 
 
-def test_the_mapper_goes_with_binary_files(spark):
+def test_the_mapper_and_schema_go_with_binary_files(spark):
+    selection: dict[str, Any] = {"columns": ["kind", "file_name", "stats"], "stats": ["amount"]}
     opened = lakebed.open_table(SAMPLE_TABLE)
-    columns = ["kind", "file_name"]
-    paths = [row["path"] for row in opened.manifests().to_arrow().to_pylist()]
-    frame = spark.read.format("binaryFile").load(paths)
-    mapper = ls.manifest_mapper("paimon", SAMPLE_TABLE, columns=columns)
-    rows = frame.mapInArrow(mapper, ls.schema("entries", SAMPLE_TABLE, columns=columns))
-    assert actual(rows) == expected(opened.entries(columns=columns))
+    frame = spark.read.format("binaryFile").load(manifest_paths(opened))
+    mapper = ls.manifest_mapper("paimon", SAMPLE_TABLE, where="bucket = 1", **selection)
+    rows = frame.mapInArrow(mapper, ls.schema("entries", SAMPLE_TABLE, **selection))
+    assert actual(rows) == expected(opened.entries(where="bucket = 1", **selection))
     with pytest.raises(ValueError, match="paimon"):
         ls.manifest_mapper("iceberg", SAMPLE_TABLE)
+
+
+def test_the_mapper_refuses_a_file_that_is_no_manifest_of_the_snapshot(spark):
+    stranger = next((SAMPLE_TABLE / "manifest").glob("manifest-list-*"))
+    frame = spark.read.format("binaryFile").load(str(stranger))
+    rows = frame.mapInArrow(ls.manifest_mapper("paimon", SAMPLE_TABLE), ls.schema("entries", SAMPLE_TABLE))
+    with pytest.raises(PythonException, match=stranger.name):
+        rows.collect()
 
 
 def test_folders_with_characters_that_spark_expands(spark, tmp_path: Path):
@@ -101,21 +149,31 @@ def test_folders_with_characters_that_spark_expands(spark, tmp_path: Path):
 
 
 def test_a_missing_manifest_is_an_error_even_where_spark_is_told_to_ignore_it(spark, sample_table: Path):
-    victim = lakebed.open_table(sample_table).manifests().to_arrow()["path"][0].as_py()
-    Path(victim).unlink()
+    victim = Path(manifest_paths(lakebed.open_table(sample_table))[0])
+    victim.unlink()
     spark.conf.set("spark.sql.files.ignoreMissingFiles", "true")
     try:
-        with pytest.raises(MissingFileError, match=Path(victim).name):
+        with pytest.raises(MissingFileError, match=victim.name):
             ls.files(spark, sample_table).collect()
     finally:
         spark.conf.unset("spark.sql.files.ignoreMissingFiles")
 
 
-def test_a_truncated_manifest_is_an_error_that_names_it(spark, sample_table: Path):
-    victim = Path(lakebed.open_table(sample_table).manifests().to_arrow()["path"][0].as_py())
-    victim.write_bytes(victim.read_bytes()[:-1])
-    with pytest.raises(Exception, match=victim.name):
+@pytest.mark.parametrize(
+    ("damage", "name", "kind"),
+    [
+        (lambda content: content[:-1], "TruncatedError", "truncated"),
+        (lambda content: content + b"\0", "CorruptError", "mismatch"),
+        (lambda content: content[:-1] + bytes([content[-1] ^ 1]), "CorruptError", "sync"),
+    ],
+)
+def test_a_corrupt_manifest_fails_the_job_and_the_session_goes_on(spark, sample_table, damage, name, kind):
+    victim = Path(manifest_paths(lakebed.open_table(sample_table))[0])
+    victim.write_bytes(damage(victim.read_bytes()))
+    with pytest.raises(PythonException, match=rf"{name}: {kind}: .*{victim.name}"):
         ls.files(spark, sample_table).collect()
+    opened = lakebed.open_table(SAMPLE_TABLE)
+    assert actual(ls.files(spark, SAMPLE_TABLE)) == expected(opened.files())
 
 
 def test_wrong_questions_are_refused_by_the_driver(spark, tmp_path: Path):

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from lakebed import _arrow, _native
+from lakebed.errors import LakebedError
 from lakebed.spark.types import cast_batch, to_spark
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     import pyarrow as pa
 
     from lakebed.limits import Limits
@@ -31,6 +32,17 @@ def map_manifests(batches: Iterator[pa.RecordBatch], task: str, limits: Limits) 
     for batch in batches:
         paths, contents = batch.column("path"), batch.column("content")
         for row in range(batch.num_rows):
-            stream = _native.run_task(task, paths[row].as_py(), contents.slice(row, 1), limits)
-            for decoded in _arrow.batches(stream):
-                yield cast_batch(decoded, schema)
+            with _kind_told():
+                stream = _native.run_task(task, paths[row].as_py(), contents.slice(row, 1), limits)
+                for decoded in _arrow.batches(stream):
+                    yield cast_batch(decoded, schema)
+
+
+@contextlib.contextmanager
+def _kind_told() -> Iterator[None]:
+    """Puts the kind of an error into its text, which is all of it that Spark brings to the driver."""
+    try:
+        yield
+    except LakebedError as error:
+        error.message = f"{error.kind}: {error.message}"
+        raise

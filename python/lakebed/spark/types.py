@@ -42,14 +42,19 @@ def _field(field: pa.Field) -> pa.Field:
     return pa.field(field.name, _type(field.type), field.nullable)
 
 
+def _inner(field: pa.Field) -> pa.Field:
+    # `DataFrame.toArrow` fails on a null struct whose fields are not nullable.
+    return _field(field).with_nullable(True)
+
+
 def _type(kind: pa.DataType) -> pa.DataType:
     types = pa.types
     if types.is_struct(kind):
-        return pa.struct([_field(child) for child in kind])
+        return pa.struct([_inner(child) for child in kind])
     if types.is_map(kind):
-        return pa.map_(_field(kind.key_field), _field(kind.item_field))
+        return pa.map_(_field(kind.key_field), _inner(kind.item_field))
     if types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind):
-        return pa.list_(_field(kind.value_field))
+        return pa.list_(_inner(kind.value_field))
     if types.is_dictionary(kind):
         return _type(kind.value_type)
     if types.is_timestamp(kind):
