@@ -28,6 +28,8 @@ pub enum Fault {
     Items,
     /// More items without bytes than `max_zero_width_items`.
     ZeroWidthItems,
+    /// More bytes under nulls of one block than `max_block_bytes`.
+    Padding,
     /// A column past the 2 GiB that Arrow's 32-bit offsets can address.
     ColumnBytes,
     /// A null where the top-level union should hold a record.
@@ -50,6 +52,7 @@ impl Fault {
             Fault::ValueBytes => (ErrorKind::Limit, "value is over max_value_bytes"),
             Fault::Items => (ErrorKind::Limit, "array and map items are over max_items"),
             Fault::ZeroWidthItems => (ErrorKind::Limit, "items without bytes are over max_zero_width_items"),
+            Fault::Padding => (ErrorKind::Limit, "what stands under a block's nulls is over max_block_bytes"),
             Fault::ColumnBytes => (ErrorKind::Limit, "one batch of this column is over 2 GiB"),
             Fault::NullRecord => (ErrorKind::Unsupported, "a null in place of the record has no row"),
         }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use arrow_array::{RecordBatch, RecordBatchOptions};
 use arrow_schema::SchemaRef;
 
-use crate::codec::{Codec, Inflater};
+use crate::codec::Inflater;
 use crate::container::{Block, Blocks, Header, Input};
 use crate::cursor::Fault;
 use crate::decode::{Budget, Columns, Guard, Machine, assemble};
@@ -68,7 +68,6 @@ struct Spent {
 
 /// One thread's contexts, kept from call to call.
 struct Worker {
-    codec: Codec,
     inflater: Inflater,
     guard: Option<Box<dyn Guard>>,
 }
@@ -87,7 +86,6 @@ impl Reader {
         let options =
             ReadOptions { limits: options.limits.capped(), threads: options.threads.max(1), ..options };
         let worker = || Worker {
-            codec: header.codec,
             inflater: Inflater::new(header.codec, &options.limits),
             guard: guard.as_ref().map(|make| make()),
         };
@@ -131,7 +129,8 @@ impl Reader {
             if cells > self.options.limits.max_cells {
                 return Err(Limits::exceeded("max_cells", self.options.limits.max_cells, cells));
             }
-            bytes += block.payload.len();
+            // A block without bytes takes memory too: there may be millions.
+            bytes += block.payload.len() + size_of::<Block>();
             rows += block.count;
             unit.push(block);
         }
@@ -176,10 +175,7 @@ impl Reader {
             let (batches, cost) = result?;
             self.spent.items += cost.items;
             self.spent.inflated += cost.inflated;
-            let most = self.options.limits.max_file_bytes;
-            if self.spent.inflated > most {
-                return Err(Limits::exceeded("max_file_bytes", most, self.spent.inflated));
-            }
+            check_inflated(&self.options.limits, self.spent.inflated)?;
             self.ready.extend(batches);
         }
         framing
@@ -225,6 +221,7 @@ fn decode_unit(
     for block in unit {
         let inflated = worker.inflater.inflate(&block.payload).map_err(|error| error.at(place(block)))?;
         cost.inflated += inflated.len() as u64;
+        check_inflated(&options.limits, before.inflated + cost.inflated).map_err(|e| e.at(place(block)))?;
         check_count(program, &options.limits, block, inflated.len())?;
         let budget = Budget::new(&options.limits, before.items + cost.items);
         let mut machine = Machine::new(program, inflated, budget);
@@ -239,8 +236,10 @@ fn decode_unit(
                 record += 1;
             }
             if batch.rows >= options.batch_rows || batch.columns.byte_size() >= options.batch_bytes {
-                batches
-                    .push(batch.cut().map_err(|error| locate(error, program, options, worker.codec, unit))?);
+                match batch.cut() {
+                    Ok(batch) => batches.push(batch),
+                    Err(error) => return Err(locate(error, worker, program, options, unit)),
+                }
             }
         }
         cost.items += budget.items - machine.budget().items;
@@ -251,7 +250,7 @@ fn decode_unit(
         }
     }
     if batch.rows > 0 {
-        batches.push(batch.cut().map_err(|error| locate(error, program, options, worker.codec, unit))?);
+        batches.push(batch.cut().map_err(|error| locate(error, worker, program, options, unit))?);
     }
     Ok((batches, cost))
 }
@@ -276,6 +275,11 @@ impl Batch<'_> {
         RecordBatch::try_new_with_options(Arc::clone(schema), arrays, &options)
             .map_err(|error| Error::new(ErrorKind::Schema, error.to_string()))
     }
+}
+
+fn check_inflated(limits: &Limits, inflated: u64) -> Result<()> {
+    let most = limits.max_file_bytes;
+    if inflated > most { Err(Limits::exceeded("max_file_bytes", most, inflated)) } else { Ok(()) }
 }
 
 /// Refuses a record count that the block's bytes cannot hold, before it is looped over.
@@ -311,23 +315,45 @@ fn fault_error(fault: Fault, machine: &Machine<'_, '_>, block: &Block, record: u
     })
 }
 
-/// Finds the record behind an error that only showed when a whole column was folded: decodes the
-/// unit once more, a record at a time.
+/// Finds the record behind an error that only showed when a whole column was folded: the first whose
+/// block does not fold up to and with it. Decodes a block once per halving.
 #[cold]
-fn locate(error: Error, program: &Program, options: &ReadOptions, codec: Codec, unit: &[Block]) -> Error {
+fn locate(
+    error: Error,
+    worker: &mut Worker,
+    program: &Program,
+    options: &ReadOptions,
+    unit: &[Block],
+) -> Error {
+    if let (ErrorKind::Limit, Some(first)) = (error.kind(), unit.first()) {
+        // The batch as a whole is too large, no record in it is at fault.
+        return error.at(place(first));
+    }
     for block in unit {
-        let mut inflater = Inflater::new(codec, &options.limits);
-        let Ok(inflated) = inflater.inflate(&block.payload) else { break };
-        let mut machine = Machine::new(program, inflated, Budget::new(&options.limits, 0));
-        for record in 0..block.count {
-            let mut batch = Batch { program, columns: Columns::new(&program.pools), rows: 1 };
-            if machine.record(&mut batch.columns, None).is_err() {
-                break;
+        let Ok(inflated) = worker.inflater.inflate(&block.payload) else { break };
+        let guard = &mut worker.guard;
+        let mut fold = |records: u64| {
+            let mut machine = Machine::new(program, inflated, Budget::new(&options.limits, 0));
+            let mut batch = Batch { program, columns: Columns::new(&program.pools), rows: 0 };
+            for _ in 0..records {
+                match machine.record(&mut batch.columns, guard.as_deref_mut()) {
+                    Ok(kept) => batch.rows += usize::from(kept),
+                    Err(_) => break,
+                }
             }
-            if let Err(found) = batch.cut() {
-                return found.at(Location { record: Some(block.first_record + record), ..place(block) });
+            batch.cut()
+        };
+        let Err(mut found) = fold(block.count) else { continue };
+        // The first `good` records fold, the first `bad` do not.
+        let (mut good, mut bad) = (0, block.count);
+        while bad - good > 1 {
+            let middle = good + (bad - good) / 2;
+            match fold(middle) {
+                Ok(_) => good = middle,
+                Err(earlier) => (bad, found) = (middle, earlier),
             }
         }
+        return found.at(Location { record: Some(block.first_record + good), ..place(block) });
     }
     error
 }

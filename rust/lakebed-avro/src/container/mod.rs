@@ -7,3 +7,6 @@ mod input;
 pub use block::{Block, Blocks};
 pub use header::Header;
 pub use input::Input;
+
+#[cfg(test)]
+mod tests;
