@@ -6,9 +6,11 @@ import csv
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -22,6 +24,7 @@ from shared_data import SAMPLE_TABLE
 
 VIEWS = ("snapshots", "schemas", "manifests", "entries", "files")
 TABLE = str(SAMPLE_TABLE)
+MANIFEST = str(min((SAMPLE_TABLE / "manifest").glob("manifest-[!l]*")))
 
 
 def run(*words: str) -> Result:
@@ -34,7 +37,7 @@ def output(*words: str) -> str:
     return result.stdout
 
 
-def rows(view: str, **keywords) -> list[dict]:
+def rows(view: str, **keywords: Any) -> list[dict[str, Any]]:
     table = getattr(lakebed.open_table(SAMPLE_TABLE), view)(**keywords).to_arrow()
     return [dict(zip(table.schema.names, row, strict=True)) for row in to_rows(table)]
 
@@ -102,13 +105,12 @@ def test_show_is_one_screen_about_the_table():
 
 
 def test_avro_tells_what_is_in_a_file():
-    manifest = min(path for path in (SAMPLE_TABLE / "manifest").iterdir() if "list" not in path.name)
-    text = output("avro", str(manifest))
+    text = output("avro", MANIFEST)
     for word in ("codec", "blocks", "_KIND"):
         assert word in text
-    lines = output("avro", str(manifest), "-o", "json", "--columns", "_KIND,_BUCKET").splitlines()
+    lines = output("avro", MANIFEST, "-o", "json", "--columns", "_KIND,_BUCKET").splitlines()
     assert [set(json.loads(line)) for line in lines] == [{"_KIND", "_BUCKET"}] * len(lines)
-    assert len(lines) == lakebed.avro.read(manifest).to_arrow().num_rows
+    assert len(lines) == lakebed.avro.read(MANIFEST).to_arrow().num_rows
 
 
 def test_the_version():
@@ -137,10 +139,33 @@ def test_an_error_is_one_line_and_an_exit_code(words, exit_code):
 
 
 @pytest.mark.parametrize(
-    "words", [("files",), ("nosuch",), ("files", TABLE, "--limit", "-1"), ("files", TABLE, "-o", "xml")]
+    "words",
+    [
+        ("files",),
+        ("nosuch",),
+        ("--nosuch", "files"),
+        ("files", TABLE, "--limit", "-1"),
+        ("files", TABLE, "-o", "xml"),
+    ],
 )
-def test_bad_usage_exits_with_2(words):
-    assert run(*words).exit_code == 2
+def test_bad_usage_is_one_line_that_says_where_help_is(words):
+    result = run(*words)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert re.fullmatch(r"error: .*; see `lakebed.* --help`\n", result.stderr)
+
+
+def test_no_command_at_all_gets_the_help():
+    result = run()
+    assert result.exit_code == 2
+    assert result.stderr.startswith("Usage: ")
+
+
+@pytest.mark.parametrize("view", ["show", "avro", *VIEWS])
+def test_a_pipe_gets_everything_in_plain_lines(view):
+    text = output(view, MANIFEST if view == "avro" else TABLE)
+    assert "\x1b" not in text
+    assert "…" not in text
+    assert [line for line in text.splitlines() if line != line.rstrip()] == []
 
 
 def test_an_error_leaves_the_output_file_alone(sample_table: Path, tmp_path: Path):
@@ -163,15 +188,17 @@ def test_a_closed_pipe_is_quiet():
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs a pseudo-terminal")
-def test_a_terminal_gets_what_fits_and_is_told_what_does_not():
+@pytest.mark.parametrize("width", [40, 80, 132])
+@pytest.mark.parametrize("view", [*VIEWS, "show"])
+def test_a_terminal_gets_what_fits_and_is_told_what_does_not(view, width):
     import pty
 
     parent, child = pty.openpty()
-    command = [sys.executable, "-c", "from lakebed.cli import main; main()", "files", TABLE]
-    environment = {**os.environ, "COLUMNS": "80", "TERM": "dumb"}
+    command = [sys.executable, "-c", "from lakebed.cli import main; main()", view, TABLE]
+    environment = {**os.environ, "COLUMNS": str(width), "TERM": "xterm"}
     process = subprocess.run(command, stdout=child, stderr=subprocess.PIPE, env=environment, check=True)
     os.close(child)
-    text = os.read(parent, 1 << 20).decode()
+    text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", os.read(parent, 1 << 20).decode())
     os.close(parent)
-    assert all(len(line) <= 80 for line in text.splitlines())
-    assert "more columns" in process.stderr.decode()
+    assert max(len(line) for line in text.splitlines()) <= width
+    assert (view == "show") != ("more columns" in process.stderr.decode())

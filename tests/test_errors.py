@@ -57,4 +57,4 @@ def test_code_that_knows_nothing_of_lakebed_catches_it(cls, builtin):
 
 def test_the_place_is_named_by_keyword_only():
     with pytest.raises(TypeError):
-        errors.LakebedError("what is wrong", "varint")  # type: ignore[misc]
+        errors.LakebedError("what is wrong", "varint")  # type: ignore[call-arg]

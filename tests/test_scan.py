@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import pyarrow as pa
@@ -57,7 +56,8 @@ def test_pandas_and_polars_take_it(table):
 
 def test_building_one_and_its_schema_read_no_manifest(sample_table: Path):
     table = lakebed.open_table(sample_table)
-    shutil.rmtree(sample_table / "manifest")
+    for manifest in (sample_table / "manifest").glob("manifest-[!l]*"):
+        manifest.unlink()
     scan = table.files()
     assert "file_path" in scan.schema.names
     assert "file_path" in repr(scan)

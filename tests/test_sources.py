@@ -39,7 +39,7 @@ SOURCES: dict[str, Callable[[Path], Any]] = {
 }
 
 
-@pytest.fixture(params=SOURCES.values(), ids=SOURCES)
+@pytest.fixture(params=SOURCES.values(), ids=list(SOURCES))
 def source(request) -> Callable[[Path], Any]:
     return request.param
 

@@ -3,6 +3,27 @@
 from collections.abc import Sequence
 from typing import Any, final
 
+# What PyO3 lists.
+__all__ = [
+    "BUILD_PROFILE",
+    "Batch",
+    "BatchStream",
+    "Scan",
+    "Table",
+    "__version__",
+    "avro_blocks",
+    "avro_header",
+    "avro_read",
+    "decode_rows",
+    "encode_rows",
+    "paimon_read_manifest",
+    "paimon_read_manifest_list",
+    "paimon_read_schema",
+    "paimon_read_snapshot",
+    "run_task",
+    "task_schema",
+]
+
 __version__: str
 BUILD_PROFILE: str
 

@@ -48,12 +48,12 @@ def to_sql(where: str | Predicate | None) -> str | None:
 
     Raises:  TypeError for anything else.
     """
+    if isinstance(where, Column):
+        raise TypeError(f"{where!r} is a column, not a filter: compare it, for example {where!r} == True")
     if where is None or isinstance(where, str):
         return where
     if isinstance(where, Predicate):
         return where.sql
-    if isinstance(where, Column):
-        raise TypeError(f"{where!r} is a column, not a filter: compare it, for example {where!r} == True")
     raise TypeError(
         f"a filter is SQL text or a predicate made with lakebed.col(...), not {type(where).__name__}"
     )
@@ -177,6 +177,8 @@ class Column:
 
 def _literal(value: Value) -> str:
     """`value` as SQL, exactly. Subclasses come before their bases: bool is an int, datetime a date."""
+    if isinstance(value, Column | Predicate):
+        raise TypeError(f"a column is compared with values, not with a {type(value).__name__}")
     match value:
         case None:
             return "NULL"
@@ -200,10 +202,7 @@ def _literal(value: Value) -> str:
             return f"UUID '{value}'"
         case SupportsIndex():
             return str(int(value))
-    kind = type(value)
-    if isinstance(value, Column | Predicate):
-        raise TypeError(f"a column is compared with values, not with a {kind.__name__}")
-    raise TypeError(f"no SQL literal for {kind.__module__}.{kind.__qualname__}")
+    raise TypeError(f"no SQL literal for {type(value).__module__}.{type(value).__qualname__}")
 
 
 def _quoted(text: str, quote: str) -> str:

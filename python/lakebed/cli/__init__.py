@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
+from collections.abc import Iterator
 from typing import Any, NoReturn
 
 import click
@@ -17,7 +19,9 @@ class Failure(click.ClickException):
 
     def show(self, file: Any = None) -> None:  # noqa: ARG002 - the base class has it
         """Prints `error: ` and the message."""
-        click.echo(f"error: {' '.join(self.message.split())}", err=True)
+        # A caret below a text points nowhere once both stand in one line.
+        lines = (" ".join(line.split()) for line in self.message.splitlines() if line.strip(" ^"))
+        click.echo(f"error: {': '.join(lines)}", err=True)
 
 
 class BadTable(Failure):
@@ -33,23 +37,39 @@ class BadUsage(Failure):
 
 
 class _Group(click.Group):
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if not args:
+            return super().parse_args(ctx, args)  # prints the help
+        with _one_line():
+            return super().parse_args(ctx, args)
+
     def invoke(self, ctx: click.Context) -> Any:
-        try:
+        with _one_line():
             result = super().invoke(ctx)
             # Here a closed pipe is still an exception that click ends quietly; at exit it would be noise.
             sys.stdout.flush()
-        except (PredicateError, SchemaError) as error:
-            raise BadUsage(str(error)) from error
-        except LakebedError as error:
-            raise BadTable(str(error)) from error
-        except BrokenPipeError:
-            raise
-        except OSError as error:
-            raise BadTable(str(error)) from error
         return result
 
 
-@click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
+@contextlib.contextmanager
+def _one_line() -> Iterator[None]:
+    """Errors of the block as failures of the command."""
+    try:
+        yield
+    except click.UsageError as error:
+        path = error.ctx.command_path if error.ctx else "lakebed"
+        raise BadUsage(f"{error.format_message().rstrip('.')}; see `{path} --help`") from error
+    except (PredicateError, SchemaError) as error:
+        raise BadUsage(str(error)) from error
+    except LakebedError as error:
+        raise BadTable(str(error)) from error
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise BadTable(f"{error.filename}: {error.strerror}" if error.filename else str(error)) from error
+
+
+@click.group("lakebed", cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="lakebed")
 def cli() -> None:
     """Metadata of lake tables: what a table is, its snapshots, manifests and files.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -41,24 +42,30 @@ def command(file: str, columns: list[str] | None, output: str, output_file: str 
 
 
 def _print(schema: dict[str, Any], metadata: dict[str, bytes], blocks: pa.Table, rows: pa.Table) -> None:
-    import json
-
-    from rich.console import Console
-
     from lakebed.cli import render
 
-    console = Console(highlight=False)
     row_count, size = (sum(blocks[name].to_pylist()) for name in ("row_count", "size_in_bytes"))
     own = {key: value for key, value in metadata.items() if key not in ("avro.schema", "avro.codec")}
     about = [
+        ("record", ".".join(filter(None, (schema.get("namespace"), schema["name"])))),
         ("codec", metadata.get("avro.codec", b"null").decode(errors="replace")),
-        ("blocks", f"{blocks.num_rows:,} ({row_count:,} rows, {render.size(size)} as stored)"),
+        ("blocks", f"{blocks.num_rows:,} ({render.count(row_count, 'row')}, {render.size(size)} as stored)"),
         *((key, _shortened(value)) for key, value in sorted(own.items())),
     ]
-    fields = [(field["name"], json.dumps(field["type"])) for field in schema["fields"]]
-    render.pairs(console, "Avro file", about)
-    render.pairs(console, f"record {schema['name']}", fields)
-    render.terminal_table(rows, None)
+    fields = [(field["name"], _type(field["type"])) for field in schema["fields"]]
+    render.sections([("Avro file", about), ("fields", fields)])
+    click.echo()
+    if sys.stdout.isatty():
+        render.terminal_table(rows, None)
+    else:
+        for line in render.plain_lines(rows.to_reader()):
+            click.echo(line)
+
+
+def _type(schema: Any) -> str:
+    import json
+
+    return schema if isinstance(schema, str) else json.dumps(schema)
 
 
 def _shortened(value: bytes) -> str:

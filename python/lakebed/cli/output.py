@@ -17,7 +17,7 @@ from lakebed._values import to_rows, to_text
 from lakebed.cli import render
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     import pyarrow as pa
 
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 _BINARY = frozenset({"arrow", "parquet"})
 
 
-def write(scan: Scan, form: str, path: str | None, *, all_rows: bool) -> None:
+def write(scan: Scan, form: str, path: str | None, *, all_rows: bool, first: Sequence[str] = ()) -> None:
     """Writes the rows of a scan.
 
     Args: scan; form, one of `options.FORMATS`; path, a file or None for standard output; all_rows, whether a
-        terminal gets them all rather than the first.
+        terminal gets them all rather than the first; first, the columns that a terminal's table begins with.
     Raises: the errors of reading, before anything is written; click.UsageError for binary forms on a
         terminal.
     Cost: into a file batch by batch; to standard output the rows are read first, so that an error leaves
@@ -46,7 +46,7 @@ def write(scan: Scan, form: str, path: str | None, *, all_rows: bool) -> None:
     if terminal and form == "table":
         with render.progress("reading"):
             shown = scan.to_arrow() if all_rows else scan.head(render.TERMINAL_ROWS + 1)
-        render.terminal_table(shown, None if all_rows else render.TERMINAL_ROWS)
+        render.terminal_table(shown, None if all_rows else render.TERMINAL_ROWS, first)
         return
     with render.progress("reading"):
         table = scan.to_arrow()
@@ -133,7 +133,12 @@ def _replaced(path: str) -> Iterator[BinaryIO]:
         return
     draft = target.with_name(f"{target.name}.{os.getpid()}.part")
     try:
-        with draft.open("xb") as sink:
+        sink = draft.open("xb")
+    except OSError as error:
+        # Nobody knows of the draft.
+        raise OSError(error.errno, error.strerror, path) from None
+    try:
+        with sink:
             yield sink
         draft.replace(target)
     except BaseException:

@@ -6,6 +6,8 @@ import contextlib
 import sys
 from typing import TYPE_CHECKING
 
+import click
+
 from lakebed._values import to_rows, to_text
 
 if TYPE_CHECKING:
@@ -18,6 +20,8 @@ TERMINAL_ROWS = 100
 """Rows of a view that a terminal gets unless `--limit` says how many."""
 
 _CELL_WIDTH = 48
+# What is left of the room for a column that has to be cut further.
+_LEAST_WIDTH = 20
 _PADDING = 3
 
 
@@ -35,8 +39,11 @@ def plain_lines(reader: pa.RecordBatchReader) -> Iterator[str]:
         yield _line(header, [len(name) for name in header])
 
 
-def terminal_table(table: pa.Table, most: int | None) -> None:
-    """The columns that fit and the first `most` rows (None: all), and a line about what is not shown."""
+def terminal_table(table: pa.Table, most: int | None, first: Sequence[str] = ()) -> None:
+    """The columns that fit and the first `most` rows (None: all), and a line about what is not shown.
+
+    Args: first, names of the columns to begin with; the others follow as they come.
+    """
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.table import Table
@@ -44,33 +51,47 @@ def terminal_table(table: pa.Table, most: int | None) -> None:
 
     console = Console()
     more = most is not None and table.num_rows > most
-    rows = _cells(table.slice(0, most))
-    names = table.schema.names
-    shown = _fitting(_widths(names, rows), console.width)
-    output = Table(box=SIMPLE_HEAD, header_style="bold", pad_edge=False)
-    for field in list(table.schema)[:shown]:
+    table = _reordered(table.slice(0, most), first)
+    rows, fields = _cells(table), list(table.schema)
+    widths = _fitted(fields, _widths(table.schema.names, rows), console.width)
+    output = Table(box=SIMPLE_HEAD, header_style="bold", pad_edge=False, show_edge=False)
+    for field, _ in zip(fields, widths, strict=False):
         output.add_column(field.name, no_wrap=True, justify="right" if _is_number(field.type) else "left")
     for row in rows:
-        output.add_row(*(Text(_cut(cell), style="dim" if cell == "null" else "") for cell in row[:shown]))
+        cells = (_cut(*cell) for cell in zip(row, widths, fields, strict=False))
+        output.add_row(*(Text(cell, style="dim" if cell == "null" else "") for cell in cells))
     console.print(output)
     notes = [f"first {most} rows: --limit N for more"] if more else []
-    hidden = names[shown:]
-    notes += [f"{len(hidden)} more columns, --columns to choose: {', '.join(hidden)}"] if hidden else []
+    if hidden := table.schema.names[len(widths) :]:
+        notes.append(f"{count(len(hidden), 'more column')}, --columns to choose: {', '.join(hidden)}")
     if notes:
         stderr().print("\n".join(notes), style="dim", markup=False, highlight=False)
 
 
-def pairs(console: Console, title: str, rows: Sequence[tuple[str, str]]) -> None:
-    """A small list of names and values under a title."""
+def sections(about: Sequence[tuple[str, Sequence[tuple[str, str]]]]) -> None:
+    """Small lists of names and values, each under its title; long values are folded on a terminal only."""
+    for number, (title, rows) in enumerate(about):
+        if number:
+            click.echo()
+        if sys.stdout.isatty():
+            _folded(title, rows)
+            continue
+        width = max((len(name) for name, _ in rows), default=0)
+        lines = (f"{name.ljust(width)}  {clean(value)}".rstrip() for name, value in rows)
+        click.echo("\n".join([title, *lines]))
+
+
+def _folded(title: str, rows: Sequence[tuple[str, str]]) -> None:
+    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
+    console = Console(highlight=False)
     grid = Table.grid(padding=(0, 2))
     for name, value in rows:
         grid.add_row(Text(name, style="dim"), Text(clean(value), overflow="fold"))
     console.print(Text(title, style="bold"))
     console.print(grid)
-    console.print()
 
 
 def stderr() -> Console:
@@ -95,9 +116,14 @@ def clean(text: str) -> str:
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
 
 
-def size(count: int) -> str:
+def count(number: int, thing: str) -> str:
+    """A number of things in words: `1 file`, `2,000 files`."""
+    return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
+
+
+def size(number: int) -> str:
     """A number of bytes in words, with decimal units."""
-    value, units = float(count), ["B", "kB", "MB", "GB", "TB", "PB"]
+    value, units = float(number), ["B", "kB", "MB", "GB", "TB", "PB"]
     while value >= 1000 and len(units) > 1:
         value /= 1000
         units.pop(0)
@@ -116,18 +142,37 @@ def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
     return "  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True)).rstrip()
 
 
-def _fitting(widths: Sequence[int], room: int) -> int:
-    """How many of the first columns fit; at least one."""
-    for count, width in enumerate(widths):
-        room -= min(width, _CELL_WIDTH) + _PADDING
-        if room < 0:
-            return max(count, 1)
-    return len(widths)
+def _reordered(table: pa.Table, first: Sequence[str]) -> pa.Table:
+    if not first:
+        return table
+    names = table.schema.names
+    return table.select(
+        [name for name in first if name in names] + [name for name in names if name not in first]
+    )
 
 
-def _cut(cell: str) -> str:
+def _fitted(fields: Sequence[pa.Field], widths: Sequence[int], room: int) -> list[int]:
+    """The widths of the first columns, as many as fit and at least one; the last may be cut to fit."""
+    fitted: list[int] = []
+    for field, width in zip(fields, widths, strict=True):
+        wanted = width if _is_number(field.type) else max(min(width, _CELL_WIDTH), len(field.name))
+        if wanted > room:
+            least = wanted if _is_number(field.type) else max(_LEAST_WIDTH, len(field.name))
+            return [*fitted, room] if least <= room else fitted or [room]
+        fitted.append(wanted)
+        room -= wanted + _PADDING
+    return fitted
+
+
+def _cut(cell: str, width: int, field: pa.Field) -> str:
+    import pyarrow as pa
+
+    if len(cell) <= width:
+        return cell
     # The end of a path tells more than its beginning.
-    return cell if len(cell) <= _CELL_WIDTH else "…" + cell[1 - _CELL_WIDTH :]
+    if pa.types.is_string(field.type):
+        return "…" + cell[len(cell) - width + 1 :]
+    return cell[: width - 1] + "…"
 
 
 def _is_number(kind: pa.DataType) -> bool:

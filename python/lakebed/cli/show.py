@@ -112,34 +112,33 @@ def _largest_partitions(files: pa.Table) -> list[dict[str, Any]]:
 
 
 def _print(about: dict[str, Any]) -> None:
-    from rich.console import Console
+    from lakebed.cli import render
 
+    sections = [(f"{about['format']} table", _state(about)), ("columns", _columns(about["schema"]))]
+    if about["options"]:
+        sections.append(("options", sorted(about["options"].items())))
+    if about["largest_partitions"]:
+        sections.append(("largest partitions", [_partition(group) for group in about["largest_partitions"]]))
+    render.sections(sections)
+
+
+def _state(about: dict[str, Any]) -> list[tuple[str, str]]:
     from lakebed._values import to_text
     from lakebed.cli import render
 
-    console = Console(highlight=False)
     snapshot, manifests, files = about["snapshot"] or {}, about["manifests"], about["files"]
-    render.pairs(
-        console,
-        f"{about['format']} table",
-        [
-            ("location", about["location"]),
-            ("snapshot", to_text(snapshot.get("snapshot_id", "none"))),
-            *[(name, to_text(snapshot[key])) for name, key in _COMMIT if key in snapshot],
-            ("manifests", f"{manifests['count']:,} ({render.size(manifests['bytes'])})"),
-            (
-                "live files",
-                f"{files['count']:,} ({render.size(files['bytes'])}, {_count(files['rows'], 'row')})",
-            ),
-        ],
-    )
-    render.pairs(console, "columns", _columns(about["schema"]))
-    if about["options"]:
-        render.pairs(console, "options", sorted(about["options"].items()))
-    if about["largest_partitions"]:
-        render.pairs(
-            console, "largest partitions", [_partition(group) for group in about["largest_partitions"]]
-        )
+    comment = (about["schema"] or {}).get("comment")
+    return [
+        ("location", about["location"]),
+        *([("comment", comment)] if comment else []),
+        ("snapshot", to_text(snapshot.get("snapshot_id", "none"))),
+        *[(name, to_text(snapshot[key])) for name, key in _COMMIT if key in snapshot],
+        ("manifests", f"{manifests['count']:,} ({render.size(manifests['bytes'])})"),
+        (
+            "live files",
+            f"{files['count']:,} ({render.size(files['bytes'])}, {render.count(files['rows'], 'row')})",
+        ),
+    ]
 
 
 _COMMIT = (("committed", "committed_at"), ("operation", "operation"), ("schema", "schema_id"))
@@ -166,11 +165,5 @@ def _partition(group: dict[str, Any]) -> tuple[str, str]:
     from lakebed.cli import render
 
     name = "/".join(f"{key}={to_text(value)}" for key, value in group["partition"].items())
-    return (
-        name,
-        f"{render.size(group['bytes'])}, {_count(group['files'], 'file')}, {_count(group['rows'], 'row')}",
-    )
-
-
-def _count(number: int, thing: str) -> str:
-    return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
+    files, rows = render.count(group["files"], "file"), render.count(group["rows"], "row")
+    return name, f"{render.size(group['bytes'])}, {files}, {rows}"

@@ -15,6 +15,20 @@ VIEWS = {
     "entries": "One row per manifest entry, as stored.",
     "files": "One row per live data file.",
 }
+# What a terminal's table begins with, since it has no room for all; a pipe gets the columns as they are.
+_FIRST = {
+    "snapshots": ("snapshot_id", "committed_at", "operation", "total_record_count", "delta_record_count"),
+    "schemas": ("schema_id", "updated_at", "partition_keys", "primary_keys", "fields"),
+    "manifests": (
+        *("length", "added_files_count", "deleted_files_count"),
+        *("partition_lower", "partition_upper", "path"),
+    ),
+    "entries": ("kind", "partition", "bucket", "level", "stats", "row_count", "file_size", "file_name"),
+    "files": (
+        *("partition", "bucket", "level", "stats", "record_count", "file_size_in_bytes"),
+        *("file_path", "created_at"),
+    ),
+}
 _WITH_STATS = frozenset({"entries", "files"})
 
 
@@ -36,7 +50,8 @@ def view_command(view: str) -> click.Command:
         if snapshot is not None:
             opened = opened.at(snapshot=snapshot)
         scan = getattr(opened, view)(limit=limit, **selection)
-        write(scan, output, output_file, all_rows=limit is not None)
+        first = () if selection["columns"] else _FIRST[view]
+        write(scan, output, output_file, all_rows=limit is not None, first=first)
 
     decorators = [options.table, options.snapshot, options.where, options.columns]
     decorators += [options.stats] if view in _WITH_STATS else []

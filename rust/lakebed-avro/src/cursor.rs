@@ -81,19 +81,19 @@ impl<'a> Cursor<'a> {
     }
 
     /// Bytes left.
-    #[inline]
+    #[inline(always)]
     pub fn remaining(&self) -> usize {
         self.bytes.len().saturating_sub(self.position)
     }
 
     /// The bytes from here on.
-    #[inline]
+    #[inline(always)]
     pub fn rest(&self) -> &'a [u8] {
         self.bytes.get(self.position..).unwrap_or_default()
     }
 
     /// Takes the next `count` bytes.
-    #[inline]
+    #[inline(always)]
     pub fn take(&mut self, count: usize) -> Result<&'a [u8], Fault> {
         let end = self.position.checked_add(count).ok_or(Fault::Truncated)?;
         let taken = self.bytes.get(self.position..end).ok_or(Fault::Truncated)?;
@@ -110,24 +110,28 @@ impl<'a> Cursor<'a> {
     }
 
     /// Steps over `count` bytes.
-    #[inline]
+    #[inline(always)]
     pub fn skip(&mut self, count: usize) -> Result<(), Fault> {
         self.take(count).map(|_| ())
     }
 
-    /// Reads an unsigned varint of at most 64 bits.
-    #[inline]
+    /// Reads an unsigned varint of at most 64 bits. Most are of one byte: that path is in line, the
+    /// others are a call away.
+    #[inline(always)]
     pub fn varint(&mut self) -> Result<u64, Fault> {
-        let rest = self.rest();
-        match rest.first() {
+        match self.bytes.get(self.position) {
             Some(&byte) if byte < 0x80 => {
                 self.position = self.position.saturating_add(1);
                 Ok(u64::from(byte))
             }
-            _ => match rest.first_chunk::<8>() {
-                Some(word) => self.varint_from_word(u64::from_le_bytes(*word)),
-                None => self.varint_bytewise(),
-            },
+            _ => self.long_varint(),
+        }
+    }
+
+    fn long_varint(&mut self) -> Result<u64, Fault> {
+        match self.rest().first_chunk::<8>() {
+            Some(word) => self.varint_from_word(u64::from_le_bytes(*word)),
+            None => self.varint_bytewise(),
         }
     }
 
@@ -166,20 +170,20 @@ impl<'a> Cursor<'a> {
     }
 
     /// Reads a `long`: a zigzag varint.
-    #[inline]
+    #[inline(always)]
     pub fn long(&mut self) -> Result<i64, Fault> {
         let value = self.varint()?;
         Ok(((value >> 1) as i64) ^ (value as i64 & 1).wrapping_neg())
     }
 
     /// Reads an `int`: a zigzag varint of 32 bits.
-    #[inline]
+    #[inline(always)]
     pub fn int(&mut self) -> Result<i32, Fault> {
         i32::try_from(self.long()?).map_err(|_| Fault::IntRange)
     }
 
     /// Reads a length and checks it against the bytes that are left, before anything is sized by it.
-    #[inline]
+    #[inline(always)]
     pub fn length(&mut self) -> Result<usize, Fault> {
         let length = usize::try_from(self.long()?).map_err(|_| Fault::Length)?;
         if length > self.remaining() { Err(Fault::Truncated) } else { Ok(length) }
@@ -196,7 +200,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Reads the head of an array's or a map's next run of items; `None` at the end.
-    #[inline]
+    #[inline(always)]
     pub fn items(&mut self) -> Result<Option<Items>, Fault> {
         match self.long()? {
             0 => Ok(None),

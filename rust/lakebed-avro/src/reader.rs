@@ -165,10 +165,7 @@ impl Reader {
             std::thread::scope(|scope| {
                 let handles: Vec<_> =
                     jobs.map(|(worker, unit)| scope.spawn(move || decode(worker, unit))).collect();
-                handles
-                    .into_iter()
-                    .map(|handle| handle.join().unwrap_or_else(|panic| resume(panic)))
-                    .collect()
+                handles.into_iter().map(|handle| handle.join().unwrap_or_else(resume)).collect()
             })
         };
         for result in results {
@@ -218,7 +215,8 @@ fn decode_unit(
     let mut batch = Batch { program, columns: Columns::new(&program.pools), rows: 0 };
     let mut batches = Vec::new();
     let mut cost = Spent::default();
-    for block in unit {
+    let unit_bytes: usize = unit.iter().map(|block| block.payload.len()).sum();
+    for (number, block) in unit.iter().enumerate() {
         let inflated = worker.inflater.inflate(&block.payload).map_err(|error| error.at(place(block)))?;
         cost.inflated += inflated.len() as u64;
         check_inflated(&options.limits, before.inflated + cost.inflated).map_err(|e| e.at(place(block)))?;
@@ -248,6 +246,9 @@ fn decode_unit(
             let message = format!("{left} bytes are left behind the block's {} records", block.count);
             return Err(Error::new(ErrorKind::Trailing, message).at(place(block)));
         }
+        if number == 0 {
+            batch.expect(unit_bytes as f64 / block.payload.len().max(1) as f64, options);
+        }
     }
     if batch.rows > 0 {
         batches.push(batch.cut().map_err(|error| locate(error, worker, program, options, unit))?);
@@ -263,6 +264,14 @@ struct Batch<'p> {
 }
 
 impl Batch<'_> {
+    /// Makes room for a unit that is `blocks` times as large as its first block, or for a full batch.
+    fn expect(&mut self, blocks: f64, options: &ReadOptions) {
+        let held = self.columns.byte_size().max(1);
+        let full = options.batch_bytes as f64 / held as f64;
+        // A tenth more, since blocks are not all alike.
+        self.columns.reserve((blocks - 1.0).min(full) * 1.1);
+    }
+
     fn cut(&mut self) -> Result<RecordBatch> {
         let mut columns = std::mem::replace(&mut self.columns, Columns::new(&self.program.pools));
         let rows = std::mem::take(&mut self.rows);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, BinaryArray};
 use arrow_schema::DataType;
-use lakebed::paimon::manifest::{EntryFilter, EntryReader};
+use lakebed::paimon::manifest::{EntryFilter, EntryReader, entry_columns};
 use lakebed::paimon::manifest_list::read_manifest_list;
 use lakebed::paimon::schema::TableSchema;
 use lakebed::paimon::snapshot::Snapshot;
@@ -78,8 +78,8 @@ pub fn paimon_read_manifest(
     let options = ReadOptions { limits: extract(limits)?, threads, ..Default::default() };
     detached(py, || {
         let path = source.path().map(str::to_owned);
-        let open =
-            || EntryReader::open(source.read()?, columns.as_deref(), EntryFilter::default(), None, options);
+        let entries = entry_columns(columns.as_deref())?;
+        let open = || EntryReader::open(source.read()?, &entries, EntryFilter::default(), None, options);
         let reader = open().map_err(|error| in_path(error, path.as_deref()))?;
         let schema = Arc::clone(reader.schema());
         let batches = reader.map(move |batch| batch.map_err(|error| in_path(error, path.as_deref())));

@@ -60,6 +60,7 @@ impl Table {
         detached(py, || self.0.at_snapshot(snapshot_id)).map(Table)
     }
 
+    #[allow(clippy::too_many_arguments)] // the keywords that every view takes
     #[pyo3(signature = (view, columns, r#where, stats, limit, threads))]
     fn scan(
         &self,

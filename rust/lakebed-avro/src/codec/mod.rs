@@ -134,6 +134,14 @@ impl Scratch {
         self.reserve(1 << 16)?;
         let mut length = 0;
         loop {
+            if length == self.limit {
+                // Output of exactly the limit is within it: only one more byte is not.
+                return match source.read(&mut [0]) {
+                    Ok(0) => Ok(length),
+                    Ok(_) => Err(self.exceeded(self.limit.saturating_add(1))),
+                    Err(error) => Err(broken(&error.to_string())),
+                };
+            }
             if length == self.bytes.len() {
                 self.grow()?;
             }

@@ -17,10 +17,10 @@ impl Engine {
     /// Inflates all frames of the block. Paimon's Java writes frames without a content size, so the
     /// size is found by growing the (kept) buffer until the block fits.
     pub(super) fn inflate(&mut self, block: &[u8], scratch: &mut Scratch) -> Result<usize> {
-        if let Ok(Some(declared)) = zstd_safe::get_frame_content_size(block) {
-            if declared > scratch.limit as u64 {
-                return Err(scratch.exceeded(usize::try_from(declared).unwrap_or(usize::MAX)));
-            }
+        if let Ok(Some(declared)) = zstd_safe::get_frame_content_size(block)
+            && declared > scratch.limit as u64
+        {
+            return Err(scratch.exceeded(usize::try_from(declared).unwrap_or(usize::MAX)));
         }
         scratch.reserve(block.len().saturating_mul(4).max(1 << 16))?;
         loop {

@@ -171,6 +171,26 @@ impl Columns {
         bits.chain(small).chain(large).chain(bytes).chain(fixed).chain(lists).chain(unions).sum()
     }
 
+    /// Makes room for `times` as much as is held: growing by doubling would copy every value twice and
+    /// touch fresh pages for each copy, which costs as much as decoding.
+    ///
+    /// Memory that cannot be had now is left to be asked for when it is needed.
+    pub(crate) fn reserve(&mut self, times: f64) {
+        fn more<T>(column: &mut Vec<T>, times: f64) {
+            let wanted = (column.len() as f64 * times) as usize;
+            let _ = column.try_reserve(wanted);
+        }
+        self.ints.iter_mut().chain(&mut self.lists).for_each(|column| more(column, times));
+        self.longs.iter_mut().for_each(|column| more(column, times));
+        self.floats.iter_mut().for_each(|column| more(column, times));
+        self.doubles.iter_mut().for_each(|column| more(column, times));
+        self.fixed.iter_mut().for_each(|(_, data)| more(data, times));
+        for column in &mut self.bytes {
+            more(&mut column.offsets, times);
+            more(&mut column.data, times);
+        }
+    }
+
     #[inline]
     pub(crate) fn push_bytes(&mut self, column: u32, ahead: &[u8], length: usize) -> Result<(), Fault> {
         self.bytes[column as usize].push(ahead, length)
@@ -205,43 +225,50 @@ impl Columns {
         Ok(())
     }
 
-    /// Appends what stands for an absent value under a null to every column of `ops`.
-    pub(crate) fn push_defaults(&mut self, ops: &[Op], mut at: usize, end: usize) -> Result<(), Fault> {
-        while at < end {
-            match ops[at] {
-                Op::Boolean(Some(column)) => self.booleans[column as usize].append(false),
-                Op::Int(Some(column)) | Op::Enum(_, Some(column)) => self.ints[column as usize].push(0),
-                Op::Long(Some(column)) => self.longs[column as usize].push(0),
-                Op::Float(Some(column)) => self.floats[column as usize].push(0.0),
-                Op::Double(Some(column)) => self.doubles[column as usize].push(0.0),
-                Op::Bytes(Some(column)) => self.bytes[column as usize].push_empty(),
-                Op::Fixed(_, Some(column)) => {
-                    let (width, data) = &mut self.fixed[column as usize];
-                    let end = data.len() + *width as usize;
-                    i32::try_from(end).map_err(|_| Fault::ColumnBytes)?;
-                    data.resize(end, 0);
-                }
-                Op::Nullable { valid: Some(valid), .. } => self.valid[valid as usize].append(false),
-                Op::Array { list, end, .. } => {
-                    if let Some(list) = list {
-                        self.push_list(list, 0)?;
-                    }
-                    at = end as usize;
-                    continue;
-                }
-                Op::NullableLongs { list: Some(list), .. } => self.push_list(list, 0)?,
-                Op::Union { types, end, .. } => {
-                    // The first branch stands in; the others have no value then.
-                    if let (Some(types), Op::Branch { end }) = (types, ops[at + 1]) {
-                        self.push_union(types, 0)?;
-                        self.push_defaults(ops, at + 2, end as usize)?;
-                    }
-                    at = end as usize;
-                    continue;
-                }
-                _ => {}
+    /// Appends what stands for an absent value under a null to the columns of the instruction at `at`;
+    /// gives the number of the next instruction.
+    #[inline]
+    pub(crate) fn push_default(&mut self, ops: &[Op], at: usize) -> Result<usize, Fault> {
+        match ops[at] {
+            Op::Boolean(Some(column)) => self.booleans[column as usize].append(false),
+            Op::Int(Some(column)) | Op::Enum(_, Some(column)) => self.ints[column as usize].push(0),
+            Op::Long(Some(column)) => self.longs[column as usize].push(0),
+            Op::Float(Some(column)) => self.floats[column as usize].push(0.0),
+            Op::Double(Some(column)) => self.doubles[column as usize].push(0.0),
+            Op::Bytes(Some(column)) => self.bytes[column as usize].push_empty(),
+            Op::Fixed(_, Some(column)) => {
+                let (width, data) = &mut self.fixed[column as usize];
+                let end = data.len() + *width as usize;
+                i32::try_from(end).map_err(|_| Fault::ColumnBytes)?;
+                data.resize(end, 0);
             }
-            at += 1;
+            Op::Nullable { valid: Some(valid), .. } => self.valid[valid as usize].append(false),
+            Op::NullableLongs { list: Some(list), .. } => self.push_list(list, 0)?,
+            Op::Array { list, end, .. } => {
+                if let Some(list) = list {
+                    self.push_list(list, 0)?;
+                }
+                return Ok(end as usize);
+            }
+            Op::Union { types, end, .. } => {
+                if let Some(types) = types {
+                    self.push_default_union(ops, at, types)?;
+                }
+                return Ok(end as usize);
+            }
+            _ => {}
+        }
+        Ok(at + 1)
+    }
+
+    /// The first branch of a union stands in; the others have no value then.
+    fn push_default_union(&mut self, ops: &[Op], at: usize, types: u32) -> Result<(), Fault> {
+        self.push_union(types, 0)?;
+        if let Some(Op::Branch { end }) = ops.get(at + 1) {
+            let mut next = at + 2;
+            while next < *end as usize {
+                next = self.push_default(ops, next)?;
+            }
         }
         Ok(())
     }

@@ -171,7 +171,10 @@ impl<'p, 'b> Machine<'p, 'b> {
                     if let Some(valid) = valid {
                         columns.valid[valid as usize].append(false);
                         self.spend_padding(ops, at + 1, end as usize)?;
-                        columns.push_defaults(ops, at + 1, end as usize)?;
+                        let mut next = at + 1;
+                        while next < end as usize {
+                            next = columns.push_default(ops, next)?;
+                        }
                     }
                     return Ok(end as usize);
                 }
@@ -295,19 +298,23 @@ impl<'p, 'b> Machine<'p, 'b> {
         long: u32,
         columns: &mut Columns,
     ) -> Result<(), Fault> {
+        let longs = &mut columns.longs[long as usize];
+        let bits = &mut columns.valid[valid as usize];
         let mut total = 0u64;
         while let Some(items) = self.cursor.items()? {
             self.spend(items.count, 1)?;
-            let longs = &mut columns.longs[long as usize];
-            let bits = &mut columns.valid[valid as usize];
-            for _ in 0..items.count {
-                let value = match self.cursor.long()? {
-                    branch if branch == i64::from(null) => None,
-                    0 | 1 => Some(self.cursor.long()?),
-                    _ => return Err(Fault::Union),
-                };
-                bits.append(value.is_some());
-                longs.push(value.unwrap_or(0));
+            let mut left = items.count as usize;
+            while left > 0 {
+                let small = small_longs(null, self.cursor.rest(), left, longs);
+                bits.append_n(small, true);
+                self.cursor.skip(small * 2)?;
+                left -= small;
+                if left > 0 {
+                    let value = self.nullable_long(null)?;
+                    bits.append(value.is_some());
+                    longs.push(value.unwrap_or(0));
+                    left -= 1;
+                }
             }
             if items.end.is_some_and(|position| position != self.cursor.position()) {
                 return Err(Fault::Length);
@@ -315,6 +322,15 @@ impl<'p, 'b> Machine<'p, 'b> {
             total = total.saturating_add(items.count);
         }
         columns.push_list(list, total)
+    }
+
+    #[inline]
+    fn nullable_long(&mut self, null: u8) -> Result<Option<i64>, Fault> {
+        match self.cursor.long()? {
+            branch if branch == i64::from(null) => Ok(None),
+            0 | 1 => self.cursor.long().map(Some),
+            _ => Err(Fault::Union),
+        }
     }
 
     fn skip_nullable_longs(&mut self, null: u8) -> Result<(), Fault> {
@@ -325,13 +341,22 @@ impl<'p, 'b> Machine<'p, 'b> {
                 continue;
             }
             for _ in 0..items.count {
-                match self.cursor.long()? {
-                    branch if branch == i64::from(null) => {}
-                    0 | 1 => drop(self.cursor.long()?),
-                    _ => return Err(Fault::Union),
-                }
+                self.nullable_long(null)?;
             }
         }
         Ok(())
     }
+}
+
+/// Takes the longs at the start of `bytes` that are there and take one byte, at most `count`: each is two
+/// bytes, the branch and the value. Gives how many there were.
+#[inline]
+fn small_longs(null: u8, bytes: &[u8], count: usize, longs: &mut Vec<i64>) -> usize {
+    let there = if null == 0 { 2 } else { 0 };
+    let pairs = bytes.as_chunks::<2>().0;
+    let pairs = pairs.get(..count).unwrap_or(pairs);
+    let small = pairs.iter().position(|[branch, value]| *branch != there || *value >= 0x80);
+    let small = pairs.get(..small.unwrap_or(pairs.len())).unwrap_or_default();
+    longs.extend(small.iter().map(|[_, value]| i64::from(value >> 1) ^ -i64::from(value & 1)));
+    small.len()
 }

@@ -165,10 +165,11 @@ const MEMO_ENTRIES: usize = 1 << 16;
 impl PartitionMemo {
     /// Whether `filter` keeps entries of this partition and bucket.
     pub(crate) fn keeps(&mut self, filter: &PartitionFilter, partition: &[u8], bucket: i64) -> Result<bool> {
-        if let Some((bytes, last_bucket, answer)) = &self.last {
-            if bytes == partition && *last_bucket == bucket {
-                return Ok(*answer);
-            }
+        if let Some((bytes, last_bucket, answer)) = &self.last
+            && bytes == partition
+            && *last_bucket == bucket
+        {
+            return Ok(*answer);
         }
         let key = (Box::from(partition), bucket);
         let answer = match self.known.get(&key) {

@@ -10,12 +10,12 @@ use arrow_array::types::Int32Type;
 use arrow_buffer::Buffer;
 use arrow_schema::SchemaRef;
 use arrow_select::filter::filter_record_batch;
-use lakebed_avro::{Blocks, Guard, GuardFactory, Peek, ReadOptions, Reader, Schema as AvroSchema, Slot};
+use lakebed_avro::{Blocks, Guard, GuardFactory, Peek, ReadOptions, Reader, Slot};
 
 use super::fields::{ENTRY, MANIFEST_VERSION, VERSION};
 use super::filter::{PartitionFilter, PartitionMemo};
 use super::manifest_list::ManifestFile;
-use super::record::{Records, find, select, wrong_version};
+use super::record::{RecordResolver, Records, find, wrong_version};
 use crate::error::{Error, ErrorKind, Result};
 
 /// What decides an entry's fate, in the order of the guard's slots.
@@ -35,13 +35,21 @@ pub struct EntryFilter {
     pub partitions: Option<Arc<PartitionFilter>>,
 }
 
+/// The columns of [`ENTRY`] that are named, in the order named; all of them for `None`.
+///
+/// # Errors
+/// `UnknownColumn`, naming those that are there.
+pub fn entry_columns(names: Option<&[String]>) -> Result<RecordResolver> {
+    RecordResolver::new(&ENTRY, names, &GUARDED, &[])
+}
+
 /// The entries of one manifest as record batches, in file order.
 ///
 /// Entries that the filter drops are walked over without being decoded. When the last one has been
 /// read, the entries seen are compared with what the manifest list recorded.
 pub struct EntryReader {
     reader: Reader,
-    records: Records,
+    records: Arc<Records>,
     filter: EntryFilter,
     tally: Arc<Tally>,
     expected: Option<ManifestFile>,
@@ -50,7 +58,7 @@ pub struct EntryReader {
 }
 
 impl EntryReader {
-    /// Opens a manifest for the columns of [`ENTRY`] that are named, all of them for `None`.
+    /// Opens a manifest for the columns of `resolver`, which [`entry_columns`] makes.
     ///
     /// With `expected`, the record of the manifest list, size and entry counts are checked:
     /// `Mismatch`, or `Truncated` for a file that is too short.
@@ -60,7 +68,7 @@ impl EntryReader {
     /// `UnknownColumn`; those of decoding a partition for the filter.
     pub fn open(
         bytes: Buffer,
-        columns: Option<&[String]>,
+        resolver: &RecordResolver,
         filter: EntryFilter,
         expected: Option<ManifestFile>,
         options: ReadOptions,
@@ -69,8 +77,7 @@ impl EntryReader {
             check_size(bytes.len() as u64, expected.file_size)?;
         }
         let (header, blocks) = Blocks::open(bytes.into(), options.limits)?;
-        let writer = AvroSchema::parse(header.schema()?, &options.limits)?;
-        let records = Records::resolve(select(&ENTRY, columns)?, &writer, &GUARDED, &[])?;
+        let records = resolver.resolve(&header, &options.limits)?;
         let tally = Arc::new(Tally::default());
         let guard = records.program.guards().then(|| {
             let slots = records.program.slots().to_vec();

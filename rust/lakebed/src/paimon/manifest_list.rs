@@ -7,11 +7,11 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Int32Type, Int64Type};
 use arrow_buffer::Buffer;
 use arrow_select::concat::concat_batches;
-use lakebed_avro::{Blocks, Limits, ReadOptions, Reader, Schema as AvroSchema};
+use lakebed_avro::{Blocks, Limits, ReadOptions, Reader};
 
 use super::fields::{LIST, MANIFEST_VERSION, VERSION};
 use super::paths::is_file_name;
-use super::record::{Records, find, select, wrong_version};
+use super::record::{RecordResolver, find, wrong_version};
 use crate::error::{Error, ErrorKind, Result};
 
 /// Reads a manifest list: one row per manifest, in file order, the columns of
@@ -22,8 +22,7 @@ use crate::error::{Error, ErrorKind, Result};
 /// that is absent or null; `UnknownColumn`.
 pub fn read_manifest_list(bytes: Buffer, columns: Option<&[String]>, limits: Limits) -> Result<RecordBatch> {
     let (header, blocks) = Blocks::open(bytes.into(), limits)?;
-    let writer = AvroSchema::parse(header.schema()?, &limits)?;
-    let records = Records::resolve(select(&LIST, columns)?, &writer, &[], &[VERSION])?;
+    let records = RecordResolver::new(&LIST, columns, &[], &[VERSION])?.resolve(&header, &limits)?;
     let options = ReadOptions { limits, ..ReadOptions::default() };
     let reader = Reader::new(&header, blocks, Arc::clone(&records.program), None, options);
     let mut batches = Vec::new();

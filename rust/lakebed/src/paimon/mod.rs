@@ -9,7 +9,7 @@ pub mod manifest;
 pub mod manifest_list;
 pub mod partition;
 pub mod paths;
-mod record;
+pub mod record;
 mod scan;
 pub mod schema;
 pub mod snapshot;

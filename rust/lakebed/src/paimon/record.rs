@@ -1,23 +1,93 @@
 //! Records of a field table, whatever their writer: resolved by name, brought to one Arrow type.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions, new_null_array};
 use arrow_schema::{Schema as ArrowSchema, SchemaRef};
-use lakebed_avro::{Program, Projection, Schema as AvroSchema};
+use lakebed_avro::{Header, Limits, Program, Projection, Schema as AvroSchema};
 
 use super::fields::VERSION;
 use crate::conform::conform;
 use crate::error::{Error, ErrorKind, Result};
 use crate::field::FieldSpec;
 
-/// A field table projected to some of its columns and resolved against one writer's schema.
-pub(crate) struct Records {
-    /// The columns, in table order, each with whether the writer has it.
-    columns: Vec<(&'static FieldSpec, bool)>,
-    pub(crate) program: Arc<Program>,
+/// A field table projected to some of its columns, to be resolved against writers' schemas.
+///
+/// The files of a table have one writer's schema, or a few: each is parsed and resolved once.
+pub struct RecordResolver {
+    columns: Vec<&'static FieldSpec>,
+    /// What a guard reads, as in [`Program::resolve`].
+    guard: &'static [&'static str],
+    /// What is decoded besides, and found in the batches by its name on disk.
+    besides: &'static [&'static str],
     schema: SchemaRef,
+    known: Mutex<Vec<(Vec<u8>, Arc<Records>)>>,
+}
+
+/// Schemas of writers that are kept; a table that has more than these is resolved again and again.
+const KNOWN_WRITERS: usize = 16;
+
+impl RecordResolver {
+    /// The columns of `table` that are named, in the order named; all of them for `None`.
+    ///
+    /// # Errors
+    /// `UnknownColumn`, naming those that are there.
+    pub(crate) fn new(
+        table: &'static [FieldSpec],
+        names: Option<&[String]>,
+        guard: &'static [&'static str],
+        besides: &'static [&'static str],
+    ) -> Result<RecordResolver> {
+        let columns: Vec<&'static FieldSpec> = match names {
+            None => table.iter().collect(),
+            Some(names) => names.iter().map(|name| spec_of(table, name)).collect::<Result<_>>()?,
+        };
+        let schema = record_schema(&columns);
+        Ok(RecordResolver { columns, guard, besides, schema, known: Mutex::new(Vec::new()) })
+    }
+
+    /// The schema of the conformed batches, whoever wrote the file.
+    pub fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    /// The records of a file with this header.
+    pub(crate) fn resolve(&self, header: &Header, limits: &Limits) -> Result<Arc<Records>> {
+        let text = header.schema()?;
+        if let Ok(known) = self.known.lock()
+            && let Some((_, records)) = known.iter().find(|(known, _)| known == text.as_bytes())
+        {
+            return Ok(Arc::clone(records));
+        }
+        let writer = AvroSchema::parse(text, limits)?;
+        let records = Arc::new(self.resolve_writer(&writer)?);
+        if let Ok(mut known) = self.known.lock()
+            && known.len() < KNOWN_WRITERS
+        {
+            known.push((text.as_bytes().to_vec(), Arc::clone(&records)));
+        }
+        Ok(records)
+    }
+
+    fn resolve_writer(&self, writer: &AvroSchema) -> Result<Records> {
+        let columns: Vec<_> = self.columns.iter().map(|spec| (*spec, writer.has(spec.disk))).collect();
+        let absent = columns.iter().find(|(spec, there)| spec.required && !there);
+        if let Some((spec, _)) = absent {
+            let message = format!("the writer's schema has no {}", spec.disk);
+            return Err(Error::new(ErrorKind::Required, message).in_field(spec.column));
+        }
+        let there = columns.iter().filter(|(_, there)| *there);
+        let mut paths: Vec<String> = there.map(|(spec, _)| spec.disk.to_owned()).collect();
+        paths.extend(self.besides.iter().map(|name| (*name).to_owned()));
+        let mut program = Program::resolve(writer, &Projection::Paths(paths.clone()), self.guard)?;
+        if !self.guard.is_empty() && !program.guards() {
+            // The writer put what a guard reads behind nested fields: read it as columns instead.
+            paths.extend(self.guard.iter().map(|name| (*name).to_owned()));
+            program = Program::resolve(writer, &Projection::Paths(paths), self.guard)?;
+        }
+        Ok(Records { columns, program: Arc::new(program), schema: Arc::clone(&self.schema) })
+    }
 }
 
 /// The Arrow schema of some columns of a field table.
@@ -25,49 +95,23 @@ pub(crate) fn record_schema(columns: &[&'static FieldSpec]) -> SchemaRef {
     Arc::new(ArrowSchema::new(columns.iter().map(|spec| spec.arrow()).collect::<Vec<_>>()))
 }
 
-/// The rows of `table` for the named columns, in the order named; all of them for `None`.
-pub(crate) fn select(
-    table: &'static [FieldSpec],
-    names: Option<&[String]>,
-) -> Result<Vec<&'static FieldSpec>> {
-    let Some(names) = names else { return Ok(table.iter().collect()) };
-    let find = |name: &String| {
-        table.iter().find(|spec| spec.column == name).ok_or_else(|| {
-            let known: Vec<&str> = table.iter().map(|spec| spec.column).collect();
-            let message = format!("no column {name:?}; there are {}", known.join(", "));
-            Error::new(ErrorKind::UnknownColumn, message).in_field(name)
-        })
-    };
-    names.iter().map(find).collect()
+fn spec_of(table: &'static [FieldSpec], name: &String) -> Result<&'static FieldSpec> {
+    table.iter().find(|spec| spec.column == name).ok_or_else(|| {
+        let known: Vec<&str> = table.iter().map(|spec| spec.column).collect();
+        let message = format!("no column {name:?}; there are {}", known.join(", "));
+        Error::new(ErrorKind::UnknownColumn, message).in_field(name)
+    })
+}
+
+/// The records of one writer: its schema resolved against the columns wanted.
+pub(crate) struct Records {
+    /// The columns, each with whether the writer has it.
+    columns: Vec<(&'static FieldSpec, bool)>,
+    pub(crate) program: Arc<Program>,
+    schema: SchemaRef,
 }
 
 impl Records {
-    /// Resolves `columns` against `writer`; `guard` as in [`Program::resolve`]; `besides` is decoded too
-    /// and found in the batches by its name on disk.
-    pub(crate) fn resolve(
-        columns: Vec<&'static FieldSpec>,
-        writer: &AvroSchema,
-        guard: &[&str],
-        besides: &[&str],
-    ) -> Result<Records> {
-        let schema = record_schema(&columns);
-        let columns: Vec<_> = columns.into_iter().map(|spec| (spec, writer.has(spec.disk))).collect();
-        if let Some((spec, _)) = columns.iter().find(|(spec, there)| spec.required && !there) {
-            let message = format!("the writer's schema has no {}", spec.disk);
-            return Err(Error::new(ErrorKind::Required, message).in_field(spec.column));
-        }
-        let there = columns.iter().filter(|(_, there)| *there);
-        let mut paths: Vec<String> = there.map(|(spec, _)| spec.disk.to_owned()).collect();
-        paths.extend(besides.iter().map(|name| (*name).to_owned()));
-        let mut program = Program::resolve(writer, &Projection::Paths(paths.clone()), guard)?;
-        if !guard.is_empty() && !program.guards() {
-            // The writer put what a guard reads behind nested fields: read it as columns instead.
-            paths.extend(guard.iter().map(|name| (*name).to_owned()));
-            program = Program::resolve(writer, &Projection::Paths(paths), guard)?;
-        }
-        Ok(Records { columns, program: Arc::new(program), schema })
-    }
-
     /// Brings a decoded batch to the table's columns and types.
     ///
     /// `first_record` numbers the batch's first row in errors.

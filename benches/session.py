@@ -1,0 +1,149 @@
+"""Runs readers side by side: one fresh process each, their repeats interleaved, their memory watched."""
+
+from __future__ import annotations
+
+import json
+import statistics
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from corpus import Corpus
+from readers import Reader
+
+SLOW_SECONDS = 2.0
+"""A reader whose first run takes longer than this joins only the first two rounds."""
+
+
+@dataclass(frozen=True)
+class Contestant:
+    """A reader of any language: how it is called in the report, and how its process is started."""
+
+    label: str
+    task: str
+    version: str
+    threads: str
+    command: tuple[str, ...]
+    greeting: str | None = None
+
+    @classmethod
+    def from_reader(cls, reader: Reader, corpus: Corpus) -> Contestant:
+        """A Python reader: this interpreter on `readers.py`, the corpus as its first line of input."""
+        program = str(Path(__file__).with_name("readers.py"))
+        command = (sys.executable, program, reader.label, reader.task)
+        greeting = json.dumps(asdict(corpus))
+        return cls(reader.label, reader.task, reader.version, reader.threads, command, greeting)
+
+    @classmethod
+    def from_binary(cls, binary: Path, listed: dict[str, str | None], corpus: Corpus) -> Contestant:
+        """A Rust reader: one line of `manifest-peers --list`."""
+        name, task = str(listed["peer"]), str(listed["task"])
+        command = (str(binary), "--serve", name, task, *corpus.manifests)
+        return cls(name, task, listed["version"] or "", "1", command)
+
+
+@dataclass
+class Result:
+    """What a contestant showed: seconds of whole runs, and the peak in bytes above the imported library."""
+
+    contestant: Contestant
+    corpus: Corpus
+    seconds: list[float] = field(default_factory=list)
+    peak_bytes: int | None = None
+    error: str | None = None
+
+    @property
+    def median(self) -> float | None:
+        """The median run, or None after an error."""
+        return statistics.median(self.seconds) if self.seconds and not self.error else None
+
+
+class _Process:
+    """One contestant's process, from its imports to its last run."""
+
+    def __init__(self, contestant: Contestant, corpus: Corpus) -> None:
+        self.result = Result(contestant, corpus)
+        self._process = subprocess.Popen(
+            contestant.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        self._imported: int | None = None
+        answer = self._ask(contestant.greeting)
+        if "error" in answer:
+            self.result.error = str(answer["error"])
+        else:
+            self._imported = _resident_bytes(self._process.pid, "VmRSS")
+
+    def warm_up(self) -> None:
+        """The first run: not timed, but the one whose peak memory counts."""
+        self._check(self._ask(""))
+        peak = _resident_bytes(self._process.pid, "VmHWM")
+        if peak is not None and self._imported is not None:
+            self.result.peak_bytes = max(0, peak - self._imported)
+
+    def repeat(self) -> None:
+        """One timed run."""
+        answer = self._ask("")
+        self._check(answer)
+        if not self.result.error:
+            self.result.seconds.append(answer["seconds"])
+
+    def close(self) -> None:
+        """Ends the process: its input ends, and so does its loop."""
+        self._process.communicate()
+
+    def _ask(self, line: str | None) -> dict[str, Any]:
+        assert self._process.stdin is not None and self._process.stdout is not None
+        if line is not None:
+            self._process.stdin.write(line + "\n")
+            self._process.stdin.flush()
+        answer = self._process.stdout.readline()
+        if not answer:
+            return {"error": f"the process ended with code {self._process.wait()}"}
+        parsed: dict[str, Any] = json.loads(answer)
+        return parsed
+
+    def _check(self, answer: dict[str, Any]) -> None:
+        expected = self.result.corpus.entries
+        if "error" in answer:
+            self.result.error = str(answer["error"])
+        elif answer["rows"] not in (None, expected):
+            self.result.error = f"{answer['rows']} rows, not {expected}"
+
+
+def _resident_bytes(pid: int, key: str) -> int | None:
+    """`VmRSS` (now) or `VmHWM` (peak so far) of a process; None where there is no /proc."""
+    status = Path(f"/proc/{pid}/status")
+    if not status.exists():
+        return None
+    for line in status.read_text().splitlines():
+        if line.startswith(f"{key}:"):
+            return int(line.split()[1]) * 1024
+    return None
+
+
+def run_round_robin(
+    contestants: list[Contestant], corpus: Corpus, repeats: int, progress: Callable[[str], None]
+) -> list[Result]:
+    """All the contestants on one corpus: a warm-up each, then rounds in which each runs once.
+
+    A busy moment of the machine so falls on neighbours, not on one reader's whole series.
+    """
+    processes = []
+    for contestant in contestants:
+        progress(f"{corpus.name}: {contestant.task}, warming up {contestant.label}")
+        process = _Process(contestant, corpus)
+        if not process.result.error:
+            process.warm_up()
+        processes.append(process)
+    for number in range(repeats):
+        progress(f"{corpus.name}: {contestants[0].task}, round {number + 1} of {repeats}")
+        for process in processes:
+            slow = number >= 2 and process.result.seconds[:1] > [SLOW_SECONDS]
+            if not process.result.error and not slow:
+                process.repeat()
+    for process in processes:
+        process.close()
+    return [process.result for process in processes]

@@ -1,0 +1,104 @@
+//! A scan's work on manifests, made fit to travel.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use arrow_buffer::Buffer;
+use arrow_schema::SchemaRef;
+use lakebed_avro::Limits;
+use serde::{Deserialize, Serialize};
+
+use super::program::EntryProgram;
+use super::{Rows, Scan, ScanOptions};
+use crate::error::{Error, ErrorKind, Result};
+use crate::paimon::identity::Deleted;
+use crate::paimon::manifest_list::ManifestFile;
+use crate::paimon::schema::TableSchema;
+use crate::paimon::view::Role;
+
+impl Scan {
+    /// What an executor needs to make the rows of `role` from the manifests, each on its own.
+    ///
+    /// # Errors
+    /// `Argument` for a view without entries; storage errors of reading the schemas.
+    pub fn task(&self, role: Role) -> Result<Task> {
+        let Rows::Entries { manifests, .. } = &self.rows else {
+            return Err(Error::new(ErrorKind::Argument, "only entries and files are made from manifests"));
+        };
+        let schemas = if self.options.stats.is_some() { self.table.schema_texts()? } else { BTreeMap::new() };
+        Ok(Task {
+            role,
+            location: self.table.location().to_owned(),
+            schema_id: self.table.schema().id,
+            schema: self.table.schema_text(self.table.schema().id)?,
+            schemas,
+            columns: self.options.columns.clone(),
+            filter: self.options.filter.clone(),
+            stats: self.options.stats.clone(),
+            manifests: manifests.clone(),
+        })
+    }
+}
+
+/// A scan's work on manifests, apart from the table: what crosses to an executor.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Task {
+    role: Role,
+    location: String,
+    schema_id: i64,
+    schema: String,
+    schemas: BTreeMap<i64, String>,
+    columns: Option<Vec<String>>,
+    filter: Option<String>,
+    stats: Option<Vec<String>>,
+    manifests: Vec<ManifestFile>,
+}
+
+impl Task {
+    fn program(&self, limits: Limits) -> Result<EntryProgram> {
+        let schema = TableSchema::from_json(self.schema.as_bytes())?;
+        let schemas =
+            self.schemas.iter().map(|(id, text)| Ok((*id, TableSchema::from_json(text.as_bytes())?)));
+        let options = ScanOptions {
+            columns: self.columns.clone(),
+            filter: self.filter.clone(),
+            stats: self.stats.clone(),
+            ..ScanOptions::default()
+        };
+        let schemas = schemas.collect::<Result<_>>()?;
+        EntryProgram::build(self.role, &self.location, &schema, schemas, &options, limits)
+    }
+
+    /// The schema of the task's rows.
+    ///
+    /// # Errors
+    /// Those of [`Scan::new`], for a task that was changed on its way.
+    pub fn schema(&self) -> Result<SchemaRef> {
+        Ok(Arc::clone(self.program(Limits::DEFAULT)?.view.schema()))
+    }
+
+    /// The rows of one manifest, whose path ends in its name.
+    ///
+    /// # Errors
+    /// `Missing` for a manifest that is not the task's; those of reading entries, with the path.
+    pub fn run(
+        &self,
+        path: &str,
+        bytes: Buffer,
+        limits: Limits,
+    ) -> Result<impl Iterator<Item = Result<RecordBatch>> + Send + use<>> {
+        let name = path.rsplit('/').next().unwrap_or(path);
+        let manifest = self.manifests.iter().find(|manifest| manifest.file_name == name).cloned();
+        let manifest = manifest.ok_or_else(|| {
+            Error::new(ErrorKind::Missing, "this manifest is not one of the scan's").in_file(path)
+        })?;
+        let program = self.program(limits)?;
+        let reader = program.open(bytes, &manifest, 1).map_err(|error| error.in_file(path))?;
+        let path = path.to_owned();
+        Ok(reader.map(move |entries| {
+            let rows = entries.and_then(|rows| program.rows(&rows, &manifest.file_name, &Deleted::default()));
+            rows.map_err(|error| error.in_file(&path))
+        }))
+    }
+}

@@ -1,0 +1,159 @@
+"""Small Avro files, well-formed and malformed: each gives its rows or a typed error, fast and in bounds."""
+
+from __future__ import annotations
+
+import base64
+import io
+import subprocess
+import sys
+import time
+import zlib
+from collections.abc import Sequence
+from typing import Any
+
+import fastavro
+import pytest
+
+import lakebed
+from lakebed import avro
+from lakebed._values import to_json_values
+from lakebed.errors import LakebedError, TruncatedError
+from shared_data import Case, cases, each_case
+
+SUITE = "avro_hostile"
+CODECS = ["null", "deflate", "snappy", "zstandard", "bzip2", "xz"]
+SECONDS = 1.0
+# Above the limits themselves: the interpreter's own noise, and decoders' fixed buffers.
+SPARE_BYTES = 64 << 20
+
+
+def content(case: Case) -> bytes:
+    """The file of a case."""
+    if (packed := case.get("file_zlib_b64")) is not None:
+        return zlib.decompress(base64.b64decode(packed))
+    return base64.b64decode(case["file_b64"])
+
+
+def limits(case: Case) -> lakebed.Limits:
+    """The limits a case is to be read with; the defaults where it names none."""
+    return lakebed.Limits(**case.get("limits", {}))
+
+
+@each_case(SUITE)
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.timeout(30)
+def test_rows_or_a_typed_error(case: Case, threads: int):
+    data = content(case)
+    start = time.perf_counter()
+    try:
+        rows = avro.read(data, limits=limits(case), threads=threads).to_arrow()
+    except LakebedError as refused:
+        error: LakebedError | None = refused
+    else:
+        error = None
+    took = time.perf_counter() - start
+    if error is not None:
+        assert case.error_kinds is not None, f"refused: {error!r}"
+        assert error.kind in case.error_kinds, error
+        assert str(error)
+    else:
+        _assert_rows(case, _json_rows(rows))
+    assert took < SECONDS
+
+
+def _assert_rows(case: Case, rows: list[Any]) -> None:
+    expect = case["expect"]
+    assert "rows" in expect or "rows_or_error" in expect, f"read as {rows[:3]}, not refused"
+    wanted = expect.get("rows", expect.get("rows_or_error"))
+    if wanted != "any":
+        assert rows == wanted
+
+
+def _json_rows(table: Any) -> list[dict[str, Any]]:
+    columns = [to_json_values(column.combine_chunks()) for column in table.columns]
+    return [dict(zip(table.column_names, row, strict=True)) for row in zip(*columns, strict=True)]
+
+
+@each_case(SUITE)
+def test_errors_say_where(case: Case):
+    try:
+        avro.read(content(case), limits=limits(case)).to_arrow()
+    except LakebedError as error:
+        if case["class"] not in ("header", "recursion"):
+            assert error.offset is not None, error
+            assert 0 <= error.offset <= case["bytes"], error
+        if case["class"] in ("varint", "length", "utf8", "index", "count", "logical"):
+            assert (error.block, error.record) == (0, 0), error
+
+
+# A process of its own, so that its peak is this file's; read twice, so that the first reading pays for what
+# is loaded once.
+_PEAK = """
+import resource, sys
+from lakebed import LIMITS, Limits, avro
+
+data = sys.stdin.buffer.read()
+limits = Limits(**eval(sys.argv[1]))
+list(avro.read(bytes.fromhex(sys.argv[2]), threads=1))
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+try:
+    for batch in avro.read(data, limits=limits, threads=1):
+        pass
+except ValueError:
+    pass
+print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024)
+"""
+
+_BOUNDED = [case for case in cases(SUITE) if case["class"] == "bomb" or case.get("limits")]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="ru_maxrss is in KiB on Linux only")
+@pytest.mark.parametrize("case", _BOUNDED, ids=[case.id for case in _BOUNDED])
+def test_memory_stays_within_the_limits(case: Case):
+    bounds = case.get("limits", {})
+    warm = _written("snappy", 1, [{"id": 1, "name": ""}])
+    done = subprocess.run(
+        [sys.executable, "-c", _PEAK, repr(bounds), warm.hex()],
+        input=content(case),
+        capture_output=True,
+        timeout=60,
+        check=True,
+    )
+    allowed = bounds.get("max_block_bytes", 0) + SPARE_BYTES
+    assert int(done.stdout) < allowed
+
+
+# --- prefixes -----------------------------------------------------------------------------------------------
+
+SCHEMA = {
+    "type": "record",
+    "name": "r",
+    "fields": [{"name": "id", "type": "long"}, {"name": "name", "type": ["null", "string"]}],
+}
+RECORDS = [{"id": 1 << number, "name": "n" * number if number % 3 else None} for number in range(24)]
+
+
+def _written(codec: str, interval: int, records: Sequence[dict[str, Any]] = RECORDS) -> bytes:
+    file = io.BytesIO()
+    fastavro.writer(file, SCHEMA, records, codec=codec, sync_interval=interval)
+    return file.getvalue()
+
+
+@pytest.mark.parametrize("codec", CODECS)
+def test_every_prefix_is_refused_or_ends_at_a_block(codec: str):
+    data = _written(codec, 60)
+    blocks = avro.read_blocks(data).to_pylist()
+    assert len(blocks) > 3
+    rows_until = {blocks[0]["offset"]: 0}
+    for number, block in enumerate(blocks):
+        end = blocks[number + 1]["offset"] if number + 1 < len(blocks) else len(data)
+        rows_until[end] = rows_until[block["offset"]] + block["row_count"]
+    assert avro.read(data).to_arrow().to_pylist() == RECORDS
+    for length in range(len(data)):
+        prefix = data[:length]
+        if length in rows_until:
+            assert avro.read(prefix).to_arrow().to_pylist() == RECORDS[: rows_until[length]]
+            continue
+        with pytest.raises(TruncatedError) as refused:
+            avro.read(prefix).to_arrow()
+        assert refused.value.kind == "truncated", f"{length} bytes"

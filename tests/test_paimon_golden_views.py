@@ -1,0 +1,176 @@
+"""Views of tables that Paimon's Java engine wrote, against that engine's own answers, value for value."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import lakebed
+from lakebed import paimon
+from paimon_answers import (
+    Row,
+    Schemas,
+    arrow_schema,
+    arrow_type,
+    assert_refused_by_format,
+    assert_rows,
+    canonical,
+    is_avro,
+    wanted,
+)
+from shared_data import GoldenTable, each_golden_paimon_table
+
+POSTPONE_BUCKET = -2
+
+
+@each_golden_paimon_table()
+def test_live_files(table: GoldenTable):
+    opened = lakebed.open_table(table.path)
+    for live in table.rows("live"):
+        if live["branch"] is not None or not live["at"].startswith("snapshot-"):
+            continue
+        at = opened.at(snapshot=int(live["snapshot_id"]))
+        where = f"{table.name}, {live['at']}"
+        if not _is_avro(table, at):
+            assert_refused_by_format(lambda at=at: at.files().to_arrow())
+            continue
+        files = at.files(columns=["partition", "bucket", "level", "file_name", "record_count"]).to_arrow()
+        assert _identities(table, at, files) == live["live_files"], where
+        assert sum(files["record_count"].to_pylist()) == int(live["live_rows"]), where
+        assert _snapshot(at)["total_record_count"] == int(live["total_record_count"]), where
+
+
+@each_golden_paimon_table()
+def test_files_are_those_of_the_engines_own_view(table: GoldenTable):
+    expected = [_expected_file(table, row) for row in table.rows("sys/files")]
+    opened = lakebed.open_table(table.path)
+    if not _is_avro(table, opened):
+        assert_refused_by_format(lambda: opened.files().to_arrow())
+        return
+    files = opened.files().to_arrow()
+    created = canonical(files["created_at"])
+    rows = [{**row, "created_at": time} for row, time in zip(files.to_pylist(), created, strict=True)]
+    # The engine's own view does not show what waits in the postpone bucket.
+    rows = [row for row in rows if row["bucket"] != POSTPONE_BUCKET]
+    assert_rows(_by_path(rows), _by_path(expected), f"{table.name}, files by path")
+
+
+@each_golden_paimon_table()
+@pytest.mark.parametrize("view", ["entries", "files"])
+def test_partitions_and_statistics(table: GoldenTable, view: str):
+    opened = lakebed.open_table(table.path)
+    if not _is_avro(table, opened):
+        assert_refused_by_format(lambda: getattr(opened, view)().to_arrow())
+        return
+    columns = _shared_columns(table, opened)
+    read = getattr(opened, view)(stats=columns.names).to_arrow()
+    partitions, stats = canonical(read["partition"]), canonical(read["stats"])
+    types = read.schema.field("partition").type
+    answers = _answers(table, opened, view, read)
+    for number, (name, answer) in enumerate(zip(read["file_name"].to_pylist(), answers, strict=True)):
+        where = f"{table.name}, {view}, row {number} ({name})"
+        assert answer["file_name"] == name, where
+        assert partitions[number] == wanted(answer["partition"], types), f"{where}, column partition"
+        written = Schemas(table).file(int(answer["schema_id"]))["fields"]
+        for column in columns:
+            _assert_stats(stats[number][column.name], answer, column, written, f"{where}, stats.{column.name}")
+
+
+def _assert_stats(got: Row, answer: Row, column: pa.Field, written: list[Row], where: str) -> None:
+    """Bounds and null count of a column against `evolved`, or `cols` where evolution changes nothing."""
+    stats = answer.get("evolved") or answer["value_stats"].get("cols", {})
+    *bounds, null_count = stats.get(column.name, [None, None, None])
+    assert got["null_count"] == null_count, f"{where}.null_count"
+    for bound, value in zip(("lower_bound", "upper_bound"), bounds, strict=True):
+        # A bound written under another type is unknown: it must not be read as a bound of this one.
+        known = any(_id(column) == field["id"] and column.type == arrow_type(field["type"]) for field in written)
+        assert got[bound] == (wanted(value, column.type) if known else None), f"{where}.{bound}"
+
+
+def _shared_columns(table: GoldenTable, opened: lakebed.Table) -> pa.Schema:
+    """Columns that the snapshot's schema and the latest, which the answers are mapped to, have in common."""
+    schemas = Schemas(table)
+    latest = schemas.latest()["fields"]
+    fields = [field for field in schemas.file(_snapshot(opened)["schema_id"])["fields"] if field in latest]
+    ids = ({"id": str(field["id"])} for field in fields)
+    return pa.schema([field.with_metadata(id) for field, id in zip(arrow_schema(fields), ids, strict=True)])
+
+
+def _id(column: pa.Field) -> int:
+    return int(column.metadata[b"id"])
+
+
+def _answers(table: GoldenTable, opened: lakebed.Table, view: str, read: pa.Table) -> list[Row]:
+    """The engine's answer for each row of a view, found by where its entry is stored."""
+    answers = {(row["manifest"], row["pos"]): row for row in table.rows("entries")}
+    entries = opened.entries(columns=["manifest", "kind", "partition", "bucket", "file_name"]).to_arrow()
+    seen: Counter[str] = Counter()
+    rows, live = [], {}
+    for entry in entries.to_pylist():
+        manifest = entry["manifest"]
+        answer = answers[manifest, seen[manifest]]
+        seen[manifest] += 1
+        rows.append(answer)
+        if entry["kind"] == 0:
+            # A file that was deleted and added again is as it was added last.
+            live[_identity(entry)] = answer
+    return rows if view == "entries" else [live[_identity(row)] for row in read.to_pylist()]
+
+
+def _identity(row: Row) -> tuple[str, int, str]:
+    return str(row["partition"]), row["bucket"], row["file_name"]
+
+
+def _identities(table: GoldenTable, at: lakebed.Table, files: pa.Table) -> list[str]:
+    """Sorted `<partition row hex without its arity>/<bucket>/<level>/<file name>`."""
+    partitions = _partition_hex(table, at, files["partition"])
+    parts = (files[name].to_pylist() for name in ("bucket", "level", "file_name"))
+    return sorted("/".join(map(str, (row[8:], *rest))) for row, *rest in zip(partitions, *parts, strict=True))
+
+
+def _partition_hex(table: GoldenTable, at: lakebed.Table, partitions: pa.ChunkedArray) -> list[str]:
+    """Partitions encoded again: the bytes that the engine wrote."""
+    types = Schemas(table).partition(_snapshot(at)["schema_id"])
+    stored = partitions.combine_chunks().cast(pa.struct(types))  # views have no milliseconds
+    return [row.hex() for row in paimon.encode_rows(stored, types).to_pylist()]
+
+
+def _expected_file(table: GoldenTable, row: Row) -> Row:
+    numbers = {
+        "schema_id": "schema_id",
+        "bucket": "bucket",
+        "level": "level",
+        "record_count": "record_count",
+        "file_size_in_bytes": "file_size_in_bytes",
+        "min_sequence_number": "min_sequence_number",
+        "sequence_number": "max_sequence_number",
+        "delete_row_count": "deleteRowCount",
+        "first_row_id": "first_row_id",
+    }
+    return {
+        **{ours: None if row[name] is None else int(row[name]) for ours, name in numbers.items()},
+        "content": 0,
+        "file_path": row["file_path"].replace("${TABLE}", str(table.path)),
+        "file_format": row["file_format"],
+        "created_at": row["creation_time"],
+    }
+
+
+def _by_path(rows: list[Row]) -> list[Row]:
+    return sorted(rows, key=lambda row: row["file_path"])
+
+
+def _snapshot(at: lakebed.Table) -> dict[str, Any]:
+    (row,) = at.snapshots(where=f"snapshot_id = {at.snapshot_id}").to_arrow().to_pylist()
+    return row
+
+
+def _is_avro(table: GoldenTable, at: lakebed.Table) -> bool:
+    """Whether the snapshot's manifest lists, and with them its manifests, are Avro files."""
+    if at.snapshot_id is None:
+        pytest.skip(f"{table.name} has no snapshot, so no files")
+    lists = (_snapshot(at)[name] for name in ("base_manifest_list", "delta_manifest_list"))
+    return all(is_avro(table.path / "manifest" / name) for name in lists)
