@@ -2,6 +2,17 @@
 //!
 //! Nothing here allocates, and every read says with a one-byte [`Fault`] why it failed: the place
 //! is worked out later, on the cold path, by whoever knows block, record and field.
+// Bytes from outside go through here: nothing in it may panic or wrap.
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        clippy::indexing_slicing,
+        clippy::arithmetic_side_effects
+    )
+)]
 
 use crate::error::ErrorKind;
 
@@ -155,12 +166,12 @@ impl<'a> Cursor<'a> {
     #[cold]
     fn varint_bytewise(&mut self) -> Result<u64, Fault> {
         let mut value = 0u64;
-        for (index, &byte) in self.rest().iter().take(10).enumerate() {
+        for ((index, &byte), shift) in self.rest().iter().enumerate().take(10).zip((0u32..).step_by(7)) {
             // The tenth byte holds the 64th bit and nothing else.
             if index == 9 && byte > 1 {
                 return Err(Fault::Varint);
             }
-            value |= u64::from(byte & 0x7f) << (7 * index as u32);
+            value |= u64::from(byte & 0x7f) << shift;
             if byte < 0x80 {
                 self.position = self.position.saturating_add(index).saturating_add(1);
                 return Ok(value);

@@ -68,7 +68,7 @@ impl Blocks {
             ));
         }
         let block = Block { index: self.next_index, offset, first_record: self.next_record, count, payload };
-        self.next_index += 1;
+        self.next_index = self.next_index.saturating_add(1);
         self.next_record = rows;
         Ok(Some(block))
     }

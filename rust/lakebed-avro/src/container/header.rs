@@ -53,7 +53,11 @@ impl Header {
                 }
                 Err((Fault::Truncated, _)) if !ended && window < most => window = window.saturating_mul(4),
                 Err((Fault::Truncated, _)) if !ended => {
-                    return Err(Limits::exceeded("max_header_bytes", most as u64, most as u64 + 1));
+                    return Err(Limits::exceeded(
+                        "max_header_bytes",
+                        most as u64,
+                        limits.max_header_bytes.saturating_add(1),
+                    ));
                 }
                 Err((fault, offset)) => {
                     let (kind, words) = match fault {

@@ -69,7 +69,7 @@ impl Input {
             let message = format!("{what} runs past the end: needs {count} bytes, {left} left");
             return Err(Error::new(ErrorKind::Truncated, message));
         };
-        self.position += count as u64;
+        self.position = self.position.saturating_add(count as u64);
         Ok(taken)
     }
 }
