@@ -55,7 +55,6 @@ pub struct Reader {
     workers: Vec<Worker>,
     ready: VecDeque<RecordBatch>,
     spent: Spent,
-    held_back: Option<Block>,
     ended: bool,
 }
 
@@ -97,7 +96,6 @@ impl Reader {
             workers,
             ready: VecDeque::new(),
             spent: Spent::default(),
-            held_back: None,
             ended: false,
         }
     }
@@ -120,10 +118,7 @@ impl Reader {
         let mut unit = Vec::new();
         let (mut bytes, mut rows) = (0, 0);
         while bytes < UNIT_BYTES && rows < self.options.batch_rows as u64 {
-            let Some(block) = self.held_back.take().map(Ok).or_else(|| self.blocks.next()).transpose()?
-            else {
-                break;
-            };
+            let Some(block) = self.blocks.next().transpose()? else { break };
             let cells =
                 block.first_record.saturating_add(block.count).saturating_mul(self.program.pools.leaves());
             if cells > self.options.limits.max_cells {
@@ -163,16 +158,23 @@ impl Reader {
             jobs.map(|(worker, unit)| decode(worker, unit)).collect()
         } else {
             std::thread::scope(|scope| {
-                let handles: Vec<_> =
-                    jobs.map(|(worker, unit)| scope.spawn(move || decode(worker, unit))).collect();
-                handles.into_iter().map(|handle| handle.join().unwrap_or_else(resume)).collect()
+                let spawn = |(worker, unit)| {
+                    std::thread::Builder::new().spawn_scoped(scope, move || decode(worker, unit))
+                };
+                let handles: Vec<_> = jobs.map(spawn).collect();
+                handles.into_iter().map(|handle| handle?.join().unwrap_or_else(resume)).collect()
             })
         };
         for result in results {
             let (batches, cost) = result?;
             self.spent.items += cost.items;
             self.spent.inflated += cost.inflated;
+            // Each thread saw only its own part of what is spent.
             check_inflated(&self.options.limits, self.spent.inflated)?;
+            let most = self.options.limits.max_items;
+            if self.spent.items > most {
+                return Err(Limits::exceeded("max_items", most, self.spent.items));
+            }
             self.ready.extend(batches);
         }
         framing

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use apache_avro::types::Value;
 use arrow_array::RecordBatch;
 use lakebed_avro::{
-    Blocks, Guard, GuardFactory, Input, Limits, Peek, Program, Projection, ReadOptions, Reader, Result,
-    Schema, Slot,
+    Blocks, ErrorKind, Guard, GuardFactory, Input, Limits, Peek, Program, Projection, ReadOptions, Reader,
+    Result, Schema, Slot,
 };
 
 use common::rng::Rng;
@@ -124,6 +124,26 @@ fn threads_and_batch_sizes_change_nothing() {
                 assert_table(&sample, common::read(memory(&sample.bytes), options), &all(&sample));
             }
         }
+    }
+}
+
+#[test]
+fn threads_change_no_limit() {
+    let list = common::hand::record(&[("a", r#"{"type": "array", "items": "int"}"#)]);
+    let blocks: Vec<_> = (0..10).map(|_| (1, vec![8, 0, 0, 0, 0, 0])).collect();
+    let file = common::hand::file(&list, &blocks);
+    for threads in [1, 2, 5, 20] {
+        let read = |limits| {
+            // Each block is a thread's work of its own.
+            let options = ReadOptions { threads, batch_rows: 1, limits, ..ReadOptions::default() };
+            common::read(memory(&file), options).map(|batches| batches.len()).map_err(|error| error.kind())
+        };
+        let items = |max_items| Limits { max_items, ..Limits::DEFAULT };
+        let inflated = |max_file_bytes| Limits { max_file_bytes, ..Limits::DEFAULT };
+        assert_eq!(read(items(40)), Ok(10));
+        assert_eq!(read(items(39)), Err(ErrorKind::Limit));
+        assert_eq!(read(inflated(60)), Ok(10));
+        assert_eq!(read(inflated(59)), Err(ErrorKind::Limit));
     }
 }
 

@@ -51,6 +51,17 @@ impl Input {
         }
     }
 
+    /// Steps over `count` bytes that [`Input::peek`] has shown.
+    pub(super) fn skip(&mut self, count: usize) {
+        match &mut self.source {
+            Source::Memory(bytes) => bytes.advance(count.min(bytes.len())),
+            Source::Stream(stream) => {
+                stream.taken = stream.taken.saturating_add(count).min(stream.ahead.len());
+            }
+        }
+        self.position = self.position.saturating_add(count as u64);
+    }
+
     /// Takes the next `count` bytes, or says that the input ends early.
     pub(super) fn take(&mut self, count: usize, what: &str) -> Result<Buffer> {
         let (taken, left) = match &mut self.source {
