@@ -2,6 +2,17 @@
 //!
 //! Nothing here allocates, and every read says with a one-byte [`Fault`] why it failed: the place
 //! is worked out later, on the cold path, by whoever knows block, record and field.
+// Bytes from outside go through here: nothing in it may panic or wrap.
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        clippy::indexing_slicing,
+        clippy::arithmetic_side_effects
+    )
+)]
 
 use crate::error::ErrorKind;
 
@@ -28,6 +39,8 @@ pub enum Fault {
     Items,
     /// More items without bytes than `max_zero_width_items`.
     ZeroWidthItems,
+    /// More bytes under nulls of one block than `max_block_bytes`.
+    Padding,
     /// A column past the 2 GiB that Arrow's 32-bit offsets can address.
     ColumnBytes,
     /// A null where the top-level union should hold a record.
@@ -50,6 +63,7 @@ impl Fault {
             Fault::ValueBytes => (ErrorKind::Limit, "value is over max_value_bytes"),
             Fault::Items => (ErrorKind::Limit, "array and map items are over max_items"),
             Fault::ZeroWidthItems => (ErrorKind::Limit, "items without bytes are over max_zero_width_items"),
+            Fault::Padding => (ErrorKind::Limit, "what stands under a block's nulls is over max_block_bytes"),
             Fault::ColumnBytes => (ErrorKind::Limit, "one batch of this column is over 2 GiB"),
             Fault::NullRecord => (ErrorKind::Unsupported, "a null in place of the record has no row"),
         }
@@ -152,12 +166,12 @@ impl<'a> Cursor<'a> {
     #[cold]
     fn varint_bytewise(&mut self) -> Result<u64, Fault> {
         let mut value = 0u64;
-        for (index, &byte) in self.rest().iter().take(10).enumerate() {
+        for ((index, &byte), shift) in self.rest().iter().enumerate().take(10).zip((0u32..).step_by(7)) {
             // The tenth byte holds the 64th bit and nothing else.
             if index == 9 && byte > 1 {
                 return Err(Fault::Varint);
             }
-            value |= u64::from(byte & 0x7f) << (7 * index as u32);
+            value |= u64::from(byte & 0x7f) << shift;
             if byte < 0x80 {
                 self.position = self.position.saturating_add(index).saturating_add(1);
                 return Ok(value);

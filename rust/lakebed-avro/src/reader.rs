@@ -7,7 +7,7 @@ use std::sync::Arc;
 use arrow_array::{RecordBatch, RecordBatchOptions};
 use arrow_schema::SchemaRef;
 
-use crate::codec::{Codec, Inflater};
+use crate::codec::Inflater;
 use crate::container::{Block, Blocks, Header, Input};
 use crate::cursor::Fault;
 use crate::decode::{Budget, Columns, Guard, Machine, assemble};
@@ -55,7 +55,6 @@ pub struct Reader {
     workers: Vec<Worker>,
     ready: VecDeque<RecordBatch>,
     spent: Spent,
-    held_back: Option<Block>,
     ended: bool,
 }
 
@@ -68,7 +67,6 @@ struct Spent {
 
 /// One thread's contexts, kept from call to call.
 struct Worker {
-    codec: Codec,
     inflater: Inflater,
     guard: Option<Box<dyn Guard>>,
 }
@@ -87,7 +85,6 @@ impl Reader {
         let options =
             ReadOptions { limits: options.limits.capped(), threads: options.threads.max(1), ..options };
         let worker = || Worker {
-            codec: header.codec,
             inflater: Inflater::new(header.codec, &options.limits),
             guard: guard.as_ref().map(|make| make()),
         };
@@ -99,7 +96,6 @@ impl Reader {
             workers,
             ready: VecDeque::new(),
             spent: Spent::default(),
-            held_back: None,
             ended: false,
         }
     }
@@ -122,16 +118,14 @@ impl Reader {
         let mut unit = Vec::new();
         let (mut bytes, mut rows) = (0, 0);
         while bytes < UNIT_BYTES && rows < self.options.batch_rows as u64 {
-            let Some(block) = self.held_back.take().map(Ok).or_else(|| self.blocks.next()).transpose()?
-            else {
-                break;
-            };
+            let Some(block) = self.blocks.next().transpose()? else { break };
             let cells =
                 block.first_record.saturating_add(block.count).saturating_mul(self.program.pools.leaves());
             if cells > self.options.limits.max_cells {
                 return Err(Limits::exceeded("max_cells", self.options.limits.max_cells, cells));
             }
-            bytes += block.payload.len();
+            // A block without bytes takes memory too: there may be millions.
+            bytes += block.payload.len() + size_of::<Block>();
             rows += block.count;
             unit.push(block);
         }
@@ -164,18 +158,22 @@ impl Reader {
             jobs.map(|(worker, unit)| decode(worker, unit)).collect()
         } else {
             std::thread::scope(|scope| {
-                let handles: Vec<_> =
-                    jobs.map(|(worker, unit)| scope.spawn(move || decode(worker, unit))).collect();
-                handles.into_iter().map(|handle| handle.join().unwrap_or_else(resume)).collect()
+                let spawn = |(worker, unit)| {
+                    std::thread::Builder::new().spawn_scoped(scope, move || decode(worker, unit))
+                };
+                let handles: Vec<_> = jobs.map(spawn).collect();
+                handles.into_iter().map(|handle| handle?.join().unwrap_or_else(resume)).collect()
             })
         };
         for result in results {
             let (batches, cost) = result?;
             self.spent.items += cost.items;
             self.spent.inflated += cost.inflated;
-            let most = self.options.limits.max_file_bytes;
-            if self.spent.inflated > most {
-                return Err(Limits::exceeded("max_file_bytes", most, self.spent.inflated));
+            // Each thread saw only its own part of what is spent.
+            check_inflated(&self.options.limits, self.spent.inflated)?;
+            let most = self.options.limits.max_items;
+            if self.spent.items > most {
+                return Err(Limits::exceeded("max_items", most, self.spent.items));
             }
             self.ready.extend(batches);
         }
@@ -223,6 +221,7 @@ fn decode_unit(
     for (number, block) in unit.iter().enumerate() {
         let inflated = worker.inflater.inflate(&block.payload).map_err(|error| error.at(place(block)))?;
         cost.inflated += inflated.len() as u64;
+        check_inflated(&options.limits, before.inflated + cost.inflated).map_err(|e| e.at(place(block)))?;
         check_count(program, &options.limits, block, inflated.len())?;
         let budget = Budget::new(&options.limits, before.items + cost.items);
         let mut machine = Machine::new(program, inflated, budget);
@@ -237,8 +236,10 @@ fn decode_unit(
                 record += 1;
             }
             if batch.rows >= options.batch_rows || batch.columns.byte_size() >= options.batch_bytes {
-                batches
-                    .push(batch.cut().map_err(|error| locate(error, program, options, worker.codec, unit))?);
+                match batch.cut() {
+                    Ok(batch) => batches.push(batch),
+                    Err(error) => return Err(locate(error, worker, program, options, unit)),
+                }
             }
         }
         cost.items += budget.items - machine.budget().items;
@@ -252,7 +253,7 @@ fn decode_unit(
         }
     }
     if batch.rows > 0 {
-        batches.push(batch.cut().map_err(|error| locate(error, program, options, worker.codec, unit))?);
+        batches.push(batch.cut().map_err(|error| locate(error, worker, program, options, unit))?);
     }
     Ok((batches, cost))
 }
@@ -285,6 +286,11 @@ impl Batch<'_> {
         RecordBatch::try_new_with_options(Arc::clone(schema), arrays, &options)
             .map_err(|error| Error::new(ErrorKind::Schema, error.to_string()))
     }
+}
+
+fn check_inflated(limits: &Limits, inflated: u64) -> Result<()> {
+    let most = limits.max_file_bytes;
+    if inflated > most { Err(Limits::exceeded("max_file_bytes", most, inflated)) } else { Ok(()) }
 }
 
 /// Refuses a record count that the block's bytes cannot hold, before it is looped over.
@@ -320,23 +326,45 @@ fn fault_error(fault: Fault, machine: &Machine<'_, '_>, block: &Block, record: u
     })
 }
 
-/// Finds the record behind an error that only showed when a whole column was folded: decodes the
-/// unit once more, a record at a time.
+/// Finds the record behind an error that only showed when a whole column was folded: the first whose
+/// block does not fold up to and with it. Decodes a block once per halving.
 #[cold]
-fn locate(error: Error, program: &Program, options: &ReadOptions, codec: Codec, unit: &[Block]) -> Error {
+fn locate(
+    error: Error,
+    worker: &mut Worker,
+    program: &Program,
+    options: &ReadOptions,
+    unit: &[Block],
+) -> Error {
+    if let (ErrorKind::Limit, Some(first)) = (error.kind(), unit.first()) {
+        // The batch as a whole is too large, no record in it is at fault.
+        return error.at(place(first));
+    }
     for block in unit {
-        let mut inflater = Inflater::new(codec, &options.limits);
-        let Ok(inflated) = inflater.inflate(&block.payload) else { break };
-        let mut machine = Machine::new(program, inflated, Budget::new(&options.limits, 0));
-        for record in 0..block.count {
-            let mut batch = Batch { program, columns: Columns::new(&program.pools), rows: 1 };
-            if machine.record(&mut batch.columns, None).is_err() {
-                break;
+        let Ok(inflated) = worker.inflater.inflate(&block.payload) else { break };
+        let guard = &mut worker.guard;
+        let mut fold = |records: u64| {
+            let mut machine = Machine::new(program, inflated, Budget::new(&options.limits, 0));
+            let mut batch = Batch { program, columns: Columns::new(&program.pools), rows: 0 };
+            for _ in 0..records {
+                match machine.record(&mut batch.columns, guard.as_deref_mut()) {
+                    Ok(kept) => batch.rows += usize::from(kept),
+                    Err(_) => break,
+                }
             }
-            if let Err(found) = batch.cut() {
-                return found.at(Location { record: Some(block.first_record + record), ..place(block) });
+            batch.cut()
+        };
+        let Err(mut found) = fold(block.count) else { continue };
+        // The first `good` records fold, the first `bad` do not.
+        let (mut good, mut bad) = (0, block.count);
+        while bad - good > 1 {
+            let middle = good + (bad - good) / 2;
+            match fold(middle) {
+                Ok(_) => good = middle,
+                Err(earlier) => (bad, found) = (middle, earlier),
             }
         }
+        return found.at(Location { record: Some(block.first_record + good), ..place(block) });
     }
     error
 }

@@ -98,7 +98,8 @@ impl Schema {
         prepare(&mut json, usize::try_from(limits.max_schema_depth).unwrap_or(usize::MAX).saturating_mul(3))?;
         let parsed = Parsed::parse(&json).map_err(|error| bad_schema(&error))?;
         let resolved = ResolvedSchema::try_from(&parsed).map_err(|error| bad_schema(&error))?;
-        let mut expander = Expander { names: resolved.get_names(), limits, nodes: 0, open: Vec::new() };
+        let mut expander =
+            Expander { names: resolved.get_names(), limits, nodes: 0, text: 0, path: 0, open: Vec::new() };
         Ok(Schema { root: expander.expand(&parsed)? })
     }
 
@@ -208,11 +209,18 @@ fn bad_schema(error: &dyn std::fmt::Display) -> Error {
     Error::new(ErrorKind::Schema, format!("not an Avro schema: {error}"))
 }
 
+/// Bytes of names and symbols that a schema may have per node it may have.
+const TEXT_PER_NODE: u64 = 256;
+
 /// Copies named types to where they are used, counting nodes and watching for cycles.
 struct Expander<'s> {
     names: &'s NamesRef<'s>,
     limits: &'s Limits,
     nodes: u64,
+    /// Bytes of names and symbols that the expanded tree and the paths to its nodes take.
+    text: u64,
+    /// Bytes of the path to the current node.
+    path: u64,
     /// Names of the records around the current node, outermost first.
     open: Vec<String>,
 }
@@ -223,6 +231,7 @@ impl<'s> Expander<'s> {
         if self.nodes > self.limits.max_schema_nodes {
             return Err(Limits::exceeded("max_schema_nodes", self.limits.max_schema_nodes, self.nodes));
         }
+        self.spend_text(self.path)?;
         let node = |wire, logical| Ok(Node { wire, logical });
         let timestamp = |per_second, utc| Some(Logical::Timestamp { per_second, utc });
         match parsed {
@@ -257,12 +266,27 @@ impl<'s> Expander<'s> {
                     InnerDecimalSchema::Fixed(fixed) => node(Wire::Fixed(fixed.size), Some(logical)),
                 }
             }
-            Parsed::Enum(schema) => node(Wire::Enum(schema.symbols.clone()), None),
+            Parsed::Enum(schema) => {
+                self.spend_text(schema.symbols.iter().map(|symbol| symbol.len() as u64 + 24).sum())?;
+                node(Wire::Enum(schema.symbols.clone()), None)
+            }
             Parsed::Ref { name } => self.expand_named(name),
             Parsed::Array(_) | Parsed::Map(_) | Parsed::Union(_) | Parsed::Record(_) => {
                 self.expand_nested(parsed)
             }
         }
+    }
+
+    /// Bounds what reuse makes of long names: each use of a type holds its names once more.
+    fn spend_text(&mut self, bytes: u64) -> Result<()> {
+        self.text = self.text.saturating_add(bytes);
+        let most = self.limits.max_schema_nodes.saturating_mul(TEXT_PER_NODE);
+        if self.text <= most {
+            return Ok(());
+        }
+        let message =
+            format!("expanded names are over {most} bytes, {TEXT_PER_NODE} for each of max_schema_nodes");
+        Err(Error::new(ErrorKind::Limit, message))
     }
 
     fn expand_named(&mut self, name: &Name) -> Result<Node> {
@@ -301,7 +325,11 @@ impl<'s> Expander<'s> {
                     if seen.insert(field.name.as_str(), ()).is_some() {
                         return Err(bad_schema(&format!("field {} is there twice", field.name)));
                     }
-                    Ok((field.name.clone(), self.expand(&field.schema)?))
+                    let step = field.name.len() as u64 + 1;
+                    self.path += step;
+                    let node = self.expand(&field.schema)?;
+                    self.path -= step;
+                    Ok((field.name.clone(), node))
                 });
                 Node { wire: Wire::Record(fields.collect::<Result<_>>()?), logical: None }
             }

@@ -1,5 +1,16 @@
 //! Block compression: six codecs behind one table, with contexts that are reused and output that
 //! is bounded.
+// Bytes from outside go through here: nothing in it may panic or wrap.
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        clippy::indexing_slicing,
+        clippy::arithmetic_side_effects
+    )
+)]
 
 mod bzip2;
 mod deflate;
@@ -109,8 +120,8 @@ impl Scratch {
     /// Makes room for `wanted` bytes, or for as many as the limit allows.
     fn reserve(&mut self, wanted: usize) -> Result<()> {
         let wanted = wanted.min(self.limit);
-        if wanted > self.bytes.len() {
-            let more = wanted - self.bytes.len();
+        let more = wanted.saturating_sub(self.bytes.len());
+        if more > 0 {
             self.bytes.try_reserve_exact(more).map_err(|_| self.exceeded(wanted))?;
             self.bytes.resize(wanted, 0);
         }
@@ -148,7 +159,7 @@ impl Scratch {
             let free = self.bytes.get_mut(length..).unwrap_or_default();
             match source.read(free) {
                 Ok(0) => return Ok(length),
-                Ok(read) => length += read,
+                Ok(read) => length = length.saturating_add(read),
                 Err(error) => return Err(broken(&error.to_string())),
             }
         }

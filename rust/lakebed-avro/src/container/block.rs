@@ -46,7 +46,7 @@ impl Blocks {
             return Ok(None);
         }
         let (count, size, framing) = self.read_framing()?;
-        self.input.take(framing, "block framing")?;
+        self.input.skip(framing);
         let count = u64::try_from(count)
             .map_err(|_| Error::new(ErrorKind::Count, format!("block declares {count} records")))?;
         let size = u64::try_from(size)
@@ -60,15 +60,19 @@ impl Blocks {
         }
         let offset = self.input.position();
         let payload = self.input.take(size as usize, "block")?;
-        let marker = self.input.take(self.sync.len(), "sync marker")?;
-        if marker.as_slice() != self.sync {
+        let marker = self.input.peek(self.sync.len())?;
+        if marker.len() < self.sync.len() {
+            return Err(Error::new(ErrorKind::Truncated, "input ends in a sync marker"));
+        }
+        if marker != self.sync {
             return Err(Error::new(
                 ErrorKind::Sync,
                 "sync marker behind the block differs from the header's",
             ));
         }
+        self.input.skip(self.sync.len());
         let block = Block { index: self.next_index, offset, first_record: self.next_record, count, payload };
-        self.next_index += 1;
+        self.next_index = self.next_index.saturating_add(1);
         self.next_record = rows;
         Ok(Some(block))
     }

@@ -1,5 +1,7 @@
 //! The header: magic, metadata map, sync marker.
 
+use std::collections::HashSet;
+
 use super::Input;
 use crate::codec::Codec;
 use crate::cursor::{Cursor, Fault};
@@ -7,6 +9,10 @@ use crate::error::{Error, ErrorKind, Location, Result};
 use crate::limits::Limits;
 
 const MAGIC: [u8; 4] = *b"Obj\x01";
+
+/// Entries of the metadata map: far more than any writer has, few enough that two bytes each in the
+/// file cannot grow to gibibytes here.
+const MAX_ENTRIES: u64 = 1 << 16;
 
 /// Files that are often met where an Avro file should be, by their first bytes.
 const FOREIGN: [(&[u8], &str); 5] = [
@@ -37,7 +43,8 @@ impl Header {
         let most = usize::try_from(limits.max_header_bytes).unwrap_or(usize::MAX);
         let mut window = 4096;
         loop {
-            let seen = input.peek(window.min(most))?;
+            window = window.min(most);
+            let seen = input.peek(window)?;
             let ended = seen.len() < window;
             match parse(seen) {
                 Ok((header, length)) => {
@@ -46,10 +53,17 @@ impl Header {
                 }
                 Err((Fault::Truncated, _)) if !ended && window < most => window = window.saturating_mul(4),
                 Err((Fault::Truncated, _)) if !ended => {
-                    return Err(Limits::exceeded("max_header_bytes", most as u64, most as u64 + 1));
+                    return Err(Limits::exceeded(
+                        "max_header_bytes",
+                        most as u64,
+                        limits.max_header_bytes.saturating_add(1),
+                    ));
                 }
                 Err((fault, offset)) => {
-                    let (kind, words) = fault.describe();
+                    let (kind, words) = match fault {
+                        Fault::Items => (ErrorKind::Limit, "more than 65536 metadata entries"),
+                        fault => fault.describe(),
+                    };
                     let place = Location { offset: Some(offset as u64), ..Location::default() };
                     return Err(Error::new(kind, format!("header: {words}")).at(place));
                 }
@@ -106,6 +120,9 @@ fn walk<'a>(cursor: &mut Cursor<'a>) -> Result<(Metadata<'a>, [u8; 16]), Fault> 
         if items.count > cursor.remaining() as u64 / 2 {
             return Err(Fault::Truncated);
         }
+        if items.count > MAX_ENTRIES.saturating_sub(metadata.len() as u64) {
+            return Err(Fault::Items);
+        }
         for _ in 0..items.count {
             let length = cursor.length()?;
             let key = cursor.take(length)?;
@@ -121,10 +138,11 @@ fn walk<'a>(cursor: &mut Cursor<'a>) -> Result<(Metadata<'a>, [u8; 16]), Fault> 
 
 fn finish(metadata: Metadata<'_>, sync: [u8; 16], length: usize) -> Result<Header> {
     let mut owned: Vec<(String, Vec<u8>)> = Vec::with_capacity(metadata.len());
+    let mut known = HashSet::new();
     for (key, value) in metadata {
         let key = std::str::from_utf8(key)
             .map_err(|_| Error::new(ErrorKind::Utf8, "header: metadata key is not UTF-8"))?;
-        if key.starts_with("avro.") && owned.iter().any(|(known, _)| known == key) {
+        if key.starts_with("avro.") && !known.insert(key) {
             return Err(Error::new(ErrorKind::Duplicate, format!("header: {key} is there twice")));
         }
         owned.push((key.to_owned(), value.to_vec()));

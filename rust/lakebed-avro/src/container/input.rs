@@ -17,7 +17,7 @@ pub struct Input {
 
 enum Source {
     Memory(Buffer),
-    Stream { reader: Box<dyn Read + Send>, ahead: Vec<u8> },
+    Stream(Stream),
 }
 
 /// How much a stream is read ahead, and how far a buffer grows before its bytes have been seen.
@@ -32,7 +32,7 @@ impl From<Buffer> for Input {
 impl Input {
     /// An input that reads `reader` as it goes.
     pub fn stream(reader: Box<dyn Read + Send>) -> Input {
-        Input { source: Source::Stream { reader, ahead: Vec::new() }, position: 0 }
+        Input { source: Source::Stream(Stream { reader, ahead: Vec::new(), taken: 0 }), position: 0 }
     }
 
     /// Bytes taken so far: the offset of the next byte in the file.
@@ -44,11 +44,22 @@ impl Input {
     pub(super) fn peek(&mut self, count: usize) -> Result<&[u8]> {
         match &mut self.source {
             Source::Memory(bytes) => Ok(bytes.get(..count).unwrap_or(bytes.as_slice())),
-            Source::Stream { reader, ahead } => {
-                fill(reader, ahead, count)?;
-                Ok(ahead.get(..count).unwrap_or(ahead.as_slice()))
+            Source::Stream(stream) => {
+                let ahead = stream.fill(count)?;
+                Ok(ahead.get(..count).unwrap_or(ahead))
             }
         }
+    }
+
+    /// Steps over `count` bytes that [`Input::peek`] has shown.
+    pub(super) fn skip(&mut self, count: usize) {
+        match &mut self.source {
+            Source::Memory(bytes) => bytes.advance(count.min(bytes.len())),
+            Source::Stream(stream) => {
+                stream.taken = stream.taken.saturating_add(count).min(stream.ahead.len());
+            }
+        }
+        self.position = self.position.saturating_add(count as u64);
     }
 
     /// Takes the next `count` bytes, or says that the input ends early.
@@ -60,35 +71,59 @@ impl Input {
                 (Some(taken), 0)
             }
             Source::Memory(bytes) => (None, bytes.len()),
-            Source::Stream { reader, ahead } => {
-                fill(reader, ahead, count)?;
-                if count <= ahead.len() {
-                    let rest = ahead.split_off(count);
-                    (Some(Buffer::from_vec(std::mem::replace(ahead, rest))), 0)
-                } else {
-                    (None, ahead.len())
-                }
+            Source::Stream(stream) => {
+                let left = stream.fill(count)?.len();
+                (if count <= left { Some(stream.take(count)) } else { None }, left)
             }
         };
         let Some(taken) = taken else {
             let message = format!("{what} runs past the end: needs {count} bytes, {left} left");
             return Err(Error::new(ErrorKind::Truncated, message));
         };
-        self.position += count as u64;
+        self.position = self.position.saturating_add(count as u64);
         Ok(taken)
     }
 }
 
-/// Reads until `ahead` holds `count` bytes or the stream ends, growing by what has really come.
-fn fill(reader: &mut dyn Read, ahead: &mut Vec<u8>, count: usize) -> Result<()> {
-    while ahead.len() < count {
-        let start = ahead.len();
-        let step = (count - start).clamp(STEP, STEP.max(start));
-        ahead.try_reserve(step).map_err(|_| Error::new(ErrorKind::Limit, "no memory for the next block"))?;
-        let read = reader.take(step as u64).read_to_end(ahead)?;
-        if read == 0 {
-            break;
+/// A reader, and what was read of it beyond what was asked for.
+struct Stream {
+    reader: Box<dyn Read + Send>,
+    ahead: Vec<u8>,
+    /// How much of `ahead` was taken already.
+    taken: usize,
+}
+
+impl Stream {
+    /// Reads until `count` bytes are ahead or the stream ends, growing by what has really come; gives
+    /// what is ahead.
+    fn fill(&mut self, count: usize) -> Result<&[u8]> {
+        while self.ahead.len().saturating_sub(self.taken) < count {
+            self.ahead.drain(..std::mem::take(&mut self.taken));
+            let seen = self.ahead.len();
+            let step = count.saturating_sub(seen).clamp(STEP, STEP.max(seen));
+            let reserved = self.ahead.try_reserve(step);
+            reserved.map_err(|_| Error::new(ErrorKind::Limit, "no memory for the next block"))?;
+            if self.reader.by_ref().take(step as u64).read_to_end(&mut self.ahead)? == 0 {
+                break;
+            }
         }
+        Ok(self.ahead.get(self.taken..).unwrap_or_default())
     }
-    Ok(())
+
+    /// Takes the next `count` bytes, which must be ahead.
+    ///
+    /// A small block is copied out and leaves the rest where it is; a large one takes the buffer along
+    /// and the little behind it is moved. So no byte is moved often, and no block holds more than its own.
+    fn take(&mut self, count: usize) -> Buffer {
+        let end = self.taken.saturating_add(count);
+        if count < STEP {
+            let taken = self.ahead.get(self.taken..end).unwrap_or_default();
+            self.taken = end;
+            return Buffer::from_vec(taken.to_vec());
+        }
+        let rest = self.ahead.split_off(end.min(self.ahead.len()));
+        let mut block = std::mem::replace(&mut self.ahead, rest);
+        block.drain(..std::mem::take(&mut self.taken));
+        Buffer::from_vec(block)
+    }
 }

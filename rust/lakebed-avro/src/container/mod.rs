@@ -1,4 +1,15 @@
 //! Object container files: the header, and the one loop over blocks.
+// Bytes from outside go through here: nothing in it may panic or wrap.
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        clippy::indexing_slicing,
+        clippy::arithmetic_side_effects
+    )
+)]
 
 mod block;
 mod header;
@@ -7,3 +18,6 @@ mod input;
 pub use block::{Block, Blocks};
 pub use header::Header;
 pub use input::Input;
+
+#[cfg(test)]
+mod tests;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use arrow_array::builder::StringBuilder;
 use arrow_array::types::{
     ArrowPrimitiveType, Date32Type, Decimal128Type, Decimal256Type, Float32Type, Float64Type, Int32Type,
     Int64Type, IntervalMonthDayNanoType, Time32MillisecondType, Time64MicrosecondType,
@@ -35,12 +36,7 @@ fn build(
         }
         Layout::Enum { column, symbols } => {
             let numbers = std::mem::take(&mut columns.ints[*column as usize]);
-            let symbol = |number: i32| usize::try_from(number).ok().and_then(|number| symbols.get(number));
-            let values = numbers.into_iter().enumerate().map(|(row, number)| {
-                let valid = nulls.as_ref().is_none_or(|nulls| nulls.is_valid(row));
-                if valid { symbol(number).map(String::as_str) } else { None }
-            });
-            Ok(Arc::new(values.collect::<StringArray>()))
+            spell(&numbers, symbols, nulls)
         }
         Layout::Nullable { valid, value } => {
             let bits = columns.valid[*valid as usize].finish();
@@ -68,7 +64,10 @@ fn build(
             let Layout::Struct { fields, children } = entries.as_ref() else {
                 return Err(internal("a map's entries are a struct"));
             };
-            let arrays = children.iter().map(|child| build(columns, child, total, None));
+            let arrays = ["key", "value"]
+                .iter()
+                .zip(children)
+                .map(|(name, child)| build(columns, child, total, None).map_err(|error| error.within(name)));
             let entries = StructArray::try_new(fields.clone(), arrays.collect::<Result<_>>()?, None);
             let entries =
                 entries.map_err(|error| Error::new(ErrorKind::Schema, format!("null map key: {error}")))?;
@@ -84,6 +83,27 @@ fn build(
             Ok(Arc::new(array.map_err(internal)?))
         }
     }
+}
+
+/// Most bytes of symbols in one batch: a number of one byte may stand for a symbol of many.
+const MAX_SYMBOL_BYTES: usize = 256 << 20;
+
+/// The symbols that an enum's numbers stand for.
+fn spell(numbers: &[i32], symbols: &[String], nulls: Option<NullBuffer>) -> Result<ArrayRef> {
+    let values = || {
+        numbers.iter().enumerate().map(|(row, number)| {
+            let valid = nulls.as_ref().is_none_or(|nulls| nulls.is_valid(row));
+            let symbol = usize::try_from(*number).ok().and_then(|number| symbols.get(number));
+            symbol.filter(|_| valid).map(String::as_str)
+        })
+    };
+    let bytes: usize = values().flatten().map(str::len).sum();
+    if bytes > MAX_SYMBOL_BYTES {
+        return Err(Error::new(ErrorKind::Limit, "one batch of this enum's symbols is over 256 MiB"));
+    }
+    let mut spelled = StringBuilder::with_capacity(numbers.len(), bytes);
+    spelled.extend(values());
+    Ok(Arc::new(spelled.finish()))
 }
 
 fn take_offsets(columns: &mut Columns, list: u32) -> (OffsetBuffer<i32>, usize) {

@@ -196,6 +196,14 @@ impl Columns {
         self.bytes[column as usize].push(ahead, length)
     }
 
+    #[inline]
+    pub(crate) fn push_fixed(&mut self, column: u32, value: &[u8]) -> Result<(), Fault> {
+        let data = &mut self.fixed[column as usize].1;
+        i32::try_from(data.len() + value.len()).map_err(|_| Fault::ColumnBytes)?;
+        data.extend_from_slice(value);
+        Ok(())
+    }
+
     /// Ends a list of `more` items.
     #[inline]
     pub(crate) fn push_list(&mut self, column: u32, more: u64) -> Result<(), Fault> {
@@ -230,7 +238,9 @@ impl Columns {
             Op::Bytes(Some(column)) => self.bytes[column as usize].push_empty(),
             Op::Fixed(_, Some(column)) => {
                 let (width, data) = &mut self.fixed[column as usize];
-                data.resize(data.len() + *width as usize, 0);
+                let end = data.len() + *width as usize;
+                i32::try_from(end).map_err(|_| Fault::ColumnBytes)?;
+                data.resize(end, 0);
             }
             Op::Nullable { valid: Some(valid), .. } => self.valid[valid as usize].append(false),
             Op::NullableLongs { list: Some(list), .. } => self.push_list(list, 0)?,

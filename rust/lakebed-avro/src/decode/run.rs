@@ -13,6 +13,8 @@ pub(crate) struct Budget {
     /// Items without bytes left in the block.
     pub(crate) zero_width: u64,
     value_bytes: usize,
+    /// Bytes left in the block for what stands under nulls of more than one scalar.
+    padding: u64,
 }
 
 impl Budget {
@@ -21,6 +23,7 @@ impl Budget {
             items: limits.max_items.saturating_sub(items_used),
             zero_width: limits.max_zero_width_items,
             value_bytes: usize::try_from(limits.max_value_bytes).unwrap_or(usize::MAX),
+            padding: limits.max_block_bytes,
         }
     }
 }
@@ -101,7 +104,6 @@ impl<'p, 'b> Machine<'p, 'b> {
     #[inline(always)]
     fn step(&mut self, ops: &[Op], at: usize, columns: &mut Columns) -> Result<usize, Fault> {
         match ops[at] {
-            Op::Null => {}
             Op::Boolean(column) => {
                 let value = self.cursor.boolean()?;
                 if let Some(column) = column {
@@ -151,7 +153,7 @@ impl<'p, 'b> Machine<'p, 'b> {
                     return Err(Fault::ValueBytes);
                 }
                 if let Some(column) = column {
-                    columns.fixed[column as usize].1.extend_from_slice(value);
+                    columns.push_fixed(column, value)?;
                 }
             }
             Op::Enum(symbols, column) => {
@@ -168,6 +170,7 @@ impl<'p, 'b> Machine<'p, 'b> {
                 if branch == i64::from(null) {
                     if let Some(valid) = valid {
                         columns.valid[valid as usize].append(false);
+                        self.spend_padding(ops, at + 1, end as usize)?;
                         let mut next = at + 1;
                         while next < end as usize {
                             next = columns.push_default(ops, next)?;
@@ -241,6 +244,20 @@ impl<'p, 'b> Machine<'p, 'b> {
                 self.budget.zero_width.checked_sub(count).ok_or(Fault::ZeroWidthItems)?;
         }
         self.budget.items = self.budget.items.checked_sub(count).ok_or(Fault::Items)?;
+        Ok(())
+    }
+
+    /// Bounds what a null of one byte puts into columns: a scalar is paid for by that byte, a record of
+    /// many fields or a fixed value is not.
+    #[inline]
+    fn spend_padding(&mut self, ops: &[Op], at: usize, end: usize) -> Result<(), Fault> {
+        let below = ops.get(at..end).unwrap_or_default();
+        if below.len() < 2 && !matches!(below, [Op::Fixed(..)]) {
+            return Ok(());
+        }
+        let width = |op: &Op| if let Op::Fixed(size, _) = op { u64::from(*size) } else { 8 };
+        let bytes: u64 = below.iter().map(width).sum();
+        self.budget.padding = self.budget.padding.checked_sub(bytes).ok_or(Fault::Padding)?;
         Ok(())
     }
 

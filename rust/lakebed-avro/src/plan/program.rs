@@ -223,7 +223,7 @@ impl Compiler {
             _ => self.pools.add(leaf),
         });
         let op = match leaf {
-            Leaf::Null => Op::Null,
+            Leaf::Null => return column.map(|column| Layout::Leaf { leaf, column, data_type }),
             Leaf::Boolean => Op::Boolean(column),
             Leaf::Int => Op::Int(column),
             Leaf::Long | Leaf::Millis => Op::Long(column),

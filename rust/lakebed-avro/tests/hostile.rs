@@ -1,0 +1,229 @@
+//! Hostile files: each ends as it must, in time, and without memory beyond its limits.
+// A counting allocator is the only way to see the peak, and `GlobalAlloc` is an unsafe trait.
+#![allow(unsafe_code)]
+
+mod common;
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Mutex, MutexGuard};
+use std::time::{Duration, Instant};
+
+use lakebed_avro::{ErrorKind, Input, Limits, ReadOptions};
+
+use common::hand::{self, long};
+
+/// The system's allocator, counting bytes; what C libraries allocate is not seen.
+struct Counting;
+
+static HELD: AtomicUsize = AtomicUsize::new(0);
+static PEAK: AtomicUsize = AtomicUsize::new(0);
+
+fn grow(bytes: usize) {
+    PEAK.fetch_max(HELD.fetch_add(bytes, Relaxed) + bytes, Relaxed);
+}
+
+// SAFETY: every call goes to the system's allocator unchanged; only sizes are counted beside it.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        grow(layout.size());
+        // SAFETY: the caller keeps `alloc`'s contract, which is the same one.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        HELD.fetch_sub(layout.size(), Relaxed);
+        // SAFETY: the pointer came from `alloc` above with this layout.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        grow(layout.size());
+        // SAFETY: as `alloc`.
+        unsafe { System.alloc_zeroed(layout) }
+    }
+
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        // Counted as a copy, since for a moment both may be held.
+        grow(size);
+        HELD.fetch_sub(layout.size(), Relaxed);
+        // SAFETY: the pointer came from `alloc` above with this layout.
+        unsafe { System.realloc(pointer, layout, size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+const MIB: usize = 1 << 20;
+
+/// The counters belong to the process: one test measures at a time.
+static MEASURING: Mutex<()> = Mutex::new(());
+
+fn alone() -> MutexGuard<'static, ()> {
+    MEASURING.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+/// Peak bytes above what was held before, and the time, of one call.
+fn measured<T>(work: impl FnOnce() -> T) -> (T, usize, Duration) {
+    let before = HELD.load(Relaxed);
+    PEAK.store(before, Relaxed);
+    let start = Instant::now();
+    let result = work();
+    (result, PEAK.load(Relaxed).saturating_sub(before), start.elapsed())
+}
+
+/// What a file comes to when its batches are not kept: rows, or the kind of its error.
+fn drain(input: Input, limits: Limits) -> Result<usize, (ErrorKind, String)> {
+    let options = ReadOptions { limits, ..ReadOptions::default() };
+    let read = || -> lakebed_avro::Result<usize> {
+        let mut rows = 0;
+        for batch in lakebed_avro::Reader::open(input, options)? {
+            rows += batch?.num_rows();
+        }
+        Ok(rows)
+    };
+    read().map_err(|error| (error.kind(), error.to_string()))
+}
+
+/// Reads `file` from memory and as a stream, within `most` bytes and a few seconds each: what these
+/// files would take without a bound is minutes.
+fn bounded(name: &str, file: &[u8], limits: Limits, most: usize) -> Result<usize, ErrorKind> {
+    let stream = || Input::stream(Box::new(std::io::Cursor::new(file.to_vec())));
+    let inputs: [Box<dyn Fn() -> Input>; 2] = [Box::new(|| common::memory(file)), Box::new(stream)];
+    let results = inputs.map(|input| {
+        let input = input();
+        let (result, peak, time) = measured(|| drain(input, limits));
+        assert!(peak <= most, "{name}: {peak} bytes at peak, {most} allowed: {result:?}");
+        assert!(time < Duration::from_secs(4), "{name}: took {time:?}: {result:?}");
+        result.map_err(|(kind, _)| kind)
+    });
+    assert_eq!(results[0], results[1], "{name}: memory and stream");
+    results[0]
+}
+
+#[test]
+fn every_case_of_the_table_ends_as_it_must() {
+    let _alone = alone();
+    for case in common::cases::load("avro_hostile.json") {
+        let (result, peak, time) = measured(|| {
+            let options = ReadOptions { limits: case.limits, ..ReadOptions::default() };
+            common::read(common::memory(&case.file), options)
+        });
+        let most = 16 * MIB + 2 * case.limits.max_block_bytes as usize;
+        assert!(peak <= most, "{}: {peak} bytes at peak, {most} allowed", case.id);
+        assert!(time < Duration::from_secs(1), "{}: took {time:?}", case.id);
+        if let Err(why) = case.judge(&result) {
+            panic!("{}: {why}", case.id);
+        }
+    }
+}
+
+#[test]
+fn empty_blocks_cost_nothing() {
+    let _alone = alone();
+    let schema = hand::record(&[("a", r#""long""#)]);
+    let mut file = hand::header(&schema, "null");
+    file.extend(hand::block(0, &[]).repeat(500_000));
+    file.extend(hand::block(1, &long(7)));
+    assert_eq!(bounded("empty blocks", &file, Limits::DEFAULT, 8 * MIB), Ok(1));
+}
+
+#[test]
+fn blocks_of_one_record_cost_what_they_hold() {
+    let _alone = alone();
+    let schema = hand::record(&[("a", r#""long""#)]);
+    let mut file = hand::header(&schema, "null");
+    file.extend(hand::block(1, &long(7)).repeat(200_000));
+    assert_eq!(bounded("one record each", &file, Limits::DEFAULT, 32 * MIB), Ok(200_000));
+}
+
+#[test]
+fn nulls_do_not_add_up_to_what_stands_for_them() {
+    let _alone = alone();
+    // One byte a null, and a mebibyte under it.
+    let fixed = r#"["null", {"type": "fixed", "name": "f", "size": 1048576}]"#;
+    let file = hand::file(&hand::record(&[("a", fixed)]), &[(2000, vec![0; 2000])]);
+    let limits = Limits { max_block_bytes: 16 << 20, ..Limits::DEFAULT };
+    assert_eq!(bounded("null fixed", &file, limits, 64 * MIB), Err(ErrorKind::Limit));
+
+    // One byte a null, and a thousand longs under it.
+    let longs: Vec<String> = (0..1000).map(|i| format!(r#"{{"name": "l{i}", "type": "long"}}"#)).collect();
+    let wide = format!(r#"["null", {{"type": "record", "name": "w", "fields": [{}]}}]"#, longs.join(","));
+    let list = format!(r#"{{"type": "array", "items": {wide}}}"#);
+    let nulls = [long(1_000_000), vec![0; 1_000_000], long(0)].concat();
+    let file = hand::file(&hand::record(&[("a", &list)]), &[(1, nulls)]);
+    assert_eq!(bounded("wide nulls", &file, limits, 64 * MIB), Err(ErrorKind::Limit));
+}
+
+#[test]
+fn a_list_of_nulls_is_bounded_by_its_limit() {
+    let _alone = alone();
+    let schema = hand::record(&[("a", r#"{"type": "array", "items": "null"}"#)]);
+    let file = |count: i64| hand::file(&schema, &[(1, [long(count), long(0)].concat())]);
+    let most = Limits::DEFAULT.max_zero_width_items as i64;
+    assert_eq!(bounded("nulls", &file(most), Limits::DEFAULT, MIB), Ok(1));
+    assert_eq!(bounded("too many nulls", &file(most + 1), Limits::DEFAULT, MIB), Err(ErrorKind::Limit));
+}
+
+#[test]
+fn records_of_nulls_cost_no_time() {
+    let _alone = alone();
+    let nulls: Vec<String> = (0..2000).map(|i| format!(r#"{{"name": "n{i}", "type": "null"}}"#)).collect();
+    let wide = format!(r#"{{"type": "record", "name": "row", "fields": [{}]}}"#, nulls.join(","));
+    let file = hand::file(&wide, &[(1_000_000, Vec::new())]);
+    assert_eq!(bounded("rows", &file, Limits::DEFAULT, 16 * MIB), Ok(1_000_000));
+    let list = format!(r#"{{"type": "array", "items": {wide}}}"#);
+    let file = hand::file(&list, &[(1, [long(1_000_000), long(0)].concat())]);
+    assert_eq!(bounded("items", &file, Limits::DEFAULT, 16 * MIB), Ok(1));
+}
+
+#[test]
+fn long_symbols_are_not_multiplied_without_bound() {
+    let _alone = alone();
+    let symbols = format!(r#"{{"type": "enum", "name": "e", "symbols": ["{}"]}}"#, "S".repeat(1 << 16));
+    let file = hand::file(&hand::record(&[("a", &symbols)]), &[(60_000, vec![0; 60_000])]);
+    assert_eq!(bounded("long symbols", &file, Limits::DEFAULT, 288 * MIB), Err(ErrorKind::Limit));
+}
+
+#[test]
+fn long_names_are_not_multiplied_by_reuse() {
+    let _alone = alone();
+    let name = "n".repeat(1 << 15);
+    let fields: Vec<String> = (0..10).map(|i| format!(r#"{{"name": "{name}{i}", "type": "int"}}"#)).collect();
+    let first = format!(r#"{{"type": "record", "name": "r", "fields": [{}]}}"#, fields.join(","));
+    let uses: Vec<String> = (0..9000).map(|i| format!(r#"{{"name": "f{i}", "type": "r"}}"#)).collect();
+    let row = format!(
+        r#"{{"type": "record", "name": "row", "fields": [{{"name": "f", "type": {first}}}, {}]}}"#,
+        uses.join(",")
+    );
+    let file = hand::header(&row, "null");
+    assert_eq!(bounded("long names", &file, Limits::DEFAULT, 128 * MIB), Err(ErrorKind::Limit));
+}
+
+#[test]
+fn many_metadata_keys_are_refused() {
+    let _alone = alone();
+    let keys: Vec<u8> = (0..1_000_000)
+        .flat_map(|i| [hand::bytes(format!("avro.{i}").as_bytes()), hand::bytes(b"")].concat())
+        .collect();
+    let file = [b"Obj\x01".to_vec(), long(1_000_000), keys, long(0), hand::SYNC.to_vec()].concat();
+    assert_eq!(bounded("metadata", &file, Limits::DEFAULT, 96 * MIB), Err(ErrorKind::Limit));
+}
+
+#[test]
+fn inflated_bytes_of_a_file_are_bounded_as_they_come() {
+    let _alone = alone();
+    let schema = hand::record(&[("a", r#""bytes""#)]);
+    let value = hand::bytes(&vec![0; 4 << 20]);
+    let block = hand::block(1, &zstd_of(&value));
+    let file = [hand::header(&schema, "zstandard"), block.repeat(500)].concat();
+    let limits = Limits { max_file_bytes: 64 << 20, max_block_bytes: 8 << 20, ..Limits::DEFAULT };
+    assert_eq!(bounded("inflated", &file, limits, 160 * MIB), Err(ErrorKind::Limit));
+}
+
+fn zstd_of(bytes: &[u8]) -> Vec<u8> {
+    let mut bytes = bytes.to_vec();
+    apache_avro::Codec::Zstandard(apache_avro::ZstandardSettings::default()).compress(&mut bytes).unwrap();
+    bytes
+}
