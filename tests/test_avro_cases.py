@@ -25,7 +25,7 @@ CODECS = ["null", "deflate", "snappy", "zstandard", "bzip2", "xz"]
 SECONDS = 1.0
 SYNC_BYTES = 16
 # Above the limits themselves: the interpreter's own noise, and decoders' fixed buffers.
-SPARE_BYTES = 64 << 20
+SPARE_BYTES = 16 << 20
 
 
 def content(case: Case) -> bytes:
