@@ -10,17 +10,21 @@ import json
 import re
 import struct
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pytest
 
 from lakebed.errors import CorruptError, UnsupportedError
-from shared_data import GoldenTable
+
+if TYPE_CHECKING:
+    from shared_data import GoldenTable
 
 Row = dict[str, Any]
 
+# By the numbers in brackets behind the name; lengths and the precision of TIME change nothing.
 _SCALARS: dict[str, Callable[..., pa.DataType]] = {
     "BOOLEAN": lambda: pa.bool_(),
     "TINYINT": lambda: pa.int8(),
@@ -31,15 +35,15 @@ _SCALARS: dict[str, Callable[..., pa.DataType]] = {
     "FLOAT": lambda: pa.float32(),
     "DOUBLE": lambda: pa.float64(),
     "DECIMAL": lambda precision=10, scale=0: pa.decimal128(precision, scale),
-    "CHAR": lambda length=1: pa.string(),
-    "VARCHAR": lambda length=1: pa.string(),
+    "CHAR": lambda *_: pa.string(),
+    "VARCHAR": lambda *_: pa.string(),
     "STRING": lambda: pa.string(),
-    "BINARY": lambda length=1: pa.binary(),
-    "VARBINARY": lambda length=1: pa.binary(),
+    "BINARY": lambda *_: pa.binary(),
+    "VARBINARY": lambda *_: pa.binary(),
     "BYTES": lambda: pa.binary(),
     "BLOB": lambda: pa.binary(),
     "DATE": lambda: pa.date32(),
-    "TIME": lambda precision=0: pa.time32("ms"),
+    "TIME": lambda *_: pa.time32("ms"),
     "TIMESTAMP": lambda precision=6: pa.timestamp(_unit(precision)),
     "TIMESTAMP_LTZ": lambda precision=6: pa.timestamp(_unit(precision), "UTC"),
     "TIMESTAMP WITH LOCAL TIME ZONE": lambda precision=6: pa.timestamp(_unit(precision), "UTC"),
@@ -183,7 +187,7 @@ def by_file(rows: Iterable[Row], key: str) -> Iterator[tuple[str, list[Row]]]:
 
 def assert_refused_by_format(read: Callable[[], object]) -> None:
     """Manifests in ORC or Parquet are refused, by name, and with the path."""
-    with pytest.raises((UnsupportedError, CorruptError), match="ORC|Parquet") as refused:
+    with pytest.raises((UnsupportedError, CorruptError), match=r"ORC|Parquet") as refused:
         read()
     assert refused.value.kind in ("magic", "unsupported")
     assert refused.value.path is not None
@@ -207,7 +211,7 @@ def _lists(array: pa.Array, items: pa.Array) -> Iterator[list[Any]]:
         starts = [(array.offset + row) * size for row in range(len(array) + 1)]
     else:
         starts = array.offsets.to_pylist()
-    return (values[start:end] for start, end in zip(starts, starts[1:], strict=False))
+    return (values[start:end] for start, end in pairwise(starts))
 
 
 def _nine_digits(text: str, kind: pa.DataType) -> str:

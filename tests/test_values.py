@@ -34,6 +34,25 @@ CASES = [
     (pa.array([None], pa.null()), [None]),
 ]
 
+_UNION = pa.UnionArray.from_dense(
+    pa.array([1, 0, 1, 2], pa.int8()),
+    pa.array([0, 0, 1, 0], pa.int32()),
+    [pa.array([b"a"]), pa.array([7, 8]), pa.nulls(1)],
+)
+CASES += [
+    (_UNION, [7, "61", 8, None]),
+    (_UNION.slice(1, 2), ["61", 8]),
+    # A union inside a struct that has nulls of its own.
+    (
+        pa.StructArray.from_arrays([_UNION], ["u"], mask=pa.array([True, False, False, False])),
+        [None, {"u": "61"}, {"u": 8}, {"u": None}],
+    ),
+    (
+        pa.array([pa.MonthDayNano([1, 2, 3]), None]),
+        [{"months": 1, "days": 2, "nanoseconds": 3}, None],
+    ),
+]
+
 
 @pytest.mark.parametrize(("array", "values"), CASES, ids=[str(case[0].type) for case in CASES])
 def test_values(array, values):

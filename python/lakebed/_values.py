@@ -14,14 +14,20 @@ def to_json_values(array: pa.Array) -> list[Any]:
     """The values of an array as JSON has them, column by column.
 
     Bytes are lower-case hex, dates and times ISO 8601 with the digits of their unit, decimals plain texts,
-    floats that JSON lacks the texts `NaN`, `Infinity`, `-Infinity`; structs objects, maps with text keys
-    objects and other maps lists of `{"key", "value"}`; null is None.
+    floats that JSON lacks the texts `NaN`, `Infinity`, `-Infinity`; intervals objects of months, days and
+    nanoseconds; structs objects, maps with text keys objects and other maps lists of `{"key", "value"}`; a
+    dense union is the value of its member; null is None.
     """
     import pyarrow as pa
 
     kind = array.type
     if pa.types.is_struct(kind):
         return _objects(array)
+    if pa.types.is_union(kind):
+        return _members(array)
+    if pa.types.is_interval(kind):
+        parts = ("months", "days", "nanoseconds")
+        return [value and dict(zip(parts, value, strict=True)) for value in array.to_pylist()]
     if pa.types.is_map(kind):
         return _maps(array)
     if _is_list(kind):
@@ -61,12 +67,23 @@ def _whole(column: pa.Array | pa.ChunkedArray) -> pa.Array:
 
 def _objects(array: pa.StructArray) -> list[Any]:
     names = [field.name for field in array.type]
-    columns = [to_json_values(child) for child in array.flatten()]
+    # Not `flatten`: pyarrow masks the children with the struct's nulls, and aborts where one is a union.
+    columns = [to_json_values(array.field(number)) for number in range(len(names))]
     rows = zip(*columns, strict=True) if columns else iter([()] * len(array))
     return [
         dict(zip(names, row, strict=True)) if valid else None
         for row, valid in zip(rows, array.is_valid().to_pylist(), strict=True)
     ]
+
+
+def _members(array: pa.UnionArray) -> list[Any]:
+    import pyarrow as pa
+
+    array = pa.concat_arrays([array])  # codes and offsets do not know of slices
+    members = [to_json_values(array.field(number)) for number in range(array.type.num_fields)]
+    places = dict(zip(array.type.type_codes, members, strict=True))
+    pairs = zip(array.type_codes.to_pylist(), array.offsets.to_pylist(), strict=True)
+    return [places[code][offset] for code, offset in pairs]
 
 
 def _maps(array: pa.MapArray) -> list[Any]:

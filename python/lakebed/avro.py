@@ -70,8 +70,8 @@ def read_metadata(source: Source, limits: Limits = LIMITS) -> dict[str, bytes]:
 def read_blocks(source: Source, limits: Limits = LIMITS) -> pa.Table:
     """The blocks of an Avro file, one row each, without decoding a record.
 
-    Returns: `offset` int64 [byte in the file], `row_count` int64, `size_in_bytes` int64 (as stored,
-        compressed).
+    Returns: `offset` int64 [byte in the file] of the block's data, behind its two counts, `row_count` int64,
+        `size_in_bytes` int64 (as stored, compressed).
     Raises: CorruptError, TruncatedError, LimitError.
     Cost: reads the file, inflates nothing.
     """

@@ -32,6 +32,7 @@ mod cursor;
 mod decode;
 mod error;
 mod limits;
+mod names;
 mod plan;
 mod reader;
 mod schema;

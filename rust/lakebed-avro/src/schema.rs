@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
+use crate::names::accept_any_namespace;
 
 /// A writer's schema.
 #[derive(Debug, Clone, PartialEq)]
@@ -96,6 +97,7 @@ impl Schema {
     pub fn parse(text: &str, limits: &Limits) -> Result<Schema> {
         let mut json: Value = serde_json::from_str(text).map_err(|error| bad_schema(&error))?;
         prepare(&mut json, usize::try_from(limits.max_schema_depth).unwrap_or(usize::MAX).saturating_mul(3))?;
+        accept_any_namespace();
         let parsed = Parsed::parse(&json).map_err(|error| bad_schema(&error))?;
         let resolved = ResolvedSchema::try_from(&parsed).map_err(|error| bad_schema(&error))?;
         let mut expander =

@@ -1,0 +1,65 @@
+//! Which names a schema may have: those that Avro's Java library takes.
+//!
+//! That library checks a type's own name and nothing of its namespace, so files of classes inside
+//! classes (`org.example.Outer$`) are common. apache-avro holds namespaces to the specification
+//! unless told otherwise, once per process.
+
+use std::sync::Once;
+
+use apache_avro::error::Details;
+use apache_avro::validator::{
+    SchemaNameValidator, SchemaNamespaceValidator, set_schema_name_validator, set_schema_namespace_validator,
+};
+
+/// What a type's own name is made of, as errors show it.
+const NAME: &str = "^[A-Za-z_][A-Za-z0-9_]*$";
+
+/// Has apache-avro take the namespaces that the Java library takes.
+///
+/// Where the process has validators of its own already, those stay.
+pub(crate) fn accept_any_namespace() {
+    static DONE: Once = Once::new();
+    DONE.call_once(|| {
+        // An error hands back the validator that came second, which is then not needed.
+        drop(set_schema_name_validator(Box::new(AnyNamespace)));
+        drop(set_schema_namespace_validator(Box::new(AnyNamespace)));
+    });
+}
+
+struct AnyNamespace;
+
+impl SchemaNameValidator for AnyNamespace {
+    fn validate(&self, full_name: &str) -> Result<usize, apache_avro::Error> {
+        let name = full_name.rsplit_once('.').map_or(full_name, |(_, name)| name);
+        let mut letters = name.chars();
+        let letter = |letter: char| letter.is_ascii_alphabetic() || letter == '_';
+        let valid =
+            letters.next().is_some_and(letter) && letters.all(|next| letter(next) || next.is_ascii_digit());
+        if valid {
+            Ok(full_name.len() - name.len())
+        } else {
+            Err(Details::InvalidSchemaName(full_name.to_owned(), NAME).into())
+        }
+    }
+}
+
+impl SchemaNamespaceValidator for AnyNamespace {
+    fn validate(&self, _namespace: &str) -> Result<(), apache_avro::Error> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_is_what_follows_the_last_dot() {
+        for (name, start) in [("a", 0), ("_a1", 0), ("org.example.Outer$.Inner", 19), (".a", 1)] {
+            assert_eq!(SchemaNameValidator::validate(&AnyNamespace, name).unwrap(), start, "{name}");
+        }
+        for name in ["", "1a", "a b", "Outer$", "a.", "é"] {
+            SchemaNameValidator::validate(&AnyNamespace, name).unwrap_err();
+        }
+    }
+}
