@@ -7,6 +7,8 @@ use std::fmt;
 pub enum ErrorKind {
     /// Not an Avro object container file.
     Magic,
+    /// A file of another format that is known by name.
+    Foreign,
     /// The input ends early.
     Truncated,
     /// Bytes are left over where there should be none.
@@ -59,7 +61,7 @@ impl ErrorKind {
     /// The kind's name in the shared vocabulary, for example `int-range`.
     pub const fn name(self) -> &'static str {
         match self {
-            ErrorKind::Magic => "magic",
+            ErrorKind::Magic | ErrorKind::Foreign => "magic",
             ErrorKind::Truncated => "truncated",
             ErrorKind::Trailing => "trailing",
             ErrorKind::Sync => "sync",
@@ -113,8 +115,9 @@ impl Location {
     }
 }
 
-impl fmt::Display for Location {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl Location {
+    /// The place in words behind `message`, without what the message says already.
+    pub fn beside(&self, message: &str) -> String {
         let parts = [
             self.offset.map(|offset| format!("byte {offset}")),
             self.block.map(|block| format!("block {block}")),
@@ -122,8 +125,9 @@ impl fmt::Display for Location {
             self.field.clone(),
             self.path.clone(),
         ];
-        let known: Vec<String> = parts.into_iter().flatten().collect();
-        if known.is_empty() { Ok(()) } else { write!(f, " ({})", known.join(", ")) }
+        let known = parts.into_iter().flatten().filter(|part| !message.contains(part.as_str()));
+        let known: Vec<String> = known.collect();
+        if known.is_empty() { String::new() } else { format!(" ({})", known.join(", ")) }
     }
 }
 
@@ -210,7 +214,7 @@ fn clip(mut message: String) -> String {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}{}", self.0.message, self.0.location)
+        write!(f, "{}{}", self.0.message, self.0.location.beside(&self.0.message))
     }
 }
 

@@ -39,7 +39,7 @@ fn class_of_avro(kind: AvroKind) -> &'static str {
     match kind {
         AvroKind::Truncated => "TruncatedError",
         AvroKind::Limit | AvroKind::Depth => "LimitError",
-        AvroKind::UnknownCodec | AvroKind::Unsupported => "UnsupportedError",
+        AvroKind::Foreign | AvroKind::UnknownCodec | AvroKind::Unsupported => "UnsupportedError",
         AvroKind::UnknownColumn => "SchemaError",
         AvroKind::Magic
         | AvroKind::Trailing

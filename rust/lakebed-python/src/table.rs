@@ -87,9 +87,9 @@ impl Scan {
         export_schema(py, self.0.schema())
     }
 
-    fn stream(&self) -> BatchStream {
-        let stream = self.0.stream();
-        BatchStream::new(Arc::clone(stream.schema()), Box::new(stream))
+    fn stream(&self, py: Python<'_>) -> PyResult<BatchStream> {
+        let stream = detached(py, || self.0.stream())?;
+        Ok(BatchStream::new(Arc::clone(stream.schema()), Box::new(stream)))
     }
 
     fn explain(&self, py: Python<'_>) -> PyResult<String> {
@@ -98,7 +98,7 @@ impl Scan {
 
     fn manifests(&self, py: Python<'_>) -> PyResult<String> {
         detached(py, || {
-            let manifests = self.0.manifests().into_iter().map(|(path, manifest)| {
+            let manifests = self.0.manifests()?.into_iter().map(|(path, manifest)| {
                 serde_json::json!({
                     "path": path,
                     "size": manifest.file_size,

@@ -164,7 +164,7 @@ impl Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}{}", self.0.message, self.0.location)
+        write!(f, "{}{}", self.0.message, self.0.location.beside(&self.0.message))
     }
 }
 

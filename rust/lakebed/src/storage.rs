@@ -54,6 +54,9 @@ impl Storage for Local {
 #[cold]
 fn failed(error: std::io::Error, path: &str) -> Error {
     let kind = if error.kind() == std::io::ErrorKind::NotFound { ErrorKind::Missing } else { ErrorKind::Io };
-    let message = if kind == ErrorKind::Missing { "no such file".to_owned() } else { error.to_string() };
-    Error::new(kind, message).in_file(path).caused_by(error)
+    // The system's own words, without the number that Rust puts behind them.
+    let words = error.to_string();
+    let words = words.split(" (os error").next().unwrap_or_default();
+    let message = if kind == ErrorKind::Missing { "no such file" } else { words };
+    Error::new(kind, message.to_owned()).in_file(path).caused_by(error)
 }

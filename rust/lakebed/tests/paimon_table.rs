@@ -45,7 +45,7 @@ impl Memory {
 
     fn scan(&self, view: View, options: ScanOptions) -> Result<RecordBatch> {
         let scan = Scan::new(self.open()?, view, options)?;
-        let batches = scan.stream().collect::<Result<Vec<_>>>()?;
+        let batches = scan.stream()?.collect::<Result<Vec<_>>>()?;
         Ok(concat_batches(scan.schema(), &batches).unwrap())
     }
 
@@ -71,7 +71,7 @@ impl Storage for Memory {
 /// Path and records of the manifests in use.
 fn manifests(memory: &Memory) -> Vec<String> {
     let scan = Scan::new(memory.open().unwrap(), View::Entries, ScanOptions::default()).unwrap();
-    scan.manifests().into_iter().map(|(path, _)| path).collect()
+    scan.manifests().unwrap().into_iter().map(|(path, _)| path).collect()
 }
 
 fn snapshot_id(memory: &Memory) -> i64 {

@@ -93,9 +93,13 @@ fn check_magic(start: &[u8]) -> Result<()> {
     let error = if MAGIC.starts_with(start) {
         Error::new(ErrorKind::Truncated, format!("file of {} bytes ends in its magic", start.len()))
     } else {
-        let found = FOREIGN.iter().find(|(magic, _)| start.starts_with(magic)).map(|(_, name)| *name);
-        let found = found.unwrap_or("something else");
-        Error::new(ErrorKind::Magic, format!("not an Avro object container file: this is {found}"))
+        match FOREIGN.iter().find(|(magic, _)| start.starts_with(magic)) {
+            Some((_, name)) => Error::new(
+                ErrorKind::Foreign,
+                format!("{name} is not read here, only Avro object container files"),
+            ),
+            None => Error::new(ErrorKind::Magic, "not an Avro object container file"),
+        }
     };
     Err(error.at(place))
 }

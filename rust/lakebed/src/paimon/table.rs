@@ -32,8 +32,8 @@ impl Table {
     /// Opens the table at `location` at its latest snapshot.
     ///
     /// The latest snapshot is the hint's where the next one is not there (Paimon's
-    /// `HintFileUtils.java`) and the hinted one is, else the largest that listing finds. A table
-    /// without snapshots has its latest schema. Reads one snapshot and one schema file.
+    /// `HintFileUtils.java`) and the hinted one is, else the largest that listing finds. The schema is
+    /// the table's latest, which may be younger than the snapshot. Reads one snapshot and one schema file.
     ///
     /// # Errors
     /// `TableNotFound` where the folder holds no schema of a Paimon table; `Json`, `Type`; what
@@ -47,8 +47,7 @@ impl Table {
             return Err(Error::new(ErrorKind::TableNotFound, message).in_file(location));
         };
         let snapshot = files.latest_snapshot()?;
-        let schema_id = snapshot.as_ref().map_or(*latest, |snapshot| snapshot.schema_id);
-        let schema = Arc::new(files.schema(schema_id)?);
+        let schema = Arc::new(files.schema(*latest)?);
         let snapshot = snapshot.map(Arc::new);
         Ok(Table { location: location.to_owned(), storage, limits: limits.capped(), snapshot, schema })
     }
@@ -82,7 +81,7 @@ impl Table {
         self.snapshot.as_deref()
     }
 
-    /// The schema of the snapshot.
+    /// The schema that the rows are read with: the table's latest, or that of the snapshot asked for.
     pub fn schema(&self) -> &TableSchema {
         &self.schema
     }

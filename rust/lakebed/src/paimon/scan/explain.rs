@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{Rows, Scan, ScanOptions};
+use super::{Plan, Scan, ScanOptions};
 use crate::error::Result;
 use crate::paimon::manifest_list::ManifestFile;
 use crate::paimon::view::View;
@@ -14,7 +14,10 @@ impl Scan {
     /// # Errors
     /// Those of the scan.
     pub fn explain(&self) -> Result<Vec<Step>> {
-        let Rows::Entries { manifests, pruned, .. } = &self.rows else { return Ok(Vec::new()) };
+        if self.program.is_none() {
+            return Ok(Vec::new());
+        }
+        let Plan { manifests, pruned } = self.plan()?;
         let bytes =
             |manifests: &[ManifestFile]| manifests.iter().map(|manifest| manifest.file_size).sum::<u64>();
         let entries = |manifests: &[ManifestFile]| -> u64 {
@@ -24,8 +27,8 @@ impl Scan {
             step: "manifests",
             kept: manifests.len() as u64,
             total: (manifests.len() + pruned.len()) as u64,
-            bytes_kept: bytes(manifests),
-            bytes_total: bytes(manifests) + bytes(pruned),
+            bytes_kept: Some(bytes(&manifests)),
+            bytes_total: Some(bytes(&manifests) + bytes(&pruned)),
             why: "bounds of partition and bucket in the manifest list",
         }];
         let options = |filter| ScanOptions {
@@ -37,10 +40,10 @@ impl Scan {
         };
         let count = |view: View| -> Result<u64> {
             let scan = Scan::new(self.table.clone(), view, options(self.options.filter.clone()))?;
-            scan.stream().map(|batch| Ok(batch?.num_rows() as u64)).sum()
+            scan.stream()?.map(|batch| Ok(batch?.num_rows() as u64)).sum()
         };
         let matching = count(View::Entries)?;
-        steps.push(Step::rows("entries", matching, entries(manifests), "partition and bucket of the entry"));
+        steps.push(Step::rows("entries", matching, entries(&manifests), "partition and bucket of the entry"));
         if self.view == View::Files {
             let why = "added, and deleted by no entry of the snapshot";
             steps.push(Step::rows("files", count(View::Files)?, matching, why));
@@ -58,16 +61,16 @@ pub struct Step {
     pub kept: u64,
     /// How many there were.
     pub total: u64,
-    /// Bytes of those left; 0 where not counted.
-    pub bytes_kept: u64,
-    /// Bytes of all; 0 where not counted.
-    pub bytes_total: u64,
+    /// Bytes of those left, where they are counted.
+    pub bytes_kept: Option<u64>,
+    /// Bytes of all, where they are counted.
+    pub bytes_total: Option<u64>,
     /// What decided.
     pub why: &'static str,
 }
 
 impl Step {
     fn rows(step: &'static str, kept: u64, total: u64, why: &'static str) -> Step {
-        Step { step, kept, total, bytes_kept: 0, bytes_total: 0, why }
+        Step { step, kept, total, bytes_kept: None, bytes_total: None, why }
     }
 }

@@ -18,11 +18,13 @@ use stream::EntryStream;
 pub use stream::ScanStream;
 pub use task::Task;
 
+use super::fields::LIST;
 use super::filter::PartitionFilter;
 use super::manifest_list::{ManifestFile, manifest_files};
+use super::record::record_schema;
 use super::schema::TableSchema;
 use super::table::Table;
-use super::view::{Role, View, select};
+use super::view::{Role, View, schemas, select, snapshots};
 use crate::error::{Error, ErrorKind, Result};
 
 /// What of a view is wanted.
@@ -41,65 +43,52 @@ pub struct ScanOptions {
     pub threads: usize,
 }
 
-/// One view of a table, resolved: its schema is known and its manifests are chosen.
+/// One view of a table, resolved: its schema is known, nothing of its rows is read.
 pub struct Scan {
     table: Table,
     view: View,
     options: ScanOptions,
-    rows: Rows,
     schema: SchemaRef,
+    /// How entries become rows, for the views that are made of them.
+    program: Option<Arc<EntryProgram>>,
 }
 
-enum Rows {
-    /// A small view, made whole.
-    Whole(RecordBatch),
-    /// Entries of manifests.
-    Entries { program: Arc<EntryProgram>, manifests: Vec<ManifestFile>, pruned: Vec<ManifestFile> },
+/// The manifests of a snapshot, sorted by whether they must be read.
+struct Plan {
+    manifests: Vec<ManifestFile>,
+    pruned: Vec<ManifestFile>,
 }
 
 impl Scan {
-    /// Resolves `view` of `table`.
-    ///
-    /// Reads the manifest lists (entries, files, manifests) or the small files the view shows; no
-    /// manifest is read yet.
+    /// Resolves `view` of `table`: columns, filter and statistics are checked, no file is read but, for
+    /// statistics, the schemas.
     ///
     /// # Errors
-    /// `UnknownColumn`, `Predicate`, and those of reading the lists.
+    /// `UnknownColumn`, `Predicate`; `Argument` for statistics of a view that has none.
     pub fn new(table: Table, view: View, options: ScanOptions) -> Result<Scan> {
         let columns = options.columns.as_deref();
+        let filter = options.filter.as_deref();
         let entries = matches!(view, View::Entries | View::Files);
         if options.stats.is_some() && !entries {
             return Err(Error::new(ErrorKind::Argument, "stats= is for the views entries and files"));
         }
-        let filter = options.filter.as_deref();
-        let rows = match view {
-            View::Snapshots => Rows::Whole(select(&table.snapshots_view()?, columns, filter)?),
-            View::Schemas => Rows::Whole(select(&table.schemas_view()?, columns, filter)?),
-            View::Manifests => {
-                let (list, paths) = table.manifest_list()?;
-                let kept = keep(options.filter.as_deref(), table.schema(), &list)?;
-                let list = filter_record_batch(&list, &BooleanArray::from(kept.clone())).map_err(internal)?;
-                let paths: Vec<_> =
-                    paths.into_iter().zip(kept).filter(|(_, kept)| *kept).map(|(row, _)| row).collect();
-                Rows::Whole(select(&table.manifests_view(&list, &paths)?, columns, None)?)
-            }
-            View::Entries | View::Files => {
-                let role = if view == View::Files { Role::Files } else { Role::Entries };
-                let schemas = if options.stats.is_some() { table.schemas()? } else { BTreeMap::new() };
-                let program = Arc::new(EntryProgram::new(role, &table, schemas, &options)?);
-                let (list, _) = table.manifest_list()?;
-                let kept = keep(options.filter.as_deref(), table.schema(), &list)?;
-                let mut pruned = manifest_files(&list)?;
-                let mut kept = kept.into_iter();
-                let manifests = pruned.extract_if(.., |_| kept.next().unwrap_or(true)).collect();
-                Rows::Entries { program, manifests, pruned }
+        if entries {
+            let role = if view == View::Files { Role::Files } else { Role::Entries };
+            let schemas = if options.stats.is_some() { table.schemas()? } else { BTreeMap::new() };
+            let program = EntryProgram::new(role, &table, schemas, &options)?;
+            let schema = Arc::clone(program.view.schema());
+            return Ok(Scan { table, view, options, schema, program: Some(Arc::new(program)) });
+        }
+        let empty = match view {
+            View::Snapshots => select(&snapshots(&[])?, columns, filter)?,
+            View::Schemas => select(&schemas(&[])?, columns, filter)?,
+            _ => {
+                let list = RecordBatch::new_empty(record_schema(&LIST.iter().collect::<Vec<_>>()));
+                keep(filter, table.schema(), &list)?;
+                select(&table.manifests_view(&list, &[])?, columns, None)?
             }
         };
-        let schema = match &rows {
-            Rows::Whole(batch) => batch.schema(),
-            Rows::Entries { program, .. } => Arc::clone(program.view.schema()),
-        };
-        Ok(Scan { table, view, options, rows, schema })
+        Ok(Scan { table, view, options, schema: empty.schema(), program: None })
     }
 
     /// The schema of the rows.
@@ -112,37 +101,64 @@ impl Scan {
         if self.view == View::Files { Role::Files } else { Role::Entries }
     }
 
-    /// The manifests to read, with their full paths; none for views that are made without them.
-    pub fn manifests(&self) -> Vec<(String, ManifestFile)> {
-        match &self.rows {
-            Rows::Whole(_) => Vec::new(),
-            Rows::Entries { manifests, .. } => {
-                let path = |manifest: &ManifestFile| self.table.manifest_path(&manifest.file_name);
-                manifests.iter().map(|manifest| (path(manifest), manifest.clone())).collect()
-            }
+    /// The manifests to read, with their full paths; none for views that are made without them. Reads the
+    /// manifest lists.
+    ///
+    /// # Errors
+    /// Those of reading the lists.
+    pub fn manifests(&self) -> Result<Vec<(String, ManifestFile)>> {
+        if self.program.is_none() {
+            return Ok(Vec::new());
         }
+        let path = |manifest: ManifestFile| (self.table.manifest_path(&manifest.file_name), manifest);
+        Ok(self.plan()?.manifests.into_iter().map(path).collect())
     }
 
-    /// Starts reading.
-    pub fn stream(&self) -> ScanStream {
-        let ready: VecDeque<RecordBatch> = match &self.rows {
-            Rows::Whole(batch) => VecDeque::from([batch.clone()]),
-            Rows::Entries { .. } => VecDeque::new(),
-        };
-        let entries = match &self.rows {
-            Rows::Whole(_) => None,
-            Rows::Entries { program, manifests, .. } => Some(EntryStream::new(
-                Arc::clone(program),
-                self.table.clone(),
-                manifests.clone(),
-                threads(self.options.threads),
-            )),
-        };
-        ScanStream {
+    /// Starts reading: small views are made whole, for the others the manifest lists are read.
+    ///
+    /// # Errors
+    /// Those of reading the view's files, or the lists.
+    pub fn stream(&self) -> Result<ScanStream> {
+        let mut stream = ScanStream {
             schema: Arc::clone(&self.schema),
-            ready,
-            entries,
+            ready: VecDeque::new(),
+            entries: None,
             left: self.options.limit.unwrap_or(usize::MAX),
+        };
+        match &self.program {
+            None => stream.ready.push_back(self.whole()?),
+            Some(program) => {
+                let (program, table) = (Arc::clone(program), self.table.clone());
+                let manifests = self.plan()?.manifests;
+                let threads = threads(self.options.threads);
+                stream.entries = Some(EntryStream::new(program, table, manifests, threads));
+            }
+        }
+        Ok(stream)
+    }
+
+    fn plan(&self) -> Result<Plan> {
+        let (list, _) = self.table.manifest_list()?;
+        let mut kept = keep(self.options.filter.as_deref(), self.table.schema(), &list)?.into_iter();
+        let mut pruned = manifest_files(&list)?;
+        let manifests = pruned.extract_if(.., |_| kept.next().unwrap_or(true)).collect();
+        Ok(Plan { manifests, pruned })
+    }
+
+    /// A view that is not made of entries.
+    fn whole(&self) -> Result<RecordBatch> {
+        let (columns, filter) = (self.options.columns.as_deref(), self.options.filter.as_deref());
+        match self.view {
+            View::Snapshots => select(&self.table.snapshots_view()?, columns, filter),
+            View::Schemas => select(&self.table.schemas_view()?, columns, filter),
+            _ => {
+                let (list, rows) = self.table.manifest_list()?;
+                let kept = keep(filter, self.table.schema(), &list)?;
+                let rows: Vec<_> =
+                    rows.into_iter().zip(&kept).filter(|(_, kept)| **kept).map(|(row, _)| row).collect();
+                let list = filter_record_batch(&list, &BooleanArray::from(kept)).map_err(internal)?;
+                select(&self.table.manifests_view(&list, &rows)?, columns, None)
+            }
         }
     }
 }

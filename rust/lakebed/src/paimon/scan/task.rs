@@ -10,7 +10,7 @@ use lakebed_avro::Limits;
 use serde::{Deserialize, Serialize};
 
 use super::program::EntryProgram;
-use super::{Rows, Scan, ScanOptions};
+use super::{Scan, ScanOptions};
 use crate::error::{Error, ErrorKind, Result};
 use crate::paimon::identity::Deleted;
 use crate::paimon::manifest_list::ManifestFile;
@@ -21,11 +21,11 @@ impl Scan {
     /// What an executor needs to make the rows of `role` from the manifests, each on its own.
     ///
     /// # Errors
-    /// `Argument` for a view without entries; storage errors of reading the schemas.
+    /// `Argument` for a view without entries; those of reading the manifest lists and schemas.
     pub fn task(&self, role: Role) -> Result<Task> {
-        let Rows::Entries { manifests, .. } = &self.rows else {
+        if self.program.is_none() {
             return Err(Error::new(ErrorKind::Argument, "only entries and files are made from manifests"));
-        };
+        }
         let schemas = if self.options.stats.is_some() { self.table.schema_texts()? } else { BTreeMap::new() };
         Ok(Task {
             role,
@@ -36,7 +36,7 @@ impl Scan {
             columns: self.options.columns.clone(),
             filter: self.options.filter.clone(),
             stats: self.options.stats.clone(),
-            manifests: manifests.clone(),
+            manifests: self.plan()?.manifests,
         })
     }
 }
