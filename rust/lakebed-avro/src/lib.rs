@@ -36,6 +36,7 @@ mod names;
 mod plan;
 mod reader;
 mod schema;
+mod unit;
 
 pub use codec::{CODECS, Codec, Inflater};
 pub use container::{Block, Blocks, Header, Input};

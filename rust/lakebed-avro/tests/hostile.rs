@@ -222,6 +222,16 @@ fn inflated_bytes_of_a_file_are_bounded_as_they_come() {
     assert_eq!(bounded("inflated", &file, limits, 160 * MIB), Err(ErrorKind::Limit));
 }
 
+#[test]
+fn a_small_file_of_much_inflates_bit_by_bit() {
+    let _alone = alone();
+    let schema = hand::record(&[("a", r#""bytes""#)]);
+    let block = hand::block(1, &zstd_of(&hand::bytes(&vec![0; 4 << 20])));
+    let file = [hand::header(&schema, "zstandard"), block.repeat(200)].concat();
+    assert!(file.len() < MIB, "all of it is one unit");
+    assert_eq!(bounded("800 MiB in one unit", &file, Limits::DEFAULT, 160 * MIB), Ok(200));
+}
+
 fn zstd_of(bytes: &[u8]) -> Vec<u8> {
     let mut bytes = bytes.to_vec();
     apache_avro::Codec::Zstandard(apache_avro::ZstandardSettings::default()).compress(&mut bytes).unwrap();
