@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-
 from corpus import DATABASE, Corpus, Shape, describe_table, table_path, warehouse
 
 SEED = 42

@@ -211,7 +211,7 @@ def _serve(label: str, task: str) -> None:
         print("{}", flush=True)
         for _ in sys.stdin:
             print(json.dumps(_measure(run)), flush=True)
-    except Exception as error:  # a reader's failure is a result: the report shows its text
+    except Exception as error:  # noqa: BLE001 - a failed reader is a result: the report shows its text
         print(json.dumps({"error": f"{type(error).__name__}: {error}"}), flush=True)
 
 

@@ -8,8 +8,10 @@ import platform
 from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from session import Result
+if TYPE_CHECKING:
+    from session import Result
 
 REFERENCE = "lakebed"
 MEMORY_LIMIT_BYTES = 150_000_000

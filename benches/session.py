@@ -9,10 +9,11 @@ import sys
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from corpus import Corpus
-from readers import Reader
+if TYPE_CHECKING:
+    from corpus import Corpus
+    from readers import Reader
 
 SLOW_SECONDS = 2.0
 """A reader whose first run takes longer than this joins only the first two rounds."""
@@ -95,7 +96,8 @@ class _Process:
         self._process.communicate()
 
     def _ask(self, line: str | None) -> dict[str, Any]:
-        assert self._process.stdin is not None and self._process.stdout is not None
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
         if line is not None:
             self._process.stdin.write(line + "\n")
             self._process.stdin.flush()
