@@ -110,6 +110,7 @@ def _union(draw: st.DrawFn, name: _Namer, depth: int) -> Typed:
             schema, values = _type(draw, name, 0)
         branches = [schema, "null"] if draw(st.booleans()) else ["null", schema]
         return branches, st.none() | values
+    kinds: dict[str, st.SearchStrategy[Any]]
     kinds = {"null": st.none(), "boolean": st.booleans(), "string": _TEXT, "bytes": st.binary(max_size=9)}
     numbers = draw(st.sampled_from([("long", _integers(64)), ("double", st.floats(allow_nan=False))]))
     kinds[numbers[0]] = numbers[1]

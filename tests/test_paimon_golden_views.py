@@ -35,7 +35,7 @@ def test_live_files(table: GoldenTable):
         at = opened.at(snapshot=int(live["snapshot_id"]))
         where = f"{table.name}, {live['at']}"
         if not _is_avro(table, at):
-            assert_refused_by_format(lambda at=at: at.files().to_arrow())
+            assert_refused_by_format(at.files().to_arrow)
             continue
         files = at.files(columns=["partition", "bucket", "level", "file_name", "record_count"]).to_arrow()
         assert _identities(table, at, files) == live["live_files"], where
@@ -162,6 +162,7 @@ def _by_path(rows: list[Row]) -> list[Row]:
 
 
 def _snapshot(at: lakebed.Table) -> dict[str, Any]:
+    row: dict[str, Any]
     (row,) = at.snapshots(where=f"snapshot_id = {at.snapshot_id}").to_arrow().to_pylist()
     return row
 
