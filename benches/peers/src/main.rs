@@ -60,6 +60,7 @@ fn list() -> Result<()> {
 
 /// The version that `Cargo.toml` pins; null for the floors, which are this program's own.
 fn version(name: &str) -> Option<&'static str> {
+    let name = name.strip_suffix(" core").unwrap_or(name);
     let line = include_str!("../Cargo.toml").lines().find(|line| line.starts_with(&format!("{name} = ")))?;
     line.split('"').nth(1)?.strip_prefix('=')
 }

@@ -1,4 +1,4 @@
-//! What is timed: the two floors and the three other Rust readers, each from path to result.
+//! What is timed: the two floors, lakebed's core and the three other Rust readers, each from path to result.
 
 use std::any::Any;
 use std::fs;
@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 use arrow_array::RecordBatch;
 use arrow_avro::reader::ReaderBuilder;
 use arrow_avro::schema::AvroSchema;
+use lakebed::paimon::manifest::{EntryFilter, EntryReader, entry_columns};
+use lakebed_avro::ReadOptions;
 use paimon::io::FileIO;
 use paimon::spec::{Manifest, ManifestEntry};
 use serde_json::Value;
@@ -44,6 +46,8 @@ impl Outcome {
 pub const PEERS: &[Peer] = &[
     Peer { name: "inflate", task: "entries", run: inflate },
     Peer { name: "walk", task: "entries", run: walk },
+    Peer { name: "lakebed core", task: "entries", run: lakebed_core },
+    Peer { name: "lakebed core", task: "projected", run: lakebed_core_projected },
     Peer { name: "arrow-avro", task: "entries", run: arrow_avro },
     Peer { name: "arrow-avro", task: "projected", run: arrow_avro_projected },
     Peer { name: "paimon", task: "entries", run: paimon },
@@ -86,6 +90,29 @@ fn walk(files: &[PathBuf]) -> Result<Outcome> {
         })?;
     }
     Ok(Outcome::new(rows, ()))
+}
+
+fn lakebed_core(files: &[PathBuf]) -> Result<Outcome> {
+    read_lakebed(files, None)
+}
+
+fn lakebed_core_projected(files: &[PathBuf]) -> Result<Outcome> {
+    let columns = ["kind", "partition", "bucket", "file_name", "file_size", "row_count"];
+    read_lakebed(files, Some(&columns.map(str::to_owned)))
+}
+
+/// Entries as lakebed's own views take them: judged, checked and brought to one schema.
+fn read_lakebed(files: &[PathBuf], columns: Option<&[String]>) -> Result<Outcome> {
+    let columns = entry_columns(columns)?;
+    let mut batches = Vec::new();
+    for file in files {
+        let bytes = fs::read(file)?.into();
+        let options = ReadOptions::default();
+        for batch in EntryReader::open(bytes, &columns, EntryFilter::default(), None, options)? {
+            batches.push(batch?);
+        }
+    }
+    Ok(Outcome::new(batches.iter().map(|batch| batch.num_rows() as u64).sum(), batches))
 }
 
 fn arrow_avro(files: &[PathBuf]) -> Result<Outcome> {
