@@ -8,6 +8,7 @@ __all__ = [
     "BUILD_PROFILE",
     "Batch",
     "BatchStream",
+    "MetadataScan",
     "Scan",
     "Table",
     "__version__",
@@ -65,6 +66,16 @@ class Table:
         limit: int | None,
         threads: int | None,
     ) -> Scan: ...
+    @property
+    def metadata_tables(self) -> list[str]: ...
+    def metadata_scan(
+        self,
+        name: str,
+        columns: Sequence[str] | None,
+        where: str | None,
+        limit: int | None,
+        threads: int | None,
+    ) -> MetadataScan: ...
 
 @final
 class Scan:
@@ -75,6 +86,13 @@ class Scan:
     def explain(self) -> str: ...
     def manifests(self) -> str: ...
     def task(self, role: str) -> str: ...
+
+@final
+class MetadataScan:
+    """One of the engine's metadata tables: its schema is known, nothing of its rows is read yet."""
+
+    def __arrow_c_schema__(self) -> object: ...
+    def stream(self) -> BatchStream: ...
 
 def avro_read(
     source: Any,

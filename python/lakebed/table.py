@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lakebed import _html, _native
+from lakebed._arguments import names, positive
 from lakebed.errors import UnsupportedError
 from lakebed.limits import LIMITS, Limits
+from lakebed.predicates import to_sql
+from lakebed.scan import Scan
 from lakebed.storage import resolve
 from lakebed.view import View, ViewScan
 
@@ -206,6 +209,39 @@ class Table:
         Source: Paimon's `FileEntry.java` (merge), `DataFilePathFactory.java` (paths).
         """
         return ViewScan(self._native, View("files", columns, where, stats, limit, threads))
+
+    @property
+    def metadata_tables(self) -> list[str]:
+        """The names of the engine's own metadata tables that this table has: "options" for `orders$options`."""
+        return self._native.metadata_tables
+
+    def metadata_table(
+        self,
+        name: str,
+        *,
+        columns: Sequence[str] | None = None,
+        where: str | Predicate | None = None,
+        limit: int | None = None,
+        threads: int | None = None,
+    ) -> Scan:
+        """One of the engine's own metadata tables, with its column names, order, types and texts.
+
+        Args: name, one of `metadata_tables`; where, on the metadata table's own columns; the others as in
+            all views.
+        Raises: SchemaError (no such metadata table or column), PredicateError; errors of the data when read.
+        Units: TIMESTAMP(3) columns are timestamp[us] without a zone; instants are printed in UTC, where the
+            engine takes the zone of its machine.
+        Cost: that of the view of the same kind.
+        Source: Paimon's package `org.apache.paimon.table.system`.
+        """
+        scan = self._native.metadata_scan(
+            name,
+            names("columns", columns),
+            to_sql(where),
+            positive("limit", limit, least=0),
+            positive("threads", threads),
+        )
+        return Scan(scan, f"${name} of {self.location!r}")
 
     def __repr__(self) -> str:
         place = "without a snapshot" if self.snapshot_id is None else f"at snapshot {self.snapshot_id}"

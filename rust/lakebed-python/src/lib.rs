@@ -24,7 +24,7 @@ mod _native {
     #[pymodule_export]
     use super::stream::{Batch, BatchStream};
     #[pymodule_export]
-    use super::table::{Scan, Table};
+    use super::table::{MetadataScan, Scan, Table};
 
     use pyo3::prelude::*;
 

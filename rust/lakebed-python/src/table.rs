@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use lakebed::paimon::{self, Role, ScanOptions, View};
+use lakebed::paimon::{self, MetadataOptions, Role, ScanOptions, View};
 use lakebed::storage::{Local, Storage};
 use lakebed::{Error, ErrorKind};
 use pyo3::prelude::*;
@@ -75,6 +75,25 @@ impl Table {
         let options = ScanOptions { columns, filter: r#where, stats, limit, threads: threads.unwrap_or(0) };
         detached(py, || paimon::Scan::new(self.0.clone(), View::named(view)?, options)).map(Scan)
     }
+
+    #[getter]
+    fn metadata_tables(&self) -> Vec<&'static str> {
+        paimon::metadata_tables()
+    }
+
+    #[pyo3(signature = (name, columns, r#where, limit, threads))]
+    fn metadata_scan(
+        &self,
+        py: Python<'_>,
+        name: &str,
+        columns: Option<Vec<String>>,
+        r#where: Option<String>,
+        limit: Option<usize>,
+        threads: Option<usize>,
+    ) -> PyResult<MetadataScan> {
+        let options = MetadataOptions { columns, filter: r#where, limit, threads: threads.unwrap_or(0) };
+        detached(py, || paimon::MetadataScan::new(self.0.clone(), name, options)).map(MetadataScan)
+    }
 }
 
 /// One view of a table: its schema is known, nothing of its rows is read yet.
@@ -120,6 +139,22 @@ impl Scan {
             };
             to_json(&self.0.task(role)?)
         })
+    }
+}
+
+/// One of the engine's metadata tables: its schema is known, nothing of its rows is read yet.
+#[pyclass(frozen, module = "lakebed._native")]
+pub struct MetadataScan(paimon::MetadataScan);
+
+#[pymethods]
+impl MetadataScan {
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        export_schema(py, self.0.schema())
+    }
+
+    fn stream(&self, py: Python<'_>) -> PyResult<BatchStream> {
+        let stream = detached(py, || self.0.stream())?;
+        Ok(BatchStream::new(Arc::clone(self.0.schema()), stream))
     }
 }
 

@@ -14,6 +14,7 @@ mod scan;
 pub mod schema;
 pub mod snapshot;
 mod stats;
+mod system;
 mod table;
 #[cfg(test)]
 mod test_data;
@@ -23,5 +24,6 @@ mod view;
 
 pub use filter::PartitionFilter;
 pub use scan::{Scan, ScanOptions, ScanStream, Step, Task};
+pub use system::{Batches, MetadataOptions, MetadataScan, metadata_tables};
 pub use table::Table;
 pub use view::{EntryView, Role, View};

@@ -163,7 +163,8 @@ impl Scan {
     }
 }
 
-fn threads(wanted: usize) -> usize {
+/// How many threads are meant.
+pub(super) fn threads(wanted: usize) -> usize {
     match wanted {
         0 => std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
         wanted => wanted,

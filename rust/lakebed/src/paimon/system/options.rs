@@ -1,0 +1,24 @@
+//! `$options`: the options of the latest schema (Paimon's `OptionsTable.java`).
+
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, StringArray};
+use arrow_schema::{DataType, Field};
+
+use super::{Batches, SystemTable, required, whole};
+use crate::error::Result;
+use crate::paimon::table::Table;
+
+pub(super) const TABLE: SystemTable = SystemTable { name: "options", columns, rows };
+
+fn columns() -> Vec<Field> {
+    vec![required("key", DataType::Utf8), required("value", DataType::Utf8)]
+}
+
+fn rows(table: &Table, _threads: usize) -> Result<Batches> {
+    let options = &table.schema().options;
+    let text = |part: fn(&(String, String)) -> &String| -> ArrayRef {
+        Arc::new(StringArray::from_iter_values(options.iter().map(part)))
+    };
+    whole(columns(), vec![text(|(key, _)| key), text(|(_, value)| value)], options.len())
+}

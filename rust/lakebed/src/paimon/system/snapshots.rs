@@ -1,0 +1,52 @@
+//! `$snapshots` (Paimon's `SnapshotsTable.java`): one row per snapshot file, oldest first.
+
+use arrow_array::ArrayRef;
+use arrow_array::cast::AsArray;
+use arrow_array::types::TimestampMicrosecondType;
+use arrow_schema::DataType::{Int64, Utf8};
+use arrow_schema::Field;
+use std::sync::Arc;
+
+use super::{Batches, SystemTable, TIMESTAMP, optional, required, whole};
+use crate::error::Result;
+use crate::paimon::record::find;
+use crate::paimon::table::Table;
+
+pub(super) const TABLE: SystemTable = SystemTable { name: "snapshots", columns, rows };
+
+fn columns() -> Vec<Field> {
+    vec![
+        required("snapshot_id", Int64),
+        required("schema_id", Int64),
+        required("commit_user", Utf8),
+        required("commit_identifier", Int64),
+        required("commit_kind", Utf8),
+        required("commit_time", TIMESTAMP),
+        required("base_manifest_list", Utf8),
+        required("delta_manifest_list", Utf8),
+        optional("changelog_manifest_list", Utf8),
+        optional("total_record_count", Int64),
+        optional("delta_record_count", Int64),
+        optional("changelog_record_count", Int64),
+        optional("watermark", Int64),
+        optional("next_row_id", Int64),
+    ]
+}
+
+fn rows(table: &Table, _threads: usize) -> Result<Batches> {
+    let view = table.snapshots_view()?;
+    let columns = columns();
+    let arrays = columns.iter().map(|column| match column.name().as_str() {
+        "commit_kind" => find(&view, "operation"),
+        "commit_time" => find(&view, "committed_at").map(|array| wall_clock(&array)),
+        name => find(&view, name),
+    });
+    let arrays = arrays.collect::<Result<_>>()?;
+    whole(columns, arrays, view.num_rows())
+}
+
+/// Instants as the wall clock of UTC; the engine prints them in its own zone.
+fn wall_clock(instants: &ArrayRef) -> ArrayRef {
+    let instants = instants.as_primitive::<TimestampMicrosecondType>();
+    Arc::new(instants.clone().with_timezone_opt(None::<&str>))
+}

@@ -1,0 +1,78 @@
+"""The engine's own metadata tables, against that engine's answers, value for value, in any order."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import lakebed
+from paimon_answers import Row, arrow_type, canonical, wanted
+from shared_data import GoldenTable, golden_paimon_tables
+
+# The engine prints the modification time of a folder, which copying does not keep.
+_NOT_COMPARABLE = {"branches": {"create_time"}}
+
+
+def _answers() -> Iterator[Any]:
+    for table in golden_paimon_tables():
+        for file in sorted(table.expected.glob("**/sys/*.jsonl")):
+            at, name = file.parent.parent.relative_to(table.expected).as_posix(), file.stem
+            yield pytest.param(table, "" if at == "." else at, name, id=f"{table.name}-{at}-{name}")
+
+
+@pytest.mark.parametrize(("table", "at", "name"), list(_answers()))
+def test_system_table(table: GoldenTable, at: str, name: str):
+    opened = _stand(lakebed.open_table(table.path), at)
+    read = opened.metadata_table(name).to_arrow()
+    types = {column: arrow_type(_bare(text)) for column, text in _types(table)[name].items()}
+    assert read.schema.names == list(types), f"{table.name}, {at}, ${name}"
+    rows = [dict(zip(types, row, strict=True)) for row in zip(*map(canonical, read.columns), strict=True)]
+    expected = [_expected(table, row, types) for row in table.rows(f"{at}/sys/{name}" if at else f"sys/{name}")]
+    skipped = _NOT_COMPARABLE.get(name, set())
+    assert _sorted(rows, skipped) == _sorted(expected, skipped), f"{table.name}, {at}, ${name}"
+
+
+def _stand(table: lakebed.Table, at: str) -> lakebed.Table:
+    """The table where the answers of a folder such as `at-tag-v1` were computed."""
+    for prefix, stand in (
+        ("at-snapshot-", lambda value: table.at(snapshot=int(value))),
+        ("at-tag-", lambda value: table.at(tag=value)),
+        ("branch-", lambda value: table.at(branch=value)),
+    ):
+        if at.startswith(prefix):
+            return stand(at.removeprefix(prefix))
+    assert at == "", f"unknown folder of answers {at!r}"
+    return table
+
+
+@cache
+def _types(table: GoldenTable) -> dict[str, dict[str, str]]:
+    types: dict[str, dict[str, str]] = json.loads((Path(table.expected) / "sys" / "_types.json").read_text())
+    return types
+
+
+def _bare(text: str) -> str | dict[str, Any]:
+    """A type of the answers as schema files spell it."""
+    if text.startswith("ARRAY<STRING>"):
+        return {"type": "ARRAY", "element": "STRING"}
+    if text.startswith("ARRAY<ROW<"):
+        fields = [("f0", "STRING"), ("f1", "INT"), ("f2", "INT"), ("_CARDINALITY", "BIGINT")]
+        row = {"type": "ROW", "fields": [{"name": name, "type": kind} for name, kind in fields]}
+        return {"type": "ARRAY", "element": row}
+    return text
+
+
+def _expected(table: GoldenTable, row: Row, types: dict[str, pa.DataType]) -> Row:
+    placed = json.loads(json.dumps(row).replace("${TABLE}", str(table.path)))
+    return {name: wanted(placed[name], kind) for name, kind in types.items()}
+
+
+def _sorted(rows: list[Row], skipped: set[str]) -> list[str]:
+    kept = ({name: value for name, value in row.items() if name not in skipped} for row in rows)
+    return sorted(json.dumps(row) for row in kept)
