@@ -33,7 +33,9 @@ def test_system_table(table: GoldenTable, at: str, name: str):
     types = {column: arrow_type(_bare(text)) for column, text in _types(table)[name].items()}
     assert read.schema.names == list(types), f"{table.name}, {at}, ${name}"
     rows = [dict(zip(types, row, strict=True)) for row in zip(*map(canonical, read.columns), strict=True)]
-    expected = [_expected(table, row, types) for row in table.rows(f"{at}/sys/{name}" if at else f"sys/{name}")]
+    expected = [
+        _expected(table, row, types) for row in table.rows(f"{at}/sys/{name}" if at else f"sys/{name}")
+    ]
     skipped = _NOT_COMPARABLE.get(name, set())
     assert _sorted(rows, skipped) == _sorted(expected, skipped), f"{table.name}, {at}, ${name}"
 
