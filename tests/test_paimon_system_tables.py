@@ -6,14 +6,16 @@ import json
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
 import pytest
 
 import lakebed
 from paimon_answers import Row, arrow_type, canonical, wanted
 from shared_data import GoldenTable, golden_paimon_tables
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 # The engine prints the modification time of a folder, which copying does not keep.
 _NOT_COMPARABLE = {"branches": {"create_time"}}

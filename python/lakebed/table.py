@@ -212,7 +212,7 @@ class Table:
 
     @property
     def metadata_tables(self) -> list[str]:
-        """The names of the engine's own metadata tables that this table has: "options" for `orders$options`."""
+        """The names of the engine's own metadata tables: "options" stands for `orders$options`."""
         return self._native.metadata_tables
 
     def metadata_table(
