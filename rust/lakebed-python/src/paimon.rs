@@ -11,12 +11,11 @@ use lakebed::paimon::schema::TableSchema;
 use lakebed::paimon::snapshot::Snapshot;
 use lakebed::paimon::{Task, binary_row};
 use lakebed::{Error, ErrorKind};
-use lakebed_avro::ReadOptions;
 use pyo3::prelude::*;
 
 use crate::arrow::{SchemaCapsule, import_array, import_schema};
 use crate::boundary::detached;
-use crate::limits::extract;
+use crate::columnar::decoding;
 use crate::source::{Source, in_path};
 use crate::stream::{Batch, BatchStream};
 
@@ -75,11 +74,12 @@ pub fn paimon_read_manifest(
     threads: Option<usize>,
 ) -> PyResult<BatchStream> {
     let threads = crate::avro::threads(threads);
-    let options = ReadOptions { limits: extract(limits)?, threads, ..Default::default() };
+    let decoding = decoding(limits)?;
     detached(py, || {
         let path = source.path().map(str::to_owned);
         let entries = entry_columns(columns.as_deref())?;
-        let open = || EntryReader::open(source.read()?, &entries, EntryFilter::default(), None, options);
+        let filter = EntryFilter::default();
+        let open = || EntryReader::open(source.read()?, &entries, filter, None, &decoding, threads);
         let reader = open().map_err(|error| in_path(error, path.as_deref()))?;
         let schema = Arc::clone(reader.schema());
         let batches = reader.map(move |batch| batch.map_err(|error| in_path(error, path.as_deref())));
@@ -94,10 +94,10 @@ pub fn paimon_read_manifest_list(
     columns: Option<Vec<String>>,
     limits: &Bound<'_, PyAny>,
 ) -> PyResult<BatchStream> {
-    let limits = extract(limits)?;
+    let decoding = decoding(limits)?;
     detached(py, || {
         let path = source.path().map(str::to_owned);
-        let read = || read_manifest_list(source.read()?, columns.as_deref(), limits);
+        let read = || read_manifest_list(source.read()?, columns.as_deref(), &decoding);
         let batch = read().map_err(|error| in_path(error, path.as_deref()))?;
         Ok(BatchStream::new(batch.schema(), Box::new(std::iter::once(Ok(batch)))))
     })
@@ -142,11 +142,11 @@ pub fn run_task(
     content: Source,
     limits: &Bound<'_, PyAny>,
 ) -> PyResult<BatchStream> {
-    let limits = extract(limits)?;
+    let decoding = decoding(limits)?;
     detached(py, || {
         let task = parse_task(task)?;
         let schema = task.schema()?;
-        Ok(BatchStream::new(schema, Box::new(task.run(&path, content.read()?, limits)?)))
+        Ok(BatchStream::new(schema, Box::new(task.run(&path, content.read()?, decoding)?)))
     })
 }
 

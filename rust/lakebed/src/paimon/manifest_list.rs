@@ -1,39 +1,40 @@
 //! Manifest lists: which manifests make up a snapshot (Paimon's `ManifestFileMeta.java`).
 
-use std::sync::Arc;
-
 use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int32Type, Int64Type};
 use arrow_buffer::Buffer;
 use arrow_select::concat::concat_batches;
-use lakebed_avro::{Blocks, Limits, ReadOptions, Reader};
 
 use super::fields::{LIST, MANIFEST_VERSION, VERSION};
 use super::paths::is_file_name;
 use super::record::{RecordResolver, find, wrong_version};
+use super::record_reader::RecordReader;
+use crate::columnar::Decoding;
 use crate::error::{Error, ErrorKind, Result};
 
 /// Reads a manifest list: one row per manifest, in file order, the columns of
 /// [`LIST`](super::fields::LIST) that are named (all for `None`).
 ///
 /// # Errors
-/// Those of the Avro layer; `Version` for a record that is not of version 2; `Required` for a field
+/// Those of the Avro layer or of the columnar reader; `Version` for a record that is not of version 2; `Required` for a field
 /// that is absent or null; `UnknownColumn`.
-pub fn read_manifest_list(bytes: Buffer, columns: Option<&[String]>, limits: Limits) -> Result<RecordBatch> {
-    let (header, blocks) = Blocks::open(bytes.into(), limits)?;
-    let records = RecordResolver::new(&LIST, columns, &[], &[VERSION])?.resolve(&header, &limits)?;
-    let options = ReadOptions { limits, ..ReadOptions::default() };
-    let reader = Reader::new(&header, blocks, Arc::clone(&records.program), None, options);
+pub fn read_manifest_list(
+    bytes: Buffer,
+    columns: Option<&[String]>,
+    decoding: &Decoding,
+) -> Result<RecordBatch> {
+    let resolver = RecordResolver::new(&LIST, columns, &[], &[VERSION])?;
+    let mut reader = RecordReader::open(bytes, &resolver, None, decoding, 1)?;
     let mut batches = Vec::new();
     let mut first = 0;
-    for batch in reader {
+    while let Some(batch) = reader.next() {
         let batch = batch?;
         check_versions(&batch, first)?;
-        batches.push(records.conform(&batch, Some(first))?);
+        batches.push(reader.conform(&batch, Some(first))?);
         first += batch.num_rows() as u64;
     }
-    concat_batches(records.schema(), &batches)
+    concat_batches(reader.schema(), &batches)
         .map_err(|error| Error::new(ErrorKind::Required, error.to_string()))
 }
 
