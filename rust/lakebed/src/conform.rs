@@ -20,8 +20,9 @@ use crate::error::{Error, ErrorKind, Result};
 ///
 /// Buffers are shared where the form is the same. Int8 and Int32 become each other where every value
 /// fits; an instant becomes a wall clock of the same digits, in microseconds, nanoseconds cut towards
-/// the past; 64-bit offsets become 32-bit ones; a struct's fields are matched by name, absent ones are
-/// null. Anything else is [`lakebed_avro::ErrorKind::Schema`].
+/// the past; 64-bit offsets become 32-bit ones; a struct's fields are matched by name
+/// (`_ROW_RANGE_END` is `row_range_end`, `f0` is `f0`), absent ones are null. Anything else is
+/// [`lakebed_avro::ErrorKind::Schema`].
 pub(crate) fn conform(array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
     match (array.data_type(), to) {
         (from, to) if from == to => Ok(Arc::clone(array)),
@@ -94,7 +95,7 @@ fn narrow(offsets: &OffsetBuffer<i64>) -> Result<OffsetBuffer<i32>> {
 fn conform_struct(array: &StructArray, fields: &Fields) -> Result<ArrayRef> {
     let columns = fields.iter().map(|field| {
         let name = format!("_{}", field.name().to_uppercase());
-        match array.column_by_name(&name) {
+        match array.column_by_name(&name).or_else(|| array.column_by_name(field.name())) {
             Some(column) => conform(column, field.data_type()).map_err(|error| error.in_field(field.name())),
             None => Ok(new_null_array(field.data_type(), array.len())),
         }

@@ -2,14 +2,13 @@
 
 use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Int32Type, Int64Type};
+use arrow_array::types::Int64Type;
 use arrow_buffer::Buffer;
-use arrow_select::concat::concat_batches;
 
 use super::fields::{LIST, MANIFEST_VERSION, VERSION};
 use super::paths::is_file_name;
-use super::record::{RecordResolver, find, wrong_version};
-use super::record_reader::RecordReader;
+use super::record::{RecordResolver, find};
+use super::record_reader::read_records;
 use crate::columnar::Decoding;
 use crate::error::{Error, ErrorKind, Result};
 
@@ -17,36 +16,15 @@ use crate::error::{Error, ErrorKind, Result};
 /// [`LIST`](super::fields::LIST) that are named (all for `None`).
 ///
 /// # Errors
-/// Those of the Avro layer or of the columnar reader; `Version` for a record that is not of version 2; `Required` for a field
-/// that is absent or null; `UnknownColumn`.
+/// Those of the Avro layer or of the columnar reader; `Version` for a record that is not of version 2;
+/// `Required` for a field that is absent or null; `UnknownColumn`.
 pub fn read_manifest_list(
     bytes: Buffer,
     columns: Option<&[String]>,
     decoding: &Decoding,
 ) -> Result<RecordBatch> {
     let resolver = RecordResolver::new(&LIST, columns, &[], &[VERSION])?;
-    let mut reader = RecordReader::open(bytes, &resolver, None, decoding, 1)?;
-    let mut batches = Vec::new();
-    let mut first = 0;
-    while let Some(batch) = reader.next() {
-        let batch = batch?;
-        check_versions(&batch, first)?;
-        batches.push(reader.conform(&batch, Some(first))?);
-        first += batch.num_rows() as u64;
-    }
-    concat_batches(reader.schema(), &batches)
-        .map_err(|error| Error::new(ErrorKind::Required, error.to_string()))
-}
-
-fn check_versions(batch: &RecordBatch, first: u64) -> Result<()> {
-    let versions = find(batch, VERSION)?;
-    let versions =
-        versions.as_primitive_opt::<Int32Type>().ok_or_else(|| wrong_version(0, MANIFEST_VERSION))?;
-    let wrong = versions.iter().position(|version| version.map(i64::from) != Some(MANIFEST_VERSION));
-    wrong.map_or(Ok(()), |row| {
-        let found = i64::from(versions.value(row));
-        Err(wrong_version(found, MANIFEST_VERSION).in_record(first + row as u64))
-    })
+    read_records(bytes, &resolver, MANIFEST_VERSION, decoding)
 }
 
 /// One manifest as its list records it.
