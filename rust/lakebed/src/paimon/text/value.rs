@@ -114,11 +114,13 @@ fn print(
     Ok(built.finish())
 }
 
+/// Appends the value of a row that is not null.
+type Write<'a> = Box<dyn Fn(&mut String, usize) -> fmt::Result + 'a>;
+
 /// Prints the values of one array.
 struct Printer<'a> {
     array: &'a dyn Array,
-    /// Appends the value of a row that is not null.
-    write: Box<dyn Fn(&mut String, usize) -> fmt::Result + 'a>,
+    write: Write<'a>,
 }
 
 impl<'a> Printer<'a> {
