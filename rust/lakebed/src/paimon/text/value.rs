@@ -115,12 +115,12 @@ fn print(
 }
 
 /// Appends the value of a row that is not null.
-type Write<'a> = Box<dyn Fn(&mut String, usize) -> fmt::Result + 'a>;
+type WriteRow<'a> = Box<dyn Fn(&mut String, usize) -> fmt::Result + 'a>;
 
 /// Prints the values of one array.
 struct Printer<'a> {
     array: &'a dyn Array,
-    write: Write<'a>,
+    write: WriteRow<'a>,
 }
 
 impl<'a> Printer<'a> {
