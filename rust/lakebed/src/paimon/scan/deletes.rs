@@ -85,7 +85,7 @@ impl DeleteRows {
     }
 
     fn positions(&self, vectors: &[DeletionVector]) -> Result<ListArray> {
-        let limits = self.table.limits();
+        let limits = self.table.decoding().limits;
         let total = vectors.iter().map(DeletionVector::cardinality).fold(0, u64::saturating_add);
         if total > limits.max_items {
             return Err(Limits::exceeded("max_items", limits.max_items, total).into());
