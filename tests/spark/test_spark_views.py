@@ -24,7 +24,7 @@ from lakebed.errors import (
 from lakebed.spark.types import cast_batch, spark_schema, to_spark
 from shared_data import SAMPLE_TABLE, each_feature_of_golden_paimon_tables, each_golden_paimon_table
 
-pyspark = pytest.importorskip("pyspark")
+pytest.importorskip("pyspark")
 from pyspark.errors import PythonException
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def actual(frame: DataFrame) -> list[str]:
 
 def collected(frame: DataFrame) -> pa.Table:
     """The rows as they come; PySpark 3.5 has no `DataFrame.toArrow`."""
-    if pyspark.__version__.startswith("4."):
+    if hasattr(type(frame), "toArrow"):
         return frame.toArrow()
     batches = cast("Any", frame)._collect_as_arrow()
     return pa.Table.from_batches(batches) if batches else pa.table({})
