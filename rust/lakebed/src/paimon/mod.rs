@@ -1,15 +1,20 @@
 //! Apache Paimon: snapshots, schemas, manifests, rows.
 
 pub mod binary_row;
+pub mod deletion_vector;
 pub mod fields;
 mod filter;
+pub mod hash_index;
 mod identity;
+mod index_files;
+pub mod index_manifest;
 mod json;
 pub mod manifest;
 pub mod manifest_list;
 pub mod partition;
 pub mod paths;
 pub mod record;
+mod record_reader;
 mod scan;
 pub mod schema;
 pub mod snapshot;
