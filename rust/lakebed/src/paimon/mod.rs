@@ -4,6 +4,8 @@ pub mod binary_row;
 pub mod fields;
 mod filter;
 mod identity;
+mod jackson;
+mod java_map;
 mod json;
 pub mod manifest;
 pub mod manifest_list;

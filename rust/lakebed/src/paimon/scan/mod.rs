@@ -24,7 +24,7 @@ use super::manifest_list::{ManifestFile, manifest_files};
 use super::record::record_schema;
 use super::schema::TableSchema;
 use super::table::Table;
-use super::view::{Role, View, schemas, select, snapshots};
+use super::view::{Role, View, refs, schemas, select, snapshots};
 use crate::error::{Error, ErrorKind, Result};
 
 /// What of a view is wanted.
@@ -33,7 +33,7 @@ pub struct ScanOptions {
     /// Columns, in this order; `None` for all.
     pub columns: Option<Vec<String>>,
     /// A filter: on partition columns and the bucket of manifests, entries and files, on the view's own
-    /// columns of snapshots and schemas.
+    /// columns of views that are made without manifests.
     pub filter: Option<String>,
     /// Columns of the table whose typed statistics become the column `stats`.
     pub stats: Option<Vec<String>>,
@@ -80,7 +80,8 @@ impl Scan {
             return Ok(Scan { table, view, options, schema, program: Some(Arc::new(program)) });
         }
         let empty = match view {
-            View::Snapshots => select(&snapshots(&[])?, columns, filter)?,
+            View::Snapshots | View::Changelogs => select(&snapshots(&[])?, columns, filter)?,
+            View::Refs => select(&refs(&[])?, columns, filter)?,
             View::Schemas => select(&schemas(&[])?, columns, filter)?,
             _ => {
                 let list = RecordBatch::new_empty(record_schema(&LIST.iter().collect::<Vec<_>>()));
@@ -150,6 +151,8 @@ impl Scan {
         let (columns, filter) = (self.options.columns.as_deref(), self.options.filter.as_deref());
         match self.view {
             View::Snapshots => select(&self.table.snapshots_view()?, columns, filter),
+            View::Refs => select(&self.table.refs_view()?, columns, filter),
+            View::Changelogs => select(&self.table.changelogs_view()?, columns, filter),
             View::Schemas => select(&self.table.schemas_view()?, columns, filter),
             _ => {
                 let (list, rows) = self.table.manifest_list()?;

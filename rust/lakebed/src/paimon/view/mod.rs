@@ -2,6 +2,7 @@
 
 mod entries;
 mod manifests;
+mod refs;
 mod schemas;
 mod snapshots;
 
@@ -13,8 +14,9 @@ use arrow_select::filter::filter_record_batch;
 
 pub use entries::{EntryView, Role};
 pub(crate) use manifests::{ManifestRow, manifests};
+pub(crate) use refs::{Ref, refs};
 pub(crate) use schemas::schemas;
-pub(crate) use snapshots::snapshots;
+pub(crate) use snapshots::{instants, snapshots};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::predicate::Predicate;
@@ -24,6 +26,10 @@ use crate::predicate::Predicate;
 pub enum View {
     /// One row per snapshot that is there.
     Snapshots,
+    /// One row per branch and tag.
+    Refs,
+    /// One row per long-lived changelog, in the columns of `Snapshots`.
+    Changelogs,
     /// One row per schema version.
     Schemas,
     /// One row per manifest of the snapshot.
@@ -35,8 +41,10 @@ pub enum View {
 }
 
 /// Every view with its name.
-const VIEWS: [(View, &str); 5] = [
+const VIEWS: [(View, &str); 7] = [
     (View::Snapshots, "snapshots"),
+    (View::Refs, "refs"),
+    (View::Changelogs, "changelogs"),
     (View::Schemas, "schemas"),
     (View::Manifests, "manifests"),
     (View::Entries, "entries"),
