@@ -3,19 +3,24 @@
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef, BinaryArray};
+use arrow_array::{Array, ArrayRef, BinaryArray, RecordBatch};
+use arrow_buffer::Buffer;
 use arrow_schema::DataType;
+use lakebed::columnar::Decoding;
+use lakebed::paimon::deletion_vector::{DeletionVector, VectorRange};
+use lakebed::paimon::hash_index::read_hash_index;
+use lakebed::paimon::index_manifest::read_index_manifest;
 use lakebed::paimon::manifest::{EntryFilter, EntryReader, entry_columns};
 use lakebed::paimon::manifest_list::read_manifest_list;
 use lakebed::paimon::schema::TableSchema;
 use lakebed::paimon::snapshot::Snapshot;
 use lakebed::paimon::{Task, binary_row};
 use lakebed::{Error, ErrorKind};
-use lakebed_avro::ReadOptions;
 use pyo3::prelude::*;
 
 use crate::arrow::{SchemaCapsule, import_array, import_schema};
 use crate::boundary::detached;
+use crate::columnar::decoding;
 use crate::limits::extract;
 use crate::source::{Source, in_path};
 use crate::stream::{Batch, BatchStream};
@@ -75,15 +80,32 @@ pub fn paimon_read_manifest(
     threads: Option<usize>,
 ) -> PyResult<BatchStream> {
     let threads = crate::avro::threads(threads);
-    let options = ReadOptions { limits: extract(limits)?, threads, ..Default::default() };
+    let decoding = decoding(limits)?;
     detached(py, || {
         let path = source.path().map(str::to_owned);
         let entries = entry_columns(columns.as_deref())?;
-        let open = || EntryReader::open(source.read()?, &entries, EntryFilter::default(), None, options);
+        let filter = EntryFilter::default();
+        let open = || EntryReader::open(source.read()?, &entries, filter, None, &decoding, threads);
         let reader = open().map_err(|error| in_path(error, path.as_deref()))?;
         let schema = Arc::clone(reader.schema());
         let batches = reader.map(move |batch| batch.map_err(|error| in_path(error, path.as_deref())));
         Ok(BatchStream::new(schema, Box::new(batches)))
+    })
+}
+
+/// One file that is read whole, by `read`.
+fn read_whole(
+    py: Python<'_>,
+    source: Source,
+    limits: &Bound<'_, PyAny>,
+    read: impl FnOnce(Buffer, &Decoding) -> lakebed::Result<RecordBatch> + Send,
+) -> PyResult<BatchStream> {
+    let decoding = decoding(limits)?;
+    detached(py, || {
+        let path = source.path().map(str::to_owned);
+        let batch = source.read().and_then(|bytes| read(bytes, &decoding));
+        let batch = batch.map_err(|error| in_path(error, path.as_deref()))?;
+        Ok(BatchStream::new(batch.schema(), Box::new(std::iter::once(Ok(batch)))))
     })
 }
 
@@ -94,12 +116,47 @@ pub fn paimon_read_manifest_list(
     columns: Option<Vec<String>>,
     limits: &Bound<'_, PyAny>,
 ) -> PyResult<BatchStream> {
+    read_whole(py, source, limits, |bytes, decoding| read_manifest_list(bytes, columns.as_deref(), decoding))
+}
+
+#[pyfunction]
+pub fn paimon_read_index_manifest(
+    py: Python<'_>,
+    source: Source,
+    columns: Option<Vec<String>>,
+    limits: &Bound<'_, PyAny>,
+) -> PyResult<BatchStream> {
+    read_whole(py, source, limits, |bytes, decoding| read_index_manifest(bytes, columns.as_deref(), decoding))
+}
+
+/// The positions of one vector; bytes given as `source` are those from `offset` on.
+#[pyfunction]
+pub fn paimon_read_deletion_vector(
+    py: Python<'_>,
+    source: Source,
+    offset: i64,
+    length: i64,
+    limits: &Bound<'_, PyAny>,
+) -> PyResult<Batch> {
     let limits = extract(limits)?;
     detached(py, || {
         let path = source.path().map(str::to_owned);
-        let read = || read_manifest_list(source.read()?, columns.as_deref(), limits);
-        let batch = read().map_err(|error| in_path(error, path.as_deref()))?;
-        Ok(BatchStream::new(batch.schema(), Box::new(std::iter::once(Ok(batch)))))
+        let read = || {
+            let range = VectorRange::new(offset, length)?;
+            let bytes = source.read_range(range.offset, range.span())?;
+            DeletionVector::decode(&bytes, range)?.positions(&limits)
+        };
+        let positions = read().map_err(|error| in_path(error, path.as_deref()))?;
+        Ok(Batch(Arc::new(positions)))
+    })
+}
+
+#[pyfunction]
+pub fn paimon_read_hash_index(py: Python<'_>, source: Source) -> PyResult<Batch> {
+    detached(py, || {
+        let path = source.path().map(str::to_owned);
+        let hashes = source.read().and_then(|bytes| read_hash_index(&bytes));
+        Ok(Batch(Arc::new(hashes.map_err(|error| in_path(error, path.as_deref()))?)))
     })
 }
 
@@ -142,11 +199,11 @@ pub fn run_task(
     content: Source,
     limits: &Bound<'_, PyAny>,
 ) -> PyResult<BatchStream> {
-    let limits = extract(limits)?;
+    let decoding = decoding(limits)?;
     detached(py, || {
         let task = parse_task(task)?;
         let schema = task.schema()?;
-        Ok(BatchStream::new(schema, Box::new(task.run(&path, content.read()?, limits)?)))
+        Ok(BatchStream::new(schema, Box::new(task.run(&path, content.read()?, decoding)?)))
     })
 }
 

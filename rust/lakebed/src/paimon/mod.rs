@@ -1,9 +1,12 @@
 //! Apache Paimon: snapshots, schemas, manifests, rows.
 
 pub mod binary_row;
+pub mod deletion_vector;
 pub mod fields;
 mod filter;
+pub mod hash_index;
 mod identity;
+pub mod index_manifest;
 mod jackson;
 mod java_map;
 mod json;
@@ -12,6 +15,7 @@ pub mod manifest_list;
 pub mod partition;
 pub mod paths;
 pub mod record;
+mod record_reader;
 mod scan;
 pub mod schema;
 pub mod snapshot;

@@ -41,7 +41,7 @@ impl Table {
         if let Some(size) = size.and_then(|size| u64::try_from(size).ok()) {
             check_size(bytes.len() as u64, size)?;
         }
-        read_manifest_list(bytes, None, self.limits)
+        read_manifest_list(bytes, None, &self.decoding)
     }
 
     fn list_rows(&self, list: &RecordBatch, role: &'static str) -> Result<Vec<ManifestRow>> {

@@ -10,13 +10,12 @@ mod whole;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use lakebed_avro::Limits;
-
 pub(crate) use files::Files;
 
 use super::paths::{MAIN, manifest_file, schema_file};
 use super::schema::TableSchema;
 use super::snapshot::Snapshot;
+use crate::columnar::Decoding;
 use crate::error::{Error, ErrorKind, Result};
 use crate::storage::Storage;
 
@@ -32,7 +31,7 @@ pub struct Table {
     /// The tag the table stands at, if it was reached by one.
     tag: Option<String>,
     storage: Arc<dyn Storage>,
-    limits: Limits,
+    decoding: Decoding,
     snapshot: Option<Arc<Snapshot>>,
     schema: Arc<TableSchema>,
 }
@@ -47,19 +46,21 @@ impl Table {
     /// # Errors
     /// `TableNotFound` where the folder holds no schema of a Paimon table; `Json`, `Type`; what
     /// storage gives.
-    pub fn open(location: &str, storage: Arc<dyn Storage>, limits: Limits) -> Result<Table> {
+    pub fn open(location: &str, storage: Arc<dyn Storage>, decoding: impl Into<Decoding>) -> Result<Table> {
         let location = location.trim_end_matches('/');
         let files = Files { location, branch: MAIN, storage: storage.as_ref() };
         let Some((snapshot, schema)) = files.latest()? else {
             let message = format!("no Paimon table at {location:?}: there is no schema/schema-N below it");
             return Err(Error::new(ErrorKind::TableNotFound, message).in_file(location));
         };
+        let mut decoding = decoding.into();
+        decoding.limits = decoding.limits.capped();
         Ok(Table {
             location: location.to_owned(),
             branch: MAIN.to_owned(),
             tag: None,
             storage,
-            limits: limits.capped(),
+            decoding,
             snapshot: snapshot.map(Arc::new),
             schema: Arc::new(schema),
         })
@@ -80,9 +81,9 @@ impl Table {
         self.tag.as_deref()
     }
 
-    /// What the table may cost to read.
-    pub fn limits(&self) -> Limits {
-        self.limits
+    /// How the table's manifests are decoded, and what each may cost.
+    pub fn decoding(&self) -> &Decoding {
+        &self.decoding
     }
 
     /// The snapshot, if there is one.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 
 use arrow_buffer::Buffer;
+use lakebed_avro::Limits;
 use serde_json::{Value, json};
 
 use super::*;
