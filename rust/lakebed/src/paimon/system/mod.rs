@@ -8,6 +8,7 @@ mod options;
 mod schemas;
 mod snapshots;
 mod statistics;
+mod table_indexes;
 mod tags;
 
 use std::sync::Arc;
@@ -35,7 +36,7 @@ struct SystemTable {
 }
 
 /// Every metadata table there is, by name.
-const SYSTEM_TABLES: [SystemTable; 8] = [
+const SYSTEM_TABLES: &[SystemTable] = &[
     aggregation_fields::TABLE,
     branches::TABLE,
     consumers::TABLE,
@@ -43,6 +44,7 @@ const SYSTEM_TABLES: [SystemTable; 8] = [
     schemas::TABLE,
     snapshots::TABLE,
     statistics::TABLE,
+    table_indexes::TABLE,
     tags::TABLE,
 ];
 

@@ -1,6 +1,8 @@
 //! The views: rows of metadata under the names users know, one table of columns a view.
 
+mod deletes;
 mod entries;
+mod indexes;
 mod manifests;
 mod refs;
 mod schemas;
@@ -12,7 +14,9 @@ use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::{Field, Schema as ArrowSchema, SchemaRef};
 use arrow_select::filter::filter_record_batch;
 
+pub(crate) use deletes::{DeletesView, ExternalFiles, Vectors, positions_item};
 pub use entries::{EntryView, Role};
+pub(crate) use indexes::indexes;
 pub(crate) use manifests::{ManifestRow, manifests};
 pub(crate) use refs::{Ref, refs};
 pub(crate) use schemas::schemas;
@@ -38,10 +42,14 @@ pub enum View {
     Entries,
     /// One row per live file.
     Files,
+    /// One row per deletion vector.
+    Deletes,
+    /// One row per index file.
+    Indexes,
 }
 
 /// Every view with its name.
-const VIEWS: [(View, &str); 7] = [
+const VIEWS: &[(View, &str)] = &[
     (View::Snapshots, "snapshots"),
     (View::Refs, "refs"),
     (View::Changelogs, "changelogs"),
@@ -49,13 +57,16 @@ const VIEWS: [(View, &str); 7] = [
     (View::Manifests, "manifests"),
     (View::Entries, "entries"),
     (View::Files, "files"),
+    (View::Deletes, "deletes"),
+    (View::Indexes, "indexes"),
 ];
 
 impl View {
     /// The view of that name.
     pub fn named(name: &str) -> Result<View> {
         VIEWS.iter().find(|(_, known)| *known == name).map(|(view, _)| *view).ok_or_else(|| {
-            let known = VIEWS.map(|(_, name)| name).join(", ");
+            let known: Vec<&str> = VIEWS.iter().map(|(_, name)| *name).collect();
+            let known = known.join(", ");
             Error::new(ErrorKind::UnknownColumn, format!("no view {name:?}; there are {known}"))
         })
     }
