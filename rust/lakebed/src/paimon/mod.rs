@@ -6,6 +6,7 @@ pub mod fields;
 mod filter;
 pub mod hash_index;
 mod identity;
+mod index_files;
 pub mod index_manifest;
 mod json;
 pub mod manifest;

@@ -3,6 +3,7 @@
 
 mod options;
 mod snapshots;
+mod table_indexes;
 
 use std::sync::Arc;
 
@@ -27,7 +28,7 @@ struct SystemTable {
 }
 
 /// Every metadata table there is, by name.
-const SYSTEM_TABLES: [SystemTable; 2] = [options::TABLE, snapshots::TABLE];
+const SYSTEM_TABLES: [SystemTable; 3] = [options::TABLE, snapshots::TABLE, table_indexes::TABLE];
 
 /// The names of the engine's metadata tables that a Paimon table has.
 pub fn metadata_tables() -> Vec<&'static str> {

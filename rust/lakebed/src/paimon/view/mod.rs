@@ -1,6 +1,8 @@
 //! The views: rows of metadata under the names users know, one table of columns a view.
 
+mod deletes;
 mod entries;
+mod indexes;
 mod manifests;
 mod schemas;
 mod snapshots;
@@ -11,7 +13,9 @@ use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::{Field, Schema as ArrowSchema, SchemaRef};
 use arrow_select::filter::filter_record_batch;
 
+pub(crate) use deletes::{DeletesView, ExternalFiles, Vectors, positions_item};
 pub use entries::{EntryView, Role};
+pub(crate) use indexes::indexes;
 pub(crate) use manifests::{ManifestRow, manifests};
 pub(crate) use schemas::schemas;
 pub(crate) use snapshots::snapshots;
@@ -32,15 +36,21 @@ pub enum View {
     Entries,
     /// One row per live file.
     Files,
+    /// One row per deletion vector.
+    Deletes,
+    /// One row per index file.
+    Indexes,
 }
 
 /// Every view with its name.
-const VIEWS: [(View, &str); 5] = [
+const VIEWS: [(View, &str); 7] = [
     (View::Snapshots, "snapshots"),
     (View::Schemas, "schemas"),
     (View::Manifests, "manifests"),
     (View::Entries, "entries"),
     (View::Files, "files"),
+    (View::Deletes, "deletes"),
+    (View::Indexes, "indexes"),
 ];
 
 impl View {
