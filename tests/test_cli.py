@@ -22,7 +22,7 @@ from lakebed._values import to_rows
 from lakebed.cli import cli
 from shared_data import SAMPLE_TABLE
 
-VIEWS = ("snapshots", "schemas", "manifests", "entries", "files")
+VIEWS = ("snapshots", "schemas", "manifests", "entries", "files", "partitions", "buckets")
 TABLE = str(SAMPLE_TABLE)
 MANIFEST = str(min((SAMPLE_TABLE / "manifest").glob("manifest-[!l]*")))
 

@@ -14,6 +14,8 @@ VIEWS = {
     "manifests": "One row per manifest of the snapshot.",
     "entries": "One row per manifest entry, as stored.",
     "files": "One row per live data file.",
+    "partitions": "One row per partition that has files.",
+    "buckets": "One row per bucket that has files.",
 }
 # What a terminal's table begins with, since it has no room for all; a pipe gets the columns as they are.
 _FIRST = {
@@ -28,6 +30,8 @@ _FIRST = {
         *("partition", "bucket", "level", "stats", "record_count", "file_size_in_bytes"),
         *("file_path", "created_at"),
     ),
+    "partitions": ("partition", "file_count", "record_count", "file_size_in_bytes", "last_updated_at"),
+    "buckets": ("partition", "bucket", "file_count", "record_count", "file_size_in_bytes", "last_updated_at"),
 }
 _WITH_STATS = frozenset({"entries", "files"})
 

@@ -3,6 +3,7 @@
 pub mod binary_row;
 pub mod fields;
 mod filter;
+mod groups;
 mod identity;
 mod json;
 pub mod manifest;

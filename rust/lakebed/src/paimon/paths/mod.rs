@@ -8,7 +8,7 @@
 mod tests;
 
 /// The bucket number of files that wait for their bucket.
-const POSTPONE_BUCKET: i32 = -2;
+pub(crate) const POSTPONE_BUCKET: i32 = -2;
 
 /// The folder of a branch, with a slash at its end; empty for `main`.
 pub fn branch_root(branch: &str) -> String {

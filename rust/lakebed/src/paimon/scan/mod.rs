@@ -19,12 +19,13 @@ pub use stream::ScanStream;
 pub use task::Task;
 
 use super::fields::LIST;
-use super::filter::PartitionFilter;
+use super::filter::{PartitionFilter, PartitionType};
+use super::groups::{GROUP_INPUT, Groups};
 use super::manifest_list::{ManifestFile, manifest_files};
 use super::record::record_schema;
 use super::schema::TableSchema;
 use super::table::Table;
-use super::view::{Role, View, schemas, select, snapshots};
+use super::view::{Role, View, buckets, partitions, schemas, select, snapshots};
 use crate::error::{Error, ErrorKind, Result};
 
 /// What of a view is wanted.
@@ -32,8 +33,8 @@ use crate::error::{Error, ErrorKind, Result};
 pub struct ScanOptions {
     /// Columns, in this order; `None` for all.
     pub columns: Option<Vec<String>>,
-    /// A filter: on partition columns and the bucket of manifests, entries and files, on the view's own
-    /// columns of snapshots and schemas.
+    /// A filter: on the view's own columns of snapshots and schemas, on partition columns and the bucket of
+    /// the others.
     pub filter: Option<String>,
     /// Columns of the table whose typed statistics become the column `stats`.
     pub stats: Option<Vec<String>>,
@@ -82,6 +83,10 @@ impl Scan {
         let empty = match view {
             View::Snapshots => select(&snapshots(&[])?, columns, filter)?,
             View::Schemas => select(&schemas(&[])?, columns, filter)?,
+            View::Partitions | View::Buckets => {
+                filter.map(|text| PartitionFilter::new(text, table.schema())).transpose()?;
+                select(&grouped(view, &Groups::default(), table.schema())?, columns, None)?
+            }
             _ => {
                 let list = RecordBatch::new_empty(record_schema(&LIST.iter().collect::<Vec<_>>()));
                 keep(filter, table.schema(), &list)?;
@@ -138,11 +143,7 @@ impl Scan {
     }
 
     fn plan(&self) -> Result<Plan> {
-        let (list, _) = self.table.manifest_list()?;
-        let mut kept = keep(self.options.filter.as_deref(), self.table.schema(), &list)?.into_iter();
-        let mut pruned = manifest_files(&list)?;
-        let manifests = pruned.extract_if(.., |_| kept.next().unwrap_or(true)).collect();
-        Ok(Plan { manifests, pruned })
+        Plan::new(&self.table, self.options.filter.as_deref())
     }
 
     /// A view that is not made of entries.
@@ -151,6 +152,10 @@ impl Scan {
         match self.view {
             View::Snapshots => select(&self.table.snapshots_view()?, columns, filter),
             View::Schemas => select(&self.table.schemas_view()?, columns, filter),
+            View::Partitions | View::Buckets => {
+                let groups = read_groups(&self.table, &self.options)?;
+                select(&grouped(self.view, &groups, self.table.schema())?, columns, None)
+            }
             _ => {
                 let (list, rows) = self.table.manifest_list()?;
                 let kept = keep(filter, self.table.schema(), &list)?;
@@ -160,6 +165,45 @@ impl Scan {
                 select(&self.table.manifests_view(&list, &rows)?, columns, None)
             }
         }
+    }
+}
+
+impl Plan {
+    fn new(table: &Table, filter: Option<&str>) -> Result<Plan> {
+        let (list, _) = table.manifest_list()?;
+        let mut kept = keep(filter, table.schema(), &list)?.into_iter();
+        let mut pruned = manifest_files(&list)?;
+        let manifests = pruned.extract_if(.., |_| kept.next().unwrap_or(true)).collect();
+        Ok(Plan { manifests, pruned })
+    }
+}
+
+/// The live files of a table as [`Role::Live`] names their `columns`, and as `options` filter them and
+/// give them statistics. Reads the manifest lists.
+pub(super) fn live_files(
+    table: &Table,
+    columns: &[&str],
+    options: &ScanOptions,
+) -> Result<impl Iterator<Item = Result<RecordBatch>> + Send + use<>> {
+    let columns = columns.iter().map(|name| (*name).to_owned()).collect();
+    let options = ScanOptions { columns: Some(columns), ..options.clone() };
+    let schemas = if options.stats.is_some() { table.schemas()? } else { BTreeMap::new() };
+    let program = EntryProgram::new(Role::Live, table, schemas, &options)?;
+    let Plan { manifests, .. } = Plan::new(table, options.filter.as_deref())?;
+    Ok(EntryStream::new(Arc::new(program), table.clone(), manifests, threads(options.threads)))
+}
+
+/// The buckets of a table's live files, as `options` filter them.
+pub(super) fn read_groups(table: &Table, options: &ScanOptions) -> Result<Groups> {
+    Groups::read(live_files(table, &GROUP_INPUT, options)?)
+}
+
+/// A view of groups, made whole.
+fn grouped(view: View, groups: &Groups, schema: &TableSchema) -> Result<RecordBatch> {
+    let partition = PartitionType::new(schema);
+    match view {
+        View::Buckets => buckets(groups, &partition),
+        _ => partitions(groups, &partition),
     }
 }
 

@@ -1,7 +1,13 @@
 //! The engine's own metadata tables (`orders$options` and their kin) under its column names, types and
 //! texts (Paimon's package `org.apache.paimon.table.system`); one file a table.
 
+mod buckets;
+mod file_key_ranges;
+mod files;
+mod manifests;
 mod options;
+mod partitions;
+mod rows;
 mod snapshots;
 
 use std::sync::Arc;
@@ -27,7 +33,15 @@ struct SystemTable {
 }
 
 /// Every metadata table there is, by name.
-const SYSTEM_TABLES: [SystemTable; 2] = [options::TABLE, snapshots::TABLE];
+const SYSTEM_TABLES: [SystemTable; 7] = [
+    buckets::TABLE,
+    file_key_ranges::TABLE,
+    files::TABLE,
+    manifests::TABLE,
+    options::TABLE,
+    partitions::TABLE,
+    snapshots::TABLE,
+];
 
 /// The names of the engine's metadata tables that a Paimon table has.
 pub fn metadata_tables() -> Vec<&'static str> {

@@ -1,6 +1,7 @@
 //! The views: rows of metadata under the names users know, one table of columns a view.
 
 mod entries;
+mod groups;
 mod manifests;
 mod schemas;
 mod snapshots;
@@ -11,7 +12,9 @@ use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::{Field, Schema as ArrowSchema, SchemaRef};
 use arrow_select::filter::filter_record_batch;
 
+pub(crate) use entries::distinct;
 pub use entries::{EntryView, Role};
+pub(crate) use groups::{buckets, ints, last_created, longs, partitions};
 pub(crate) use manifests::{ManifestRow, manifests};
 pub(crate) use schemas::schemas;
 pub(crate) use snapshots::snapshots;
@@ -32,18 +35,29 @@ pub enum View {
     Entries,
     /// One row per live file.
     Files,
+    /// One row per partition that has live files.
+    Partitions,
+    /// One row per bucket that has live files.
+    Buckets,
 }
 
 /// Every view with its name.
-const VIEWS: [(View, &str); 5] = [
+const VIEWS: [(View, &str); 7] = [
     (View::Snapshots, "snapshots"),
     (View::Schemas, "schemas"),
     (View::Manifests, "manifests"),
     (View::Entries, "entries"),
     (View::Files, "files"),
+    (View::Partitions, "partitions"),
+    (View::Buckets, "buckets"),
 ];
 
 impl View {
+    /// Whether rows are made of manifest entries, one by one or summed up.
+    pub(crate) fn is_of_entries(self) -> bool {
+        !matches!(self, View::Snapshots | View::Schemas | View::Manifests)
+    }
+
     /// The view of that name.
     pub fn named(name: &str) -> Result<View> {
         VIEWS.iter().find(|(_, known)| *known == name).map(|(view, _)| *view).ok_or_else(|| {
