@@ -1,7 +1,8 @@
 """Times lakebed on Paimon manifests, beside every other reader there is and the floors below them all.
 
 Tasks: `entries` (all manifests of a table, every column), `projected` (six columns), `files` (from the
-table's path to its live files), `stream` (the same as batches, for its memory). See README.md.
+table's path to its live files), `stream` (the same as batches, for its memory), `churn` (where half of the
+entries cancel). See README.md.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ TASKS = ("entries", "projected", "files")
 FULL = Shape(entries=50_000, columns=12, partitions=500, commits=5)
 QUICK = Shape(entries=2_000, columns=12, partitions=50, commits=5)
 MEMORY = Shape(entries=300_000, columns=12, partitions=300, commits=10)
+CHURN = Shape(entries=300_000, columns=12, partitions=300, commits=10, churn=50)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -40,6 +42,10 @@ def main(arguments: list[str] | None = None) -> int:
             corpus = java_table(options.cache, MEMORY, options.memory_table)
             _progress(corpus.describe())
             results += _run(options, corpus, "stream", 1)
+        if options.churn:
+            corpus = java_table(options.cache, CHURN, options.churn_table)
+            _progress(corpus.describe())
+            results += _run(options, corpus, "churn", min(options.repeats, 5))
     except MissingInputError as missing:
         print(f"bench_manifest: {missing}", file=sys.stderr)
         return 2
@@ -65,12 +71,15 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
     add("--readers", default=None, help="only readers whose name starts with one of these, comma-separated")
     add("--no-rust", action="store_true", help="leave out the Rust peers and the floors")
     add("--no-memory", dest="memory", action="store_false", help="leave out the memory bench")
+    add("--no-churn", dest="churn", action="store_false", help="leave out the bench of cancelling entries")
     add("--java-table", type=Path, default=None, help="a table by Paimon Java to use instead of making one")
     add("--memory-table", type=Path, default=None, help="likewise for the memory bench")
+    add("--churn-table", type=Path, default=None, help="likewise for the bench of cancelling entries")
     add("--cache", type=Path, default=HERE / ".cache", help="where the tables are kept")
     add("--json", type=Path, default=None, help="also write every run there, one JSON object a line")
     options = parser.parse_args(arguments)
     options.memory = options.memory and not options.quick
+    options.churn = options.churn and not options.quick
     options.repeats = options.repeats or (3 if options.quick else 9)
     options.writers = options.writers or ("pypaimon" if options.quick else "java,pypaimon")
     options.cache = options.cache.resolve()

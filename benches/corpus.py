@@ -28,13 +28,17 @@ class MissingInputError(Exception):
 
 @dataclass(frozen=True)
 class Corpus:
-    """One table and the facts about its manifests that a result is read by. Sizes in bytes."""
+    """One table and the facts about its manifests that a result is read by. Sizes in bytes.
+
+    `live` are the files that some entry adds and no entry deletes: here every deletion meets its addition.
+    """
 
     writer: str
     warehouse: str
     name: str
     manifests: tuple[str, ...]
     entries: int
+    live: int
     columns: int
     codec: str
     block_bytes: int
@@ -49,8 +53,8 @@ class Corpus:
     def describe(self) -> str:
         """One line for a reader of the results."""
         return (
-            f"{self.entries:,} entries x {self.columns} columns by {self.writer}, {self.codec}, "
-            f"{len(self.manifests)} manifests, {self.compressed_bytes / 1e6:.1f} MB "
+            f"{self.entries:,} entries ({self.live:,} files live) x {self.columns} columns by {self.writer}, "
+            f"{self.codec}, {len(self.manifests)} manifests, {self.compressed_bytes / 1e6:.1f} MB "
             f"({self.inflated_bytes / 1e6:.1f} MB inflated, blocks of {self.block_bytes / 1000:.0f} kB)"
         )
 
@@ -74,11 +78,12 @@ def describe_table(cache: Path, name: str, writer: str) -> Corpus:
     newest = max((root / "snapshot").glob("snapshot-*"), key=lambda path: int(path.name.rpartition("-")[2]))
     snapshot = json.loads(newest.read_text())
     schema = json.loads((root / "schema" / f"schema-{snapshot['schemaId']}").read_text())
-    manifests = [
-        root / "manifest" / record["_FILE_NAME"]
+    listed = [
+        record
         for manifest_list in (snapshot["baseManifestList"], snapshot["deltaManifestList"])
         for record in _records(root / "manifest" / manifest_list)
     ]
+    manifests = [root / "manifest" / record["_FILE_NAME"] for record in listed]
     entries, codecs, blocks = 0, set(), []
     for manifest in manifests:
         with manifest.open("rb") as file:
@@ -94,6 +99,7 @@ def describe_table(cache: Path, name: str, writer: str) -> Corpus:
         name=name,
         manifests=tuple(map(str, manifests)),
         entries=entries,
+        live=sum(record["_NUM_ADDED_FILES"] - record["_NUM_DELETED_FILES"] for record in listed),
         columns=len(schema["fields"]),
         codec="+".join(sorted(codecs)),
         block_bytes=int(statistics.median(blocks)),
@@ -112,16 +118,21 @@ def _records(path: Path) -> list[dict[str, Any]]:
 
 @dataclass(frozen=True)
 class Shape:
-    """How large a table is; files fall on partitions at random, and the writer may merge manifests."""
+    """How large a table is; files fall on partitions at random, and the writer may merge manifests.
+
+    Of the entries, `churn` percent are additions and deletions that cancel each other.
+    """
 
     entries: int
     columns: int
     partitions: int
     commits: int
+    churn: int = 0
 
     def name(self, writer: str) -> str:
         """The table's name, and so its key in the cache."""
-        return f"{writer}_{self.entries}x{self.columns}_p{self.partitions}_c{self.commits}"
+        churn = f"_churn{self.churn}" if self.churn else ""
+        return f"{writer}_{self.entries}x{self.columns}_p{self.partitions}_c{self.commits}{churn}"
 
 
 def java_table(cache: Path, shape: Shape, given: Path | None = None) -> Corpus:
@@ -179,6 +190,7 @@ def _generate_java(cache: Path, out: Path, shape: Shape) -> None:
         "columns": shape.columns,
         "partitions": shape.partitions,
         "per-commit": -(-shape.entries // shape.commits),
+        "churn": shape.churn,
     }
     options = [word for key, value in sizes.items() for word in (f"--{key}", str(value))]
     classes = f"{build / _java_version() / 'classes'}:{build / 'lib' / '*'}"

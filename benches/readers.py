@@ -190,6 +190,11 @@ READERS = [
     Reader("lakebed", "stream", "lakebed", "all", _lakebed_stream),
     Reader("pypaimon-rust $files", "stream", "pypaimon-rust", "all", _pypaimon_rust_files),
     Reader("pypaimon $files", "stream", "pypaimon", "8 (GIL)", _pypaimon_files),
+    Reader("lakebed", "churn", "lakebed", "1", _lakebed_files(1)),
+    Reader("lakebed, all cores", "churn", "lakebed", "all", _lakebed_files(None)),
+    Reader("lakebed, streamed", "churn", "lakebed", "all", _lakebed_stream),
+    Reader("pypaimon-rust plan", "churn", "pypaimon-rust", "all", _pypaimon_rust_plan),
+    Reader("pypaimon plan", "churn", "pypaimon", "8 (GIL)", _pypaimon_plan),
 ]
 """All of them, in the order in which they are reported."""
 

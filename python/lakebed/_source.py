@@ -31,6 +31,20 @@ def resolve_source(source: Source) -> str | pa.Array:
     return _arrow.bytes_array(source)
 
 
+def resolve_range(source: Source, start: int, end: int) -> str | pa.Array:
+    """A local path for the compiled core to read from, or the bytes from `start` up to `end`, as one value.
+
+    Args: source, as in `Source`; start and end, which may lie behind the source's end [bytes].
+    Raises: as `resolve_source`.
+    Cost: of a URI or a buffer no other bytes are touched; open files are read to their end.
+    """
+    if isinstance(source, (str, os.PathLike)):
+        location, adapter = storage.resolve(source)
+        return location if adapter is None else _arrow.bytes_array(adapter.read(location, start, end))
+    whole = resolve_source(source)
+    return whole if isinstance(whole, str) else _arrow.bytes_array(whole[0].as_buffer()[start:end])
+
+
 def named(what: str, resolved: str | pa.Array) -> str:
     """What a reader of this source is called where it prints itself."""
     return f"{what} of {resolved!r}" if isinstance(resolved, str) else f"{what} of {resolved.nbytes:,} bytes"

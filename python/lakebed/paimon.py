@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from lakebed import _arrow, _native
 from lakebed._arguments import names, positive
-from lakebed._source import Source, named, resolve_source
+from lakebed._source import Source, named, resolve_range, resolve_source
 from lakebed.limits import LIMITS, Limits
 from lakebed.scan import FileScan, Scan
 
@@ -19,11 +19,17 @@ if TYPE_CHECKING:
 __all__ = [
     "decode_rows",
     "encode_rows",
+    "read_deletion_vector",
+    "read_hash_index",
+    "read_index_manifest",
     "read_manifest",
     "read_manifest_list",
     "read_schema",
     "read_snapshot",
 ]
+
+# Bytes of the size before a deletion vector and the checksum behind it, which the length may leave out.
+_VECTOR_FRAMING = 8
 
 
 def read_manifest(
@@ -73,6 +79,62 @@ def read_manifest_list(
     return FileScan(
         lambda: _native.paimon_read_manifest_list(data, wanted, limits), named("manifest list", data)
     )
+
+
+def read_index_manifest(
+    source: Source, *, columns: Sequence[str] | None = None, limits: Limits = LIMITS
+) -> Scan:
+    """The records of one index manifest as stored: one row per index file, in file order.
+
+    Args: as in `read_manifest`.
+    Returns: a `Scan`: `kind` int8 (0 add), `partition` binary (BinaryRow with its arity prefix), `bucket`
+        int32, `index_type` utf8 ("HASH", "DELETION_VECTORS", or the kind of a global index), `file_name`
+        utf8, `file_size` int64 [bytes], `row_count` int64 (keys, deletion vectors or rows covered),
+        `deletions_vectors_ranges` list<struct<f0 utf8 (data file), f1 int32 (offset) [bytes], f2 int32
+        (length) [bytes], cardinality int64 [rows]>>, `external_path` utf8, `global_index`
+        struct<row_range_start int64, row_range_end int64 (inclusive), index_field_id int32,
+        extra_field_ids list<int32>, index_meta binary, source_meta binary>.
+    Raises: as `read_manifest`.
+    Source: Paimon's `IndexManifestEntry.java`, `DeletionVectorMeta.java`, `GlobalIndexMeta.java`.
+    """
+    wanted = names("columns", columns)
+    data = resolve_source(source)
+    return FileScan(
+        lambda: _native.paimon_read_index_manifest(data, wanted, limits), named("index manifest", data)
+    )
+
+
+def read_deletion_vector(
+    source: Source, offset: int, length: int, *, limits: Limits = LIMITS
+) -> pa.Int64Array:
+    """The deleted rows of one data file, by their position in it.
+
+    Args:
+        source: an index file of deletion vectors, as in `read_manifest`.
+        offset: where the vector begins [bytes]: `f1` of its range in the index manifest, `content_offset` of
+            `Table.deletes`.
+        length: its recorded length [bytes]: `f2`, `content_size_in_bytes`.
+        limits: `max_rows` bounds the positions.
+    Returns: positions from 0, ascending.
+    Raises: CorruptError (magic, checksum, a size other than `length`, a malformed bitmap), TruncatedError,
+        LimitError.
+    Cost: reads the vector's bytes, of buffers and local or remote files no others; open files are read to
+        their end.
+    Source: Paimon's `DeletionVector.java`, `BitmapDeletionVector.java`, `Bitmap64DeletionVector.java`.
+    """
+    data = resolve_range(source, offset, offset + length + _VECTOR_FRAMING)
+    return _arrow.array(_native.paimon_read_deletion_vector(data, offset, length, limits))
+
+
+def read_hash_index(source: Source) -> pa.Int32Array:
+    """The hashes of a bucket's keys, from a HASH index file, in file order.
+
+    Args: source, as in `read_manifest`.
+    Raises: CorruptError (not a whole number of 4-byte hashes).
+    Cost: one pass over the file, which has no header.
+    Source: Paimon's `HashIndexFile.java`.
+    """
+    return _arrow.array(_native.paimon_read_hash_index(resolve_source(source)))
 
 
 def read_snapshot(source: Source) -> dict[str, Any]:

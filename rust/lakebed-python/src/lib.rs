@@ -18,7 +18,8 @@ mod _native {
     use super::avro::{avro_blocks, avro_header, avro_read};
     #[pymodule_export]
     use super::paimon::{
-        decode_rows, encode_rows, paimon_read_manifest, paimon_read_manifest_list, paimon_read_schema,
+        decode_rows, encode_rows, paimon_read_deletion_vector, paimon_read_hash_index,
+        paimon_read_index_manifest, paimon_read_manifest, paimon_read_manifest_list, paimon_read_schema,
         paimon_read_snapshot, run_task, task_schema,
     };
     #[pymodule_export]

@@ -3,14 +3,18 @@
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef, BinaryArray};
+use arrow_array::{Array, ArrayRef, BinaryArray, RecordBatch};
+use arrow_buffer::Buffer;
 use arrow_schema::DataType;
+use lakebed::paimon::deletion_vector::{DeletionVector, VectorRange};
+use lakebed::paimon::hash_index::read_hash_index;
+use lakebed::paimon::index_manifest::read_index_manifest;
 use lakebed::paimon::manifest::{EntryFilter, EntryReader, entry_columns};
 use lakebed::paimon::manifest_list::read_manifest_list;
 use lakebed::paimon::schema::TableSchema;
 use lakebed::paimon::snapshot::Snapshot;
 use lakebed::paimon::{Task, binary_row};
-use lakebed::{Error, ErrorKind};
+use lakebed::{Error, ErrorKind, Limits};
 use lakebed_avro::ReadOptions;
 use pyo3::prelude::*;
 
@@ -87,6 +91,22 @@ pub fn paimon_read_manifest(
     })
 }
 
+/// One file that is read whole, by `read`.
+fn read_whole(
+    py: Python<'_>,
+    source: Source,
+    limits: &Bound<'_, PyAny>,
+    read: impl FnOnce(Buffer, Limits) -> lakebed::Result<RecordBatch> + Send,
+) -> PyResult<BatchStream> {
+    let limits = extract(limits)?;
+    detached(py, || {
+        let path = source.path().map(str::to_owned);
+        let batch = source.read().and_then(|bytes| read(bytes, limits));
+        let batch = batch.map_err(|error| in_path(error, path.as_deref()))?;
+        Ok(BatchStream::new(batch.schema(), Box::new(std::iter::once(Ok(batch)))))
+    })
+}
+
 #[pyfunction]
 pub fn paimon_read_manifest_list(
     py: Python<'_>,
@@ -94,12 +114,47 @@ pub fn paimon_read_manifest_list(
     columns: Option<Vec<String>>,
     limits: &Bound<'_, PyAny>,
 ) -> PyResult<BatchStream> {
+    read_whole(py, source, limits, |bytes, limits| read_manifest_list(bytes, columns.as_deref(), limits))
+}
+
+#[pyfunction]
+pub fn paimon_read_index_manifest(
+    py: Python<'_>,
+    source: Source,
+    columns: Option<Vec<String>>,
+    limits: &Bound<'_, PyAny>,
+) -> PyResult<BatchStream> {
+    read_whole(py, source, limits, |bytes, limits| read_index_manifest(bytes, columns.as_deref(), limits))
+}
+
+/// The positions of one vector; bytes given as `source` are those from `offset` on.
+#[pyfunction]
+pub fn paimon_read_deletion_vector(
+    py: Python<'_>,
+    source: Source,
+    offset: i64,
+    length: i64,
+    limits: &Bound<'_, PyAny>,
+) -> PyResult<Batch> {
     let limits = extract(limits)?;
     detached(py, || {
         let path = source.path().map(str::to_owned);
-        let read = || read_manifest_list(source.read()?, columns.as_deref(), limits);
-        let batch = read().map_err(|error| in_path(error, path.as_deref()))?;
-        Ok(BatchStream::new(batch.schema(), Box::new(std::iter::once(Ok(batch)))))
+        let read = || {
+            let range = VectorRange::new(offset, length)?;
+            let bytes = source.read_range(range.offset, range.span())?;
+            DeletionVector::decode(&bytes, range)?.positions(&limits)
+        };
+        let positions = read().map_err(|error| in_path(error, path.as_deref()))?;
+        Ok(Batch(Arc::new(positions)))
+    })
+}
+
+#[pyfunction]
+pub fn paimon_read_hash_index(py: Python<'_>, source: Source) -> PyResult<Batch> {
+    detached(py, || {
+        let path = source.path().map(str::to_owned);
+        let hashes = source.read().and_then(|bytes| read_hash_index(&bytes));
+        Ok(Batch(Arc::new(hashes.map_err(|error| in_path(error, path.as_deref()))?)))
     })
 }
 

@@ -81,6 +81,14 @@ impl Source {
             Source::Path(path) => Local.read(&path),
         }
     }
+
+    /// Bytes of a file, or all of bytes that were cut out already.
+    pub fn read_range(self, start: u64, length: u64) -> Result<Buffer> {
+        match self {
+            Source::Bytes(bytes) => Ok(bytes),
+            Source::Path(path) => Local.read_range(&path, start, length),
+        }
+    }
 }
 
 fn missing(path: &str) -> Error {

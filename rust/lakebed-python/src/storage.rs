@@ -12,12 +12,12 @@ pub struct PyStorage(pub Py<PyAny>);
 
 impl Storage for PyStorage {
     fn read(&self, path: &str) -> Result<Buffer> {
-        let bytes = Python::attach(|py| {
-            let bytes =
-                self.0.bind(py).call_method1("read", (path,)).map_err(|error| failed(py, error, path))?;
-            bytes.extract::<PyBackedBytes>().map_err(|error| failed(py, error.into(), path))
-        })?;
-        Ok(Buffer::from(bytes.as_ref()))
+        Python::attach(|py| bytes(py, self.0.bind(py).call_method1("read", (path,)), path))
+    }
+
+    fn read_range(&self, path: &str, start: u64, length: u64) -> Result<Buffer> {
+        let end = start.saturating_add(length);
+        Python::attach(|py| bytes(py, self.0.bind(py).call_method1("read", (path, start, end)), path))
     }
 
     fn list(&self, folder: &str) -> Result<Vec<String>> {
@@ -30,6 +30,12 @@ impl Storage for PyStorage {
             }
         })
     }
+}
+
+/// What `read` returned, copied.
+fn bytes(py: Python<'_>, read: PyResult<Bound<'_, PyAny>>, path: &str) -> Result<Buffer> {
+    let bytes = read.and_then(|bytes| Ok(bytes.extract::<PyBackedBytes>()?));
+    bytes.map(|bytes| Buffer::from(bytes.as_ref())).map_err(|error| failed(py, error, path))
 }
 
 fn is_missing(py: Python<'_>, error: &PyErr) -> bool {

@@ -13,7 +13,8 @@ use crate::error::{Error, ErrorKind, Result};
 /// fields, and in what Avro can say of a type.
 ///
 /// Buffers are shared. Int32 narrows to Int8 where every value fits; an instant becomes a wall clock
-/// of the same digits; a struct's fields are matched by name, absent ones are null. Anything else is
+/// of the same digits; a struct's fields are matched by name (`_ROW_RANGE_END` is `row_range_end`, `f0`
+/// is `f0`), absent ones are null. Anything else is
 /// [`lakebed_avro::ErrorKind::Schema`].
 pub(crate) fn conform(array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
     match (array.data_type(), to) {
@@ -41,7 +42,7 @@ pub(crate) fn conform(array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
 fn conform_struct(array: &StructArray, fields: &Fields) -> Result<ArrayRef> {
     let columns = fields.iter().map(|field| {
         let name = format!("_{}", field.name().to_uppercase());
-        match array.column_by_name(&name) {
+        match array.column_by_name(&name).or_else(|| array.column_by_name(field.name())) {
             Some(column) => conform(column, field.data_type()).map_err(|error| error.in_field(field.name())),
             None => Ok(new_null_array(field.data_type(), array.len())),
         }

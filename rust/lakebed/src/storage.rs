@@ -1,20 +1,30 @@
 //! Where table files come from.
 
 use std::fs::File;
-use std::io::Read;
+use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
 use arrow_buffer::Buffer;
 
 use crate::error::{Error, ErrorKind, Result};
 
-/// Reads whole files and lists folders; all I/O of this crate goes through one of these.
+/// Reads files and lists folders; all I/O of this crate goes through one of these.
 ///
 /// Paths are what the table's location and the format's own names join to. Implementations are
 /// called from several threads at once. A file that is not there is [`ErrorKind::Missing`].
 pub trait Storage: Send + Sync {
     /// The bytes of a file.
     fn read(&self, path: &str) -> Result<Buffer>;
+
+    /// The bytes of a file from `start` on, `length` of them or, where it ends before, fewer.
+    ///
+    /// Storages that can read less than a whole file do so.
+    fn read_range(&self, path: &str, start: u64, length: u64) -> Result<Buffer> {
+        let bytes = self.read(path)?;
+        let start = usize::try_from(start).unwrap_or(usize::MAX).min(bytes.len());
+        let length = usize::try_from(length).unwrap_or(usize::MAX).min(bytes.len() - start);
+        Ok(bytes.slice_with_length(start, length))
+    }
 
     /// The names (not paths) of what stands directly in a folder, in any order; none where there is
     /// no such folder.
@@ -27,14 +37,22 @@ pub struct Local;
 
 impl Storage for Local {
     fn read(&self, path: &str) -> Result<Buffer> {
-        let mut file = File::open(path).map_err(|error| failed(error, path))?;
-        let size = file.metadata().map_err(|error| failed(error, path))?.len();
+        self.read_range(path, 0, u64::MAX)
+    }
+
+    fn read_range(&self, path: &str, start: u64, length: u64) -> Result<Buffer> {
+        let failed = |error| failed(error, path);
+        let mut file = File::open(path).map_err(failed)?;
+        let size = file.metadata().map_err(failed)?.len();
+        if start > 0 {
+            file.seek(SeekFrom::Start(start)).map_err(failed)?;
+        }
         let mut bytes = Vec::new();
-        let size = usize::try_from(size).unwrap_or(usize::MAX);
-        bytes.try_reserve_exact(size).map_err(|_| {
-            Error::new(ErrorKind::Io, format!("no memory for a file of {size} bytes")).in_file(path)
+        let room = usize::try_from(size.saturating_sub(start).min(length)).unwrap_or(usize::MAX);
+        bytes.try_reserve_exact(room).map_err(|_| {
+            Error::new(ErrorKind::Io, format!("no memory for {room} bytes of a file")).in_file(path)
         })?;
-        file.read_to_end(&mut bytes).map_err(|error| failed(error, path))?;
+        file.take(length).read_to_end(&mut bytes).map_err(failed)?;
         Ok(Buffer::from_vec(bytes))
     }
 

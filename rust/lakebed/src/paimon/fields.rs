@@ -1,5 +1,6 @@
 //! The fields of Paimon's manifest records (Paimon's `ManifestEntry.java`, `DataFileMeta.java`,
-//! `ManifestFileMeta.java`, `SimpleStats.java`): the only place that knows their names on disk.
+//! `ManifestFileMeta.java`, `IndexManifestEntry.java`, `SimpleStats.java`): the only place that knows
+//! their names on disk.
 
 use std::sync::Arc;
 
@@ -7,11 +8,14 @@ use arrow_schema::{DataType, Field, Fields, TimeUnit};
 
 use crate::field::FieldSpec;
 
-/// The format marker every record carries: 2 in manifests and manifest lists.
+/// The format marker every record carries: 2 in manifests and manifest lists, 1 in index manifests.
 pub const VERSION: &str = "_VERSION";
 
 /// The version that is read.
 pub const MANIFEST_VERSION: i64 = 2;
+
+/// The version of index manifests that is read.
+pub const INDEX_MANIFEST_VERSION: i64 = 1;
 
 const fn required(
     disk: &'static str,
@@ -65,6 +69,37 @@ pub fn simple_stats() -> DataType {
     ]))
 }
 
+fn ints() -> DataType {
+    DataType::List(Arc::new(Field::new("item", DataType::Int32, true)))
+}
+
+/// Where the deletion vector of each data file stands in an index file; the format has no better names.
+fn deletion_vector_ranges() -> DataType {
+    let range = Fields::from(vec![
+        // The data file.
+        Field::new("f0", DataType::Utf8, true),
+        // Where its vector begins [bytes].
+        Field::new("f1", DataType::Int32, true),
+        // How long it is [bytes]; see the module `deletion_vector`.
+        Field::new("f2", DataType::Int32, true),
+        // Rows it deletes; null where the writer did not say.
+        Field::new("cardinality", DataType::Int64, true),
+    ]);
+    DataType::List(Arc::new(Field::new("item", DataType::Struct(range), true)))
+}
+
+/// Which rows and columns a global index covers; the range ends with its last row.
+fn global_index() -> DataType {
+    DataType::Struct(Fields::from(vec![
+        Field::new("row_range_start", DataType::Int64, true),
+        Field::new("row_range_end", DataType::Int64, true),
+        Field::new("index_field_id", DataType::Int32, true),
+        Field::new("extra_field_ids", ints(), true),
+        Field::new("index_meta", DataType::Binary, true),
+        Field::new("source_meta", DataType::Binary, true),
+    ]))
+}
+
 /// A manifest entry: one change of one data file, the file's own fields behind the entry's.
 pub const ENTRY: [FieldSpec; 25] = [
     required("_KIND", "kind", int8, "0 the file was added, 1 it was deleted"),
@@ -108,4 +143,23 @@ pub const LIST: [FieldSpec; 12] = [
     optional("_MAX_LEVEL", "max_level", int32, "largest level; null: unknown"),
     optional("_MIN_ROW_ID", "min_row_id", int64, "smallest row id; null: unknown"),
     optional("_MAX_ROW_ID", "max_row_id", int64, "largest row id; null: unknown"),
+];
+
+/// An index manifest's record: one index file.
+pub const INDEX: [FieldSpec; 10] = [
+    required("_KIND", "kind", int8, "0 the file was added"),
+    required("_PARTITION", "partition", binary, "partition values, a serialised BinaryRow"),
+    required("_BUCKET", "bucket", int32, "bucket number"),
+    required("_INDEX_TYPE", "index_type", utf8, "HASH, DELETION_VECTORS or the kind of a global index"),
+    required("_FILE_NAME", "file_name", utf8, "name in the folder `index`, or beside the data"),
+    required("_FILE_SIZE", "file_size", int64, "size [bytes]"),
+    required("_ROW_COUNT", "row_count", int64, "keys, deletion vectors or rows covered"),
+    optional(
+        "_DELETIONS_VECTORS_RANGES",
+        "deletions_vectors_ranges",
+        deletion_vector_ranges,
+        "the vector of each data file, in file order",
+    ),
+    optional("_EXTERNAL_PATH", "external_path", utf8, "full path where outside the table"),
+    optional("_GLOBAL_INDEX", "global_index", global_index, "what a global index covers"),
 ];

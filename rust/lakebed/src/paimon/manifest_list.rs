@@ -1,17 +1,14 @@
 //! Manifest lists: which manifests make up a snapshot (Paimon's `ManifestFileMeta.java`).
 
-use std::sync::Arc;
-
 use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Int32Type, Int64Type};
+use arrow_array::types::Int64Type;
 use arrow_buffer::Buffer;
-use arrow_select::concat::concat_batches;
-use lakebed_avro::{Blocks, Limits, ReadOptions, Reader};
+use lakebed_avro::Limits;
 
 use super::fields::{LIST, MANIFEST_VERSION, VERSION};
 use super::paths::is_file_name;
-use super::record::{RecordResolver, find, wrong_version};
+use super::record::{RecordResolver, find, read_records};
 use crate::error::{Error, ErrorKind, Result};
 
 /// Reads a manifest list: one row per manifest, in file order, the columns of
@@ -21,31 +18,7 @@ use crate::error::{Error, ErrorKind, Result};
 /// Those of the Avro layer; `Version` for a record that is not of version 2; `Required` for a field
 /// that is absent or null; `UnknownColumn`.
 pub fn read_manifest_list(bytes: Buffer, columns: Option<&[String]>, limits: Limits) -> Result<RecordBatch> {
-    let (header, blocks) = Blocks::open(bytes.into(), limits)?;
-    let records = RecordResolver::new(&LIST, columns, &[], &[VERSION])?.resolve(&header, &limits)?;
-    let options = ReadOptions { limits, ..ReadOptions::default() };
-    let reader = Reader::new(&header, blocks, Arc::clone(&records.program), None, options);
-    let mut batches = Vec::new();
-    let mut first = 0;
-    for batch in reader {
-        let batch = batch?;
-        check_versions(&batch, first)?;
-        batches.push(records.conform(&batch, Some(first))?);
-        first += batch.num_rows() as u64;
-    }
-    concat_batches(records.schema(), &batches)
-        .map_err(|error| Error::new(ErrorKind::Required, error.to_string()))
-}
-
-fn check_versions(batch: &RecordBatch, first: u64) -> Result<()> {
-    let versions = find(batch, VERSION)?;
-    let versions =
-        versions.as_primitive_opt::<Int32Type>().ok_or_else(|| wrong_version(0, MANIFEST_VERSION))?;
-    let wrong = versions.iter().position(|version| version.map(i64::from) != Some(MANIFEST_VERSION));
-    wrong.map_or(Ok(()), |row| {
-        let found = i64::from(versions.value(row));
-        Err(wrong_version(found, MANIFEST_VERSION).in_record(first + row as u64))
-    })
+    read_records(bytes, &RecordResolver::new(&LIST, columns, &[], &[VERSION])?, MANIFEST_VERSION, limits)
 }
 
 /// One manifest as its list records it.

@@ -1,10 +1,13 @@
 //! Apache Paimon: snapshots, schemas, manifests, rows.
 
 pub mod binary_row;
+pub mod deletion_vector;
 pub mod fields;
 mod filter;
 mod groups;
+pub mod hash_index;
 mod identity;
+pub mod index_manifest;
 mod json;
 pub mod manifest;
 pub mod manifest_list;

@@ -3,9 +3,12 @@
 use std::sync::{Arc, Mutex};
 
 use arrow_array::cast::AsArray;
+use arrow_array::types::Int32Type;
 use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions, new_null_array};
+use arrow_buffer::Buffer;
 use arrow_schema::{Schema as ArrowSchema, SchemaRef};
-use lakebed_avro::{Header, Limits, Program, Projection, Schema as AvroSchema};
+use arrow_select::concat::concat_batches;
+use lakebed_avro::{Blocks, Header, Limits, Program, Projection, ReadOptions, Reader, Schema as AvroSchema};
 
 use super::fields::VERSION;
 use crate::conform::conform;
@@ -144,6 +147,41 @@ impl Records {
     pub(crate) fn schema(&self) -> &SchemaRef {
         &self.schema
     }
+}
+
+/// All records of a small file, which are of `version`.
+///
+/// The resolver decodes [`VERSION`] besides its columns.
+pub(crate) fn read_records(
+    bytes: Buffer,
+    resolver: &RecordResolver,
+    version: i64,
+    limits: Limits,
+) -> Result<RecordBatch> {
+    let (header, blocks) = Blocks::open(bytes.into(), limits)?;
+    let records = resolver.resolve(&header, &limits)?;
+    let options = ReadOptions { limits, ..ReadOptions::default() };
+    let reader = Reader::new(&header, blocks, Arc::clone(&records.program), None, options);
+    let mut batches = Vec::new();
+    let mut first = 0;
+    for batch in reader {
+        let batch = batch?;
+        check_versions(&batch, first, version)?;
+        batches.push(records.conform(&batch, Some(first))?);
+        first += batch.num_rows() as u64;
+    }
+    concat_batches(records.schema(), &batches)
+        .map_err(|error| Error::new(ErrorKind::Required, error.to_string()))
+}
+
+fn check_versions(batch: &RecordBatch, first: u64, wanted: i64) -> Result<()> {
+    let versions = find(batch, VERSION)?;
+    let versions = versions.as_primitive_opt::<Int32Type>().ok_or_else(|| wrong_version(0, wanted))?;
+    let wrong = versions.iter().position(|version| version.map(i64::from) != Some(wanted));
+    wrong.map_or(Ok(()), |row| {
+        let found = i64::from(versions.value(row));
+        Err(wrong_version(found, wanted).in_record(first + row as u64))
+    })
 }
 
 /// A column by its dotted path on disk.

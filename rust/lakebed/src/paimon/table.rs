@@ -66,6 +66,11 @@ impl Table {
         Ok(Table { snapshot: Some(Arc::new(snapshot)), schema, ..self.clone() })
     }
 
+    /// The same table at the latest snapshot.
+    pub(crate) fn latest(&self) -> Result<Table> {
+        Ok(Table { snapshot: self.files().latest_snapshot()?.map(Arc::new), ..self.clone() })
+    }
+
     /// Where the table is, without a slash at the end.
     pub fn location(&self) -> &str {
         &self.location

@@ -8,9 +8,10 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Int32Type, Int64Type, TimestampMicrosecondType};
+use arrow_array::types::{Int8Type, Int32Type, Int64Type, TimestampMicrosecondType};
 use arrow_array::{Array, ArrayRef, BinaryArray, PrimitiveArray, RecordBatch};
 
+use super::manifest::DELETE;
 use super::record::find;
 use crate::error::{Error, ErrorKind, Result};
 
@@ -25,6 +26,9 @@ pub(crate) const GROUP_INPUT: [&str; 8] = [
     "creation_time",
     "delete_row_count",
 ];
+
+/// The column that makes files of changes: those that entries delete are taken away.
+pub(crate) const KIND: &str = "kind";
 
 /// What the files of one bucket, or of one partition, come to. One file is a group too.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -69,10 +73,16 @@ impl Group {
 }
 
 fn sum(column: &'static str, left: i64, right: i64) -> Result<i64> {
-    left.checked_add(right).ok_or_else(|| {
-        let message = format!("{left} and {right} are more than 64 bits hold");
-        Error::new(ErrorKind::Mismatch, message).in_field(column)
-    })
+    left.checked_add(right).ok_or_else(|| beyond(column))
+}
+
+fn difference(column: &'static str, left: i64, right: i64) -> Result<i64> {
+    left.checked_sub(right).ok_or_else(|| beyond(column))
+}
+
+#[cold]
+fn beyond(column: &'static str) -> Error {
+    Error::new(ErrorKind::Mismatch, "the sum over the files is beyond 64 bits").in_field(column)
 }
 
 /// The buckets of a table, in the order in which their first files appear.
@@ -84,7 +94,8 @@ pub(crate) struct Groups {
 }
 
 impl Groups {
-    /// Reads `files`, batches with the columns of [`GROUP_INPUT`], to their end.
+    /// Reads `files`, batches with the columns of [`GROUP_INPUT`], to their end. Where they have [`KIND`]
+    /// too they are changes, which may cancel out: groups are left of which no file is.
     ///
     /// # Errors
     /// Those of the batches; `Mismatch` for a sum beyond 64 bits.
@@ -107,7 +118,7 @@ impl Groups {
                 _ => self.partitions.number(bytes, Arc::from),
             };
             partition = Some((bytes, number));
-            let file = files.group(row, number);
+            let file = files.group(row, number)?;
             match self.groups.get_mut(self.buckets.number(&(number, file.bucket), |key| *key)) {
                 Some(group) => group.absorb(&file)?,
                 None => self.groups.push(file),
@@ -184,6 +195,7 @@ struct Files {
     sizes: PrimitiveArray<Int64Type>,
     created: PrimitiveArray<TimestampMicrosecondType>,
     delete_rows: PrimitiveArray<Int64Type>,
+    kinds: Option<PrimitiveArray<Int8Type>>,
 }
 
 impl Files {
@@ -199,24 +211,28 @@ impl Files {
             sizes: find(files, "file_size").map(long)?,
             created: find(files, "creation_time")?.as_primitive::<TimestampMicrosecondType>().clone(),
             delete_rows: find(files, "delete_row_count").map(long)?,
+            kinds: files.column_by_name(KIND).map(|kinds| kinds.as_primitive().clone()),
         })
     }
 
-    /// One file as a group.
-    fn group(&self, row: usize, partition: usize) -> Group {
+    /// One file as a group, of less than none where it is deleted.
+    fn group(&self, row: usize, partition: usize) -> Result<Group> {
         let level = self.levels.value(row);
-        Group {
+        let deleted = self.kinds.as_ref().is_some_and(|kinds| kinds.value(row) == DELETE);
+        let signed = |column, value: i64| if deleted { difference(column, 0, value) } else { Ok(value) };
+        let delete_rows = self.delete_rows.is_valid(row).then(|| self.delete_rows.value(row));
+        Ok(Group {
             partition,
             bucket: self.buckets.value(row),
             buckets: 1,
-            files: 1,
-            records: self.row_counts.value(row),
-            bytes: self.sizes.value(row),
-            delete_rows: self.delete_rows.is_valid(row).then(|| self.delete_rows.value(row)),
+            files: if deleted { -1 } else { 1 },
+            records: signed("record_count", self.row_counts.value(row))?,
+            bytes: signed("file_size_in_bytes", self.sizes.value(row))?,
+            delete_rows: delete_rows.map(|rows| signed("delete_row_count", rows)).transpose()?,
             last_created: self.created.is_valid(row).then(|| self.created.value(row)),
             total_buckets: self.total_buckets.value(row),
             min_level: level,
             max_level: level,
-        }
+        })
     }
 }

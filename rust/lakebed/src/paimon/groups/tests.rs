@@ -1,10 +1,8 @@
 use std::sync::Arc;
 
-use arrow_array::{
-    ArrayRef, BinaryArray, Int32Array, Int64Array, RecordBatch, TimestampMicrosecondArray,
-};
+use arrow_array::{ArrayRef, BinaryArray, Int32Array, Int64Array, RecordBatch, TimestampMicrosecondArray};
 
-use super::{Group, Groups};
+use super::{Group, Groups, KIND};
 use crate::error::{ErrorKind, Result};
 
 /// A file: partition, bucket, buckets in all, level, rows, bytes, creation, rows that delete.
@@ -56,7 +54,8 @@ fn groups_stand_in_the_order_of_their_first_files_whatever_the_batches() {
     let one: Vec<&[File]> = files.chunks(1).collect();
     for batches in [vec![&files[..]], one, vec![&files[..2], &[], &files[2..]]] {
         let groups = read(&batches).unwrap();
-        let buckets = vec![(b"b".to_vec(), 1, 2), (b"a".to_vec(), 0, 1), (b"b".to_vec(), 0, 1), (vec![], 0, 1)];
+        let buckets =
+            vec![(b"b".to_vec(), 1, 2), (b"a".to_vec(), 0, 1), (b"b".to_vec(), 0, 1), (vec![], 0, 1)];
         assert_eq!(shape(&groups, groups.buckets()), buckets);
         let partitions = groups.partitions(|_| true).unwrap();
         assert_eq!(
@@ -120,4 +119,25 @@ fn sums_beyond_64_bits_are_refused() {
 fn no_files_are_no_groups() {
     let groups = read(&[]).unwrap();
     assert!(groups.buckets().is_empty() && groups.partitions(|_| true).unwrap().is_empty());
+}
+
+#[test]
+fn changes_that_cancel_out_leave_groups_without_files() {
+    let files: [File; 3] = [
+        (b"a", 0, 1, 0, 5, 50, Some(10), Some(1)),
+        (b"a", 1, 1, 0, 7, 70, Some(20), Some(0)),
+        (b"a", 0, 1, 0, 5, 50, Some(10), Some(1)),
+    ];
+    let kinds: ArrayRef = Arc::new(Int8Array::from(vec![0, 0, 1]));
+    let mut columns: Vec<(String, ArrayRef)> = vec![(KIND.to_owned(), kinds)];
+    let batch = batch(&files).unwrap();
+    let schema = batch.schema();
+    columns
+        .extend(schema.fields().iter().zip(batch.columns()).map(|(f, c)| (f.name().clone(), Arc::clone(c))));
+    let groups = Groups::read([Ok(RecordBatch::try_from_iter(columns).unwrap())].into_iter()).unwrap();
+    assert_eq!(shape(&groups, groups.buckets()), vec![(b"a".to_vec(), 0, 0), (b"a".to_vec(), 1, 1)]);
+    let cancelled = &groups.buckets()[0];
+    assert_eq!((cancelled.records, cancelled.bytes, cancelled.delete_rows), (0, 0, Some(0)));
+    assert_eq!(cancelled.last_created, Some(10));
+    assert_eq!(groups.partitions(|_| true).unwrap()[0].files, 1);
 }

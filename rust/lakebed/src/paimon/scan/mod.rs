@@ -20,7 +20,7 @@ pub use task::Task;
 
 use super::fields::LIST;
 use super::filter::{PartitionFilter, PartitionType};
-use super::groups::{GROUP_INPUT, Groups};
+use super::groups::{GROUP_INPUT, Groups, KIND};
 use super::manifest_list::{ManifestFile, manifest_files};
 use super::record::record_schema;
 use super::schema::TableSchema;
@@ -178,9 +178,10 @@ impl Plan {
     }
 }
 
-/// The live files of a table as [`Role::Live`] names their `columns`, and as `options` filter them and
-/// give them statistics. Reads the manifest lists.
-pub(super) fn live_files(
+/// The live files of a table, or every entry for [`Role::Changes`], under their own names as `options`
+/// filter them and give them statistics. Reads the manifest lists.
+pub(super) fn own_rows(
+    role: Role,
     table: &Table,
     columns: &[&str],
     options: &ScanOptions,
@@ -188,14 +189,22 @@ pub(super) fn live_files(
     let columns = columns.iter().map(|name| (*name).to_owned()).collect();
     let options = ScanOptions { columns: Some(columns), ..options.clone() };
     let schemas = if options.stats.is_some() { table.schemas()? } else { BTreeMap::new() };
-    let program = EntryProgram::new(Role::Live, table, schemas, &options)?;
+    let program = EntryProgram::new(role, table, schemas, &options)?;
     let Plan { manifests, .. } = Plan::new(table, options.filter.as_deref())?;
     Ok(EntryStream::new(Arc::new(program), table.clone(), manifests, threads(options.threads)))
 }
 
 /// The buckets of a table's live files, as `options` filter them.
 pub(super) fn read_groups(table: &Table, options: &ScanOptions) -> Result<Groups> {
-    Groups::read(live_files(table, &GROUP_INPUT, options)?)
+    Groups::read(own_rows(Role::Live, table, &GROUP_INPUT, options)?)
+}
+
+/// The buckets of a table as the engine's own tables sum them up: additions less deletions, the time of
+/// whichever file is the newest, deleted or not. Groups without a file are among them.
+pub(super) fn read_changes(table: &Table, threads: usize) -> Result<Groups> {
+    let columns: Vec<&str> = GROUP_INPUT.into_iter().chain([KIND]).collect();
+    let options = ScanOptions { threads, ..ScanOptions::default() };
+    Groups::read(own_rows(Role::Changes, table, &columns, &options)?)
 }
 
 /// A view of groups, made whole.

@@ -72,7 +72,7 @@ impl EntryProgram {
     /// Opens one manifest for the rows of this program.
     pub(super) fn open(&self, bytes: Buffer, manifest: &ManifestFile, threads: usize) -> Result<EntryReader> {
         let kind = match self.role {
-            Role::Entries => None,
+            Role::Entries | Role::Changes => None,
             Role::Files | Role::Live | Role::Added => Some(ADD),
             Role::Deleted => Some(DELETE),
         };

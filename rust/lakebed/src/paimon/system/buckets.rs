@@ -1,4 +1,5 @@
-//! `$buckets` (Paimon's `BucketsTable.java`): one row per bucket that has files.
+//! `$buckets` (Paimon's `BucketsTable.java`): one row per bucket that has files in the branch's latest
+//! snapshot, wherever the table stands.
 
 use arrow_schema::DataType::{Int32, Int64, Utf8};
 use arrow_schema::Field;
@@ -7,7 +8,7 @@ use super::rows::partition_texts;
 use super::{Batches, SystemTable, TIMESTAMP, optional, required, whole};
 use crate::error::Result;
 use crate::paimon::filter::PartitionType;
-use crate::paimon::scan::{ScanOptions, read_groups};
+use crate::paimon::scan::read_changes;
 use crate::paimon::table::Table;
 use crate::paimon::view::{ints, last_created, longs};
 
@@ -25,16 +26,16 @@ fn columns() -> Vec<Field> {
 }
 
 fn rows(table: &Table, threads: usize) -> Result<Batches> {
-    let groups = read_groups(table, &ScanOptions { threads, ..ScanOptions::default() })?;
-    let rows = groups.buckets();
+    let groups = read_changes(&table.latest()?, threads)?;
+    let rows: Vec<_> = groups.buckets().iter().filter(|bucket| bucket.files > 0).cloned().collect();
     let partition = PartitionType::new(table.schema());
     let arrays = vec![
-        partition_texts(&groups.partition_rows(rows), &partition)?,
-        ints(rows, |group| group.bucket),
-        longs(rows, |group| Some(group.records)),
-        longs(rows, |group| Some(group.bytes)),
-        longs(rows, |group| Some(group.files)),
-        last_created(rows),
+        partition_texts(&groups.partition_rows(&rows), &partition)?,
+        ints(&rows, |group| group.bucket),
+        longs(&rows, |group| Some(group.records)),
+        longs(&rows, |group| Some(group.bytes)),
+        longs(&rows, |group| Some(group.files)),
+        last_created(&rows),
     ];
     whole(columns(), arrays, rows.len())
 }

@@ -1,22 +1,20 @@
 //! `$file_key_ranges` (Paimon's `FileKeyRangesTable.java`): where the keys of each live file lie.
 
 use std::collections::BTreeMap;
-
-use arrow_array::cast::AsArray;
-use arrow_array::types::Int32Type;
-use arrow_array::{ArrayRef, BooleanArray, RecordBatch};
-use arrow_schema::DataType::{Int32, Int64, Utf8};
-use arrow_schema::{Field, Schema as ArrowSchema, SchemaRef};
-use arrow_select::filter::filter_record_batch;
 use std::sync::Arc;
 
+use arrow_array::cast::AsArray;
+use arrow_array::{ArrayRef, RecordBatch};
+use arrow_schema::DataType::{Int32, Int64, Utf8};
+use arrow_schema::{Field, Schema as ArrowSchema, SchemaRef};
+
+use super::planned::planned_files;
 use super::rows::{KeyTypes, partition_texts};
 use super::{Batches, SystemTable, optional, required};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 use crate::paimon::filter::PartitionType;
-use crate::paimon::paths::POSTPONE_BUCKET;
 use crate::paimon::record::find;
-use crate::paimon::scan::{ScanOptions, live_files};
+use crate::paimon::scan::ScanOptions;
 use crate::paimon::schema::TableSchema;
 use crate::paimon::table::Table;
 use crate::paimon::view::batch;
@@ -57,29 +55,12 @@ pub(super) fn columns() -> Vec<Field> {
 fn rows(table: &Table, threads: usize) -> Result<Batches> {
     let rows = KeyRanges::new(table, &table.schemas()?);
     let schema: SchemaRef = Arc::new(ArrowSchema::new(columns()));
-    let files = settled_files(table, &INPUT, &ScanOptions { threads, ..ScanOptions::default() })?;
+    let files = planned_files(table, &INPUT, &ScanOptions { threads, ..ScanOptions::default() })?;
     Ok(Box::new(files.map(move |files| {
         let files = files?;
         let columns = schema.fields().iter().map(|field| rows.column(&files, field.name()));
         batch(&schema, columns.collect::<Result<_>>()?, files.num_rows())
     })))
-}
-
-/// Live files without those that wait for their bucket, which the engine's tables of files leave out.
-pub(super) fn settled_files(
-    table: &Table,
-    columns: &[&str],
-    options: &ScanOptions,
-) -> Result<impl Iterator<Item = Result<RecordBatch>> + Send + use<>> {
-    let files = live_files(table, columns, options)?;
-    Ok(files.map(|files| {
-        let files = files?;
-        let buckets = find(&files, "bucket")?;
-        let settled =
-            buckets.as_primitive::<Int32Type>().values().iter().map(|bucket| *bucket != POSTPONE_BUCKET);
-        filter_record_batch(&files, &settled.map(Some).collect::<BooleanArray>())
-            .map_err(|error| Error::new(ErrorKind::Argument, error.to_string()))
-    }))
 }
 
 /// Makes the columns of this table from live files.

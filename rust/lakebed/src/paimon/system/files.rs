@@ -10,7 +10,8 @@ use arrow_array::{Array, ArrayRef, ListArray, RecordBatch, StringArray};
 use arrow_schema::DataType::{Int32, Int64, List, Utf8};
 use arrow_schema::{Field, Schema as ArrowSchema, SchemaRef};
 
-use super::file_key_ranges::{INPUT, KeyRanges, settled_files};
+use super::file_key_ranges::{INPUT, KeyRanges};
+use super::planned::planned_files;
 use super::{Batches, SystemTable, TIMESTAMP, optional, required};
 use crate::error::{Error, ErrorKind, Result};
 use crate::paimon::record::find;
@@ -66,7 +67,7 @@ fn rows(table: &Table, threads: usize) -> Result<Batches> {
     let columns: Vec<&str> = INPUT.into_iter().chain(MORE_INPUT).collect();
     let names = table.schema().fields.iter().map(|field| field.name.clone());
     let options = ScanOptions { stats: Some(names.collect()), threads, ..ScanOptions::default() };
-    let files = settled_files(table, &columns, &options)?;
+    let files = planned_files(table, &columns, &options)?;
     let schema: SchemaRef = Arc::new(ArrowSchema::new(self::columns()));
     Ok(Box::new(files.map(move |files| {
         let files = files?;

@@ -7,6 +7,7 @@ mod files;
 mod manifests;
 mod options;
 mod partitions;
+mod planned;
 mod rows;
 mod snapshots;
 

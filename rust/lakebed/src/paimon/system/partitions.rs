@@ -13,7 +13,7 @@ use crate::paimon::binary_row::decode_rows;
 use crate::paimon::filter::PartitionType;
 use crate::paimon::partition::{DEFAULT_PARTITION, partition_folders, unescape};
 use crate::paimon::paths::POSTPONE_BUCKET;
-use crate::paimon::scan::{ScanOptions, read_groups};
+use crate::paimon::scan::read_changes;
 use crate::paimon::table::Table;
 use crate::paimon::view::{last_created, longs};
 
@@ -35,8 +35,9 @@ fn columns() -> Vec<Field> {
 }
 
 fn rows(table: &Table, threads: usize) -> Result<Batches> {
-    let groups = read_groups(table, &ScanOptions { threads, ..ScanOptions::default() })?;
-    let rows = groups.partitions(|bucket| bucket.bucket != POSTPONE_BUCKET)?;
+    let groups = read_changes(table, threads)?;
+    let mut rows = groups.partitions(|bucket| bucket.bucket != POSTPONE_BUCKET)?;
+    rows.retain(|partition| partition.files > 0);
     let names = PartitionType::new(table.schema());
     let stored = decode_rows(&groups.partition_rows(&rows), &names.stored)?;
     let default_name = table.schema().option("partition.default-name").unwrap_or(DEFAULT_PARTITION);

@@ -2,6 +2,7 @@
 
 #[cfg(test)]
 mod tests;
+pub(crate) mod value;
 
 use std::fmt::{self, LowerExp, Write};
 use std::str::FromStr;

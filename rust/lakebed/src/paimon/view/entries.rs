@@ -29,6 +29,8 @@ pub enum Role {
     Files,
     /// Live files under the entries' own names, rows as stored: what other views are made of.
     Live,
+    /// Every entry under those names.
+    Changes,
     /// Added files with their identity, for a merge elsewhere.
     Added,
     /// Identities of deleted files, for a merge elsewhere.
@@ -110,8 +112,8 @@ fn entry_columns() -> Vec<Column> {
     own.chain(more).collect()
 }
 
-/// Live files: the entry's columns as they are, the file's path and format.
-fn live_columns() -> Vec<Column> {
+/// The entry's columns as they are, the file's path and format.
+fn own_columns() -> Vec<Column> {
     let own = ENTRY.iter().map(|spec| column(spec.column, Make::Copy(spec.column)));
     let more = [column("file_path", Make::FilePath), column("file_format", Make::FileFormat)];
     own.chain(more).collect()
@@ -145,7 +147,7 @@ impl EntryView {
         let mut known = match role {
             Role::Entries => entry_columns(),
             Role::Files | Role::Added => FILES.to_vec(),
-            Role::Live => live_columns(),
+            Role::Live | Role::Changes => own_columns(),
             Role::Deleted => Vec::new(),
         };
         if stats.is_some() {

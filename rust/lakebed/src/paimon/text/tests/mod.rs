@@ -1,3 +1,5 @@
+mod value;
+
 use super::*;
 
 fn text(write: impl FnOnce(&mut String) -> fmt::Result) -> String {

@@ -1,0 +1,20 @@
+//! Index manifests: the index files of a snapshot (Paimon's `IndexManifestEntry.java`).
+
+use arrow_array::RecordBatch;
+use arrow_buffer::Buffer;
+use lakebed_avro::Limits;
+
+use super::fields::{INDEX, INDEX_MANIFEST_VERSION, VERSION};
+use super::record::{RecordResolver, read_records};
+use crate::error::Result;
+
+/// Reads an index manifest: one row per index file, in file order, the columns of
+/// [`INDEX`](super::fields::INDEX) that are named (all for `None`).
+///
+/// # Errors
+/// Those of the Avro layer; `Version` for a record that is not of version 1; `Required` for a field
+/// that is absent or null; `UnknownColumn`.
+pub fn read_index_manifest(bytes: Buffer, columns: Option<&[String]>, limits: Limits) -> Result<RecordBatch> {
+    let resolver = RecordResolver::new(&INDEX, columns, &[], &[VERSION])?;
+    read_records(bytes, &resolver, INDEX_MANIFEST_VERSION, limits)
+}
