@@ -11,7 +11,7 @@ use pyo3::types::PyCapsule;
 
 use crate::arrow::export_schema;
 use crate::boundary::detached;
-use crate::limits::extract;
+use crate::columnar::decoding;
 use crate::storage::PyStorage;
 use crate::stream::BatchStream;
 
@@ -28,12 +28,12 @@ impl Table {
         storage: Option<Py<PyAny>>,
         limits: &Bound<'_, PyAny>,
     ) -> PyResult<Table> {
-        let limits = extract(limits)?;
+        let decoding = decoding(limits)?;
         let storage: Arc<dyn Storage> = match storage {
             Some(storage) => Arc::new(PyStorage(storage)),
             None => Arc::new(Local),
         };
-        detached(py, || paimon::Table::open(location, storage, limits)).map(Table)
+        detached(py, || paimon::Table::open(location, storage, decoding)).map(Table)
     }
 
     #[getter]

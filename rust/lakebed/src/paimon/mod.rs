@@ -14,6 +14,7 @@ pub mod manifest_list;
 pub mod partition;
 pub mod paths;
 pub mod record;
+mod record_reader;
 mod scan;
 pub mod schema;
 pub mod snapshot;

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use arrow_array::{Array, RecordBatch};
 use arrow_buffer::Buffer;
 use arrow_select::concat::concat_batches;
-use lakebed_avro::Limits;
 
 use super::filter::PartitionType;
 use super::manifest::check_size;
@@ -15,6 +14,7 @@ use super::paths::{manifest_file, schema_file, schema_ids, snapshot_file, snapsh
 use super::schema::TableSchema;
 use super::snapshot::Snapshot;
 use super::view::{ManifestRow, manifests, schemas, snapshots};
+use crate::columnar::Decoding;
 use crate::error::{Error, ErrorKind, Result};
 use crate::storage::Storage;
 
@@ -23,7 +23,7 @@ use crate::storage::Storage;
 pub struct Table {
     location: String,
     storage: Arc<dyn Storage>,
-    limits: Limits,
+    decoding: Decoding,
     snapshot: Option<Arc<Snapshot>>,
     schema: Arc<TableSchema>,
 }
@@ -38,7 +38,7 @@ impl Table {
     /// # Errors
     /// `TableNotFound` where the folder holds no schema of a Paimon table; `Json`, `Type`; what
     /// storage gives.
-    pub fn open(location: &str, storage: Arc<dyn Storage>, limits: Limits) -> Result<Table> {
+    pub fn open(location: &str, storage: Arc<dyn Storage>, decoding: impl Into<Decoding>) -> Result<Table> {
         let location = location.trim_end_matches('/');
         let files = Files { location, storage: storage.as_ref() };
         let ids = schema_ids(&storage.list(&files.path("schema"))?);
@@ -49,7 +49,9 @@ impl Table {
         let snapshot = files.latest_snapshot()?;
         let schema = Arc::new(files.schema(*latest)?);
         let snapshot = snapshot.map(Arc::new);
-        Ok(Table { location: location.to_owned(), storage, limits: limits.capped(), snapshot, schema })
+        let mut decoding = decoding.into();
+        decoding.limits = decoding.limits.capped();
+        Ok(Table { location: location.to_owned(), storage, decoding, snapshot, schema })
     }
 
     /// The same table at another of its snapshots, with the schema of that snapshot.
@@ -76,9 +78,9 @@ impl Table {
         &self.location
     }
 
-    /// What the table may cost to read.
-    pub fn limits(&self) -> Limits {
-        self.limits
+    /// How the table's manifests are decoded, and what each may cost.
+    pub fn decoding(&self) -> &Decoding {
+        &self.decoding
     }
 
     /// The snapshot, if there is one.
@@ -167,7 +169,7 @@ impl Table {
         if let Some(size) = size.and_then(|size| u64::try_from(size).ok()) {
             check_size(bytes.len() as u64, size)?;
         }
-        read_manifest_list(bytes, None, self.limits)
+        read_manifest_list(bytes, None, &self.decoding)
     }
 
     fn list_rows(&self, list: &RecordBatch, role: &'static str) -> Result<Vec<ManifestRow>> {
