@@ -1,6 +1,8 @@
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, BinaryArray, Int32Array, Int64Array, RecordBatch, TimestampMicrosecondArray};
+use arrow_array::{
+    ArrayRef, BinaryArray, Int8Array, Int32Array, Int64Array, RecordBatch, TimestampMicrosecondArray,
+};
 
 use super::{Group, Groups, KIND};
 use crate::error::{ErrorKind, Result};
