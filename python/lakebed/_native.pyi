@@ -100,6 +100,7 @@ class MetadataScan:
 def avro_read(
     source: Any,
     columns: Sequence[str] | None,
+    schema: str | None,
     limits: object,
     threads: int | None,
 ) -> BatchStream: ...

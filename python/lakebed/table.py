@@ -210,6 +210,56 @@ class Table:
         """
         return ViewScan(self._native, View("files", columns, where, stats, limit, threads))
 
+    def deletes(
+        self,
+        *,
+        columns: Sequence[str] | None = None,
+        where: str | Predicate | None = None,
+        limit: int | None = None,
+        threads: int | None = None,
+    ) -> ViewScan:
+        """One row per deletion vector, with the data file that it applies to.
+
+        Args: where, on partition columns and `bucket`; the others as in all views.
+        Returns: the columns of `files` as they apply to deletes: `content` int32 (1 position deletes),
+            `file_path` utf8 (full, of the index file), `file_format` utf8 ("deletion-vector"), `partition`
+            struct of the partition's types, `bucket` int32, `record_count` int64 [rows deleted],
+            `file_size_in_bytes` int64 (of the index file); `spec_id`, `level`, `schema_id`,
+            `sequence_number` and `created_at` are null. Then `referenced_data_file` utf8 (full),
+            `referenced_file_name` utf8, `content_offset` and `content_size_in_bytes` int64 (as recorded: what
+            `lakebed.paimon.read_deletion_vector` takes), `cardinality` int64 (as recorded, null in old
+            tables), `file_name` utf8. Only where `columns` names it: `positions` list<int64>, the deleted
+            rows by their position in the data file, ascending.
+        Raises: (when read) CorruptError (a vector, or one whose cardinality is not the recorded one).
+        Cost: the index manifest. With `referenced_data_file`, besides, the names and external paths of the
+            manifests' entries; with `positions`, and with `record_count` where no cardinality is recorded,
+            one read of each index file.
+        Source: Paimon's `IndexManifestEntry.java`, `DeletionVectorsIndexFile.java`.
+        """
+        return ViewScan(self._native, View("deletes", columns, where, None, limit, threads))
+
+    def indexes(
+        self,
+        *,
+        columns: Sequence[str] | None = None,
+        where: str | Predicate | None = None,
+        limit: int | None = None,
+        threads: int | None = None,
+    ) -> ViewScan:
+        """One row per index file of the snapshot: deletion vectors, hashes of keys, global indexes.
+
+        Args: where, on partition columns and `bucket`; the others as in all views.
+        Returns: `file_path` utf8 (full), `index_type` utf8 ("DELETION_VECTORS", "HASH" or the kind of a
+            global index), `partition` struct of the partition's types, `bucket` int32, `file_size_in_bytes`
+            int64, `row_count` int64 (data files with a vector, keys, or rows covered); of global indexes
+            `row_range_start` and `row_range_end` int64 (row ids, the last one included), `index_field_id`
+            int32, `index_field_name` utf8, `extra_field_ids` list<int32>; `file_name` and `external_path`
+            utf8.
+        Cost: the index manifest.
+        Source: Paimon's `IndexManifestEntry.java`, `GlobalIndexMeta.java`.
+        """
+        return ViewScan(self._native, View("indexes", columns, where, None, limit, threads))
+
     def partitions(
         self,
         *,

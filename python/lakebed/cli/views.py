@@ -16,6 +16,8 @@ VIEWS = {
     "files": "One row per live data file.",
     "partitions": "One row per partition that has files.",
     "buckets": "One row per bucket that has files.",
+    "deletes": "One row per deletion vector, with the data file it applies to.",
+    "indexes": "One row per index file.",
 }
 # What a terminal's table begins with, since it has no room for all; a pipe gets the columns as they are.
 _FIRST = {
@@ -32,6 +34,11 @@ _FIRST = {
     ),
     "partitions": ("partition", "file_count", "record_count", "file_size_in_bytes", "last_updated_at"),
     "buckets": ("partition", "bucket", "file_count", "record_count", "file_size_in_bytes", "last_updated_at"),
+    "deletes": (
+        *("partition", "bucket", "record_count", "referenced_file_name"),
+        *("content_offset", "content_size_in_bytes", "file_path"),
+    ),
+    "indexes": ("index_type", "partition", "bucket", "row_count", "file_size_in_bytes", "file_name"),
 }
 _WITH_STATS = frozenset({"entries", "files"})
 

@@ -42,7 +42,7 @@ impl Storage for Local {
 
     fn read_range(&self, path: &str, start: u64, length: u64) -> Result<Buffer> {
         let failed = |error| failed(error, path);
-        let mut file = File::open(path).map_err(failed)?;
+        let mut file = File::open(local_path(path)).map_err(failed)?;
         let size = file.metadata().map_err(failed)?.len();
         if start > 0 {
             file.seek(SeekFrom::Start(start)).map_err(failed)?;
@@ -69,6 +69,15 @@ impl Storage for Local {
     }
 }
 
+/// A path without the scheme that Hadoop puts before local ones: external paths are `file:/a/b`.
+fn local_path(path: &str) -> &str {
+    let uri = path.split_at_checked(5).filter(|(scheme, _)| scheme.eq_ignore_ascii_case("file:"));
+    match uri.map(|(_, path)| path.strip_prefix("//").unwrap_or(path)) {
+        Some(absolute) if absolute.starts_with('/') => absolute,
+        _ => path,
+    }
+}
+
 #[cold]
 fn failed(error: std::io::Error, path: &str) -> Error {
     let kind = if error.kind() == std::io::ErrorKind::NotFound { ErrorKind::Missing } else { ErrorKind::Io };
@@ -77,4 +86,19 @@ fn failed(error: std::io::Error, path: &str) -> Error {
     let words = words.split(" (os error").next().unwrap_or_default();
     let message = if kind == ErrorKind::Missing { "no such file" } else { words };
     Error::new(kind, message.to_owned()).in_file(path).caused_by(error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::local_path;
+
+    #[test]
+    fn hadoop_paths_are_local() {
+        for path in ["/a/b", "file:/a/b", "FILE:/a/b", "file:///a/b"] {
+            assert_eq!(local_path(path), "/a/b");
+        }
+        for path in ["a/b", "file:a", "s3://a/b", "é", ""] {
+            assert_eq!(local_path(path), path);
+        }
+    }
 }

@@ -7,6 +7,7 @@ mod filter;
 mod groups;
 pub mod hash_index;
 mod identity;
+mod index_files;
 pub mod index_manifest;
 mod json;
 pub mod manifest;

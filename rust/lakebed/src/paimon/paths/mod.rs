@@ -4,8 +4,11 @@
 //! A branch has snapshot, schema and tag folders of its own below [`branch_root`]; manifests,
 //! index files, statistics and data files of all branches are in the folders of the table.
 
+mod data;
 #[cfg(test)]
 mod tests;
+
+pub(crate) use data::{DataPaths, distinct};
 
 /// The bucket number of files that wait for their bucket.
 pub(crate) const POSTPONE_BUCKET: i32 = -2;

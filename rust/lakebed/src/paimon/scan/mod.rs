@@ -1,5 +1,6 @@
 //! Scanning a view: which manifests must be read, and their rows as a stream.
 
+mod deletes;
 mod explain;
 mod program;
 mod stream;
@@ -12,6 +13,7 @@ use arrow_array::{BooleanArray, RecordBatch};
 use arrow_schema::SchemaRef;
 use arrow_select::filter::filter_record_batch;
 
+use deletes::DeleteRows;
 pub use explain::Step;
 use program::EntryProgram;
 use stream::EntryStream;
@@ -21,11 +23,12 @@ pub use task::Task;
 use super::fields::LIST;
 use super::filter::{PartitionFilter, PartitionType};
 use super::groups::{GROUP_INPUT, Groups, KIND};
+use super::index_files::IndexFiles;
 use super::manifest_list::{ManifestFile, manifest_files};
 use super::record::record_schema;
 use super::schema::TableSchema;
 use super::table::Table;
-use super::view::{Role, View, buckets, partitions, schemas, select, snapshots};
+use super::view::{DeletesView, Role, View, buckets, indexes, partitions, schemas, select, snapshots};
 use crate::error::{Error, ErrorKind, Result};
 
 /// What of a view is wanted.
@@ -87,6 +90,15 @@ impl Scan {
                 filter.map(|text| PartitionFilter::new(text, table.schema())).transpose()?;
                 select(&grouped(view, &Groups::default(), table.schema())?, columns, None)?
             }
+            View::Deletes | View::Indexes => {
+                filter.map(|text| PartitionFilter::new(text, table.schema())).transpose()?;
+                if view == View::Deletes {
+                    let deletes = DeletesView::new(table.location(), table.schema(), columns)?;
+                    RecordBatch::new_empty(Arc::clone(deletes.schema()))
+                } else {
+                    select(&indexes(&IndexFiles::none(), table.schema())?, columns, None)?
+                }
+            }
             _ => {
                 let list = RecordBatch::new_empty(record_schema(&LIST.iter().collect::<Vec<_>>()));
                 keep(filter, table.schema(), &list)?;
@@ -127,16 +139,19 @@ impl Scan {
         let mut stream = ScanStream {
             schema: Arc::clone(&self.schema),
             ready: VecDeque::new(),
-            entries: None,
+            rows: None,
             left: self.options.limit.unwrap_or(usize::MAX),
         };
         match &self.program {
+            None if self.view == View::Deletes => {
+                stream.rows = Some(Box::new(DeleteRows::open(&self.table, &self.options)?));
+            }
             None => stream.ready.push_back(self.whole()?),
             Some(program) => {
                 let (program, table) = (Arc::clone(program), self.table.clone());
                 let manifests = self.plan()?.manifests;
                 let threads = threads(self.options.threads);
-                stream.entries = Some(EntryStream::new(program, table, manifests, threads));
+                stream.rows = Some(Box::new(EntryStream::new(program, table, manifests, threads)));
             }
         }
         Ok(stream)
@@ -155,6 +170,12 @@ impl Scan {
             View::Partitions | View::Buckets => {
                 let groups = read_groups(&self.table, &self.options)?;
                 select(&grouped(self.view, &groups, self.table.schema())?, columns, None)
+            }
+            View::Indexes => {
+                let filter =
+                    filter.map(|text| PartitionFilter::new(text, self.table.schema())).transpose()?;
+                let files = IndexFiles::read(&self.table, filter.as_ref())?;
+                select(&indexes(&files, self.table.schema())?, columns, None)
             }
             _ => {
                 let (list, rows) = self.table.manifest_list()?;

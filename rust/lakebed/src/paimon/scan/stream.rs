@@ -20,7 +20,7 @@ use crate::paimon::table::Table;
 pub struct ScanStream {
     pub(super) schema: SchemaRef,
     pub(super) ready: VecDeque<RecordBatch>,
-    pub(super) entries: Option<EntryStream>,
+    pub(super) rows: Option<Box<dyn Iterator<Item = Result<RecordBatch>> + Send>>,
     pub(super) left: usize,
 }
 
@@ -38,9 +38,9 @@ impl Iterator for ScanStream {
         if self.left == 0 {
             return None;
         }
-        let batch = match (self.ready.pop_front(), &mut self.entries) {
+        let batch = match (self.ready.pop_front(), &mut self.rows) {
             (Some(batch), _) => batch,
-            (None, Some(entries)) => match entries.next()? {
+            (None, Some(rows)) => match rows.next()? {
                 Ok(batch) => batch,
                 Err(error) => {
                     self.left = 0;

@@ -10,6 +10,7 @@ mod partitions;
 mod planned;
 mod rows;
 mod snapshots;
+mod table_indexes;
 
 use std::sync::Arc;
 
@@ -34,7 +35,7 @@ struct SystemTable {
 }
 
 /// Every metadata table there is, by name.
-const SYSTEM_TABLES: [SystemTable; 7] = [
+const SYSTEM_TABLES: [SystemTable; 8] = [
     buckets::TABLE,
     file_key_ranges::TABLE,
     files::TABLE,
@@ -42,6 +43,7 @@ const SYSTEM_TABLES: [SystemTable; 7] = [
     options::TABLE,
     partitions::TABLE,
     snapshots::TABLE,
+    table_indexes::TABLE,
 ];
 
 /// The names of the engine's metadata tables that a Paimon table has.

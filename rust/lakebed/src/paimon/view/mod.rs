@@ -1,7 +1,9 @@
 //! The views: rows of metadata under the names users know, one table of columns a view.
 
+mod deletes;
 mod entries;
 mod groups;
+mod indexes;
 mod manifests;
 mod schemas;
 mod snapshots;
@@ -12,9 +14,10 @@ use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::{Field, Schema as ArrowSchema, SchemaRef};
 use arrow_select::filter::filter_record_batch;
 
-pub(crate) use entries::distinct;
+pub(crate) use deletes::{DeletesView, ExternalFiles, Vectors, positions_item};
 pub use entries::{EntryView, Role};
 pub(crate) use groups::{buckets, ints, last_created, longs, partitions};
+pub(crate) use indexes::indexes;
 pub(crate) use manifests::{ManifestRow, manifests};
 pub(crate) use schemas::schemas;
 pub(crate) use snapshots::snapshots;
@@ -39,10 +42,14 @@ pub enum View {
     Partitions,
     /// One row per bucket that has live files.
     Buckets,
+    /// One row per deletion vector.
+    Deletes,
+    /// One row per index file.
+    Indexes,
 }
 
 /// Every view with its name.
-const VIEWS: [(View, &str); 7] = [
+const VIEWS: [(View, &str); 9] = [
     (View::Snapshots, "snapshots"),
     (View::Schemas, "schemas"),
     (View::Manifests, "manifests"),
@@ -50,12 +57,14 @@ const VIEWS: [(View, &str); 7] = [
     (View::Files, "files"),
     (View::Partitions, "partitions"),
     (View::Buckets, "buckets"),
+    (View::Deletes, "deletes"),
+    (View::Indexes, "indexes"),
 ];
 
 impl View {
     /// Whether rows are made of manifest entries, one by one or summed up.
     pub(crate) fn is_of_entries(self) -> bool {
-        !matches!(self, View::Snapshots | View::Schemas | View::Manifests)
+        matches!(self, View::Entries | View::Files | View::Partitions | View::Buckets)
     }
 
     /// The view of that name.
