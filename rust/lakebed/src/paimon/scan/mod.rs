@@ -28,7 +28,7 @@ use super::manifest_list::{ManifestFile, manifest_files};
 use super::record::record_schema;
 use super::schema::TableSchema;
 use super::table::Table;
-use super::view::{DeletesView, Role, View, buckets, indexes, partitions, schemas, select, snapshots};
+use super::view::{DeletesView, Role, View, buckets, indexes, partitions, refs, schemas, select, snapshots};
 use crate::error::{Error, ErrorKind, Result};
 
 /// What of a view is wanted.
@@ -36,8 +36,8 @@ use crate::error::{Error, ErrorKind, Result};
 pub struct ScanOptions {
     /// Columns, in this order; `None` for all.
     pub columns: Option<Vec<String>>,
-    /// A filter: on the view's own columns of snapshots and schemas, on partition columns and the bucket of
-    /// the others.
+    /// A filter: on the own columns of views that are made without manifests, on partition columns and the
+    /// bucket of the others.
     pub filter: Option<String>,
     /// Columns of the table whose typed statistics become the column `stats`.
     pub stats: Option<Vec<String>>,
@@ -84,7 +84,8 @@ impl Scan {
             return Ok(Scan { table, view, options, schema, program: Some(Arc::new(program)) });
         }
         let empty = match view {
-            View::Snapshots => select(&snapshots(&[])?, columns, filter)?,
+            View::Snapshots | View::Changelogs => select(&snapshots(&[])?, columns, filter)?,
+            View::Refs => select(&refs(&[])?, columns, filter)?,
             View::Schemas => select(&schemas(&[])?, columns, filter)?,
             View::Partitions | View::Buckets => {
                 filter.map(|text| PartitionFilter::new(text, table.schema())).transpose()?;
@@ -166,6 +167,8 @@ impl Scan {
         let (columns, filter) = (self.options.columns.as_deref(), self.options.filter.as_deref());
         match self.view {
             View::Snapshots => select(&self.table.snapshots_view()?, columns, filter),
+            View::Refs => select(&self.table.refs_view()?, columns, filter),
+            View::Changelogs => select(&self.table.changelogs_view()?, columns, filter),
             View::Schemas => select(&self.table.schemas_view()?, columns, filter),
             View::Partitions | View::Buckets => {
                 let groups = read_groups(&self.table, &self.options)?;

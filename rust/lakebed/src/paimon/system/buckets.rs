@@ -26,7 +26,7 @@ fn columns() -> Vec<Field> {
 }
 
 fn rows(table: &Table, threads: usize) -> Result<Batches> {
-    let groups = read_changes(&table.latest()?, threads)?;
+    let groups = read_changes(&table.at_branch(table.branch())?, threads)?;
     let rows: Vec<_> = groups.buckets().iter().filter(|bucket| bucket.files > 0).cloned().collect();
     let partition = PartitionType::new(table.schema());
     let arrays = vec![

@@ -38,7 +38,7 @@ pub(super) fn planned_files(
 
 /// The partition rows of the branch's latest snapshot; `None` where the table stands there.
 fn partitions_of_the_latest(table: &Table, threads: usize) -> Result<Option<HashSet<Vec<u8>>>> {
-    let latest = table.latest()?;
+    let latest = table.at_branch(table.branch())?;
     if latest.snapshot().map(|snapshot| snapshot.id) == table.snapshot().map(|snapshot| snapshot.id) {
         return Ok(None);
     }

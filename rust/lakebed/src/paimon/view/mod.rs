@@ -5,6 +5,7 @@ mod entries;
 mod groups;
 mod indexes;
 mod manifests;
+mod refs;
 mod schemas;
 mod snapshots;
 
@@ -19,8 +20,9 @@ pub use entries::{EntryView, Role};
 pub(crate) use groups::{buckets, ints, last_created, longs, partitions};
 pub(crate) use indexes::indexes;
 pub(crate) use manifests::{ManifestRow, manifests};
+pub(crate) use refs::{Ref, refs};
 pub(crate) use schemas::schemas;
-pub(crate) use snapshots::snapshots;
+pub(crate) use snapshots::{instants, snapshots};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::predicate::Predicate;
@@ -30,6 +32,10 @@ use crate::predicate::Predicate;
 pub enum View {
     /// One row per snapshot that is there.
     Snapshots,
+    /// One row per branch and tag.
+    Refs,
+    /// One row per long-lived changelog, in the columns of `Snapshots`.
+    Changelogs,
     /// One row per schema version.
     Schemas,
     /// One row per manifest of the snapshot.
@@ -49,8 +55,10 @@ pub enum View {
 }
 
 /// Every view with its name.
-const VIEWS: [(View, &str); 9] = [
+const VIEWS: &[(View, &str)] = &[
     (View::Snapshots, "snapshots"),
+    (View::Refs, "refs"),
+    (View::Changelogs, "changelogs"),
     (View::Schemas, "schemas"),
     (View::Manifests, "manifests"),
     (View::Entries, "entries"),
@@ -70,7 +78,8 @@ impl View {
     /// The view of that name.
     pub fn named(name: &str) -> Result<View> {
         VIEWS.iter().find(|(_, known)| *known == name).map(|(view, _)| *view).ok_or_else(|| {
-            let known = VIEWS.map(|(_, name)| name).join(", ");
+            let known: Vec<&str> = VIEWS.iter().map(|(_, name)| *name).collect();
+            let known = known.join(", ");
             Error::new(ErrorKind::UnknownColumn, format!("no view {name:?}; there are {known}"))
         })
     }
