@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from lakebed.cli import options
+
+if TYPE_CHECKING:
+    from lakebed.table import Table
 
 VIEWS = {
     "snapshots": "One row per snapshot of the table.",
@@ -43,24 +47,19 @@ def view_command(view: str) -> click.Command:
     """The command that prints a view."""
 
     def run(
-        table: str,
-        snapshot: int | None,
+        open_table: Callable[[], Table],
         limit: int | None,
         output: str,
         output_file: str | None,
         **selection: Any,
     ) -> None:
-        import lakebed
         from lakebed.cli.output import write
 
-        opened = lakebed.open_table(table)
-        if snapshot is not None:
-            opened = opened.at(snapshot=snapshot)
-        scan = getattr(opened, view)(limit=limit, **selection)
+        scan = getattr(open_table(), view)(limit=limit, **selection)
         first = () if selection["columns"] else _FIRST[view]
         write(scan, output, output_file, all_rows=limit is not None, first=first)
 
-    decorators = [options.table, options.snapshot, options.where, options.columns]
+    decorators = [options.table, options.where, options.columns]
     decorators += [options.stats] if view in _WITH_STATS else []
     decorators += [options.limit, options.output]
     for decorate in reversed(decorators):
