@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 VIEWS = {
     "snapshots": "One row per snapshot of the table.",
+    "changelogs": "One row per long-lived changelog, whose snapshot expired.",
+    "refs": "One row per branch and tag.",
     "schemas": "One row per version of the schema.",
     "manifests": "One row per manifest of the snapshot.",
     "entries": "One row per manifest entry, as stored.",
@@ -24,6 +26,8 @@ VIEWS = {
 # What a terminal's table begins with, since it has no room for all; a pipe gets the columns as they are.
 _FIRST = {
     "snapshots": ("snapshot_id", "committed_at", "operation", "total_record_count", "delta_record_count"),
+    "changelogs": ("snapshot_id", "committed_at", "operation", "changelog_manifest_list"),
+    "refs": ("name", "type", "snapshot_id", "schema_id", "committed_at", "created_at"),
     "schemas": ("schema_id", "updated_at", "partition_keys", "primary_keys", "fields"),
     "manifests": (
         *("length", "added_files_count", "deleted_files_count"),
