@@ -45,8 +45,13 @@ def describe(table: Table) -> dict[str, Any]:
     Cost: reads the snapshot, its schema, manifest lists and manifests.
     """
     snapshot = _row(table, "snapshots", "snapshot_id", table.snapshot_id)
+    if snapshot is None and table.tag is not None:
+        # Its snapshot may have expired; the tag says most of it.
+        snapshot = _row(table, "refs", "name", table.tag)
     schema = _row(table, "schemas", "schema_id", snapshot["schema_id"] if snapshot else None)
     manifests = table.manifests(columns=["length"]).to_arrow()
+    deletes = table.deletes(columns=["record_count"]).to_arrow()
+    refs = table.refs(columns=["type"]).to_arrow()["type"].to_pylist()
     partitions = table.partitions(columns=_SUMS).to_arrow()
     return {
         "format": table.format,
@@ -54,21 +59,24 @@ def describe(table: Table) -> dict[str, Any]:
         "snapshot": snapshot,
         "schema": schema,
         "options": table.properties,
+        "refs": {"branches": refs.count("branch"), "tags": refs.count("tag")},
         "manifests": {"count": manifests.num_rows, "bytes": _sum(manifests, "length")},
         "files": {
             "count": _sum(partitions, "file_count"),
             "rows": _sum(partitions, "record_count"),
             "bytes": _sum(partitions, "file_size_in_bytes"),
         },
+        "deletion_vectors": {"count": deletes.num_rows, "rows": _sum(deletes, "record_count")},
         "largest_partitions": _largest(partitions),
     }
 
 
-def _row(table: Table, view: str, key: str, value: int | None) -> dict[str, Any] | None:
+def _row(table: Table, view: str, key: str, value: int | str | None) -> dict[str, Any] | None:
     """The row of a small view with this key, or its last row; None where there is no row."""
     from lakebed._values import to_rows
+    from lakebed.predicates import col
 
-    rows = getattr(table, view)(where=None if value is None else f"{key} = {value}").to_arrow()
+    rows = getattr(table, view)(where=None if value is None else col(key) == value).to_arrow()
     if not rows.num_rows:
         return None
     return dict(zip(rows.schema.names, to_rows(rows)[-1], strict=True))
@@ -103,21 +111,24 @@ def _print(about: dict[str, Any]) -> None:
 
 def _state(about: dict[str, Any]) -> list[tuple[str, str]]:
     from lakebed._values import to_text
-    from lakebed.cli import render
+    from lakebed.cli.render import count, size
 
     snapshot, manifests, files = about["snapshot"] or {}, about["manifests"], about["files"]
+    refs, vectors = about["refs"], about["deletion_vectors"]
     comment = (about["schema"] or {}).get("comment")
-    return [
+    branches = f"{refs['branches']:,} {'branch' if refs['branches'] == 1 else 'branches'}"
+    state = [
         ("location", about["location"]),
-        *([("comment", comment)] if comment else []),
+        ("comment", comment),
         ("snapshot", to_text(snapshot.get("snapshot_id", "none"))),
-        *[(name, to_text(snapshot[key])) for name, key in _COMMIT if key in snapshot],
-        ("manifests", f"{manifests['count']:,} ({render.size(manifests['bytes'])})"),
-        (
-            "live files",
-            f"{files['count']:,} ({render.size(files['bytes'])}, {render.count(files['rows'], 'row')})",
-        ),
+        *((name, to_text(snapshot[key])) for name, key in _COMMIT if key in snapshot),
+        ("refs", f"{branches}, {count(refs['tags'], 'tag')}"),
+        ("manifests", f"{manifests['count']:,} ({size(manifests['bytes'])})"),
+        ("live files", f"{files['count']:,} ({size(files['bytes'])}, {count(files['rows'], 'row')})"),
     ]
+    if vectors["count"]:
+        state.append(("deletion vectors", f"{vectors['count']:,} ({count(vectors['rows'], 'row')} deleted)"))
+    return [(name, value) for name, value in state if value]
 
 
 _COMMIT = (("committed", "committed_at"), ("operation", "operation"), ("schema", "schema_id"))
