@@ -25,7 +25,7 @@ from lakebed._values import to_rows
 from lakebed.cli import cli, views
 from shared_data import SAMPLE_TABLE
 
-VIEWS = ("snapshots", "schemas", "manifests", "entries", "files")
+VIEWS = tuple(views.VIEWS)
 TABLE = str(SAMPLE_TABLE)
 MANIFEST = str(min((SAMPLE_TABLE / "manifest").glob("manifest-[!l]*")))
 
