@@ -1,4 +1,4 @@
-"""The README's Python and its commands are run, from the project's folder as a reader would, block after block."""
+"""The README's Python and commands are run, in the project's folder as a reader would, block after block."""
 
 from __future__ import annotations
 
