@@ -18,7 +18,6 @@ from lakebed.spark.driver import (
     snapshots,
 )
 from lakebed.spark.frames import At, TablePath
-from lakebed.spark.groups import buckets, partitions
 from lakebed.spark.view_schema import schema
 from lakebed.spark.views import Mapper, entries, files, manifest_mapper
 
@@ -26,7 +25,6 @@ __all__ = [
     "At",
     "Mapper",
     "TablePath",
-    "buckets",
     "changelogs",
     "check",
     "deletes",
@@ -36,7 +34,6 @@ __all__ = [
     "manifest_mapper",
     "manifests",
     "metadata_table",
-    "partitions",
     "refs",
     "schema",
     "schemas",
