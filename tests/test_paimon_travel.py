@@ -299,3 +299,22 @@ def test_statistics_go_with_the_snapshot(path: Path):
     (row,) = table.at(snapshot=3).metadata_table("statistics").to_arrow().to_pylist()
     assert (row["snapshot_id"], row["mergedRecordCount"]) == (2, None)
     assert row["colstat"] == '{\n  "a" : {\n    "colId" : 0\n  }\n}'
+
+
+@pytest.mark.parametrize("kept", ["86400.000000000", "86400.0", "86400"])
+@pytest.mark.parametrize(
+    ("created", "micros"), [([1970, 1, 2, 0, 0], 86400 * 10**6), ([1970, 1, 1, 0, 0, 1, 2000], 1000002)]
+)
+def test_tags_come_in_the_forms_of_all_writers(path: Path, kept: str, created: list[int], micros: int):
+    """Checklist 16: on one line or many, with and without seconds."""
+    file = json.dumps({**snapshot(1), "tagCreateTime": created})
+    (path / "tag").mkdir()
+    (path / "tag" / "tag-v1").write_text(f'{file[:-1]}, "tagTimeRetained": {kept}}}')
+    assert paimon.read_snapshot(path / "tag" / "tag-v1")["tagCreateTime"] == created
+    table = lakebed.open_table(path)
+    (row,) = table.refs(where="type = 'tag'").to_arrow().to_pylist()
+    assert (row["snapshot_id"], row["max_reference_age_in_ms"]) == (1, 86_400_000)
+    assert row["created_at"] == datetime(1970, 1, 1) + timedelta(microseconds=micros)
+    (row,) = table.metadata_table("tags").to_arrow().to_pylist()
+    assert row["time_retained"] == "PT24H"
+    assert table.at(tag="v1").snapshot_id == 1
