@@ -335,13 +335,14 @@ class Table:
         Args: where, on the partition's columns and `bucket`: what it drops is not counted.
         Returns: `partition` struct of the partition's types, `spec_id` int32 (null), `file_count` int64,
             `record_count` int64 [rows, deleting ones included], `file_size_in_bytes` int64,
-            `delete_file_count` and `delete_record_count` int64 (null: not read), `last_updated_at`
-            timestamp[us] (creation of the newest file, local wall clock of its writer),
+            `delete_file_count` int64 (deletion vectors), `delete_record_count` int64 [rows those delete],
+            `last_updated_at` timestamp[us] (creation of the newest file, local wall clock of its writer),
             `last_updated_snapshot_id` int64 (null: Paimon does not record it), `bucket_count` int64 (those
             with files), `total_buckets` int32 (as the newest file records it), `delete_row_count` int64
             (null where a file does not say).
         Raises: CorruptError for a sum beyond 64 bits.
         Cost: as `files` without paths and statistics; memory grows with the buckets, not with the files.
+            The counts of deletes read the index manifest, and index files whose writer did not count.
         Source: Paimon's `PartitionEntry.java`.
         """
         return ViewScan(self._native, View("partitions", columns, where, None, limit, threads))
