@@ -11,6 +11,7 @@ WHEEL_INPUTS := $(shell find rust python -type f \( -name '*.rs' -o -name '*.py'
 
 TOOLS := $(VENV)/.tools
 WHEEL := $(VENV)/.wheel
+SPARK_35 := $(VENV)/spark-3.5
 
 # One interpreter for PyO3's build script in every cargo command, so that none rebuilds the other's work.
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
@@ -40,11 +41,13 @@ test: lint test-rust test-python ## Run everything: format, lint, types, stubs, 
 test-rust: $(TOOLS) ## Run the Rust tests (dev profile)
 	cargo test --workspace --locked
 
-test-python: $(WHEEL) ## Run the Python tests, Spark's among them, against the installed wheel
+test-python: $(WHEEL) $(SPARK_35)/.installed ## Run the Python tests, Spark's among them, against the installed wheel
 	$(BIN)/pytest
+	PYTHONPATH=$(CURDIR)/$(SPARK_35) $(BIN)/pytest -m 'spark and not slow'
 
-test-spark: $(WHEEL) ## Run only the tests that start a JVM
+test-spark: $(WHEEL) $(SPARK_35)/.installed ## Run only the tests that start a JVM, in PySpark 4 and 3.5
 	$(BIN)/pytest -m 'spark or jvm'
+	PYTHONPATH=$(CURDIR)/$(SPARK_35) $(BIN)/pytest -m 'spark and not slow'
 
 lint: $(WHEEL) ## Check format, lints, types, and the stub against the compiled module
 	cargo fmt --all --check
@@ -80,6 +83,12 @@ $(TOOLS): constraints.txt pyproject.toml | preflight
 	test -x $(BIN)/python || "$$(.ci/preflight.sh python)" -m venv $(VENV)
 	$(BIN)/python -m pip install -q -c constraints.txt pip
 	$(BIN)/python -m pip install -q -c constraints.txt --group dev
+	@touch $@
+
+# The same interpreter and wheel, another Spark.
+$(SPARK_35)/.installed: constraints-spark-3.5.txt $(TOOLS)
+	rm -rf $(SPARK_35)
+	$(BIN)/python -m pip install -q --no-deps --target $(SPARK_35) -r constraints-spark-3.5.txt
 	@touch $@
 
 # No build isolation: maturin is the pinned one, already there.

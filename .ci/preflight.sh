@@ -6,12 +6,13 @@
 set -euo pipefail
 
 rust_wanted=1.88 # rust-version in Cargo.toml
-java_wanted=17   # what Spark 4 starts with
+java_wanted=17   # what Spark 3.5 and 4 both run on
 
-# Python 3.10 to 3.13: the versions that every pinned tool has wheels for.
+# Python 3.10 to 3.13: the versions that every pinned tool has wheels for; 3.11 first, the newest that both
+# Sparks run on.
 find_python() {
     local candidate
-    for candidate in "${PYTHON:-}" python3.12 python3.11 python3.13 python3.10 python3; do
+    for candidate in "${PYTHON:-}" python3.11 python3.12 python3.13 python3.10 python3; do
         if [[ -n $candidate ]] && "$candidate" -c \
             'import sys, ensurepip, venv; sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 13))' 2>/dev/null; then
             command -v "$candidate"
@@ -65,7 +66,7 @@ if [[ ${1:-} == python ]]; then
     exit
 fi
 find_python >/dev/null || lacks "Python 3.10 to 3.13 with venv" \
-    "apt-get install python3 python3-venv, or brew install python@3.12; PYTHON=… names another one"
+    "apt-get install python3 python3-venv, or brew install python@3.11; PYTHON=… names another one"
 command -v cc >/dev/null || lacks "a C compiler: the compression libraries are built from source" \
     "apt-get install build-essential, or xcode-select --install"
 check_rust

@@ -6,6 +6,8 @@ import os
 import shutil
 import sys
 from collections.abc import Iterator
+from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,10 +19,10 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-def pytest_report_header() -> str:
-    if SHARED_DATA.is_dir():
-        return f"test data: {SHARED_DATA}"
-    return f"test data: {OWN_DATA} ({SHARED_DATA} is absent: tests over it are skipped)"
+def pytest_report_header() -> list[str]:
+    pyspark = version("pyspark") if find_spec("pyspark") else "absent"
+    absent = f"{OWN_DATA} ({SHARED_DATA} is absent: tests over it are skipped)"
+    return [f"test data: {SHARED_DATA if SHARED_DATA.is_dir() else absent}", f"pyspark: {pyspark}"]
 
 
 @pytest.fixture
@@ -32,8 +34,11 @@ def sample_table(tmp_path: Path) -> Path:
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """One local Spark session for the whole run; tests that take it are marked `spark`."""
+    import pyspark
     from pyspark.sql import SparkSession
 
+    if pyspark.__version__.startswith("3.") and sys.version_info >= (3, 12):
+        pytest.skip(f"PySpark {pyspark.__version__} runs on Python 3.11 and older")
     os.environ["PYSPARK_PYTHON"] = sys.executable
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     session = (

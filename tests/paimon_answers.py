@@ -15,11 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-import pytest
-
-from lakebed.errors import CorruptError, UnsupportedError
 
 if TYPE_CHECKING:
+    import lakebed
     from shared_data import GoldenTable
 
 Row = dict[str, Any]
@@ -97,10 +95,10 @@ def _unit(precision: int) -> str:
 
 
 class Schemas:
-    """The schema files of one golden table's main branch."""
+    """The schema files of one table's main branch."""
 
-    def __init__(self, table: GoldenTable) -> None:
-        self._root = table.path / "schema"
+    def __init__(self, table: GoldenTable | Path) -> None:
+        self._root = (table if isinstance(table, Path) else table.path) / "schema"
 
     def file(self, schema_id: int) -> dict[str, Any]:
         """The parsed file `schema-<id>`."""
@@ -177,20 +175,31 @@ def assert_rows(rows: Sequence[Row], expected: Sequence[Row], where: str) -> Non
     assert len(rows) == len(expected), f"{where}: {len(rows)} rows, expected {len(expected)}"
 
 
+def stand(table: lakebed.Table, at: str, branch: str | None = None) -> lakebed.Table:
+    """The table where an answer was computed: `at` names it as folders and rows of answers do ("at-tag-v1",
+    "tag-v1", "snapshot-2", "branch-dev"; "" for the latest snapshot).
+    """
+    if branch is not None:
+        table = table.at(branch=branch)
+    if not at:
+        return table
+    kind, _, name = at.removeprefix("at-").partition("-")
+    match kind:
+        case "snapshot":
+            return table.at(snapshot=int(name))
+        case "tag":
+            return table.at(tag=name)
+        case "branch":
+            return table.at(branch=name)
+    raise AssertionError(f"an answer at {at!r}, which this was not written for")
+
+
 def by_file(rows: Iterable[Row], key: str) -> Iterator[tuple[str, list[Row]]]:
     """The rows of each manifest or manifest list, in file order."""
     files: dict[str, list[Row]] = {}
     for row in rows:
         files.setdefault(row[key], []).append(row)
     return ((name, sorted(rows, key=lambda row: row["pos"] or 0)) for name, rows in files.items())
-
-
-def assert_refused_by_format(read: Callable[[], object]) -> None:
-    """Manifests in ORC or Parquet are refused, by name, and with the path."""
-    with pytest.raises((UnsupportedError, CorruptError), match=r"ORC|Parquet") as refused:
-        read()
-    assert refused.value.kind in ("magic", "unsupported")
-    assert refused.value.path is not None
 
 
 def is_avro(file: Path) -> bool:

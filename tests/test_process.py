@@ -117,7 +117,7 @@ def test_other_threads_run_while_one_decodes():
 
         other = threading.Thread(target=wait_and_run)
         other.start()
-        stream = _native.avro_read(content, None, lakebed.LIMITS, 1)
+        stream = _native.avro_read(content, None, None, lakebed.LIMITS, 1)
         interval = sys.getswitchinterval()
         # From here on nobody is made to give up the interpreter: the other thread gets it from the decoder
         # or not at all.

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from lakebed import _native
 from lakebed._arguments import names, positive
 from lakebed._source import Source, named, resolve_source
+from lakebed.errors import CorruptError
 from lakebed.limits import LIMITS, Limits
 from lakebed.scan import FileScan, Scan
 
@@ -16,7 +17,10 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-__all__ = ["read", "read_blocks", "read_metadata", "read_schema"]
+Schema: TypeAlias = str | dict[str, Any] | list[Any]
+"""An Avro schema: its JSON text, or that text parsed."""
+
+__all__ = ["Schema", "read", "read_blocks", "read_metadata", "read_schema"]
 
 
 def read(
@@ -24,6 +28,8 @@ def read(
     columns: Sequence[str] | None = None,
     limits: Limits = LIMITS,
     threads: int | None = None,
+    *,
+    schema: Schema | None = None,
 ) -> Scan:
     """The records of an Avro file, in file order.
 
@@ -32,28 +38,40 @@ def read(
         columns: dotted paths of the fields wanted, in this order; others are skipped, not decoded.
         limits: what the file may cost.
         threads: blocks decoded at once; None for all cores.
+        schema: the schema to read the records as, parsed or as JSON text; None for the one they were written
+            in. Fields go by name, or by an alias in this schema; those that only the file has are skipped,
+            those that only this schema has take their default; numbers are promoted, strings and bytes taken
+            for each other; enum symbols that this schema lacks become its default; logical types are this
+            schema's. Of a union the branch of the same type is taken, else the first that the value can be
+            promoted to. `columns` are then paths of this schema, and only what they name is resolved.
     Returns: a `Scan` with one column per field of the record schema. It reads the file when it is asked for
         its schema or rows, again each time.
-    Raises: (when read) CorruptError, TruncatedError, UnsupportedError (codec, schema), LimitError,
-        SchemaError (unknown column), OSError.
-    Cost: one pass; a batch reader holds a few blocks and one batch.
-    Source: Avro specification 1.12, "Object container files".
+    Raises: (when read) CorruptError, TruncatedError, UnsupportedError (codec, recursive schema), LimitError,
+        SchemaError, OSError. A SchemaError is an unknown column, or that `schema` is none, or does not
+        resolve: at once, with the paths of both sides, but with the record where the value of a union or an
+        enum decides. Logical types that differ do not resolve, such as milliseconds as microseconds.
+    Cost: one pass; a batch reader holds a few blocks and one batch. Resolving happens once, before it.
+    Source: Avro specification 1.12, "Object container files", "Schema resolution" and "Aliases".
     """
     wanted, threads = names("columns", columns), positive("threads", threads)
     data = resolve_source(source)
-    return FileScan(lambda: _native.avro_read(data, wanted, limits, threads), named("records", data))
+    text = schema if schema is None or isinstance(schema, str) else json.dumps(schema)
+    return FileScan(lambda: _native.avro_read(data, wanted, text, limits, threads), named("records", data))
 
 
-def read_schema(source: Source, limits: Limits = LIMITS) -> dict[str, Any]:
+def read_schema(source: Source, limits: Limits = LIMITS) -> Any:
     """The schema of an Avro file as its header spells it, parsed from JSON.
 
-    Raises: CorruptError, TruncatedError, LimitError, UnsupportedError (a top-level type that is not a
-        record).
+    Returns: a dict for a record and for whatever else has attributes, a list for a union, a string for a
+        plain type by its name. Types that `read` refuses, such as recursive ones, are given all the same.
+    Raises: CorruptError (also where the text is not JSON), TruncatedError, LimitError.
     Cost: reads the header only.
     """
     text, _ = _native.avro_header(resolve_source(source), limits)
-    parsed: dict[str, Any] = json.loads(text)
-    return parsed
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise CorruptError(f"avro.schema is not JSON: {error}", kind="schema") from error
 
 
 def read_metadata(source: Source, limits: Limits = LIMITS) -> dict[str, bytes]:

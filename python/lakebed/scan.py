@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from lakebed import _arrow, _html
 from lakebed._values import to_rows, to_text
+from lakebed.errors import LakebedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -92,7 +93,12 @@ class Scan:
         return self._source.stream().__arrow_c_stream__(requested_schema)
 
     def __repr__(self) -> str:
-        columns = "\n".join(f"  {field.name}: {field.type}" for field in self.schema)
+        try:
+            schema = self.schema
+        except (LakebedError, OSError) as error:
+            # What prints itself, in a debugger or a log, must not raise.
+            return f"<lakebed {self._name}: {type(error).__name__}: {' '.join(str(error).split())}>"
+        columns = "\n".join(f"  {field.name}: {field.type}" for field in schema)
         return f"<lakebed {self._name}>\n{columns}"
 
     def _repr_html_(self) -> str:

@@ -6,7 +6,7 @@ import json
 import re
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pyarrow as pa
 import pytest
@@ -21,8 +21,8 @@ from lakebed.errors import (
     TableNotFoundError,
     UnsupportedError,
 )
-from lakebed.spark.types import cast_batch, to_spark
-from shared_data import SAMPLE_TABLE, each_golden_paimon_table
+from lakebed.spark.types import cast_batch, spark_schema, to_spark
+from shared_data import SAMPLE_TABLE, each_feature_of_golden_paimon_tables, each_golden_paimon_table
 
 pytest.importorskip("pyspark")
 from pyspark.errors import PythonException
@@ -32,7 +32,15 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.spark
 
-VIEWS = ("files", "entries", "manifests")
+SELECTIONS: dict[str, dict[str, Any]] = {
+    "snapshots": {"columns": ["summary", "snapshot_id"], "where": "snapshot_id > 1"},
+    "schemas": {"columns": ["fields", "schema_id"], "where": "schema_id = 0"},
+    "manifests": {"columns": ["path", "length"], "where": "dt = '2026-01-02'"},
+    "entries": {"columns": ["kind", "file_name"], "where": "dt = '2026-01-02'"},
+    "files": {"columns": ["file_path", "level"], "where": "dt = '2026-01-02'"},
+}
+VIEWS = tuple(SELECTIONS)
+ORDERED = ("snapshots", "schemas", "manifests")
 
 
 def sorted_rows(table: pa.Table) -> list[str]:
@@ -46,7 +54,15 @@ def expected(scan: lakebed.Scan) -> list[str]:
 
 
 def actual(frame: DataFrame) -> list[str]:
-    return sorted_rows(frame.toArrow())
+    return sorted_rows(collected(frame))
+
+
+def collected(frame: DataFrame) -> pa.Table:
+    """The rows as they come; PySpark 3.5 has no `DataFrame.toArrow`."""
+    if hasattr(type(frame), "toArrow"):
+        return frame.toArrow()
+    batches = cast("Any", frame)._collect_as_arrow()
+    return pa.Table.from_batches(batches) if batches else pa.table({})
 
 
 def manifest_paths(table: lakebed.Table) -> list[str]:
@@ -61,22 +77,46 @@ def halving(table: lakebed.Table) -> lakebed.Predicate:
     return lakebed.col(name) >= values[len(values) // 2] if values else lakebed.col(name).is_null()
 
 
+def names_with_stats(table: lakebed.Table) -> list[str]:
+    return [field["name"] for field in table.schemas().to_arrow()["fields"].to_pylist()[-1][:3]]
+
+
+@pytest.mark.slow
 @each_golden_paimon_table()
-def test_the_rows_are_those_without_spark(spark, table):
+def test_the_files_and_entries_are_those_without_spark(spark, table):
     opened = lakebed.open_table(table.path)
     try:
-        manifests = expected(opened.manifests())
+        opened.manifests().to_arrow()
     except (CorruptError, UnsupportedError) as error:
         with pytest.raises(type(error), match=re.escape(str(error))):
             ls.files(spark, table.path)
         return
-    assert actual(ls.manifests(spark, table.path)) == manifests
-    stats = opened.schemas().to_arrow()["fields"].to_pylist()[-1][:3]
-    selection: dict[str, Any] = {"stats": [field["name"] for field in stats]}
-    assert actual(ls.files(spark, table.path, **selection)) == expected(opened.files(**selection))
+    stats = names_with_stats(opened)
+    assert actual(ls.files(spark, table.path, stats=stats)) == expected(opened.files(stats=stats))
     assert actual(ls.entries(spark, table.path)) == expected(opened.entries())
 
 
+@pytest.mark.parametrize("view", VIEWS)
+@each_feature_of_golden_paimon_tables()
+def test_the_rows_are_those_without_spark(spark, table, view):
+    opened = lakebed.open_table(table.path)
+    selection: dict[str, Any] = {"stats": names_with_stats(opened)} if view in ("files", "entries") else {}
+    frame = getattr(ls, view)(spark, table.path, **selection)
+    scan = getattr(opened, view)(**selection)
+    assert frame.schema == ls.schema(view, table.path, **selection) == spark_schema(scan.schema)
+    assert actual(frame) == expected(scan)
+
+
+@each_feature_of_golden_paimon_tables()
+def test_metadata_tables_are_those_without_spark(spark, table):
+    opened = lakebed.open_table(table.path)
+    for name in opened.metadata_tables:
+        frame, scan = ls.metadata_table(spark, table.path, name), opened.metadata_table(name)
+        assert frame.schema == ls.schema(f"${name}", table.path)
+        assert actual(frame) == expected(scan), name
+
+
+@pytest.mark.slow
 @each_golden_paimon_table(
     "part_*", "v*_part_*", "types_*", "pk_levels", "pk_dangling", "pk_dv*", "append_fixed*"
 )
@@ -93,23 +133,30 @@ def test_the_selected_rows_are_those_without_spark(spark, table):
 
 
 @pytest.mark.parametrize("view", VIEWS)
-def test_the_schema_is_known_beforehand(spark, view):
-    frame = getattr(ls, view)(spark, SAMPLE_TABLE)
-    assert frame.schema == ls.schema(view, SAMPLE_TABLE)
-    assert frame.columns == getattr(lakebed.open_table(SAMPLE_TABLE), view)().schema.names
-
-
-def test_manifests(spark):
+def test_rows_and_columns_are_selected(spark, view):
     opened = lakebed.open_table(SAMPLE_TABLE)
-    assert actual(ls.manifests(spark, SAMPLE_TABLE)) == expected(opened.manifests())
+    rows = actual(getattr(ls, view)(spark, SAMPLE_TABLE, **SELECTIONS[view]))
+    assert rows == expected(getattr(opened, view)(**SELECTIONS[view]))
+    assert len(rows) > 0
 
 
-def test_manifests_are_selected(spark):
-    selection: dict[str, Any] = {"columns": ["path", "length"], "where": "dt = '2026-01-02'"}
-    opened = lakebed.open_table(SAMPLE_TABLE)
-    rows = actual(ls.manifests(spark, SAMPLE_TABLE, **selection))
-    assert rows == expected(opened.manifests(**selection))
-    assert 0 < len(rows) < opened.manifests().to_arrow().num_rows
+@pytest.mark.parametrize("view", ORDERED)
+def test_what_the_driver_reads_keeps_its_order(spark, view):
+    rows = to_rows(collected(getattr(ls, view)(spark, SAMPLE_TABLE)))
+    scan = getattr(lakebed.open_table(SAMPLE_TABLE), view)()
+    assert sorted(rows, key=str) == sorted(to_rows(scan.to_arrow()), key=str)
+    assert [row[0] for row in rows] == scan.to_arrow()[scan.schema.names[0]].to_pylist()
+
+
+def test_times_without_a_zone_are_not_moved_by_that_of_the_session(spark):
+    zone = spark.conf.get("spark.sql.session.timeZone")
+    spark.conf.set("spark.sql.session.timeZone", "Asia/Tokyo")
+    try:
+        rows = ls.files(spark, SAMPLE_TABLE, columns=["file_path", "created_at"]).collect()
+    finally:
+        spark.conf.set("spark.sql.session.timeZone", zone)
+    files = lakebed.open_table(SAMPLE_TABLE).files().to_arrow().to_pylist()
+    assert dict(map(tuple, rows)) == {file["file_path"]: file["created_at"] for file in files}
 
 
 @pytest.mark.parametrize("at", [1, {"snapshot": 1}])
@@ -181,8 +228,10 @@ def test_wrong_questions_are_refused_by_the_driver(spark, tmp_path: Path):
         ls.files(spark, tmp_path / "nowhere")
     with pytest.raises(SchemaError):
         ls.entries(spark, SAMPLE_TABLE, columns=["no_such"])
+    with pytest.raises(SchemaError):
+        ls.metadata_table(spark, SAMPLE_TABLE, "no_such")
     with pytest.raises(ValueError, match="view"):
-        ls.schema("snapshots", SAMPLE_TABLE)
+        ls.schema("no_such", SAMPLE_TABLE)
 
 
 def test_the_check_finds_every_executor_able(spark):

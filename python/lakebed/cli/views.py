@@ -14,6 +14,8 @@ VIEWS = {
     "manifests": "One row per manifest of the snapshot.",
     "entries": "One row per manifest entry, as stored.",
     "files": "One row per live data file.",
+    "deletes": "One row per deletion vector, with the data file it applies to.",
+    "indexes": "One row per index file.",
 }
 # What a terminal's table begins with, since it has no room for all; a pipe gets the columns as they are.
 _FIRST = {
@@ -28,6 +30,11 @@ _FIRST = {
         *("partition", "bucket", "level", "stats", "record_count", "file_size_in_bytes"),
         *("file_path", "created_at"),
     ),
+    "deletes": (
+        *("partition", "bucket", "record_count", "referenced_file_name"),
+        *("content_offset", "content_size_in_bytes", "file_path"),
+    ),
+    "indexes": ("index_type", "partition", "bucket", "row_count", "file_size_in_bytes", "file_name"),
 }
 _WITH_STATS = frozenset({"entries", "files"})
 

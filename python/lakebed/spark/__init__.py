@@ -1,12 +1,16 @@
 """Views of a table as Spark DataFrames: the driver plans and prunes, executors read and decode.
 
 The rows are those of `lakebed.Table`'s views, value for value, but for what Spark has no type for: timestamps
-finer than microseconds are cut to them, and a time of day is the number of its milliseconds. pyspark is
-imported inside the functions; nothing else in lakebed imports it.
+finer than microseconds are cut to them, and a time of day is the number it is stored as. Times without a zone
+are Spark's TIMESTAMP_NTZ. Works with PySpark 3.5 and 4; it is imported inside the functions, and nothing else
+in lakebed imports it.
 """
 
 from lakebed.spark.check import check
-from lakebed.spark.views import At, Mapper, TablePath, entries, files, manifest_mapper, manifests, schema
+from lakebed.spark.driver import manifests, metadata_table, schemas, snapshots
+from lakebed.spark.frames import At, TablePath
+from lakebed.spark.view_schema import schema
+from lakebed.spark.views import Mapper, entries, files, manifest_mapper
 
 __all__ = [
     "At",
@@ -17,5 +21,8 @@ __all__ = [
     "files",
     "manifest_mapper",
     "manifests",
+    "metadata_table",
     "schema",
+    "schemas",
+    "snapshots",
 ]

@@ -1,8 +1,9 @@
 """Arrow types as Spark takes them.
 
-What `mapInArrow` of PySpark 4.3 refuses, run and seen: dictionaries, unsigned integers, timestamps in other
+What `mapInArrow` refuses, run and seen in PySpark 4.3: dictionaries, unsigned integers, timestamps in other
 units than microseconds, fixed-size binary, views, large lists, 256-bit decimals. Its TIME type passes, but is
-switched off by default, and then a mere `count()` over such a column fails: times are integers here.
+switched off by default, and then a mere `count()` over such a column fails; PySpark 3.5 has none. Times are
+integers here.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ def spark_schema(schema: pa.Schema) -> StructType:
     """The Spark schema of an Arrow schema, by way of `to_spark`. Cost: none, no session is needed."""
     from pyspark.sql.pandas.types import from_arrow_schema
 
-    return from_arrow_schema(to_spark(schema))
+    # Said aloud, as versions differ in the default: a time without a zone is not moved by the session's zone.
+    return from_arrow_schema(to_spark(schema), prefer_timestamp_ntz=True)
 
 
 def to_spark(schema: pa.Schema) -> pa.Schema:

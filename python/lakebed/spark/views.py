@@ -1,41 +1,22 @@
-"""Views of a table as DataFrames: the driver plans, executors read and decode."""
+"""Views whose rows the executors decode, and what goes with them."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, Union
+from typing import TYPE_CHECKING, TypeAlias
 
 import pyarrow as pa
 
-from lakebed import _arrow, _native
-from lakebed.errors import MissingFileError
 from lakebed.limits import LIMITS, Limits
+from lakebed.spark.frames import At, TablePath, decoded, table_at
 from lakebed.spark.mappers import map_manifests
-from lakebed.spark.types import cast_batch, spark_schema, to_spark
-from lakebed.table import Table, open_table
 
 if TYPE_CHECKING:
-    import os
-
     from pyspark.sql import DataFrame, SparkSession
-    from pyspark.sql.types import StructType
 
     from lakebed.predicates import Predicate
-    from lakebed.view import Manifest, ViewScan
-
-_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
-# What Hadoop's file systems expand in a path, and the backslash that keeps them from it.
-_GLOB = re.compile(r"[{}\[\]*?\\]")
-_ESCAPE = re.compile(r"\\(?=[{}\[\]*?\\])")
-
-TablePath: TypeAlias = Union[str, "os.PathLike[str]", Table]
-"""A path or URI that the driver can open and the executors can reach, or a table that is open already."""
-
-At: TypeAlias = int | Mapping[str, Any] | None
-"""A snapshot id, or the keywords of `Table.at` such as `{"snapshot": 7}`; None for the latest."""
+    from lakebed.view import ViewScan
 
 Mapper: TypeAlias = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
@@ -59,12 +40,17 @@ def files(
         manifests record deletions, they are read once more for these, and one join by identity takes them
         away.
     """
-    scan = _table(path, at, limits).files(columns=columns, where=where, stats=stats)
+    scan = table_at(path, at, limits).files(columns=columns, where=where, stats=stats)
+    return live_files(spark, scan, limits)
+
+
+def live_files(spark: SparkSession, scan: ViewScan, limits: Limits, *, serialised: bool = False) -> DataFrame:
+    """The rows of a scan of `files`. Args: serialised, as in `map_manifests`."""
     manifests = scan.planned_manifests()
-    added = _decoded(spark, scan, manifests, "added", limits)
+    added = decoded(spark, scan, manifests, "added", limits, serialised=serialised)
     deleting = [manifest for manifest in manifests if manifest["deleted"]]
     if deleting:
-        deleted = _decoded(spark, scan, deleting, "deleted", limits)
+        deleted = decoded(spark, scan, deleting, "deleted", limits)
         added = added.join(deleted, "_identity", "left_anti")
     return added.drop("_identity")
 
@@ -84,28 +70,8 @@ def entries(
     Args, Raises: as `files`.
     Cost: the driver reads the manifest lists; executors read the manifests that `where` leaves.
     """
-    scan = _table(path, at, limits).entries(columns=columns, where=where, stats=stats)
-    return _decoded(spark, scan, scan.planned_manifests(), "rows", limits)
-
-
-def manifests(
-    spark: SparkSession,
-    path: TablePath,
-    *,
-    where: str | Predicate | None = None,
-    columns: Sequence[str] | None = None,
-    at: At = None,
-    limits: Limits = LIMITS,
-) -> DataFrame:
-    """One row per manifest of the snapshot; the rows and columns of `Table.manifests`.
-
-    Args, Raises: as `files`.
-    Cost: the driver reads the manifest lists.
-    """
-    scan = _table(path, at, limits).manifests(columns=columns, where=where)
-    arrow = to_spark(scan.schema)
-    rows = pa.Table.from_batches([cast_batch(batch, arrow) for batch in scan], arrow)
-    return spark.createDataFrame(rows, spark_schema(scan.schema))
+    scan = table_at(path, at, limits).entries(columns=columns, where=where, stats=stats)
+    return decoded(spark, scan, scan.planned_manifests(), "rows", limits)
 
 
 def manifest_mapper(
@@ -127,68 +93,8 @@ def manifest_mapper(
     Raises: what `open_table` and `Table.entries` raise; ValueError where the table is of another format.
     Cost: the driver reads the manifest lists.
     """
-    table = _table(path, at, limits)
+    table = table_at(path, at, limits)
     if table.format != fmt:
         raise ValueError(f"{table.location} is a {table.format} table, not {fmt}")
     task = table.entries(columns=columns, where=where, stats=stats).task("rows")
     return partial(map_manifests, task=task, limits=limits)
-
-
-def schema(
-    view: str,
-    path: TablePath,
-    *,
-    columns: Sequence[str] | None = None,
-    stats: Sequence[str] | None = None,
-    at: At = None,
-) -> StructType:
-    """The Spark schema of a view: "files", "entries" or "manifests".
-
-    Args: as in `files`. Raises: what `open_table` and the view raise; ValueError for another view.
-    Cost: the driver opens the table.
-    """
-    if view not in ("files", "entries", "manifests"):
-        raise ValueError(f'a view is "files", "entries" or "manifests", not {view!r}')
-    selection = {"columns": columns} if view == "manifests" else {"columns": columns, "stats": stats}
-    return spark_schema(getattr(_table(path, at, LIMITS), view)(**selection).schema)
-
-
-def _table(path: TablePath, at: At, limits: Limits) -> Table:
-    table = path if isinstance(path, Table) else open_table(path, limits=limits)
-    if at is None:
-        return table
-    return table.at(snapshot=at) if isinstance(at, int) else table.at(**at)
-
-
-def _decoded(
-    spark: SparkSession, scan: ViewScan, manifests: Sequence[Manifest], role: str, limits: Limits
-) -> DataFrame:
-    task = scan.task(role)
-    types = spark_schema(_arrow.schema(_native.task_schema(task)))
-    if not manifests:
-        return spark.createDataFrame([], types)
-    contents = _binary_files(spark, [manifest["path"] for manifest in manifests])
-    return contents.mapInArrow(partial(map_manifests, task=task, limits=limits), types)
-
-
-def _binary_files(spark: SparkSession, paths: Sequence[str]) -> DataFrame:
-    """`path` and `content` of each file. Raises: MissingFileError for one that is not there."""
-    from pyspark.errors import AnalysisException
-
-    reader = spark.read.format("binaryFile")
-    # Sessions may be set to pass over such files, and a manifest passed over is rows lost in silence.
-    reader = reader.option("ignoreMissingFiles", "false").option("ignoreCorruptFiles", "false")
-    try:
-        return reader.load([_spark_path(path) for path in paths]).select("path", "content")
-    except AnalysisException as error:
-        if error.getCondition() != "PATH_NOT_FOUND":
-            raise
-        missing = _ESCAPE.sub("", (error.getMessageParameters() or {}).get("path", ""))
-        message = f"a manifest that the manifest list names is not there: {missing}"
-        raise MissingFileError(message, kind="missing", path=missing) from error
-
-
-def _spark_path(path: str) -> str:
-    """A path or URI as Spark's file sources take it: absolute, with its scheme, nothing to be expanded."""
-    uri = path if _SCHEME.match(path) else f"file://{Path(path).absolute()}"
-    return _GLOB.sub(r"\\\g<0>", uri)

@@ -39,8 +39,10 @@ pub enum Fault {
     Items,
     /// More items without bytes than `max_zero_width_items`.
     ZeroWidthItems,
-    /// More bytes under nulls of one block than `max_block_bytes`.
+    /// More bytes of what a block's nulls and defaults stand for than `max_block_bytes`.
     Padding,
+    /// A value that the reader's schema has no place for.
+    Unresolved,
     /// A column past the 2 GiB that Arrow's 32-bit offsets can address.
     ColumnBytes,
     /// A null where the top-level union should hold a record.
@@ -63,7 +65,10 @@ impl Fault {
             Fault::ValueBytes => (ErrorKind::Limit, "value is over max_value_bytes"),
             Fault::Items => (ErrorKind::Limit, "array and map items are over max_items"),
             Fault::ZeroWidthItems => (ErrorKind::Limit, "items without bytes are over max_zero_width_items"),
-            Fault::Padding => (ErrorKind::Limit, "what stands under a block's nulls is over max_block_bytes"),
+            Fault::Padding => {
+                (ErrorKind::Limit, "what a block's nulls and defaults stand for is over max_block_bytes")
+            }
+            Fault::Unresolved => (ErrorKind::Unresolvable, "value does not resolve to the reader's schema"),
             Fault::ColumnBytes => (ErrorKind::Limit, "one batch of this column is over 2 GiB"),
             Fault::NullRecord => (ErrorKind::Unsupported, "a null in place of the record has no row"),
         }

@@ -37,6 +37,8 @@ pub enum ErrorKind {
     Schema,
     /// A schema that is valid but has no Arrow form here.
     Unsupported,
+    /// A writer's schema, or a value of it, that does not resolve to the reader's schema.
+    Unresolvable,
     /// A union branch that does not exist.
     Union,
     /// An enum symbol that does not exist.
@@ -73,7 +75,7 @@ impl ErrorKind {
             ErrorKind::Depth => "depth",
             ErrorKind::UnknownCodec | ErrorKind::Codec => "codec",
             ErrorKind::Checksum => "checksum",
-            ErrorKind::Schema | ErrorKind::Unsupported => "schema",
+            ErrorKind::Schema | ErrorKind::Unsupported | ErrorKind::Unresolvable => "schema",
             ErrorKind::Union => "union",
             ErrorKind::Enum => "enum",
             ErrorKind::Boolean => "boolean",

@@ -17,8 +17,8 @@ use crate::reader::ReadOptions;
 /// Records between two looks at the size of the batch.
 const STRIDE: u64 = 256;
 
-/// Inflated bytes at which a unit stops, however small its blocks are: what a megabyte of compressed
-/// bytes can hold is not bounded by their number.
+/// Inflated bytes, and bytes of what nulls and defaults stand for, at which a unit stops, however small
+/// its blocks are: what a megabyte of compressed bytes can hold is not bounded by their number.
 const MOST_INFLATED: u64 = 32 << 20;
 
 /// What a file has cost so far.
@@ -53,6 +53,8 @@ pub(crate) fn decode_unit(
     let mut batches = VecDeque::new();
     let mut blocks = 0;
     let mut cost = Spent::default();
+    // Bytes in columns that were in no block.
+    let mut added = 0;
     let unit_bytes: usize = unit.iter().map(|block| block.payload.len()).sum();
     for (number, block) in unit.iter().enumerate() {
         let inflated = worker.inflater.inflate(&block.payload).map_err(|error| error.at(place(block)))?;
@@ -79,6 +81,7 @@ pub(crate) fn decode_unit(
             }
         }
         cost.items += budget.items - machine.budget().items;
+        added += budget.padding - machine.budget().padding;
         let left = machine.cursor().remaining();
         if left > 0 {
             let message = format!("{left} bytes are left behind the block's {} records", block.count);
@@ -88,7 +91,7 @@ pub(crate) fn decode_unit(
             batch.expect(unit_bytes as f64 / block.payload.len().max(1) as f64, options);
         }
         blocks = number + 1;
-        if cost.inflated >= MOST_INFLATED {
+        if cost.inflated.saturating_add(added) >= MOST_INFLATED {
             break;
         }
     }

@@ -23,6 +23,7 @@ pub fn avro_read(
     py: Python<'_>,
     source: Source,
     columns: Option<Vec<String>>,
+    schema: Option<String>,
     limits: &Bound<'_, PyAny>,
     threads: Option<usize>,
 ) -> PyResult<BatchStream> {
@@ -32,9 +33,15 @@ pub fn avro_read(
         let path = source.path().map(str::to_owned);
         let open = || -> Result<Reader> {
             let (header, blocks) = Blocks::open(source.open()?, options.limits)?;
-            let schema = Schema::parse(header.schema()?, &options.limits)?;
+            let writer = Schema::parse(header.schema()?, &options.limits)?;
             let projection = columns.map_or(Projection::All, Projection::Paths);
-            let program = Program::resolve(&schema, &projection, &[])?;
+            let program = match schema {
+                None => Program::resolve(&writer, &projection, &[])?,
+                Some(text) => {
+                    let reader = Schema::parse_reader(&text, &options.limits)?;
+                    Program::resolve_as(&writer, &reader, &projection, &[])?
+                }
+            };
             Ok(Reader::new(&header, blocks, Arc::new(program), None, options))
         };
         let reader = open().map_err(|error| in_path(error, path.as_deref()))?;

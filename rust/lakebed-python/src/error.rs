@@ -40,7 +40,7 @@ fn class_of_avro(kind: AvroKind) -> &'static str {
         AvroKind::Truncated => "TruncatedError",
         AvroKind::Limit | AvroKind::Depth => "LimitError",
         AvroKind::Foreign | AvroKind::UnknownCodec | AvroKind::Unsupported => "UnsupportedError",
-        AvroKind::UnknownColumn => "SchemaError",
+        AvroKind::UnknownColumn | AvroKind::Unresolvable => "SchemaError",
         AvroKind::Magic
         | AvroKind::Trailing
         | AvroKind::Sync

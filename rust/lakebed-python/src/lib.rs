@@ -3,6 +3,7 @@
 mod arrow;
 mod avro;
 mod boundary;
+mod columnar;
 mod error;
 mod limits;
 mod paimon;

@@ -6,20 +6,21 @@ use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, BinaryArray, RecordBatch};
 use arrow_buffer::Buffer;
 use arrow_schema::DataType;
+use lakebed::columnar::Decoding;
 use lakebed::paimon::deletion_vector::{DeletionVector, VectorRange};
 use lakebed::paimon::hash_index::read_hash_index;
 use lakebed::paimon::index_manifest::read_index_manifest;
 use lakebed::paimon::manifest::{EntryFilter, EntryReader, entry_columns};
 use lakebed::paimon::manifest_list::read_manifest_list;
 use lakebed::paimon::schema::TableSchema;
-use lakebed::paimon::snapshot::Snapshot;
+use lakebed::paimon::snapshot::Tag;
 use lakebed::paimon::{Task, binary_row};
-use lakebed::{Error, ErrorKind, Limits};
-use lakebed_avro::ReadOptions;
+use lakebed::{Error, ErrorKind};
 use pyo3::prelude::*;
 
 use crate::arrow::{SchemaCapsule, import_array, import_schema};
 use crate::boundary::detached;
+use crate::columnar::decoding;
 use crate::limits::extract;
 use crate::source::{Source, in_path};
 use crate::stream::{Batch, BatchStream};
@@ -79,11 +80,12 @@ pub fn paimon_read_manifest(
     threads: Option<usize>,
 ) -> PyResult<BatchStream> {
     let threads = crate::avro::threads(threads);
-    let options = ReadOptions { limits: extract(limits)?, threads, ..Default::default() };
+    let decoding = decoding(limits)?;
     detached(py, || {
         let path = source.path().map(str::to_owned);
         let entries = entry_columns(columns.as_deref())?;
-        let open = || EntryReader::open(source.read()?, &entries, EntryFilter::default(), None, options);
+        let filter = EntryFilter::default();
+        let open = || EntryReader::open(source.read()?, &entries, filter, None, &decoding, threads);
         let reader = open().map_err(|error| in_path(error, path.as_deref()))?;
         let schema = Arc::clone(reader.schema());
         let batches = reader.map(move |batch| batch.map_err(|error| in_path(error, path.as_deref())));
@@ -96,12 +98,12 @@ fn read_whole(
     py: Python<'_>,
     source: Source,
     limits: &Bound<'_, PyAny>,
-    read: impl FnOnce(Buffer, Limits) -> lakebed::Result<RecordBatch> + Send,
+    read: impl FnOnce(Buffer, &Decoding) -> lakebed::Result<RecordBatch> + Send,
 ) -> PyResult<BatchStream> {
-    let limits = extract(limits)?;
+    let decoding = decoding(limits)?;
     detached(py, || {
         let path = source.path().map(str::to_owned);
-        let batch = source.read().and_then(|bytes| read(bytes, limits));
+        let batch = source.read().and_then(|bytes| read(bytes, &decoding));
         let batch = batch.map_err(|error| in_path(error, path.as_deref()))?;
         Ok(BatchStream::new(batch.schema(), Box::new(std::iter::once(Ok(batch)))))
     })
@@ -114,7 +116,7 @@ pub fn paimon_read_manifest_list(
     columns: Option<Vec<String>>,
     limits: &Bound<'_, PyAny>,
 ) -> PyResult<BatchStream> {
-    read_whole(py, source, limits, |bytes, limits| read_manifest_list(bytes, columns.as_deref(), limits))
+    read_whole(py, source, limits, |bytes, decoding| read_manifest_list(bytes, columns.as_deref(), decoding))
 }
 
 #[pyfunction]
@@ -124,7 +126,7 @@ pub fn paimon_read_index_manifest(
     columns: Option<Vec<String>>,
     limits: &Bound<'_, PyAny>,
 ) -> PyResult<BatchStream> {
-    read_whole(py, source, limits, |bytes, limits| read_index_manifest(bytes, columns.as_deref(), limits))
+    read_whole(py, source, limits, |bytes, decoding| read_index_manifest(bytes, columns.as_deref(), decoding))
 }
 
 /// The positions of one vector; bytes given as `source` are those from `offset` on.
@@ -177,7 +179,7 @@ fn checked_text<T: Send>(
 
 #[pyfunction]
 pub fn paimon_read_snapshot(py: Python<'_>, source: Source) -> PyResult<String> {
-    checked_text(py, source, Snapshot::from_json)
+    checked_text(py, source, Tag::from_json)
 }
 
 #[pyfunction]
@@ -197,11 +199,11 @@ pub fn run_task(
     content: Source,
     limits: &Bound<'_, PyAny>,
 ) -> PyResult<BatchStream> {
-    let limits = extract(limits)?;
+    let decoding = decoding(limits)?;
     detached(py, || {
         let task = parse_task(task)?;
         let schema = task.schema()?;
-        Ok(BatchStream::new(schema, Box::new(task.run(&path, content.read()?, limits)?)))
+        Ok(BatchStream::new(schema, Box::new(task.run(&path, content.read()?, decoding)?)))
     })
 }
 

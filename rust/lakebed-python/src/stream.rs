@@ -91,7 +91,9 @@ impl Iterator for Exported {
     type Item = Result<RecordBatch, ArrowError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let next = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| self.batches.next()));
+        // Some callers pull while they hold the interpreter, which threads in here may have to wait for.
+        let pull = || Python::attach(|py| py.detach(|| self.batches.next()));
+        let next = std::panic::catch_unwind(std::panic::AssertUnwindSafe(pull));
         match next {
             Ok(next) => Some(next?.map_err(|error| ArrowError::ExternalError(Box::new(error)))),
             Err(_) => Some(Err(ArrowError::ComputeError("panic in lakebed".to_owned()))),

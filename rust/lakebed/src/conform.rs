@@ -3,18 +3,25 @@
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Int32Type, TimestampMicrosecondType};
-use arrow_array::{Array, ArrayRef, Int8Array, ListArray, StructArray, new_null_array};
+use arrow_array::types::{
+    Int8Type, Int32Type, TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType,
+};
+use arrow_array::{
+    Array, ArrayRef, BinaryArray, Int8Array, Int32Array, ListArray, PrimitiveArray, StringArray, StructArray,
+    TimestampMicrosecondArray, new_null_array,
+};
+use arrow_buffer::OffsetBuffer;
 use arrow_schema::{ArrowError, DataType, Fields, TimeUnit};
 
 use crate::error::{Error, ErrorKind, Result};
 
 /// `array` as the type `to`: writers differ in nullability, in the order and number of a struct's
-/// fields, and in what Avro can say of a type.
+/// fields, and containers in what they can say of a type.
 ///
-/// Buffers are shared. Int32 narrows to Int8 where every value fits; an instant becomes a wall clock
-/// of the same digits; a struct's fields are matched by name (`_ROW_RANGE_END` is `row_range_end`, `f0`
-/// is `f0`), absent ones are null. Anything else is
+/// Buffers are shared where the form is the same. Int8 and Int32 become each other where every value
+/// fits; an instant becomes a wall clock of the same digits, in microseconds, nanoseconds cut towards
+/// the past; 64-bit offsets become 32-bit ones; a struct's fields are matched by name
+/// (`_ROW_RANGE_END` is `row_range_end`, `f0` is `f0`), absent ones are null. Anything else is
 /// [`lakebed_avro::ErrorKind::Schema`].
 pub(crate) fn conform(array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
     match (array.data_type(), to) {
@@ -25,18 +32,64 @@ pub(crate) fn conform(array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
             });
             narrow.map(|array: Int8Array| Arc::new(array) as ArrayRef)
         }
-        (DataType::Timestamp(TimeUnit::Microsecond, _), DataType::Timestamp(TimeUnit::Microsecond, zone)) => {
-            let wall_clock = array.as_primitive::<TimestampMicrosecondType>().clone();
-            Ok(Arc::new(wall_clock.with_timezone_opt(zone.clone())))
+        (DataType::Int8, DataType::Int32) => {
+            let wide: Int32Array = array.as_primitive::<Int8Type>().unary(i32::from);
+            Ok(Arc::new(wide))
+        }
+        (DataType::Timestamp(unit, _), DataType::Timestamp(TimeUnit::Microsecond, zone)) => {
+            let wall_clock = micros(array, *unit)?.with_timezone_opt(zone.clone());
+            Ok(Arc::new(wall_clock))
         }
         (DataType::List(_), DataType::List(item)) => {
             let list = array.as_list::<i32>();
             let values = conform(list.values(), item.data_type())?;
             built(ListArray::try_new(Arc::clone(item), list.offsets().clone(), values, list.nulls().cloned()))
         }
+        (DataType::LargeList(_), DataType::List(item)) => {
+            let list = array.as_list::<i64>();
+            let (offsets, values) = (narrow(list.offsets())?, conform(list.values(), item.data_type())?);
+            built(ListArray::try_new(Arc::clone(item), offsets, values, list.nulls().cloned()))
+        }
+        (DataType::LargeUtf8, DataType::Utf8) => {
+            let texts = array.as_string::<i64>();
+            let offsets = narrow(texts.offsets())?;
+            built(StringArray::try_new(offsets, texts.values().clone(), texts.nulls().cloned()))
+        }
+        (DataType::LargeBinary, DataType::Binary) => {
+            let bytes = array.as_binary::<i64>();
+            let offsets = narrow(bytes.offsets())?;
+            built(BinaryArray::try_new(offsets, bytes.values().clone(), bytes.nulls().cloned()))
+        }
         (DataType::Struct(_), DataType::Struct(fields)) => conform_struct(array.as_struct(), fields),
         (from, to) => Err(mismatch(format!("the writer's type {from} is not {to}"))),
     }
+}
+
+fn micros(array: &ArrayRef, unit: TimeUnit) -> Result<TimestampMicrosecondArray> {
+    match unit {
+        TimeUnit::Millisecond => {
+            let millis: &PrimitiveArray<TimestampMillisecondType> = array.as_primitive();
+            millis.try_unary(|value| value.checked_mul(1000).ok_or_else(|| out_of_range(value)))
+        }
+        TimeUnit::Microsecond => Ok(array.as_primitive::<TimestampMicrosecondType>().clone()),
+        TimeUnit::Nanosecond => {
+            Ok(array.as_primitive::<TimestampNanosecondType>().unary(|value| value.div_euclid(1000)))
+        }
+        TimeUnit::Second => Err(mismatch("timestamps in seconds are none of the format's".to_owned())),
+    }
+}
+
+#[cold]
+fn out_of_range(millis: i64) -> Error {
+    let message = format!("{millis} ms are more than 64 bits of microseconds");
+    Error::new(ErrorKind::Avro(lakebed_avro::ErrorKind::Timestamp), message)
+}
+
+fn narrow(offsets: &OffsetBuffer<i64>) -> Result<OffsetBuffer<i32>> {
+    let narrow = offsets.iter().map(|offset| i32::try_from(*offset));
+    let narrow = narrow.collect::<Result<Vec<i32>, _>>();
+    let narrow = narrow.map_err(|_| mismatch("more than 2 GiB of values in one column".to_owned()))?;
+    Ok(OffsetBuffer::new(narrow.into()))
 }
 
 fn conform_struct(array: &StructArray, fields: &Fields) -> Result<ArrayRef> {

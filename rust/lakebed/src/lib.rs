@@ -3,6 +3,7 @@
 //! Pure but for [`storage`]: bytes and Arrow in, Arrow out, no thread that outlives a call.
 #![forbid(unsafe_code)]
 
+pub mod columnar;
 mod conform;
 pub mod error;
 pub mod field;

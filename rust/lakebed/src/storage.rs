@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
+use std::time::{Duration, UNIX_EPOCH};
 
 use arrow_buffer::Buffer;
 
@@ -29,6 +30,12 @@ pub trait Storage: Send + Sync {
     /// The names (not paths) of what stands directly in a folder, in any order; none where there is
     /// no such folder.
     fn list(&self, folder: &str) -> Result<Vec<String>>;
+
+    /// When a file or folder was last modified, in milliseconds since 1970 UTC; `None` where the storage does
+    /// not know, which is what this gives unless it is implemented.
+    fn modified(&self, _path: &str) -> Result<Option<i64>> {
+        Ok(None)
+    }
 }
 
 /// The local file system. Files are read, never mapped: one that is cut while mapped raises SIGBUS.
@@ -42,7 +49,7 @@ impl Storage for Local {
 
     fn read_range(&self, path: &str, start: u64, length: u64) -> Result<Buffer> {
         let failed = |error| failed(error, path);
-        let mut file = File::open(path).map_err(failed)?;
+        let mut file = File::open(local_path(path)).map_err(failed)?;
         let size = file.metadata().map_err(failed)?.len();
         if start > 0 {
             file.seek(SeekFrom::Start(start)).map_err(failed)?;
@@ -67,6 +74,24 @@ impl Storage for Local {
         });
         names.collect()
     }
+
+    fn modified(&self, path: &str) -> Result<Option<i64>> {
+        let time = std::fs::metadata(path).and_then(|about| about.modified());
+        let millis = |span: Duration| i64::try_from(span.as_millis()).ok();
+        Ok(match time.map_err(|error| failed(error, path))?.duration_since(UNIX_EPOCH) {
+            Ok(since) => millis(since),
+            Err(before) => millis(before.duration()).map(|millis| -millis),
+        })
+    }
+}
+
+/// A path without the scheme that Hadoop puts before local ones: external paths are `file:/a/b`.
+fn local_path(path: &str) -> &str {
+    let uri = path.split_at_checked(5).filter(|(scheme, _)| scheme.eq_ignore_ascii_case("file:"));
+    match uri.map(|(_, path)| path.strip_prefix("//").unwrap_or(path)) {
+        Some(absolute) if absolute.starts_with('/') => absolute,
+        _ => path,
+    }
 }
 
 #[cold]
@@ -77,4 +102,19 @@ fn failed(error: std::io::Error, path: &str) -> Error {
     let words = words.split(" (os error").next().unwrap_or_default();
     let message = if kind == ErrorKind::Missing { "no such file" } else { words };
     Error::new(kind, message.to_owned()).in_file(path).caused_by(error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::local_path;
+
+    #[test]
+    fn hadoop_paths_are_local() {
+        for path in ["/a/b", "file:/a/b", "FILE:/a/b", "file:///a/b"] {
+            assert_eq!(local_path(path), "/a/b");
+        }
+        for path in ["a/b", "file:a", "s3://a/b", "é", ""] {
+            assert_eq!(local_path(path), path);
+        }
+    }
 }

@@ -111,6 +111,13 @@ impl VarBytes {
     }
 }
 
+/// A number on its way to a wider column.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Widened {
+    Whole(i64),
+    Real(f32),
+}
+
 /// One dense union: the branch of each value, and its place in that branch's column.
 #[derive(Debug, Default)]
 pub(crate) struct UnionColumn {
@@ -215,6 +222,19 @@ impl Columns {
         Ok(())
     }
 
+    /// Appends a number to a column of kind `to`; numbers go from narrow to wide only.
+    pub(crate) fn push_widened(&mut self, to: Leaf, column: u32, number: Widened) {
+        let column = column as usize;
+        match (to, number) {
+            (Leaf::Float, Widened::Whole(value)) => self.floats[column].push(value as f32),
+            (Leaf::Float, Widened::Real(value)) => self.floats[column].push(value),
+            (Leaf::Double, Widened::Whole(value)) => self.doubles[column].push(value as f64),
+            (Leaf::Double, Widened::Real(value)) => self.doubles[column].push(f64::from(value)),
+            (_, Widened::Whole(value)) => self.longs[column].push(value),
+            (_, Widened::Real(value)) => self.longs[column].push(value as i64),
+        }
+    }
+
     /// Starts a value of a union in branch `branch`.
     pub(crate) fn push_union(&mut self, column: u32, branch: usize) -> Result<(), Fault> {
         let union = &mut self.unions[column as usize];
@@ -242,7 +262,12 @@ impl Columns {
                 i32::try_from(end).map_err(|_| Fault::ColumnBytes)?;
                 data.resize(end, 0);
             }
-            Op::Nullable { valid: Some(valid), .. } => self.valid[valid as usize].append(false),
+            Op::Widen { to, column: Some(column), .. } => self.push_widened(to, column, Widened::Whole(0)),
+            Op::EnumAs { column: Some(column), .. } => self.ints[column as usize].push(0),
+            Op::Member { branch, types: Some(types) } => self.push_union(types, branch as usize)?,
+            Op::Nullable { valid: Some(valid), .. }
+            | Op::Absent { valid: Some(valid), .. }
+            | Op::Present { valid: Some(valid) } => self.valid[valid as usize].append(false),
             Op::NullableLongs { list: Some(list), .. } => self.push_list(list, 0)?,
             Op::Array { list, end, .. } => {
                 if let Some(list) = list {
@@ -251,9 +276,7 @@ impl Columns {
                 return Ok(end as usize);
             }
             Op::Union { types, end, .. } => {
-                if let Some(types) = types {
-                    self.push_default_union(ops, at, types)?;
-                }
+                self.push_default_union(ops, at, types)?;
                 return Ok(end as usize);
             }
             _ => {}
@@ -262,8 +285,10 @@ impl Columns {
     }
 
     /// The first branch of a union stands in; the others have no value then.
-    fn push_default_union(&mut self, ops: &[Op], at: usize, types: u32) -> Result<(), Fault> {
-        self.push_union(types, 0)?;
+    fn push_default_union(&mut self, ops: &[Op], at: usize, types: Option<u32>) -> Result<(), Fault> {
+        if let Some(types) = types {
+            self.push_union(types, 0)?;
+        }
         if let Some(Op::Branch { end }) = ops.get(at + 1) {
             let mut next = at + 2;
             while next < *end as usize {
@@ -277,7 +302,16 @@ impl Columns {
     pub(crate) fn pop_scalars(&mut self, ops: &[Op]) {
         for op in ops {
             match *op {
-                Op::Int(Some(column)) | Op::Enum(_, Some(column)) => drop(self.ints[column as usize].pop()),
+                Op::Int(Some(column))
+                | Op::Enum(_, Some(column))
+                | Op::EnumAs { column: Some(column), .. } => drop(self.ints[column as usize].pop()),
+                Op::Widen { to: Leaf::Float, column: Some(column), .. } => {
+                    self.floats[column as usize].pop();
+                }
+                Op::Widen { to: Leaf::Double, column: Some(column), .. } => {
+                    self.doubles[column as usize].pop();
+                }
+                Op::Widen { column: Some(column), .. } => drop(self.longs[column as usize].pop()),
                 Op::Long(Some(column)) => drop(self.longs[column as usize].pop()),
                 Op::Float(Some(column)) => drop(self.floats[column as usize].pop()),
                 Op::Double(Some(column)) => drop(self.doubles[column as usize].pop()),
@@ -298,7 +332,9 @@ impl Columns {
 
 /// Whether [`Columns::pop_scalars`] can take back a record that stopped behind these instructions.
 pub(crate) fn only_scalars(ops: &[Op]) -> bool {
-    ops.iter().all(|op| {
-        !matches!(op, Op::Nullable { .. } | Op::Union { .. } | Op::Array { .. } | Op::NullableLongs { .. })
-    })
+    let plain =
+        |op: &Op| matches!(op, Op::Boolean(_) | Op::Int(_) | Op::Long(_) | Op::Float(_) | Op::Double(_));
+    let long = |op: &Op| matches!(op, Op::Bytes(_) | Op::Fixed(..) | Op::Enum(..));
+    let turned = |op: &Op| matches!(op, Op::Widen { .. } | Op::EnumAs { .. });
+    ops.iter().all(|op| plain(op) || long(op) || turned(op))
 }

@@ -1,9 +1,10 @@
 //! The decode loop: one flat match over instructions, nothing dynamic inside.
 
+use super::columns::Widened;
 use super::{Columns, Guard, Peek};
 use crate::cursor::{Cursor, Fault};
 use crate::limits::Limits;
-use crate::plan::{Op, Program};
+use crate::plan::{Number, Op, Program};
 
 /// What a file may still spend on items.
 #[derive(Debug, Clone, Copy)]
@@ -13,8 +14,9 @@ pub(crate) struct Budget {
     /// Items without bytes left in the block.
     pub(crate) zero_width: u64,
     value_bytes: usize,
-    /// Bytes left in the block for what stands under nulls of more than one scalar.
-    padding: u64,
+    /// Bytes left in the block for what takes next to none of it: what stands under nulls of more than
+    /// one scalar, and what a reader's schema adds.
+    pub(crate) padding: u64,
 }
 
 impl Budget {
@@ -37,7 +39,7 @@ pub(crate) struct Machine<'p, 'b> {
     fault_at: Option<usize>,
 }
 
-impl<'p, 'b> Machine<'p, 'b> {
+impl<'p: 'b, 'b> Machine<'p, 'b> {
     pub(crate) fn new(program: &'p Program, block: &'b [u8], budget: Budget) -> Machine<'p, 'b> {
         Machine { program, cursor: Cursor::new(block), budget, fault_at: None }
     }
@@ -171,10 +173,7 @@ impl<'p, 'b> Machine<'p, 'b> {
                     if let Some(valid) = valid {
                         columns.valid[valid as usize].append(false);
                         self.spend_padding(ops, at + 1, end as usize)?;
-                        let mut next = at + 1;
-                        while next < end as usize {
-                            next = columns.push_default(ops, next)?;
-                        }
+                        self.push_defaults(ops, at + 1, end as usize, columns)?;
                     }
                     return Ok(end as usize);
                 }
@@ -201,8 +200,93 @@ impl<'p, 'b> Machine<'p, 'b> {
                 }
                 _ => self.skip_nullable_longs(null)?,
             },
+            _ => return self.convert(ops, at, columns),
         }
         Ok(at + 1)
+    }
+
+    /// Runs an instruction that only a reader's schema brings: kept out of the loop of those that every
+    /// file needs.
+    #[inline(never)]
+    fn convert(&mut self, ops: &[Op], at: usize, columns: &mut Columns) -> Result<usize, Fault> {
+        match ops[at] {
+            Op::Widen { from, to, column } => {
+                let number = match from {
+                    Number::Int => Widened::Whole(i64::from(self.cursor.int()?)),
+                    Number::Long => Widened::Whole(self.cursor.long()?),
+                    Number::Float => Widened::Real(f32::from_le_bytes(self.cursor.array()?)),
+                };
+                if let Some(column) = column {
+                    columns.push_widened(to, column, number);
+                }
+            }
+            Op::EnumAs { symbols, table, column } => {
+                let value = self.cursor.int()?;
+                let value = u32::try_from(value).ok().filter(|value| *value < symbols).ok_or(Fault::Enum)?;
+                if let Some(column) = column {
+                    let number = self.program.tables[table as usize][value as usize];
+                    columns.ints[column as usize].push(number);
+                    if number < 0 {
+                        return Err(Fault::Unresolved);
+                    }
+                }
+            }
+            Op::Absent { valid, end } => {
+                if valid.is_some() {
+                    self.spend_bytes(width(&ops[at..end as usize]))?;
+                    self.push_defaults(ops, at, end as usize, columns)?;
+                }
+                return Ok(end as usize);
+            }
+            Op::Present { valid: Some(valid) } => {
+                self.spend_bytes(1)?;
+                columns.valid[valid as usize].append(true);
+            }
+            Op::Member { branch, types: Some(types) } => {
+                self.spend_bytes(8)?;
+                columns.push_union(types, branch as usize)?;
+            }
+            Op::Constant { constant, end } => {
+                if let Some(constant) = constant {
+                    self.constant(ops, at + 1, end as usize, constant, columns)?;
+                }
+                return Ok(end as usize);
+            }
+            Op::Mismatch { refused: true, .. } => return Err(Fault::Unresolved),
+            Op::Mismatch { refused: false, end } => return Ok(end as usize),
+            _ => {}
+        }
+        Ok(at + 1)
+    }
+
+    /// Runs instructions over a default instead of the block.
+    fn constant(
+        &mut self,
+        ops: &[Op],
+        start: usize,
+        end: usize,
+        number: u32,
+        columns: &mut Columns,
+    ) -> Result<(), Fault> {
+        let constant = &self.program.constants[number as usize];
+        self.spend_bytes(constant.cost)?;
+        let block = std::mem::replace(&mut self.cursor, Cursor::new(&constant.bytes));
+        let result = self.run(ops, start, end, columns);
+        self.cursor = block;
+        result
+    }
+
+    fn push_defaults(
+        &mut self,
+        ops: &[Op],
+        mut at: usize,
+        end: usize,
+        columns: &mut Columns,
+    ) -> Result<(), Fault> {
+        while at < end {
+            at = columns.push_default(ops, at)?;
+        }
+        Ok(())
     }
 
     fn union(
@@ -255,8 +339,12 @@ impl<'p, 'b> Machine<'p, 'b> {
         if below.len() < 2 && !matches!(below, [Op::Fixed(..)]) {
             return Ok(());
         }
-        let width = |op: &Op| if let Op::Fixed(size, _) = op { u64::from(*size) } else { 8 };
-        let bytes: u64 = below.iter().map(width).sum();
+        self.spend_bytes(width(below))
+    }
+
+    /// Bounds what goes into columns without having been in the block.
+    #[inline]
+    fn spend_bytes(&mut self, bytes: u64) -> Result<(), Fault> {
         self.budget.padding = self.budget.padding.checked_sub(bytes).ok_or(Fault::Padding)?;
         Ok(())
     }
@@ -346,6 +434,11 @@ impl<'p, 'b> Machine<'p, 'b> {
         }
         Ok(())
     }
+}
+
+/// Bytes that the defaults of these instructions take in columns, near enough.
+fn width(ops: &[Op]) -> u64 {
+    ops.iter().map(|op| if let Op::Fixed(size, _) = op { u64::from(*size) } else { 8 }).sum()
 }
 
 /// Takes the longs at the start of `bytes` that are there and take one byte, at most `count`: each is two

@@ -93,10 +93,9 @@ impl Layout {
     }
 }
 
-/// The pool and the Arrow type of a leaf; `None` for what is not a leaf.
-pub(crate) fn leaf_type(node: &Node) -> Option<(Leaf, DataType)> {
-    let leaf = match (&node.wire, node.logical) {
-        (Wire::Null, _) => (Leaf::Null, DataType::Null),
+/// The pool and the Arrow type of a leaf.
+pub(crate) fn leaf_type(node: &Node) -> (Leaf, DataType) {
+    match (&node.wire, node.logical) {
         (Wire::Boolean, _) => (Leaf::Boolean, DataType::Boolean),
         (Wire::Int, Some(Logical::Date)) => (Leaf::Int, DataType::Date32),
         (Wire::Int, Some(Logical::TimeMillis)) => (Leaf::Int, DataType::Time32(TimeUnit::Millisecond)),
@@ -120,9 +119,9 @@ pub(crate) fn leaf_type(node: &Node) -> Option<(Leaf, DataType)> {
             (Leaf::Fixed, DataType::Interval(IntervalUnit::MonthDayNano))
         }
         (Wire::Fixed(_), logical) => (Leaf::Fixed, decimal_type(logical).unwrap_or(DataType::Binary)),
-        _ => return None,
-    };
-    Some(leaf)
+        // What is made of other types is not asked for: that leaves null.
+        _ => (Leaf::Null, DataType::Null),
+    }
 }
 
 /// The Arrow decimal that holds a logical one; wider or crooked declarations stay bytes, as the

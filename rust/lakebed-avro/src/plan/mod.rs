@@ -1,9 +1,16 @@
-//! A schema and the columns wanted, resolved once into a flat program.
+//! A writer's schema, a reader's and the columns wanted, resolved once into a flat program.
 
+mod columns;
+mod default;
 mod layout;
+mod matching;
 mod op;
 mod program;
+mod resolve;
+mod wanted;
 
 pub(crate) use layout::{Layout, Leaf};
-pub(crate) use op::Op;
-pub use program::{Program, Projection, Slot};
+pub(crate) use op::{Number, Op};
+pub(crate) use program::Constant;
+pub use program::{Program, Slot};
+pub use wanted::Projection;

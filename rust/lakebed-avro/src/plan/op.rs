@@ -1,7 +1,18 @@
-//! The instructions of a decode program: one row per wire form.
+//! The instructions of a decode program: one row per wire form, and one per thing that a reader's
+//! schema may want done to a value.
+
+use super::Leaf;
 
 /// The column an instruction appends to, a number in its kind's pool; without one it skips.
 pub(crate) type Col = Option<u32>;
+
+/// A number as it is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Number {
+    Int,
+    Long,
+    Float,
+}
 
 /// One instruction. Compound ones own the instructions behind them up to `end`.
 ///
@@ -26,7 +37,8 @@ pub(crate) enum Op {
         valid: Col,
         end: u32,
     },
-    /// A union of `branches` values, each led by an [`Op::Branch`].
+    /// A union of `branches` values, each led by an [`Op::Branch`]. Without `types` the branches put
+    /// their values where the reader wants them, all in the same columns.
     Union {
         branches: u32,
         types: Col,
@@ -40,6 +52,43 @@ pub(crate) enum Op {
     Array {
         least: u32,
         list: Col,
+        end: u32,
+    },
+    /// A number that the reader's schema widens to a column of kind `to`.
+    Widen {
+        from: Number,
+        to: Leaf,
+        column: Col,
+    },
+    /// An int below `symbols`, which table `table` turns into the number of a reader's symbol.
+    EnumAs {
+        symbols: u32,
+        table: u32,
+        column: Col,
+    },
+    /// No bytes: a null for the reader's nullable value behind.
+    Absent {
+        valid: Col,
+        end: u32,
+    },
+    /// No bytes: the value that follows is there, for a reader to whom it is nullable.
+    Present {
+        valid: Col,
+    },
+    /// No bytes: the value that follows is this branch of the reader's union.
+    Member {
+        branch: u8,
+        types: Col,
+    },
+    /// No bytes: the default with this number, of the type behind; without one nothing at all.
+    Constant {
+        constant: Option<u32>,
+        end: u32,
+    },
+    /// A value that the reader's schema has no place for, of the type from `end` on; where it is not
+    /// skipped it is refused. What is before `end` is the reader's type.
+    Mismatch {
+        refused: bool,
         end: u32,
     },
     /// An array of nullable longs, fused: null counts and split offsets fill manifests.
@@ -67,6 +116,13 @@ impl Op {
             Op::Union { branches, end, .. } => Op::Union { branches, types: None, end },
             Op::Branch { end } => Op::Branch { end },
             Op::Array { least, end, .. } => Op::Array { least, list: None, end },
+            Op::Widen { from, to, .. } => Op::Widen { from, to, column: None },
+            Op::EnumAs { symbols, table, .. } => Op::EnumAs { symbols, table, column: None },
+            Op::Absent { end, .. } => Op::Absent { valid: None, end },
+            Op::Present { .. } => Op::Present { valid: None },
+            Op::Member { branch, .. } => Op::Member { branch, types: None },
+            Op::Constant { end, .. } => Op::Constant { constant: None, end },
+            Op::Mismatch { end, .. } => Op::Mismatch { refused: false, end },
             Op::NullableLongs { null, .. } => Op::NullableLongs { null, list: None, valid: None, long: None },
         }
     }

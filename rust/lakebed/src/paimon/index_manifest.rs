@@ -2,19 +2,24 @@
 
 use arrow_array::RecordBatch;
 use arrow_buffer::Buffer;
-use lakebed_avro::Limits;
 
 use super::fields::{INDEX, INDEX_MANIFEST_VERSION, VERSION};
-use super::record::{RecordResolver, read_records};
+use super::record::RecordResolver;
+use super::record_reader::read_records;
+use crate::columnar::Decoding;
 use crate::error::Result;
 
 /// Reads an index manifest: one row per index file, in file order, the columns of
 /// [`INDEX`](super::fields::INDEX) that are named (all for `None`).
 ///
 /// # Errors
-/// Those of the Avro layer; `Version` for a record that is not of version 1; `Required` for a field
-/// that is absent or null; `UnknownColumn`.
-pub fn read_index_manifest(bytes: Buffer, columns: Option<&[String]>, limits: Limits) -> Result<RecordBatch> {
+/// Those of the Avro layer or of the columnar reader; `Version` for a record that is not of version 1;
+/// `Required` for a field that is absent or null; `UnknownColumn`.
+pub fn read_index_manifest(
+    bytes: Buffer,
+    columns: Option<&[String]>,
+    decoding: &Decoding,
+) -> Result<RecordBatch> {
     let resolver = RecordResolver::new(&INDEX, columns, &[], &[VERSION])?;
-    read_records(bytes, &resolver, INDEX_MANIFEST_VERSION, limits)
+    read_records(bytes, &resolver, INDEX_MANIFEST_VERSION, decoding)
 }

@@ -3,19 +3,22 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use arrow_array::RecordBatch;
 use arrow_array::builder::BooleanBuilder;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int32Type;
+use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_buffer::Buffer;
-use arrow_schema::SchemaRef;
+use arrow_schema::{DataType, SchemaRef};
 use arrow_select::filter::filter_record_batch;
-use lakebed_avro::{Blocks, Guard, GuardFactory, Peek, ReadOptions, Reader, Slot};
+use lakebed_avro::{Guard, GuardFactory, Peek, Slot};
 
 use super::fields::{ENTRY, MANIFEST_VERSION, VERSION};
 use super::filter::{PartitionFilter, PartitionMemo};
 use super::manifest_list::ManifestFile;
-use super::record::{RecordResolver, Records, find, wrong_version};
+use super::record::{RecordResolver, find, wrong_version};
+use super::record_reader::RecordReader;
+use crate::columnar::Decoding;
+use crate::conform::conform;
 use crate::error::{Error, ErrorKind, Result};
 
 /// What decides an entry's fate, in the order of the guard's slots.
@@ -48,8 +51,7 @@ pub fn entry_columns(names: Option<&[String]>) -> Result<RecordResolver> {
 /// Entries that the filter drops are walked over without being decoded. When the last one has been
 /// read, the entries seen are compared with what the manifest list recorded.
 pub struct EntryReader {
-    reader: Reader,
-    records: Arc<Records>,
+    reader: RecordReader,
     filter: EntryFilter,
     tally: Arc<Tally>,
     expected: Option<ManifestFile>,
@@ -64,37 +66,34 @@ impl EntryReader {
     /// `Mismatch`, or `Truncated` for a file that is too short.
     ///
     /// # Errors
-    /// Those of the Avro layer; `Version`; `Required` for a field that is absent or null;
+    /// Those of the Avro layer or of the columnar reader; `Version`; `Required` for a field that is absent or null;
     /// `UnknownColumn`; those of decoding a partition for the filter.
     pub fn open(
         bytes: Buffer,
         resolver: &RecordResolver,
         filter: EntryFilter,
         expected: Option<ManifestFile>,
-        options: ReadOptions,
+        decoding: &Decoding,
+        threads: usize,
     ) -> Result<EntryReader> {
         if let Some(expected) = &expected {
             check_size(bytes.len() as u64, expected.file_size)?;
         }
-        let (header, blocks) = Blocks::open(bytes.into(), options.limits)?;
-        let records = resolver.resolve(&header, &options.limits)?;
         let tally = Arc::new(Tally::default());
-        let guard = records.program.guards().then(|| {
-            let slots = records.program.slots().to_vec();
-            let (filter, tally) = (filter.clone(), Arc::clone(&tally));
-            let factory: GuardFactory = Arc::new(move || {
+        let guard = |slots: &[Slot]| -> GuardFactory {
+            let (slots, filter, tally) = (slots.to_vec(), filter.clone(), Arc::clone(&tally));
+            Arc::new(move || {
                 let judge = Judge::new(filter.clone(), Arc::clone(&tally));
                 Box::new(EntryGuard { slots: slots.clone(), judge })
-            });
-            factory
-        });
-        let reader = Reader::new(&header, blocks, Arc::clone(&records.program), guard, options);
-        Ok(EntryReader { reader, records, filter, tally, expected, rows: 0, ended: false })
+            })
+        };
+        let reader = RecordReader::open(bytes, resolver, Some(&guard), decoding, threads)?;
+        Ok(EntryReader { reader, filter, tally, expected, rows: 0, ended: false })
     }
 
     /// The schema of every batch.
     pub fn schema(&self) -> &SchemaRef {
-        self.records.schema()
+        self.reader.schema()
     }
 
     /// Entries seen so far, those dropped included: added and deleted.
@@ -113,27 +112,26 @@ impl EntryReader {
         };
         let first = self.rows;
         self.rows += batch.num_rows() as u64;
-        if !self.records.program.guards() {
+        if !self.reader.guarded() {
             batch = self.judge_batch(&batch)?;
         }
         let dropping = self.filter.kind.is_some() || self.filter.partitions.is_some();
-        self.records.conform(&batch, (!dropping).then_some(first)).map(Some)
+        self.reader.conform(&batch, (!dropping).then_some(first)).map(Some)
     }
 
     /// Judges entries whose writer put the guarded fields where no guard can read them in time.
     fn judge_batch(&self, batch: &RecordBatch) -> Result<RecordBatch> {
-        let columns = GUARDED.map(|name| find(batch, name));
-        let [versions, kinds, partitions, buckets] = columns;
-        let (versions, kinds, partitions, buckets) = (versions?, kinds?, partitions?, buckets?);
-        let typed = || -> Option<_> {
-            Some((
-                versions.as_primitive_opt::<Int32Type>()?,
-                kinds.as_primitive_opt::<Int32Type>()?,
-                partitions.as_binary_opt::<i32>()?,
-                buckets.as_primitive_opt::<Int32Type>()?,
-            ))
+        let (int, bytes) = (DataType::Int32, DataType::Binary);
+        let column = |name: &str, wanted| -> Result<ArrayRef> {
+            let column = conform(&find(batch, name)?, wanted).map_err(|_| wrong_fields())?;
+            let whole = column.null_count() == 0;
+            whole.then_some(column).ok_or_else(|| Error::new(ErrorKind::Required, format!("{name} is null")))
         };
-        let (versions, kinds, partitions, buckets) = typed().ok_or_else(wrong_fields)?;
+        let [version, kind, partition, bucket] = GUARDED;
+        let (versions, kinds) = (column(version, &int)?, column(kind, &int)?);
+        let (partitions, buckets) = (column(partition, &bytes)?, column(bucket, &int)?);
+        let (versions, kinds) = (versions.as_primitive::<Int32Type>(), kinds.as_primitive::<Int32Type>());
+        let (partitions, buckets) = (partitions.as_binary::<i32>(), buckets.as_primitive::<Int32Type>());
         let mut judge = Judge::new(self.filter.clone(), Arc::clone(&self.tally));
         let mut keep = BooleanBuilder::with_capacity(batch.num_rows());
         for row in 0..batch.num_rows() {

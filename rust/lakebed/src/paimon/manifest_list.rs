@@ -4,21 +4,27 @@ use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_buffer::Buffer;
-use lakebed_avro::Limits;
 
 use super::fields::{LIST, MANIFEST_VERSION, VERSION};
 use super::paths::is_file_name;
-use super::record::{RecordResolver, find, read_records};
+use super::record::{RecordResolver, find};
+use super::record_reader::read_records;
+use crate::columnar::Decoding;
 use crate::error::{Error, ErrorKind, Result};
 
 /// Reads a manifest list: one row per manifest, in file order, the columns of
 /// [`LIST`](super::fields::LIST) that are named (all for `None`).
 ///
 /// # Errors
-/// Those of the Avro layer; `Version` for a record that is not of version 2; `Required` for a field
-/// that is absent or null; `UnknownColumn`.
-pub fn read_manifest_list(bytes: Buffer, columns: Option<&[String]>, limits: Limits) -> Result<RecordBatch> {
-    read_records(bytes, &RecordResolver::new(&LIST, columns, &[], &[VERSION])?, MANIFEST_VERSION, limits)
+/// Those of the Avro layer or of the columnar reader; `Version` for a record that is not of version 2;
+/// `Required` for a field that is absent or null; `UnknownColumn`.
+pub fn read_manifest_list(
+    bytes: Buffer,
+    columns: Option<&[String]>,
+    decoding: &Decoding,
+) -> Result<RecordBatch> {
+    let resolver = RecordResolver::new(&LIST, columns, &[], &[VERSION])?;
+    read_records(bytes, &resolver, MANIFEST_VERSION, decoding)
 }
 
 /// One manifest as its list records it.

@@ -3,12 +3,9 @@
 use std::sync::{Arc, Mutex};
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::Int32Type;
 use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions, new_null_array};
-use arrow_buffer::Buffer;
-use arrow_schema::{Schema as ArrowSchema, SchemaRef};
-use arrow_select::concat::concat_batches;
-use lakebed_avro::{Blocks, Header, Limits, Program, Projection, ReadOptions, Reader, Schema as AvroSchema};
+use arrow_schema::{DataType, Schema as ArrowSchema, SchemaRef};
+use lakebed_avro::{Header, Limits, Program, Projection, Schema as AvroSchema};
 
 use super::fields::VERSION;
 use crate::conform::conform;
@@ -25,7 +22,7 @@ pub struct RecordResolver {
     /// What is decoded besides, and found in the batches by its name on disk.
     besides: &'static [&'static str],
     schema: SchemaRef,
-    known: Mutex<Vec<(Vec<u8>, Arc<Records>)>>,
+    known: Mutex<Vec<(Vec<u8>, AvroRecords)>>,
 }
 
 /// Schemas of writers that are kept; a table that has more than these is resolved again and again.
@@ -55,32 +52,27 @@ impl RecordResolver {
         &self.schema
     }
 
-    /// The records of a file with this header.
-    pub(crate) fn resolve(&self, header: &Header, limits: &Limits) -> Result<Arc<Records>> {
+    /// The records of an Avro file with this header.
+    pub(crate) fn resolve(&self, header: &Header, limits: &Limits) -> Result<AvroRecords> {
         let text = header.schema()?;
         if let Ok(known) = self.known.lock()
             && let Some((_, records)) = known.iter().find(|(known, _)| known == text.as_bytes())
         {
-            return Ok(Arc::clone(records));
+            return Ok(records.clone());
         }
         let writer = AvroSchema::parse(text, limits)?;
-        let records = Arc::new(self.resolve_writer(&writer)?);
+        let records = self.resolve_writer(&writer)?;
         if let Ok(mut known) = self.known.lock()
             && known.len() < KNOWN_WRITERS
         {
-            known.push((text.as_bytes().to_vec(), Arc::clone(&records)));
+            known.push((text.as_bytes().to_vec(), records.clone()));
         }
         Ok(records)
     }
 
-    fn resolve_writer(&self, writer: &AvroSchema) -> Result<Records> {
-        let columns: Vec<_> = self.columns.iter().map(|spec| (*spec, writer.has(spec.disk))).collect();
-        let absent = columns.iter().find(|(spec, there)| spec.required && !there);
-        if let Some((spec, _)) = absent {
-            let message = format!("the writer's schema has no {}", spec.disk);
-            return Err(Error::new(ErrorKind::Required, message).in_field(spec.column));
-        }
-        let there = columns.iter().filter(|(_, there)| *there);
+    fn resolve_writer(&self, writer: &AvroSchema) -> Result<AvroRecords> {
+        let records = self.records(|path| writer.has(path))?;
+        let there = records.columns.iter().filter(|(_, there)| *there);
         let mut paths: Vec<String> = there.map(|(spec, _)| spec.disk.to_owned()).collect();
         paths.extend(self.besides.iter().map(|name| (*name).to_owned()));
         let mut program = Program::resolve(writer, &Projection::Paths(paths.clone()), self.guard)?;
@@ -89,8 +81,49 @@ impl RecordResolver {
             paths.extend(self.guard.iter().map(|name| (*name).to_owned()));
             program = Program::resolve(writer, &Projection::Paths(paths), self.guard)?;
         }
-        Ok(Records { columns, program: Arc::new(program), schema: Arc::clone(&self.schema) })
+        Ok(AvroRecords { records: Arc::new(records), program: Arc::new(program) })
     }
+
+    /// The records of a file of which only the columns at [`paths`](Self::paths) are read.
+    pub(crate) fn resolve_columns(&self, writer: &ArrowSchema) -> Result<Arc<Records>> {
+        self.records(|path| has(writer, path)).map(Arc::new)
+    }
+
+    /// Every path on disk that the columns, the guard and what goes besides need, each once.
+    pub(crate) fn paths(&self) -> Vec<String> {
+        let columns = self.columns.iter().map(|spec| spec.disk);
+        let mut paths: Vec<String> = Vec::new();
+        for path in columns.chain(self.guard.iter().chain(self.besides).copied()) {
+            if !paths.iter().any(|known| known == path) {
+                paths.push(path.to_owned());
+            }
+        }
+        paths
+    }
+
+    fn records(&self, has: impl Fn(&str) -> bool) -> Result<Records> {
+        let columns: Vec<_> = self.columns.iter().map(|spec| (*spec, has(spec.disk))).collect();
+        let absent = columns.iter().find(|(spec, there)| spec.required && !there);
+        if let Some((spec, _)) = absent {
+            let message = format!("the writer's schema has no {}", spec.disk);
+            return Err(Error::new(ErrorKind::Required, message).in_field(spec.column));
+        }
+        Ok(Records { columns, schema: Arc::clone(&self.schema) })
+    }
+}
+
+/// Whether a schema has a field at a dotted path.
+fn has(schema: &ArrowSchema, path: &str) -> bool {
+    let mut fields = schema.fields();
+    let mut parts = path.split('.').peekable();
+    while let Some(name) = parts.next() {
+        match (fields.find(name).map(|(_, field)| field.data_type()), parts.peek()) {
+            (Some(_), None) => return true,
+            (Some(DataType::Struct(children)), Some(_)) => fields = children,
+            _ => return false,
+        }
+    }
+    false
 }
 
 /// The Arrow schema of some columns of a field table.
@@ -106,11 +139,17 @@ fn spec_of(table: &'static [FieldSpec], name: &String) -> Result<&'static FieldS
     })
 }
 
+/// The records of one writer of Avro files.
+#[derive(Clone)]
+pub(crate) struct AvroRecords {
+    pub(crate) records: Arc<Records>,
+    pub(crate) program: Arc<Program>,
+}
+
 /// The records of one writer: its schema resolved against the columns wanted.
 pub(crate) struct Records {
     /// The columns, each with whether the writer has it.
     columns: Vec<(&'static FieldSpec, bool)>,
-    pub(crate) program: Arc<Program>,
     schema: SchemaRef,
 }
 
@@ -147,41 +186,6 @@ impl Records {
     pub(crate) fn schema(&self) -> &SchemaRef {
         &self.schema
     }
-}
-
-/// All records of a small file, which are of `version`.
-///
-/// The resolver decodes [`VERSION`] besides its columns.
-pub(crate) fn read_records(
-    bytes: Buffer,
-    resolver: &RecordResolver,
-    version: i64,
-    limits: Limits,
-) -> Result<RecordBatch> {
-    let (header, blocks) = Blocks::open(bytes.into(), limits)?;
-    let records = resolver.resolve(&header, &limits)?;
-    let options = ReadOptions { limits, ..ReadOptions::default() };
-    let reader = Reader::new(&header, blocks, Arc::clone(&records.program), None, options);
-    let mut batches = Vec::new();
-    let mut first = 0;
-    for batch in reader {
-        let batch = batch?;
-        check_versions(&batch, first, version)?;
-        batches.push(records.conform(&batch, Some(first))?);
-        first += batch.num_rows() as u64;
-    }
-    concat_batches(records.schema(), &batches)
-        .map_err(|error| Error::new(ErrorKind::Required, error.to_string()))
-}
-
-fn check_versions(batch: &RecordBatch, first: u64, wanted: i64) -> Result<()> {
-    let versions = find(batch, VERSION)?;
-    let versions = versions.as_primitive_opt::<Int32Type>().ok_or_else(|| wrong_version(0, wanted))?;
-    let wrong = versions.iter().position(|version| version.map(i64::from) != Some(wanted));
-    wrong.map_or(Ok(()), |row| {
-        let found = i64::from(versions.value(row));
-        Err(wrong_version(found, wanted).in_record(first + row as u64))
-    })
 }
 
 /// A column by its dotted path on disk.

@@ -10,12 +10,15 @@
 //! A 32-bit vector is one portable Roaring bitmap, and its range counts `size` bytes. A 64-bit one is a
 //! count of bitmaps, each behind the upper half of its positions, and its range counts the framing too.
 
+mod file;
 #[cfg(test)]
 mod tests;
 
 use arrow_array::Int64Array;
 use lakebed_avro::{ErrorKind as AvroKind, Limits};
 use roaring::RoaringBitmap;
+
+pub(crate) use file::read_vectors;
 
 use crate::error::{Error, ErrorKind, Location, Result};
 

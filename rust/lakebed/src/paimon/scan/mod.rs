@@ -1,5 +1,6 @@
 //! Scanning a view: which manifests must be read, and their rows as a stream.
 
+mod deletes;
 mod explain;
 mod program;
 mod stream;
@@ -12,6 +13,7 @@ use arrow_array::{BooleanArray, RecordBatch};
 use arrow_schema::SchemaRef;
 use arrow_select::filter::filter_record_batch;
 
+use deletes::DeleteRows;
 pub use explain::Step;
 use program::EntryProgram;
 use stream::EntryStream;
@@ -20,11 +22,12 @@ pub use task::Task;
 
 use super::fields::LIST;
 use super::filter::PartitionFilter;
+use super::index_files::IndexFiles;
 use super::manifest_list::{ManifestFile, manifest_files};
 use super::record::record_schema;
 use super::schema::TableSchema;
 use super::table::Table;
-use super::view::{Role, View, schemas, select, snapshots};
+use super::view::{DeletesView, Role, View, indexes, refs, schemas, select, snapshots};
 use crate::error::{Error, ErrorKind, Result};
 
 /// What of a view is wanted.
@@ -33,7 +36,7 @@ pub struct ScanOptions {
     /// Columns, in this order; `None` for all.
     pub columns: Option<Vec<String>>,
     /// A filter: on partition columns and the bucket of manifests, entries and files, on the view's own
-    /// columns of snapshots and schemas.
+    /// columns of views that are made without manifests.
     pub filter: Option<String>,
     /// Columns of the table whose typed statistics become the column `stats`.
     pub stats: Option<Vec<String>>,
@@ -80,8 +83,18 @@ impl Scan {
             return Ok(Scan { table, view, options, schema, program: Some(Arc::new(program)) });
         }
         let empty = match view {
-            View::Snapshots => select(&snapshots(&[])?, columns, filter)?,
+            View::Snapshots | View::Changelogs => select(&snapshots(&[])?, columns, filter)?,
+            View::Refs => select(&refs(&[])?, columns, filter)?,
             View::Schemas => select(&schemas(&[])?, columns, filter)?,
+            View::Deletes | View::Indexes => {
+                filter.map(|text| PartitionFilter::new(text, table.schema())).transpose()?;
+                if view == View::Deletes {
+                    let deletes = DeletesView::new(table.location(), table.schema(), columns)?;
+                    RecordBatch::new_empty(Arc::clone(deletes.schema()))
+                } else {
+                    select(&indexes(&IndexFiles::none(), table.schema())?, columns, None)?
+                }
+            }
             _ => {
                 let list = RecordBatch::new_empty(record_schema(&LIST.iter().collect::<Vec<_>>()));
                 keep(filter, table.schema(), &list)?;
@@ -122,16 +135,19 @@ impl Scan {
         let mut stream = ScanStream {
             schema: Arc::clone(&self.schema),
             ready: VecDeque::new(),
-            entries: None,
+            rows: None,
             left: self.options.limit.unwrap_or(usize::MAX),
         };
         match &self.program {
+            None if self.view == View::Deletes => {
+                stream.rows = Some(Box::new(DeleteRows::open(&self.table, &self.options)?));
+            }
             None => stream.ready.push_back(self.whole()?),
             Some(program) => {
                 let (program, table) = (Arc::clone(program), self.table.clone());
                 let manifests = self.plan()?.manifests;
                 let threads = threads(self.options.threads);
-                stream.entries = Some(EntryStream::new(program, table, manifests, threads));
+                stream.rows = Some(Box::new(EntryStream::new(program, table, manifests, threads)));
             }
         }
         Ok(stream)
@@ -150,7 +166,15 @@ impl Scan {
         let (columns, filter) = (self.options.columns.as_deref(), self.options.filter.as_deref());
         match self.view {
             View::Snapshots => select(&self.table.snapshots_view()?, columns, filter),
+            View::Refs => select(&self.table.refs_view()?, columns, filter),
+            View::Changelogs => select(&self.table.changelogs_view()?, columns, filter),
             View::Schemas => select(&self.table.schemas_view()?, columns, filter),
+            View::Indexes => {
+                let filter =
+                    filter.map(|text| PartitionFilter::new(text, self.table.schema())).transpose()?;
+                let files = IndexFiles::read(&self.table, filter.as_ref())?;
+                select(&indexes(&files, self.table.schema())?, columns, None)
+            }
             _ => {
                 let (list, rows) = self.table.manifest_list()?;
                 let kept = keep(filter, self.table.schema(), &list)?;

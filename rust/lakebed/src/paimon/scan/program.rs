@@ -6,9 +6,9 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use arrow_buffer::Buffer;
 use arrow_select::filter::filter_record_batch;
-use lakebed_avro::{Limits, ReadOptions};
 
 use super::{ScanOptions, internal};
+use crate::columnar::Decoding;
 use crate::error::Result;
 use crate::paimon::filter::PartitionFilter;
 use crate::paimon::identity::{Deleted, identities};
@@ -26,7 +26,7 @@ pub(super) struct EntryProgram {
     pub(super) view: EntryView,
     entries: RecordResolver,
     filter: Option<Arc<PartitionFilter>>,
-    limits: Limits,
+    decoding: Decoding,
 }
 
 impl EntryProgram {
@@ -36,7 +36,14 @@ impl EntryProgram {
         schemas: BTreeMap<i64, TableSchema>,
         options: &ScanOptions,
     ) -> Result<EntryProgram> {
-        EntryProgram::build(role, table.location(), table.schema(), schemas, options, table.limits())
+        EntryProgram::build(
+            role,
+            table.location(),
+            table.schema(),
+            schemas,
+            options,
+            table.decoding().clone(),
+        )
     }
 
     pub(super) fn build(
@@ -45,7 +52,7 @@ impl EntryProgram {
         schema: &TableSchema,
         schemas: BTreeMap<i64, TableSchema>,
         options: &ScanOptions,
-        limits: Limits,
+        decoding: Decoding,
     ) -> Result<EntryProgram> {
         let stats = options.stats.as_ref().filter(|_| role != Role::Deleted);
         let stats = stats.map(|names| StatsView::new(names, schema, schemas)).transpose()?;
@@ -59,14 +66,15 @@ impl EntryProgram {
         let view = EntryView::new(role, location, schema, columns.as_deref(), stats)?;
         let filter = options.filter.as_deref().map(|text| PartitionFilter::new(text, schema).map(Arc::new));
         let entries = entry_columns(Some(view.raw()))?;
-        Ok(EntryProgram { role, view, entries, filter: filter.transpose()?, limits })
+        Ok(EntryProgram { role, view, entries, filter: filter.transpose()?, decoding })
     }
 
     /// The program that finds the files which this one's filter keeps and some entry deletes.
     pub(super) fn deletions(&self, table: &Table) -> Result<EntryProgram> {
         let view = EntryView::new(Role::Deleted, table.location(), table.schema(), None, None)?;
         let (role, entries) = (Role::Deleted, entry_columns(Some(view.raw()))?);
-        Ok(EntryProgram { role, view, entries, filter: self.filter.clone(), limits: self.limits })
+        let (filter, decoding) = (self.filter.clone(), self.decoding.clone());
+        Ok(EntryProgram { role, view, entries, filter, decoding })
     }
 
     /// Opens one manifest for the rows of this program.
@@ -77,8 +85,7 @@ impl EntryProgram {
             Role::Deleted => Some(DELETE),
         };
         let filter = EntryFilter { kind, partitions: self.filter.clone() };
-        let options = ReadOptions { limits: self.limits, threads, ..ReadOptions::default() };
-        EntryReader::open(bytes, &self.entries, filter, Some(manifest.clone()), options)
+        EntryReader::open(bytes, &self.entries, filter, Some(manifest.clone()), &self.decoding, threads)
     }
 
     /// Turns entries into rows, without those that are deleted.

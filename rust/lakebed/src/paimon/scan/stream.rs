@@ -21,7 +21,7 @@ use crate::paimon::view::Role;
 pub struct ScanStream {
     pub(super) schema: SchemaRef,
     pub(super) ready: VecDeque<RecordBatch>,
-    pub(super) entries: Option<EntryStream>,
+    pub(super) rows: Option<Box<dyn Iterator<Item = Result<RecordBatch>> + Send>>,
     pub(super) left: usize,
 }
 
@@ -39,9 +39,9 @@ impl Iterator for ScanStream {
         if self.left == 0 {
             return None;
         }
-        let batch = match (self.ready.pop_front(), &mut self.entries) {
+        let batch = match (self.ready.pop_front(), &mut self.rows) {
             (Some(batch), _) => batch,
-            (None, Some(entries)) => match entries.next()? {
+            (None, Some(rows)) => match rows.next()? {
                 Ok(batch) => batch,
                 Err(error) => {
                     self.left = 0;
@@ -151,6 +151,10 @@ impl EntryStream {
         }
         Ok(true)
     }
+}
+
+impl Iterator for EntryStream {
+    type Item = Result<RecordBatch>;
 
     fn next(&mut self) -> Option<Result<RecordBatch>> {
         loop {
@@ -169,7 +173,10 @@ impl EntryStream {
 }
 
 /// Runs `job` for each input on a thread of its own; answers in order, or the first error.
-fn in_parallel<I: Sync, O: Send>(inputs: &[I], job: &(impl Fn(&I) -> Result<O> + Sync)) -> Result<Vec<O>> {
+pub(super) fn in_parallel<I: Sync, O: Send>(
+    inputs: &[I],
+    job: &(impl Fn(&I) -> Result<O> + Sync),
+) -> Result<Vec<O>> {
     if let [input] = inputs {
         return Ok(vec![job(input)?]);
     }

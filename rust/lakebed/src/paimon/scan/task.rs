@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::program::EntryProgram;
 use super::{Scan, ScanOptions};
+use crate::columnar::Decoding;
 use crate::error::{Error, ErrorKind, Result};
 use crate::paimon::identity::Deleted;
 use crate::paimon::manifest_list::ManifestFile;
@@ -56,7 +57,7 @@ pub struct Task {
 }
 
 impl Task {
-    fn program(&self, limits: Limits) -> Result<EntryProgram> {
+    fn program(&self, decoding: Decoding) -> Result<EntryProgram> {
         let schema = TableSchema::from_json(self.schema.as_bytes())?;
         let schemas =
             self.schemas.iter().map(|(id, text)| Ok((*id, TableSchema::from_json(text.as_bytes())?)));
@@ -67,7 +68,7 @@ impl Task {
             ..ScanOptions::default()
         };
         let schemas = schemas.collect::<Result<_>>()?;
-        EntryProgram::build(self.role, &self.location, &schema, schemas, &options, limits)
+        EntryProgram::build(self.role, &self.location, &schema, schemas, &options, decoding)
     }
 
     /// The schema of the task's rows.
@@ -75,7 +76,7 @@ impl Task {
     /// # Errors
     /// Those of [`Scan::new`], for a task that was changed on its way.
     pub fn schema(&self) -> Result<SchemaRef> {
-        Ok(Arc::clone(self.program(Limits::DEFAULT)?.view.schema()))
+        Ok(Arc::clone(self.program(Limits::DEFAULT.into())?.view.schema()))
     }
 
     /// The rows of one manifest, whose path ends in its name.
@@ -86,14 +87,14 @@ impl Task {
         &self,
         path: &str,
         bytes: Buffer,
-        limits: Limits,
+        decoding: Decoding,
     ) -> Result<impl Iterator<Item = Result<RecordBatch>> + Send + use<>> {
         let name = path.rsplit('/').next().unwrap_or(path);
         let manifest = self.manifests.iter().find(|manifest| manifest.file_name == name).cloned();
         let manifest = manifest.ok_or_else(|| {
             Error::new(ErrorKind::Missing, "this manifest is not one of the scan's").in_file(path)
         })?;
-        let program = self.program(limits)?;
+        let program = self.program(decoding)?;
         let reader = program.open(bytes, &manifest, 1).map_err(|error| error.in_file(path))?;
         let path = path.to_owned();
         Ok(reader.map(move |entries| {

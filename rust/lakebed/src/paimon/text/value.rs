@@ -55,7 +55,6 @@ pub(crate) fn texts(array: &ArrayRef, ty: &DataType, form: TextForm) -> Result<S
 ///
 /// # Errors
 /// As [`texts`], and `ErrorKind::Argument` where columns and `fields` do not agree in number.
-#[allow(dead_code, reason = "the system tables that print rows use it as they come")]
 pub(crate) fn partition_texts(rows: &StructArray, fields: &[DataField]) -> Result<StringArray> {
     row_texts(rows, fields, TextForm::Cast, ["{", "}"])
 }

@@ -1,18 +1,15 @@
 //! The views of manifest entries: `entries` as stored, `files` as the common view has them.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::Int32Type;
-use arrow_array::{Array, ArrayRef, BinaryArray, Int32Array, RecordBatch, StringArray, new_null_array};
+use arrow_array::{ArrayRef, Int32Array, RecordBatch, StringArray, new_null_array};
 use arrow_schema::{DataType, Field, Schema as ArrowSchema, SchemaRef};
 
 use super::super::fields::ENTRY;
 use super::super::filter::PartitionType;
 use super::super::identity::{IDENTITY, identities};
-use super::super::partition::{DEFAULT_PARTITION, partition_folders};
-use super::super::paths::data_file_path;
+use super::super::paths::DataPaths;
 use super::super::record::find;
 use super::super::schema::TableSchema;
 use super::super::stats::{STATS_INPUT, StatsView};
@@ -108,10 +105,7 @@ pub struct EntryView {
     schema: SchemaRef,
     partition: PartitionType,
     stats: Option<StatsView>,
-    location: String,
-    directory: Option<String>,
-    default_name: String,
-    legacy_names: bool,
+    paths: DataPaths,
 }
 
 impl EntryView {
@@ -143,18 +137,13 @@ impl EntryView {
         let fields = columns
             .iter()
             .map(|column| Field::new(column.name, data_type(column, &partition, stats.as_ref()), true));
-        let option = |key| schema.option(key).map(str::to_owned);
         Ok(EntryView {
             raw: raw_columns(role, &columns),
             schema: Arc::new(ArrowSchema::new(fields.collect::<Vec<_>>())),
             columns,
             partition,
             stats,
-            location: location.to_owned(),
-            directory: option("data-file.path-directory"),
-            default_name: option("partition.default-name").unwrap_or_else(|| DEFAULT_PARTITION.to_owned()),
-            legacy_names: option("partition.legacy-name")
-                .is_none_or(|value| !value.eq_ignore_ascii_case("false")),
+            paths: DataPaths::new(location, schema),
         })
     }
 
@@ -177,7 +166,10 @@ impl EntryView {
                 Make::Constant(number) => Ok(Arc::new(Int32Array::from_value(number, rows)) as ArrayRef),
                 Make::Absent => Ok(new_null_array(field.data_type(), rows)),
                 Make::Partition => self.partition.decode(find(entries, "partition")?.as_binary::<i32>()),
-                Make::FilePath => self.file_paths(entries),
+                Make::FilePath => {
+                    let paths = self.paths.of(entries, find(entries, "external_path")?.as_string::<i32>())?;
+                    Ok(Arc::new(paths) as ArrayRef)
+                }
                 Make::FileFormat => Ok(file_formats(find(entries, "file_name")?.as_string::<i32>())),
                 Make::Manifest => {
                     Ok(Arc::new(StringArray::from_iter_values(std::iter::repeat_n(manifest, rows)))
@@ -192,27 +184,6 @@ impl EntryView {
             array.map_err(|error| error.in_field(column.name))
         });
         batch(&self.schema, columns.collect::<Result<_>>()?, rows)
-    }
-
-    /// Full paths; the folders of a partition are worked out once a batch.
-    fn file_paths(&self, entries: &RecordBatch) -> Result<ArrayRef> {
-        let partitions = find(entries, "partition")?;
-        let partitions = partitions.as_binary::<i32>();
-        let (numbers, distinct) = distinct(partitions);
-        let stored = super::super::binary_row::decode_rows(&distinct, &self.partition.stored)?;
-        let fields = &self.partition.fields;
-        let folders = partition_folders(&stored, fields, &self.default_name, self.legacy_names)?;
-        let (buckets, names) = (find(entries, "bucket")?, find(entries, "file_name")?);
-        let externals = find(entries, "external_path")?;
-        let (buckets, names) = (buckets.as_primitive::<Int32Type>(), names.as_string::<i32>());
-        let externals = externals.as_string::<i32>();
-        let paths = numbers.iter().enumerate().map(|(row, number)| {
-            let folder = folders.get(*number).map_or("", String::as_str);
-            let external = externals.is_valid(row).then(|| externals.value(row));
-            let directory = self.directory.as_deref();
-            data_file_path(&self.location, directory, folder, buckets.value(row), names.value(row), external)
-        });
-        Ok(Arc::new(StringArray::from_iter_values(paths)))
     }
 }
 
@@ -248,25 +219,6 @@ fn raw_columns(role: Role, columns: &[Column]) -> Vec<String> {
     }
     // In the table's order, each once.
     ENTRY.iter().map(|spec| spec.column).filter(|name| needed.contains(name)).map(str::to_owned).collect()
-}
-
-/// Numbers equal values alike; gives each row's number and the values by number.
-fn distinct(values: &BinaryArray) -> (Vec<usize>, BinaryArray) {
-    let mut known: HashMap<&[u8], usize> = HashMap::new();
-    let mut order: Vec<&[u8]> = Vec::new();
-    let mut numbers: Vec<usize> = Vec::with_capacity(values.len());
-    for row in 0..values.len() {
-        let value = values.value(row);
-        let number = match numbers.last() {
-            Some(last) if order.get(*last) == Some(&value) => *last,
-            _ => *known.entry(value).or_insert_with(|| {
-                order.push(value);
-                order.len() - 1
-            }),
-        };
-        numbers.push(number);
-    }
-    (numbers, BinaryArray::from_vec(order))
 }
 
 /// A data file's format is the extension of its name.

@@ -1,0 +1,392 @@
+//! Resolving: a writer's type and what a reader wants of it, to instructions.
+//!
+//! Instructions come in the writer's order, since that is the order of the bytes; columns are the
+//! reader's. Without a reader's schema the writer's takes its place, and every type meets itself.
+//!
+//! All instructions for one value fill each of its columns exactly once, and so does appending their
+//! defaults: what stands under a null relies on it.
+
+use super::Constant;
+use super::default::encode;
+use super::layout::{Layout, Leaf};
+use super::matching::{best_branch, matches, pair_fields, widened};
+use super::op::{Col, Number, Op};
+use crate::decode::Pools;
+use crate::error::{Error, ErrorKind, Location, Result};
+use crate::schema::{Field, Node, Wire};
+
+/// What a reader wants of a value: its type there, the columns, and its path.
+#[derive(Clone, Copy)]
+pub(super) struct Target<'t> {
+    pub(super) node: &'t Node,
+    pub(super) layout: &'t Layout,
+    pub(super) path: &'t str,
+}
+
+/// Instructions, as they come, and what they refer to by number.
+#[derive(Default)]
+pub(super) struct Resolver {
+    pub(super) ops: Vec<Op>,
+    pub(super) paths: Vec<String>,
+    pub(super) pools: Pools,
+    pub(super) constants: Vec<Constant>,
+    pub(super) tables: Vec<Vec<i32>>,
+}
+
+impl Resolver {
+    /// Appends the instructions for a value of `writer`, found at `path` of the writer's schema; without
+    /// a target they walk over it.
+    pub(super) fn resolve(&mut self, writer: &Node, path: &str, target: Option<Target<'_>>) -> Result<()> {
+        let Some(target) = target else {
+            self.skip(writer, path);
+            return Ok(());
+        };
+        match (&writer.wire, &target.node.wire) {
+            (Wire::Union(branches), _) => self.resolve_union(writer, branches, path, target),
+            (_, Wire::Union(branches)) => self.resolve_member(writer, branches, path, target),
+            _ if !matches(writer, target.node) => Err(unresolvable(writer, path, target)),
+            (Wire::Record(fields), Wire::Record(wanted)) => {
+                self.resolve_fields(fields, path, wanted, target).map(drop)
+            }
+            (Wire::Array(items), Wire::Array(wanted)) => self.resolve_array(items, path, wanted, target),
+            (Wire::Map(values), Wire::Map(wanted)) => self.resolve_map(values, path, wanted, target),
+            (Wire::Enum { symbols, .. }, Wire::Enum { symbols: wanted, default }) => {
+                self.resolve_enum(symbols, wanted, default.as_deref(), target);
+                Ok(())
+            }
+            _ => {
+                self.resolve_leaf(writer, target);
+                Ok(())
+            }
+        }
+    }
+
+    fn push(&mut self, op: Op, path: &str) -> usize {
+        self.ops.push(op);
+        self.paths.push(path.to_owned());
+        self.ops.len() - 1
+    }
+
+    /// The number of the instruction that comes next.
+    fn here(&self) -> u32 {
+        u32::try_from(self.ops.len()).unwrap_or(u32::MAX)
+    }
+
+    /// Appends the instructions that walk over a value.
+    fn skip(&mut self, writer: &Node, path: &str) {
+        if let Some((null, value)) = writer.nullable() {
+            let at = self.push(Op::Nullable { null, valid: None, end: 0 }, path);
+            self.skip(value, path);
+            self.ops[at] = Op::Nullable { null, valid: None, end: self.here() };
+            return;
+        }
+        match &writer.wire {
+            Wire::Record(fields) => {
+                fields.iter().for_each(|field| self.skip(&field.node, &join(path, &field.name)));
+            }
+            Wire::Union(branches) => {
+                let at = self.push(Op::Union { branches: 0, types: None, end: 0 }, path);
+                for branch in branches {
+                    let head = self.push(Op::Branch { end: 0 }, path);
+                    self.skip(branch, path);
+                    self.ops[head] = Op::Branch { end: self.here() };
+                }
+                self.ops[at] = Op::Union { branches: count(branches), types: None, end: self.here() };
+            }
+            Wire::Array(items) => {
+                let at = self.push(Op::Array { least: 0, list: None, end: 0 }, path);
+                self.skip(items, path);
+                self.end_array(at, least(items), None);
+            }
+            Wire::Map(values) => {
+                let at = self.push(Op::Array { least: 0, list: None, end: 0 }, path);
+                self.push(Op::Bytes(None), &join(path, "key"));
+                self.skip(values, &join(path, "value"));
+                self.end_array(at, least(values).saturating_add(1), None);
+            }
+            Wire::Enum { symbols, .. } => drop(self.push(Op::Enum(count(symbols), None), path)),
+            wire => {
+                if let Some(op) = plain_op(wire, None) {
+                    self.push(op, path);
+                }
+            }
+        }
+    }
+
+    fn resolve_leaf(&mut self, writer: &Node, target: Target<'_>) {
+        let Layout::Leaf { leaf, column, .. } = target.layout else { return };
+        let from = match writer.wire {
+            Wire::Int => Number::Int,
+            Wire::Long => Number::Long,
+            _ => Number::Float,
+        };
+        let op = if widened(&writer.wire, *leaf) {
+            let to = if *leaf == Leaf::Millis { Leaf::Long } else { *leaf };
+            Some(Op::Widen { from, to, column: Some(*column) })
+        } else {
+            plain_op(&writer.wire, Some(*column))
+        };
+        if let Some(op) = op {
+            self.push(op, target.path);
+        }
+    }
+
+    fn resolve_enum(
+        &mut self,
+        symbols: &[String],
+        wanted: &[String],
+        default: Option<&str>,
+        target: Target<'_>,
+    ) {
+        let Layout::Enum { column, .. } = target.layout else { return };
+        let column = Some(*column);
+        let number = |symbol: &str| wanted.iter().position(|other| other == symbol);
+        let default = default.and_then(number);
+        let table: Vec<i32> = symbols
+            .iter()
+            .map(|symbol| number(symbol).or(default).and_then(|at| i32::try_from(at).ok()).unwrap_or(-1))
+            .collect();
+        let symbols = count(symbols);
+        let op = if table.iter().copied().eq(0..i32::try_from(table.len()).unwrap_or(i32::MAX)) {
+            Op::Enum(symbols, column)
+        } else {
+            self.tables.push(table);
+            Op::EnumAs { symbols, table: count(&self.tables) - 1, column }
+        };
+        self.push(op, target.path);
+    }
+
+    /// Resolves the fields of a record; gives for each of the reader's the instruction behind it.
+    pub(super) fn resolve_fields(
+        &mut self,
+        fields: &[Field],
+        path: &str,
+        wanted: &[Field],
+        target: Target<'_>,
+    ) -> Result<Vec<usize>> {
+        let Layout::Struct { fields: names, children } = target.layout else { return Ok(Vec::new()) };
+        // The columns are those of the reader's fields in their order, but for some that are not wanted.
+        let mut columns = names.iter().zip(children).peekable();
+        let columns: Vec<Option<&Layout>> = wanted
+            .iter()
+            .map(|field| columns.next_if(|(name, _)| *name.name() == field.name).map(|(_, layout)| layout))
+            .collect();
+        let mut behind = vec![None; wanted.len()];
+        for (field, index) in fields.iter().zip(pair_fields(fields, wanted)) {
+            let below = join(path, &field.name);
+            let pair = index.and_then(|index| Some((wanted.get(index)?, (*columns.get(index)?)?)));
+            match pair {
+                Some((Field { name, node, .. }, layout)) => {
+                    let target = Target { node, layout, path: &join(target.path, name) };
+                    self.resolve(&field.node, &below, Some(target))?;
+                }
+                None => self.skip(&field.node, &below),
+            }
+            if let Some(behind) = index.and_then(|index| behind.get_mut(index)) {
+                *behind = Some(self.ops.len());
+            }
+        }
+        for ((field, layout), behind) in wanted.iter().zip(&columns).zip(&behind) {
+            if let (Some(layout), None) = (layout, behind) {
+                let target = Target { node: &field.node, layout, path: &join(target.path, &field.name) };
+                self.push_default(field, path, target)?;
+            }
+        }
+        Ok(behind.into_iter().map(|behind| behind.unwrap_or(self.ops.len())).collect())
+    }
+
+    /// A field of the reader's that the writer has not: its default is run like a value of the file.
+    fn push_default(&mut self, field: &Field, path: &str, target: Target<'_>) -> Result<()> {
+        let Some(default) = &field.default else {
+            let record = if path.is_empty() { "the writer's record" } else { path };
+            let message = format!("{record} has no {}, and the reader's field has no default", field.name);
+            return Err(Error::new(ErrorKind::Unresolvable, message).at(field_at(target.path)));
+        };
+        let mut bytes = Vec::new();
+        encode(&field.node, default, &mut bytes).map_err(|error| error.at(field_at(target.path)))?;
+        let constant = Some(count(&self.constants));
+        let at = self.push(Op::Constant { constant, end: 0 }, target.path);
+        self.constants.push(Constant { bytes, cost: 0 });
+        self.resolve(&field.node, target.path, Some(target))?;
+        self.ops[at] = Op::Constant { constant, end: self.here() };
+        if let Some(constant) = constant.and_then(|at| self.constants.get_mut(at as usize)) {
+            // Each instruction puts a few bytes into a column; what varies in length is all in the bytes.
+            constant.cost = 8 * (self.ops.len() - at) as u64 + 8 * constant.bytes.len() as u64;
+        }
+        Ok(())
+    }
+
+    fn resolve_array(&mut self, items: &Node, path: &str, wanted: &Node, target: Target<'_>) -> Result<()> {
+        let (list, layout) = match target.layout {
+            Layout::List { list, items, .. } => (Some(*list), items),
+            Layout::Map { list, entries, .. } => (Some(*list), entries),
+            _ => return Ok(()),
+        };
+        let at = self.push(Op::Array { least: 0, list, end: 0 }, target.path);
+        self.resolve(items, path, Some(Target { node: wanted, layout, path: target.path }))?;
+        self.end_array(at, least(items), list);
+        Ok(())
+    }
+
+    fn resolve_map(&mut self, values: &Node, path: &str, wanted: &Node, target: Target<'_>) -> Result<()> {
+        let Layout::Map { list, entries, .. } = target.layout else { return Ok(()) };
+        let Layout::Struct { children, .. } = entries.as_ref() else { return Ok(()) };
+        let [Layout::Leaf { column, .. }, layout] = children.as_slice() else { return Ok(()) };
+        let list = Some(*list);
+        let at = self.push(Op::Array { least: 0, list, end: 0 }, target.path);
+        self.push(Op::Bytes(Some(*column)), &join(target.path, "key"));
+        let there = join(target.path, "value");
+        self.resolve(values, &join(path, "value"), Some(Target { node: wanted, layout, path: &there }))?;
+        self.end_array(at, least(values).saturating_add(1), list);
+        Ok(())
+    }
+
+    /// Ends the array that began at `at`; one of nullable longs becomes its fused instruction.
+    fn end_array(&mut self, at: usize, least: u32, list: Col) {
+        self.ops[at] = Op::Array { least, list, end: self.here() };
+        if let [Op::Array { .. }, Op::Nullable { null, valid, .. }, Op::Long(long)] = &self.ops[at..] {
+            let fused = Op::NullableLongs { null: *null, list, valid: *valid, long: *long };
+            self.ops.truncate(at);
+            self.paths.truncate(at + 1);
+            self.ops.push(fused);
+        }
+    }
+
+    /// A writer's union: each of its branches is resolved by itself.
+    fn resolve_union(
+        &mut self,
+        writer: &Node,
+        branches: &[Node],
+        path: &str,
+        target: Target<'_>,
+    ) -> Result<()> {
+        if let (Some((null, value)), Some((_, wanted))) = (writer.nullable(), target.node.nullable())
+            && let Layout::Nullable { valid, value: layout } = target.layout
+        {
+            let valid = Some(*valid);
+            let at = self.push(Op::Nullable { null, valid, end: 0 }, target.path);
+            self.resolve_branch(value, path, Target { node: wanted, layout, path: target.path })?;
+            self.ops[at] = Op::Nullable { null, valid, end: self.here() };
+            return Ok(());
+        }
+        let same = same_branches(branches, target);
+        let types = if let (Layout::Union { types, .. }, Some(_)) = (target.layout, &same) {
+            Some(*types)
+        } else {
+            None
+        };
+        let at = self.push(Op::Union { branches: 0, types, end: 0 }, target.path);
+        for (index, branch) in branches.iter().enumerate() {
+            let head = self.push(Op::Branch { end: 0 }, target.path);
+            let target = same.as_ref().and_then(|same| same.get(index)).copied().unwrap_or(target);
+            self.resolve_branch(branch, path, target)?;
+            self.ops[head] = Op::Branch { end: self.here() };
+        }
+        self.ops[at] = Op::Union { branches: count(branches), types, end: self.here() };
+        Ok(())
+    }
+
+    /// One branch of a writer's union. That it does not resolve is an error of the records that hold it.
+    fn resolve_branch(&mut self, branch: &Node, path: &str, target: Target<'_>) -> Result<()> {
+        let start = self.ops.len();
+        match self.resolve(branch, path, Some(target)) {
+            Err(error) if error.kind() == ErrorKind::Unresolvable => {
+                self.ops.truncate(start);
+                self.paths.truncate(start);
+                let at = self.push(Op::Mismatch { refused: true, end: 0 }, target.path);
+                self.resolve(target.node, target.path, Some(target))?;
+                self.ops[at] = Op::Mismatch { refused: true, end: self.here() };
+                self.skip(branch, path);
+                Ok(())
+            }
+            result => result,
+        }
+    }
+
+    /// A reader's union for a value that the writer did not put into one.
+    fn resolve_member(
+        &mut self,
+        writer: &Node,
+        branches: &[Node],
+        path: &str,
+        target: Target<'_>,
+    ) -> Result<()> {
+        let found = best_branch(writer, branches).and_then(|index| Some((index, branches.get(index)?)));
+        let Some((index, branch)) = found else { return Err(unresolvable(writer, path, target)) };
+        let below = |layout| Target { node: branch, layout, path: target.path };
+        match (target.layout, target.node.nullable()) {
+            (Layout::Nullable { valid, value }, Some((_, wanted))) if branch.wire == Wire::Null => {
+                let valid = Some(*valid);
+                let at = self.push(Op::Absent { valid, end: 0 }, target.path);
+                let value = Target { node: wanted, layout: value, path: target.path };
+                self.resolve(wanted, target.path, Some(value))?;
+                self.ops[at] = Op::Absent { valid, end: self.here() };
+                Ok(())
+            }
+            (Layout::Nullable { valid, value }, _) => {
+                self.push(Op::Present { valid: Some(*valid) }, target.path);
+                self.resolve(writer, path, Some(below(value)))
+            }
+            (Layout::Union { types, branches, .. }, _) => {
+                let branch = u8::try_from(index).unwrap_or(u8::MAX);
+                self.push(Op::Member { branch, types: Some(*types) }, target.path);
+                self.resolve(writer, path, branches.get(index).map(below))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The targets of a writer's branches where the reader's union has the same ones in the same order:
+/// the branch's number is then the reader's too.
+fn same_branches<'t>(branches: &[Node], target: Target<'t>) -> Option<Vec<Target<'t>>> {
+    let (Wire::Union(wanted), Layout::Union { branches: layouts, .. }) = (&target.node.wire, target.layout)
+    else {
+        return None;
+    };
+    let targets = wanted.iter().zip(layouts).map(|(node, layout)| Target { node, layout, path: target.path });
+    let mut numbers = branches.iter().enumerate();
+    let same = branches.len() == wanted.len()
+        && numbers.all(|(index, branch)| best_branch(branch, wanted) == Some(index));
+    same.then(|| targets.collect())
+}
+
+fn plain_op(wire: &Wire, column: Col) -> Option<Op> {
+    Some(match wire {
+        Wire::Boolean => Op::Boolean(column),
+        Wire::Int => Op::Int(column),
+        Wire::Long => Op::Long(column),
+        Wire::Float => Op::Float(column),
+        Wire::Double => Op::Double(column),
+        Wire::Bytes | Wire::String => Op::Bytes(column),
+        Wire::Fixed(size) => Op::Fixed(u32::try_from(*size).unwrap_or(u32::MAX), column),
+        _ => return None,
+    })
+}
+
+fn join(path: &str, name: &str) -> String {
+    if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
+}
+
+fn count<T>(items: &[T]) -> u32 {
+    u32::try_from(items.len()).unwrap_or(u32::MAX)
+}
+
+fn least(node: &Node) -> u32 {
+    u32::try_from(node.least_bytes()).unwrap_or(u32::MAX)
+}
+
+fn field_at(path: &str) -> Location {
+    Location { field: (!path.is_empty()).then(|| path.to_owned()), ..Location::default() }
+}
+
+#[cold]
+fn unresolvable(writer: &Node, path: &str, target: Target<'_>) -> Error {
+    let place = |path: &str| if path.is_empty() { String::new() } else { format!(" {path}") };
+    let (written, wanted) = (place(path), place(target.path));
+    let message = format!(
+        "the writer's{written} ({writer}) does not resolve to the reader's{wanted} ({})",
+        target.node
+    );
+    Error::new(ErrorKind::Unresolvable, message).at(field_at(target.path))
+}

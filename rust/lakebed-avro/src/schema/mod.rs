@@ -1,0 +1,303 @@
+//! Avro schemas as the decoder needs them: parsed by `apache-avro`, then expanded into one tree in
+//! which every named type stands where it is used.
+
+mod parse;
+
+use std::fmt;
+
+use serde_json::Value;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::limits::Limits;
+
+/// The schema of a writer or of a reader.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Schema {
+    root: Node,
+}
+
+/// What a value looks like in bytes.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Wire {
+    /// Nothing at all.
+    Null,
+    /// One byte.
+    Boolean,
+    /// A zigzag varint of 32 bits.
+    Int,
+    /// A zigzag varint of 64 bits.
+    Long,
+    /// Four bytes, little-endian.
+    Float,
+    /// Eight bytes, little-endian.
+    Double,
+    /// A length and that many bytes.
+    Bytes,
+    /// A length and that many bytes of UTF-8.
+    String,
+    /// So many bytes.
+    Fixed(usize),
+    /// An `int` that numbers one of the symbols.
+    Enum {
+        /// The symbols in the order of their numbers.
+        symbols: Vec<String>,
+        /// What a reader takes a symbol for that it does not know.
+        default: Option<String>,
+    },
+    /// Runs of items.
+    Array(Box<Node>),
+    /// Runs of string keys and values.
+    Map(Box<Node>),
+    /// The fields one behind the other.
+    Record(Vec<Field>),
+    /// The number of a branch, then its value.
+    Union(Vec<Node>),
+}
+
+/// What a value means beyond its bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Logical {
+    /// Unscaled big-endian two's complement in bytes or fixed.
+    Decimal {
+        /// Digits in all.
+        precision: usize,
+        /// Digits behind the point.
+        scale: usize,
+    },
+    /// Days since 1970-01-01 in an int.
+    Date,
+    /// Milliseconds of the day in an int.
+    TimeMillis,
+    /// Microseconds of the day in a long.
+    TimeMicros,
+    /// Time since 1970-01-01T00:00:00 in a long.
+    Timestamp {
+        /// Ticks of the long per second.
+        per_second: u32,
+        /// Whether it is an instant (`timestamp-*`) or a wall clock (`local-timestamp-*`).
+        utc: bool,
+    },
+    /// Months, days and milliseconds in a fixed of 12 bytes, little-endian.
+    Duration,
+    /// An array of key-value records, as Paimon and Iceberg write maps without string keys.
+    Map,
+}
+
+/// One type in the expanded tree.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Node {
+    /// Its bytes.
+    pub wire: Wire,
+    /// Its meaning.
+    pub logical: Option<Logical>,
+    /// What a record, an enum or a fixed is called.
+    pub name: Option<Box<TypeName>>,
+}
+
+/// The name of a type, and those it had before.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TypeName {
+    /// With its namespace.
+    pub full: String,
+    /// With or without a namespace.
+    pub aliases: Vec<String>,
+}
+
+/// One field of a record.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Field {
+    /// Its name.
+    pub name: String,
+    /// Names it had before, which a reader's field answers to.
+    pub aliases: Vec<String>,
+    /// The JSON of what a reader takes it for where the writer has no such field.
+    pub default: Option<Value>,
+    /// Its type.
+    pub node: Node,
+}
+
+impl Schema {
+    /// Parses the text of a schema.
+    ///
+    /// A schema that is not Avro's is an error of kind [`ErrorKind::Schema`]; one that contains
+    /// itself has no Arrow type and is [`ErrorKind::Unsupported`]; depth and size are bounded by
+    /// `limits` before anything recursive runs.
+    pub fn parse(text: &str, limits: &Limits) -> Result<Schema> {
+        parse::parse(text, limits).map(|root| Schema { root })
+    }
+
+    /// Parses a schema that the caller wants a file read as. As [`Schema::parse`], but text that is not a
+    /// schema is [`ErrorKind::Unresolvable`]: nothing is wrong with the file.
+    pub fn parse_reader(text: &str, limits: &Limits) -> Result<Schema> {
+        Schema::parse(text, limits).map_err(|error| match error.kind() {
+            ErrorKind::Schema => {
+                Error::new(ErrorKind::Unresolvable, format!("the reader's schema: {}", error.message()))
+            }
+            _ => error,
+        })
+    }
+
+    /// The tree.
+    pub fn root(&self) -> &Node {
+        &self.root
+    }
+
+    /// The fields of a row and, where the top is a union of null and a record, the null's branch.
+    ///
+    /// `None` for a schema whose top is not a record: its row is one field named `value`.
+    pub(crate) fn record(&self) -> Option<(&[Field], Option<u8>)> {
+        let (null, node) = match self.root.nullable() {
+            Some((null, node)) => (Some(null), node),
+            None => (None, &self.root),
+        };
+        if let Wire::Record(fields) = &node.wire { Some((fields, null)) } else { None }
+    }
+
+    /// The names and types of a row's fields.
+    pub(crate) fn row(&self) -> Vec<(&str, &Node)> {
+        match self.record() {
+            Some((fields, _)) => fields.iter().map(|field| (field.name.as_str(), &field.node)).collect(),
+            None => vec![("value", &self.root)],
+        }
+    }
+
+    /// Whether a dotted path names a field of the row.
+    pub fn has(&self, path: &str) -> bool {
+        let mut fields = self.row();
+        let mut parts = path.split('.').peekable();
+        while let Some(part) = parts.next() {
+            let Some((_, node)) = fields.iter().find(|(name, _)| *name == part) else { return false };
+            if parts.peek().is_none() {
+                return true;
+            }
+            fields = node.fields();
+        }
+        false
+    }
+}
+
+impl fmt::Display for Node {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = self.name.as_ref().map_or("", |name| name.full.as_str());
+        match &self.wire {
+            Wire::Null => f.write_str("null"),
+            Wire::Boolean => f.write_str("boolean"),
+            Wire::Int => f.write_str("int"),
+            Wire::Long => f.write_str("long"),
+            Wire::Float => f.write_str("float"),
+            Wire::Double => f.write_str("double"),
+            Wire::Bytes => f.write_str("bytes"),
+            Wire::String => f.write_str("string"),
+            Wire::Fixed(size) => write!(f, "fixed {name} of {size} bytes"),
+            Wire::Enum { .. } => write!(f, "enum {name}"),
+            Wire::Array(items) => write!(f, "array of {items}"),
+            Wire::Map(values) => write!(f, "map of {values}"),
+            Wire::Record(_) => write!(f, "record {name}"),
+            Wire::Union(branches) => {
+                let separators = std::iter::once("union of ").chain(std::iter::repeat(", "));
+                separators.zip(branches).try_for_each(|(separator, branch)| write!(f, "{separator}{branch}"))
+            }
+        }?;
+        self.logical.map_or(Ok(()), |logical| write!(f, " as {logical:?}"))
+    }
+}
+
+impl Node {
+    /// A type without a name.
+    pub(crate) fn plain(wire: Wire, logical: Option<Logical>) -> Node {
+        Node { wire, logical, name: None }
+    }
+
+    /// For a union of null and one other type: the null's branch, and the other type.
+    pub(crate) fn nullable(&self) -> Option<(u8, &Node)> {
+        let Wire::Union(branches) = &self.wire else { return None };
+        match branches.as_slice() {
+            [Node { wire: Wire::Null, .. }, value] => Some((0, value)),
+            [value, Node { wire: Wire::Null, .. }] => Some((1, value)),
+            _ => None,
+        }
+    }
+
+    /// The named fields directly below, seen through a nullable union.
+    pub(crate) fn fields(&self) -> Vec<(&str, &Node)> {
+        let record = self.nullable().map_or(self, |(_, value)| value);
+        match &record.wire {
+            Wire::Record(fields) => fields.iter().map(|field| (field.name.as_str(), &field.node)).collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// The fewest bytes a value takes: 0 for null, empty records and fixed of size 0.
+    pub(crate) fn least_bytes(&self) -> usize {
+        match &self.wire {
+            Wire::Null => 0,
+            Wire::Float => 4,
+            Wire::Double => 8,
+            Wire::Fixed(size) => *size,
+            Wire::Record(fields) => {
+                fields.iter().fold(0, |sum, field| sum.saturating_add(field.node.least_bytes()))
+            }
+            Wire::Union(branches) => {
+                branches.iter().map(Node::least_bytes).min().unwrap_or(0).saturating_add(1)
+            }
+            _ => 1,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Result<Schema> {
+        Schema::parse(text, &Limits::DEFAULT)
+    }
+
+    #[test]
+    fn named_types_stand_where_they_are_used() {
+        let schema = parse(
+            r#"{"type": "record", "name": "r", "namespace": "n", "fields": [
+                {"name": "a", "type": {"type": "fixed", "name": "f", "size": 3}},
+                {"name": "b", "type": ["null", "n.f"]},
+                {"name": "c", "type": {"type": "record", "name": "x", "fields": [{"name": "d", "type": "f"}]}}]}"#,
+        )
+        .unwrap();
+        assert!(schema.has("c.d") && schema.has("b") && !schema.has("c.e") && !schema.has("a.d"));
+        let fields = schema.row();
+        assert_eq!(fields[1].1.nullable().unwrap().1.wire, Wire::Fixed(3));
+        assert_eq!(schema.root().least_bytes(), 3 + 1 + 3);
+    }
+
+    #[test]
+    fn arrays_of_key_value_records_are_maps_where_the_writer_says_so() {
+        let array = |mark: &str| {
+            format!(
+                r#"{{"type": "array", {mark} "items": {{"type": "record", "name": "kv", "fields": [
+                    {{"name": "key", "type": "int"}}, {{"name": "value", "type": "bytes"}}]}}}}"#
+            )
+        };
+        assert_eq!(parse(&array(r#""logicalType": "map","#)).unwrap().root().logical, Some(Logical::Map));
+        assert_eq!(parse(&array("")).unwrap().root().logical, None);
+    }
+
+    #[test]
+    fn what_contains_itself_is_unsupported_by_name() {
+        let error = parse(
+            r#"{"type": "record", "name": "list", "fields": [{"name": "next", "type": ["null", "list"]}]}"#,
+        )
+        .unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Unsupported);
+        assert!(error.message().contains("list"));
+    }
+
+    #[test]
+    fn depth_and_expanded_size_are_bounded() {
+        let deep = format!("{}\"int\"{}", r#"{"type": "array", "items": "#.repeat(60), "}".repeat(60));
+        assert!(parse(&deep).is_ok());
+        let deeper = format!("{}\"int\"{}", r#"{"type": "array", "items": "#.repeat(66), "}".repeat(66));
+        assert_eq!(parse(&deeper).unwrap_err().kind(), ErrorKind::Depth);
+        let few = Limits { max_schema_nodes: 3, ..Limits::DEFAULT };
+        let wide = r#"["null", "int", "string", "long"]"#;
+        assert_eq!(Schema::parse(wide, &few).unwrap_err().kind(), ErrorKind::Limit);
+    }
+}

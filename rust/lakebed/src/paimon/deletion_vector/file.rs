@@ -1,0 +1,41 @@
+//! Vectors of an index file, many at once.
+
+use super::{DeletionVector, VectorRange, truncated};
+use crate::error::{Error, ErrorKind, Result};
+use crate::storage::Storage;
+
+/// The first byte of an index file of deletion vectors.
+const VERSION: u8 = 1;
+
+/// The vectors of one index file at `ranges`, in their order; one read, up to the end of the last.
+///
+/// # Errors
+/// Those of storage and of [`DeletionVector::decode`]; `Version` for a file of another version.
+pub(crate) fn read_vectors(
+    storage: &dyn Storage,
+    path: &str,
+    ranges: &[VectorRange],
+) -> Result<Vec<DeletionVector>> {
+    let end = ranges.iter().map(|range| range.offset.saturating_add(range.span())).max();
+    let read = || {
+        let bytes = storage.read_range(path, 0, end.unwrap_or_default())?;
+        check_version(&bytes)?;
+        let decode = |range: &VectorRange| {
+            let start = usize::try_from(range.offset).unwrap_or(usize::MAX);
+            DeletionVector::decode(bytes.get(start..).unwrap_or_default(), *range)
+        };
+        ranges.iter().map(decode).collect::<Result<Vec<_>>>()
+    };
+    read().map_err(|error: Error| error.in_file(path))
+}
+
+fn check_version(file: &[u8]) -> Result<()> {
+    match file.first() {
+        Some(&VERSION) => Ok(()),
+        Some(version) => {
+            let message = format!("version of the index file is {version}, not {VERSION}");
+            Err(Error::new(ErrorKind::Version, message))
+        }
+        None => Err(truncated()),
+    }
+}

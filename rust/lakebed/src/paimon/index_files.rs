@@ -1,0 +1,123 @@
+//! The index files of a snapshot, and where they are (Paimon's `IndexFileHandler.java`,
+//! `IndexPathFactory.java`).
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Int8Type, Int32Type};
+use arrow_array::{Array, BooleanArray, RecordBatch, StringArray};
+use arrow_select::filter::filter_record_batch;
+
+use super::fields::INDEX;
+use super::filter::{PartitionFilter, PartitionMemo};
+use super::index_manifest::read_index_manifest;
+use super::manifest::ADD;
+use super::paths::{DataPaths, index_file, is_file_name};
+use super::record::{find, record_schema};
+use super::table::Table;
+use crate::error::{Error, ErrorKind, Result};
+
+/// Index files as an index manifest records them.
+#[derive(Debug, Clone)]
+pub(crate) struct IndexFiles {
+    /// The columns of [`INDEX`].
+    pub(crate) entries: RecordBatch,
+    /// The full path of each.
+    pub(crate) paths: StringArray,
+}
+
+impl IndexFiles {
+    /// No index files.
+    pub(crate) fn none() -> IndexFiles {
+        let entries = RecordBatch::new_empty(record_schema(&INDEX.iter().collect::<Vec<_>>()));
+        IndexFiles { entries, paths: StringArray::new_null(0) }
+    }
+
+    /// The index files of the table's snapshot, of the partitions and buckets that `filter` keeps, in the
+    /// order of the index manifest, which is all that is read.
+    ///
+    /// # Errors
+    /// Those of reading the index manifest; `Mismatch` for an entry that deletes, of which index manifests
+    /// have none, and for a name that is not a file's.
+    pub(crate) fn read(table: &Table, filter: Option<&PartitionFilter>) -> Result<IndexFiles> {
+        let Some(name) = table.snapshot().and_then(|snapshot| snapshot.index_manifest.as_ref()) else {
+            return Ok(IndexFiles::none());
+        };
+        let path = table.manifest_path(name);
+        let read = || {
+            let entries = read_index_manifest(table.storage().read(&path)?, None, table.decoding())?;
+            check(&entries)?;
+            let kept = filter.map_or_else(|| Ok(entries.clone()), |filter| keep(&entries, filter))?;
+            Ok(IndexFiles { paths: paths(table, &kept)?, entries: kept })
+        };
+        read().map_err(|error: Error| error.in_file(&path))
+    }
+
+    /// Those of one kind.
+    pub(crate) fn of_type(&self, index_type: &str) -> Result<IndexFiles> {
+        let types = find(&self.entries, "index_type")?;
+        let keep = types.as_string::<i32>().iter().map(|found| Some(found == Some(index_type)));
+        let keep: BooleanArray = keep.collect();
+        let paths = self.paths.iter().zip(&keep).filter(|(_, keep)| *keep == Some(true));
+        Ok(IndexFiles {
+            paths: paths.map(|(path, _)| path).collect(),
+            entries: filtered(&self.entries, &keep)?,
+        })
+    }
+
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        self.entries.num_rows()
+    }
+
+    /// `length` of them from `start` on, which are there.
+    pub(crate) fn slice(&self, start: usize, length: usize) -> IndexFiles {
+        IndexFiles { entries: self.entries.slice(start, length), paths: self.paths.slice(start, length) }
+    }
+}
+
+fn check(entries: &RecordBatch) -> Result<()> {
+    let (kinds, names) = (find(entries, "kind")?, find(entries, "file_name")?);
+    let rows = kinds.as_primitive::<Int8Type>().values().iter().zip(names.as_string::<i32>());
+    for (row, (kind, name)) in rows.enumerate() {
+        let name = name.unwrap_or_default();
+        let wrong = match (*kind == ADD, is_file_name(name)) {
+            (true, true) => continue,
+            (true, false) => Error::new(ErrorKind::Mismatch, format!("not a file name: {name:?}")),
+            (false, _) => {
+                Error::new(ErrorKind::Mismatch, format!("entry of kind {kind} in an index manifest"))
+            }
+        };
+        return Err(wrong.in_record(row as u64));
+    }
+    Ok(())
+}
+
+fn keep(entries: &RecordBatch, filter: &PartitionFilter) -> Result<RecordBatch> {
+    let (partitions, buckets) = (find(entries, "partition")?, find(entries, "bucket")?);
+    let rows = partitions.as_binary::<i32>().iter().zip(buckets.as_primitive::<Int32Type>().values());
+    let mut memo = PartitionMemo::default();
+    let keep = rows.map(|(partition, bucket)| {
+        memo.keeps(filter, partition.unwrap_or_default(), i64::from(*bucket)).map(Some)
+    });
+    filtered(entries, &keep.collect::<Result<BooleanArray>>()?)
+}
+
+fn filtered(entries: &RecordBatch, keep: &BooleanArray) -> Result<RecordBatch> {
+    filter_record_batch(entries, keep).map_err(|error| Error::new(ErrorKind::Argument, error.to_string()))
+}
+
+/// The external path where there is one; beside the data where the table is set to that; else in the
+/// folder `index`, where global indexes always are.
+fn paths(table: &Table, entries: &RecordBatch) -> Result<StringArray> {
+    let (external, global) = (find(entries, "external_path")?, find(entries, "global_index")?);
+    let (external, names) = (external.as_string::<i32>(), find(entries, "file_name")?);
+    let beside_data = table.schema().option("index-file-in-data-file-dir");
+    let beside_data = beside_data.is_some_and(|value| value.eq_ignore_ascii_case("true"));
+    let beside = beside_data.then(|| DataPaths::new(table.location(), table.schema()).of(entries, external));
+    let beside = beside.transpose()?;
+    let path = |(row, name): (usize, Option<&str>)| match &beside {
+        _ if external.is_valid(row) => external.value(row).to_owned(),
+        Some(paths) if global.is_null(row) => paths.value(row).to_owned(),
+        _ => format!("{}/{}", table.location(), index_file(name.unwrap_or_default())),
+    };
+    Ok(StringArray::from_iter_values(names.as_string::<i32>().iter().enumerate().map(path)))
+}

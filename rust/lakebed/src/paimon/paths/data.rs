@@ -1,0 +1,79 @@
+//! Full paths of what stands in the folders of partitions and buckets.
+
+use std::collections::HashMap;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int32Type;
+use arrow_array::{Array, BinaryArray, RecordBatch, StringArray};
+
+use super::data_file_path;
+use crate::error::Result;
+use crate::paimon::binary_row::decode_rows;
+use crate::paimon::filter::PartitionType;
+use crate::paimon::partition::{DEFAULT_PARTITION, partition_folders};
+use crate::paimon::record::find;
+use crate::paimon::schema::TableSchema;
+
+/// The rules of one table for the paths of its data files.
+#[derive(Debug, Clone)]
+pub(crate) struct DataPaths {
+    location: String,
+    partition: PartitionType,
+    directory: Option<String>,
+    default_name: String,
+    legacy_names: bool,
+}
+
+impl DataPaths {
+    /// The rules of the table at `location`.
+    pub(crate) fn new(location: &str, schema: &TableSchema) -> DataPaths {
+        let option = |key| schema.option(key).map(str::to_owned);
+        DataPaths {
+            location: location.to_owned(),
+            partition: PartitionType::new(schema),
+            directory: option("data-file.path-directory"),
+            default_name: option("partition.default-name").unwrap_or_else(|| DEFAULT_PARTITION.to_owned()),
+            legacy_names: option("partition.legacy-name")
+                .is_none_or(|value| !value.eq_ignore_ascii_case("false")),
+        }
+    }
+
+    /// The full path of the file that each row names: `external` where that is valid, else its
+    /// `file_name` in the folder of its `partition` and `bucket`, columns of `rows`.
+    ///
+    /// The folders of a partition are worked out once a batch.
+    pub(crate) fn of(&self, rows: &RecordBatch, external: &StringArray) -> Result<StringArray> {
+        let (numbers, distinct) = distinct(find(rows, "partition")?.as_binary::<i32>());
+        let stored = decode_rows(&distinct, &self.partition.stored)?;
+        let fields = &self.partition.fields;
+        let folders = partition_folders(&stored, fields, &self.default_name, self.legacy_names)?;
+        let (buckets, names) = (find(rows, "bucket")?, find(rows, "file_name")?);
+        let (buckets, names) = (buckets.as_primitive::<Int32Type>(), names.as_string::<i32>());
+        let paths = numbers.iter().enumerate().map(|(row, number)| {
+            let folder = folders.get(*number).map_or("", String::as_str);
+            let external = external.is_valid(row).then(|| external.value(row));
+            let directory = self.directory.as_deref();
+            data_file_path(&self.location, directory, folder, buckets.value(row), names.value(row), external)
+        });
+        Ok(StringArray::from_iter_values(paths))
+    }
+}
+
+/// Numbers equal values alike; gives each row's number and the values by number.
+fn distinct(values: &BinaryArray) -> (Vec<usize>, BinaryArray) {
+    let mut known: HashMap<&[u8], usize> = HashMap::new();
+    let mut order: Vec<&[u8]> = Vec::new();
+    let mut numbers: Vec<usize> = Vec::with_capacity(values.len());
+    for row in 0..values.len() {
+        let value = values.value(row);
+        let number = match numbers.last() {
+            Some(last) if order.get(*last) == Some(&value) => *last,
+            _ => *known.entry(value).or_insert_with(|| {
+                order.push(value);
+                order.len() - 1
+            }),
+        };
+        numbers.push(number);
+    }
+    (numbers, BinaryArray::from_vec(order))
+}

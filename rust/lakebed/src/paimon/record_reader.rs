@@ -1,0 +1,120 @@
+//! The records of one file, whatever its container: the one seam between Avro, ORC and Parquet.
+
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int32Type;
+use arrow_buffer::Buffer;
+use arrow_schema::{DataType, SchemaRef};
+use arrow_select::concat::concat_batches;
+use lakebed_avro::{Blocks, GuardFactory, ReadOptions, Reader, Slot};
+
+use super::fields::VERSION;
+use super::record::{RecordResolver, Records, find, wrong_version};
+use crate::columnar::{ColumnarBatches, Decoding};
+use crate::conform::conform;
+use crate::error::{Error, ErrorKind, Result};
+
+/// Makes a guard for the slots that its fields were given.
+pub(crate) type GuardMaker<'a> = &'a dyn Fn(&[Slot]) -> GuardFactory;
+
+/// The records of one file as stored, batch by batch, in file order, each column under its path on
+/// disk. [`conform`](RecordReader::conform) makes them the same whoever wrote them.
+pub(crate) struct RecordReader {
+    batches: Batches,
+    records: Arc<Records>,
+    guarded: bool,
+}
+
+enum Batches {
+    Avro(Box<Reader>),
+    Columnar(ColumnarBatches),
+}
+
+impl RecordReader {
+    /// Opens a file for the columns of `resolver`, by its magic bytes.
+    ///
+    /// # Errors
+    /// Those of the Avro layer or of the columnar reader; `Required` for a field that the file lacks.
+    pub(crate) fn open(
+        bytes: Buffer,
+        resolver: &RecordResolver,
+        guard: Option<GuardMaker<'_>>,
+        decoding: &Decoding,
+        threads: usize,
+    ) -> Result<RecordReader> {
+        if let Some(opened) = decoding.open_columnar(&bytes, &resolver.paths()) {
+            let (schema, batches) = opened?;
+            let records = resolver.resolve_columns(&schema)?;
+            return Ok(RecordReader { batches: Batches::Columnar(batches), records, guarded: false });
+        }
+        let options = ReadOptions { limits: decoding.limits, threads, ..ReadOptions::default() };
+        let (header, blocks) = Blocks::open(bytes.into(), options.limits)?;
+        let resolved = resolver.resolve(&header, &options.limits)?;
+        let guard = guard.filter(|_| resolved.program.guards()).map(|make| make(resolved.program.slots()));
+        let guarded = guard.is_some();
+        let reader = Reader::new(&header, blocks, resolved.program, guard, options);
+        Ok(RecordReader { batches: Batches::Avro(Box::new(reader)), records: resolved.records, guarded })
+    }
+
+    /// Whether the guard judges records before they are decoded; else what it would have read stands in
+    /// the batches.
+    pub(crate) fn guarded(&self) -> bool {
+        self.guarded
+    }
+
+    /// Brings a batch to the field table's columns and types, as [`Records::conform`].
+    pub(crate) fn conform(&self, batch: &RecordBatch, first_record: Option<u64>) -> Result<RecordBatch> {
+        self.records.conform(batch, first_record)
+    }
+
+    /// The schema of the conformed batches.
+    pub(crate) fn schema(&self) -> &SchemaRef {
+        self.records.schema()
+    }
+}
+
+impl Iterator for RecordReader {
+    type Item = Result<RecordBatch>;
+
+    fn next(&mut self) -> Option<Result<RecordBatch>> {
+        match &mut self.batches {
+            Batches::Avro(reader) => Some(reader.next()?.map_err(Into::into)),
+            Batches::Columnar(batches) => batches.next(),
+        }
+    }
+}
+
+/// All records of a small file, which are of `version`.
+///
+/// The resolver decodes [`VERSION`] besides its columns.
+pub(crate) fn read_records(
+    bytes: Buffer,
+    resolver: &RecordResolver,
+    version: i64,
+    decoding: &Decoding,
+) -> Result<RecordBatch> {
+    let mut reader = RecordReader::open(bytes, resolver, None, decoding, 1)?;
+    let mut batches = Vec::new();
+    let mut first = 0;
+    while let Some(batch) = reader.next() {
+        let batch = batch?;
+        check_versions(&batch, first, version)?;
+        batches.push(reader.conform(&batch, Some(first))?);
+        first += batch.num_rows() as u64;
+    }
+    concat_batches(reader.schema(), &batches)
+        .map_err(|error| Error::new(ErrorKind::Required, error.to_string()))
+}
+
+fn check_versions(batch: &RecordBatch, first: u64, wanted: i64) -> Result<()> {
+    let versions = find(batch, VERSION)?;
+    let versions = conform(&versions, &DataType::Int32).map_err(|_| wrong_version(0, wanted))?;
+    let versions = versions.as_primitive::<Int32Type>();
+    let wrong = versions.iter().position(|version| version.map(i64::from) != Some(wanted));
+    wrong.map_or(Ok(()), |row| {
+        let found = i64::from(versions.value(row));
+        Err(wrong_version(found, wanted).in_record(first + row as u64))
+    })
+}

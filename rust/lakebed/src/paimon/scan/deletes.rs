@@ -1,0 +1,156 @@
+//! The rows of the view `deletes`, and what is read for them.
+
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Int8Type, Int32Type};
+use arrow_array::{Array, Int64Array, ListArray, RecordBatch};
+use arrow_buffer::OffsetBuffer;
+use arrow_select::concat::concat;
+use lakebed_avro::Limits;
+
+use super::stream::in_parallel;
+use super::{Scan, ScanOptions, internal, threads};
+use crate::error::{Error, ErrorKind, Result};
+use crate::paimon::deletion_vector::{DeletionVector, VectorRange, read_vectors};
+use crate::paimon::filter::PartitionFilter;
+use crate::paimon::index_files::IndexFiles;
+use crate::paimon::manifest::ADD;
+use crate::paimon::record::find;
+use crate::paimon::table::Table;
+use crate::paimon::view::{DeletesView, ExternalFiles, Vectors, View, positions_item};
+
+/// The kind of index files that hold deletion vectors.
+const DELETION_VECTORS: &str = "DELETION_VECTORS";
+
+/// Index files that make up a batch, where their rows hold no positions.
+const FILES_PER_BATCH: usize = 1024;
+
+/// The rows of `deletes`: with positions, a batch is those of one index file a thread.
+pub(super) struct DeleteRows {
+    table: Table,
+    view: DeletesView,
+    files: IndexFiles,
+    external: ExternalFiles,
+    next: usize,
+    threads: usize,
+}
+
+impl DeleteRows {
+    /// Reads the index manifest and, where rows name data files by their path, which of those are outside
+    /// the table.
+    pub(super) fn open(table: &Table, options: &ScanOptions) -> Result<DeleteRows> {
+        let view = DeletesView::new(table.location(), table.schema(), options.columns.as_deref())?;
+        let filter = options.filter.as_deref().map(|text| PartitionFilter::new(text, table.schema()));
+        let files = IndexFiles::read(table, filter.transpose()?.as_ref())?.of_type(DELETION_VECTORS)?;
+        let needed = view.needs_data_paths() && files.len() > 0;
+        let external = if needed { external_files(table, options)? } else { ExternalFiles::new() };
+        let threads = threads(options.threads).max(1);
+        Ok(DeleteRows { table: table.clone(), view, files, external, next: 0, threads })
+    }
+
+    fn rows(&self, files: &IndexFiles) -> Result<RecordBatch> {
+        let vectors = Vectors::of(files)?;
+        let positions = self.view.needs_positions();
+        let loaded = (positions || self.view.needs_counts(&vectors)).then(|| self.load(&vectors));
+        let (counts, positions) = match loaded.transpose()? {
+            Some(loaded) => (Some(counts(&loaded)), positions.then(|| self.positions(&loaded)).transpose()?),
+            None => (None, None),
+        };
+        self.view.build(&vectors, counts, positions, &self.external)
+    }
+
+    /// Reads vectors, each index file once; what is recorded of their cardinality is checked.
+    fn load(&self, vectors: &Vectors) -> Result<Vec<DeletionVector>> {
+        let numbers = vectors.offsets.values().iter().zip(vectors.lengths.values());
+        let ranges = numbers.map(|(offset, length)| VectorRange::new(*offset, *length));
+        let ranges = ranges.collect::<Result<Vec<_>>>()?;
+        let paths: Vec<&str> = vectors.paths.iter().flatten().collect();
+        let placed: Vec<(&str, VectorRange)> = paths.iter().copied().zip(ranges).collect();
+        let files: Vec<&[(&str, VectorRange)]> = placed.chunk_by(|(one, _), (next, _)| one == next).collect();
+        let read = |file: &&[(&str, VectorRange)]| {
+            let path = file.first().map_or("", |(path, _)| path);
+            let ranges: Vec<VectorRange> = file.iter().map(|(_, range)| *range).collect();
+            read_vectors(self.table.storage(), path, &ranges)
+        };
+        let mut loaded = Vec::with_capacity(placed.len());
+        for wave in files.chunks(self.threads) {
+            loaded.extend(in_parallel(wave, &read)?.into_iter().flatten());
+        }
+        let recorded = vectors.cardinalities.iter().zip(&loaded).zip(&paths);
+        for ((recorded, vector), path) in recorded {
+            let found = vector.cardinality();
+            if recorded.is_some_and(|recorded| u64::try_from(recorded) != Ok(found)) {
+                let message = format!(
+                    "deletion vector of {found} rows, its recorded cardinality is {}",
+                    recorded.unwrap_or_default()
+                );
+                return Err(Error::new(ErrorKind::Mismatch, message).in_file(path));
+            }
+        }
+        Ok(loaded)
+    }
+
+    fn positions(&self, vectors: &[DeletionVector]) -> Result<ListArray> {
+        let limits = self.table.decoding().limits;
+        let total = vectors.iter().map(DeletionVector::cardinality).fold(0, u64::saturating_add);
+        if total > limits.max_items {
+            return Err(Limits::exceeded("max_items", limits.max_items, total).into());
+        }
+        let lists = vectors.iter().map(|vector| vector.positions(&limits)).collect::<Result<Vec<_>>>()?;
+        let offsets = OffsetBuffer::from_lengths(lists.iter().map(Int64Array::len));
+        let mut values: Vec<&dyn Array> = lists.iter().map(|list| list as &dyn Array).collect();
+        let none = Int64Array::new_null(0);
+        values.push(&none);
+        let values = concat(&values).map_err(internal)?;
+        ListArray::try_new(Arc::new(positions_item()), offsets, values, None).map_err(internal)
+    }
+}
+
+impl Iterator for DeleteRows {
+    type Item = Result<RecordBatch>;
+
+    fn next(&mut self) -> Option<Result<RecordBatch>> {
+        let left = self.files.len() - self.next;
+        if left == 0 {
+            return None;
+        }
+        let length = if self.view.needs_positions() { self.threads } else { FILES_PER_BATCH };
+        let files = self.files.slice(self.next, length.min(left));
+        self.next += files.len();
+        Some(self.rows(&files))
+    }
+}
+
+fn counts(vectors: &[DeletionVector]) -> Int64Array {
+    vectors.iter().map(|vector| i64::try_from(vector.cardinality()).ok()).collect()
+}
+
+/// The data files outside the table that entries add. A name is given once, so those deleted since do no
+/// harm; options that name external folders may come from outside the schema, so entries must be asked.
+fn external_files(table: &Table, options: &ScanOptions) -> Result<ExternalFiles> {
+    let columns = ["kind", "partition_row", "bucket", "file_name", "external_path"];
+    let columns = Some(columns.map(str::to_owned).to_vec());
+    let options = ScanOptions { columns, stats: None, limit: None, ..options.clone() };
+    let mut files = ExternalFiles::new();
+    for entries in Scan::new(table.clone(), View::Entries, options)?.stream()? {
+        let entries = entries?;
+        let outside = find(&entries, "external_path")?;
+        let outside = outside.as_string::<i32>();
+        if outside.null_count() == outside.len() {
+            continue;
+        }
+        let kinds = find(&entries, "kind")?;
+        let (partitions, buckets) = (find(&entries, "partition_row")?, find(&entries, "bucket")?);
+        let names = find(&entries, "file_name")?;
+        let (kinds, buckets) = (kinds.as_primitive::<Int8Type>(), buckets.as_primitive::<Int32Type>());
+        let (partitions, names) = (partitions.as_binary::<i32>(), names.as_string::<i32>());
+        for row in (0..entries.num_rows()).filter(|row| outside.is_valid(*row)) {
+            if kinds.value(row) == ADD {
+                let key = (partitions.value(row).into(), buckets.value(row), names.value(row).into());
+                files.insert(key, outside.value(row).to_owned());
+            }
+        }
+    }
+    Ok(files)
+}

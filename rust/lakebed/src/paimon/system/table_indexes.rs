@@ -1,0 +1,73 @@
+//! `$table_indexes` (Paimon's `TableIndexesTable.java`): one row per index file of the snapshot.
+
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef, ListArray, StructArray};
+use arrow_schema::DataType::{Int32, Int64, List, Struct, Utf8};
+use arrow_schema::{Field, FieldRef, Fields};
+
+use super::{Batches, SystemTable, optional, required, whole};
+use crate::error::{Error, ErrorKind, Result};
+use crate::paimon::binary_row::decode_rows;
+use crate::paimon::filter::PartitionType;
+use crate::paimon::index_files::IndexFiles;
+use crate::paimon::record::find;
+use crate::paimon::table::Table;
+use crate::paimon::text::value::partition_texts;
+
+pub(super) const TABLE: SystemTable = SystemTable { name: "table_indexes", columns, rows };
+
+fn columns() -> Vec<Field> {
+    vec![
+        optional("partition", Utf8),
+        required("bucket", Int32),
+        required("index_type", Utf8),
+        required("file_name", Utf8),
+        required("file_size", Int64),
+        required("row_count", Int64),
+        optional("dv_ranges", List(range())),
+    ]
+}
+
+/// The fields of a range as the engine shows them, in the order of
+/// [`INDEX`](crate::paimon::fields::INDEX).
+fn range_fields() -> Fields {
+    Fields::from(vec![
+        required("f0", Utf8),
+        required("f1", Int32),
+        required("f2", Int32),
+        optional("_CARDINALITY", Int64),
+    ])
+}
+
+fn range() -> FieldRef {
+    Arc::new(optional("item", Struct(range_fields())))
+}
+
+fn rows(table: &Table, _threads: usize) -> Result<Batches> {
+    let files = IndexFiles::read(table, None)?;
+    let partition = PartitionType::new(table.schema());
+    let columns = columns();
+    let arrays = columns.iter().map(|column| match column.name().as_str() {
+        "partition" => {
+            let rows = decode_rows(find(&files.entries, "partition")?.as_binary::<i32>(), &partition.stored)?;
+            Ok(Arc::new(partition_texts(&rows, &partition.fields)?) as ArrayRef)
+        }
+        "dv_ranges" => ranges(&find(&files.entries, "deletions_vectors_ranges")?),
+        name => find(&files.entries, name),
+    });
+    let arrays = arrays.collect::<Result<_>>()?;
+    whole(columns, arrays, files.len())
+}
+
+/// Ranges under the engine's names.
+fn ranges(ranges: &ArrayRef) -> Result<ArrayRef> {
+    let ranges = ranges.as_list::<i32>();
+    let (_, columns, nulls) = ranges.values().as_struct().clone().into_parts();
+    let renamed = StructArray::try_new(range_fields(), columns, nulls).and_then(|items| {
+        ListArray::try_new(range(), ranges.offsets().clone(), Arc::new(items), ranges.nulls().cloned())
+    });
+    let renamed = renamed.map_err(|error| Error::new(ErrorKind::Required, error.to_string()));
+    renamed.map(|array| Arc::new(array) as ArrayRef)
+}

@@ -1,0 +1,272 @@
+//! `deletes`: one row per deletion vector of the snapshot.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Int32Type, Int64Type};
+use arrow_array::{
+    Array, ArrayRef, Int32Array, Int64Array, ListArray, RecordBatch, StringArray, UInt64Array, new_null_array,
+};
+use arrow_schema::{ArrowError, DataType, Field, Schema as ArrowSchema, SchemaRef, TimeUnit};
+use arrow_select::take::{take, take_record_batch};
+
+use super::super::filter::PartitionType;
+use super::super::index_files::IndexFiles;
+use super::super::paths::DataPaths;
+use super::super::record::find;
+use super::super::schema::TableSchema;
+use super::{batch, project};
+use crate::error::{Error, ErrorKind, Result};
+
+/// Rows of a data file that are deleted by their position in it, as Iceberg numbers it.
+const POSITION_DELETES: i32 = 1;
+/// What stands where other deletes have the format of their file.
+const FORMAT: &str = "deletion-vector";
+/// Where the index manifest keeps the vectors of an index file.
+const RANGES: &str = "deletions_vectors_ranges";
+
+/// How a column is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Make {
+    /// The index file's own column of this name.
+    Copy(&'static str),
+    /// Null: Paimon has no such thing.
+    Absent(Absent),
+    Content,
+    IndexPath,
+    Format,
+    Partition,
+    RecordCount,
+    DataPath,
+    DataName,
+    Offset,
+    Length,
+    Cardinality,
+    Positions,
+}
+
+/// The types of columns that are null.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Absent {
+    Int,
+    Long,
+    Instant,
+}
+
+/// The pinned columns of the common view, then those of deletes.
+const DELETES: [(&str, Make); 18] = [
+    ("content", Make::Content),
+    ("file_path", Make::IndexPath),
+    ("file_format", Make::Format),
+    ("partition", Make::Partition),
+    ("spec_id", Make::Absent(Absent::Int)),
+    ("bucket", Make::Copy("bucket")),
+    ("level", Make::Absent(Absent::Int)),
+    ("record_count", Make::RecordCount),
+    ("file_size_in_bytes", Make::Copy("file_size")),
+    ("schema_id", Make::Absent(Absent::Long)),
+    ("sequence_number", Make::Absent(Absent::Long)),
+    ("created_at", Make::Absent(Absent::Instant)),
+    ("referenced_data_file", Make::DataPath),
+    ("referenced_file_name", Make::DataName),
+    ("content_offset", Make::Offset),
+    ("content_size_in_bytes", Make::Length),
+    ("cardinality", Make::Cardinality),
+    ("file_name", Make::Copy("file_name")),
+];
+
+/// A column that is made only where it is asked for: it may be larger than all others together.
+const ON_DEMAND: (&str, Make) = ("positions", Make::Positions);
+
+/// Where data files outside the table are, by partition row, bucket and name.
+pub(crate) type ExternalFiles = HashMap<(Box<[u8]>, i32, Box<str>), String>;
+
+/// The view, projected.
+pub(crate) struct DeletesView {
+    columns: Vec<(&'static str, Make)>,
+    schema: SchemaRef,
+    partition: PartitionType,
+    paths: DataPaths,
+}
+
+impl DeletesView {
+    /// The view of the table at `location`; `None` for all columns but `positions`.
+    ///
+    /// # Errors
+    /// `UnknownColumn` for a column that the view does not have.
+    pub(crate) fn new(
+        location: &str,
+        schema: &TableSchema,
+        columns: Option<&[String]>,
+    ) -> Result<DeletesView> {
+        let mut known = DELETES.to_vec();
+        known.extend(columns.map(|_| ON_DEMAND));
+        let columns = project(&known, |(name, _)| name, columns)?;
+        let partition = PartitionType::new(schema);
+        let fields = columns.iter().map(|(name, make)| Field::new(*name, data_type(*make, &partition), true));
+        let schema_of_rows = Arc::new(ArrowSchema::new(fields.collect::<Vec<_>>()));
+        let paths = DataPaths::new(location, schema);
+        Ok(DeletesView { columns, schema: schema_of_rows, partition, paths })
+    }
+
+    /// The schema of the rows.
+    pub(crate) fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    /// Whether rows name data files by their full path, for which external ones must be known.
+    pub(crate) fn needs_data_paths(&self) -> bool {
+        self.has(Make::DataPath)
+    }
+
+    /// Whether rows hold positions, for which all vectors are read.
+    pub(crate) fn needs_positions(&self) -> bool {
+        self.has(Make::Positions)
+    }
+
+    /// Whether these vectors must be counted, since their writer did not.
+    pub(crate) fn needs_counts(&self, vectors: &Vectors) -> bool {
+        self.has(Make::RecordCount) && vectors.cardinalities.null_count() > 0
+    }
+
+    fn has(&self, make: Make) -> bool {
+        self.columns.iter().any(|(_, found)| *found == make)
+    }
+
+    /// The rows of `vectors`; `positions` of each are given where they were needed.
+    pub(crate) fn build(
+        &self,
+        vectors: &Vectors,
+        counts: Option<Int64Array>,
+        positions: Option<ListArray>,
+        external: &ExternalFiles,
+    ) -> Result<RecordBatch> {
+        let rows = vectors.files.num_rows();
+        let columns = self.columns.iter().zip(self.schema.fields()).map(|((name, make), field)| {
+            let array: Result<ArrayRef> = match make {
+                Make::Copy(name) => find(&vectors.files, name),
+                Make::Absent(_) => Ok(new_null_array(field.data_type(), rows)),
+                Make::Content => Ok(Arc::new(Int32Array::from_value(POSITION_DELETES, rows))),
+                Make::IndexPath => Ok(Arc::new(vectors.paths.clone())),
+                Make::Format => Ok(Arc::new(StringArray::new_repeated(FORMAT, rows))),
+                Make::Partition => {
+                    self.partition.decode(find(&vectors.files, "partition")?.as_binary::<i32>())
+                }
+                Make::RecordCount => Ok(Arc::new(counts.as_ref().unwrap_or(&vectors.cardinalities).clone())),
+                Make::DataPath => Ok(Arc::new(self.data_paths(vectors, external)?)),
+                Make::DataName => Ok(Arc::new(vectors.data_files.clone())),
+                Make::Offset => Ok(Arc::new(vectors.offsets.clone())),
+                Make::Length => Ok(Arc::new(vectors.lengths.clone())),
+                Make::Cardinality => Ok(Arc::new(vectors.cardinalities.clone())),
+                Make::Positions => Ok(match &positions {
+                    Some(positions) => Arc::new(positions.clone()),
+                    None => new_null_array(field.data_type(), rows),
+                }),
+            };
+            array.map_err(|error| error.in_field(name))
+        });
+        batch(&self.schema, columns.collect::<Result<_>>()?, rows)
+    }
+
+    fn data_paths(&self, vectors: &Vectors, external: &ExternalFiles) -> Result<StringArray> {
+        let (partitions, buckets) = (find(&vectors.files, "partition")?, find(&vectors.files, "bucket")?);
+        let partitions = partitions.as_binary::<i32>();
+        let buckets = buckets.as_primitive::<Int32Type>();
+        let outside = (0..vectors.files.num_rows()).map(|row| {
+            let name = vectors.data_files.value(row);
+            let key = || (Box::from(partitions.value(row)), buckets.value(row), Box::from(name));
+            if external.is_empty() { None } else { external.get(&key()) }
+        });
+        let outside: StringArray = outside.collect();
+        let columns = [
+            ("partition", find(&vectors.files, "partition")?),
+            ("bucket", find(&vectors.files, "bucket")?),
+            ("file_name", Arc::new(vectors.data_files.clone()) as ArrayRef),
+        ];
+        self.paths.of(&RecordBatch::try_from_iter(columns).map_err(internal)?, &outside)
+    }
+}
+
+fn data_type(make: Make, partition: &PartitionType) -> DataType {
+    match make {
+        Make::Copy("bucket") | Make::Content | Make::Absent(Absent::Int) => DataType::Int32,
+        Make::Copy("file_name") | Make::IndexPath | Make::Format | Make::DataPath | Make::DataName => {
+            DataType::Utf8
+        }
+        Make::Absent(Absent::Instant) => DataType::Timestamp(TimeUnit::Microsecond, None),
+        Make::Partition => partition.data_type(),
+        Make::Positions => DataType::List(Arc::new(positions_item())),
+        _ => DataType::Int64,
+    }
+}
+
+/// The item of the column `positions`.
+pub(crate) fn positions_item() -> Field {
+    Field::new("item", DataType::Int64, true)
+}
+
+/// The deletion vectors of some index files, in their order.
+pub(crate) struct Vectors {
+    /// The index file of each: partition, bucket, name and size.
+    files: RecordBatch,
+    /// Where that is.
+    pub(crate) paths: StringArray,
+    /// The name of the data file that each applies to.
+    data_files: StringArray,
+    /// Where each begins [bytes].
+    pub(crate) offsets: Int64Array,
+    /// How long each is, as recorded [bytes].
+    pub(crate) lengths: Int64Array,
+    /// How many rows each deletes, where that is recorded.
+    pub(crate) cardinalities: Int64Array,
+}
+
+impl Vectors {
+    /// # Errors
+    /// `Required` for a range that is null, or one of whose fields is.
+    pub(crate) fn of(index_files: &IndexFiles) -> Result<Vectors> {
+        let ranges = find(&index_files.entries, RANGES)?;
+        let ranges = ranges.as_list::<i32>();
+        let (mut rows, mut items) = (Vec::new(), Vec::new());
+        for (row, bounds) in ranges.offsets().windows(2).enumerate() {
+            let &[start, end] = bounds else { continue };
+            let found =
+                (start..end).filter(|_| ranges.is_valid(row)).map(|item| u64::from(item.unsigned_abs()));
+            for item in found {
+                rows.push(row as u64);
+                items.push(item);
+            }
+        }
+        let (rows, items) = (UInt64Array::from(rows), UInt64Array::from(items));
+        let items = take(ranges.values(), &items, None).map_err(internal)?;
+        let items = items.as_struct();
+        let required = |name: &str| {
+            let column = items.column_by_name(name).filter(|column| column.null_count() == 0);
+            let column = column.filter(|_| items.null_count() == 0).cloned();
+            column.ok_or_else(|| Error::new(ErrorKind::Required, format!("{name} is null")).in_field(RANGES))
+        };
+        let number = |name| Ok::<_, Error>(required(name)?.as_primitive::<Int32Type>().unary(i64::from));
+        let cardinalities = items.column_by_name("cardinality").map_or_else(
+            || Int64Array::new_null(items.len()),
+            |column| column.as_primitive::<Int64Type>().clone(),
+        );
+        let kept = ["partition", "bucket", "file_name", "file_size"]
+            .map(|name| index_files.entries.schema().index_of(name).map_err(internal));
+        let kept = kept.into_iter().collect::<Result<Vec<_>>>()?;
+        let files = index_files.entries.project(&kept).map_err(internal)?;
+        Ok(Vectors {
+            files: take_record_batch(&files, &rows).map_err(internal)?,
+            paths: take(&index_files.paths, &rows, None).map_err(internal)?.as_string::<i32>().clone(),
+            data_files: required("f0")?.as_string::<i32>().clone(),
+            offsets: number("f1")?,
+            lengths: number("f2")?,
+            cardinalities,
+        })
+    }
+}
+
+#[cold]
+fn internal(error: ArrowError) -> Error {
+    Error::new(ErrorKind::Argument, error.to_string())
+}

@@ -1,0 +1,50 @@
+//! `indexes`: one row per index file of the snapshot.
+
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int32Type;
+use arrow_array::{ArrayRef, RecordBatch, StringArray};
+
+use super::super::filter::PartitionType;
+use super::super::index_files::IndexFiles;
+use super::super::record::find;
+use super::super::schema::TableSchema;
+use super::whole;
+use crate::error::{Error, ErrorKind, Result};
+
+/// The rows of `files`; columns that global indexes cover have their names in `schema`.
+pub(crate) fn indexes(files: &IndexFiles, schema: &TableSchema) -> Result<RecordBatch> {
+    let entries = &files.entries;
+    let global = find(entries, "global_index")?;
+    let covered = |name: &str| -> Result<ArrayRef> {
+        // Nulls of the struct are not its columns'.
+        let (_, columns, nulls) = global.as_struct().clone().into_parts();
+        let absent = || Error::new(ErrorKind::Argument, format!("no {name} in global_index"));
+        let position = global.as_struct().column_names().iter().position(|found| *found == name);
+        let column = position.and_then(|position| columns.get(position)).ok_or_else(absent)?;
+        let nulls = arrow_buffer::NullBuffer::union(nulls.as_ref(), column.nulls());
+        let data = column.to_data().into_builder().nulls(nulls).build();
+        Ok(arrow_array::make_array(data.map_err(|error| Error::new(ErrorKind::Argument, error.to_string()))?))
+    };
+    let field_ids = covered("index_field_id")?;
+    let name = |id: Option<i32>| Some(schema.field_by_id(id?)?.name.as_str());
+    let names: StringArray = field_ids.as_primitive::<Int32Type>().iter().map(name).collect();
+    let partitions = find(entries, "partition")?;
+    let columns_of_view: Vec<(&str, ArrayRef)> = vec![
+        ("file_path", Arc::new(files.paths.clone())),
+        ("index_type", find(entries, "index_type")?),
+        ("partition", PartitionType::new(schema).decode(partitions.as_binary::<i32>())?),
+        ("bucket", find(entries, "bucket")?),
+        ("file_size_in_bytes", find(entries, "file_size")?),
+        ("row_count", find(entries, "row_count")?),
+        ("row_range_start", covered("row_range_start")?),
+        ("row_range_end", covered("row_range_end")?),
+        ("index_field_id", field_ids),
+        ("index_field_name", Arc::new(names)),
+        ("extra_field_ids", covered("extra_field_ids")?),
+        ("file_name", find(entries, "file_name")?),
+        ("external_path", find(entries, "external_path")?),
+    ];
+    whole(columns_of_view, files.len())
+}
