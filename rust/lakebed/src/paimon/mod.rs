@@ -5,6 +5,7 @@ mod cast;
 pub mod deletion_vector;
 pub mod fields;
 mod filter;
+mod groups;
 pub mod hash_index;
 mod identity;
 mod index_files;
