@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 if TYPE_CHECKING:
+    import lakebed
     from shared_data import GoldenTable
 
 Row = dict[str, Any]
@@ -172,6 +173,25 @@ def assert_rows(rows: Sequence[Row], expected: Sequence[Row], where: str) -> Non
                 f"{where}, row {number}, column {column}: {row[column]!r}, expected {value!r}"
             )
     assert len(rows) == len(expected), f"{where}: {len(rows)} rows, expected {len(expected)}"
+
+
+def stand(table: lakebed.Table, at: str, branch: str | None = None) -> lakebed.Table:
+    """The table where an answer was computed: `at` names it as folders and rows of answers do ("at-tag-v1",
+    "tag-v1", "snapshot-2", "branch-dev"; "" for the latest snapshot).
+    """
+    if branch is not None:
+        table = table.at(branch=branch)
+    if not at:
+        return table
+    kind, _, name = at.removeprefix("at-").partition("-")
+    match kind:
+        case "snapshot":
+            return table.at(snapshot=int(name))
+        case "tag":
+            return table.at(tag=name)
+        case "branch":
+            return table.at(branch=name)
+    raise AssertionError(f"an answer at {at!r}, which this was not written for")
 
 
 def by_file(rows: Iterable[Row], key: str) -> Iterator[tuple[str, list[Row]]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
@@ -33,35 +34,58 @@ def avro_file(schema: Any, rows: Sequence[Record], codec: str = "null", sync_int
     return sink.getvalue()
 
 
-def negative_counts_file(schema: Schema, rows: Sequence[Record]) -> bytes:
-    """An Avro file whose arrays are blocks of one item each, with negative counts and their sizes."""
-    metadata = {"avro.schema": json.dumps(schema).encode(), "avro.codec": b"null"}
-    header = b"Obj\x01" + _zigzag(len(metadata))
+def container(
+    schema: Schema,
+    blocks: Sequence[Sequence[Record]],
+    codec: str = "null",
+    compress: Callable[[bytes], bytes] = bytes,
+    *,
+    negative_counts: bool = False,
+) -> bytes:
+    """An Avro file put together here, where fastavro has no say: blocks, compression, counts of arrays.
+
+    With `negative_counts`, arrays are blocks of one item each, with the count -1 and their size.
+    """
+    metadata = {"avro.schema": json.dumps(schema).encode(), "avro.codec": codec.encode()}
+    out = b"Obj\x01" + _zigzag(len(metadata))
     for key, value in metadata.items():
-        header += _bytes(key.encode()) + _bytes(value)
-    body = b"".join(_encode(schema, row) for row in rows)
-    return header + b"\0" + SYNC + _zigzag(len(rows)) + _bytes(body) + SYNC
+        out += _bytes(key.encode()) + _bytes(value)
+    out += b"\0" + SYNC
+    for rows in blocks:
+        body = compress(b"".join(_encode(schema, row, negative_counts) for row in rows))
+        out += _zigzag(len(rows)) + _bytes(body) + SYNC
+    return out
 
 
-def _encode(schema: Any, value: Any) -> bytes:
+def _encode(schema: Any, value: Any, negative: bool) -> bytes:
     if isinstance(schema, list):
         branch = 0 if value is None else 1
-        return _zigzag(branch) + _encode(schema[branch], value)
+        return _zigzag(branch) + _encode(schema[branch], value, negative)
     match schema if isinstance(schema, str) else schema["type"]:
         case "null":
             return b""
         case "int" | "long":
-            return _zigzag(value)
+            return _zigzag(_number(value))
         case "bytes":
             return _bytes(value)
         case "string":
             return _bytes(value.encode())
         case "record":
-            return b"".join(_encode(field["type"], value[field["name"]]) for field in schema["fields"])
+            parts = (_encode(field["type"], value[field["name"]], negative) for field in schema["fields"])
+            return b"".join(parts)
         case "array":
-            items = (_encode(schema["items"], item) for item in value)
-            return b"".join(_zigzag(-1) + _bytes(item) for item in items) + b"\0"
+            items = [_encode(schema["items"], item, negative) for item in value]
+            if negative:
+                return b"".join(_zigzag(-1) + _bytes(item) for item in items) + b"\0"
+            return (_zigzag(len(items)) + b"".join(items) if items else b"") + b"\0"
     raise ValueError(schema)
+
+
+def _number(value: int | datetime) -> int:
+    """A number as stored: of the sample's only logical type, milliseconds."""
+    if isinstance(value, datetime):
+        return (value - datetime(1970, 1, 1, tzinfo=timezone.utc)) // timedelta(milliseconds=1)
+    return value
 
 
 def _zigzag(number: int) -> bytes:

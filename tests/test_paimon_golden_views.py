@@ -17,6 +17,7 @@ from paimon_answers import (
     arrow_type,
     assert_rows,
     canonical,
+    stand,
     wanted,
 )
 from shared_data import GoldenTable, each_golden_paimon_table
@@ -28,14 +29,13 @@ POSTPONE_BUCKET = -2
 def test_live_files(table: GoldenTable):
     opened = lakebed.open_table(table.path)
     for live in table.rows("live"):
-        if live["branch"] is not None or not live["at"].startswith("snapshot-"):
-            continue
-        at = opened.at(snapshot=int(live["snapshot_id"]))
-        where = f"{table.name}, {live['at']}"
+        at = stand(opened, live["at"], live["branch"])
+        where = f"{table.name}, {live['branch']}, {live['at']}"
+        assert at.snapshot_id == int(live["snapshot_id"]), where
         files = at.files(columns=["partition", "bucket", "level", "file_name", "record_count"]).to_arrow()
         assert _identities(table, at, files) == live["live_files"], where
         assert sum(files["record_count"].to_pylist()) == int(live["live_rows"]), where
-        assert _snapshot(at)["total_record_count"] == int(live["total_record_count"]), where
+        assert _snapshot(at)["totalRecordCount"] == int(live["total_record_count"]), where
 
 
 @each_golden_paimon_table()
@@ -87,7 +87,7 @@ def _shared_columns(table: GoldenTable, opened: lakebed.Table) -> pa.Schema:
     """Columns that the snapshot's schema and the latest, which the answers are mapped to, have in common."""
     schemas = Schemas(table)
     latest = schemas.latest()["fields"]
-    fields = [field for field in schemas.file(_snapshot(opened)["schema_id"])["fields"] if field in latest]
+    fields = [field for field in schemas.file(_snapshot(opened)["schemaId"])["fields"] if field in latest]
     pairs = zip(arrow_schema(fields), fields, strict=True)
     return pa.schema([column.with_metadata({"id": str(field["id"])}) for column, field in pairs])
 
@@ -122,7 +122,7 @@ def _identities(table: GoldenTable, at: lakebed.Table, files: pa.Table) -> list[
 
 def _partition_hex(table: GoldenTable, at: lakebed.Table, partitions: pa.ChunkedArray) -> list[str]:
     """Partitions encoded again: the bytes that the engine wrote."""
-    types = Schemas(table).partition(_snapshot(at)["schema_id"])
+    types = Schemas(table).partition(_snapshot(at)["schemaId"])
     stored = partitions.combine_chunks().cast(pa.struct(types))  # views have no milliseconds
     return [row.hex() for row in paimon.encode_rows(stored, types).to_pylist()]
 
@@ -153,9 +153,10 @@ def _by_path(rows: list[Row]) -> list[Row]:
 
 
 def _snapshot(at: lakebed.Table) -> dict[str, Any]:
-    row: dict[str, Any]
-    (row,) = at.snapshots(where=f"snapshot_id = {at.snapshot_id}").to_arrow().to_pylist()
-    return row
+    """The file of the snapshot or tag that a table stands at."""
+    branch = "" if at.branch == "main" else f"branch/branch-{at.branch}/"
+    name = f"snapshot/snapshot-{at.snapshot_id}" if at.tag is None else f"tag/tag-{at.tag}"
+    return paimon.read_snapshot(f"{at.location}/{branch}{name}")
 
 
 def _skip_without_snapshot(table: GoldenTable, at: lakebed.Table) -> None:

@@ -61,8 +61,8 @@ def test_hash_indexes(table: GoldenTable):
 
 
 @each_shared_file("paimon/**/manifest/index-manifest-*")
-def test_index_files_of_other_tables(file: Path):
-    """Checklist 60: every vector of every index file, found by its range, counts what was recorded."""
+def test_60_index_files_of_other_tables(file: Path):
+    """Every vector of every index file, found by its range, counts what was recorded."""
     for entry in paimon.read_index_manifest(file).to_arrow().to_pylist():
         assert entry["kind"] == 0
         for index in file.parent.parent.glob(f"**/{entry['file_name']}"):
@@ -74,8 +74,8 @@ def test_index_files_of_other_tables(file: Path):
 
 
 @pytest.mark.parametrize(("index", "length", "positions"), EXAMPLES)
-def test_worked_examples(tmp_path: Path, index: str, length: int, positions: list[int]):
-    """Checklist 59, from every kind of source."""
+def test_59_worked_examples(tmp_path: Path, index: str, length: int, positions: list[int]):
+    """From every kind of source."""
     content = bytes.fromhex(index)
     file = tmp_path / "index-1"
     file.write_bytes(b"\x01" + content)
@@ -104,8 +104,8 @@ def _damaged() -> Iterator[tuple[str, str, int, type[LakebedError], str]]:
 @pytest.mark.parametrize(
     ("index", "length", "error", "kind"), [pytest.param(*row, id=name) for name, *row in _damaged()]
 )
-def test_damage(tmp_path: Path, index: str, length: int, error: type[LakebedError], kind: str):
-    """Checklist 59: refusals, with kind and place."""
+def test_59_damage(tmp_path: Path, index: str, length: int, error: type[LakebedError], kind: str):
+    """Refusals, with kind and place."""
     file = tmp_path / "index-1"
     file.write_bytes(bytes.fromhex(index))
     for source in (file, file.read_bytes()):

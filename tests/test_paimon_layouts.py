@@ -9,7 +9,8 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from paimon_files import Record, Schema, avro_file, negative_counts_file, records
+import zstandard
+from paimon_files import Record, Schema, avro_file, container, records
 
 from lakebed import avro, paimon
 from lakebed.errors import CorruptError, UnsupportedError
@@ -170,12 +171,18 @@ def test_26_every_codec_in_many_blocks(codec: str):
         assert read == expected_entries() * 20
 
 
+def test_24_zstandard_frames_that_do_not_say_their_size():
+    schema, rows = entries()
+    compressor = zstandard.ZstdCompressor(level=1, write_content_size=False)
+    content = container(schema, [rows, rows[:1], rows], "zstandard", compressor.compress)
+    assert len(avro.read_blocks(content)) == 3
+    expected = expected_entries()
+    assert read_entries(content) == [*expected, *expected[:1], *expected]
+
+
 def test_27_arrays_with_negative_counts():
     schema, rows = entries()
-    for row in rows:
-        row["_FILE"]["_CREATION_TIME"] = None
-    content = negative_counts_file(schema, rows)
-    assert read_entries(content) == [{**row, "creation_time": None} for row in expected_entries()]
+    assert read_entries(container(schema, [rows], negative_counts=True)) == expected_entries()
 
 
 @pytest.mark.parametrize("version", [1, 3])

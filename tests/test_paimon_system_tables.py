@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import lakebed
-from paimon_answers import Row, arrow_type, canonical, wanted
+from paimon_answers import Row, arrow_type, canonical, stand, wanted
 from shared_data import GoldenTable, golden_paimon_tables
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def _answers() -> Iterator[Any]:
 
 @pytest.mark.parametrize(("table", "at", "name"), list(_answers()))
 def test_system_table(table: GoldenTable, at: str, name: str):
-    opened = _stand(lakebed.open_table(table.path), at)
+    opened = stand(lakebed.open_table(table.path), at)
     read = opened.metadata_table(name).to_arrow()
     types = {column: arrow_type(_bare(text)) for column, text in _types(table)[name].items()}
     assert read.schema.names == list(types), f"{table.name}, {at}, ${name}"
@@ -40,19 +40,6 @@ def test_system_table(table: GoldenTable, at: str, name: str):
     ]
     skipped = _NOT_COMPARABLE.get(name, set())
     assert _sorted(rows, skipped) == _sorted(expected, skipped), f"{table.name}, {at}, ${name}"
-
-
-def _stand(table: lakebed.Table, at: str) -> lakebed.Table:
-    """The table where the answers of a folder such as `at-tag-v1` were computed."""
-    for prefix, stand in (
-        ("at-snapshot-", lambda value: table.at(snapshot=int(value))),
-        ("at-tag-", lambda value: table.at(tag=value)),
-        ("branch-", lambda value: table.at(branch=value)),
-    ):
-        if at.startswith(prefix):
-            return stand(at.removeprefix(prefix))
-    assert at == "", f"unknown folder of answers {at!r}"
-    return table
 
 
 @cache

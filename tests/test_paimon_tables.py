@@ -49,12 +49,12 @@ class Root:
         ids = sorted(int(number) for number in numbers if number.isdecimal())
         return {number: paimon.read_snapshot(self.path / "snapshot" / f"snapshot-{number}") for number in ids}
 
-    def list(self, name: str) -> list[Row]:
+    def manifest_list(self, name: str) -> list[Row]:
         return _rows(self.table / "manifest" / name, paimon.read_manifest_list)
 
     def manifests(self, snapshot: Row, *lists: str) -> list[Path]:
         """The manifests of some lists of a snapshot, in order."""
-        rows = (row for name in lists for row in self.list(snapshot[name]))
+        rows = (row for name in lists for row in self.manifest_list(snapshot[name]))
         return [self.table / "manifest" / row["file_name"] for row in rows]
 
 
@@ -76,7 +76,8 @@ def _read(file: Path, read: Any) -> pa.Table:
 
 
 def _rows(file: Path, read: Any) -> list[Row]:
-    return _read(file, read).to_pylist()
+    rows: list[Row] = _read(file, read).to_pylist()
+    return rows
 
 
 def _entries(manifests: Iterable[Path]) -> Iterator[Row]:
@@ -143,7 +144,7 @@ def test_sizes_and_counts_are_those_recorded(root: Root):
             file = root.table / "manifest" / snapshot[name]
             recorded = snapshot.get(f"{name}Size")
             assert recorded in (None, file.stat().st_size), file
-            for row in root.list(snapshot[name]):
+            for row in root.manifest_list(snapshot[name]):
                 manifest = root.table / "manifest" / row["file_name"]
                 assert manifest.stat().st_size == row["file_size"]
                 kinds = [entry["kind"] for entry in _rows(manifest, paimon.read_manifest)]

@@ -124,12 +124,6 @@ def test_a_table_stands_at_one_snapshot(table):
     assert caught.value.kind == "snapshot-not-found"
 
 
-@pytest.mark.parametrize("choice", [{"tag": "v1"}, {"branch": "b"}, {"timestamp": 0}])
-def test_other_ways_to_a_snapshot_are_not_there_yet(table, choice):
-    with pytest.raises(UnsupportedError, match=next(iter(choice))):
-        table.at(**choice)
-
-
 @pytest.mark.parametrize("choice", [{}, {"snapshot": 1, "tag": "v1"}])
 def test_at_takes_one_of_them(table, choice):
     with pytest.raises(TypeError, match="exactly one"):

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
 def names(argument: str, value: Sequence[str] | None) -> list[str] | None:
@@ -22,3 +25,15 @@ def positive(argument: str, value: int | None, least: int = 1) -> int | None:
     if value is not None and value < least:
         raise ValueError(f"{argument} must be at least {least}, not {value}")
     return value
+
+
+def milliseconds(time: datetime | int) -> int:
+    """An instant as whole milliseconds since 1970 UTC, rounded down; ints are that already.
+
+    Args: time, if a datetime without zone, local time of this machine.
+    """
+    if isinstance(time, int) and not isinstance(time, bool):
+        return time
+    if not isinstance(time, datetime):
+        raise TypeError(f"timestamp= takes a datetime or milliseconds, not {type(time).__name__}")
+    return (time.astimezone(timezone.utc) - _EPOCH) // timedelta(milliseconds=1)

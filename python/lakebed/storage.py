@@ -7,6 +7,7 @@ import re
 from typing import Any, Protocol, cast, runtime_checkable
 from urllib.parse import SplitResult, unquote, urlsplit
 
+from lakebed._arguments import milliseconds
 from lakebed.errors import UnsupportedError
 
 # A scheme of one letter is a Windows drive. Hadoop prints local paths as `file:/path`.
@@ -19,7 +20,11 @@ _SERVER_SCHEMES = frozenset({"file", "hdfs", "viewfs"})
 
 @runtime_checkable
 class Storage(Protocol):
-    """What lakebed asks of a storage; paths are the table's location, `/` and what lies below it."""
+    """What lakebed asks of a storage; paths are the table's location, `/` and what lies below it.
+
+    A storage may also have `modified(path: str) -> int | None`: when a file or folder was last modified, in
+    milliseconds since 1970 UTC, None where that is not known. Only the creation times of branches need it.
+    """
 
     def read(self, path: str, start: int | None = None, end: int | None = None) -> bytes:
         """The bytes of a file, all or from `start` up to `end`. Raises: FileNotFoundError or an OSError."""
@@ -70,6 +75,11 @@ class ArrowStorage(_Adapter):
         selector = FileSelector(self._inner(prefix), allow_not_found=True)
         return [info.base_name for info in self._filesystem.get_file_info(selector)]
 
+    def modified(self, path: str) -> int | None:
+        """When a file or folder was last modified [ms since 1970 UTC]; None where that is not known."""
+        nanoseconds = self._filesystem.get_file_info(self._inner(path)).mtime_ns
+        return None if nanoseconds is None else nanoseconds // 1_000_000
+
 
 class FsspecStorage(_Adapter):
     """An fsspec filesystem as a `Storage`.
@@ -89,6 +99,14 @@ class FsspecStorage(_Adapter):
         paths = (path.rstrip("/") for path in self._filesystem.ls(directory, detail=False))
         # Object stores may list the marker of the directory itself.
         return [path.rpartition("/")[2] for path in paths if path.strip("/") != directory.strip("/")]
+
+    def modified(self, path: str) -> int | None:
+        """When a file or folder was last modified [ms since 1970 UTC]; None where that is not known."""
+        try:
+            return milliseconds(self._filesystem.modified(self._inner(path)))
+        except (NotImplementedError, FileNotFoundError, IsADirectoryError):
+            # How filesystems say that they keep no such time, of anything or of folders.
+            return None
 
 
 def resolve(path: str | os.PathLike[str], storage: object | None = None) -> tuple[str, Storage | None]:

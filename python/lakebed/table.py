@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from lakebed import _html, _native
-from lakebed._arguments import names, positive
+from lakebed._arguments import milliseconds, names, positive
 from lakebed.errors import UnsupportedError
 from lakebed.limits import LIMITS, Limits
 from lakebed.predicates import to_sql
 from lakebed.scan import Scan
 from lakebed.storage import resolve
-from lakebed.view import View, ViewScan
+from lakebed.view import View, ViewScan, place
 
 if TYPE_CHECKING:
     import os
@@ -90,6 +90,16 @@ class Table:
         return self._native.snapshot_id
 
     @property
+    def branch(self) -> str:
+        """The branch the table stands on, "main" for the table itself."""
+        return self._native.branch
+
+    @property
+    def tag(self) -> str | None:
+        """The tag the table was asked to stand at, or None."""
+        return self._native.tag
+
+    @property
     def properties(self) -> dict[str, str]:
         """The options of the snapshot's schema."""
         return self._native.properties
@@ -102,21 +112,30 @@ class Table:
         branch: str | None = None,
         timestamp: datetime | int | None = None,
     ) -> Table:
-        """The same table at another snapshot.
+        """The same table at another snapshot; snapshots, tags and times are those of the branch it stands on.
 
-        Args: exactly one. Tags, branches and timestamps are not supported yet.
-        Raises: SnapshotNotFoundError, UnsupportedError; TypeError for none or several.
-        Cost: reads one snapshot and one schema.
+        Args: exactly one of
+            snapshot: an id. A tag does not stand in for a snapshot that expired: ask for the tag.
+            tag: a name. The tag holds its snapshot, so that may have expired.
+            branch: a name; "main" goes back to the table itself. Gives the branch's latest snapshot (none
+                where nothing was committed to it) and latest schema; the others, their snapshot's schema.
+            timestamp: the latest snapshot committed then or before. An int counts milliseconds since 1970
+                UTC; a datetime without zone is local time of this machine, as everywhere in Python.
+        Raises: SnapshotNotFoundError (naming what is there); TypeError for none or several.
+        Cost: reads one snapshot and one schema; by `timestamp` lists the snapshots and reads some of them.
+        Source: Paimon's `TimeTravelUtil.java`, `SnapshotManager.java`.
         """
         choices = {"snapshot": snapshot, "tag": tag, "branch": branch, "timestamp": timestamp}
         chosen = [name for name, value in choices.items() if value is not None]
         if len(chosen) != 1:
             raise TypeError(f"at() takes exactly one of {', '.join(choices)}")
-        if snapshot is None:
-            raise UnsupportedError(
-                f"at({chosen[0]}=…) is not supported yet, only at(snapshot=…)", kind="unsupported"
-            )
-        return Table(self._native.at_snapshot(snapshot))
+        if branch is not None:
+            return Table(self._native.at_branch(branch))
+        if tag is not None:
+            return Table(self._native.at_tag(tag))
+        if timestamp is not None:
+            return Table(self._native.at_timestamp(milliseconds(timestamp)))
+        return Table(self._native.at_snapshot(cast("int", snapshot)))
 
     def snapshots(
         self,
@@ -129,12 +148,53 @@ class Table:
         """One row per snapshot that exists, oldest first.
 
         Returns: `snapshot_id` int64, `parent_id` int64, `committed_at` timestamp[us, UTC], `operation` utf8,
-            `schema_id` int64, `total_record_count` int64 [rows], `manifest_list` utf8, `summary`
-            map<utf8, utf8>, then the format's own.
+            `schema_id` int64, `total_record_count` int64 [rows], `manifest_list` utf8 (null: there are two,
+            `base_manifest_list` and `delta_manifest_list`), `summary` map<utf8, utf8> (the commit's
+            properties), then the format's own, among them `watermark` int64, `statistics` utf8,
+            `commit_operation` utf8 ("MERGE", of newer writers), `log_offsets` map<int32, int64> (by bucket,
+            of older ones).
         Cost: reads every snapshot file.
         Source: Paimon's `Snapshot.java`.
         """
         return ViewScan(self._native, View("snapshots", columns, where, None, limit, threads))
+
+    def refs(
+        self,
+        *,
+        columns: Sequence[str] | None = None,
+        where: str | Predicate | None = None,
+        limit: int | None = None,
+        threads: int | None = None,
+    ) -> ViewScan:
+        """One row per branch and tag: `main`, the other branches, then the tags of the branch the table
+        stands on, each by name.
+
+        Returns: `name` utf8, `type` utf8 ("branch" | "tag"), `snapshot_id` int64 (a branch's latest; null
+            where nothing was committed to it), `max_reference_age_in_ms` int64 (how long a tag is kept; null
+            for ever), `min_snapshots_to_keep` int32 and `max_snapshot_age_in_ms` int64 (null, Paimon has no
+            such rules), `schema_id` int64 and `committed_at` timestamp[us, UTC] of the snapshot, `created_at`
+            timestamp[us] (wall clock of the tag's writer, only where it is kept for a time).
+        Cost: lists branches and tags; reads one snapshot per branch, and every tag.
+        Source: Paimon's `Tag.java`, `BranchManager.java`; the columns of Iceberg's metadata table `refs`.
+        """
+        return ViewScan(self._native, View("refs", columns, where, None, limit, threads))
+
+    def changelogs(
+        self,
+        *,
+        columns: Sequence[str] | None = None,
+        where: str | Predicate | None = None,
+        limit: int | None = None,
+        threads: int | None = None,
+    ) -> ViewScan:
+        """One row per long-lived changelog, oldest first: a snapshot that expired, its changelog kept.
+
+        Returns: the columns of `snapshots`. Only the changelog's list need still be there; base and delta
+            lists may be gone.
+        Cost: reads every changelog file.
+        Source: Paimon's `Changelog.java`.
+        """
+        return ViewScan(self._native, View("changelogs", columns, where, None, limit, threads))
 
     def schemas(
         self,
@@ -294,11 +354,10 @@ class Table:
         return Scan(scan, f"${name} of {self.location!r}")
 
     def __repr__(self) -> str:
-        place = "without a snapshot" if self.snapshot_id is None else f"at snapshot {self.snapshot_id}"
-        return f"<lakebed {self.format} table {self.location!r} {place}>"
+        return f"<lakebed {self.format} table {self.location!r} {place(self._native)}>"
 
     def _repr_html_(self) -> str:
-        rows = [("location", self.location), ("snapshot", str(self.snapshot_id))]
+        rows = [("location", self.location), ("stands", place(self._native))]
         about = _html.table(("", ""), rows, caption=f"{self.format} table")
         options = sorted(self.properties.items())
         return about + (_html.table(("option", "value"), options) if options else "")

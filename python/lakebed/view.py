@@ -42,6 +42,13 @@ class View:
         )
 
 
+def place(table: _native.Table) -> str:
+    """Where a table stands: "at snapshot 3, tag 'v1', branch 'dev'", without what does not apply."""
+    snapshot = "without a snapshot" if table.snapshot_id is None else f"at snapshot {table.snapshot_id}"
+    tag = "" if table.tag is None else f", tag {table.tag!r}"
+    return snapshot + tag + ("" if table.branch == "main" else f", branch {table.branch!r}")
+
+
 class Manifest(TypedDict):
     """A manifest that is to be read: its location, its size in bytes, its numbers of ADD and DELETE
     entries.
@@ -60,8 +67,7 @@ class ViewScan(Scan):
         self._table = table
         self._view = view
         self._native = view.scan(table)
-        place = f"at snapshot {table.snapshot_id}" if table.snapshot_id is not None else "without a snapshot"
-        super().__init__(self._native, f"{view.name} of {table.location!r} {place}")
+        super().__init__(self._native, f"{view.name} of {table.location!r} {place(table)}")
 
     def explain(self) -> Explain:
         """The funnel: manifests, entries, files and their bytes after each step, and why.

@@ -7,7 +7,7 @@ use pyo3::exceptions::{PyFileNotFoundError, PyNotADirectoryError};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 
-/// Calls `read` and `list` of a Python object; attaches to the interpreter only for that.
+/// Calls `read`, `list` and, where it is there, `modified` of a Python object; attaches to the interpreter only for that.
 pub struct PyStorage(pub Py<PyAny>);
 
 impl Storage for PyStorage {
@@ -28,6 +28,16 @@ impl Storage for PyStorage {
                 Err(error) if is_missing(py, &error) => Ok(Vec::new()),
                 Err(error) => Err(failed(py, error, folder)),
             }
+        })
+    }
+
+    fn modified(&self, path: &str) -> Result<Option<i64>> {
+        Python::attach(|py| {
+            let known = || match self.0.bind(py).getattr_opt("modified")? {
+                Some(modified) => modified.call1((path,))?.extract(),
+                None => Ok(None),
+            };
+            known().map_err(|error| failed(py, error, path))
         })
     }
 }

@@ -15,7 +15,7 @@ use crate::columnar::decoding;
 use crate::storage::PyStorage;
 use crate::stream::BatchStream;
 
-/// A Paimon table pinned to one snapshot, or to none where it has none.
+/// A Paimon table on one branch at one snapshot, or at none where it has none.
 #[pyclass(frozen, module = "lakebed._native")]
 pub struct Table(paimon::Table);
 
@@ -54,6 +54,28 @@ impl Table {
     #[getter]
     fn properties(&self) -> BTreeMap<String, String> {
         self.0.schema().options.iter().cloned().collect()
+    }
+
+    #[getter]
+    fn branch(&self) -> &str {
+        self.0.branch()
+    }
+
+    #[getter]
+    fn tag(&self) -> Option<&str> {
+        self.0.tag()
+    }
+
+    fn at_branch(&self, py: Python<'_>, name: &str) -> PyResult<Table> {
+        detached(py, || self.0.at_branch(name)).map(Table)
+    }
+
+    fn at_tag(&self, py: Python<'_>, name: &str) -> PyResult<Table> {
+        detached(py, || self.0.at_tag(name)).map(Table)
+    }
+
+    fn at_timestamp(&self, py: Python<'_>, millis: i64) -> PyResult<Table> {
+        detached(py, || self.0.at_timestamp(millis)).map(Table)
     }
 
     fn at_snapshot(&self, py: Python<'_>, snapshot_id: i64) -> PyResult<Table> {

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
+use std::time::{Duration, UNIX_EPOCH};
 
 use arrow_buffer::Buffer;
 
@@ -29,6 +30,12 @@ pub trait Storage: Send + Sync {
     /// The names (not paths) of what stands directly in a folder, in any order; none where there is
     /// no such folder.
     fn list(&self, folder: &str) -> Result<Vec<String>>;
+
+    /// When a file or folder was last modified, in milliseconds since 1970 UTC; `None` where the storage does
+    /// not know, which is what this gives unless it is implemented.
+    fn modified(&self, _path: &str) -> Result<Option<i64>> {
+        Ok(None)
+    }
 }
 
 /// The local file system. Files are read, never mapped: one that is cut while mapped raises SIGBUS.
@@ -66,6 +73,15 @@ impl Storage for Local {
             Err(error) => Err(failed(error, folder)),
         });
         names.collect()
+    }
+
+    fn modified(&self, path: &str) -> Result<Option<i64>> {
+        let time = std::fs::metadata(path).and_then(|about| about.modified());
+        let millis = |span: Duration| i64::try_from(span.as_millis()).ok();
+        Ok(match time.map_err(|error| failed(error, path))?.duration_since(UNIX_EPOCH) {
+            Ok(since) => millis(since),
+            Err(before) => millis(before.duration()).map(|millis| -millis),
+        })
     }
 }
 

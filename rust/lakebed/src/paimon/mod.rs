@@ -8,6 +8,8 @@ pub mod hash_index;
 mod identity;
 mod index_files;
 pub mod index_manifest;
+mod jackson;
+mod java_map;
 mod json;
 pub mod manifest;
 pub mod manifest_list;

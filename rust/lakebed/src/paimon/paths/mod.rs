@@ -13,9 +13,12 @@ pub(crate) use data::DataPaths;
 /// The bucket number of files that wait for their bucket.
 const POSTPONE_BUCKET: i32 = -2;
 
+/// The branch that every table has: what stands directly in its folder.
+pub const MAIN: &str = "main";
+
 /// The folder of a branch, with a slash at its end; empty for `main`.
 pub fn branch_root(branch: &str) -> String {
-    if branch == "main" { String::new() } else { format!("branch/branch-{branch}/") }
+    if branch == MAIN { String::new() } else { format!("branch/branch-{branch}/") }
 }
 
 /// A snapshot file, below the root of its branch.
@@ -36,6 +39,11 @@ pub fn tag_file(name: &str) -> String {
 /// A long-lived changelog file, below the root of its branch.
 pub fn changelog_file(id: i64) -> String {
     format!("changelog/changelog-{id}")
+}
+
+/// A consumer file, below the root of its branch.
+pub fn consumer_file(id: &str) -> String {
+    format!("consumer/consumer-{id}")
 }
 
 /// A manifest, manifest list or index manifest, below the root of the table.
@@ -104,6 +112,43 @@ pub fn schema_ids<S: AsRef<str>>(names: &[S]) -> Vec<i64> {
 /// The changelog ids among the file names of a changelog folder, ascending; see [`snapshot_ids`].
 pub fn changelog_ids<S: AsRef<str>>(names: &[S]) -> Vec<i64> {
     ids(names, "changelog-")
+}
+
+/// The tag names among the file names of a tag folder, sorted.
+///
+/// Names may carry their folder. Files that a writer was still writing are skipped.
+pub fn tag_names<S: AsRef<str>>(names: &[S]) -> Vec<String> {
+    suffixes(names, "tag-")
+}
+
+/// The branch names among the names in the folder of branches, sorted; see [`tag_names`].
+pub fn branch_names<S: AsRef<str>>(names: &[S]) -> Vec<String> {
+    suffixes(names, "branch-")
+}
+
+/// The consumer ids among the file names of a consumer folder, sorted; see [`tag_names`].
+pub fn consumer_ids<S: AsRef<str>>(names: &[S]) -> Vec<String> {
+    suffixes(names, "consumer-")
+}
+
+fn suffixes<S: AsRef<str>>(names: &[S], prefix: &str) -> Vec<String> {
+    let base = |name: &S| name.as_ref().rsplit('/').next()?.strip_prefix(prefix).map(str::to_owned);
+    let mut suffixes: Vec<String> = names.iter().filter_map(base).collect();
+    suffixes.retain(|name| is_file_name(name) && !is_temporary(name));
+    suffixes.sort_unstable();
+    suffixes
+}
+
+/// Whether a name ends as pypaimon's unfinished files do: in a UUID and `.tmp`.
+fn is_temporary(name: &str) -> bool {
+    let uuid = name.strip_suffix(".tmp").and_then(|name| name.as_bytes().last_chunk::<36>());
+    uuid.is_some_and(|uuid| {
+        let fits = |(at, byte): (usize, &u8)| match at {
+            8 | 13 | 18 | 23 => *byte == b'-',
+            _ => byte.is_ascii_hexdigit(),
+        };
+        uuid.iter().enumerate().all(fits)
+    })
 }
 
 fn ids<S: AsRef<str>>(names: &[S], prefix: &str) -> Vec<i64> {

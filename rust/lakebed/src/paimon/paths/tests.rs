@@ -53,3 +53,12 @@ fn ids_of_a_listing() {
     assert_eq!(schema_ids(&names), [0]);
     assert!(changelog_ids(&names).is_empty() && snapshot_ids::<String>(&[]).is_empty());
 }
+
+#[test]
+fn tags_branches_and_consumers_have_names() {
+    let unfinished = "tag-v1b5f3a1e0-0b1c-4d7e-9f00-0123456789ab.tmp";
+    let names = ["tag-v1", "t/tag/tag-2024-01-02", "tag-", unfinished, "tag-my.tmp", "branch-x", "EARLIEST"];
+    assert_eq!(tag_names(&names), ["2024-01-02", "my.tmp", "v1"]);
+    assert_eq!(branch_names(&names), ["x"]);
+    assert_eq!(consumer_ids(&["consumer-job-1"]), ["job-1"]);
+}

@@ -9,7 +9,8 @@ use arrow_buffer::OffsetBuffer;
 use arrow_select::concat::concat;
 use lakebed_avro::Limits;
 
-use super::{Scan, ScanOptions, internal};
+use super::stream::in_parallel;
+use super::{Scan, ScanOptions, internal, threads};
 use crate::error::{Error, ErrorKind, Result};
 use crate::paimon::deletion_vector::{DeletionVector, VectorRange, read_vectors};
 use crate::paimon::filter::PartitionFilter;
@@ -22,13 +23,17 @@ use crate::paimon::view::{DeletesView, ExternalFiles, Vectors, View, positions_i
 /// The kind of index files that hold deletion vectors.
 const DELETION_VECTORS: &str = "DELETION_VECTORS";
 
-/// The rows of `deletes`: all in one batch, or with positions those of one index file.
+/// Index files that make up a batch, where their rows hold no positions.
+const FILES_PER_BATCH: usize = 1024;
+
+/// The rows of `deletes`: with positions, a batch is those of one index file a thread.
 pub(super) struct DeleteRows {
     table: Table,
     view: DeletesView,
     files: IndexFiles,
     external: ExternalFiles,
     next: usize,
+    threads: usize,
 }
 
 impl DeleteRows {
@@ -40,7 +45,8 @@ impl DeleteRows {
         let files = IndexFiles::read(table, filter.transpose()?.as_ref())?.of_type(DELETION_VECTORS)?;
         let needed = view.needs_data_paths() && files.len() > 0;
         let external = if needed { external_files(table, options)? } else { ExternalFiles::new() };
-        Ok(DeleteRows { table: table.clone(), view, files, external, next: 0 })
+        let threads = threads(options.threads).max(1);
+        Ok(DeleteRows { table: table.clone(), view, files, external, next: 0, threads })
     }
 
     fn rows(&self, files: &IndexFiles) -> Result<RecordBatch> {
@@ -60,15 +66,16 @@ impl DeleteRows {
         let ranges = numbers.map(|(offset, length)| VectorRange::new(*offset, *length));
         let ranges = ranges.collect::<Result<Vec<_>>>()?;
         let paths: Vec<&str> = vectors.paths.iter().flatten().collect();
-        let mut rest = ranges.as_slice();
-        let mut loaded = Vec::with_capacity(ranges.len());
-        for paths in paths.chunk_by(|one, next| one == next) {
-            let (Some(path), Some((these, behind))) = (paths.first(), rest.split_at_checked(paths.len()))
-            else {
-                break;
-            };
-            loaded.extend(read_vectors(self.table.storage(), path, these)?);
-            rest = behind;
+        let placed: Vec<(&str, VectorRange)> = paths.iter().copied().zip(ranges).collect();
+        let files: Vec<&[(&str, VectorRange)]> = placed.chunk_by(|(one, _), (next, _)| one == next).collect();
+        let read = |file: &&[(&str, VectorRange)]| {
+            let path = file.first().map_or("", |(path, _)| path);
+            let ranges: Vec<VectorRange> = file.iter().map(|(_, range)| *range).collect();
+            read_vectors(self.table.storage(), path, &ranges)
+        };
+        let mut loaded = Vec::with_capacity(placed.len());
+        for wave in files.chunks(self.threads) {
+            loaded.extend(in_parallel(wave, &read)?.into_iter().flatten());
         }
         let recorded = vectors.cardinalities.iter().zip(&loaded).zip(&paths);
         for ((recorded, vector), path) in recorded {
@@ -108,9 +115,9 @@ impl Iterator for DeleteRows {
         if left == 0 {
             return None;
         }
-        let length = if self.view.needs_positions() { 1 } else { left };
-        let files = self.files.slice(self.next, length);
-        self.next += length;
+        let length = if self.view.needs_positions() { self.threads } else { FILES_PER_BATCH };
+        let files = self.files.slice(self.next, length.min(left));
+        self.next += files.len();
         Some(self.rows(&files))
     }
 }

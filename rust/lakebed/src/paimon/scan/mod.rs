@@ -27,7 +27,7 @@ use super::manifest_list::{ManifestFile, manifest_files};
 use super::record::record_schema;
 use super::schema::TableSchema;
 use super::table::Table;
-use super::view::{DeletesView, Role, View, indexes, schemas, select, snapshots};
+use super::view::{DeletesView, Role, View, indexes, refs, schemas, select, snapshots};
 use crate::error::{Error, ErrorKind, Result};
 
 /// What of a view is wanted.
@@ -36,7 +36,7 @@ pub struct ScanOptions {
     /// Columns, in this order; `None` for all.
     pub columns: Option<Vec<String>>,
     /// A filter: on partition columns and the bucket of manifests, entries and files, on the view's own
-    /// columns of snapshots and schemas.
+    /// columns of views that are made without manifests.
     pub filter: Option<String>,
     /// Columns of the table whose typed statistics become the column `stats`.
     pub stats: Option<Vec<String>>,
@@ -83,7 +83,8 @@ impl Scan {
             return Ok(Scan { table, view, options, schema, program: Some(Arc::new(program)) });
         }
         let empty = match view {
-            View::Snapshots => select(&snapshots(&[])?, columns, filter)?,
+            View::Snapshots | View::Changelogs => select(&snapshots(&[])?, columns, filter)?,
+            View::Refs => select(&refs(&[])?, columns, filter)?,
             View::Schemas => select(&schemas(&[])?, columns, filter)?,
             View::Deletes | View::Indexes => {
                 filter.map(|text| PartitionFilter::new(text, table.schema())).transpose()?;
@@ -165,6 +166,8 @@ impl Scan {
         let (columns, filter) = (self.options.columns.as_deref(), self.options.filter.as_deref());
         match self.view {
             View::Snapshots => select(&self.table.snapshots_view()?, columns, filter),
+            View::Refs => select(&self.table.refs_view()?, columns, filter),
+            View::Changelogs => select(&self.table.changelogs_view()?, columns, filter),
             View::Schemas => select(&self.table.schemas_view()?, columns, filter),
             View::Indexes => {
                 let filter =

@@ -173,7 +173,10 @@ impl Iterator for EntryStream {
 }
 
 /// Runs `job` for each input on a thread of its own; answers in order, or the first error.
-fn in_parallel<I: Sync, O: Send>(inputs: &[I], job: &(impl Fn(&I) -> Result<O> + Sync)) -> Result<Vec<O>> {
+pub(super) fn in_parallel<I: Sync, O: Send>(
+    inputs: &[I],
+    job: &(impl Fn(&I) -> Result<O> + Sync),
+) -> Result<Vec<O>> {
     if let [input] = inputs {
         return Ok(vec![job(input)?]);
     }

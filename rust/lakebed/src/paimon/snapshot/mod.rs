@@ -3,6 +3,7 @@
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde::{Deserialize, Deserializer};
@@ -67,6 +68,8 @@ pub struct Snapshot {
     pub properties: Option<Vec<(String, String)>>,
     /// The first row id not yet given out.
     pub next_row_id: Option<i64>,
+    /// The offsets of a log system that the commit includes, by bucket (Paimon ≤ 1.3).
+    pub log_offsets: Option<BTreeMap<i32, i64>>,
     /// What the commit did, such as `WRITE` or `MERGE` (Paimon ≥ 2.0).
     pub operation: Option<String>,
 }

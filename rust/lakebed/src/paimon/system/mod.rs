@@ -1,17 +1,25 @@
 //! The engine's own metadata tables (`orders$options` and their kin) under its column names, types and
 //! texts (Paimon's package `org.apache.paimon.table.system`); one file a table.
 
+mod aggregation_fields;
+mod branches;
+mod consumers;
 mod options;
+mod schemas;
 mod snapshots;
+mod statistics;
 mod table_indexes;
+mod tags;
 
 use std::sync::Arc;
 
-use arrow_array::RecordBatch;
+use arrow_array::cast::AsArray;
+use arrow_array::types::TimestampMicrosecondType;
+use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Field, Schema as ArrowSchema, SchemaRef, TimeUnit};
 
 use super::table::Table;
-use super::view::{batch, select};
+use super::view::{batch, instants, select};
 use crate::error::{Error, ErrorKind, Result};
 
 /// Batches of one table's rows, made as they are asked for.
@@ -28,7 +36,17 @@ struct SystemTable {
 }
 
 /// Every metadata table there is, by name.
-const SYSTEM_TABLES: [SystemTable; 3] = [options::TABLE, snapshots::TABLE, table_indexes::TABLE];
+const SYSTEM_TABLES: &[SystemTable] = &[
+    aggregation_fields::TABLE,
+    branches::TABLE,
+    consumers::TABLE,
+    options::TABLE,
+    schemas::TABLE,
+    snapshots::TABLE,
+    statistics::TABLE,
+    table_indexes::TABLE,
+    tags::TABLE,
+];
 
 /// The names of the engine's metadata tables that a Paimon table has.
 pub fn metadata_tables() -> Vec<&'static str> {
@@ -109,9 +127,20 @@ fn limited(
 }
 
 /// A table that is made whole.
-fn whole(columns: Vec<Field>, arrays: Vec<arrow_array::ArrayRef>, rows: usize) -> Result<Batches> {
+fn whole(columns: Vec<Field>, arrays: Vec<ArrayRef>, rows: usize) -> Result<Batches> {
     let batch = batch(&Arc::new(ArrowSchema::new(columns)), arrays, rows)?;
     Ok(Box::new(std::iter::once(Ok(batch))))
+}
+
+/// Milliseconds since 1970 as the engine's TIMESTAMP(3).
+fn timestamps(millis: impl IntoIterator<Item = impl Into<Option<i64>>>) -> Result<ArrayRef> {
+    Ok(wall_clock(&instants(millis.into_iter())?))
+}
+
+/// Instants as the wall clock of UTC; the engine prints them in the zone of its machine.
+fn wall_clock(instants: &ArrayRef) -> ArrayRef {
+    let instants = instants.as_primitive::<TimestampMicrosecondType>();
+    Arc::new(instants.clone().with_timezone_opt(None::<&str>))
 }
 
 fn required(name: &str, data_type: DataType) -> Field {

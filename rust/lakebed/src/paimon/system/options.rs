@@ -1,4 +1,4 @@
-//! `$options`: the options of the latest schema (Paimon's `OptionsTable.java`).
+//! `$options`: the options of the branch's latest schema (Paimon's `OptionsTable.java`).
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ fn columns() -> Vec<Field> {
 }
 
 fn rows(table: &Table, _threads: usize) -> Result<Batches> {
-    let options = &table.schema().options;
+    let options = table.latest_schema()?.options;
     let text = |part: fn(&(String, String)) -> &String| -> ArrayRef {
         Arc::new(StringArray::from_iter_values(options.iter().map(part)))
     };

@@ -1,13 +1,9 @@
 //! `$snapshots` (Paimon's `SnapshotsTable.java`): one row per snapshot file, oldest first.
 
-use arrow_array::ArrayRef;
-use arrow_array::cast::AsArray;
-use arrow_array::types::TimestampMicrosecondType;
 use arrow_schema::DataType::{Int64, Utf8};
 use arrow_schema::Field;
-use std::sync::Arc;
 
-use super::{Batches, SystemTable, TIMESTAMP, optional, required, whole};
+use super::{Batches, SystemTable, TIMESTAMP, optional, required, wall_clock, whole};
 use crate::error::Result;
 use crate::paimon::record::find;
 use crate::paimon::table::Table;
@@ -43,10 +39,4 @@ fn rows(table: &Table, _threads: usize) -> Result<Batches> {
     });
     let arrays = arrays.collect::<Result<_>>()?;
     whole(columns, arrays, view.num_rows())
-}
-
-/// Instants as the wall clock of UTC; the engine prints them in its own zone.
-fn wall_clock(instants: &ArrayRef) -> ArrayRef {
-    let instants = instants.as_primitive::<TimestampMicrosecondType>();
-    Arc::new(instants.clone().with_timezone_opt(None::<&str>))
 }

@@ -6,6 +6,7 @@ pub(crate) mod value;
 
 use std::fmt::{self, LowerExp, Write};
 use std::str::FromStr;
+use std::time::Duration;
 
 const SECONDS_PER_DAY: i64 = 86_400;
 const MILLIS_PER_DAY: i32 = 86_400_000;
@@ -134,6 +135,23 @@ impl WallClock {
         let second = self.seconds.rem_euclid(SECONDS_PER_DAY);
         Ok((second / 3600, second / 60 % 60, second % 60))
     }
+}
+
+/// A duration as `Duration.toString`: `PT24H`, `PT1M0.5S`, `PT0S`.
+pub(crate) fn duration_text(duration: Duration) -> String {
+    let (seconds, nanos) = (duration.as_secs(), duration.subsec_nanos());
+    let mut text = "PT".to_owned();
+    for (count, unit) in [(seconds / 3600, 'H'), (seconds / 60 % 60, 'M')] {
+        if count > 0 {
+            text += &format!("{count}{unit}");
+        }
+    }
+    if seconds % 60 > 0 || nanos > 0 || text.len() == 2 {
+        let fraction = format!(".{nanos:09}");
+        let fraction = fraction.trim_end_matches('0').trim_end_matches('.');
+        text += &format!("{}{fraction}S", seconds % 60);
+    }
+    text
 }
 
 /// Appends a time of day as Paimon casts it to a string: `10:00:00`, for a `precision` above 0 with

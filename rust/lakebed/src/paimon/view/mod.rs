@@ -4,6 +4,7 @@ mod deletes;
 mod entries;
 mod indexes;
 mod manifests;
+mod refs;
 mod schemas;
 mod snapshots;
 
@@ -17,8 +18,9 @@ pub(crate) use deletes::{DeletesView, ExternalFiles, Vectors, positions_item};
 pub use entries::{EntryView, Role};
 pub(crate) use indexes::indexes;
 pub(crate) use manifests::{ManifestRow, manifests};
+pub(crate) use refs::{Ref, refs};
 pub(crate) use schemas::schemas;
-pub(crate) use snapshots::snapshots;
+pub(crate) use snapshots::{instants, snapshots};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::predicate::Predicate;
@@ -28,6 +30,10 @@ use crate::predicate::Predicate;
 pub enum View {
     /// One row per snapshot that is there.
     Snapshots,
+    /// One row per branch and tag.
+    Refs,
+    /// One row per long-lived changelog, in the columns of `Snapshots`.
+    Changelogs,
     /// One row per schema version.
     Schemas,
     /// One row per manifest of the snapshot.
@@ -43,8 +49,10 @@ pub enum View {
 }
 
 /// Every view with its name.
-const VIEWS: [(View, &str); 7] = [
+const VIEWS: &[(View, &str)] = &[
     (View::Snapshots, "snapshots"),
+    (View::Refs, "refs"),
+    (View::Changelogs, "changelogs"),
     (View::Schemas, "schemas"),
     (View::Manifests, "manifests"),
     (View::Entries, "entries"),
@@ -57,7 +65,8 @@ impl View {
     /// The view of that name.
     pub fn named(name: &str) -> Result<View> {
         VIEWS.iter().find(|(_, known)| *known == name).map(|(view, _)| *view).ok_or_else(|| {
-            let known = VIEWS.map(|(_, name)| name).join(", ");
+            let known: Vec<&str> = VIEWS.iter().map(|(_, name)| *name).collect();
+            let known = known.join(", ");
             Error::new(ErrorKind::UnknownColumn, format!("no view {name:?}; there are {known}"))
         })
     }

@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
-use arrow_array::builder::{MapBuilder, MapFieldNames, StringBuilder};
+use arrow_array::builder::{Int32Builder, Int64Builder, MapBuilder, MapFieldNames, StringBuilder};
 use arrow_array::{ArrayRef, Int32Array, Int64Array, RecordBatch, StringArray, TimestampMicrosecondArray};
+
+use arrow_schema::ArrowError;
 
 use super::super::snapshot::Snapshot;
 use super::whole;
@@ -47,15 +49,20 @@ pub(crate) fn snapshots(snapshots: &[Snapshot]) -> Result<RecordBatch> {
         ("statistics", text(&|s| s.statistics.clone())),
         ("next_row_id", long(&|s| s.next_row_id)),
         ("uuid", text(&|s| s.uuid.clone())),
+        // `operation` is the kind of the commit; what newer writers call so stands here.
+        ("commit_operation", text(&|s| s.operation.clone())),
+        ("writer_version", text(&|s| s.writer_version.clone())),
+        ("log_offsets", log_offsets(snapshots)?),
     ];
     whole(columns_of_view, snapshots.len())
 }
 
 /// Milliseconds since 1970 UTC as instants in microseconds.
-pub(super) fn instants(millis: impl Iterator<Item = i64>) -> Result<ArrayRef> {
+pub(crate) fn instants(millis: impl Iterator<Item = impl Into<Option<i64>>>) -> Result<ArrayRef> {
     let micros = millis.map(|millis| {
+        let Some(millis) = millis.into() else { return Ok(None) };
         let micros = millis.checked_mul(1000);
-        micros.ok_or_else(|| {
+        micros.map(Some).ok_or_else(|| {
             Error::new(ErrorKind::Timestamp, format!("{millis} ms since 1970 is out of range"))
         })
     });
@@ -63,17 +70,37 @@ pub(super) fn instants(millis: impl Iterator<Item = i64>) -> Result<ArrayRef> {
     Ok(Arc::new(array.with_timezone("UTC")))
 }
 
+/// The offsets of log systems by bucket, which writers up to Paimon 1.3 record.
+fn log_offsets(snapshots: &[Snapshot]) -> Result<ArrayRef> {
+    let mut builder = MapBuilder::new(Some(map_names()), Int32Builder::new(), Int64Builder::new());
+    for offsets in snapshots.iter().map(|snapshot| snapshot.log_offsets.as_ref()) {
+        for (bucket, offset) in offsets.into_iter().flatten() {
+            builder.keys().append_value(*bucket);
+            builder.values().append_value(*offset);
+        }
+        builder.append(offsets.is_some()).map_err(argument)?;
+    }
+    Ok(Arc::new(builder.finish()))
+}
+
+fn map_names() -> MapFieldNames {
+    MapFieldNames { entry: "entries".to_owned(), key: "key".to_owned(), value: "value".to_owned() }
+}
+
+#[cold]
+fn argument(error: ArrowError) -> Error {
+    Error::new(ErrorKind::Argument, error.to_string())
+}
+
 /// Free key-value pairs; `None` is a null map.
 pub(super) fn maps<'a>(rows: impl Iterator<Item = Option<&'a [(String, String)]>>) -> Result<ArrayRef> {
-    let names =
-        MapFieldNames { entry: "entries".to_owned(), key: "key".to_owned(), value: "value".to_owned() };
-    let mut builder = MapBuilder::new(Some(names), StringBuilder::new(), StringBuilder::new());
+    let mut builder = MapBuilder::new(Some(map_names()), StringBuilder::new(), StringBuilder::new());
     for row in rows {
         for (key, value) in row.unwrap_or_default() {
             builder.keys().append_value(key);
             builder.values().append_value(value);
         }
-        builder.append(row.is_some()).map_err(|error| Error::new(ErrorKind::Argument, error.to_string()))?;
+        builder.append(row.is_some()).map_err(argument)?;
     }
     Ok(Arc::new(builder.finish()))
 }

@@ -132,3 +132,17 @@ fn times_of_day_print_as_paimon_casts_them() {
         assert_eq!(text(|out| write_time(out, millis, precision)), expected);
     }
 }
+
+#[test]
+fn durations_print_as_in_java() {
+    for (seconds, nanos, text) in [
+        (0, 0, "PT0S"),
+        (86_400, 0, "PT24H"),
+        (3_661, 0, "PT1H1M1S"),
+        (60, 500_000_000, "PT1M0.5S"),
+        (3_600, 1, "PT1H0.000000001S"),
+        (59, 0, "PT59S"),
+    ] {
+        assert_eq!(duration_text(Duration::new(seconds, nanos)), text);
+    }
+}

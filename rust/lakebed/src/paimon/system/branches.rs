@@ -1,0 +1,35 @@
+//! `$branches` (Paimon's `BranchesTable.java`): one row per branch but `main`, by name, whichever branch the
+//! table stands on.
+//!
+//! The engine takes the modification time of the branch's folder for its creation time, and declares it NOT
+//! NULL. Here it is null where the storage does not know such a time, as object stores do not.
+
+use std::sync::Arc;
+
+use arrow_array::StringArray;
+use arrow_schema::DataType::Utf8;
+use arrow_schema::Field;
+
+use super::{Batches, SystemTable, TIMESTAMP, optional, required, timestamps, whole};
+use crate::error::Result;
+use crate::paimon::paths::branch_root;
+use crate::paimon::table::Table;
+
+pub(super) const TABLE: SystemTable = SystemTable { name: "branches", columns, rows };
+
+fn columns() -> Vec<Field> {
+    vec![required("branch_name", Utf8), optional("create_time", TIMESTAMP)]
+}
+
+fn rows(table: &Table, _threads: usize) -> Result<Batches> {
+    let files = table.files();
+    let names = files.branch_names()?;
+    let modified = |name: &String| {
+        let folder = files.shared(&branch_root(name));
+        table.storage().modified(folder.trim_end_matches('/'))
+    };
+    let modified = names.iter().map(modified).collect::<Result<Vec<_>>>()?;
+    let rows = names.len();
+    let arrays = vec![Arc::new(StringArray::from_iter_values(names)) as _, timestamps(modified)?];
+    whole(columns(), arrays, rows)
+}

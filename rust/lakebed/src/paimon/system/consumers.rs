@@ -1,0 +1,41 @@
+//! `$consumers` (Paimon's `ConsumersTable.java`): one row per consumer of the branch, by id.
+
+use std::sync::Arc;
+
+use arrow_array::{Int64Array, StringArray};
+use arrow_schema::DataType::{Int64, Utf8};
+use arrow_schema::Field;
+use serde::Deserialize;
+
+use super::{Batches, SystemTable, required, whole};
+use crate::error::Result;
+use crate::paimon::json;
+use crate::paimon::paths::consumer_file;
+use crate::paimon::table::Table;
+
+pub(super) const TABLE: SystemTable = SystemTable { name: "consumers", columns, rows };
+
+/// A `consumer-<id>` file (Paimon's `Consumer.java`).
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Consumer {
+    next_snapshot: i64,
+}
+
+fn columns() -> Vec<Field> {
+    vec![required("consumer_id", Utf8), required("next_snapshot_id", Int64)]
+}
+
+fn rows(table: &Table, _threads: usize) -> Result<Batches> {
+    let files = table.files();
+    let consumers = files.each(files.consumer_ids()?, |files, id| {
+        files.parsed(&files.own(&consumer_file(id)), json::parse::<Consumer>)
+    })?;
+    let ids = consumers.iter().map(|(id, _)| id);
+    let next = consumers.iter().map(|(_, consumer)| consumer.next_snapshot);
+    let arrays = vec![
+        Arc::new(StringArray::from_iter_values(ids)) as _,
+        Arc::new(Int64Array::from_iter_values(next)) as _,
+    ];
+    whole(columns(), arrays, consumers.len())
+}

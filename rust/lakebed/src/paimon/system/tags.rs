@@ -1,0 +1,45 @@
+//! `$tags` (Paimon's `TagsTable.java`): one row per tag of the branch, by name.
+
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, Int64Array, StringArray};
+use arrow_schema::DataType::{Int64, Utf8};
+use arrow_schema::Field;
+
+use super::{Batches, SystemTable, TIMESTAMP, optional, required, timestamps, whole};
+use crate::error::Result;
+use crate::paimon::snapshot::Tag;
+use crate::paimon::table::Table;
+use crate::paimon::text::duration_text;
+
+pub(super) const TABLE: SystemTable = SystemTable { name: "tags", columns, rows };
+
+fn columns() -> Vec<Field> {
+    vec![
+        required("tag_name", Utf8),
+        required("snapshot_id", Int64),
+        required("schema_id", Int64),
+        required("commit_time", TIMESTAMP),
+        optional("record_count", Int64),
+        optional("create_time", TIMESTAMP),
+        optional("time_retained", Utf8),
+    ]
+}
+
+fn rows(table: &Table, _threads: usize) -> Result<Batches> {
+    let files = table.files();
+    let found = files.each(files.tag_names()?, |files, name| files.tag(name))?;
+    let tags = || found.iter().map(|(_, tag)| tag);
+    let long =
+        |value: fn(&Tag) -> Option<i64>| -> ArrayRef { Arc::new(tags().map(value).collect::<Int64Array>()) };
+    let arrays = vec![
+        Arc::new(StringArray::from_iter_values(found.iter().map(|(name, _)| name))) as _,
+        long(|tag| Some(tag.snapshot.id)),
+        long(|tag| Some(tag.snapshot.schema_id)),
+        timestamps(tags().map(|tag| tag.snapshot.time_millis))?,
+        long(|tag| tag.snapshot.total_record_count),
+        timestamps(tags().map(|tag| tag.create_time_micros.map(|micros| micros.div_euclid(1000))))?,
+        Arc::new(tags().map(|tag| tag.time_retained.map(duration_text)).collect::<StringArray>()),
+    ];
+    whole(columns(), arrays, found.len())
+}

@@ -1,0 +1,161 @@
+//! The files of a table and of the branch it stands on, by what they are.
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::paimon::paths::{self, branch_root, changelog_file, schema_file, snapshot_file, tag_file};
+use crate::paimon::schema::TableSchema;
+use crate::paimon::snapshot::{Snapshot, Tag};
+use crate::storage::Storage;
+
+/// How often the snapshots are listed while the latest of them is taken away before it is read.
+const LISTINGS: usize = 3;
+
+/// The files of one branch.
+pub(crate) struct Files<'t> {
+    /// Where the table is.
+    pub(crate) location: &'t str,
+    /// The branch, `main` for the table itself.
+    pub(crate) branch: &'t str,
+    /// What reads them.
+    pub(crate) storage: &'t dyn Storage,
+}
+
+impl<'t> Files<'t> {
+    /// The files of another branch of the same table.
+    pub(crate) fn of_branch<'b>(&self, branch: &'b str) -> Files<'b>
+    where
+        't: 'b,
+    {
+        Files { location: self.location, branch, storage: self.storage }
+    }
+
+    /// The full path of what all branches share: manifests, statistics, index and data files.
+    pub(crate) fn shared(&self, relative: &str) -> String {
+        format!("{}/{relative}", self.location)
+    }
+
+    /// The full path of what each branch has for itself: snapshots, schemas, tags, changelogs, consumers.
+    pub(crate) fn own(&self, relative: &str) -> String {
+        format!("{}/{}{relative}", self.location, branch_root(self.branch))
+    }
+
+    /// One snapshot.
+    pub(crate) fn snapshot(&self, id: i64) -> Result<Snapshot> {
+        self.parsed(&self.own(&snapshot_file(id)), Snapshot::from_json)
+    }
+
+    /// One long-lived changelog, whose file is that of a snapshot.
+    pub(crate) fn changelog(&self, id: i64) -> Result<Snapshot> {
+        self.parsed(&self.own(&changelog_file(id)), Snapshot::from_json)
+    }
+
+    /// One tag.
+    pub(crate) fn tag(&self, name: &str) -> Result<Tag> {
+        self.parsed(&self.own(&tag_file(name)), Tag::from_json)
+    }
+
+    /// One version of the schema.
+    pub(crate) fn schema(&self, id: i64) -> Result<TableSchema> {
+        self.parsed(&self.own(&schema_file(id)), TableSchema::from_json)
+    }
+
+    /// What `parse` makes of the file at a full path.
+    pub(crate) fn parsed<T>(&self, path: &str, parse: fn(&[u8]) -> Result<T>) -> Result<T> {
+        let read = || parse(self.storage.read(path)?.as_slice());
+        read().map_err(|error| error.in_file(path))
+    }
+
+    /// The ids of the snapshots that are there, ascending.
+    pub(crate) fn snapshot_ids(&self) -> Result<Vec<i64>> {
+        Ok(paths::snapshot_ids(&self.storage.list(&self.own("snapshot"))?))
+    }
+
+    /// The ids of the long-lived changelogs that are there, ascending.
+    pub(crate) fn changelog_ids(&self) -> Result<Vec<i64>> {
+        Ok(paths::changelog_ids(&self.storage.list(&self.own("changelog"))?))
+    }
+
+    /// The ids of the schemas that are there, ascending.
+    pub(crate) fn schema_ids(&self) -> Result<Vec<i64>> {
+        Ok(paths::schema_ids(&self.storage.list(&self.own("schema"))?))
+    }
+
+    /// The names of the branch's tags, sorted.
+    pub(crate) fn tag_names(&self) -> Result<Vec<String>> {
+        Ok(paths::tag_names(&self.storage.list(&self.own("tag"))?))
+    }
+
+    /// The names of the branch's consumers, sorted.
+    pub(crate) fn consumer_ids(&self) -> Result<Vec<String>> {
+        Ok(paths::consumer_ids(&self.storage.list(&self.own("consumer"))?))
+    }
+
+    /// The names of the table's branches but `main`, sorted.
+    pub(crate) fn branch_names(&self) -> Result<Vec<String>> {
+        Ok(paths::branch_names(&self.storage.list(&self.shared("branch"))?))
+    }
+
+    /// The branch's latest snapshot, if it has one.
+    ///
+    /// It is the hint's where that file is there and the next is not (Paimon's `HintFileUtils.java`, which
+    /// does not look for the first), else the largest that listing finds. `EARLIEST` is never needed: who
+    /// asks for the earliest wants to know what is there, which listing tells.
+    pub(crate) fn latest_snapshot(&self) -> Result<Option<Snapshot>> {
+        if let Some(hinted) = self.hinted_snapshot()? {
+            return Ok(Some(hinted));
+        }
+        let mut again = 1..LISTINGS;
+        loop {
+            let Some(latest) = self.snapshot_ids()?.pop() else { return Ok(None) };
+            match self.snapshot(latest) {
+                // Rolled back since it was listed.
+                Err(error) if error.kind() == ErrorKind::Missing && again.next().is_some() => {}
+                read => return read.map(Some),
+            }
+        }
+    }
+
+    fn hinted_snapshot(&self) -> Result<Option<Snapshot>> {
+        let Some(hint) = self.hint()? else { return Ok(None) };
+        match present(self.storage.read(&self.own(&snapshot_file(hint + 1))))? {
+            Some(_) => Ok(None),
+            None => present(self.snapshot(hint)),
+        }
+    }
+
+    /// The number in `LATEST`; a hint that is not there or no number is none.
+    fn hint(&self) -> Result<Option<i64>> {
+        let Some(bytes) = present(self.storage.read(&self.own("snapshot/LATEST")))? else { return Ok(None) };
+        let number = std::str::from_utf8(&bytes).ok().and_then(|text| text.trim().parse::<i64>().ok());
+        Ok(number.filter(|number| (1..i64::MAX).contains(number)))
+    }
+
+    /// What `read` makes of each of `names`, without those that went away after they were listed.
+    pub(crate) fn each<K, T>(
+        &self,
+        names: Vec<K>,
+        read: impl Fn(&Self, &K) -> Result<T>,
+    ) -> Result<Vec<(K, T)>> {
+        let read = |name: K| Ok(present(read(self, &name))?.map(|value| (name, value)));
+        names.into_iter().filter_map(|name| read(name).transpose()).collect()
+    }
+}
+
+/// `None` for a file that is not there.
+pub(crate) fn present<T>(read: Result<T>) -> Result<Option<T>> {
+    match read {
+        Ok(value) => Ok(Some(value)),
+        Err(error) if error.kind() == ErrorKind::Missing => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// What the table or branch is called in messages.
+pub(super) fn subject(branch: &str) -> String {
+    if branch == paths::MAIN { "the table".to_owned() } else { format!("branch {branch:?}") }
+}
+
+/// An error of a snapshot, tag or branch that is not there.
+#[cold]
+pub(super) fn not_found(files: &Files<'_>, message: String) -> Error {
+    Error::new(ErrorKind::SnapshotNotFound, message).in_file(files.location)
+}

@@ -1,0 +1,53 @@
+//! The manifest lists of a table's snapshot.
+
+use arrow_array::{Array, RecordBatch};
+use arrow_buffer::Buffer;
+use arrow_select::concat::concat_batches;
+
+use super::Table;
+use crate::error::{Error, ErrorKind, Result};
+use crate::paimon::fields::LIST;
+use crate::paimon::manifest::check_size;
+use crate::paimon::manifest_list::read_manifest_list;
+use crate::paimon::record::{find, record_schema};
+use crate::paimon::view::ManifestRow;
+
+impl Table {
+    /// The records of the snapshot's base list, then of its delta list, and which is which.
+    ///
+    /// The sizes that the snapshot records are compared with the files'.
+    pub(crate) fn manifest_list(&self) -> Result<(RecordBatch, Vec<ManifestRow>)> {
+        let mut lists = Vec::new();
+        let mut rows = Vec::new();
+        if let Some(snapshot) = &self.snapshot {
+            let named = [
+                ("base", &snapshot.base_manifest_list, snapshot.base_manifest_list_size),
+                ("delta", &snapshot.delta_manifest_list, snapshot.delta_manifest_list_size),
+            ];
+            for (role, name, size) in named {
+                let path = self.manifest_path(name);
+                let list = self.read_list(&path, size).map_err(|error| error.in_file(&path))?;
+                rows.extend(self.list_rows(&list, role)?);
+                lists.push(list);
+            }
+        }
+        let schema = record_schema(&LIST.iter().collect::<Vec<_>>());
+        let list = concat_batches(&schema, &lists);
+        Ok((list.map_err(|error| Error::new(ErrorKind::Required, error.to_string()))?, rows))
+    }
+
+    fn read_list(&self, path: &str, size: Option<i64>) -> Result<RecordBatch> {
+        let bytes: Buffer = self.storage.read(path)?;
+        if let Some(size) = size.and_then(|size| u64::try_from(size).ok()) {
+            check_size(bytes.len() as u64, size)?;
+        }
+        read_manifest_list(bytes, None, &self.decoding)
+    }
+
+    fn list_rows(&self, list: &RecordBatch, role: &'static str) -> Result<Vec<ManifestRow>> {
+        let names = find(list, "file_name")?;
+        let names = arrow_array::cast::AsArray::as_string::<i32>(&names);
+        let row = |row: usize| ManifestRow { path: self.manifest_path(names.value(row)), role };
+        Ok((0..names.len()).map(row).collect())
+    }
+}

@@ -1,0 +1,136 @@
+//! A table standing on a branch at a snapshot: what its paths, snapshots and schemas say.
+
+mod files;
+mod lists;
+#[cfg(test)]
+mod tests;
+mod travel;
+mod whole;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+pub(crate) use files::Files;
+
+use super::paths::{MAIN, manifest_file, schema_file};
+use super::schema::TableSchema;
+use super::snapshot::Snapshot;
+use crate::columnar::Decoding;
+use crate::error::{Error, ErrorKind, Result};
+use crate::storage::Storage;
+
+/// A Paimon table on one of its branches at one of its snapshots, or at none where nothing was committed
+/// yet.
+///
+/// Branches have snapshots, schemas, tags, changelogs and consumers of their own; manifests, statistics,
+/// index and data files of all branches are in the table's own folders.
+#[derive(Clone)]
+pub struct Table {
+    location: String,
+    branch: String,
+    /// The tag the table stands at, if it was reached by one.
+    tag: Option<String>,
+    storage: Arc<dyn Storage>,
+    decoding: Decoding,
+    snapshot: Option<Arc<Snapshot>>,
+    schema: Arc<TableSchema>,
+}
+
+impl Table {
+    /// Opens the table at `location` at the latest snapshot of its branch `main`.
+    ///
+    /// The latest snapshot is the hint's where the next one is not there (Paimon's
+    /// `HintFileUtils.java`) and the hinted one is, else the largest that listing finds. The schema is
+    /// the table's latest, which may be younger than the snapshot. Reads one snapshot and one schema file.
+    ///
+    /// # Errors
+    /// `TableNotFound` where the folder holds no schema of a Paimon table; `Json`, `Type`; what
+    /// storage gives.
+    pub fn open(location: &str, storage: Arc<dyn Storage>, decoding: impl Into<Decoding>) -> Result<Table> {
+        let location = location.trim_end_matches('/');
+        let files = Files { location, branch: MAIN, storage: storage.as_ref() };
+        let Some((snapshot, schema)) = files.latest()? else {
+            let message = format!("no Paimon table at {location:?}: there is no schema/schema-N below it");
+            return Err(Error::new(ErrorKind::TableNotFound, message).in_file(location));
+        };
+        let mut decoding = decoding.into();
+        decoding.limits = decoding.limits.capped();
+        Ok(Table {
+            location: location.to_owned(),
+            branch: MAIN.to_owned(),
+            tag: None,
+            storage,
+            decoding,
+            snapshot: snapshot.map(Arc::new),
+            schema: Arc::new(schema),
+        })
+    }
+
+    /// Where the table is, without a slash at the end.
+    pub fn location(&self) -> &str {
+        &self.location
+    }
+
+    /// The branch that the table stands on, `main` for the table itself.
+    pub fn branch(&self) -> &str {
+        &self.branch
+    }
+
+    /// The tag that the table was asked to stand at, if it was.
+    pub fn tag(&self) -> Option<&str> {
+        self.tag.as_deref()
+    }
+
+    /// How the table's manifests are decoded, and what each may cost.
+    pub fn decoding(&self) -> &Decoding {
+        &self.decoding
+    }
+
+    /// The snapshot, if there is one.
+    pub fn snapshot(&self) -> Option<&Snapshot> {
+        self.snapshot.as_deref()
+    }
+
+    /// The schema that the rows are read with: the branch's latest, or that of the snapshot asked for.
+    pub fn schema(&self) -> &TableSchema {
+        &self.schema
+    }
+
+    pub(crate) fn storage(&self) -> &dyn Storage {
+        self.storage.as_ref()
+    }
+
+    pub(crate) fn files(&self) -> Files<'_> {
+        Files { location: &self.location, branch: &self.branch, storage: self.storage.as_ref() }
+    }
+
+    /// The full path of a manifest.
+    pub(crate) fn manifest_path(&self, file_name: &str) -> String {
+        self.files().shared(&manifest_file(file_name))
+    }
+
+    /// Every schema version of the branch.
+    pub(crate) fn schemas(&self) -> Result<BTreeMap<i64, TableSchema>> {
+        let files = self.files();
+        files.schema_ids()?.into_iter().map(|id| Ok((id, files.schema(id)?))).collect()
+    }
+
+    /// The branch's latest schema, which may be younger than the one that rows are read with.
+    pub(crate) fn latest_schema(&self) -> Result<TableSchema> {
+        let files = self.files();
+        let latest = files.schema_ids()?.pop();
+        latest.map_or_else(|| Ok(self.schema().clone()), |id| files.schema(id))
+    }
+
+    /// The text of one schema file.
+    pub(crate) fn schema_text(&self, id: i64) -> Result<String> {
+        let bytes = self.storage.read(&self.files().own(&schema_file(id)))?;
+        String::from_utf8(bytes.to_vec()).map_err(|_| Error::new(ErrorKind::Json, "schema is not UTF-8"))
+    }
+
+    /// The texts of every schema file of the branch.
+    pub(crate) fn schema_texts(&self) -> Result<BTreeMap<i64, String>> {
+        let ids = self.files().schema_ids()?;
+        ids.into_iter().map(|id| Ok((id, self.schema_text(id)?))).collect()
+    }
+}

@@ -1,0 +1,149 @@
+//! Time travel: the same table on another branch, at another snapshot, tag or time.
+
+use std::sync::Arc;
+
+use super::Table;
+use super::files::{Files, not_found, present, subject};
+use crate::error::{Error, ErrorKind, Result};
+use crate::paimon::paths::{MAIN, is_file_name};
+use crate::paimon::schema::TableSchema;
+use crate::paimon::snapshot::Snapshot;
+use crate::paimon::text::WallClock;
+
+/// How many names a message lists.
+const NAMES_SHOWN: usize = 20;
+
+impl Table {
+    /// The table on another branch, at that branch's latest snapshot with its latest schema; `main` goes
+    /// back to the table itself.
+    ///
+    /// # Errors
+    /// `SnapshotNotFound` for a branch without a schema, naming the branches that are there; as
+    /// [`Table::open`].
+    pub fn at_branch(&self, branch: &str) -> Result<Table> {
+        let files = self.files().of_branch(branch);
+        let latest = if is_file_name(branch) { files.latest()? } else { None };
+        let Some((snapshot, schema)) = latest else {
+            let mut names = vec![MAIN.to_owned()];
+            names.extend(files.branch_names()?);
+            return Err(not_found(&files, format!("no branch {branch:?}; there {}", listed(&names))));
+        };
+        let (snapshot, schema) = (snapshot.map(Arc::new), Arc::new(schema));
+        Ok(Table { branch: branch.to_owned(), tag: None, snapshot, schema, ..self.clone() })
+    }
+
+    /// The table at another snapshot of its branch, with the schema of that snapshot. Neither tags nor
+    /// long-lived changelogs stand in for a snapshot that expired, as in Paimon.
+    ///
+    /// # Errors
+    /// `SnapshotNotFound`, naming the range that is there.
+    pub fn at_snapshot(&self, id: i64) -> Result<Table> {
+        let files = self.files();
+        match present(files.snapshot(id))? {
+            Some(snapshot) => self.standing(None, snapshot),
+            None => Err(not_found(&files, format!("no snapshot {id}; {}", range(&files)?))),
+        }
+    }
+
+    /// The table at a tag of its branch, with the schema of the tag's snapshot, which need not exist any
+    /// more: the tag holds it.
+    ///
+    /// # Errors
+    /// `SnapshotNotFound`, naming the tags that are there.
+    pub fn at_tag(&self, name: &str) -> Result<Table> {
+        let files = self.files();
+        let tag = if is_file_name(name) { present(files.tag(name))? } else { None };
+        match tag {
+            Some(tag) => self.standing(Some(name), tag.snapshot),
+            None => {
+                let names = files.tag_names()?;
+                let on = if files.branch == MAIN {
+                    String::new()
+                } else {
+                    format!(" on {}", subject(files.branch))
+                };
+                Err(not_found(&files, format!("no tag {name:?}{on}; there {}", listed(&names))))
+            }
+        }
+    }
+
+    /// The table at the latest snapshot of its branch that was committed at `millis` since 1970 UTC or
+    /// before, with the schema of that snapshot.
+    ///
+    /// Lists the snapshots and reads some of them: commit times ascend with the ids, so halving finds it.
+    ///
+    /// # Errors
+    /// `SnapshotNotFound` for a time before the first snapshot, naming the range that is there.
+    pub fn at_timestamp(&self, millis: i64) -> Result<Table> {
+        let files = self.files();
+        match files.snapshot_at(millis)? {
+            Some(snapshot) => self.standing(None, snapshot),
+            None => {
+                let (asked, there) = (instant(millis)?, range(&files)?);
+                Err(not_found(&files, format!("no snapshot at {asked} or before; {there}")))
+            }
+        }
+    }
+
+    fn standing(&self, tag: Option<&str>, snapshot: Snapshot) -> Result<Table> {
+        let schema = Arc::new(self.files().schema(snapshot.schema_id)?);
+        Ok(Table { tag: tag.map(str::to_owned), snapshot: Some(Arc::new(snapshot)), schema, ..self.clone() })
+    }
+}
+
+impl Files<'_> {
+    /// The branch's latest snapshot and latest schema; `None` without a schema.
+    pub(super) fn latest(&self) -> Result<Option<(Option<Snapshot>, TableSchema)>> {
+        let Some(latest) = self.schema_ids()?.pop() else { return Ok(None) };
+        Ok(Some((self.latest_snapshot()?, self.schema(latest)?)))
+    }
+
+    /// The latest snapshot with a commit time of at most `millis`.
+    fn snapshot_at(&self, millis: i64) -> Result<Option<Snapshot>> {
+        let mut ids = self.snapshot_ids()?;
+        let (mut found, mut low) = (None, 0);
+        while low < ids.len() {
+            let middle = low + (ids.len() - low) / 2;
+            let Some(id) = ids.get(middle).copied() else { break };
+            match present(self.snapshot(id))? {
+                // Expired since it was listed.
+                None => drop(ids.remove(middle)),
+                Some(snapshot) if snapshot.time_millis > millis => ids.truncate(middle),
+                Some(snapshot) => (found, low) = (Some(snapshot), middle + 1),
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// Which snapshots are there, and from when the first is, in words.
+fn range(files: &Files<'_>) -> Result<String> {
+    let (ids, subject) = (files.snapshot_ids()?, subject(files.branch));
+    let (Some(first), Some(last)) = (ids.first(), ids.last()) else {
+        return Ok(format!("{subject} has none"));
+    };
+    let since = match present(files.snapshot(*first))? {
+        Some(snapshot) => format!(", the first committed at {}", instant(snapshot.time_millis)?),
+        None => String::new(),
+    };
+    Ok(format!("{subject} has {first} to {last}{since}"))
+}
+
+/// Names as a message gives them, behind `there`.
+fn listed(names: &[String]) -> String {
+    let shown: Vec<String> = names.iter().take(NAMES_SHOWN).map(|name| format!("{name:?}")).collect();
+    match (names.len(), names.len().saturating_sub(NAMES_SHOWN)) {
+        (0, _) => "is none".to_owned(),
+        (1, _) => format!("is only {}", shown.join("")),
+        (_, 0) => format!("are {}", shown.join(", ")),
+        (_, more) => format!("are {} and {more} more", shown.join(", ")),
+    }
+}
+
+/// Milliseconds since 1970 as text: `2026-11-21T08:33:08.882Z`.
+fn instant(millis: i64) -> Result<String> {
+    let mut text = String::new();
+    let written = WallClock::from_epoch(millis, 1000).write_iso(&mut text);
+    written.map_err(|_| Error::new(ErrorKind::Timestamp, format!("{millis} ms is out of range")))?;
+    Ok(text + "Z")
+}

@@ -1,0 +1,54 @@
+//! The views that are made whole, from files that name no others.
+
+use arrow_array::RecordBatch;
+
+use super::Table;
+use crate::error::Result;
+use crate::paimon::filter::PartitionType;
+use crate::paimon::paths::MAIN;
+use crate::paimon::snapshot::Snapshot;
+use crate::paimon::view::{ManifestRow, Ref, manifests, refs, schemas, snapshots};
+
+impl Table {
+    /// The view `snapshots`: every snapshot file of the branch, in ascending order.
+    pub(crate) fn snapshots_view(&self) -> Result<RecordBatch> {
+        let files = self.files();
+        let read = files.each(files.snapshot_ids()?, |files, id| files.snapshot(*id))?;
+        snapshots(&values(read))
+    }
+
+    /// The view `refs`: `main`, the other branches by name, then the tags of the branch by name.
+    pub(crate) fn refs_view(&self) -> Result<RecordBatch> {
+        let files = self.files();
+        let branches = std::iter::once(MAIN.to_owned()).chain(files.branch_names()?);
+        let branches = branches.map(|name| {
+            let snapshot = files.of_branch(&name).latest_snapshot()?;
+            Ok(Ref::Branch(name, snapshot))
+        });
+        let mut found = branches.collect::<Result<Vec<_>>>()?;
+        let tags = files.each(files.tag_names()?, |files, name| files.tag(name))?;
+        found.extend(tags.into_iter().map(|(name, tag)| Ref::Tag(name, tag)));
+        refs(&found)
+    }
+
+    /// The view `changelogs`: every long-lived changelog of the branch, in ascending order.
+    pub(crate) fn changelogs_view(&self) -> Result<RecordBatch> {
+        let files = self.files();
+        let read = files.each(files.changelog_ids()?, |files, id| files.changelog(*id))?;
+        snapshots(&values(read))
+    }
+
+    /// The view `schemas`: every version of the branch, in ascending order.
+    pub(crate) fn schemas_view(&self) -> Result<RecordBatch> {
+        schemas(&self.schemas()?.into_values().collect::<Vec<_>>())
+    }
+
+    /// The view `manifests` of the rows of the list that are kept.
+    pub(crate) fn manifests_view(&self, list: &RecordBatch, rows: &[ManifestRow]) -> Result<RecordBatch> {
+        manifests(list, rows, &PartitionType::new(self.schema()))
+    }
+}
+
+fn values<K>(read: Vec<(K, Snapshot)>) -> Vec<Snapshot> {
+    read.into_iter().map(|(_, snapshot)| snapshot).collect()
+}
