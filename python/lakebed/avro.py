@@ -55,10 +55,14 @@ def read(
     """
     wanted, threads = names("columns", columns), positive("threads", threads)
     data = resolve_source(source)
+    text = None if schema is None else _schema_text(schema)
+    return FileScan(lambda: _native.avro_read(data, wanted, text, limits, threads), named("records", data))
+
+
+def _schema_text(schema: Schema) -> str:
     # A plain type's name alone, as `read_schema` gives it, is no JSON.
     is_text = isinstance(schema, str) and not schema.isidentifier()
-    text = schema if schema is None or is_text else json.dumps(schema)
-    return FileScan(lambda: _native.avro_read(data, wanted, text, limits, threads), named("records", data))
+    return str(schema) if is_text else json.dumps(schema)
 
 
 def read_schema(source: Source, limits: Limits = LIMITS) -> Any:
