@@ -17,7 +17,7 @@ from lakebed.errors import (
 )
 from shared_data import SAMPLE_TABLE
 
-VIEWS = ("snapshots", "schemas", "manifests", "entries", "files")
+VIEWS = ("snapshots", "schemas", "manifests", "entries", "files", "partitions", "buckets")
 
 
 @pytest.fixture(params=VIEWS)

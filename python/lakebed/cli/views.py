@@ -20,6 +20,8 @@ VIEWS = {
     "manifests": "One row per manifest of the snapshot.",
     "entries": "One row per manifest entry, as stored.",
     "files": "One row per live data file.",
+    "partitions": "One row per partition that has files.",
+    "buckets": "One row per bucket that has files.",
     "deletes": "One row per deletion vector, with the data file it applies to.",
     "indexes": "One row per index file.",
 }
@@ -38,6 +40,8 @@ _FIRST = {
         *("partition", "bucket", "level", "stats", "record_count", "file_size_in_bytes"),
         *("file_path", "created_at"),
     ),
+    "partitions": ("partition", "file_count", "record_count", "file_size_in_bytes", "last_updated_at"),
+    "buckets": ("partition", "bucket", "file_count", "record_count", "file_size_in_bytes", "last_updated_at"),
     "deletes": (
         *("partition", "bucket", "record_count", "referenced_file_name"),
         *("content_offset", "content_size_in_bytes", "file_path"),

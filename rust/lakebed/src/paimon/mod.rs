@@ -4,6 +4,7 @@ pub mod binary_row;
 pub mod deletion_vector;
 pub mod fields;
 mod filter;
+mod groups;
 pub mod hash_index;
 mod identity;
 mod index_files;
