@@ -331,6 +331,53 @@ class Table:
         """
         return ViewScan(self._native, View("indexes", columns, where, None, limit, threads))
 
+    def partitions(
+        self,
+        *,
+        columns: Sequence[str] | None = None,
+        where: str | Predicate | None = None,
+        limit: int | None = None,
+        threads: int | None = None,
+    ) -> ViewScan:
+        """One row per partition that has live files, in the order in which manifests first name them.
+
+        Null, empty and blank partition values are partitions of their own, though they share a folder.
+
+        Args: where, on the partition's columns and `bucket`: what it drops is not counted.
+        Returns: `partition` struct of the partition's types, `spec_id` int32 (null), `file_count` int64,
+            `record_count` int64 [rows, deleting ones included], `file_size_in_bytes` int64,
+            `delete_file_count` and `delete_record_count` int64 (null: not read), `last_updated_at`
+            timestamp[us] (creation of the newest file, local wall clock of its writer),
+            `last_updated_snapshot_id` int64 (null: Paimon does not record it), `bucket_count` int64 (those
+            with files), `total_buckets` int32 (as the newest file records it), `delete_row_count` int64
+            (null where a file does not say).
+        Raises: CorruptError for a sum beyond 64 bits.
+        Cost: as `files` without paths and statistics; memory grows with the buckets, not with the files.
+        Source: Paimon's `PartitionEntry.java`.
+        """
+        return ViewScan(self._native, View("partitions", columns, where, None, limit, threads))
+
+    def buckets(
+        self,
+        *,
+        columns: Sequence[str] | None = None,
+        where: str | Predicate | None = None,
+        limit: int | None = None,
+        threads: int | None = None,
+    ) -> ViewScan:
+        """One row per bucket that has live files, in the order in which manifests first name them.
+
+        Bucket -2 holds files that wait for their bucket.
+
+        Args, Raises, Cost: as `partitions`.
+        Returns: `partition` struct of the partition's types, `bucket` int32, then as in `partitions`
+            `file_count`, `record_count`, `file_size_in_bytes`, `delete_file_count`, `delete_record_count`,
+            `last_updated_at` and `total_buckets`, then `min_level` and `max_level` int32 of its files, and
+            `delete_row_count`.
+        Source: Paimon's `BucketEntry.java`.
+        """
+        return ViewScan(self._native, View("buckets", columns, where, None, limit, threads))
+
     @property
     def metadata_tables(self) -> list[str]:
         """The names of the engine's own metadata tables: "options" stands for `orders$options`."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -18,21 +19,18 @@ _LARGEST = 5
 
 @click.command("show")
 @options.table
-@options.snapshot
 @click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table", show_default=True)
-def command(table: str, snapshot: int | None, output: str) -> None:
+def command(open_table: Callable[[], Table], output: str) -> None:
     """One screen: what this table is and how it is.
 
     Reads the manifests of the snapshot to count live files, rows and bytes.
     """
     import json
 
-    import lakebed
     from lakebed.cli import render
 
     with render.progress("reading"):
-        opened = lakebed.open_table(table)
-        about = describe(opened if snapshot is None else opened.at(snapshot=snapshot))
+        about = describe(open_table())
     if output == "json":
         click.echo(json.dumps(about, ensure_ascii=False))
     else:
@@ -46,8 +44,13 @@ def describe(table: Table) -> dict[str, Any]:
     Cost: reads the snapshot, its schema, manifest lists and manifests.
     """
     snapshot = _row(table, "snapshots", "snapshot_id", table.snapshot_id)
+    if snapshot is None and table.tag is not None:
+        # Its snapshot may have expired; the tag says most of it.
+        snapshot = _row(table, "refs", "name", table.tag)
     schema = _row(table, "schemas", "schema_id", snapshot["schema_id"] if snapshot else None)
     manifests = table.manifests(columns=["length"]).to_arrow()
+    deletes = table.deletes(columns=["record_count"]).to_arrow()
+    refs = table.refs(columns=["type"]).to_arrow()["type"].to_pylist()
     files = table.files(columns=["partition", "record_count", "file_size_in_bytes"]).to_arrow()
     return {
         "format": table.format,
@@ -55,21 +58,24 @@ def describe(table: Table) -> dict[str, Any]:
         "snapshot": snapshot,
         "schema": schema,
         "options": table.properties,
+        "refs": {"branches": refs.count("branch"), "tags": refs.count("tag")},
         "manifests": {"count": manifests.num_rows, "bytes": _sum(manifests, "length")},
         "files": {
             "count": files.num_rows,
             "rows": _sum(files, "record_count"),
             "bytes": _sum(files, "file_size_in_bytes"),
         },
+        "deletion_vectors": {"count": deletes.num_rows, "rows": _sum(deletes, "record_count")},
         "largest_partitions": _largest_partitions(files),
     }
 
 
-def _row(table: Table, view: str, key: str, value: int | None) -> dict[str, Any] | None:
+def _row(table: Table, view: str, key: str, value: int | str | None) -> dict[str, Any] | None:
     """The row of a small view with this key, or its last row; None where there is no row."""
     from lakebed._values import to_rows
+    from lakebed.predicates import col
 
-    rows = getattr(table, view)(where=None if value is None else f"{key} = {value}").to_arrow()
+    rows = getattr(table, view)(where=None if value is None else col(key) == value).to_arrow()
     if not rows.num_rows:
         return None
     return dict(zip(rows.schema.names, to_rows(rows)[-1], strict=True))
@@ -124,21 +130,24 @@ def _print(about: dict[str, Any]) -> None:
 
 def _state(about: dict[str, Any]) -> list[tuple[str, str]]:
     from lakebed._values import to_text
-    from lakebed.cli import render
+    from lakebed.cli.render import count, size
 
     snapshot, manifests, files = about["snapshot"] or {}, about["manifests"], about["files"]
+    refs, vectors = about["refs"], about["deletion_vectors"]
     comment = (about["schema"] or {}).get("comment")
-    return [
+    branches = f"{refs['branches']:,} {'branch' if refs['branches'] == 1 else 'branches'}"
+    state = [
         ("location", about["location"]),
-        *([("comment", comment)] if comment else []),
+        ("comment", comment),
         ("snapshot", to_text(snapshot.get("snapshot_id", "none"))),
-        *[(name, to_text(snapshot[key])) for name, key in _COMMIT if key in snapshot],
-        ("manifests", f"{manifests['count']:,} ({render.size(manifests['bytes'])})"),
-        (
-            "live files",
-            f"{files['count']:,} ({render.size(files['bytes'])}, {render.count(files['rows'], 'row')})",
-        ),
+        *((name, to_text(snapshot[key])) for name, key in _COMMIT if key in snapshot),
+        ("refs", f"{branches}, {count(refs['tags'], 'tag')}"),
+        ("manifests", f"{manifests['count']:,} ({size(manifests['bytes'])})"),
+        ("live files", f"{files['count']:,} ({size(files['bytes'])}, {count(files['rows'], 'row')})"),
     ]
+    if vectors["count"]:
+        state.append(("deletion vectors", f"{vectors['count']:,} ({count(vectors['rows'], 'row')} deleted)"))
+    return [(name, value) for name, value in state if value]
 
 
 _COMMIT = (("committed", "committed_at"), ("operation", "operation"), ("schema", "schema_id"))
