@@ -1,6 +1,7 @@
 //! Apache Paimon: snapshots, schemas, manifests, rows.
 
 pub mod binary_row;
+mod cast;
 pub mod deletion_vector;
 pub mod fields;
 mod filter;
