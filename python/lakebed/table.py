@@ -111,6 +111,7 @@ class Table:
         tag: str | None = None,
         branch: str | None = None,
         timestamp: datetime | int | None = None,
+        watermark: int | None = None,
     ) -> Table:
         """The same table at another snapshot; snapshots, tags and times are those of the branch it stands on.
 
@@ -121,11 +122,19 @@ class Table:
                 where nothing was committed to it) and latest schema; the others, their snapshot's schema.
             timestamp: the latest snapshot committed then or before. An int counts milliseconds since 1970
                 UTC; a datetime without zone is local time of this machine, as everywhere in Python.
+            watermark: the earliest snapshot with this watermark or a later one, in the writer's own unit.
         Raises: SnapshotNotFoundError (naming what is there); TypeError for none or several.
-        Cost: reads one snapshot and one schema; by `timestamp` lists the snapshots and reads some of them.
+        Cost: reads one snapshot and one schema; by `timestamp` lists the snapshots and reads some of them,
+            by `watermark` all of them up to the one found.
         Source: Paimon's `TimeTravelUtil.java`, `SnapshotManager.java`.
         """
-        choices = {"snapshot": snapshot, "tag": tag, "branch": branch, "timestamp": timestamp}
+        choices = {
+            "snapshot": snapshot,
+            "tag": tag,
+            "branch": branch,
+            "timestamp": timestamp,
+            "watermark": watermark,
+        }
         chosen = [name for name, value in choices.items() if value is not None]
         if len(chosen) != 1:
             raise TypeError(f"at() takes exactly one of {', '.join(choices)}")
@@ -135,6 +144,8 @@ class Table:
             return Table(self._native.at_tag(tag))
         if timestamp is not None:
             return Table(self._native.at_timestamp(milliseconds(timestamp)))
+        if watermark is not None:
+            return Table(self._native.at_watermark(watermark))
         return Table(self._native.at_snapshot(cast("int", snapshot)))
 
     def snapshots(
