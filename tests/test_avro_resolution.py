@@ -212,6 +212,7 @@ def test_a_schema_is_json_text_or_its_values():
         {"value": 1},
         {"value": 2},
     ]
+    assert avro.read(written("int", 1), schema="long").to_arrow().to_pylist() == [{"value": 1}]
     assert avro.read(written("int", 1), schema=["null", "long"]).to_arrow()["value"].to_pylist() == [1]
 
 

@@ -7,8 +7,11 @@ import io
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
+import time
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +22,10 @@ from pyarrow import parquet
 
 import lakebed
 from lakebed._values import to_rows
-from lakebed.cli import cli
+from lakebed.cli import cli, views
 from shared_data import SAMPLE_TABLE
 
-VIEWS = ("snapshots", "schemas", "manifests", "entries", "files")
+VIEWS = tuple(views.VIEWS)
 TABLE = str(SAMPLE_TABLE)
 MANIFEST = str(min((SAMPLE_TABLE / "manifest").glob("manifest-[!l]*")))
 
@@ -50,7 +53,7 @@ def test_json_is_one_object_a_line(view):
 @pytest.mark.parametrize("view", VIEWS)
 def test_text_has_every_column_and_row(view):
     lines = output(view, TABLE).splitlines()
-    assert lines[0].split() == list(rows(view)[0])
+    assert lines[0].split() == getattr(lakebed.open_table(SAMPLE_TABLE), view)().schema.names
     assert len(lines) == 1 + len(rows(view))
 
 
@@ -82,9 +85,56 @@ def test_the_selection_is_that_of_the_view():
     assert printed == rows("files", **keywords)
 
 
+def count(*words: str) -> int:
+    return len(output("files", *words, "-o", "json").splitlines())
+
+
 def test_an_older_snapshot():
-    printed = output("files", TABLE, "--snapshot", "1", "-o", "json").splitlines()
-    assert len(printed) == lakebed.open_table(SAMPLE_TABLE).at(snapshot=1).files().to_arrow().num_rows
+    files = lakebed.open_table(SAMPLE_TABLE).at(snapshot=1).files().to_arrow().num_rows
+    assert count(TABLE, "--snapshot", "1") == files
+
+
+def test_a_tag():
+    tag = next((SAMPLE_TABLE / "tag").iterdir()).name.removeprefix("tag-")
+    files = lakebed.open_table(SAMPLE_TABLE).at(tag=tag).files().to_arrow().num_rows
+    assert count(TABLE, "--tag", tag) == files
+    assert count(TABLE, "--branch", "main", "--tag", tag) == files
+
+
+@pytest.mark.parametrize("zone", ["UTC", "Asia/Tokyo"])
+def test_a_time_with_a_zone_or_in_local_time_or_in_milliseconds(zone, monkeypatch):
+    monkeypatch.setenv("TZ", zone)
+    time.tzset()
+    files = lakebed.open_table(SAMPLE_TABLE).at(snapshot=3).files().to_arrow().num_rows
+    committed = rows("snapshots", where="snapshot_id = 3", columns=["committed_at"])[0]["committed_at"]
+    moment = datetime.fromisoformat(committed.replace("Z", "+00:00"))
+    local = moment.astimezone().replace(tzinfo=None)
+    for text in (committed, moment.isoformat(), local.isoformat(), str(round(moment.timestamp() * 1000))):
+        assert count(TABLE, "--as-of", text) == files
+    monkeypatch.undo()
+    time.tzset()
+
+
+def test_a_branch_alone_and_at_one_of_its_places(sample_table: Path):
+    branch = sample_table / "branch" / "branch-dev"
+    shutil.copytree(sample_table / "schema", branch / "schema")
+    (branch / "snapshot").mkdir()
+    for number in (1, 2, 3):
+        shutil.copy(sample_table / "snapshot" / f"snapshot-{number}", branch / "snapshot")
+    table = str(sample_table)
+    assert count(table, "--branch", "dev") == count(TABLE, "--snapshot", "3") != count(TABLE)
+    assert count(table, "--branch", "dev", "--snapshot", "1") == count(TABLE, "--snapshot", "1")
+    assert run("files", table, "--branch", "dev", "--snapshot", "4").exit_code == 1
+    assert json.loads(output("show", table, "-o", "json"))["refs"] == {"branches": 2, "tags": 1}
+
+
+def test_metadata_tables_are_listed_and_printed():
+    opened = lakebed.open_table(SAMPLE_TABLE)
+    assert output("metadata", TABLE).splitlines() == opened.metadata_tables
+    table = opened.metadata_table("options", where="key = 'bucket'").to_arrow()
+    for name in ("options", "$options"):
+        printed = output("metadata", TABLE, name, "--where", "key = 'bucket'", "-o", "json")
+        assert [tuple(json.loads(line).values()) for line in printed.splitlines()] == to_rows(table)
 
 
 def test_show_is_one_screen_about_the_table():
@@ -100,6 +150,7 @@ def test_show_is_one_screen_about_the_table():
     }
     assert about["manifests"]["count"] == len(rows("manifests"))
     assert about["snapshot"] == rows("snapshots")[-1]
+    assert about["refs"] == {"branches": 1, "tags": 1}
     largest = [group["bytes"] for group in about["largest_partitions"]]
     assert largest == sorted(largest, reverse=True)
 
@@ -122,12 +173,16 @@ def test_the_version():
     [
         (("files", "/no/such/table"), 1),
         (("files", TABLE, "--snapshot", "1000000"), 1),
+        (("files", TABLE, "--tag", "no_such"), 1),
+        (("files", TABLE, "--branch", "no_such"), 1),
+        (("files", TABLE, "--as-of", "1970-01-01"), 1),
         (("avro", "/no/such/file"), 1),
         (("files", TABLE, "--output-file", "/no/such/folder/rows"), 1),
         (("files", TABLE, "--columns", "no_such"), 2),
         (("files", TABLE, "--stats", "no_such"), 2),
         (("files", TABLE, "--where", "no_such = 1"), 2),
         (("files", TABLE, "--where", "bucket ="), 2),
+        (("metadata", TABLE, "no_such"), 2),
     ],
 )
 def test_an_error_is_one_line_and_an_exit_code(words, exit_code):
@@ -146,6 +201,8 @@ def test_an_error_is_one_line_and_an_exit_code(words, exit_code):
         ("--nosuch", "files"),
         ("files", TABLE, "--limit", "-1"),
         ("files", TABLE, "-o", "xml"),
+        ("files", TABLE, "--as-of", "yesterday"),
+        ("show", TABLE, "--tag", "a", "--snapshot", "1"),
     ],
 )
 def test_bad_usage_is_one_line_that_says_where_help_is(words):
@@ -201,4 +258,9 @@ def test_a_terminal_gets_what_fits_and_is_told_what_does_not(view, width):
     text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", os.read(parent, 1 << 20).decode())
     os.close(parent)
     assert max(len(line) for line in text.splitlines()) <= width
-    assert (view == "show") != ("more columns" in process.stderr.decode())
+    if view != "show":
+        named = re.search(r"more columns?, --columns to choose: (.*)", process.stderr.decode(), re.DOTALL)
+        hidden = named[1].replace("\n", " ").split(", ") if named else []
+        shown = text.splitlines()[0].split()
+        names = getattr(lakebed.open_table(SAMPLE_TABLE), view)().schema.names
+        assert sorted(shown + [name.strip() for name in hidden]) == sorted(names)

@@ -24,6 +24,20 @@ from shared_data import GoldenTable, each_golden_paimon_table
 
 POSTPONE_BUCKET = -2
 
+# Whether the casts of bounds are bounds: of all values, of those that fit the new type, or of none.
+RETYPED = {
+    ("INT", "BIGINT"): "kept",
+    ("DATE", "TIMESTAMP(3)"): "kept",
+    ("DECIMAL(10, 4)", "DECIMAL(6, 1)"): "kept",
+    ("FLOAT", "DOUBLE"): "kept",
+    ("TIMESTAMP(6)", "DATE"): "kept",
+    ("INT", "TINYINT"): "fits",
+    ("BIGINT", "INT"): "fits",
+    ("STRING", "INT"): "lost",
+    ("BOOLEAN", "STRING"): "lost",
+    ("BIGINT", "STRING"): "lost",
+}
+
 
 @each_golden_paimon_table()
 def test_live_files(table: GoldenTable):
@@ -76,11 +90,33 @@ def _assert_stats(got: Row, answer: Row, column: pa.Field, written: list[Row], w
     stats = answer.get("evolved") or answer["value_stats"].get("cols", {})
     *bounds, null_count = stats.get(column.name, [None, None, None])
     assert got["null_count"] == null_count, f"{where}.null_count"
-    # A bound written under another type is unknown: it must not be read as a bound of this one.
-    types = {field["id"]: arrow_type(field["type"]) for field in written}
-    known = types.get(int(column.metadata[b"id"])) == column.type
+    stored = _stored(answer, column, written)
+    known = stored is None or _holds(stored, bounds, column, where)
     for bound, value in zip(("lower_bound", "upper_bound"), bounds, strict=True):
         assert got[bound] == (wanted(value, column.type) if known else None), f"{where}.{bound}"
+
+
+def _stored(answer: Row, column: pa.Field, written: list[Row]) -> tuple[str, list[str | None]] | None:
+    """The type and the bounds that a retyped column was written with; nothing where it was not retyped."""
+    fields = [field for field in written if field["id"] == int(column.metadata[b"id"])]
+    if not fields or arrow_type(fields[0]["type"]) == column.type:
+        return None
+    cols = answer["value_stats"].get("cols", {})
+    return fields[0]["type"], cols.get(fields[0]["name"], [None] * 3)[:2]
+
+
+def _holds(
+    stored: tuple[str, list[str | None]], cast: list[str | None], column: pa.Field, where: str
+) -> bool:
+    """Whether casts of bounds bound the casts of the values: what keeps its order, as far as it fits."""
+    written, bounds = stored
+    match RETYPED.get((written, column.metadata[b"type"].decode())):
+        case "fits":
+            return bounds == cast
+        case None:
+            pytest.fail(f"{where}: retyped from {written}, of which this test does not know whether it holds")
+        case rule:
+            return rule == "kept"
 
 
 def _shared_columns(table: GoldenTable, opened: lakebed.Table) -> pa.Schema:
@@ -89,7 +125,8 @@ def _shared_columns(table: GoldenTable, opened: lakebed.Table) -> pa.Schema:
     latest = schemas.latest()["fields"]
     fields = [field for field in schemas.file(_snapshot(opened)["schemaId"])["fields"] if field in latest]
     pairs = zip(arrow_schema(fields), fields, strict=True)
-    return pa.schema([column.with_metadata({"id": str(field["id"])}) for column, field in pairs])
+    metadata = ((column, {"id": str(field["id"]), "type": str(field["type"])}) for column, field in pairs)
+    return pa.schema([column.with_metadata(keys) for column, keys in metadata])
 
 
 def _answers(table: GoldenTable, opened: lakebed.Table, view: str, read: pa.Table) -> list[Row]:

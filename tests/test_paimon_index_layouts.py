@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from paimon_files import COLUMNAR, Record, Schema, avro_file, convert_table, negative_counts_file, records
+from paimon_files import COLUMNAR, Record, Schema, avro_file, container, convert_table, records
 
 import lakebed
 from lakebed import avro, paimon
@@ -105,7 +105,7 @@ def test_28_fields_of_newer_writers():
 def test_27_counts_unions_and_items_that_are_never_null():
     schema, rows = index_manifest()
     expected = read(avro_file(schema, rows))
-    assert read(negative_counts_file(schema, rows)) == expected
+    assert read(container(schema, [rows], negative_counts=True)) == expected
     items = field_of(schema, RANGES)["type"][1]
     items["items"] = items["items"][1]
     assert read(avro_file(schema, rows)) == expected

@@ -1,8 +1,12 @@
-"""The README's Python is run, from the project's folder as a reader would, block after block."""
+"""The README's Python and commands are run, in the project's folder as a reader would, block after block."""
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -35,6 +39,22 @@ def test_the_python_blocks_run() -> None:
     names: dict[str, Any] = {}
     exec(compile(blocks(spark=False), "README.md", "exec"), names)
     assert names["t"].snapshot_id == 10  # as the first block says
+
+
+@pytest.mark.parametrize("line", re.findall(r"^(lakebed .*?)(?:  +#.*)?$", README, re.MULTILINE))
+def test_the_commands_run(line: str, tmp_path: Path) -> None:
+    (tmp_path / "examples").symlink_to(PROJECT / "examples")
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        ["bash", "-c", line],
+        cwd=tmp_path,
+        env={**os.environ, "PATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout or "--output-file" in line
 
 
 @pytest.mark.spark

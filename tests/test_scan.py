@@ -17,7 +17,7 @@ from lakebed.errors import (
 )
 from shared_data import SAMPLE_TABLE
 
-VIEWS = ("snapshots", "schemas", "manifests", "entries", "files")
+VIEWS = ("snapshots", "schemas", "manifests", "entries", "files", "partitions", "buckets")
 
 
 @pytest.fixture(params=VIEWS)
@@ -154,3 +154,11 @@ def test_formats_that_are_not_read_say_so():
     with pytest.raises(ValueError, match="format"):
         lakebed.open_table(SAMPLE_TABLE, format="hudi")
     assert lakebed.open_table(SAMPLE_TABLE, format="paimon").format == "paimon"
+
+
+def test_a_scan_of_nothing_prints_what_is_wrong(tmp_path: Path):
+    printed = repr(lakebed.avro.read(tmp_path / "absent.avro"))
+    assert printed.startswith("<lakebed records of ")
+    assert "MissingFileError: no such file" in printed
+    assert "\n" not in printed
+    assert "CorruptError" in repr(lakebed.avro.read(b"no Avro file"))

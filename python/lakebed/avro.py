@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 Schema: TypeAlias = str | dict[str, Any] | list[Any]
-"""An Avro schema: its JSON text, or that text parsed."""
+"""An Avro schema: its JSON text, or that text parsed, as `read_schema` gives it."""
 
 __all__ = ["Schema", "read", "read_blocks", "read_metadata", "read_schema"]
 
@@ -55,8 +55,14 @@ def read(
     """
     wanted, threads = names("columns", columns), positive("threads", threads)
     data = resolve_source(source)
-    text = schema if schema is None or isinstance(schema, str) else json.dumps(schema)
+    text = None if schema is None else _schema_text(schema)
     return FileScan(lambda: _native.avro_read(data, wanted, text, limits, threads), named("records", data))
+
+
+def _schema_text(schema: Schema) -> str:
+    # A plain type's name alone, as `read_schema` gives it, is no JSON.
+    is_text = isinstance(schema, str) and not schema.isidentifier()
+    return str(schema) if is_text else json.dumps(schema)
 
 
 def read_schema(source: Source, limits: Limits = LIMITS) -> Any:

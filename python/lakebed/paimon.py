@@ -138,11 +138,13 @@ def read_hash_index(source: Source) -> pa.Int32Array:
 
 
 def read_snapshot(source: Source) -> dict[str, Any]:
-    """One `snapshot-<id>` file: the JSON object as stored, once its required keys are found to be
-    well-formed.
+    """One `snapshot-<id>`, `changelog-<id>` or `tag-<name>` file: the JSON object as stored, once its
+    required keys are found to be well-formed.
 
-    Raises: CorruptError (not JSON, a required key absent or of the wrong type), UnsupportedError (version).
-    Source: Paimon's `Snapshot.java`.
+    Returns: a tag that is kept for a time also has `tagCreateTime` (year, month, day, hour, minute, then
+        second and nanosecond unless 0, of the writer's wall clock) and `tagTimeRetained` [s].
+    Raises: CorruptError (not JSON, a required key absent or of the wrong type).
+    Source: Paimon's `Snapshot.java`, `Tag.java`.
     """
     return _parsed(_native.paimon_read_snapshot(resolve_source(source)))
 

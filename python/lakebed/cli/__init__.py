@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 import click
 
 from lakebed import __version__
-from lakebed.cli import avro, show, views
+from lakebed.cli import avro, metadata, show, views
 from lakebed.errors import LakebedError, PredicateError, SchemaError
 
 
@@ -82,6 +82,7 @@ def cli() -> None:
 cli.add_command(show.command)
 for _view in views.VIEWS:
     cli.add_command(views.view_command(_view))
+cli.add_command(metadata.command)
 cli.add_command(avro.command)
 
 

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from lakebed.table import Table
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -16,10 +22,68 @@ def _names(_context: click.Context, _parameter: click.Parameter, value: str | No
     return None if value is None else [name.strip() for name in value.split(",")]
 
 
-table = click.argument("table")
-snapshot = click.option(
-    "--snapshot", type=int, metavar="N", help="The table at snapshot N, not at the latest."
+def _time(_context: click.Context, _parameter: click.Parameter, value: str | None) -> datetime | int | None:
+    from datetime import datetime
+
+    if value is None:
+        return None
+    try:
+        # Before Python 3.11 `fromisoformat` knows no Z.
+        return int(value) if value.isdecimal() else datetime.fromisoformat(value.replace("Z", "+00:00"))
+    except ValueError:
+        message = f"{value!r} is neither an ISO 8601 time nor milliseconds since 1970"
+        raise click.BadParameter(message) from None
+
+
+_TRAVEL = (
+    click.option("--snapshot", type=int, metavar="N", help="The table at snapshot N, not at the latest."),
+    click.option("--tag", metavar="T", help="The table at tag T."),
+    click.option(
+        "--as-of",
+        callback=_time,
+        metavar="TIME",
+        help="The table as it was at TIME: ISO 8601, in local time unless it names a zone, or milliseconds.",
+    ),
+    click.option(
+        "--branch", metavar="B", help="The table on branch B; with another of these, at that place of B."
+    ),
 )
+
+
+def table(command: Command) -> Command:
+    """TABLE, and where in its history to stand. The command gets `open_table`, which opens it there."""
+
+    @functools.wraps(command)
+    def run(
+        table: str,
+        snapshot: int | None,
+        tag: str | None,
+        as_of: datetime | int | None,
+        branch: str | None,
+        **others: Any,
+    ) -> Any:
+        places = {"snapshot": snapshot, "tag": tag, "timestamp": as_of}
+        at = {name: place for name, place in places.items() if place is not None}
+        if len(at) > 1:
+            raise click.UsageError("--snapshot, --tag and --as-of exclude each other")
+        return command(open_table=functools.partial(_opened, table, branch, at), **others)
+
+    decorated: Any = run
+    for option in reversed(_TRAVEL):
+        decorated = option(decorated)
+    with_argument: Command = click.argument("table")(decorated)
+    return with_argument
+
+
+def _opened(location: str, branch: str | None, at: dict[str, Any]) -> Table:
+    import lakebed
+
+    table = lakebed.open_table(location)
+    if branch is not None:
+        table = table.at(branch=branch)
+    return table.at(**at) if at else table
+
+
 where = click.option(
     "--where", metavar="SQL", help="Condition, such as \"dt >= '2026-01-01' AND bucket = 3\"."
 )

@@ -143,12 +143,13 @@ def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
 
 
 def _reordered(table: pa.Table, first: Sequence[str]) -> pa.Table:
+    """The columns named first, then those that hold something, then those that hold nothing."""
     if not first:
         return table
-    names = table.schema.names
-    return table.select(
-        [name for name in first if name in names] + [name for name in names if name not in first]
-    )
+    names = [name for name in first if name in table.schema.names]
+    others = [name for name in table.schema.names if name not in first]
+    others.sort(key=lambda name: table[name].null_count == table.num_rows)
+    return table.select(names + others)
 
 
 def _fitted(fields: Sequence[pa.Field], widths: Sequence[int], room: int) -> list[int]:

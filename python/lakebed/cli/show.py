@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -14,25 +15,23 @@ if TYPE_CHECKING:
     from lakebed.table import Table
 
 _LARGEST = 5
+_SUMS = ("partition", "file_count", "record_count", "file_size_in_bytes")
 
 
 @click.command("show")
 @options.table
-@options.snapshot
 @click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table", show_default=True)
-def command(table: str, snapshot: int | None, output: str) -> None:
+def command(open_table: Callable[[], Table], output: str) -> None:
     """One screen: what this table is and how it is.
 
     Reads the manifests of the snapshot to count live files, rows and bytes.
     """
     import json
 
-    import lakebed
     from lakebed.cli import render
 
     with render.progress("reading"):
-        opened = lakebed.open_table(table)
-        about = describe(opened if snapshot is None else opened.at(snapshot=snapshot))
+        about = describe(open_table())
     if output == "json":
         click.echo(json.dumps(about, ensure_ascii=False))
     else:
@@ -46,30 +45,38 @@ def describe(table: Table) -> dict[str, Any]:
     Cost: reads the snapshot, its schema, manifest lists and manifests.
     """
     snapshot = _row(table, "snapshots", "snapshot_id", table.snapshot_id)
+    if snapshot is None and table.tag is not None:
+        # Its snapshot may have expired; the tag says most of it.
+        snapshot = _row(table, "refs", "name", table.tag)
     schema = _row(table, "schemas", "schema_id", snapshot["schema_id"] if snapshot else None)
     manifests = table.manifests(columns=["length"]).to_arrow()
-    files = table.files(columns=["partition", "record_count", "file_size_in_bytes"]).to_arrow()
+    deletes = table.deletes(columns=["record_count"]).to_arrow()
+    refs = table.refs(columns=["type"]).to_arrow()["type"].to_pylist()
+    partitions = table.partitions(columns=_SUMS).to_arrow()
     return {
         "format": table.format,
         "location": table.location,
         "snapshot": snapshot,
         "schema": schema,
         "options": table.properties,
+        "refs": {"branches": refs.count("branch"), "tags": refs.count("tag")},
         "manifests": {"count": manifests.num_rows, "bytes": _sum(manifests, "length")},
         "files": {
-            "count": files.num_rows,
-            "rows": _sum(files, "record_count"),
-            "bytes": _sum(files, "file_size_in_bytes"),
+            "count": _sum(partitions, "file_count"),
+            "rows": _sum(partitions, "record_count"),
+            "bytes": _sum(partitions, "file_size_in_bytes"),
         },
-        "largest_partitions": _largest_partitions(files),
+        "deletion_vectors": {"count": deletes.num_rows, "rows": _sum(deletes, "record_count")},
+        "largest_partitions": _largest(partitions),
     }
 
 
-def _row(table: Table, view: str, key: str, value: int | None) -> dict[str, Any] | None:
+def _row(table: Table, view: str, key: str, value: int | str | None) -> dict[str, Any] | None:
     """The row of a small view with this key, or its last row; None where there is no row."""
     from lakebed._values import to_rows
+    from lakebed.predicates import col
 
-    rows = getattr(table, view)(where=None if value is None else f"{key} = {value}").to_arrow()
+    rows = getattr(table, view)(where=None if value is None else col(key) == value).to_arrow()
     if not rows.num_rows:
         return None
     return dict(zip(rows.schema.names, to_rows(rows)[-1], strict=True))
@@ -81,34 +88,14 @@ def _sum(table: pa.Table, column: str) -> int:
     return pc.sum(table[column]).as_py() or 0
 
 
-def _largest_partitions(files: pa.Table) -> list[dict[str, Any]]:
+def _largest(groups: pa.Table) -> list[dict[str, Any]]:
     """The partitions with most bytes, largest first; none where the table has no partition keys."""
-    import pyarrow as pa
-
     from lakebed._values import to_rows
 
-    keys = [field.name for field in files.schema.field("partition").type]
-    if not keys:
+    if not groups.schema.field("partition").type.num_fields:
         return []
-    # Numbered names: a partition key may be called like one of the sums.
-    parts = [str(number) for number in range(len(keys))]
-    columns = [
-        *files["partition"].combine_chunks().flatten(),
-        files["record_count"],
-        files["file_size_in_bytes"],
-    ]
-    table = pa.table(columns, [*parts, "rows", "bytes"])
-    sums = [("rows", "count"), ("rows", "sum"), ("bytes", "sum")]
-    groups = table.group_by(parts).aggregate(sums).sort_by([("bytes_sum", "descending")]).slice(0, _LARGEST)
-    return [
-        {
-            "partition": dict(zip(keys, row, strict=False)),
-            "files": row[len(keys)],
-            "rows": row[len(keys) + 1],
-            "bytes": row[len(keys) + 2],
-        }
-        for row in to_rows(groups.select([*parts, "rows_count", "rows_sum", "bytes_sum"]))
-    ]
+    largest = groups.sort_by([("file_size_in_bytes", "descending")]).slice(0, _LARGEST)
+    return [dict(zip(("partition", "files", "rows", "bytes"), row, strict=True)) for row in to_rows(largest)]
 
 
 def _print(about: dict[str, Any]) -> None:
@@ -124,21 +111,24 @@ def _print(about: dict[str, Any]) -> None:
 
 def _state(about: dict[str, Any]) -> list[tuple[str, str]]:
     from lakebed._values import to_text
-    from lakebed.cli import render
+    from lakebed.cli.render import count, size
 
     snapshot, manifests, files = about["snapshot"] or {}, about["manifests"], about["files"]
+    refs, vectors = about["refs"], about["deletion_vectors"]
     comment = (about["schema"] or {}).get("comment")
-    return [
+    branches = f"{refs['branches']:,} {'branch' if refs['branches'] == 1 else 'branches'}"
+    state = [
         ("location", about["location"]),
-        *([("comment", comment)] if comment else []),
+        ("comment", comment),
         ("snapshot", to_text(snapshot.get("snapshot_id", "none"))),
-        *[(name, to_text(snapshot[key])) for name, key in _COMMIT if key in snapshot],
-        ("manifests", f"{manifests['count']:,} ({render.size(manifests['bytes'])})"),
-        (
-            "live files",
-            f"{files['count']:,} ({render.size(files['bytes'])}, {render.count(files['rows'], 'row')})",
-        ),
+        *((name, to_text(snapshot[key])) for name, key in _COMMIT if key in snapshot),
+        ("refs", f"{branches}, {count(refs['tags'], 'tag')}"),
+        ("manifests", f"{manifests['count']:,} ({size(manifests['bytes'])})"),
+        ("live files", f"{files['count']:,} ({size(files['bytes'])}, {count(files['rows'], 'row')})"),
     ]
+    if vectors["count"]:
+        state.append(("deletion vectors", f"{vectors['count']:,} ({count(vectors['rows'], 'row')} deleted)"))
+    return [(name, value) for name, value in state if value]
 
 
 _COMMIT = (("committed", "committed_at"), ("operation", "operation"), ("schema", "schema_id"))

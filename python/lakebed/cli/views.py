@@ -2,24 +2,34 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from lakebed.cli import options
 
+if TYPE_CHECKING:
+    from lakebed.table import Table
+
 VIEWS = {
     "snapshots": "One row per snapshot of the table.",
+    "changelogs": "One row per long-lived changelog, whose snapshot expired.",
+    "refs": "One row per branch and tag.",
     "schemas": "One row per version of the schema.",
     "manifests": "One row per manifest of the snapshot.",
     "entries": "One row per manifest entry, as stored.",
     "files": "One row per live data file.",
+    "partitions": "One row per partition that has files.",
+    "buckets": "One row per bucket that has files.",
     "deletes": "One row per deletion vector, with the data file it applies to.",
     "indexes": "One row per index file.",
 }
 # What a terminal's table begins with, since it has no room for all; a pipe gets the columns as they are.
 _FIRST = {
     "snapshots": ("snapshot_id", "committed_at", "operation", "total_record_count", "delta_record_count"),
+    "changelogs": ("snapshot_id", "committed_at", "operation", "changelog_manifest_list"),
+    "refs": ("name", "type", "snapshot_id", "schema_id", "committed_at", "created_at"),
     "schemas": ("schema_id", "updated_at", "partition_keys", "primary_keys", "fields"),
     "manifests": (
         *("length", "added_files_count", "deleted_files_count"),
@@ -30,6 +40,8 @@ _FIRST = {
         *("partition", "bucket", "level", "stats", "record_count", "file_size_in_bytes"),
         *("file_path", "created_at"),
     ),
+    "partitions": ("partition", "file_count", "record_count", "file_size_in_bytes", "last_updated_at"),
+    "buckets": ("partition", "bucket", "file_count", "record_count", "file_size_in_bytes", "last_updated_at"),
     "deletes": (
         *("partition", "bucket", "record_count", "referenced_file_name"),
         *("content_offset", "content_size_in_bytes", "file_path"),
@@ -43,24 +55,19 @@ def view_command(view: str) -> click.Command:
     """The command that prints a view."""
 
     def run(
-        table: str,
-        snapshot: int | None,
+        open_table: Callable[[], Table],
         limit: int | None,
         output: str,
         output_file: str | None,
         **selection: Any,
     ) -> None:
-        import lakebed
         from lakebed.cli.output import write
 
-        opened = lakebed.open_table(table)
-        if snapshot is not None:
-            opened = opened.at(snapshot=snapshot)
-        scan = getattr(opened, view)(limit=limit, **selection)
+        scan = getattr(open_table(), view)(limit=limit, **selection)
         first = () if selection["columns"] else _FIRST[view]
         write(scan, output, output_file, all_rows=limit is not None, first=first)
 
-    decorators = [options.table, options.snapshot, options.where, options.columns]
+    decorators = [options.table, options.where, options.columns]
     decorators += [options.stats] if view in _WITH_STATS else []
     decorators += [options.limit, options.output]
     for decorate in reversed(decorators):

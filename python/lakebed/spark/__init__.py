@@ -7,8 +7,18 @@ in lakebed imports it.
 """
 
 from lakebed.spark.check import check
-from lakebed.spark.driver import manifests, metadata_table, schemas, snapshots
+from lakebed.spark.driver import (
+    changelogs,
+    deletes,
+    indexes,
+    manifests,
+    metadata_table,
+    refs,
+    schemas,
+    snapshots,
+)
 from lakebed.spark.frames import At, TablePath
+from lakebed.spark.groups import buckets, partitions
 from lakebed.spark.view_schema import schema
 from lakebed.spark.views import Mapper, entries, files, manifest_mapper
 
@@ -16,12 +26,18 @@ __all__ = [
     "At",
     "Mapper",
     "TablePath",
+    "buckets",
+    "changelogs",
     "check",
+    "deletes",
     "entries",
     "files",
+    "indexes",
     "manifest_mapper",
     "manifests",
     "metadata_table",
+    "partitions",
+    "refs",
     "schema",
     "schemas",
     "snapshots",

@@ -49,6 +49,38 @@ def snapshots(
     return from_driver(spark, table_at(path, at, limits).snapshots(columns=columns, where=where))
 
 
+def refs(
+    spark: SparkSession,
+    path: TablePath,
+    *,
+    where: str | Predicate | None = None,
+    columns: Sequence[str] | None = None,
+    at: At = None,
+    limits: Limits = LIMITS,
+) -> DataFrame:
+    """One row per branch and tag; the rows and columns of `Table.refs`, in its order.
+
+    Args, Raises: as `manifests`. Cost: the driver reads one snapshot per branch, and every tag.
+    """
+    return from_driver(spark, table_at(path, at, limits).refs(columns=columns, where=where))
+
+
+def changelogs(
+    spark: SparkSession,
+    path: TablePath,
+    *,
+    where: str | Predicate | None = None,
+    columns: Sequence[str] | None = None,
+    at: At = None,
+    limits: Limits = LIMITS,
+) -> DataFrame:
+    """One row per long-lived changelog; the rows and columns of `Table.changelogs`, in its order.
+
+    Args, Raises: as `manifests`. Cost: the driver reads every changelog file.
+    """
+    return from_driver(spark, table_at(path, at, limits).changelogs(columns=columns, where=where))
+
+
 def schemas(
     spark: SparkSession,
     path: TablePath,
@@ -63,6 +95,38 @@ def schemas(
     Args, Raises: as `manifests`. Cost: the driver reads every schema file.
     """
     return from_driver(spark, table_at(path, at, limits).schemas(columns=columns, where=where))
+
+
+def deletes(
+    spark: SparkSession,
+    path: TablePath,
+    *,
+    where: str | Predicate | None = None,
+    columns: Sequence[str] | None = None,
+    at: At = None,
+    limits: Limits = LIMITS,
+) -> DataFrame:
+    """One row per deletion vector; the rows and columns of `Table.deletes`, in its order.
+
+    Args, Raises: as `manifests`. Cost: the driver reads what `Table.deletes` says.
+    """
+    return from_driver(spark, table_at(path, at, limits).deletes(columns=columns, where=where))
+
+
+def indexes(
+    spark: SparkSession,
+    path: TablePath,
+    *,
+    where: str | Predicate | None = None,
+    columns: Sequence[str] | None = None,
+    at: At = None,
+    limits: Limits = LIMITS,
+) -> DataFrame:
+    """One row per index file; the rows and columns of `Table.indexes`, in its order.
+
+    Args, Raises: as `manifests`. Cost: the driver reads the index manifest.
+    """
+    return from_driver(spark, table_at(path, at, limits).indexes(columns=columns, where=where))
 
 
 def metadata_table(

@@ -15,7 +15,10 @@ if TYPE_CHECKING:
     from lakebed.scan import Scan
     from lakebed.table import Table
 
-VIEWS = ("snapshots", "schemas", "manifests", "entries", "files")
+VIEWS = (
+    *("snapshots", "changelogs", "refs", "schemas", "manifests", "entries", "files", "deletes", "indexes"),
+    *("partitions", "buckets"),
+)
 """The views of a table that have a function here."""
 
 

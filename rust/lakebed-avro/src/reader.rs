@@ -105,36 +105,45 @@ impl Reader {
         self.program.schema()
     }
 
-    /// The next blocks for one thread; empty at the end of the file.
-    fn next_unit(&mut self) -> Result<Vec<Block>> {
+    /// The next block; `None` at the end of the file.
+    fn next_block(&mut self) -> Result<Option<Block>> {
+        let Some(block) = self.blocks.next().transpose()? else { return Ok(None) };
+        let cells =
+            block.first_record.saturating_add(block.count).saturating_mul(self.program.pools.leaves());
+        let most = self.options.limits.max_cells;
+        if cells > most { Err(Limits::exceeded("max_cells", most, cells)) } else { Ok(Some(block)) }
+    }
+
+    /// The next blocks for one thread, and whether the file ends behind them or is broken there.
+    fn next_unit(&mut self) -> (Vec<Block>, Result<bool>) {
         let mut unit = Vec::new();
         let (mut bytes, mut rows) = (0, 0);
         while bytes < UNIT_BYTES && rows < self.options.batch_rows as u64 {
-            let Some(block) = self.blocks.next().transpose()? else { break };
-            let cells =
-                block.first_record.saturating_add(block.count).saturating_mul(self.program.pools.leaves());
-            if cells > self.options.limits.max_cells {
-                return Err(Limits::exceeded("max_cells", self.options.limits.max_cells, cells));
+            match self.next_block() {
+                Ok(Some(block)) => {
+                    // A block without bytes takes memory too: there may be millions.
+                    bytes += block.payload.len() + size_of::<Block>();
+                    rows += block.count;
+                    unit.push(block);
+                }
+                Ok(None) => return (unit, Ok(true)),
+                Err(error) => return (unit, Err(error)),
             }
-            // A block without bytes takes memory too: there may be millions.
-            bytes += block.payload.len() + size_of::<Block>();
-            rows += block.count;
-            unit.push(block);
         }
-        Ok(unit)
+        (unit, Ok(false))
     }
 
     /// Frames blocks until every thread has a stretch to work on.
     fn frame(&mut self) {
         while self.queue.len() < self.options.threads && !self.ended {
-            match self.next_unit() {
-                Ok(unit) if unit.is_empty() => self.ended = true,
-                Ok(unit) => self.queue.push_back(Work::Blocks(unit)),
-                // What stands before a broken block is still decoded: its errors come first.
-                Err(error) => {
-                    self.ended = true;
-                    self.queue.push_back(Work::Failed(error));
-                }
+            let (unit, end) = self.next_unit();
+            // What stands before a broken block is still decoded: its errors come first.
+            if !unit.is_empty() {
+                self.queue.push_back(Work::Blocks(unit));
+            }
+            self.ended = *end.as_ref().unwrap_or(&true);
+            if let Err(error) = end {
+                self.queue.push_back(Work::Failed(error));
             }
         }
     }

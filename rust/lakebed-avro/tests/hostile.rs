@@ -6,10 +6,10 @@ mod common;
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
-use lakebed_avro::{ErrorKind, Input, Limits, ReadOptions};
+use lakebed_avro::{Blocks, ErrorKind, Input, Limits, Program, Projection, ReadOptions, Reader, Schema};
 
 use common::hand::{self, long};
 
@@ -176,6 +176,59 @@ fn records_of_nulls_cost_no_time() {
     let list = format!(r#"{{"type": "array", "items": {wide}}}"#);
     let file = hand::file(&list, &[(1, [long(1_000_000), long(0)].concat())]);
     assert_eq!(bounded("items", &file, Limits::DEFAULT, 16 * MIB), Ok(1));
+}
+
+/// Reads a file as `reader`, keeping no batch.
+fn drain_as(file: &[u8], reader: &str, limits: Limits) -> Result<usize, ErrorKind> {
+    let read = || -> lakebed_avro::Result<usize> {
+        let (header, blocks) = Blocks::open(common::memory(file), limits)?;
+        let writer = Schema::parse(header.schema()?, &limits)?;
+        let reader = Schema::parse_reader(reader, &limits)?;
+        let program = Arc::new(Program::resolve_as(&writer, &reader, &Projection::All, &[])?);
+        let options = ReadOptions { limits, ..ReadOptions::default() };
+        Reader::new(&header, blocks, program, None, options).map(|batch| Ok(batch?.num_rows())).sum()
+    };
+    read().map_err(|error| error.kind())
+}
+
+#[test]
+fn a_readers_defaults_are_not_multiplied_without_bound() {
+    let _alone = alone();
+    let empty = hand::record(&[("w", r#""null""#)]);
+    let text = "x".repeat(1 << 20);
+    let long = format!(
+        r#"{{"type": "record", "name": "row", "fields": [
+        {{"name": "d", "type": "string", "default": "{text}"}}]}}"#
+    );
+    let fields: Vec<String> = (0..1000)
+        .map(|i| format!(r#"{{"name": "d{i}", "type": ["null", "int"], "default": null}}"#))
+        .collect();
+    let wide = format!(r#"{{"type": "record", "name": "row", "fields": [{}]}}"#, fields.join(","));
+    let limits = Limits { max_block_bytes: 16 << 20, ..Limits::DEFAULT };
+    // Records without bytes, in one block; and in many, none of which is over a limit.
+    let one = hand::file(&empty, &[(1_000_000, Vec::new())]);
+    let many = hand::file(&empty, &vec![(1, Vec::new()); 1000]);
+    for (name, reader) in [("a long default", &long), ("many defaults", &wide)] {
+        let (result, peak, time) = measured(|| drain_as(&one, reader, limits));
+        assert_eq!(result, Err(ErrorKind::Limit), "{name}");
+        assert!(peak < 96 * MIB && time < Duration::from_secs(4), "{name}: {peak} bytes, {time:?}");
+        let (result, peak, time) = measured(|| drain_as(&many, reader, limits));
+        assert_eq!(result, Ok(1000), "{name}");
+        assert!(peak < 256 * MIB && time < Duration::from_secs(8), "{name}: {peak} bytes, {time:?}");
+    }
+}
+
+#[test]
+fn nulls_that_become_columns_are_bounded() {
+    let _alone = alone();
+    // Nothing a null, and a mebibyte under it where the reader has it nullable.
+    let list = r#"{"type": "array", "items": "null"}"#;
+    let wanted = r#"{"type": "array", "items": ["null", {"type": "fixed", "name": "f", "size": 1048576}]}"#;
+    let file = hand::file(&hand::record(&[("a", list)]), &[(1, [long(1_000_000), long(0)].concat())]);
+    let limits = Limits { max_block_bytes: 16 << 20, ..Limits::DEFAULT };
+    let (result, peak, time) = measured(|| drain_as(&file, &hand::record(&[("a", wanted)]), limits));
+    assert_eq!(result, Err(ErrorKind::Limit));
+    assert!(peak < 64 * MIB && time < Duration::from_secs(4), "{peak} bytes, {time:?}");
 }
 
 #[test]

@@ -13,7 +13,7 @@ use lakebed::paimon::index_manifest::read_index_manifest;
 use lakebed::paimon::manifest::{EntryFilter, EntryReader, entry_columns};
 use lakebed::paimon::manifest_list::read_manifest_list;
 use lakebed::paimon::schema::TableSchema;
-use lakebed::paimon::snapshot::Snapshot;
+use lakebed::paimon::snapshot::Tag;
 use lakebed::paimon::{Task, binary_row};
 use lakebed::{Error, ErrorKind};
 use pyo3::prelude::*;
@@ -179,7 +179,7 @@ fn checked_text<T: Send>(
 
 #[pyfunction]
 pub fn paimon_read_snapshot(py: Python<'_>, source: Source) -> PyResult<String> {
-    checked_text(py, source, Snapshot::from_json)
+    checked_text(py, source, Tag::from_json)
 }
 
 #[pyfunction]

@@ -5,7 +5,7 @@ use serde_json::{Value as Json, json};
 use super::rng::Rng;
 
 /// Plain types by name.
-const PLAIN: [&str; 8] = ["null", "boolean", "int", "long", "float", "double", "bytes", "string"];
+pub const PLAIN: [&str; 8] = ["null", "boolean", "int", "long", "float", "double", "bytes", "string"];
 
 /// Logical types by the type below.
 const LOGICAL: [(&str, &str); 10] = [

@@ -1,9 +1,11 @@
 //! Apache Paimon: snapshots, schemas, manifests, rows.
 
 pub mod binary_row;
+mod cast;
 pub mod deletion_vector;
 pub mod fields;
 mod filter;
+mod groups;
 pub mod hash_index;
 mod identity;
 mod index_files;

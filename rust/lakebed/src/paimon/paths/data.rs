@@ -60,7 +60,7 @@ impl DataPaths {
 }
 
 /// Numbers equal values alike; gives each row's number and the values by number.
-fn distinct(values: &BinaryArray) -> (Vec<usize>, BinaryArray) {
+pub(crate) fn distinct(values: &BinaryArray) -> (Vec<usize>, BinaryArray) {
     let mut known: HashMap<&[u8], usize> = HashMap::new();
     let mut order: Vec<&[u8]> = Vec::new();
     let mut numbers: Vec<usize> = Vec::with_capacity(values.len());

@@ -8,10 +8,10 @@ mod data;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use data::DataPaths;
+pub(crate) use data::{DataPaths, distinct};
 
 /// The bucket number of files that wait for their bucket.
-const POSTPONE_BUCKET: i32 = -2;
+pub(crate) const POSTPONE_BUCKET: i32 = -2;
 
 /// The branch that every table has: what stands directly in its folder.
 pub const MAIN: &str = "main";

@@ -14,7 +14,7 @@ impl Scan {
     /// # Errors
     /// Those of the scan.
     pub fn explain(&self) -> Result<Vec<Step>> {
-        if self.program.is_none() {
+        if !self.view.is_of_entries() {
             return Ok(Vec::new());
         }
         let Plan { manifests, pruned } = self.plan()?;
@@ -44,7 +44,7 @@ impl Scan {
         };
         let matching = count(View::Entries)?;
         steps.push(Step::rows("entries", matching, entries(&manifests), "partition and bucket of the entry"));
-        if self.view == View::Files {
+        if self.view != View::Entries {
             let why = "added, and deleted by no entry of the snapshot";
             steps.push(Step::rows("files", count(View::Files)?, matching, why));
         }

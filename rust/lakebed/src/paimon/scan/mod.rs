@@ -13,7 +13,7 @@ use arrow_array::{BooleanArray, RecordBatch};
 use arrow_schema::SchemaRef;
 use arrow_select::filter::filter_record_batch;
 
-use deletes::DeleteRows;
+use deletes::{DeleteRows, add_vectors};
 pub use explain::Step;
 use program::EntryProgram;
 use stream::EntryStream;
@@ -21,13 +21,14 @@ pub use stream::ScanStream;
 pub use task::Task;
 
 use super::fields::LIST;
-use super::filter::PartitionFilter;
+use super::filter::{PartitionFilter, PartitionType};
+use super::groups::{GROUP_INPUT, Groups, KIND};
 use super::index_files::IndexFiles;
 use super::manifest_list::{ManifestFile, manifest_files};
 use super::record::record_schema;
 use super::schema::TableSchema;
 use super::table::Table;
-use super::view::{DeletesView, Role, View, indexes, refs, schemas, select, snapshots};
+use super::view::{DeletesView, Role, View, buckets, indexes, partitions, refs, schemas, select, snapshots};
 use crate::error::{Error, ErrorKind, Result};
 
 /// What of a view is wanted.
@@ -35,8 +36,8 @@ use crate::error::{Error, ErrorKind, Result};
 pub struct ScanOptions {
     /// Columns, in this order; `None` for all.
     pub columns: Option<Vec<String>>,
-    /// A filter: on partition columns and the bucket of manifests, entries and files, on the view's own
-    /// columns of views that are made without manifests.
+    /// A filter: on the own columns of views that are made without manifests, on partition columns and the
+    /// bucket of the others.
     pub filter: Option<String>,
     /// Columns of the table whose typed statistics become the column `stats`.
     pub stats: Option<Vec<String>>,
@@ -86,6 +87,10 @@ impl Scan {
             View::Snapshots | View::Changelogs => select(&snapshots(&[])?, columns, filter)?,
             View::Refs => select(&refs(&[])?, columns, filter)?,
             View::Schemas => select(&schemas(&[])?, columns, filter)?,
+            View::Partitions | View::Buckets => {
+                filter.map(|text| PartitionFilter::new(text, table.schema())).transpose()?;
+                select(&grouped(view, &Groups::default(), table.schema())?, columns, None)?
+            }
             View::Deletes | View::Indexes => {
                 filter.map(|text| PartitionFilter::new(text, table.schema())).transpose()?;
                 if view == View::Deletes {
@@ -154,11 +159,7 @@ impl Scan {
     }
 
     fn plan(&self) -> Result<Plan> {
-        let (list, _) = self.table.manifest_list()?;
-        let mut kept = keep(self.options.filter.as_deref(), self.table.schema(), &list)?.into_iter();
-        let mut pruned = manifest_files(&list)?;
-        let manifests = pruned.extract_if(.., |_| kept.next().unwrap_or(true)).collect();
-        Ok(Plan { manifests, pruned })
+        Plan::new(&self.table, self.options.filter.as_deref())
     }
 
     /// A view that is not made of entries.
@@ -169,6 +170,11 @@ impl Scan {
             View::Refs => select(&self.table.refs_view()?, columns, filter),
             View::Changelogs => select(&self.table.changelogs_view()?, columns, filter),
             View::Schemas => select(&self.table.schemas_view()?, columns, filter),
+            View::Partitions | View::Buckets => {
+                let mut groups = read_groups(&self.table, &self.options)?;
+                add_vectors(&mut groups, &self.table, &self.options)?;
+                select(&grouped(self.view, &groups, self.table.schema())?, columns, None)
+            }
             View::Indexes => {
                 let filter =
                     filter.map(|text| PartitionFilter::new(text, self.table.schema())).transpose()?;
@@ -184,6 +190,54 @@ impl Scan {
                 select(&self.table.manifests_view(&list, &rows)?, columns, None)
             }
         }
+    }
+}
+
+impl Plan {
+    fn new(table: &Table, filter: Option<&str>) -> Result<Plan> {
+        let (list, _) = table.manifest_list()?;
+        let mut kept = keep(filter, table.schema(), &list)?.into_iter();
+        let mut pruned = manifest_files(&list)?;
+        let manifests = pruned.extract_if(.., |_| kept.next().unwrap_or(true)).collect();
+        Ok(Plan { manifests, pruned })
+    }
+}
+
+/// The live files of a table, or every entry for [`Role::Changes`], under their own names as `options`
+/// filter them and give them statistics. Reads the manifest lists.
+pub(super) fn own_rows(
+    role: Role,
+    table: &Table,
+    columns: &[&str],
+    options: &ScanOptions,
+) -> Result<impl Iterator<Item = Result<RecordBatch>> + Send + use<>> {
+    let columns = columns.iter().map(|name| (*name).to_owned()).collect();
+    let options = ScanOptions { columns: Some(columns), ..options.clone() };
+    let schemas = if options.stats.is_some() { table.schemas()? } else { BTreeMap::new() };
+    let program = EntryProgram::new(role, table, schemas, &options)?;
+    let Plan { manifests, .. } = Plan::new(table, options.filter.as_deref())?;
+    Ok(EntryStream::new(Arc::new(program), table.clone(), manifests, threads(options.threads)))
+}
+
+/// The buckets of a table's live files, as `options` filter them.
+pub(super) fn read_groups(table: &Table, options: &ScanOptions) -> Result<Groups> {
+    Groups::read(own_rows(Role::Live, table, &GROUP_INPUT, options)?)
+}
+
+/// The buckets of a table as the engine's own tables sum them up: additions less deletions, the time of
+/// whichever file is the newest, deleted or not. Groups without a file are among them.
+pub(super) fn read_changes(table: &Table, threads: usize) -> Result<Groups> {
+    let columns: Vec<&str> = GROUP_INPUT.into_iter().chain([KIND]).collect();
+    let options = ScanOptions { threads, ..ScanOptions::default() };
+    Groups::read(own_rows(Role::Changes, table, &columns, &options)?)
+}
+
+/// A view of groups, made whole.
+fn grouped(view: View, groups: &Groups, schema: &TableSchema) -> Result<RecordBatch> {
+    let partition = PartitionType::new(schema);
+    match view {
+        View::Buckets => buckets(groups, &partition),
+        _ => partitions(groups, &partition),
     }
 }
 

@@ -80,8 +80,8 @@ impl EntryProgram {
     /// Opens one manifest for the rows of this program.
     pub(super) fn open(&self, bytes: Buffer, manifest: &ManifestFile, threads: usize) -> Result<EntryReader> {
         let kind = match self.role {
-            Role::Entries => None,
-            Role::Files | Role::Added => Some(ADD),
+            Role::Entries | Role::Changes => None,
+            Role::Files | Role::Live | Role::Added => Some(ADD),
             Role::Deleted => Some(DELETE),
         };
         let filter = EntryFilter { kind, partitions: self.filter.clone() };
@@ -95,7 +95,7 @@ impl EntryProgram {
         manifest: &str,
         deleted: &Deleted,
     ) -> Result<RecordBatch> {
-        if self.role != Role::Files || deleted.is_empty() {
+        if !self.role.is_live() || deleted.is_empty() {
             return self.view.build(entries, manifest);
         }
         let live = deleted.live(&identities(entries)?);

@@ -13,7 +13,6 @@ use crate::paimon::identity::Deleted;
 use crate::paimon::manifest::EntryReader;
 use crate::paimon::manifest_list::ManifestFile;
 use crate::paimon::table::Table;
-use crate::paimon::view::Role;
 
 /// The rows of a scan, batch by batch.
 ///
@@ -127,7 +126,7 @@ impl EntryStream {
     fn fill(&mut self) -> Result<bool> {
         if !self.started {
             self.started = true;
-            if self.source.program.role == Role::Files {
+            if self.source.program.role.is_live() {
                 self.source.deleted = self.source.read_deleted(&self.manifests, self.threads)?;
                 self.manifests.retain(|manifest| manifest.added > 0);
             }

@@ -3,8 +3,15 @@
 
 mod aggregation_fields;
 mod branches;
+mod buckets;
 mod consumers;
+mod file_key_ranges;
+mod files;
+mod manifests;
 mod options;
+mod partitions;
+mod planned;
+mod rows;
 mod schemas;
 mod snapshots;
 mod statistics;
@@ -39,8 +46,13 @@ struct SystemTable {
 const SYSTEM_TABLES: &[SystemTable] = &[
     aggregation_fields::TABLE,
     branches::TABLE,
+    buckets::TABLE,
     consumers::TABLE,
+    file_key_ranges::TABLE,
+    files::TABLE,
+    manifests::TABLE,
     options::TABLE,
+    partitions::TABLE,
     schemas::TABLE,
     snapshots::TABLE,
     statistics::TABLE,

@@ -36,6 +36,22 @@ impl Table {
         Ok((list.map_err(|error| Error::new(ErrorKind::Required, error.to_string()))?, rows))
     }
 
+    /// The records of the snapshot's base, delta and changelog lists. The manifests of the last hold
+    /// changes of rows, not live files.
+    pub(crate) fn every_manifest_list(&self) -> Result<RecordBatch> {
+        let (live, _) = self.manifest_list()?;
+        let Some((snapshot, name)) =
+            self.snapshot.as_ref().and_then(|it| Some((it, it.changelog_manifest_list.as_ref()?)))
+        else {
+            return Ok(live);
+        };
+        let path = self.manifest_path(name);
+        let changes = self.read_list(&path, snapshot.changelog_manifest_list_size);
+        let changes = changes.map_err(|error| error.in_file(&path))?;
+        concat_batches(&live.schema(), [&live, &changes])
+            .map_err(|error| Error::new(ErrorKind::Required, error.to_string()))
+    }
+
     fn read_list(&self, path: &str, size: Option<i64>) -> Result<RecordBatch> {
         let bytes: Buffer = self.storage.read(path)?;
         if let Some(size) = size.and_then(|size| u64::try_from(size).ok()) {

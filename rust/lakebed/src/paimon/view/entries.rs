@@ -24,10 +24,21 @@ pub enum Role {
     Entries,
     /// Live files.
     Files,
+    /// Live files under the entries' own names, rows as stored: what other views are made of.
+    Live,
+    /// Every entry under those names.
+    Changes,
     /// Added files with their identity, for a merge elsewhere.
     Added,
     /// Identities of deleted files, for a merge elsewhere.
     Deleted,
+}
+
+impl Role {
+    /// Whether the rows are live files, so that entries which delete are merged in.
+    pub(crate) fn is_live(self) -> bool {
+        matches!(self, Role::Files | Role::Live)
+    }
 }
 
 /// Name of the column that carries identities to a merge elsewhere.
@@ -98,6 +109,13 @@ fn entry_columns() -> Vec<Column> {
     own.chain(more).collect()
 }
 
+/// The entry's columns as they are, the file's path and format.
+fn own_columns() -> Vec<Column> {
+    let own = ENTRY.iter().map(|spec| column(spec.column, Make::Copy(spec.column)));
+    let more = [column("file_path", Make::FilePath), column("file_format", Make::FileFormat)];
+    own.chain(more).collect()
+}
+
 /// One view over entries, compiled: which raw columns it needs and how its own are made.
 pub struct EntryView {
     columns: Vec<Column>,
@@ -123,6 +141,7 @@ impl EntryView {
         let mut known = match role {
             Role::Entries => entry_columns(),
             Role::Files | Role::Added => FILES.to_vec(),
+            Role::Live | Role::Changes => own_columns(),
             Role::Deleted => Vec::new(),
         };
         if stats.is_some() {
@@ -214,7 +233,7 @@ fn raw_columns(role: Role, columns: &[Column]) -> Vec<String> {
         }
     };
     let mut needed: Vec<&str> = columns.iter().flat_map(|column| made_of(column.make)).collect();
-    if role == Role::Files {
+    if role.is_live() {
         needed.extend(IDENTITY);
     }
     // In the table's order, each once.

@@ -2,6 +2,7 @@
 
 mod deletes;
 mod entries;
+mod groups;
 mod indexes;
 mod manifests;
 mod refs;
@@ -16,6 +17,7 @@ use arrow_select::filter::filter_record_batch;
 
 pub(crate) use deletes::{DeletesView, ExternalFiles, Vectors, positions_item};
 pub use entries::{EntryView, Role};
+pub(crate) use groups::{buckets, ints, last_created, longs, partitions};
 pub(crate) use indexes::indexes;
 pub(crate) use manifests::{ManifestRow, manifests};
 pub(crate) use refs::{Ref, refs};
@@ -42,6 +44,10 @@ pub enum View {
     Entries,
     /// One row per live file.
     Files,
+    /// One row per partition that has live files.
+    Partitions,
+    /// One row per bucket that has live files.
+    Buckets,
     /// One row per deletion vector.
     Deletes,
     /// One row per index file.
@@ -57,11 +63,18 @@ const VIEWS: &[(View, &str)] = &[
     (View::Manifests, "manifests"),
     (View::Entries, "entries"),
     (View::Files, "files"),
+    (View::Partitions, "partitions"),
+    (View::Buckets, "buckets"),
     (View::Deletes, "deletes"),
     (View::Indexes, "indexes"),
 ];
 
 impl View {
+    /// Whether rows are made of manifest entries, one by one or summed up.
+    pub(crate) fn is_of_entries(self) -> bool {
+        matches!(self, View::Entries | View::Files | View::Partitions | View::Buckets)
+    }
+
     /// The view of that name.
     pub fn named(name: &str) -> Result<View> {
         VIEWS.iter().find(|(_, known)| *known == name).map(|(view, _)| *view).ok_or_else(|| {

@@ -1,18 +1,24 @@
 //! Typed statistics of the columns asked for, straight from SimpleStats (Paimon's
 //! `SimpleStatsEvolution.java`).
 
+mod retyped;
+#[cfg(test)]
+mod tests;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_array::{Array, ArrayRef, Int64Array, ListArray, RecordBatch, StructArray, new_null_array};
-use arrow_schema::{DataType, Field, Fields};
+use arrow_schema::{ArrowError, DataType, Field, Fields};
+use arrow_select::nullif::nullif;
 
-use super::binary_row::{arity, decode_column};
+use self::retyped::{Retyped, Written};
+use super::binary_row::arity;
 use super::record::find;
 use super::schema::TableSchema;
-use super::types::{DataField, widen};
+use super::types::DataField;
 use crate::error::{Error, ErrorKind, Result};
 
 /// The columns of [`ENTRY`](super::fields::ENTRY) that typed statistics are made of.
@@ -25,11 +31,15 @@ pub struct StatsView {
     columns: Vec<DataField>,
     schemas: BTreeMap<i64, TableSchema>,
     fields: Fields,
+    retyped: Retyped,
 }
 
 /// The Arrow type of one column's statistics.
-fn stats_type(column: &DataField) -> DataType {
-    let bound = column.ty.view_type();
+fn stats_type(column: &DataField, retyped: Retyped) -> DataType {
+    let bound = match retyped {
+        Retyped::Sound => column.ty.view_type(),
+        Retyped::Engine => column.ty.storage_type(),
+    };
     let count = |name| Field::new(name, DataType::Int64, true);
     DataType::Struct(Fields::from(vec![
         count("value_count"),
@@ -44,8 +54,8 @@ fn stats_type(column: &DataField) -> DataType {
 /// Where a column stands in a file's statistics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
-    /// At this position of rows and null counts, with bounds of the wanted type or not.
-    At { position: usize, same_type: bool },
+    /// At this position of rows and null counts, of the type that this schema has for it.
+    At { position: usize, schema_id: i64 },
     /// The file's schema has it, its statistics do not: nothing is known.
     NotCollected,
     /// The file's schema does not have it: every row of the file is null.
@@ -67,9 +77,20 @@ impl StatsView {
             })
         };
         let columns = names.iter().map(find).collect::<Result<Vec<_>>>()?;
-        let fields =
-            columns.iter().map(|column| Field::new(&column.name, stats_type(column), true)).collect();
-        Ok(StatsView { columns, schemas, fields })
+        Ok(StatsView::of(columns, schemas, Retyped::Sound))
+    }
+
+    /// All columns of `schema`, with the bounds that the engine's own tables show: cast whether or not
+    /// that is sound, and of the storage type.
+    #[allow(dead_code, reason = "the system tables that print bounds use it as they come")]
+    pub fn engine(schema: &TableSchema, schemas: BTreeMap<i64, TableSchema>) -> StatsView {
+        StatsView::of(schema.fields.clone(), schemas, Retyped::Engine)
+    }
+
+    fn of(columns: Vec<DataField>, schemas: BTreeMap<i64, TableSchema>, retyped: Retyped) -> StatsView {
+        let field = |column: &DataField| Field::new(&column.name, stats_type(column, retyped), true);
+        let fields = columns.iter().map(field).collect();
+        StatsView { columns, schemas, fields, retyped }
     }
 
     /// The type of the `stats` column.
@@ -79,12 +100,13 @@ impl StatsView {
 
     /// The statistics of each row of `entries`, which hold the columns of [`STATS_INPUT`].
     ///
-    /// A bound that was written under another type is null: it must not be read as this one.
+    /// What was written under another type is cast to that of the column, or null where the cast does
+    /// not give a bound; a null count is null where the cast may have made more nulls.
     pub fn build(&self, entries: &RecordBatch) -> Result<ArrayRef> {
         let places = self.places(entries)?;
         let columns = self.columns.iter().zip(&self.fields).enumerate().map(|(number, (column, field))| {
             let places = places.iter().map(|row| row[number]).collect::<Vec<_>>();
-            build_column(column, field, entries, &places).map_err(|error| error.in_field(&column.name))
+            self.build_column(column, field, entries, &places).map_err(|error| error.in_field(&column.name))
         });
         let columns = columns.collect::<Result<Vec<_>>>()?;
         built(StructArray::try_new_with_length(self.fields.clone(), columns, None, entries.num_rows()))
@@ -134,13 +156,47 @@ impl StatsView {
             let count = names.map_or(schema.fields.len(), <[_]>::len);
             match position {
                 // Rows whose arity is not that of the names cannot be matched to columns.
-                Some(position) if width == count => {
-                    Place::At { position, same_type: written.ty.storage_type() == column.ty.storage_type() }
-                }
+                Some(position) if width == count => Place::At { position, schema_id },
                 _ => Place::NotCollected,
             }
         };
         Ok(self.columns.iter().map(place).collect())
+    }
+
+    fn build_column(
+        &self,
+        column: &DataField,
+        field: &Field,
+        entries: &RecordBatch,
+        places: &[Place],
+    ) -> Result<ArrayRef> {
+        let DataType::Struct(fields) = field.data_type() else {
+            return Err(Error::new(ErrorKind::Argument, "statistics are a struct"));
+        };
+        let stats = find(entries, "value_stats")?;
+        let stats = stats.as_struct();
+        let row_counts = find(entries, "row_count")?;
+        let written = Written::new(places, |schema_id| {
+            self.schemas
+                .get(&schema_id)
+                .and_then(|schema| schema.field_by_id(column.id))
+                .map(|field| &field.ty)
+        });
+        let rows = [0, 1].map(|number| stats.column(number).as_binary::<i32>());
+        let [lower, upper] = written.bounds(rows, places, column, self.retyped)?;
+        let counts = null_counts(stats.column(2).as_list::<i32>(), row_counts.as_primitive(), places);
+        let null_counts: ArrayRef = match self.retyped {
+            Retyped::Sound => {
+                let bounds = [&lower, &upper];
+                let more =
+                    written.may_have_more_nulls(&column.ty, row_counts.as_primitive(), &counts, bounds);
+                nullif(&counts, &more).map_err(mismatch)?
+            }
+            Retyped::Engine => Arc::new(counts),
+        };
+        let unknown = new_null_array(&DataType::Int64, entries.num_rows());
+        let arrays = vec![Arc::clone(&row_counts), null_counts, Arc::clone(&unknown), unknown, lower, upper];
+        built(StructArray::try_new(fields.clone(), arrays, None))
     }
 }
 
@@ -152,35 +208,7 @@ fn names_at(list: &ListArray, row: usize) -> Option<Vec<Option<String>>> {
     })
 }
 
-fn build_column(
-    column: &DataField,
-    field: &Field,
-    entries: &RecordBatch,
-    places: &[Place],
-) -> Result<ArrayRef> {
-    let DataType::Struct(fields) = field.data_type() else {
-        return Err(Error::new(ErrorKind::Argument, "statistics are a struct"));
-    };
-    let stats = find(entries, "value_stats")?;
-    let stats = stats.as_struct();
-    let row_counts = find(entries, "row_count")?;
-    let bound = |number: usize| {
-        let position = |row: usize| match places[row] {
-            Place::At { position, same_type: true } => Some(position),
-            _ => None,
-        };
-        let stored = column.ty.storage_field(&column.name).with_nullable(true);
-        let bounds = decode_column(stats.column(number).as_binary::<i32>(), position, &stored)?;
-        widen(&bounds, &column.ty.view_type())
-    };
-    let null_counts = null_counts(stats.column(2).as_list::<i32>(), row_counts.as_primitive(), places);
-    let unknown = new_null_array(&DataType::Int64, entries.num_rows());
-    let arrays =
-        vec![Arc::clone(&row_counts), null_counts, Arc::clone(&unknown), unknown, bound(0)?, bound(1)?];
-    built(StructArray::try_new(fields.clone(), arrays, None))
-}
-
-fn null_counts(lists: &ListArray, row_counts: &Int64Array, places: &[Place]) -> ArrayRef {
+fn null_counts(lists: &ListArray, row_counts: &Int64Array, places: &[Place]) -> Int64Array {
     let values = lists.values().as_primitive::<Int64Type>();
     let offsets = lists.value_offsets();
     let counts = places.iter().enumerate().map(|(row, place)| match place {
@@ -191,11 +219,13 @@ fn null_counts(lists: &ListArray, row_counts: &Int64Array, places: &[Place]) -> 
         }
         _ => None,
     });
-    Arc::new(counts.collect::<Int64Array>())
+    counts.collect()
 }
 
 fn built(array: Result<StructArray, arrow_schema::ArrowError>) -> Result<ArrayRef> {
-    array
-        .map(|array| Arc::new(array) as ArrayRef)
-        .map_err(|error| Error::new(ErrorKind::Argument, error.to_string()).in_field("stats"))
+    array.map(|array| Arc::new(array) as ArrayRef).map_err(mismatch)
+}
+
+fn mismatch(error: ArrowError) -> Error {
+    Error::new(ErrorKind::Argument, error.to_string()).in_field("stats")
 }

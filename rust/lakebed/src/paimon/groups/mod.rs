@@ -1,0 +1,264 @@
+//! Sums over the live files of each partition and bucket (Paimon's `PartitionEntry.java` and
+//! `BucketEntry.java`), in one pass and in memory that grows with the groups only.
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Int8Type, Int32Type, Int64Type, TimestampMicrosecondType};
+use arrow_array::{Array, ArrayRef, BinaryArray, PrimitiveArray, RecordBatch};
+
+use super::manifest::DELETE;
+use super::record::find;
+use crate::error::{Error, ErrorKind, Result};
+
+/// The columns of [`ENTRY`](super::fields::ENTRY) that groups are made of.
+pub(crate) const GROUP_INPUT: [&str; 8] = [
+    "partition",
+    "bucket",
+    "total_buckets",
+    "level",
+    "row_count",
+    "file_size",
+    "creation_time",
+    "delete_row_count",
+];
+
+/// The column that makes files of changes: those that entries delete are taken away.
+pub(crate) const KIND: &str = "kind";
+
+/// What the files of one bucket, or of one partition, come to. One file is a group too.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Group {
+    /// Number of the partition, see [`Groups::partition_rows`].
+    pub(crate) partition: usize,
+    /// The bucket; in a partition, that of its first file.
+    pub(crate) bucket: i32,
+    /// Buckets that have files.
+    pub(crate) buckets: i64,
+    pub(crate) files: i64,
+    /// Physical rows, deleting ones included.
+    pub(crate) records: i64,
+    pub(crate) bytes: i64,
+    /// Rows that delete or retract; `None` where some file does not say.
+    pub(crate) delete_rows: Option<i64>,
+    /// Creation of the newest file [microseconds of the writers' wall clocks].
+    pub(crate) last_created: Option<i64>,
+    /// What the newest file records: rescaling a partition rewrites all of its files.
+    pub(crate) total_buckets: i32,
+    pub(crate) min_level: i32,
+    pub(crate) max_level: i32,
+    /// Deletion vectors, see [`Groups::add_vector`].
+    pub(crate) vectors: i64,
+    /// Rows that those delete; `None` where they were not counted.
+    pub(crate) vector_rows: Option<i64>,
+}
+
+impl Group {
+    /// Takes the files of `other` in, whose buckets are others where `buckets` says so.
+    fn absorb(&mut self, other: &Group) -> Result<()> {
+        self.files = sum("file_count", self.files, other.files)?;
+        self.records = sum("record_count", self.records, other.records)?;
+        self.bytes = sum("file_size_in_bytes", self.bytes, other.bytes)?;
+        self.delete_rows = match (self.delete_rows, other.delete_rows) {
+            (Some(left), Some(right)) => Some(sum("delete_row_count", left, right)?),
+            _ => None,
+        };
+        if other.last_created >= self.last_created {
+            (self.last_created, self.total_buckets) = (other.last_created, other.total_buckets);
+        }
+        self.min_level = self.min_level.min(other.min_level);
+        self.max_level = self.max_level.max(other.max_level);
+        self.absorb_vectors(other.vectors, other.vector_rows)
+    }
+
+    fn absorb_vectors(&mut self, vectors: i64, rows: Option<i64>) -> Result<()> {
+        self.vectors = sum("delete_file_count", self.vectors, vectors)?;
+        self.vector_rows = match (self.vector_rows, rows) {
+            (Some(left), Some(right)) => Some(sum("delete_record_count", left, right)?),
+            _ => None,
+        };
+        Ok(())
+    }
+}
+
+fn sum(column: &'static str, left: i64, right: i64) -> Result<i64> {
+    left.checked_add(right).ok_or_else(|| beyond(column))
+}
+
+fn difference(column: &'static str, left: i64, right: i64) -> Result<i64> {
+    left.checked_sub(right).ok_or_else(|| beyond(column))
+}
+
+#[cold]
+fn beyond(column: &'static str) -> Error {
+    Error::new(ErrorKind::Mismatch, "the sum over the files is beyond 64 bits").in_field(column)
+}
+
+/// The buckets of a table, in the order in which their first files appear.
+#[derive(Debug, Default)]
+pub(crate) struct Groups {
+    partitions: Numbered<Arc<[u8]>>,
+    buckets: Numbered<(usize, i32)>,
+    groups: Vec<Group>,
+}
+
+impl Groups {
+    /// Reads `files`, batches with the columns of [`GROUP_INPUT`], to their end. Where they have [`KIND`]
+    /// too they are changes, which may cancel out: groups are left of which no file is.
+    ///
+    /// # Errors
+    /// Those of the batches; `Mismatch` for a sum beyond 64 bits.
+    pub(crate) fn read(files: impl Iterator<Item = Result<RecordBatch>>) -> Result<Groups> {
+        let mut groups = Groups::default();
+        for batch in files {
+            groups.extend(&batch?)?;
+        }
+        Ok(groups)
+    }
+
+    fn extend(&mut self, files: &RecordBatch) -> Result<()> {
+        let files = Files::new(files)?;
+        let mut partition = None;
+        for row in 0..files.partitions.len() {
+            let bytes = files.partitions.value(row);
+            // Files of one partition come in numbers.
+            let number = match partition {
+                Some((last, number)) if last == bytes => number,
+                _ => self.partitions.number(bytes, Arc::from),
+            };
+            partition = Some((bytes, number));
+            let file = files.group(row, number)?;
+            match self.groups.get_mut(self.buckets.number(&(number, file.bucket), |key| *key)) {
+                Some(group) => group.absorb(&file)?,
+                None => self.groups.push(file),
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds a deletion vector to its bucket, which deletes so many rows if that is known. One of a bucket
+    /// without files counts nowhere.
+    pub(crate) fn add_vector(&mut self, partition: &[u8], bucket: i32, rows: Option<i64>) -> Result<()> {
+        let partition = self.partitions.numbers.get(partition);
+        let number = partition.and_then(|partition| self.buckets.numbers.get(&(*partition, bucket)));
+        match number.and_then(|number| self.groups.get_mut(*number)) {
+            Some(group) => group.absorb_vectors(1, rows),
+            None => Ok(()),
+        }
+    }
+
+    /// The buckets, in the order in which their first files appear.
+    pub(crate) fn buckets(&self) -> &[Group] {
+        &self.groups
+    }
+
+    /// The partitions, in the order in which their first files appear, of the buckets that `keep` names.
+    pub(crate) fn partitions(&self, keep: impl Fn(&Group) -> bool) -> Result<Vec<Group>> {
+        let mut numbers = Numbered::default();
+        let mut partitions: Vec<Group> = Vec::new();
+        for bucket in self.groups.iter().filter(|bucket| keep(bucket)) {
+            match partitions.get_mut(numbers.number(&bucket.partition, |number| *number)) {
+                Some(partition) => {
+                    partition.absorb(bucket)?;
+                    partition.buckets += bucket.buckets;
+                }
+                None => partitions.push(bucket.clone()),
+            }
+        }
+        Ok(partitions)
+    }
+
+    /// The serialised partition row of each of `groups`.
+    pub(crate) fn partition_rows(&self, groups: &[Group]) -> BinaryArray {
+        let rows = groups.iter().filter_map(|group| self.partitions.values.get(group.partition));
+        BinaryArray::from_iter_values(rows)
+    }
+}
+
+/// Distinct values, numbered in the order in which they appear.
+#[derive(Debug)]
+struct Numbered<T> {
+    numbers: HashMap<T, usize>,
+    values: Vec<T>,
+}
+
+impl<T> Default for Numbered<T> {
+    fn default() -> Numbered<T> {
+        Numbered { numbers: HashMap::new(), values: Vec::new() }
+    }
+}
+
+impl<T: std::hash::Hash + Eq + Clone> Numbered<T> {
+    /// The number of `value`, which is the next one for a value not seen before.
+    fn number<'v, V>(&mut self, value: &'v V, own: impl Fn(&'v V) -> T) -> usize
+    where
+        V: std::hash::Hash + Eq + ?Sized,
+        T: std::borrow::Borrow<V>,
+    {
+        if let Some(number) = self.numbers.get(value) {
+            return *number;
+        }
+        let (number, value) = (self.values.len(), own(value));
+        self.values.push(value.clone());
+        self.numbers.insert(value, number);
+        number
+    }
+}
+
+/// The columns of [`GROUP_INPUT`], typed.
+struct Files {
+    partitions: BinaryArray,
+    buckets: PrimitiveArray<Int32Type>,
+    total_buckets: PrimitiveArray<Int32Type>,
+    levels: PrimitiveArray<Int32Type>,
+    row_counts: PrimitiveArray<Int64Type>,
+    sizes: PrimitiveArray<Int64Type>,
+    created: PrimitiveArray<TimestampMicrosecondType>,
+    delete_rows: PrimitiveArray<Int64Type>,
+    kinds: Option<PrimitiveArray<Int8Type>>,
+}
+
+impl Files {
+    fn new(files: &RecordBatch) -> Result<Files> {
+        let int = |column: ArrayRef| column.as_primitive::<Int32Type>().clone();
+        let long = |column: ArrayRef| column.as_primitive::<Int64Type>().clone();
+        Ok(Files {
+            partitions: find(files, "partition")?.as_binary::<i32>().clone(),
+            buckets: find(files, "bucket").map(int)?,
+            total_buckets: find(files, "total_buckets").map(int)?,
+            levels: find(files, "level").map(int)?,
+            row_counts: find(files, "row_count").map(long)?,
+            sizes: find(files, "file_size").map(long)?,
+            created: find(files, "creation_time")?.as_primitive::<TimestampMicrosecondType>().clone(),
+            delete_rows: find(files, "delete_row_count").map(long)?,
+            kinds: files.column_by_name(KIND).map(|kinds| kinds.as_primitive().clone()),
+        })
+    }
+
+    /// One file as a group, of less than none where it is deleted.
+    fn group(&self, row: usize, partition: usize) -> Result<Group> {
+        let level = self.levels.value(row);
+        let deleted = self.kinds.as_ref().is_some_and(|kinds| kinds.value(row) == DELETE);
+        let signed = |column, value: i64| if deleted { difference(column, 0, value) } else { Ok(value) };
+        let delete_rows = self.delete_rows.is_valid(row).then(|| self.delete_rows.value(row));
+        Ok(Group {
+            partition,
+            bucket: self.buckets.value(row),
+            buckets: 1,
+            files: if deleted { -1 } else { 1 },
+            records: signed("record_count", self.row_counts.value(row))?,
+            bytes: signed("file_size_in_bytes", self.sizes.value(row))?,
+            delete_rows: delete_rows.map(|rows| signed("delete_row_count", rows)).transpose()?,
+            last_created: self.created.is_valid(row).then(|| self.created.value(row)),
+            total_buckets: self.total_buckets.value(row),
+            min_level: level,
+            max_level: level,
+            vectors: 0,
+            vector_rows: Some(0),
+        })
+    }
+}

@@ -1,0 +1,136 @@
+//! Bounds that were written under other types than the column has now.
+
+use std::sync::Arc;
+
+use arrow_array::{Array, ArrayRef, BinaryArray, BooleanArray, Int64Array, new_null_array};
+use arrow_select::interleave::interleave;
+
+use super::{Place, mismatch};
+use crate::error::Result;
+use crate::paimon::binary_row::decode_column;
+use crate::paimon::cast::{cast, cast_bounds, may_overflow};
+use crate::paimon::types::{DataField, DataType, widen};
+
+/// What becomes of bounds that were written under another type.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Retyped {
+    /// They are cast where that gives bounds of the cast values ([`cast_bounds`]), else null; all are of
+    /// the type that users see.
+    Sound,
+    /// They are cast, come what may, as in the engine's own tables; all are of the storage type.
+    Engine,
+}
+
+/// The types that one column was written under in some rows.
+pub(super) struct Written<'a> {
+    /// Each type once.
+    types: Vec<&'a DataType>,
+    /// The position in `types` of each row's type; none where the row has no statistics of the column.
+    rows: Vec<Option<usize>>,
+}
+
+impl<'a> Written<'a> {
+    /// `type_in` says what type the column has in a schema.
+    pub(super) fn new(places: &[Place], type_in: impl Fn(i64) -> Option<&'a DataType>) -> Written<'a> {
+        let mut types: Vec<&DataType> = Vec::new();
+        let mut last: Option<(i64, Option<usize>)> = None;
+        let rows = places.iter().map(|place| {
+            let Place::At { schema_id, .. } = *place else { return None };
+            if let Some((_, known)) = last.filter(|(known, _)| *known == schema_id) {
+                return known;
+            }
+            let number = type_in(schema_id).map(|ty| {
+                types.iter().position(|known| known.kind == ty.kind).unwrap_or_else(|| {
+                    types.push(ty);
+                    types.len() - 1
+                })
+            });
+            last = Some((schema_id, number));
+            number
+        });
+        let rows = rows.collect();
+        Written { types, rows }
+    }
+
+    /// Lower and upper bounds of each row, from BinaryRows of lower and of upper bounds.
+    pub(super) fn bounds(
+        &self,
+        rows: [&BinaryArray; 2],
+        places: &[Place],
+        column: &DataField,
+        retyped: Retyped,
+    ) -> Result<[ArrayRef; 2]> {
+        let wanted = match retyped {
+            Retyped::Sound => column.ty.view_type(),
+            Retyped::Engine => column.ty.storage_type(),
+        };
+        let mut cast = Vec::with_capacity(self.types.len());
+        for (number, ty) in self.types.iter().enumerate() {
+            let [lower, upper] = self.bounds_of(number, ty, rows, places, column, retyped)?;
+            cast.push([widen(&lower, &wanted)?, widen(&upper, &wanted)?]);
+        }
+        match cast.as_slice() {
+            [] => {
+                let nulls = new_null_array(&wanted, places.len());
+                Ok([Arc::clone(&nulls), nulls])
+            }
+            // What the only type has no bounds for is null in it as well.
+            [only] => Ok(only.clone()),
+            several => {
+                let nulls = new_null_array(&wanted, 1);
+                let merged = |side: usize| {
+                    let mut arrays: Vec<&dyn Array> =
+                        several.iter().map(|bounds| bounds[side].as_ref()).collect();
+                    arrays.push(nulls.as_ref());
+                    let at = |(row, number): (usize, &Option<usize>)| {
+                        number.map_or((several.len(), 0), |number| (number, row))
+                    };
+                    let places: Vec<(usize, usize)> = self.rows.iter().enumerate().map(at).collect();
+                    interleave(&arrays, &places).map_err(mismatch)
+                };
+                Ok([merged(0)?, merged(1)?])
+            }
+        }
+    }
+
+    /// The bounds of the rows of one type, cast; null elsewhere.
+    fn bounds_of(
+        &self,
+        number: usize,
+        ty: &DataType,
+        rows: [&BinaryArray; 2],
+        places: &[Place],
+        column: &DataField,
+        retyped: Retyped,
+    ) -> Result<[ArrayRef; 2]> {
+        let position = |row: usize| match places[row] {
+            Place::At { position, .. } if self.rows[row] == Some(number) => Some(position),
+            _ => None,
+        };
+        let stored = ty.storage_field(&column.name).with_nullable(true);
+        let lower = decode_column(rows[0], position, &stored)?;
+        let upper = decode_column(rows[1], position, &stored)?;
+        match retyped {
+            Retyped::Sound => cast_bounds([&lower, &upper], ty, &column.ty),
+            Retyped::Engine => Ok([cast(&lower, ty, &column.ty)?, cast(&upper, ty, &column.ty)?]),
+        }
+    }
+
+    /// Where casting the values to `wanted` may have made more nulls than were counted: neither is every
+    /// row null, nor do bounds, all between which is cast, say otherwise.
+    pub(super) fn may_have_more_nulls(
+        &self,
+        wanted: &DataType,
+        row_counts: &Int64Array,
+        counts: &Int64Array,
+        bounds: [&ArrayRef; 2],
+    ) -> BooleanArray {
+        let overflows: Vec<bool> = self.types.iter().map(|ty| may_overflow(&ty.kind, &wanted.kind)).collect();
+        let more = self.rows.iter().enumerate().map(|(row, number)| {
+            number.is_some_and(|number| overflows[number])
+                && counts.value(row) != row_counts.value(row)
+                && bounds.iter().any(|bound| bound.is_null(row))
+        });
+        BooleanArray::from(more.collect::<Vec<_>>())
+    }
+}

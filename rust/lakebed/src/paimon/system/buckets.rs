@@ -1,0 +1,41 @@
+//! `$buckets` (Paimon's `BucketsTable.java`): one row per bucket that has files in the branch's latest
+//! snapshot, wherever the table stands.
+
+use arrow_schema::DataType::{Int32, Int64, Utf8};
+use arrow_schema::Field;
+
+use super::rows::partition_texts;
+use super::{Batches, SystemTable, TIMESTAMP, optional, required, whole};
+use crate::error::Result;
+use crate::paimon::filter::PartitionType;
+use crate::paimon::scan::read_changes;
+use crate::paimon::table::Table;
+use crate::paimon::view::{ints, last_created, longs};
+
+pub(super) const TABLE: SystemTable = SystemTable { name: "buckets", columns, rows };
+
+fn columns() -> Vec<Field> {
+    vec![
+        optional("partition", Utf8),
+        required("bucket", Int32),
+        required("record_count", Int64),
+        required("file_size_in_bytes", Int64),
+        required("file_count", Int64),
+        optional("last_update_time", TIMESTAMP),
+    ]
+}
+
+fn rows(table: &Table, threads: usize) -> Result<Batches> {
+    let groups = read_changes(&table.at_branch(table.branch())?, threads)?;
+    let rows: Vec<_> = groups.buckets().iter().filter(|bucket| bucket.files > 0).cloned().collect();
+    let partition = PartitionType::new(table.schema());
+    let arrays = vec![
+        partition_texts(&groups.partition_rows(&rows), &partition)?,
+        ints(&rows, |group| group.bucket),
+        longs(&rows, |group| Some(group.records)),
+        longs(&rows, |group| Some(group.bytes)),
+        longs(&rows, |group| Some(group.files)),
+        last_created(&rows),
+    ];
+    whole(columns(), arrays, rows.len())
+}

@@ -1,0 +1,50 @@
+//! `$manifests` (Paimon's `ManifestsTable.java`): the manifests of the snapshot's base, delta and changelog
+//! lists.
+
+use arrow_array::ArrayRef;
+use arrow_array::RecordBatch;
+use arrow_array::cast::AsArray;
+use arrow_schema::DataType::{Int64, Utf8};
+use arrow_schema::Field;
+
+use super::rows::partition_texts;
+use super::{Batches, SystemTable, optional, required, whole};
+use crate::error::Result;
+use crate::paimon::filter::PartitionType;
+use crate::paimon::record::find;
+use crate::paimon::table::Table;
+
+pub(super) const TABLE: SystemTable = SystemTable { name: "manifests", columns, rows };
+
+fn columns() -> Vec<Field> {
+    vec![
+        required("file_name", Utf8),
+        required("file_size", Int64),
+        required("num_added_files", Int64),
+        required("num_deleted_files", Int64),
+        required("schema_id", Int64),
+        optional("min_partition_stats", Utf8),
+        optional("max_partition_stats", Utf8),
+        optional("min_row_id", Int64),
+        optional("max_row_id", Int64),
+    ]
+}
+
+fn rows(table: &Table, _threads: usize) -> Result<Batches> {
+    let list = table.every_manifest_list()?;
+    let partition = PartitionType::new(table.schema());
+    let columns = columns();
+    let arrays = columns.iter().map(|column| match column.name().as_str() {
+        "min_partition_stats" => bounds(&list, 0, &partition),
+        "max_partition_stats" => bounds(&list, 1, &partition),
+        name => find(&list, name),
+    });
+    let arrays = arrays.collect::<Result<_>>()?;
+    whole(columns, arrays, list.num_rows())
+}
+
+/// The least or greatest partition values of each manifest.
+fn bounds(list: &RecordBatch, part: usize, partition: &PartitionType) -> Result<ArrayRef> {
+    let stats = find(list, "partition_stats")?;
+    partition_texts(stats.as_struct().column(part).as_binary::<i32>(), partition)
+}

@@ -1,0 +1,58 @@
+//! `$partitions` (Paimon's `PartitionsTable.java`): one row per partition, without the files that wait for
+//! their bucket.
+
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, StringArray, new_null_array};
+use arrow_schema::DataType::{Int64, Utf8};
+use arrow_schema::Field;
+
+use super::{Batches, SystemTable, TIMESTAMP, optional, required, whole};
+use crate::error::Result;
+use crate::paimon::binary_row::decode_rows;
+use crate::paimon::filter::PartitionType;
+use crate::paimon::partition::{DEFAULT_PARTITION, partition_folders, unescape};
+use crate::paimon::paths::POSTPONE_BUCKET;
+use crate::paimon::scan::read_changes;
+use crate::paimon::table::Table;
+use crate::paimon::view::{last_created, longs};
+
+pub(super) const TABLE: SystemTable = SystemTable { name: "partitions", columns, rows };
+
+fn columns() -> Vec<Field> {
+    vec![
+        optional("partition", Utf8),
+        required("record_count", Int64),
+        required("file_size_in_bytes", Int64),
+        required("file_count", Int64),
+        optional("last_update_time", TIMESTAMP),
+        // What only a catalog keeps.
+        optional("created_at", TIMESTAMP),
+        optional("created_by", Utf8),
+        optional("updated_by", Utf8),
+        optional("options", Utf8),
+    ]
+}
+
+fn rows(table: &Table, threads: usize) -> Result<Batches> {
+    let groups = read_changes(table, threads)?;
+    let mut rows = groups.partitions(|bucket| bucket.bucket != POSTPONE_BUCKET)?;
+    rows.retain(|partition| partition.files > 0);
+    let names = PartitionType::new(table.schema());
+    let stored = decode_rows(&groups.partition_rows(&rows), &names.stored)?;
+    let default_name = table.schema().option("partition.default-name").unwrap_or(DEFAULT_PARTITION);
+    // `k=v/k=v`: folder names of values cast to string, as they were before they were escaped.
+    let folders = partition_folders(&stored, &names.fields, default_name, false)?;
+    let texts = folders.iter().map(|folder| unescape(folder.trim_end_matches('/')));
+    let columns = columns();
+    let arrays = columns.iter().map(|column| match column.name().as_str() {
+        "partition" => Arc::new(StringArray::from_iter_values(texts.clone())) as ArrayRef,
+        "record_count" => longs(&rows, |group| Some(group.records)),
+        "file_size_in_bytes" => longs(&rows, |group| Some(group.bytes)),
+        "file_count" => longs(&rows, |group| Some(group.files)),
+        "last_update_time" => last_created(&rows),
+        _ => new_null_array(column.data_type(), rows.len()),
+    });
+    let arrays = arrays.collect();
+    whole(columns, arrays, rows.len())
+}

@@ -1,0 +1,49 @@
+//! The files that the engine's tables of files list.
+
+use std::collections::HashSet;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int32Type;
+use arrow_array::{BooleanArray, RecordBatch};
+use arrow_select::filter::filter_record_batch;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::paimon::paths::POSTPONE_BUCKET;
+use crate::paimon::record::find;
+use crate::paimon::scan::{ScanOptions, own_rows, read_changes};
+use crate::paimon::table::Table;
+use crate::paimon::view::Role;
+
+/// The live files of the snapshot where `table` stands, as Paimon's `FilesTable.java` plans them: without
+/// those that wait for their bucket, and without those of partitions that the branch's latest snapshot no
+/// longer has. Batch by batch; away from the latest snapshot its entries are read first.
+pub(super) fn planned_files(
+    table: &Table,
+    columns: &[&str],
+    options: &ScanOptions,
+) -> Result<impl Iterator<Item = Result<RecordBatch>> + Send + use<>> {
+    let partitions = partitions_of_the_latest(table, options.threads)?;
+    Ok(own_rows(Role::Live, table, columns, options)?.map(move |files| {
+        let files = files?;
+        let (rows, buckets) = (find(&files, "partition")?, find(&files, "bucket")?);
+        let (rows, buckets) = (rows.as_binary::<i32>(), buckets.as_primitive::<Int32Type>());
+        let planned = |row: usize| {
+            let known = partitions.as_ref().is_none_or(|known| known.contains(rows.value(row)));
+            Some(known && buckets.value(row) != POSTPONE_BUCKET)
+        };
+        filter_record_batch(&files, &(0..files.num_rows()).map(planned).collect::<BooleanArray>())
+            .map_err(|error| Error::new(ErrorKind::Argument, error.to_string()))
+    }))
+}
+
+/// The partition rows of the branch's latest snapshot; `None` where the table stands there.
+fn partitions_of_the_latest(table: &Table, threads: usize) -> Result<Option<HashSet<Vec<u8>>>> {
+    let latest = table.at_branch(table.branch())?;
+    if latest.snapshot().map(|snapshot| snapshot.id) == table.snapshot().map(|snapshot| snapshot.id) {
+        return Ok(None);
+    }
+    let groups = read_changes(&latest, threads)?;
+    let mut partitions = groups.partitions(|_| true)?;
+    partitions.retain(|partition| partition.files > 0);
+    Ok(Some(groups.partition_rows(&partitions).iter().flatten().map(<[u8]>::to_vec).collect()))
+}

@@ -1,0 +1,68 @@
+//! `partitions` and `buckets`: one row per group of live files.
+
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, Int32Array, Int64Array, RecordBatch, TimestampMicrosecondArray, new_null_array};
+use arrow_schema::DataType;
+
+use super::super::filter::PartitionType;
+use super::super::groups::{Group, Groups};
+use super::whole;
+use crate::error::Result;
+
+/// The rows of `partitions`, in the order in which their first files appear.
+pub(crate) fn partitions(groups: &Groups, partition: &PartitionType) -> Result<RecordBatch> {
+    let rows = groups.partitions(|_| true)?;
+    let absent = |data_type: DataType| new_null_array(&data_type, rows.len());
+    let columns_of_view = vec![
+        ("partition", partition.decode(&groups.partition_rows(&rows))?),
+        ("spec_id", absent(DataType::Int32)),
+        ("file_count", longs(&rows, |group| Some(group.files))),
+        ("record_count", longs(&rows, |group| Some(group.records))),
+        ("file_size_in_bytes", longs(&rows, |group| Some(group.bytes))),
+        ("delete_file_count", longs(&rows, |group| Some(group.vectors))),
+        ("delete_record_count", longs(&rows, |group| group.vector_rows)),
+        ("last_updated_at", last_created(&rows)),
+        // Entries do not say which snapshot added them.
+        ("last_updated_snapshot_id", absent(DataType::Int64)),
+        ("bucket_count", longs(&rows, |group| Some(group.buckets))),
+        ("total_buckets", ints(&rows, |group| group.total_buckets)),
+        ("delete_row_count", longs(&rows, |group| group.delete_rows)),
+    ];
+    whole(columns_of_view, rows.len())
+}
+
+/// The rows of `buckets`, in the order in which their first files appear.
+pub(crate) fn buckets(groups: &Groups, partition: &PartitionType) -> Result<RecordBatch> {
+    let rows = groups.buckets();
+    let columns_of_view = vec![
+        ("partition", partition.decode(&groups.partition_rows(rows))?),
+        ("bucket", ints(rows, |group| group.bucket)),
+        ("file_count", longs(rows, |group| Some(group.files))),
+        ("record_count", longs(rows, |group| Some(group.records))),
+        ("file_size_in_bytes", longs(rows, |group| Some(group.bytes))),
+        ("delete_file_count", longs(rows, |group| Some(group.vectors))),
+        ("delete_record_count", longs(rows, |group| group.vector_rows)),
+        ("last_updated_at", last_created(rows)),
+        ("total_buckets", ints(rows, |group| group.total_buckets)),
+        ("min_level", ints(rows, |group| group.min_level)),
+        ("max_level", ints(rows, |group| group.max_level)),
+        ("delete_row_count", longs(rows, |group| group.delete_rows)),
+    ];
+    whole(columns_of_view, rows.len())
+}
+
+/// A count of each group.
+pub(crate) fn longs(groups: &[Group], value: impl Fn(&Group) -> Option<i64>) -> ArrayRef {
+    Arc::new(groups.iter().map(value).collect::<Int64Array>())
+}
+
+/// A number of each group.
+pub(crate) fn ints(groups: &[Group], value: impl Fn(&Group) -> i32) -> ArrayRef {
+    Arc::new(Int32Array::from_iter_values(groups.iter().map(value)))
+}
+
+/// When the newest file of each group was created, on its writer's wall clock.
+pub(crate) fn last_created(groups: &[Group]) -> ArrayRef {
+    Arc::new(groups.iter().map(|group| group.last_created).collect::<TimestampMicrosecondArray>())
+}
