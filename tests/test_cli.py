@@ -150,6 +150,7 @@ def test_show_is_one_screen_about_the_table():
     }
     assert about["manifests"]["count"] == len(rows("manifests"))
     assert about["snapshot"] == rows("snapshots")[-1]
+    assert about["refs"] == {"branches": 1, "tags": 1}
     largest = [group["bytes"] for group in about["largest_partitions"]]
     assert largest == sorted(largest, reverse=True)
 

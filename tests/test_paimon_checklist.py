@@ -17,7 +17,7 @@ from paimon_made import ADD, DELETE, MadeTable, entry
 
 import lakebed
 from lakebed import paimon
-from lakebed.errors import CorruptError, UnsupportedError
+from lakebed.errors import CorruptError, SnapshotNotFoundError, UnsupportedError
 from shared_data import SHARED_DATA
 
 
@@ -107,6 +107,85 @@ def test_10_an_earliest_hint_to_a_removed_snapshot(made: MadeTable):
     table = lakebed.open_table(made.root)
     assert table.snapshots().to_arrow()["snapshot_id"].to_pylist() == [2, 3]
     assert table.at(snapshot=2).snapshot_id == 2
+
+
+def test_12_a_time_equal_to_a_commit_is_that_commit(made: MadeTable):
+    for _ in range(3):
+        made.commit()
+    table = lakebed.open_table(made.root)
+    assert [table.at(timestamp=millis).snapshot_id for millis in (1000, 1999, 2000, 2001, 9999)] == [
+        1,
+        1,
+        2,
+        2,
+        3,
+    ]
+
+
+def test_13_a_time_before_the_first_snapshot_is_an_error(made: MadeTable):
+    made.commit()
+    with pytest.raises(SnapshotNotFoundError):
+        lakebed.open_table(made.root).at(timestamp=999)
+
+
+def test_15_a_tag_may_be_called_like_a_snapshot(made: MadeTable):
+    for name in "abc":
+        made.commit(entry(ADD, name))
+    made.write("tag/tag-1", (made.root / "snapshot" / "snapshot-2").read_text())
+    table = lakebed.open_table(made.root)
+    assert [table.at(tag="1").snapshot_id, table.at(snapshot=1).snapshot_id] == [2, 1]
+
+
+RETENTION = {
+    "none": {},
+    "to the nanosecond": {
+        "tagCreateTime": [2026, 11, 21, 0, 35, 15, 707_014_000],
+        "tagTimeRetained": 86400.0,
+    },
+    "to the minute": {"tagCreateTime": [2026, 11, 21, 0, 35], "tagTimeRetained": 0.5},
+}
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+@pytest.mark.parametrize("retention", RETENTION)
+def test_16_both_forms_of_tags(made: MadeTable, retention: str, indent: int | None):
+    made.commit(entry(ADD, "a"))
+    made.commit(entry(ADD, "b"))
+    snapshot = json.loads((made.root / "snapshot" / "snapshot-1").read_text())
+    made.write("tag/tag-é 1.0", json.dumps(snapshot | RETENTION[retention], indent=indent))
+    at = lakebed.open_table(made.root).at(tag="é 1.0")
+    assert at.snapshot_id == 1
+    assert at.files().to_arrow()["file_name"].to_pylist() == ["a"]
+
+
+def test_16_tags_that_pypaimon_wrote():
+    root = real("_generated_pypaimon/part_types")
+    tags = [file.name.removeprefix("tag-") for file in (root / "tag").iterdir()]
+    assert tags
+    for tag in tags:
+        snapshot = json.loads((root / "tag" / f"tag-{tag}").read_text())
+        files = lakebed.open_table(root).at(tag=tag).files().to_arrow()
+        assert sum(files["record_count"].to_pylist()) == snapshot["totalRecordCount"]
+
+
+def test_17_manifests_of_a_branch_stand_in_the_table(made: MadeTable):
+    made.commit(entry(ADD, "a"))
+    made.commit(entry(ADD, "b"))
+    for name in ("schema/schema-0", "snapshot/snapshot-1"):
+        made.write(f"branch/branch-dev/{name}", (made.root / name).read_text())
+    branch = lakebed.open_table(made.root).at(branch="dev")
+    assert branch.snapshot_id == 1
+    assert branch.files().to_arrow()["file_path"].to_pylist() == [f"{made.root}/bucket-0/a"]
+
+
+def test_17_a_real_branch():
+    root = real("append_table_with_rt_branch")
+    (folder,) = (root / "branch").iterdir()
+    snapshots = [paimon.read_snapshot(file) for file in (folder / "snapshot").glob("snapshot-*")]
+    branch = lakebed.open_table(root).at(branch=folder.name.removeprefix("branch-"))
+    for snapshot in snapshots:
+        files = branch.at(snapshot=snapshot["id"]).files().to_arrow()
+        assert sum(files["record_count"].to_pylist()) == snapshot["totalRecordCount"]
 
 
 OLD_SCHEMAS = [
@@ -243,6 +322,53 @@ def test_44_partitions_that_share_a_folder_stay_apart(tmp_path: Path):
     assert [file["partition"]["p"] for file in files] == [None, " ", "x"]
     folders = [file["file_path"].split("/")[-3] for file in files]
     assert folders == ["p=__DEFAULT_PARTITION__", "p=__DEFAULT_PARTITION__", "p=x"]
+
+
+ABC = [("a", pa.int64()), ("b", pa.int64()), ("c", pa.int64())]
+
+
+@pytest.mark.parametrize(
+    ("columns", "known"),
+    [(None, "abc"), (["c"], "c"), (["c", "a"], "ca"), ([], "")],
+    ids=["null: all", "one", "two in their own order", "none"],
+)
+def test_45_statistics_of_all_some_or_no_columns(tmp_path: Path, columns: list[str] | None, known: str):
+    made = MadeTable(tmp_path / "t", *((name, "BIGINT") for name, _ in ABC))
+    numbers = {name: number for number, name in enumerate("abc", 1)}
+    types = [(name, pa.int64()) for name in known]
+    bounds = row(types, **{name: numbers[name] for name in known})
+    stats = {"_MIN_VALUES": bounds, "_MAX_VALUES": bounds, "_NULL_COUNTS": [numbers[name] for name in known]}
+    made.commit(entry(ADD, "f", value_stats=stats, value_stats_cols=columns))
+    (read,) = lakebed.open_table(made.root).files(stats=list("abc")).to_arrow()["stats"].to_pylist()
+    for name, number in numbers.items():
+        expected = number if name in known else None
+        found = [read[name][part] for part in ("lower_bound", "upper_bound", "null_count")]
+        assert found == [expected] * 3, name
+
+
+def test_46_statistics_of_system_columns_too():
+    root = real("append_table_row_tracking_with_compact")
+    table = lakebed.open_table(root)
+    names = [column["name"] for column in table.schemas().to_arrow()["fields"].to_pylist()[-1]]
+    rows = table.entries(columns=["write_cols", "row_count"], stats=names).to_arrow().to_pylist()
+    assert any(set(entry["write_cols"] or []) - set(names) for entry in rows)
+    for entry_row in rows:
+        assert all(entry_row["stats"][name]["null_count"] is not None for name in names)
+
+
+def test_48_a_column_younger_than_the_file_is_null_in_every_row(made: MadeTable):
+    made.write_schema(1, fields=[field(0, "id", "BIGINT"), field(7, "new", "INT")], highestFieldId=7)
+    made.commit(entry(ADD, "f", row_count=5), schemaId=1)
+    (read,) = lakebed.open_table(made.root).files(stats=["new"]).to_arrow()["stats"].to_pylist()
+    assert read["new"]["null_count"] == 5
+    assert read["new"]["lower_bound"] is read["new"]["upper_bound"] is None
+
+
+def test_49_a_column_that_was_not_collected_is_unknown(made: MadeTable):
+    made.commit(entry(ADD, "f", row_count=5, value_stats_cols=[]))
+    (read,) = lakebed.open_table(made.root).files(stats=["id"]).to_arrow()["stats"].to_pylist()
+    assert set(read["id"].values()) <= {None, 5}
+    assert read["id"]["null_count"] is None
 
 
 def test_52_added_then_deleted_and_moved_to_another_level(made: MadeTable):

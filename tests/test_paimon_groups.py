@@ -52,6 +52,21 @@ def test_groups_are_those_of_the_files(table: GoldenTable):
         assert got.equals(wanted.select(got.schema.names)), view
 
 
+@each_golden_paimon_table()
+def test_deletes_are_those_of_the_view(table: GoldenTable):
+    opened = lakebed.open_table(table.path)
+    deletes = opened.deletes(columns=["partition", "bucket", "record_count"]).to_arrow().to_pylist()
+    for view, keys in (("partitions", ["partition"]), ("buckets", ["partition", "bucket"])):
+        expected: defaultdict[str, list[int]] = defaultdict(list)
+        for row in deletes:
+            expected[str([row[key] for key in keys])].append(row["record_count"])
+        columns = [*keys, "delete_file_count", "delete_record_count"]
+        for row in getattr(opened, view)(columns=columns).to_arrow().to_pylist():
+            counts = expected.pop(str([row[key] for key in keys]), [])
+            assert (row["delete_file_count"], row["delete_record_count"]) == (len(counts), sum(counts))
+        assert not expected, f"{view}: deletes of groups without files"
+
+
 def test_pinned_columns_come_first():
     opened = lakebed.open_table(SAMPLE_TABLE)
     schema = opened.partitions().schema

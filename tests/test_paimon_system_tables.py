@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import lakebed
-from paimon_answers import Row, arrow_type, canonical, stand, wanted
+from paimon_answers import Row, Schemas, arrow_type, canonical, stand, wanted
 from shared_data import GoldenTable, golden_paimon_tables
 
 if TYPE_CHECKING:
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 # The engine prints the modification time of a folder, which copying does not keep.
 _NOT_COMPARABLE = {"branches": {"create_time"}}
+# The engine takes the statistics of a file with some of the columns for those of the table's first ones.
+_BY_POSITION = {"null_value_counts", "min_value_stats", "max_value_stats"}
 
 
 def _answers() -> Iterator[Any]:
@@ -39,7 +41,9 @@ def test_system_table(table: GoldenTable, at: str, name: str):
         _expected(table, row, types) for row in table.rows(f"{at}/sys/{name}" if at else f"sys/{name}")
     ]
     skipped = _NOT_COMPARABLE.get(name, set())
-    assert _sorted(rows, skipped) == _sorted(expected, skipped), f"{table.name}, {at}, ${name}"
+    columns = [field["name"] for field in Schemas(table).latest()["fields"]]
+    rows, expected = ([_without(row, skipped, columns) for row in some] for some in (rows, expected))
+    assert _sorted(rows) == _sorted(expected), f"{table.name}, {at}, ${name}"
 
 
 @cache
@@ -64,6 +68,13 @@ def _expected(table: GoldenTable, row: Row, types: dict[str, pa.DataType]) -> Ro
     return {name: wanted(placed[name], kind) for name, kind in types.items()}
 
 
-def _sorted(rows: list[Row], skipped: set[str]) -> list[str]:
-    kept = ({name: value for name, value in row.items() if name not in skipped} for row in rows)
-    return sorted(json.dumps(row) for row in kept)
+def _without(row: Row, skipped: set[str], columns: list[str]) -> Row:
+    """A row without what is not comparable."""
+    written = row.get("write_cols") or []
+    if written[: len(columns)] != columns[: len(written)]:
+        skipped = skipped | _BY_POSITION
+    return {name: value for name, value in row.items() if name not in skipped}
+
+
+def _sorted(rows: list[Row]) -> list[str]:
+    return sorted(map(json.dumps, rows))

@@ -74,6 +74,20 @@ def test_snapshots_by_time(table: GoldenTable):
 
 
 @each_golden_paimon_table()
+def test_snapshots_by_watermark(table: GoldenTable):
+    """Checklist 14: snapshots without a watermark, or with none yet, are passed over."""
+    for opened, root in branches(table):
+        marks = {key: file.get("watermark") for key, file in numbered(root / "snapshot", "snapshot-").items()}
+        known = {key: mark for key, mark in marks.items() if mark not in (None, -(2**63))}
+        for mark in known.values():
+            for asked in (mark - 1, mark):
+                expected = next(key for key, reached in known.items() if reached >= asked)
+                assert opened.at(watermark=asked).snapshot_id == expected, asked
+        with pytest.raises(SnapshotNotFoundError, match="watermark"):
+            opened.at(watermark=max(known.values(), default=0) + 1)
+
+
+@each_golden_paimon_table()
 def test_tags(table: GoldenTable):
     """Checklist 16: a tag is a snapshot, whether that has expired or not."""
     for opened, root in branches(table):

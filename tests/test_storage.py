@@ -153,3 +153,10 @@ def test_adapters_show_where_they_are(table):
     location, storage = table
     assert location in repr(storage)
     assert "secret" not in repr(storage)
+
+
+def test_times_of_modification_are_known_or_none(table):
+    location, storage = table
+    for path in ("snapshot/snapshot-7", "snapshot"):
+        time = storage.modified(f"{location}/{path}")
+        assert time is None or time > 1_600_000_000_000

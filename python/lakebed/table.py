@@ -111,6 +111,7 @@ class Table:
         tag: str | None = None,
         branch: str | None = None,
         timestamp: datetime | int | None = None,
+        watermark: int | None = None,
     ) -> Table:
         """The same table at another snapshot; snapshots, tags and times are those of the branch it stands on.
 
@@ -121,11 +122,19 @@ class Table:
                 where nothing was committed to it) and latest schema; the others, their snapshot's schema.
             timestamp: the latest snapshot committed then or before. An int counts milliseconds since 1970
                 UTC; a datetime without zone is local time of this machine, as everywhere in Python.
+            watermark: the earliest snapshot with this watermark or a later one, in the writer's own unit.
         Raises: SnapshotNotFoundError (naming what is there); TypeError for none or several.
-        Cost: reads one snapshot and one schema; by `timestamp` lists the snapshots and reads some of them.
+        Cost: reads one snapshot and one schema; by `timestamp` lists the snapshots and reads some of them,
+            by `watermark` all of them up to the one found.
         Source: Paimon's `TimeTravelUtil.java`, `SnapshotManager.java`.
         """
-        choices = {"snapshot": snapshot, "tag": tag, "branch": branch, "timestamp": timestamp}
+        choices = {
+            "snapshot": snapshot,
+            "tag": tag,
+            "branch": branch,
+            "timestamp": timestamp,
+            "watermark": watermark,
+        }
         chosen = [name for name, value in choices.items() if value is not None]
         if len(chosen) != 1:
             raise TypeError(f"at() takes exactly one of {', '.join(choices)}")
@@ -135,6 +144,8 @@ class Table:
             return Table(self._native.at_tag(tag))
         if timestamp is not None:
             return Table(self._native.at_timestamp(milliseconds(timestamp)))
+        if watermark is not None:
+            return Table(self._native.at_watermark(watermark))
         return Table(self._native.at_snapshot(cast("int", snapshot)))
 
     def snapshots(
@@ -335,13 +346,14 @@ class Table:
         Args: where, on the partition's columns and `bucket`: what it drops is not counted.
         Returns: `partition` struct of the partition's types, `spec_id` int32 (null), `file_count` int64,
             `record_count` int64 [rows, deleting ones included], `file_size_in_bytes` int64,
-            `delete_file_count` and `delete_record_count` int64 (null: not read), `last_updated_at`
-            timestamp[us] (creation of the newest file, local wall clock of its writer),
+            `delete_file_count` int64 (deletion vectors), `delete_record_count` int64 [rows those delete],
+            `last_updated_at` timestamp[us] (creation of the newest file, local wall clock of its writer),
             `last_updated_snapshot_id` int64 (null: Paimon does not record it), `bucket_count` int64 (those
             with files), `total_buckets` int32 (as the newest file records it), `delete_row_count` int64
             (null where a file does not say).
         Raises: CorruptError for a sum beyond 64 bits.
         Cost: as `files` without paths and statistics; memory grows with the buckets, not with the files.
+            The counts of deletes read the index manifest, and index files whose writer did not count.
         Source: Paimon's `PartitionEntry.java`.
         """
         return ViewScan(self._native, View("partitions", columns, where, None, limit, threads))

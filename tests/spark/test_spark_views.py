@@ -42,6 +42,8 @@ SELECTIONS: dict[str, dict[str, Any]] = {
     "files": {"columns": ["file_path", "level"], "where": "dt = '2026-01-02'"},
     "deletes": {"columns": ["file_path", "record_count"], "where": "dt = '2026-01-02'"},
     "indexes": {"columns": ["index_type", "row_count"], "where": "dt = '2026-01-02'"},
+    "partitions": {"columns": ["bucket_count", "partition"], "where": "bucket = 1"},
+    "buckets": {"columns": ["bucket"], "where": "dt = '2026-01-02'"},
 }
 VIEWS = tuple(SELECTIONS)
 # The sample table has none of these.
@@ -121,6 +123,14 @@ def test_metadata_tables_are_those_without_spark(spark):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("view", ["partitions", "buckets"])
+@each_golden_paimon_table("part_*", "pk_*")
+def test_groups_of_every_type_of_partition_are_those_without_spark(spark, table, view):
+    rows = expected(getattr(lakebed.open_table(table.path), view)())
+    assert actual(getattr(ls, view)(spark, table.path)) == rows
+
+
+@pytest.mark.slow
 @each_golden_paimon_table(
     "part_*", "v*_part_*", "types_*", "pk_levels", "pk_dangling", "pk_dv*", "append_fixed*"
 )
@@ -166,7 +176,7 @@ def test_times_without_a_zone_are_not_moved_by_that_of_the_session(spark):
 def test_another_place_in_history(spark):
     tag = next((SAMPLE_TABLE / "tag").iterdir()).name.removeprefix("tag-")
     opened = lakebed.open_table(SAMPLE_TABLE).at(tag=tag)
-    for view in ("files", "manifests", "snapshots"):
+    for view in ("files", "partitions", "snapshots"):
         frame = getattr(ls, view)(spark, SAMPLE_TABLE, at={"tag": tag})
         assert actual(frame) == expected(getattr(opened, view)())
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from lakebed.table import Table
 
 _LARGEST = 5
+_SUMS = ("partition", "file_count", "record_count", "file_size_in_bytes")
 
 
 @click.command("show")
@@ -51,7 +52,7 @@ def describe(table: Table) -> dict[str, Any]:
     manifests = table.manifests(columns=["length"]).to_arrow()
     deletes = table.deletes(columns=["record_count"]).to_arrow()
     refs = table.refs(columns=["type"]).to_arrow()["type"].to_pylist()
-    files = table.files(columns=["partition", "record_count", "file_size_in_bytes"]).to_arrow()
+    partitions = table.partitions(columns=_SUMS).to_arrow()
     return {
         "format": table.format,
         "location": table.location,
@@ -61,12 +62,12 @@ def describe(table: Table) -> dict[str, Any]:
         "refs": {"branches": refs.count("branch"), "tags": refs.count("tag")},
         "manifests": {"count": manifests.num_rows, "bytes": _sum(manifests, "length")},
         "files": {
-            "count": files.num_rows,
-            "rows": _sum(files, "record_count"),
-            "bytes": _sum(files, "file_size_in_bytes"),
+            "count": _sum(partitions, "file_count"),
+            "rows": _sum(partitions, "record_count"),
+            "bytes": _sum(partitions, "file_size_in_bytes"),
         },
         "deletion_vectors": {"count": deletes.num_rows, "rows": _sum(deletes, "record_count")},
-        "largest_partitions": _largest_partitions(files),
+        "largest_partitions": _largest(partitions),
     }
 
 
@@ -87,34 +88,14 @@ def _sum(table: pa.Table, column: str) -> int:
     return pc.sum(table[column]).as_py() or 0
 
 
-def _largest_partitions(files: pa.Table) -> list[dict[str, Any]]:
+def _largest(groups: pa.Table) -> list[dict[str, Any]]:
     """The partitions with most bytes, largest first; none where the table has no partition keys."""
-    import pyarrow as pa
-
     from lakebed._values import to_rows
 
-    keys = [field.name for field in files.schema.field("partition").type]
-    if not keys:
+    if not groups.schema.field("partition").type.num_fields:
         return []
-    # Numbered names: a partition key may be called like one of the sums.
-    parts = [str(number) for number in range(len(keys))]
-    columns = [
-        *files["partition"].combine_chunks().flatten(),
-        files["record_count"],
-        files["file_size_in_bytes"],
-    ]
-    table = pa.table(columns, [*parts, "rows", "bytes"])
-    sums = [("rows", "count"), ("rows", "sum"), ("bytes", "sum")]
-    groups = table.group_by(parts).aggregate(sums).sort_by([("bytes_sum", "descending")]).slice(0, _LARGEST)
-    return [
-        {
-            "partition": dict(zip(keys, row, strict=False)),
-            "files": row[len(keys)],
-            "rows": row[len(keys) + 1],
-            "bytes": row[len(keys) + 2],
-        }
-        for row in to_rows(groups.select([*parts, "rows_count", "rows_sum", "bytes_sum"]))
-    ]
+    largest = groups.sort_by([("file_size_in_bytes", "descending")]).slice(0, _LARGEST)
+    return [dict(zip(("partition", "files", "rows", "bytes"), row, strict=True)) for row in to_rows(largest)]
 
 
 def _print(about: dict[str, Any]) -> None:

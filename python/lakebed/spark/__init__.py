@@ -18,6 +18,7 @@ from lakebed.spark.driver import (
     snapshots,
 )
 from lakebed.spark.frames import At, TablePath
+from lakebed.spark.groups import buckets, partitions
 from lakebed.spark.view_schema import schema
 from lakebed.spark.views import Mapper, entries, files, manifest_mapper
 
@@ -25,6 +26,7 @@ __all__ = [
     "At",
     "Mapper",
     "TablePath",
+    "buckets",
     "changelogs",
     "check",
     "deletes",
@@ -34,6 +36,7 @@ __all__ = [
     "manifest_mapper",
     "manifests",
     "metadata_table",
+    "partitions",
     "refs",
     "schema",
     "schemas",

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 VIEWS = (
     *("snapshots", "changelogs", "refs", "schemas", "manifests", "entries", "files", "deletes", "indexes"),
+    *("partitions", "buckets"),
 )
 """The views of a table that have a function here."""
 

@@ -74,6 +74,10 @@ impl Table {
         detached(py, || self.0.at_tag(name)).map(Table)
     }
 
+    fn at_watermark(&self, py: Python<'_>, watermark: i64) -> PyResult<Table> {
+        detached(py, || self.0.at_watermark(watermark)).map(Table)
+    }
+
     fn at_timestamp(&self, py: Python<'_>, millis: i64) -> PyResult<Table> {
         detached(py, || self.0.at_timestamp(millis)).map(Table)
     }

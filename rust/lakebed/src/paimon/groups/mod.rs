@@ -51,6 +51,10 @@ pub(crate) struct Group {
     pub(crate) total_buckets: i32,
     pub(crate) min_level: i32,
     pub(crate) max_level: i32,
+    /// Deletion vectors, see [`Groups::add_vector`].
+    pub(crate) vectors: i64,
+    /// Rows that those delete; `None` where they were not counted.
+    pub(crate) vector_rows: Option<i64>,
 }
 
 impl Group {
@@ -68,6 +72,15 @@ impl Group {
         }
         self.min_level = self.min_level.min(other.min_level);
         self.max_level = self.max_level.max(other.max_level);
+        self.absorb_vectors(other.vectors, other.vector_rows)
+    }
+
+    fn absorb_vectors(&mut self, vectors: i64, rows: Option<i64>) -> Result<()> {
+        self.vectors = sum("delete_file_count", self.vectors, vectors)?;
+        self.vector_rows = match (self.vector_rows, rows) {
+            (Some(left), Some(right)) => Some(sum("delete_record_count", left, right)?),
+            _ => None,
+        };
         Ok(())
     }
 }
@@ -125,6 +138,17 @@ impl Groups {
             }
         }
         Ok(())
+    }
+
+    /// Adds a deletion vector to its bucket, which deletes so many rows if that is known. One of a bucket
+    /// without files counts nowhere.
+    pub(crate) fn add_vector(&mut self, partition: &[u8], bucket: i32, rows: Option<i64>) -> Result<()> {
+        let partition = self.partitions.numbers.get(partition);
+        let number = partition.and_then(|partition| self.buckets.numbers.get(&(*partition, bucket)));
+        match number.and_then(|number| self.groups.get_mut(*number)) {
+            Some(group) => group.absorb_vectors(1, rows),
+            None => Ok(()),
+        }
     }
 
     /// The buckets, in the order in which their first files appear.
@@ -233,6 +257,8 @@ impl Files {
             total_buckets: self.total_buckets.value(row),
             min_level: level,
             max_level: level,
+            vectors: 0,
+            vector_rows: Some(0),
         })
     }
 }

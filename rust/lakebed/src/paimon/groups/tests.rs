@@ -143,3 +143,18 @@ fn changes_that_cancel_out_leave_groups_without_files() {
     assert_eq!(cancelled.last_created, Some(10));
     assert_eq!(groups.partitions(|_| true).unwrap()[0].files, 1);
 }
+
+#[test]
+fn deletion_vectors_are_counted_where_there_are_files() {
+    let mut groups =
+        read(&[&[(b"a", 0, 1, 0, 9, 1, None, None), (b"a", 1, 1, 0, 9, 1, None, None)]]).unwrap();
+    for (partition, bucket, rows) in
+        [(b"a", 0, Some(2)), (b"a", 0, Some(3)), (b"a", 7, None), (b"b", 0, None)]
+    {
+        groups.add_vector(partition, bucket, rows).unwrap();
+    }
+    let counts = |group: &Group| (group.vectors, group.vector_rows);
+    assert_eq!(groups.buckets().iter().map(counts).collect::<Vec<_>>(), [(2, Some(5)), (0, Some(0))]);
+    groups.add_vector(b"a", 1, None).unwrap();
+    assert_eq!(groups.partitions(|_| true).unwrap().iter().map(counts).collect::<Vec<_>>(), [(3, None)]);
+}

@@ -14,6 +14,7 @@ use super::{Scan, ScanOptions, internal, threads};
 use crate::error::{Error, ErrorKind, Result};
 use crate::paimon::deletion_vector::{DeletionVector, VectorRange, read_vectors};
 use crate::paimon::filter::PartitionFilter;
+use crate::paimon::groups::Groups;
 use crate::paimon::index_files::IndexFiles;
 use crate::paimon::manifest::ADD;
 use crate::paimon::record::find;
@@ -120,6 +121,28 @@ impl Iterator for DeleteRows {
         self.next += files.len();
         Some(self.rows(&files))
     }
+}
+
+/// Adds the deletion vectors of the table's snapshot to `groups`, as far as the columns asked for need them:
+/// reads the index manifest, and for rows whose writer did not count them the vectors.
+pub(super) fn add_vectors(groups: &mut Groups, table: &Table, options: &ScanOptions) -> Result<()> {
+    let wanted = |name: &str| options.columns.as_ref().is_none_or(|names| names.iter().any(|it| it == name));
+    let with_rows = wanted("delete_record_count");
+    if !with_rows && !wanted("delete_file_count") {
+        return Ok(());
+    }
+    let columns = Some(vec!["record_count".to_owned()]);
+    let deletes = DeleteRows::open(table, &ScanOptions { columns, ..options.clone() })?;
+    let vectors = Vectors::of(&deletes.files)?;
+    let missing = with_rows && vectors.cardinalities.null_count() > 0;
+    let loaded = missing.then(|| deletes.load(&vectors)).transpose()?;
+    let rows = loaded.map_or_else(|| vectors.cardinalities.clone(), |loaded| counts(&loaded));
+    let (partitions, buckets) = (find(&vectors.files, "partition")?, find(&vectors.files, "bucket")?);
+    let places = partitions.as_binary::<i32>().iter().zip(buckets.as_primitive::<Int32Type>().values());
+    for ((partition, bucket), rows) in places.zip(&rows) {
+        groups.add_vector(partition.unwrap_or_default(), *bucket, rows)?;
+    }
+    Ok(())
 }
 
 fn counts(vectors: &[DeletionVector]) -> Int64Array {

@@ -13,7 +13,7 @@ use arrow_array::{BooleanArray, RecordBatch};
 use arrow_schema::SchemaRef;
 use arrow_select::filter::filter_record_batch;
 
-use deletes::DeleteRows;
+use deletes::{DeleteRows, add_vectors};
 pub use explain::Step;
 use program::EntryProgram;
 use stream::EntryStream;
@@ -174,7 +174,8 @@ impl Scan {
             View::Changelogs => select(&self.table.changelogs_view()?, columns, filter),
             View::Schemas => select(&self.table.schemas_view()?, columns, filter),
             View::Partitions | View::Buckets => {
-                let groups = read_groups(&self.table, &self.options)?;
+                let mut groups = read_groups(&self.table, &self.options)?;
+                add_vectors(&mut groups, &self.table, &self.options)?;
                 select(&grouped(self.view, &groups, self.table.schema())?, columns, None)
             }
             View::Indexes => {

@@ -178,6 +178,26 @@ fn a_time_gives_the_latest_snapshot_until_then() {
 }
 
 #[test]
+fn a_watermark_gives_the_first_snapshot_that_has_come_so_far() {
+    let watermarks = [json!(null), json!(i64::MIN), json!(100), json!(null), json!(100), json!(300)];
+    let texts: Vec<(String, String)> = (1i64..)
+        .zip(watermarks)
+        .map(|(id, watermark)| {
+            let mut file = snapshot(id);
+            file["watermark"] = watermark;
+            (format!("snapshot/snapshot-{id}"), file.to_string())
+        })
+        .collect();
+    let files: Vec<(&str, &str)> = texts.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+    let table = open(memory(&[], &files)).expect("a table");
+    for (watermark, id) in [(i64::MIN, 3), (0, 3), (100, 3), (101, 6), (300, 6)] {
+        assert_eq!(place(&table.at_watermark(watermark).expect("a snapshot")).1, Some(id), "{watermark}");
+    }
+    assert!(refused(table.at_watermark(301)).contains("watermark of 301"));
+    assert!(refused(branched().at_watermark(0)).contains("3 to 4"));
+}
+
+#[test]
 fn a_tag_is_a_snapshot_of_its_own() {
     let table = branched();
     let tagged = table.at_tag("gone").expect("a tag");

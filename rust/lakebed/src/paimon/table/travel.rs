@@ -85,6 +85,27 @@ impl Table {
         }
     }
 
+    /// The table at the earliest snapshot of its branch whose watermark is `watermark` or later, with the
+    /// schema of that snapshot: the first that has all rows until then. Snapshots without a watermark add
+    /// nothing to the one before, and are passed over.
+    ///
+    /// Reads the snapshots from the earliest on.
+    ///
+    /// # Errors
+    /// `SnapshotNotFound` where no snapshot is that far.
+    pub fn at_watermark(&self, watermark: i64) -> Result<Table> {
+        let files = self.files();
+        for id in files.snapshot_ids()? {
+            // One that is not there any more has expired since it was listed.
+            let Some(snapshot) = present(files.snapshot(id))? else { continue };
+            if snapshot.watermark.is_some_and(|has| has != i64::MIN && has >= watermark) {
+                return self.standing(None, snapshot);
+            }
+        }
+        let there = range(&files)?;
+        Err(not_found(&files, format!("no snapshot with a watermark of {watermark} or later; {there}")))
+    }
+
     fn standing(&self, tag: Option<&str>, snapshot: Snapshot) -> Result<Table> {
         let schema = Arc::new(self.files().schema(snapshot.schema_id)?);
         Ok(Table { tag: tag.map(str::to_owned), snapshot: Some(Arc::new(snapshot)), schema, ..self.clone() })

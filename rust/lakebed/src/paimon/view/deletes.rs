@@ -209,7 +209,7 @@ pub(crate) fn positions_item() -> Field {
 /// The deletion vectors of some index files, in their order.
 pub(crate) struct Vectors {
     /// The index file of each: partition, bucket, name and size.
-    files: RecordBatch,
+    pub(crate) files: RecordBatch,
     /// Where that is.
     pub(crate) paths: StringArray,
     /// The name of the data file that each applies to.

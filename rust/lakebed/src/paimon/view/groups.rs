@@ -20,8 +20,8 @@ pub(crate) fn partitions(groups: &Groups, partition: &PartitionType) -> Result<R
         ("file_count", longs(&rows, |group| Some(group.files))),
         ("record_count", longs(&rows, |group| Some(group.records))),
         ("file_size_in_bytes", longs(&rows, |group| Some(group.bytes))),
-        ("delete_file_count", absent(DataType::Int64)),
-        ("delete_record_count", absent(DataType::Int64)),
+        ("delete_file_count", longs(&rows, |group| Some(group.vectors))),
+        ("delete_record_count", longs(&rows, |group| group.vector_rows)),
         ("last_updated_at", last_created(&rows)),
         // Entries do not say which snapshot added them.
         ("last_updated_snapshot_id", absent(DataType::Int64)),
@@ -35,15 +35,14 @@ pub(crate) fn partitions(groups: &Groups, partition: &PartitionType) -> Result<R
 /// The rows of `buckets`, in the order in which their first files appear.
 pub(crate) fn buckets(groups: &Groups, partition: &PartitionType) -> Result<RecordBatch> {
     let rows = groups.buckets();
-    let absent = |data_type: DataType| new_null_array(&data_type, rows.len());
     let columns_of_view = vec![
         ("partition", partition.decode(&groups.partition_rows(rows))?),
         ("bucket", ints(rows, |group| group.bucket)),
         ("file_count", longs(rows, |group| Some(group.files))),
         ("record_count", longs(rows, |group| Some(group.records))),
         ("file_size_in_bytes", longs(rows, |group| Some(group.bytes))),
-        ("delete_file_count", absent(DataType::Int64)),
-        ("delete_record_count", absent(DataType::Int64)),
+        ("delete_file_count", longs(rows, |group| Some(group.vectors))),
+        ("delete_record_count", longs(rows, |group| group.vector_rows)),
         ("last_updated_at", last_created(rows)),
         ("total_buckets", ints(rows, |group| group.total_buckets)),
         ("min_level", ints(rows, |group| group.min_level)),
