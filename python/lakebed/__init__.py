@@ -5,10 +5,11 @@ from lakebed._native import __version__
 from lakebed.errors import LakebedError
 from lakebed.explain import Explain
 from lakebed.limits import LIMITS, Limits
+from lakebed.opening import open_table
 from lakebed.predicates import Predicate, col
 from lakebed.scan import Scan
 from lakebed.storage import Storage
-from lakebed.table import Table, open_table
+from lakebed.table import Table
 from lakebed.view import ViewScan
 
 __all__ = [

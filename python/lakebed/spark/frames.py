@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias, Union
 import pyarrow as pa
 
 from lakebed.errors import MissingFileError
+from lakebed.opening import open_table
 from lakebed.spark.mappers import map_manifests, map_rows, task_schema
 from lakebed.spark.types import cast_batch, spark_schema, to_spark
-from lakebed.table import Table, open_table
+from lakebed.table import Table
 
 if TYPE_CHECKING:
     import os

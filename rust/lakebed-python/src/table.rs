@@ -98,7 +98,14 @@ impl Table {
         limit: Option<usize>,
         threads: Option<usize>,
     ) -> PyResult<Scan> {
-        let options = ScanOptions { columns, filter: r#where, stats, limit, threads: threads.unwrap_or(0) };
+        let options = ScanOptions {
+            columns,
+            filter: r#where,
+            stats,
+            limit,
+            threads: threads.unwrap_or(0),
+            ..ScanOptions::default()
+        };
         detached(py, || paimon::Scan::new(self.0.clone(), View::named(view)?, options)).map(Scan)
     }
 

@@ -33,6 +33,7 @@ mod view;
 
 pub use filter::PartitionFilter;
 pub use scan::{Scan, ScanOptions, ScanStream, Step, Task};
+pub use stats::Retyped;
 pub use system::{Batches, MetadataOptions, MetadataScan, metadata_tables};
 pub use table::Table;
 pub use view::{EntryView, Role, View};

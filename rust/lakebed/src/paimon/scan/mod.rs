@@ -27,6 +27,7 @@ use super::index_files::IndexFiles;
 use super::manifest_list::{ManifestFile, manifest_files};
 use super::record::record_schema;
 use super::schema::TableSchema;
+use super::stats::Retyped;
 use super::table::Table;
 use super::view::{DeletesView, Role, View, buckets, indexes, partitions, refs, schemas, select, snapshots};
 use crate::error::{Error, ErrorKind, Result};
@@ -41,6 +42,8 @@ pub struct ScanOptions {
     pub filter: Option<String>,
     /// Columns of the table whose typed statistics become the column `stats`.
     pub stats: Option<Vec<String>>,
+    /// What becomes of the bounds among them that were written under another type.
+    pub retyped: Retyped,
     /// The most rows to give.
     pub limit: Option<usize>,
     /// Threads inside each call; 0 for one per processor.

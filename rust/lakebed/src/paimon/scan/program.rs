@@ -55,7 +55,7 @@ impl EntryProgram {
         decoding: Decoding,
     ) -> Result<EntryProgram> {
         let stats = options.stats.as_ref().filter(|_| role != Role::Deleted);
-        let stats = stats.map(|names| StatsView::new(names, schema, schemas)).transpose()?;
+        let stats = stats.map(|names| StatsView::new(names, schema, schemas, options.retyped)).transpose()?;
         let mut columns = options.columns.clone();
         if let (Some(columns), true) = (&mut columns, stats.is_some()) {
             // Statistics asked for by name need not be asked for again as a column.

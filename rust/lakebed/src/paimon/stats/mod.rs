@@ -14,7 +14,8 @@ use arrow_array::{Array, ArrayRef, Int64Array, ListArray, RecordBatch, StructArr
 use arrow_schema::{ArrowError, DataType, Field, Fields};
 use arrow_select::nullif::nullif;
 
-use self::retyped::{Retyped, Written};
+pub use self::retyped::Retyped;
+use self::retyped::Written;
 use super::binary_row::arity;
 use super::record::find;
 use super::schema::TableSchema;
@@ -35,11 +36,8 @@ pub struct StatsView {
 }
 
 /// The Arrow type of one column's statistics.
-fn stats_type(column: &DataField, retyped: Retyped) -> DataType {
-    let bound = match retyped {
-        Retyped::Sound => column.ty.view_type(),
-        Retyped::Engine => column.ty.storage_type(),
-    };
+fn stats_type(column: &DataField) -> DataType {
+    let bound = column.ty.view_type();
     let count = |name| Field::new(name, DataType::Int64, true);
     DataType::Struct(Fields::from(vec![
         count("value_count"),
@@ -68,6 +66,7 @@ impl StatsView {
         names: &[String],
         schema: &TableSchema,
         schemas: BTreeMap<i64, TableSchema>,
+        retyped: Retyped,
     ) -> Result<StatsView> {
         let find = |name: &String| {
             schema.field_by_name(name).cloned().ok_or_else(|| {
@@ -77,20 +76,9 @@ impl StatsView {
             })
         };
         let columns = names.iter().map(find).collect::<Result<Vec<_>>>()?;
-        Ok(StatsView::of(columns, schemas, Retyped::Sound))
-    }
-
-    /// All columns of `schema`, with the bounds that the engine's own tables show: cast whether or not
-    /// that is sound, and of the storage type.
-    #[allow(dead_code, reason = "the system tables that print bounds use it as they come")]
-    pub fn engine(schema: &TableSchema, schemas: BTreeMap<i64, TableSchema>) -> StatsView {
-        StatsView::of(schema.fields.clone(), schemas, Retyped::Engine)
-    }
-
-    fn of(columns: Vec<DataField>, schemas: BTreeMap<i64, TableSchema>, retyped: Retyped) -> StatsView {
-        let field = |column: &DataField| Field::new(&column.name, stats_type(column, retyped), true);
+        let field = |column: &DataField| Field::new(&column.name, stats_type(column), true);
         let fields = columns.iter().map(field).collect();
-        StatsView { columns, schemas, fields, retyped }
+        Ok(StatsView { columns, schemas, fields, retyped })
     }
 
     /// The type of the `stats` column.

@@ -11,13 +11,13 @@ use crate::paimon::binary_row::decode_column;
 use crate::paimon::cast::{cast, cast_bounds, may_overflow};
 use crate::paimon::types::{DataField, DataType, widen};
 
-/// What becomes of bounds that were written under another type.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Retyped {
-    /// They are cast where that gives bounds of the cast values ([`cast_bounds`]), else null; all are of
-    /// the type that users see.
+/// What becomes of bounds that were written under another type than the column has.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Retyped {
+    /// They are cast where that gives bounds of the cast values, else null.
+    #[default]
     Sound,
-    /// They are cast, come what may, as in the engine's own tables; all are of the storage type.
+    /// They are cast, come what may, as in the engine's own tables: for showing, not for pruning.
     Engine,
 }
 
@@ -60,10 +60,7 @@ impl<'a> Written<'a> {
         column: &DataField,
         retyped: Retyped,
     ) -> Result<[ArrayRef; 2]> {
-        let wanted = match retyped {
-            Retyped::Sound => column.ty.view_type(),
-            Retyped::Engine => column.ty.storage_type(),
-        };
+        let wanted = column.ty.view_type();
         let mut cast = Vec::with_capacity(self.types.len());
         for (number, ty) in self.types.iter().enumerate() {
             let [lower, upper] = self.bounds_of(number, ty, rows, places, column, retyped)?;

@@ -17,6 +17,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::paimon::record::find;
 use crate::paimon::scan::ScanOptions;
 use crate::paimon::schema::TableSchema;
+use crate::paimon::stats::Retyped;
 use crate::paimon::table::Table;
 use crate::paimon::text::value::{TextForm, texts};
 use crate::paimon::types::{DataField, DataType, TypeKind};
@@ -66,7 +67,9 @@ fn rows(table: &Table, threads: usize) -> Result<Batches> {
     let stats = StatsTexts::new(table.schema(), schemas);
     let columns: Vec<&str> = INPUT.into_iter().chain(MORE_INPUT).collect();
     let names = table.schema().fields.iter().map(|field| field.name.clone());
-    let options = ScanOptions { stats: Some(names.collect()), threads, ..ScanOptions::default() };
+    let stats_of = Some(names.collect());
+    let options =
+        ScanOptions { stats: stats_of, retyped: Retyped::Engine, threads, ..ScanOptions::default() };
     let files = planned_files(table, &columns, &options)?;
     let schema: SchemaRef = Arc::new(ArrowSchema::new(self::columns()));
     Ok(Box::new(files.map(move |files| {

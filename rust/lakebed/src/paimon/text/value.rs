@@ -63,7 +63,6 @@ pub(crate) fn partition_texts(rows: &StructArray, fields: &[DataField]) -> Resul
 ///
 /// # Errors
 /// As [`partition_texts`].
-#[allow(dead_code, reason = "the system tables that print rows use it as they come")]
 pub(crate) fn key_texts(rows: &StructArray, fields: &[DataField]) -> Result<StringArray> {
     row_texts(rows, fields, TextForm::Java, ["[", "]"])
 }
