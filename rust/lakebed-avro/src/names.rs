@@ -10,6 +10,7 @@ use apache_avro::error::Details;
 use apache_avro::validator::{
     SchemaNameValidator, SchemaNamespaceValidator, set_schema_name_validator, set_schema_namespace_validator,
 };
+use serde_json::{Map, Value};
 
 /// What a type's own name is made of, as errors show it.
 const NAME: &str = "^[A-Za-z_][A-Za-z0-9_]*$";
@@ -24,6 +25,47 @@ pub(crate) fn accept_any_namespace() {
         drop(set_schema_name_validator(Box::new(AnyNamespace)));
         drop(set_schema_namespace_validator(Box::new(AnyNamespace)));
     });
+}
+
+/// What stands for the null namespace in a schema that says `"namespace": ""`, which apache-avro takes for
+/// the namespace around it.
+const NULL_NAMESPACE: &str = "lakebed.null";
+
+/// Whether some type of a schema says that it has no namespace.
+pub(crate) fn says_null_namespace(json: &Value) -> bool {
+    match json {
+        Value::Array(items) => items.iter().any(says_null_namespace),
+        Value::Object(object) => {
+            object.get("namespace").and_then(Value::as_str) == Some("")
+                || object.values().any(says_null_namespace)
+        }
+        _ => false,
+    }
+}
+
+/// Gives a named type of such a schema the namespace that stands for none, where it has none; `enclosed` by
+/// another named type it takes that one's. Gives whether what is inside is enclosed.
+pub(crate) fn spell_namespace(object: &mut Map<String, Value>, enclosed: bool) -> bool {
+    let text = |key: &str| object.get(key).and_then(Value::as_str);
+    let named = matches!(text("type"), Some("record" | "error" | "enum" | "fixed"));
+    let (Some(name), true) = (text("name"), named) else { return enclosed };
+    let none = match text("namespace") {
+        _ if name.contains('.') => false,
+        Some(namespace) => namespace.is_empty(),
+        None => !enclosed,
+    };
+    if none {
+        object.insert("namespace".to_owned(), Value::String(NULL_NAMESPACE.to_owned()));
+    }
+    true
+}
+
+/// A name as the schema means it, with its namespace if it has one, from apache-avro's form of it.
+pub(crate) fn plain_name(full: String) -> String {
+    match full.strip_prefix(NULL_NAMESPACE).and_then(|rest| rest.strip_prefix('.')) {
+        Some(plain) => plain.to_owned(),
+        None => full,
+    }
 }
 
 struct AnyNamespace;

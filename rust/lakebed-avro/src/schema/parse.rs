@@ -11,12 +11,16 @@ use serde_json::{Map, Value};
 use super::{Field, Logical, Node, TypeName, Wire};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
-use crate::names::accept_any_namespace;
+use crate::names::{accept_any_namespace, plain_name, says_null_namespace, spell_namespace};
 
 /// The root of the schema in `text`.
 pub(super) fn parse(text: &str, limits: &Limits) -> Result<Node> {
     let mut json: Value = serde_json::from_str(text).map_err(|error| bad_schema(&error))?;
-    prepare(&mut json, usize::try_from(limits.max_schema_depth).unwrap_or(usize::MAX).saturating_mul(3))?;
+    let depth = usize::try_from(limits.max_schema_depth).unwrap_or(usize::MAX).saturating_mul(3);
+    prepare(&mut json, depth)?;
+    if says_null_namespace(&json) {
+        spell_namespaces(&mut json, false);
+    }
     accept_any_namespace();
     let parsed = Parsed::parse(&json).map_err(|error| bad_schema(&error))?;
     let resolved = ResolvedSchema::try_from(&parsed).map_err(|error| bad_schema(&error))?;
@@ -60,6 +64,19 @@ fn prepare(json: &mut Value, depth: usize) -> Result<()> {
             values.map(|(_, value)| value).try_for_each(|value| prepare(value, depth - 1))
         }
         _ => Ok(()),
+    }
+}
+
+/// [`spell_namespace`] for every named type; `prepare` has bounded the depth.
+fn spell_namespaces(json: &mut Value, enclosed: bool) {
+    match json {
+        Value::Array(items) => items.iter_mut().for_each(|item| spell_namespaces(item, enclosed)),
+        Value::Object(object) => {
+            let enclosed = spell_namespace(object, enclosed);
+            let types = object.iter_mut().filter(|(key, _)| *key != DEFAULT_MARK);
+            types.for_each(|(_, value)| spell_namespaces(value, enclosed));
+        }
+        _ => {}
     }
 }
 
@@ -148,9 +165,9 @@ impl<'s> Expander<'s> {
     }
 
     fn name(&mut self, name: &Name, aliases: &Aliases) -> Result<Option<Box<TypeName>>> {
-        let full = name.fullname(None);
+        let full = plain_name(name.fullname(None));
         let aliases: Vec<String> =
-            aliases.iter().flatten().map(|alias| alias.fullname(name.namespace())).collect();
+            aliases.iter().flatten().map(|alias| plain_name(alias.fullname(name.namespace()))).collect();
         self.spend_text(
             full.len() as u64 + aliases.iter().map(|alias| alias.len() as u64 + 24).sum::<u64>(),
         )?;
