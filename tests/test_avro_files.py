@@ -167,7 +167,8 @@ def _rows(path: Path, table: pa.Table) -> list[Any]:
     schema = avro.read_schema(path)
     branches = schema if isinstance(schema, list) else [schema]
     is_record = any(isinstance(kind, dict) and kind["type"] in ("record", "error") for kind in branches)
-    return table.to_pylist() if is_record else table["value"].to_pylist()
+    rows: list[Any] = table.to_pylist() if is_record else table["value"].to_pylist()
+    return rows
 
 
 def _same(value: Any, wanted: Any) -> bool:
@@ -185,7 +186,7 @@ def _same(value: Any, wanted: Any) -> bool:
     if isinstance(value, tuple) and isinstance(wanted, bytes):
         return _duration(value) == wanted
     if hasattr(value, "nanosecond"):  # pandas' timestamp, for nanoseconds, which fastavro leaves a number
-        return value.value == wanted
+        return bool(value.value == wanted)
     if isinstance(wanted, float) and wanted != wanted:
         return isinstance(value, float) and value != value
     return type(value) is type(wanted) and value == wanted

@@ -37,7 +37,8 @@ def resolved(writer: Any, reader: Any, *values: Any, **more: Any) -> list[Any]:
     data = written(record(field(writer)), *({"a": value} for value in values))
     table = avro.read(data, schema=record(field(reader, **more))).to_arrow()
     table.validate(full=True)
-    return table["a"].to_pylist()
+    rows: list[Any] = table["a"].to_pylist()
+    return rows
 
 
 def array(items: Any) -> dict[str, Any]:

@@ -59,7 +59,8 @@ class _Evolution:
     def type(self, depth: int) -> Evolved:
         nested = ["array", "map", "record", "nullable", "union"] if depth > 0 else []
         kind = self.draw(st.sampled_from(["plain", "plain", "enum", "fixed", *nested]))
-        return getattr(self, kind)(depth - 1)
+        evolved: Evolved = getattr(self, kind)(depth - 1)
+        return evolved
 
     def plain(self, depth: int) -> Evolved:
         writer = self.draw(st.sampled_from(sorted(_PLAIN)))
@@ -68,13 +69,13 @@ class _Evolution:
 
     def array(self, depth: int) -> Evolved:
         writer, reader, values = self.type(depth)
-        both = ({"type": "array", "items": items} for items in (writer, reader))
-        return *both, st.lists(values, max_size=4)
+        written, read = ({"type": "array", "items": items} for items in (writer, reader))
+        return written, read, st.lists(values, max_size=4)
 
     def map(self, depth: int) -> Evolved:
         writer, reader, values = self.type(depth)
-        both = ({"type": "map", "values": items} for items in (writer, reader))
-        return *both, st.dictionaries(_ASCII, values, max_size=3)
+        written, read = ({"type": "map", "values": items} for items in (writer, reader))
+        return written, read, st.dictionaries(_ASCII, values, max_size=3)
 
     def enum(self, depth: int) -> Evolved:
         symbols = [f"S{number}" for number in range(self.draw(st.integers(1, 5)))]

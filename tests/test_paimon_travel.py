@@ -209,7 +209,7 @@ def snapshot(number: int) -> dict[str, Any]:
 def path(tmp_path: Path) -> Path:
     """A table with snapshots 2, 3, 10, and 11 under a name that pypaimon gives unfinished files."""
     fields = [{"id": 0, "name": "a", "type": "INT"}]
-    keys = {"partitionKeys": [], "primaryKeys": [], "options": {}}
+    keys: dict[str, object] = {"partitionKeys": [], "primaryKeys": [], "options": {}}
     write(tmp_path / "schema", "schema", 0, {"id": 0, "fields": fields, "highestFieldId": 0, **keys})
     for number in (2, 3, 10):
         write(tmp_path / "snapshot", "snapshot", number, snapshot(number))
@@ -244,7 +244,8 @@ def test_a_table_without_snapshots_is_empty(path: Path):
     assert table.refs().to_arrow().select(["name", "type", "snapshot_id"]).to_pylist() == [
         {"name": "main", "type": "branch", "snapshot_id": None}
     ]
-    for choice in ({"snapshot": 1}, {"timestamp": 0}):
+    choices: list[dict[str, Any]] = [{"snapshot": 1}, {"timestamp": 0}]
+    for choice in choices:
         with pytest.raises(SnapshotNotFoundError, match="none"):
             table.at(**choice)
 
@@ -301,8 +302,9 @@ def test_a_datetime_without_zone_is_local_time(path: Path):
 @pytest.mark.parametrize("name", ["", "..", "../snapshot/snapshot-2", "a/b"])
 @pytest.mark.parametrize("kind", ["tag", "branch"])
 def test_names_do_not_lead_out_of_their_folder(path: Path, kind: str, name: str):
+    choice: dict[str, Any] = {kind: name}
     with pytest.raises(SnapshotNotFoundError, match=re.escape(f'no {kind} "{name}"')):
-        lakebed.open_table(path).at(**{kind: name})
+        lakebed.open_table(path).at(**choice)
 
 
 def test_statistics_go_with_the_snapshot(path: Path):
