@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, Union
@@ -52,14 +52,19 @@ def from_driver(spark: SparkSession, scan: Scan) -> DataFrame:
     Raises: the errors of reading the scan, here.
     Cost: the driver reads the scan now; its rows travel with the DataFrame's plan, so they should be few.
     """
-    schema = to_spark(scan.schema)
+    return from_batches(spark, scan.schema, scan)
+
+
+def from_batches(spark: SparkSession, schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> DataFrame:
+    """Rows of the driver, in their order, in one partition; they travel with the DataFrame's plan."""
+    types = to_spark(schema)
     sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, schema) as writer:
-        for batch in scan:
-            writer.write_batch(cast_batch(batch, schema))
+    with pa.ipc.new_stream(sink, types) as writer:
+        for batch in batches:
+            writer.write_batch(cast_batch(batch, types))
     rows = sink.getvalue().to_pybytes()
     # Not `createDataFrame`, which takes Arrow tables from PySpark 4 on only.
-    return spark.range(1, numPartitions=1).mapInArrow(partial(map_rows, rows=rows), spark_schema(scan.schema))
+    return spark.range(1, numPartitions=1).mapInArrow(partial(map_rows, rows=rows), spark_schema(schema))
 
 
 def decoded(

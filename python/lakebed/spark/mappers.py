@@ -45,7 +45,7 @@ def map_manifests(
             with _kind_told():
                 stream = _native.run_task(task, paths[row].as_py(), contents.slice(row, 1), limits)
                 for decoded in _arrow.batches(stream):
-                    yield cast_batch(_serialised(decoded) if serialised else decoded, schema)
+                    yield cast_batch(serialise(decoded) if serialised else decoded, schema)
 
 
 def map_groups(batches: Iterator[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
@@ -71,7 +71,8 @@ def map_rows(batches: Iterator[pa.RecordBatch], rows: bytes) -> Iterator[pa.Reco
         yield from pa.ipc.open_stream(rows)
 
 
-def _serialised(batch: pa.RecordBatch) -> pa.RecordBatch:
+def serialise(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """The batch with `partition` as BinaryRows."""
     columns = {name: batch.column(name) for name in batch.schema.names}
     return pa.RecordBatch.from_pydict({**columns, "partition": paimon.encode_rows(columns["partition"])})
 
