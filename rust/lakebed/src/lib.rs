@@ -7,6 +7,7 @@ pub mod columnar;
 mod conform;
 pub mod error;
 pub mod field;
+pub mod iceberg;
 pub mod paimon;
 pub mod predicate;
 pub mod storage;

@@ -1,0 +1,1 @@
+//! Apache Iceberg: table metadata, snapshots, manifest lists, manifests.
