@@ -13,6 +13,8 @@ mod json;
 pub mod paimon;
 pub mod predicate;
 pub mod storage;
+#[cfg(test)]
+mod test_data;
 
 pub use error::{Error, ErrorKind, Location, Result};
 pub use lakebed_avro::Limits;

@@ -24,8 +24,6 @@ pub mod snapshot;
 mod stats;
 mod system;
 mod table;
-#[cfg(test)]
-mod test_data;
 mod text;
 pub mod types;
 mod view;

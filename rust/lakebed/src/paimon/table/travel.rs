@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use super::Table;
-use super::files::{Files, not_found, present, subject};
+use super::files::{Files, not_found, subject};
 use crate::error::{Error, ErrorKind, Result};
 use crate::paimon::paths::{MAIN, is_file_name};
 use crate::paimon::schema::TableSchema;
 use crate::paimon::snapshot::Snapshot;
 use crate::paimon::text::WallClock;
+use crate::storage::present;
 
 /// How many names a message lists.
 const NAMES_SHOWN: usize = 20;
