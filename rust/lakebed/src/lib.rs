@@ -13,6 +13,8 @@ mod json;
 pub mod paimon;
 pub mod predicate;
 pub mod storage;
+mod text;
+mod time;
 
 pub use error::{Error, ErrorKind, Location, Result};
 pub use lakebed_avro::Limits;

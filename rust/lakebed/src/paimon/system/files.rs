@@ -19,7 +19,7 @@ use crate::paimon::scan::ScanOptions;
 use crate::paimon::schema::TableSchema;
 use crate::paimon::stats::Retyped;
 use crate::paimon::table::Table;
-use crate::paimon::text::value::{TextForm, texts};
+use crate::paimon::text::{TextForm, texts};
 use crate::paimon::types::{DataField, DataType, TypeKind};
 use crate::paimon::view::batch;
 

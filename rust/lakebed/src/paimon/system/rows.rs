@@ -14,7 +14,7 @@ use crate::paimon::filter::PartitionType;
 use crate::paimon::paths::distinct;
 use crate::paimon::record::find;
 use crate::paimon::schema::TableSchema;
-use crate::paimon::text::value::{key_texts, partition_texts as texts_of_partitions};
+use crate::paimon::text::{key_texts, partition_texts as texts_of_partitions};
 use crate::paimon::types::DataField;
 
 /// Partitions as `{v1, v2}`; each distinct one is decoded once. Null for rows of another arity, as the

@@ -14,7 +14,7 @@ use crate::paimon::filter::PartitionType;
 use crate::paimon::index_files::IndexFiles;
 use crate::paimon::record::find;
 use crate::paimon::table::Table;
-use crate::paimon::text::value::partition_texts;
+use crate::paimon::text::partition_texts;
 
 pub(super) const TABLE: SystemTable = SystemTable { name: "table_indexes", columns, rows };
 
