@@ -10,6 +10,7 @@ pub mod field;
 pub mod iceberg;
 pub mod paimon;
 pub mod predicate;
+pub mod record;
 pub mod storage;
 
 pub use error::{Error, ErrorKind, Location, Result};
