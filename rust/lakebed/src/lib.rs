@@ -5,9 +5,11 @@
 
 pub mod columnar;
 mod conform;
+mod edges;
 pub mod error;
 pub mod field;
 pub mod iceberg;
+mod json;
 pub mod paimon;
 pub mod predicate;
 pub mod record;

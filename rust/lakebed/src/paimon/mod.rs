@@ -12,7 +12,6 @@ mod index_files;
 pub mod index_manifest;
 mod jackson;
 mod java_map;
-mod json;
 pub mod manifest;
 pub mod manifest_list;
 pub mod partition;
