@@ -12,6 +12,7 @@ pub mod iceberg;
 mod json;
 pub mod paimon;
 pub mod predicate;
+pub mod record;
 pub mod storage;
 mod text;
 mod time;

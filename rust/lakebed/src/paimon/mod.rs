@@ -16,8 +16,6 @@ pub mod manifest;
 pub mod manifest_list;
 pub mod partition;
 pub mod paths;
-pub mod record;
-mod record_reader;
 mod scan;
 pub mod schema;
 pub mod snapshot;
@@ -28,6 +26,7 @@ mod table;
 mod test_data;
 mod text;
 pub mod types;
+mod version;
 mod view;
 
 pub use filter::PartitionFilter;
