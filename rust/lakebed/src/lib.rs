@@ -12,9 +12,12 @@ pub mod iceberg;
 mod json;
 pub mod paimon;
 pub mod predicate;
+pub mod record;
 pub mod storage;
 #[cfg(test)]
 mod test_data;
+mod text;
+mod time;
 
 pub use error::{Error, ErrorKind, Location, Result};
 pub use lakebed_avro::Limits;

@@ -16,8 +16,6 @@ pub mod manifest;
 pub mod manifest_list;
 pub mod partition;
 pub mod paths;
-pub mod record;
-mod record_reader;
 mod scan;
 pub mod schema;
 pub mod snapshot;
@@ -26,6 +24,7 @@ mod system;
 mod table;
 mod text;
 pub mod types;
+mod version;
 mod view;
 
 pub use filter::PartitionFilter;

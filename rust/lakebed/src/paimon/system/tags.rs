@@ -10,7 +10,7 @@ use super::{Batches, SystemTable, TIMESTAMP, optional, required, timestamps, who
 use crate::error::Result;
 use crate::paimon::snapshot::Tag;
 use crate::paimon::table::Table;
-use crate::paimon::text::duration_text;
+use crate::text::duration_text;
 
 pub(super) const TABLE: SystemTable = SystemTable { name: "tags", columns, rows };
 
