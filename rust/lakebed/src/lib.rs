@@ -18,6 +18,7 @@ pub mod storage;
 mod test_data;
 mod text;
 mod time;
+mod words;
 
 pub use error::{Error, ErrorKind, Location, Result};
 pub use lakebed_avro::Limits;

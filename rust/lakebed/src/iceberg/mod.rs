@@ -3,4 +3,7 @@
 pub mod discovery;
 mod json;
 pub mod metadata;
+mod table;
 pub mod types;
+
+pub use table::Table;

@@ -1,5 +1,8 @@
 //! Where in a JSON text an error is, by its keys.
 
+/// How much of a key is shown.
+const MAX_KEY: usize = 80;
+
 /// A step into an open object or array.
 enum Step<'j> {
     Key(&'j str),
@@ -39,10 +42,15 @@ pub(super) fn path_to(json: &[u8], offset: usize) -> String {
     }
     open.iter().fold(String::new(), |path, step| match step {
         Step::Key("") => path,
-        Step::Key(key) if path.is_empty() => (*key).to_owned(),
-        Step::Key(key) => format!("{path}.{key}"),
+        Step::Key(key) if path.is_empty() => shown(key),
+        Step::Key(key) => format!("{path}.{}", shown(key)),
         Step::Index(index) => format!("{path}[{index}]"),
     })
+}
+
+/// A key as errors show it: on one line, and not longer than one.
+pub(super) fn shown(key: &str) -> String {
+    key.chars().take(MAX_KEY).map(|letter| if letter.is_control() { ' ' } else { letter }).collect()
 }
 
 /// The string that starts `rest`, up to the quote that ends it, escapes as they are.
@@ -72,6 +80,7 @@ mod tests {
         assert_eq!(at("3"), r#"b.c\"[1].d"#);
         assert_eq!(at("f,"), "b.e");
         assert_eq!(at("4"), "g");
+        assert_eq!(path_to(b"{\"a\nb\": 1}", 8), "a b");
         assert_eq!(path_to(b"12", 1), "");
         assert_eq!(path_to(br#"{"a"#, 9), "a");
     }

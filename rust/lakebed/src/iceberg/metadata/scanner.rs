@@ -6,7 +6,7 @@ use lakebed_avro::{ErrorKind as AvroKind, Limits};
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::error::Category;
 
-use super::place::path_to;
+use super::place::{path_to, shown};
 use crate::error::{Error, ErrorKind, Location, Result};
 use crate::json::invalid;
 
@@ -47,7 +47,7 @@ impl<'f> Scanner<'f> {
         loop {
             let key: String = self.value()?;
             let read = self.expect(b':', "`:`").and_then(|()| member(self, &key));
-            read.map_err(|error| error.within(&key))?;
+            read.map_err(|error| error.within(&shown(&key)))?;
             if !self.skip_if(b',')? {
                 return self.expect(b'}', "`,` or `}`");
             }
