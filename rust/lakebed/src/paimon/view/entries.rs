@@ -13,8 +13,8 @@ use super::super::paths::DataPaths;
 use super::super::record::find;
 use super::super::schema::TableSchema;
 use super::super::stats::{STATS_INPUT, StatsView};
-use super::{batch, project};
 use crate::error::Result;
+use crate::view::{batch, project};
 
 /// What a scan over entries yields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]

@@ -8,8 +8,8 @@ use arrow_schema::DataType;
 
 use super::super::filter::PartitionType;
 use super::super::record::find;
-use super::whole;
 use crate::error::Result;
+use crate::view::whole;
 
 /// Where a manifest of the view stands.
 #[derive(Debug, Clone)]
