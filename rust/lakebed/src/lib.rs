@@ -5,16 +5,21 @@
 
 pub mod columnar;
 mod conform;
+mod edges;
 pub mod error;
 pub mod field;
 pub mod format;
 pub mod iceberg;
+mod json;
 pub mod paimon;
 pub mod predicate;
+pub mod record;
 pub mod scan;
 pub mod storage;
 mod system;
 pub mod table;
+mod text;
+mod time;
 pub mod view;
 
 pub use error::{Error, ErrorKind, Location, Result};

@@ -16,9 +16,9 @@ use crate::paimon::filter::PartitionFilter;
 use crate::paimon::groups::Groups;
 use crate::paimon::index_files::IndexFiles;
 use crate::paimon::manifest::ADD;
-use crate::paimon::record::find;
 use crate::paimon::table::Table;
 use crate::paimon::view::{DeletesView, ExternalFiles, Vectors, positions_item};
+use crate::record::find;
 use crate::scan::{Scan as _, ScanOptions, in_parallel, threads};
 use crate::view::View;
 

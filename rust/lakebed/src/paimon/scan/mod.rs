@@ -23,11 +23,11 @@ use super::filter::{PartitionFilter, PartitionType};
 use super::groups::{GROUP_INPUT, Groups, KIND};
 use super::index_files::IndexFiles;
 use super::manifest_list::{ManifestFile, manifest_files};
-use super::record::record_schema;
 use super::schema::TableSchema;
 use super::table::Table;
 use super::view::{DeletesView, Role, buckets, indexes, partitions, refs, schemas, snapshots};
 use crate::error::{Error, ErrorKind, Result};
+use crate::record::record_schema;
 use crate::scan::{
     self, Batches, ManifestStream, Part, PlannedManifest, ScanOptions, Step, limited, once, threads,
 };

@@ -13,9 +13,9 @@ use super::rows::{KeyTypes, partition_texts};
 use super::{Batches, Request, SystemTable, optional, required};
 use crate::error::Result;
 use crate::paimon::filter::PartitionType;
-use crate::paimon::record::find;
 use crate::paimon::schema::TableSchema;
 use crate::paimon::table::Table;
+use crate::record::find;
 use crate::scan::ScanOptions;
 use crate::view::batch;
 

@@ -14,11 +14,11 @@ use super::file_key_ranges::{INPUT, KeyRanges};
 use super::planned::planned_files;
 use super::{Batches, Request, SystemTable, TIMESTAMP, optional, required};
 use crate::error::{Error, ErrorKind, Result};
-use crate::paimon::record::find;
 use crate::paimon::schema::TableSchema;
 use crate::paimon::table::Table;
-use crate::paimon::text::value::{TextForm, texts};
+use crate::paimon::text::{TextForm, texts};
 use crate::paimon::types::{DataField, DataType, TypeKind};
+use crate::record::find;
 use crate::scan::ScanOptions;
 use crate::view::batch;
 

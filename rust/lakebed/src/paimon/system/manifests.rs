@@ -11,8 +11,8 @@ use super::rows::partition_texts;
 use super::{Batches, Request, SystemTable, optional, required, whole};
 use crate::error::Result;
 use crate::paimon::filter::PartitionType;
-use crate::paimon::record::find;
 use crate::paimon::table::Table;
+use crate::record::find;
 
 pub(super) const TABLE: SystemTable<Table> = SystemTable { name: "manifests", columns: |_| columns(), rows };
 

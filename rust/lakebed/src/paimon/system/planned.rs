@@ -9,10 +9,10 @@ use arrow_select::filter::filter_record_batch;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::paimon::paths::POSTPONE_BUCKET;
-use crate::paimon::record::find;
 use crate::paimon::scan::{own_rows, read_changes};
 use crate::paimon::table::Table;
 use crate::paimon::view::Role;
+use crate::record::find;
 use crate::scan::ScanOptions;
 
 /// The live files of the snapshot where `table` stands, as Paimon's `FilesTable.java` plans them: without

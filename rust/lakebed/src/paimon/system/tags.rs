@@ -10,7 +10,7 @@ use super::{Batches, Request, SystemTable, TIMESTAMP, optional, required, timest
 use crate::error::Result;
 use crate::paimon::snapshot::Tag;
 use crate::paimon::table::Table;
-use crate::paimon::text::duration_text;
+use crate::text::duration_text;
 
 pub(super) const TABLE: SystemTable<Table> = SystemTable { name: "tags", columns: |_| columns(), rows };
 

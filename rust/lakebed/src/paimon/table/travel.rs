@@ -8,7 +8,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::paimon::paths::{MAIN, is_file_name};
 use crate::paimon::schema::TableSchema;
 use crate::paimon::snapshot::Snapshot;
-use crate::paimon::text::WallClock;
+use crate::text::WallClock;
 
 /// How many names a message lists.
 const NAMES_SHOWN: usize = 20;

@@ -1,5 +1,3 @@
-mod value;
-
 use super::*;
 
 fn text(write: impl FnOnce(&mut String) -> fmt::Result) -> String {
