@@ -15,6 +15,9 @@ const HINT: &str = "version-hint.text";
 /// What a version's file may be called behind its number, in the order in which engines look for it.
 const ENDINGS: [&str; 3] = [".metadata.json", ".gz.metadata.json", ".metadata.json.gz"];
 
+/// The longest name that a file can have on most file systems, and a line's end.
+const MAX_HINT_BYTES: u64 = 256;
+
 /// How many names a message lists.
 const NAMES_SHOWN: usize = 3;
 
@@ -93,11 +96,13 @@ impl Folder<'_> {
     /// The file that the hint leads to; none without a hint, or with one that names nothing.
     fn hinted(&self) -> Result<Option<String>> {
         let hint = self.file(HINT);
-        let Some(bytes) = present(self.storage.read(&hint))? else { return Ok(None) };
+        let Some(bytes) = present(self.storage.read_range(&hint, 0, MAX_HINT_BYTES))? else {
+            return Ok(None);
+        };
         let text = String::from_utf8_lossy(&bytes);
         let text = text.lines().next().unwrap_or_default().trim();
         if let Ok(version) = text.parse::<u64>() {
-            return self.from_version(version).map_err(|error| error.in_file(&hint));
+            return self.latest_from(version).map_err(|error| error.in_file(&hint));
         }
         if text.is_empty() || text.contains(['/', '\\']) {
             return Ok(None);
@@ -109,7 +114,7 @@ impl Folder<'_> {
     }
 
     /// The latest version from `hinted` on: the hint is written after the version, and may be behind.
-    fn from_version(&self, hinted: u64) -> Result<Option<String>> {
+    fn latest_from(&self, hinted: u64) -> Result<Option<String>> {
         let Some(mut path) = self.version(hinted)? else {
             let named = format!("v{hinted}{}", ENDINGS[0]);
             let message = format!("{HINT} says {hinted}, but there is no {named}");
