@@ -14,6 +14,8 @@ pub mod paimon;
 pub mod predicate;
 pub mod record;
 pub mod storage;
+#[cfg(test)]
+mod test_data;
 mod text;
 mod time;
 
