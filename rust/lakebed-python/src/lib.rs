@@ -30,7 +30,7 @@ mod _native {
     #[pymodule_export]
     use super::stream::{Batch, BatchStream};
     #[pymodule_export]
-    use super::table::{MetadataScan, Scan, Table};
+    use super::table::{Scan, Table};
 
     use pyo3::prelude::*;
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, BinaryArray};
 use arrow_schema::DataType;
+use lakebed::paimon::binary_row;
 use lakebed::paimon::deletion_vector::{DeletionVector, VectorRange};
 use lakebed::paimon::hash_index::read_hash_index;
 use lakebed::paimon::index_manifest::read_index_manifest;
@@ -12,7 +13,7 @@ use lakebed::paimon::manifest::{EntryFilter, EntryReader, entry_columns};
 use lakebed::paimon::manifest_list::read_manifest_list;
 use lakebed::paimon::schema::TableSchema;
 use lakebed::paimon::snapshot::Tag;
-use lakebed::paimon::{Task, binary_row};
+use lakebed::scan::Task;
 use lakebed::{Error, ErrorKind};
 use pyo3::prelude::*;
 
@@ -169,7 +170,7 @@ pub fn run_task(
     detached(py, || {
         let task = parse_task(task)?;
         let schema = task.schema()?;
-        Ok(BatchStream::new(schema, Box::new(task.run(&path, content.read()?, decoding)?)))
+        Ok(BatchStream::new(schema, task.run(&path, content.read()?, decoding)?))
     })
 }
 
