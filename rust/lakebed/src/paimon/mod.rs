@@ -28,8 +28,6 @@ mod version;
 mod view;
 
 pub use filter::PartitionFilter;
-pub use scan::{Scan, ScanOptions, ScanStream, Step, Task};
-pub use stats::Retyped;
-pub use system::{Batches, MetadataOptions, MetadataScan, metadata_tables};
+pub use scan::{Scan, Task};
 pub use table::Table;
-pub use view::{EntryView, Role, View};
+pub use view::{EntryView, Role};
