@@ -5,6 +5,8 @@ mod avro;
 mod boundary;
 mod columnar;
 mod error;
+mod file;
+mod iceberg;
 mod limits;
 mod paimon;
 mod source;
@@ -17,6 +19,8 @@ mod table;
 mod _native {
     #[pymodule_export]
     use super::avro::{avro_blocks, avro_header, avro_read};
+    #[pymodule_export]
+    use super::iceberg::iceberg_read_manifest_list;
     #[pymodule_export]
     use super::paimon::{
         decode_rows, encode_rows, paimon_read_deletion_vector, paimon_read_hash_index,

@@ -3,10 +3,8 @@
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef, BinaryArray, RecordBatch};
-use arrow_buffer::Buffer;
+use arrow_array::{Array, ArrayRef, BinaryArray};
 use arrow_schema::DataType;
-use lakebed::columnar::Decoding;
 use lakebed::paimon::binary_row;
 use lakebed::paimon::deletion_vector::{DeletionVector, VectorRange};
 use lakebed::paimon::hash_index::read_hash_index;
@@ -22,6 +20,7 @@ use pyo3::prelude::*;
 use crate::arrow::{SchemaCapsule, import_array, import_schema};
 use crate::boundary::detached;
 use crate::columnar::decoding;
+use crate::file::{checked_text, read_whole};
 use crate::limits::extract;
 use crate::source::{Source, in_path};
 use crate::stream::{Batch, BatchStream};
@@ -94,22 +93,6 @@ pub fn paimon_read_manifest(
     })
 }
 
-/// One file that is read whole, by `read`.
-fn read_whole(
-    py: Python<'_>,
-    source: Source,
-    limits: &Bound<'_, PyAny>,
-    read: impl FnOnce(Buffer, &Decoding) -> lakebed::Result<RecordBatch> + Send,
-) -> PyResult<BatchStream> {
-    let decoding = decoding(limits)?;
-    detached(py, || {
-        let path = source.path().map(str::to_owned);
-        let batch = source.read().and_then(|bytes| read(bytes, &decoding));
-        let batch = batch.map_err(|error| in_path(error, path.as_deref()))?;
-        Ok(BatchStream::new(batch.schema(), Box::new(std::iter::once(Ok(batch)))))
-    })
-}
-
 #[pyfunction]
 pub fn paimon_read_manifest_list(
     py: Python<'_>,
@@ -158,23 +141,6 @@ pub fn paimon_read_hash_index(py: Python<'_>, source: Source) -> PyResult<Batch>
         let path = source.path().map(str::to_owned);
         let hashes = source.read().and_then(|bytes| read_hash_index(&bytes));
         Ok(Batch(Arc::new(hashes.map_err(|error| in_path(error, path.as_deref()))?)))
-    })
-}
-
-/// The text of a JSON file that `check` found well-formed.
-fn checked_text<T: Send>(
-    py: Python<'_>,
-    source: Source,
-    check: impl FnOnce(&[u8]) -> lakebed::Result<T> + Send,
-) -> PyResult<String> {
-    detached(py, || {
-        let path = source.path().map(str::to_owned);
-        let read = || {
-            let bytes = source.read()?;
-            check(&bytes)?;
-            String::from_utf8(bytes.to_vec()).map_err(|_| Error::new(ErrorKind::Json, "file is not UTF-8"))
-        };
-        read().map_err(|error| in_path(error, path.as_deref()))
     })
 }
 

@@ -24,6 +24,8 @@ pub enum ErrorKind {
     Timestamp,
     /// A string that is not UTF-8.
     Utf8,
+    /// A value that is no UUID.
+    Uuid,
     /// A boolean other than 0 and 1.
     Boolean,
     /// A length that cannot be.
@@ -68,6 +70,7 @@ impl ErrorKind {
             ErrorKind::Decimal => "decimal",
             ErrorKind::Timestamp => "timestamp",
             ErrorKind::Utf8 => "utf8",
+            ErrorKind::Uuid => "uuid",
             ErrorKind::Boolean => "boolean",
             ErrorKind::Length => "length",
             ErrorKind::Json => "json",

@@ -3,11 +3,26 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use serde_json::Value;
+
 /// The folder of shared data, if it is there: `LAKEBED_SHARED`, or `shared` beside the project.
 pub(crate) fn shared() -> Option<PathBuf> {
     let default = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
     let root = std::env::var_os("LAKEBED_SHARED").map_or_else(default, PathBuf::from);
     root.is_dir().then_some(root)
+}
+
+/// The cases of a table of them: the shared one, else that which comes with the project.
+pub(crate) fn cases(name: &str) -> Vec<Value> {
+    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/cases");
+    let folders = [shared().map(|root| root.join("data/cases")), Some(own)];
+    let mut files = folders.into_iter().flatten().map(|folder| folder.join(name));
+    let file = files.find(|file| file.is_file()).unwrap_or_else(|| panic!("no {name}"));
+    let mut table: Value = serde_json::from_slice(&fs::read(file).expect("a file")).expect("JSON");
+    match table["cases"].take() {
+        Value::Array(cases) => cases,
+        other => panic!("{name}: cases are {other}"),
+    }
 }
 
 /// All metadata files of Paimon tables whose name starts with `prefix` and a digit, or anything

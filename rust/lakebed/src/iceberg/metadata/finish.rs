@@ -3,14 +3,13 @@
 
 use std::sync::Arc;
 
-use serde_json::{Value, json};
-
 use super::logs::SortOrder;
 use super::read::Draft;
 use super::snapshot::SnapshotRef;
 use super::stored::required;
 use super::{MAIN, TableMetadata};
 use crate::error::{Error, ErrorKind, Location, Result};
+use crate::iceberg::partition::PartitionSpec;
 use crate::iceberg::types::Schema;
 
 /// The highest partition field id of a table without partition fields.
@@ -108,29 +107,25 @@ impl Draft<'_> {
         Ok((schemas, id))
     }
 
-    fn partition_specs(&mut self, is_first: bool) -> Result<(Vec<Value>, i32)> {
+    fn partition_specs(&mut self, is_first: bool) -> Result<(Vec<PartitionSpec>, i32)> {
         let key = "default-spec-id";
-        let specs = match (self.partition_specs.take(), self.partition_spec.take()) {
+        let specs = match (self.partition_specs.take(), &self.partition_spec) {
             (None, fields) if is_first => {
-                let fields = required(fields, "partition-spec")?;
-                return Ok((vec![json!({ "spec-id": 0, "fields": fields })], 0));
+                let fields = required(fields.as_ref(), "partition-spec")?;
+                let spec = PartitionSpec::from_fields(0, fields);
+                return Ok((vec![spec.map_err(|error| error.within("partition-spec"))?], 0));
             }
             (specs, _) => required(specs, "partition-specs")?,
         };
         let id = required(self.default_spec_id, key)?;
-        let known = specs.iter().any(|spec| spec.get("spec-id").and_then(Value::as_i64) == Some(id.into()));
-        named(known, key, id, "partition-specs")?;
+        named(specs.iter().any(|spec| spec.spec_id == id), key, id, "partition-specs")?;
         Ok((specs, id))
     }
 
-    fn last_partition_id(&self, is_first: bool, specs: &[Value]) -> Result<i32> {
-        let highest = || {
-            let fields = specs.iter().filter_map(|spec| spec.get("fields")?.as_array()).flatten();
-            let ids = fields.filter_map(|field| i32::try_from(field.get("field-id")?.as_i64()?).ok());
-            ids.max().unwrap_or(NO_PARTITION_ID)
-        };
+    fn last_partition_id(&self, is_first: bool, specs: &[PartitionSpec]) -> Result<i32> {
+        let ids = specs.iter().flat_map(|spec| &spec.fields).map(|field| field.field_id);
         match self.last_partition_id {
-            None if is_first => Ok(highest()),
+            None if is_first => Ok(ids.max().unwrap_or(NO_PARTITION_ID)),
             id => required(id, "last-partition-id"),
         }
     }

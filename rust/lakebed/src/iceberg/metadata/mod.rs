@@ -26,6 +26,7 @@ pub use logs::{
 };
 pub use snapshot::{Lineage, RefKind, Snapshot, SnapshotRef};
 
+use super::partition::PartitionSpec;
 use super::types::Schema;
 
 /// The name of the branch that a table without other names has.
@@ -51,7 +52,7 @@ pub struct TableMetadata {
     /// Versions of the schema: those wanted, the current one among them.
     pub schemas: Vec<Arc<Schema>>,
     /// How files are partitioned, by now and before.
-    pub partition_specs: Vec<serde_json::Value>,
+    pub partition_specs: Vec<PartitionSpec>,
     /// The spec of new files.
     pub default_spec_id: i32,
     /// The highest partition field id given out.

@@ -16,6 +16,7 @@ use super::snapshot::{Lineage, Snapshot, SnapshotHead, SnapshotRef, StoredSnapsh
 use super::stored::{SnapshotId, Strings};
 use super::{MetadataFile, TableMetadata, Wanted};
 use crate::error::{Error, ErrorKind, Result};
+use crate::iceberg::partition::PartitionSpec;
 use crate::iceberg::types::Schema;
 
 /// The latest version of the format that is read.
@@ -75,8 +76,8 @@ pub(super) struct Draft<'w> {
     pub(super) schema: Option<Value>,
     pub(super) has_schemas: bool,
     pub(super) schemas: Section<Value, Arc<Schema>>,
-    pub(super) partition_spec: Option<Vec<Value>>,
-    pub(super) partition_specs: Option<Vec<Value>>,
+    pub(super) partition_spec: Option<Value>,
+    pub(super) partition_specs: Option<Vec<PartitionSpec>>,
     pub(super) default_spec_id: Option<i32>,
     pub(super) last_partition_id: Option<i32>,
     pub(super) sort_orders: Option<Vec<SortOrder>>,
@@ -143,7 +144,7 @@ impl<'w> Draft<'w> {
             "schemas" => self.read_schemas(scanner)?,
             "current-schema-id" => self.current.schema = scanner.value()?,
             "partition-spec" => self.partition_spec = scanner.value()?,
-            "partition-specs" => self.partition_specs = scanner.value()?,
+            "partition-specs" => self.read_partition_specs(scanner)?,
             "default-spec-id" => self.default_spec_id = scanner.value()?,
             "last-partition-id" => self.last_partition_id = scanner.value()?,
             "sort-orders" => self.sort_orders = scanner.value()?,
@@ -179,6 +180,17 @@ impl<'w> Draft<'w> {
         scanner.elements(|scanner| {
             let (Head { schema_id }, end) = scanner.look()?;
             self.schemas.take(scanner, schema_id.into(), end, current)
+        })
+    }
+
+    fn read_partition_specs(&mut self, scanner: &mut Scanner<'_>) -> Result<()> {
+        if scanner.skip_null()? {
+            return Ok(());
+        }
+        let specs = self.partition_specs.insert(Vec::new());
+        scanner.elements(|scanner| {
+            specs.push(scanner.made(|json: Value| PartitionSpec::from_json(&json))?);
+            Ok(())
         })
     }
 
