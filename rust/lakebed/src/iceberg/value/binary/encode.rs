@@ -67,7 +67,7 @@ fn decimals(array: &ArrayRef, precision: u8) -> Result<BinaryArray> {
         return Err(in_row(Error::new(ErrorKind::Decimal, message), row));
     }
     let whole = values.iter().map(|value| value.map(i128::to_be_bytes)).collect::<Vec<_>>();
-    Ok(whole.iter().map(|bytes| bytes.as_ref().map(|bytes| minimal(bytes))).collect())
+    Ok(whole.iter().map(|bytes| bytes.as_ref().map(minimal)).collect())
 }
 
 fn uuids(array: &ArrayRef) -> Result<BinaryArray> {
