@@ -18,9 +18,12 @@ pub mod scan;
 pub mod storage;
 mod system;
 pub mod table;
+#[cfg(test)]
+mod test_data;
 mod text;
 mod time;
 pub mod view;
+mod words;
 
 pub use error::{Error, ErrorKind, Location, Result};
 pub use lakebed_avro::Limits;

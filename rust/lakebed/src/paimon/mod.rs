@@ -22,8 +22,6 @@ pub mod snapshot;
 mod stats;
 mod system;
 mod table;
-#[cfg(test)]
-mod test_data;
 mod text;
 pub mod types;
 mod version;

@@ -98,11 +98,18 @@ impl WallClock {
         WallClock { seconds: value.div_euclid(per_second), nanos }
     }
 
-    /// Appends it as `LocalDateTime.toString`: seconds only if something is there, the fraction in
-    /// groups of three digits.
+    /// Appends it as `LocalDateTime.toString`: `2024-02-29T10:00`.
     pub(crate) fn write_iso(self, out: &mut String) -> fmt::Result {
-        let (hour, minute, second) = self.write_day(out)?;
-        write!(out, "T{hour:02}:{minute:02}")?;
+        self.write_day(out)?;
+        out.push('T');
+        self.write_iso_clock(out)
+    }
+
+    /// Appends the time of day as `LocalTime.toString`: seconds only if something is there, the fraction
+    /// in groups of three digits.
+    pub(crate) fn write_iso_clock(self, out: &mut String) -> fmt::Result {
+        let [hour, minute, second] = self.clock();
+        write!(out, "{hour:02}:{minute:02}")?;
         if second == 0 && self.nanos == 0 {
             return Ok(());
         }
@@ -115,11 +122,18 @@ impl WallClock {
         }
     }
 
-    /// Appends it as Paimon casts a timestamp to a string: `2024-02-29 10:00:00.000`, with at least
-    /// `precision` digits of fraction, and no trailing zeros beyond them.
-    pub(crate) fn write_cast(self, out: &mut String, precision: u8) -> fmt::Result {
-        let (hour, minute, second) = self.write_day(out)?;
-        write!(out, " {hour:02}:{minute:02}:{second:02}")?;
+    /// Appends the date, `separator`, and the time of day with its seconds, at least `precision` digits
+    /// of fraction, and no trailing zeros beyond them: `2024-02-29 10:00:00.000`.
+    pub(crate) fn write(self, out: &mut String, separator: char, precision: u8) -> fmt::Result {
+        self.write_day(out)?;
+        out.push(separator);
+        self.write_clock(out, precision)
+    }
+
+    /// Appends the time of day as [`WallClock::write`] does.
+    pub(crate) fn write_clock(self, out: &mut String, precision: u8) -> fmt::Result {
+        let [hour, minute, second] = self.clock();
+        write!(out, "{hour:02}:{minute:02}:{second:02}")?;
         let digits = format!("{:09}", self.nanos);
         let needed = digits.trim_end_matches('0').len().max(usize::from(precision));
         match digits.get(..needed) {
@@ -128,11 +142,14 @@ impl WallClock {
         }
     }
 
-    /// Appends the date, and gives hour, minute and second.
-    fn write_day(self, out: &mut String) -> Result<(i64, i64, i64), fmt::Error> {
-        write_date(out, self.seconds.div_euclid(SECONDS_PER_DAY))?;
+    fn write_day(self, out: &mut String) -> fmt::Result {
+        write_date(out, self.seconds.div_euclid(SECONDS_PER_DAY))
+    }
+
+    /// Hour, minute and second.
+    fn clock(self) -> [i64; 3] {
         let second = self.seconds.rem_euclid(SECONDS_PER_DAY);
-        Ok((second / 3600, second / 60 % 60, second % 60))
+        [second / 3600, second / 60 % 60, second % 60]
     }
 }
 
@@ -172,7 +189,7 @@ const DAYS_TO_1970: i64 = 719_468;
 const DAYS_PER_ERA: i64 = 146_097;
 
 /// Year, month and day of a day since 1970-01-01, in the proleptic Gregorian calendar.
-fn civil_from_days(days: i64) -> (i64, i64, i64) {
+pub(crate) fn civil_from_days(days: i64) -> (i64, i64, i64) {
     let shifted = days + DAYS_TO_1970;
     let (era, day) = (shifted.div_euclid(DAYS_PER_ERA), shifted.rem_euclid(DAYS_PER_ERA));
     let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;

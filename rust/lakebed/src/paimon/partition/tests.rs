@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::paimon::schema::TableSchema;
-use crate::paimon::test_data;
 use crate::paimon::types::DataType;
+use crate::test_data;
 use crate::text::days_from_civil;
 
 fn field(name: &str, ty: &str) -> DataField {

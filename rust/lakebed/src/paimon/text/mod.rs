@@ -196,7 +196,7 @@ impl<'a> Printer<'a> {
             move |out: &mut String, value: i64| {
                 let clock = WallClock::from_epoch(value, per_second);
                 match cast {
-                    Some(precision) => clock.write_cast(out, precision),
+                    Some(precision) => clock.write(out, ' ', precision),
                     None => clock.write_iso(out),
                 }
             }
