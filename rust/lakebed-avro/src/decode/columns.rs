@@ -78,7 +78,7 @@ impl VarBytes {
     /// Appends a value. Short ones are copied as 16 or 32 bytes at once where `ahead`, the block from
     /// the value on, has them: a copy of fixed size costs a fraction of a call to `memcpy`.
     #[inline]
-    fn push(&mut self, ahead: &[u8], length: usize) -> Result<(), Fault> {
+    pub(super) fn push(&mut self, ahead: &[u8], length: usize) -> Result<(), Fault> {
         let end = self.data.len() + length;
         match (ahead.first_chunk::<16>(), ahead.first_chunk::<32>()) {
             (Some(chunk), _) if length <= 16 => {
@@ -268,7 +268,6 @@ impl Columns {
             Op::Nullable { valid: Some(valid), .. }
             | Op::Absent { valid: Some(valid), .. }
             | Op::Present { valid: Some(valid) } => self.valid[valid as usize].append(false),
-            Op::NullableLongs { list: Some(list), .. } => self.push_list(list, 0)?,
             Op::Array { list, end, .. } => {
                 if let Some(list) = list {
                     self.push_list(list, 0)?;

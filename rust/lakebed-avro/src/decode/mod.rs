@@ -2,7 +2,10 @@
 
 mod assemble;
 mod columns;
+mod convert;
+mod fused;
 mod guard;
+mod items;
 mod run;
 
 pub(crate) use assemble::assemble;

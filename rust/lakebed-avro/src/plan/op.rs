@@ -91,13 +91,6 @@ pub(crate) enum Op {
         refused: bool,
         end: u32,
     },
-    /// An array of nullable longs, fused: null counts and split offsets fill manifests.
-    NullableLongs {
-        null: u8,
-        list: Col,
-        valid: Col,
-        long: Col,
-    },
 }
 
 impl Op {
@@ -123,7 +116,6 @@ impl Op {
             Op::Member { branch, .. } => Op::Member { branch, types: None },
             Op::Constant { end, .. } => Op::Constant { constant: None, end },
             Op::Mismatch { end, .. } => Op::Mismatch { refused: false, end },
-            Op::NullableLongs { null, .. } => Op::NullableLongs { null, list: None, valid: None, long: None },
         }
     }
 }

@@ -96,13 +96,14 @@ impl Resolver {
             Wire::Array(items) => {
                 let at = self.push(Op::Array { least: 0, list: None, end: 0 }, path);
                 self.skip(items, path);
-                self.end_array(at, least(items), None);
+                self.ops[at] = Op::Array { least: least(items), list: None, end: self.here() };
             }
             Wire::Map(values) => {
                 let at = self.push(Op::Array { least: 0, list: None, end: 0 }, path);
                 self.push(Op::Bytes(None), &join(path, "key"));
                 self.skip(values, &join(path, "value"));
-                self.end_array(at, least(values).saturating_add(1), None);
+                self.ops[at] =
+                    Op::Array { least: least(values).saturating_add(1), list: None, end: self.here() };
             }
             Wire::Enum { symbols, .. } => drop(self.push(Op::Enum(count(symbols), None), path)),
             wire => {
@@ -224,7 +225,7 @@ impl Resolver {
         };
         let at = self.push(Op::Array { least: 0, list, end: 0 }, target.path);
         self.resolve(items, path, Some(Target { node: wanted, layout, path: target.path }))?;
-        self.end_array(at, least(items), list);
+        self.ops[at] = Op::Array { least: least(items), list, end: self.here() };
         Ok(())
     }
 
@@ -237,19 +238,8 @@ impl Resolver {
         self.push(Op::Bytes(Some(*column)), &join(target.path, "key"));
         let there = join(target.path, "value");
         self.resolve(values, &join(path, "value"), Some(Target { node: wanted, layout, path: &there }))?;
-        self.end_array(at, least(values).saturating_add(1), list);
+        self.ops[at] = Op::Array { least: least(values).saturating_add(1), list, end: self.here() };
         Ok(())
-    }
-
-    /// Ends the array that began at `at`; one of nullable longs becomes its fused instruction.
-    fn end_array(&mut self, at: usize, least: u32, list: Col) {
-        self.ops[at] = Op::Array { least, list, end: self.here() };
-        if let [Op::Array { .. }, Op::Nullable { null, valid, .. }, Op::Long(long)] = &self.ops[at..] {
-            let fused = Op::NullableLongs { null: *null, list, valid: *valid, long: *long };
-            self.ops.truncate(at);
-            self.paths.truncate(at + 1);
-            self.ops.push(fused);
-        }
     }
 
     /// A writer's union: each of its branches is resolved by itself.
