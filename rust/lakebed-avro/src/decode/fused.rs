@@ -26,7 +26,7 @@ pub(super) struct Taken {
 }
 
 /// Takes pairs of an int and a long: keys of one or two bytes, both in eight.
-#[inline]
+#[inline(never)]
 pub(super) fn int_longs(bytes: &[u8], most: usize, mut keep: impl FnMut(i32, i64)) -> Taken {
     let mut rest = bytes;
     let mut items = 0;
@@ -34,7 +34,7 @@ pub(super) fn int_longs(bytes: &[u8], most: usize, mut keep: impl FnMut(i32, i64
         && let Some(head) = rest.first_chunk::<8>()
         && let Some(key) = SmallKey::of(u64::from_le_bytes(*head))
         && let Some((value, length)) = word_varint(key.behind)
-        && let Some(behind) = rest.get((key.length as usize).saturating_add(length)..)
+        && let Some(behind) = rest.get(key.length.wrapping_add(length)..)
     {
         keep(key.value, zigzag(value));
         items = items.saturating_add(1);
@@ -45,7 +45,7 @@ pub(super) fn int_longs(bytes: &[u8], most: usize, mut keep: impl FnMut(i32, i64
 
 /// Takes pairs of an int and bytes: keys of one or two bytes, values of less than 64 and at most
 /// `value_bytes`. What is kept is given as the block from the value on, and the value's length.
-#[inline]
+#[inline(never)]
 pub(super) fn int_bytes(
     bytes: &[u8],
     most: usize,
@@ -61,7 +61,7 @@ pub(super) fn int_bytes(
         && key.behind & 0x81 == 0
         && let length = (key.behind & 0x7f) as usize >> 1
         && length <= value_bytes
-        && let Some(ahead) = rest.get((key.length as usize).saturating_add(1)..)
+        && let Some(ahead) = rest.get(key.length.wrapping_add(1)..)
         && let Some(behind) = ahead.get(length..)
         && keep(key.value, ahead, length).is_ok()
     {
@@ -71,24 +71,25 @@ pub(super) fn int_bytes(
     Taken { items, bytes: bytes.len().saturating_sub(rest.len()) }
 }
 
-/// An int of one or two bytes at the start of a word, and what is behind it.
+/// An int of one or two bytes at the start of a word, and what is behind it: the rest of the word, filled
+/// up with bytes that do not end a varint.
 struct SmallKey {
     value: i32,
-    length: u32,
+    length: usize,
     behind: u64,
 }
 
 impl SmallKey {
     #[inline(always)]
     fn of(word: u64) -> Option<SmallKey> {
-        let (value, length) = if word & 0x80 == 0 {
-            (word & 0x7f, 1)
+        let (value, length, behind) = if word & 0x80 == 0 {
+            (word & 0x7f, 1, (word >> 8) | (0x80 << 56))
         } else if word & 0x8000 == 0 {
-            ((word & 0x7f) | ((word & 0x7f00) >> 1), 2)
+            ((word & 0x7f) | ((word & 0x7f00) >> 1), 2, (word >> 16) | (0x8080 << 48))
         } else {
             return None;
         };
-        Some(SmallKey { value: zigzag(value) as i32, length, behind: behind(word, length) })
+        Some(SmallKey { value: zigzag(value) as i32, length, behind })
     }
 }
 
@@ -128,7 +129,9 @@ pub(super) fn nullable_longs<'b>(
         let length = if word as u8 == absent {
             keep(Longs::One(None));
             1
-        } else if let (true, Some((value, length))) = (word as u8 == there, word_varint(behind(word, 1))) {
+        } else if let (true, Some((value, length))) =
+            (word as u8 == there, word_varint((word >> 8) | (0x80 << 56)))
+        {
             keep(Longs::One(Some(zigzag(value))));
             length.saturating_add(1)
         } else {
@@ -138,11 +141,4 @@ pub(super) fn nullable_longs<'b>(
         rest = rest.get(length..).unwrap_or_default();
     }
     Taken { items, bytes: bytes.len().saturating_sub(rest.len()) }
-}
-
-/// What is behind the first bytes of a word, filled up with bytes that do not end a varint.
-#[inline(always)]
-fn behind(word: u64, bytes: u32) -> u64 {
-    let bits = bytes.saturating_mul(8);
-    word.checked_shr(bits).unwrap_or(0) | !(u64::MAX.checked_shr(bits).unwrap_or(0))
 }

@@ -196,7 +196,12 @@ impl<'p: 'b, 'b> Machine<'p, 'b> {
             // Only reached through its union.
             Op::Branch { end } => return Ok(end as usize),
             Op::Array { least, list, end } => {
-                self.array(ops, at + 1, end as usize, least, list, columns)?;
+                self.array(ops, at + 1..end as usize, least, list, None, columns)?;
+                return Ok(end as usize);
+            }
+            Op::Keyed { least, list, end } => {
+                let keys = list.and_then(|list| self.program.pools.keys(list));
+                self.array(ops, at + 1..end as usize, least, list, keys, columns)?;
                 return Ok(end as usize);
             }
             _ => return self.convert(ops, at, columns),
@@ -267,7 +272,9 @@ impl<'p: 'b, 'b> Machine<'p, 'b> {
         match *below {
             [] => Ok(()),
             [op] if !matches!(op, Op::Fixed(..)) => Ok(()),
-            [Op::Array { end: behind, .. }, ..] if behind as usize == end => Ok(()),
+            [Op::Array { end: behind, .. } | Op::Keyed { end: behind, .. }, ..] if behind as usize == end => {
+                Ok(())
+            }
             _ => self.spend_bytes(width(below)),
         }
     }
