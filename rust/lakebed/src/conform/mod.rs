@@ -1,0 +1,135 @@
+//! One Arrow type per field, whichever writer's schema a file has.
+
+mod map;
+
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{
+    Int8Type, Int32Type, Int64Type, TimestampMicrosecondType, TimestampMillisecondType,
+    TimestampNanosecondType,
+};
+use arrow_array::{
+    Array, ArrayRef, BinaryArray, Int8Array, Int32Array, Int64Array, ListArray, PrimitiveArray, StringArray,
+    StructArray, TimestampMicrosecondArray, new_null_array,
+};
+use arrow_buffer::OffsetBuffer;
+use arrow_schema::{ArrowError, DataType, Fields, TimeUnit};
+
+use self::map::conform_map;
+use crate::error::{Error, ErrorKind, Result};
+
+/// `array` as the type `to`: writers differ in nullability, in the order and number of a struct's
+/// fields, and containers in what they can say of a type.
+///
+/// Buffers are shared where the form is the same. Int8 and Int32, Int32 and Int64 become each other where
+/// every value fits; columns of nulls become any type; lists of pairs become maps (`conform_map`); an instant becomes a wall clock of the same digits, in microseconds, nanoseconds cut towards
+/// the past; 64-bit offsets become 32-bit ones; a struct's fields are matched by name
+/// (`_ROW_RANGE_END` is `row_range_end`, `f0` is `f0`), absent ones are null. Anything else is
+/// [`lakebed_avro::ErrorKind::Schema`].
+pub(crate) fn conform(array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
+    match (array.data_type(), to) {
+        (from, to) if from == to => Ok(Arc::clone(array)),
+        (DataType::Int32, DataType::Int8) => {
+            let narrow = array.as_primitive::<Int32Type>().try_unary(|value| {
+                i8::try_from(value).map_err(|_| mismatch(format!("{value} does not fit 8 bits")))
+            });
+            narrow.map(|array: Int8Array| Arc::new(array) as ArrayRef)
+        }
+        (DataType::Int8, DataType::Int32) => {
+            let wide: Int32Array = array.as_primitive::<Int8Type>().unary(i32::from);
+            Ok(Arc::new(wide))
+        }
+        (DataType::Int64, DataType::Int32) => {
+            let narrow = array.as_primitive::<Int64Type>().try_unary(|value| {
+                i32::try_from(value).map_err(|_| mismatch(format!("{value} does not fit 32 bits")))
+            });
+            narrow.map(|array: Int32Array| Arc::new(array) as ArrayRef)
+        }
+        (DataType::Int32, DataType::Int64) => {
+            let wide: Int64Array = array.as_primitive::<Int32Type>().unary(i64::from);
+            Ok(Arc::new(wide))
+        }
+        (DataType::Null, to) => Ok(new_null_array(to, array.len())),
+        (DataType::Map(..), DataType::Map(entries, _)) => conform_map(array, entries),
+        (DataType::List(item), DataType::Map(entries, _))
+            if matches!(item.data_type(), DataType::Struct(_)) =>
+        {
+            conform_map(array, entries)
+        }
+        (DataType::Timestamp(unit, _), DataType::Timestamp(TimeUnit::Microsecond, zone)) => {
+            let wall_clock = micros(array, *unit)?.with_timezone_opt(zone.clone());
+            Ok(Arc::new(wall_clock))
+        }
+        (DataType::List(_), DataType::List(item)) => {
+            let list = array.as_list::<i32>();
+            let values = conform(list.values(), item.data_type())?;
+            built(ListArray::try_new(Arc::clone(item), list.offsets().clone(), values, list.nulls().cloned()))
+        }
+        (DataType::LargeList(_), DataType::List(item)) => {
+            let list = array.as_list::<i64>();
+            let (offsets, values) = (narrow(list.offsets())?, conform(list.values(), item.data_type())?);
+            built(ListArray::try_new(Arc::clone(item), offsets, values, list.nulls().cloned()))
+        }
+        (DataType::LargeUtf8, DataType::Utf8) => {
+            let texts = array.as_string::<i64>();
+            let offsets = narrow(texts.offsets())?;
+            built(StringArray::try_new(offsets, texts.values().clone(), texts.nulls().cloned()))
+        }
+        (DataType::LargeBinary, DataType::Binary) => {
+            let bytes = array.as_binary::<i64>();
+            let offsets = narrow(bytes.offsets())?;
+            built(BinaryArray::try_new(offsets, bytes.values().clone(), bytes.nulls().cloned()))
+        }
+        (DataType::Struct(_), DataType::Struct(fields)) => conform_struct(array.as_struct(), fields),
+        (from, to) => Err(mismatch(format!("the writer's type {from} is not {to}"))),
+    }
+}
+
+fn micros(array: &ArrayRef, unit: TimeUnit) -> Result<TimestampMicrosecondArray> {
+    match unit {
+        TimeUnit::Millisecond => {
+            let millis: &PrimitiveArray<TimestampMillisecondType> = array.as_primitive();
+            millis.try_unary(|value| value.checked_mul(1000).ok_or_else(|| out_of_range(value)))
+        }
+        TimeUnit::Microsecond => Ok(array.as_primitive::<TimestampMicrosecondType>().clone()),
+        TimeUnit::Nanosecond => {
+            Ok(array.as_primitive::<TimestampNanosecondType>().unary(|value| value.div_euclid(1000)))
+        }
+        TimeUnit::Second => Err(mismatch("timestamps in seconds are none of the format's".to_owned())),
+    }
+}
+
+#[cold]
+fn out_of_range(millis: i64) -> Error {
+    let message = format!("{millis} ms are more than 64 bits of microseconds");
+    Error::new(ErrorKind::Avro(lakebed_avro::ErrorKind::Timestamp), message)
+}
+
+fn narrow(offsets: &OffsetBuffer<i64>) -> Result<OffsetBuffer<i32>> {
+    let narrow = offsets.iter().map(|offset| i32::try_from(*offset));
+    let narrow = narrow.collect::<Result<Vec<i32>, _>>();
+    let narrow = narrow.map_err(|_| mismatch("more than 2 GiB of values in one column".to_owned()))?;
+    Ok(OffsetBuffer::new(narrow.into()))
+}
+
+fn conform_struct(array: &StructArray, fields: &Fields) -> Result<ArrayRef> {
+    let columns = fields.iter().map(|field| {
+        let name = format!("_{}", field.name().to_uppercase());
+        match array.column_by_name(&name).or_else(|| array.column_by_name(field.name())) {
+            Some(column) => conform(column, field.data_type()).map_err(|error| error.in_field(field.name())),
+            None => Ok(new_null_array(field.data_type(), array.len())),
+        }
+    });
+    let columns = columns.collect::<Result<Vec<_>>>()?;
+    built(StructArray::try_new_with_length(fields.clone(), columns, array.nulls().cloned(), array.len()))
+}
+
+fn built<T: Array + 'static>(array: Result<T, ArrowError>) -> Result<ArrayRef> {
+    array.map(|array| Arc::new(array) as ArrayRef).map_err(|error| mismatch(error.to_string()))
+}
+
+#[cold]
+fn mismatch(message: String) -> Error {
+    Error::new(ErrorKind::Avro(lakebed_avro::ErrorKind::Schema), message)
+}

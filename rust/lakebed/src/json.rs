@@ -1,0 +1,36 @@
+//! JSON text in, typed values out: the bounds and helpers all metadata files share.
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer};
+use serde_json::{Map, Value};
+
+use crate::error::{Error, ErrorKind, Result};
+
+/// The largest JSON file read: a schema of 100,000 columns has a tenth of it.
+const MAX_BYTES: usize = 128 << 20;
+
+/// Parses a whole file; nesting is bounded at 128 by serde_json.
+pub(crate) fn parse<T: DeserializeOwned>(json: &[u8]) -> Result<T> {
+    if json.len() > MAX_BYTES {
+        return Err(invalid(format!("{} bytes of JSON are more than {MAX_BYTES}", json.len())));
+    }
+    serde_json::from_slice(json).map_err(|error| invalid(error.to_string()))
+}
+
+/// An error of kind [`ErrorKind::Json`].
+#[cold]
+pub(crate) fn invalid(message: impl Into<String>) -> Error {
+    Error::new(ErrorKind::Json, message)
+}
+
+/// Deserialises an object of strings in its order; numbers and booleans count as their text, as in
+/// Jackson.
+pub(crate) fn strings<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<(String, String)>, D::Error> {
+    let object = Map::deserialize(from)?;
+    let text = |(key, value): (String, Value)| match value {
+        Value::String(text) => Ok((key, text)),
+        Value::Number(_) | Value::Bool(_) => Ok((key, value.to_string())),
+        _ => Err(serde::de::Error::custom(format!("the value of {key:?} is not a string"))),
+    };
+    object.into_iter().map(text).collect()
+}

@@ -1,0 +1,171 @@
+//! A field table projected to some columns, resolved against the schemas of writers.
+
+use std::sync::{Arc, Mutex};
+
+use arrow_schema::{DataType, Schema as ArrowSchema, SchemaRef};
+use lakebed_avro::{Header, Limits, Program, Projection, Schema as AvroSchema};
+
+use super::Records;
+use crate::error::{Error, ErrorKind, Result};
+use crate::field::FieldSpec;
+
+/// A field table projected to some of its columns, to be resolved against writers' schemas.
+///
+/// The files of a table have one writer's schema, or a few: each is parsed and resolved once.
+pub struct RecordResolver {
+    columns: Vec<&'static FieldSpec>,
+    /// What a guard reads, as in [`Program::resolve`].
+    guard: &'static [&'static str],
+    /// What is decoded besides where the writer has it, and found in the batches by its path on disk.
+    besides: &'static [&'static str],
+    rewrite: Option<Rewrite>,
+    schema: SchemaRef,
+    known: Mutex<Vec<(Vec<u8>, AvroRecords)>>,
+}
+
+/// Gives a writer's schema the names of the field table: what the bytes are, and what they are read as.
+pub(crate) type Rewrite = fn(AvroSchema) -> Result<(AvroSchema, AvroSchema)>;
+
+/// Schemas of writers that are kept; a table that has more than these is resolved again and again.
+const KNOWN_WRITERS: usize = 16;
+
+impl RecordResolver {
+    /// The columns of `table` that are named, in the order named; all of them for `None`.
+    ///
+    /// # Errors
+    /// `UnknownColumn`, naming those that are there.
+    pub(crate) fn new(
+        table: &'static [FieldSpec],
+        names: Option<&[String]>,
+        guard: &'static [&'static str],
+        besides: &'static [&'static str],
+    ) -> Result<RecordResolver> {
+        let columns = select(table, names)?;
+        let schema = record_schema(&columns);
+        Ok(RecordResolver { columns, guard, besides, rewrite: None, schema, known: Mutex::new(Vec::new()) })
+    }
+
+    /// The same resolver for a format whose writers' schemas must be rewritten before names count.
+    #[must_use]
+    pub(crate) fn rewriting(self, rewrite: Rewrite) -> RecordResolver {
+        RecordResolver { rewrite: Some(rewrite), ..self }
+    }
+
+    /// The schema of the conformed batches, whoever wrote the file.
+    pub fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    /// The records of an Avro file with this header.
+    pub(crate) fn resolve(&self, header: &Header, limits: &Limits) -> Result<AvroRecords> {
+        let text = header.schema()?;
+        if let Ok(known) = self.known.lock()
+            && let Some((_, records)) = known.iter().find(|(known, _)| known == text.as_bytes())
+        {
+            return Ok(records.clone());
+        }
+        let writer = AvroSchema::parse(text, limits)?;
+        let records = match self.rewrite {
+            Some(rewrite) => {
+                rewrite(writer).and_then(|(writer, reader)| self.resolve_as(&writer, &reader))?
+            }
+            None => self.resolve_as(&writer, &writer)?,
+        };
+        if let Ok(mut known) = self.known.lock()
+            && known.len() < KNOWN_WRITERS
+        {
+            known.push((text.as_bytes().to_vec(), records.clone()));
+        }
+        Ok(records)
+    }
+
+    fn resolve_as(&self, writer: &AvroSchema, reader: &AvroSchema) -> Result<AvroRecords> {
+        let records = self.records(|path| reader.has(path))?;
+        let there = records.columns().iter().filter(|(_, there)| *there);
+        let mut paths: Vec<String> = there.map(|(spec, _)| spec.disk.to_owned()).collect();
+        let besides = self.besides.iter().filter(|path| reader.has(path));
+        paths.extend(besides.map(|path| (*path).to_owned()));
+        let resolve = |paths: &[String]| {
+            Program::resolve_as(writer, reader, &Projection::Paths(paths.to_vec()), self.guard)
+        };
+        let mut program = resolve(&paths)?;
+        if !self.guard.is_empty() && !program.guards() {
+            // The writer put what a guard reads behind nested fields: read it as columns instead.
+            paths.extend(self.guard.iter().map(|name| (*name).to_owned()));
+            program = resolve(&paths)?;
+        }
+        Ok(AvroRecords { records: Arc::new(records), program: Arc::new(program) })
+    }
+
+    /// The records of a file of which only the columns at [`paths`](Self::paths) are read.
+    pub(crate) fn resolve_columns(&self, writer: &ArrowSchema) -> Result<Arc<Records>> {
+        self.records(|path| field_at(writer, path).is_some()).map(Arc::new)
+    }
+
+    /// Every path on disk that the columns, the guard and what goes besides need, each once.
+    pub(crate) fn paths(&self) -> Vec<String> {
+        let columns = self.columns.iter().map(|spec| spec.disk);
+        let mut paths: Vec<String> = Vec::new();
+        for path in columns.chain(self.guard.iter().chain(self.besides).copied()) {
+            if !paths.iter().any(|known| known == path) {
+                paths.push(path.to_owned());
+            }
+        }
+        paths
+    }
+
+    fn records(&self, has: impl Fn(&str) -> bool) -> Result<Records> {
+        let columns: Vec<_> = self.columns.iter().map(|spec| (*spec, has(spec.disk))).collect();
+        let absent = columns.iter().find(|(spec, there)| spec.required && !there);
+        if let Some((spec, _)) = absent {
+            let message = format!("the writer's schema has no {}", spec.on_disk());
+            return Err(Error::new(ErrorKind::Required, message).in_field(spec.column));
+        }
+        Ok(Records::new(columns, Arc::clone(&self.schema)))
+    }
+}
+
+/// The type of the field at a dotted path.
+pub(super) fn field_at<'s>(schema: &'s ArrowSchema, path: &str) -> Option<&'s DataType> {
+    let (top, below) = path.split_once('.').map_or((path, None), |(top, below)| (top, Some(below)));
+    let mut found = schema.fields().find(top)?.1.data_type();
+    for name in below.into_iter().flat_map(|below| below.split('.')) {
+        let DataType::Struct(children) = found else { return None };
+        found = children.find(name)?.1.data_type();
+    }
+    Some(found)
+}
+
+/// The Arrow schema of some columns of a field table.
+pub(crate) fn record_schema(columns: &[&'static FieldSpec]) -> SchemaRef {
+    Arc::new(ArrowSchema::new(columns.iter().map(|spec| spec.arrow()).collect::<Vec<_>>()))
+}
+
+/// The columns of `table` that are named, in the order named; all of them for `None`.
+///
+/// # Errors
+/// `UnknownColumn`, naming those that are there.
+pub(crate) fn select(
+    table: &'static [FieldSpec],
+    names: Option<&[String]>,
+) -> Result<Vec<&'static FieldSpec>> {
+    match names {
+        None => Ok(table.iter().collect()),
+        Some(names) => names.iter().map(|name| spec_of(table, name)).collect(),
+    }
+}
+
+fn spec_of(table: &'static [FieldSpec], name: &String) -> Result<&'static FieldSpec> {
+    table.iter().find(|spec| spec.column == name).ok_or_else(|| {
+        let known: Vec<&str> = table.iter().map(|spec| spec.column).collect();
+        let message = format!("no column {name:?}; there are {}", known.join(", "));
+        Error::new(ErrorKind::UnknownColumn, message).in_field(name)
+    })
+}
+
+/// The records of one writer of Avro files.
+#[derive(Clone)]
+pub(crate) struct AvroRecords {
+    pub(crate) records: Arc<Records>,
+    pub(crate) program: Arc<Program>,
+}
