@@ -1,0 +1,158 @@
+//! Scanning a view: which manifests must be read, and their rows as a stream.
+
+mod explain;
+mod plan;
+mod program;
+mod task;
+
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use arrow_schema::{ArrowError, SchemaRef};
+
+use plan::{EntrySource, Plan};
+use program::EntryProgram;
+pub use task::Task;
+
+use super::groups::{GROUP_INPUT, Groups};
+use super::table::Table;
+use super::view::{Role, buckets, partitions};
+use crate::error::{Error, ErrorKind, Result};
+use crate::scan::{
+    self, Batches, ManifestStream, Part, PlannedManifest, ScanOptions, Step, limited, once, threads,
+};
+use crate::view::{View, select};
+
+/// One view of a table, resolved: its schema is known, nothing of its rows is read.
+pub struct Scan {
+    table: Table,
+    view: View,
+    options: ScanOptions,
+    schema: SchemaRef,
+    /// How entries become rows, for the views that are made of them.
+    program: Option<Arc<EntryProgram>>,
+}
+
+impl Scan {
+    /// Resolves `view` of `table`: columns, filter and statistics are checked.
+    ///
+    /// # Errors
+    /// `UnknownColumn`, also for a view that Iceberg tables do not have; `Predicate`; `Argument` for
+    /// statistics of a view that has none.
+    pub fn new(table: Table, view: View, options: ScanOptions) -> Result<Scan> {
+        if options.stats.is_some() && !matches!(view, View::Entries | View::Files) {
+            return Err(Error::new(ErrorKind::Argument, "stats= is for the views entries and files"));
+        }
+        let role = match view {
+            View::Entries => Some(Role::Entries),
+            View::Files => Some(Role::Files),
+            View::Deletes => Some(Role::Deletes),
+            _ => None,
+        };
+        if let Some(role) = role {
+            let program = Arc::new(program(role, &table, &options)?);
+            let schema = Arc::clone(program.view.schema());
+            return Ok(Scan { table, view, options, schema, program: Some(program) });
+        }
+        let schema = empty(&table, view, &options)?.schema();
+        Ok(Scan { table, view, options, schema, program: None })
+    }
+
+    /// A view that is not made of entries one by one.
+    fn whole(&self) -> Result<RecordBatch> {
+        let (columns, filter) = (self.options.columns.as_deref(), self.options.filter.as_deref());
+        match self.view {
+            View::Snapshots => select(&self.table.snapshots_view()?, columns, filter),
+            View::Refs => select(&self.table.refs_view()?, columns, filter),
+            View::Schemas => select(&self.table.schemas_view()?, columns, filter),
+            View::Manifests => select(&Plan::new(&self.table, filter)?.manifests_view(&self.table)?, columns, None),
+            view => select(&grouped(view, &read_groups(&self.table, &self.options)?)?, columns, None),
+        }
+    }
+}
+
+/// A view that is made whole, without rows; checks its columns and filter.
+fn empty(table: &Table, view: View, options: &ScanOptions) -> Result<RecordBatch> {
+    let (columns, filter) = (options.columns.as_deref(), options.filter.as_deref());
+    match view {
+        View::Snapshots => select(&super::view::snapshots(&[])?, columns, filter),
+        View::Refs => select(&super::view::refs(std::iter::empty())?, columns, filter),
+        View::Schemas => select(&super::view::schemas(&[])?, columns, filter),
+        View::Manifests => select(&Plan::empty(table, filter)?.manifests_view(table)?, columns, None),
+        View::Partitions | View::Buckets => {
+            Plan::empty(table, filter)?;
+            let groups = Groups::new(table.partition_type()?.as_ref(), Default::default())?;
+            select(&grouped(view, &groups)?, columns, None)
+        }
+        other => {
+            let message = format!("Iceberg tables have no view {:?}", other.name());
+            Err(Error::new(ErrorKind::UnknownColumn, message))
+        }
+    }
+}
+
+fn grouped(view: View, groups: &Groups) -> Result<RecordBatch> {
+    if view == View::Buckets { buckets(groups) } else { partitions(groups) }
+}
+
+fn program(role: Role, table: &Table, options: &ScanOptions) -> Result<EntryProgram> {
+    let (partition, specs) = (table.partition_type()?, table.specs());
+    EntryProgram::new(role, partition, specs, table.schema(), options, table.decoding().clone())
+}
+
+/// Live files under the names of entries, as `options` filter them. Reads the manifest list.
+pub(super) fn live_files(table: &Table, columns: &[&str], options: &ScanOptions) -> Result<Batches> {
+    let columns = columns.iter().map(|name| (*name).to_owned()).collect();
+    let options = ScanOptions { columns: Some(columns), stats: None, limit: None, ..options.clone() };
+    let program = Arc::new(program(Role::Live, table, &options)?);
+    let plan = Plan::new(table, options.filter.as_deref())?;
+    let source = EntrySource::new(program, table.clone());
+    Ok(Box::new(ManifestStream::new(source, plan.of_role(Role::Live), threads(options.threads))))
+}
+
+/// The partitions of a table's live files, as `options` filter them.
+pub(super) fn read_groups(table: &Table, options: &ScanOptions) -> Result<Groups> {
+    let mut groups = Groups::new(table.partition_type()?.as_ref(), table.commit_times()?)?;
+    for files in live_files(table, &GROUP_INPUT, options)? {
+        groups.extend(&files?)?;
+    }
+    Ok(groups)
+}
+
+impl scan::Scan for Scan {
+    fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    fn stream(&self) -> Result<Batches> {
+        let rows: Batches = match &self.program {
+            None => once(self.whole()?),
+            Some(program) => {
+                let plan = Plan::new(&self.table, self.options.filter.as_deref())?;
+                let source = EntrySource::new(Arc::clone(program), self.table.clone());
+                let manifests = plan.of_role(program.role);
+                Box::new(ManifestStream::new(source, manifests, threads(self.options.threads)))
+            }
+        };
+        Ok(limited(rows, self.options.limit))
+    }
+
+    fn explain(&self) -> Result<Vec<Step>> {
+        self.steps()
+    }
+
+    fn manifests(&self) -> Result<Vec<PlannedManifest>> {
+        let Some(program) = &self.program else { return Ok(Vec::new()) };
+        let manifests = Plan::new(&self.table, self.options.filter.as_deref())?.of_role(program.role);
+        Ok(manifests.iter().map(plan::planned).collect())
+    }
+
+    fn task(&self, part: Part) -> Result<scan::Task> {
+        self.task_of(part).map(scan::Task::Iceberg)
+    }
+}
+
+#[cold]
+fn internal(error: ArrowError) -> Error {
+    Error::new(ErrorKind::Argument, error.to_string())
+}
