@@ -138,6 +138,18 @@ impl Error {
         self.at(Location { field: Some(name.to_owned()), ..Location::default() })
     }
 
+    /// The same error, with its field seen from one level further out: `name` is a key, or an index in brackets.
+    #[must_use]
+    pub(crate) fn within(mut self, name: &str) -> Error {
+        let field = &mut self.0.location.field;
+        *field = Some(match field.as_deref() {
+            None => name.to_owned(),
+            Some(inner) if inner.starts_with('[') => format!("{name}{inner}"),
+            Some(inner) => format!("{name}.{inner}"),
+        });
+        self
+    }
+
     /// The same error at record `record`, unless it already names one.
     #[must_use]
     pub fn in_record(self, record: u64) -> Error {

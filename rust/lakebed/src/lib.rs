@@ -23,6 +23,7 @@ mod test_data;
 mod text;
 mod time;
 pub mod view;
+mod words;
 
 pub use error::{Error, ErrorKind, Location, Result};
 pub use lakebed_avro::Limits;
