@@ -7,7 +7,8 @@ use arrow_array::{Array, ArrayRef, BinaryArray, BooleanArray, Int64Array, Struct
 use arrow_schema::{Field, Schema as ArrowSchema};
 
 use super::manifest_list::{FieldSummary, ManifestFile};
-use super::partition::{PartitionSpec, PartitionType};
+use super::partition::PartitionType;
+use super::table::TableTypes;
 use super::transform::Transform;
 use super::types::Schema;
 use super::value::binary::decode_bounds;
@@ -84,11 +85,8 @@ pub(crate) struct Summaries {
 impl Summaries {
     /// The summaries of `manifests`, which stand in the order of the fields of each manifest's own spec.
     /// Bounds that are no values of their field's type are null.
-    pub(crate) fn new(
-        manifests: &[ManifestFile],
-        partition: &PartitionType,
-        specs: &[PartitionSpec],
-    ) -> Result<Summaries> {
+    pub(crate) fn new(manifests: &[ManifestFile], types: &TableTypes) -> Summaries {
+        let (partition, specs) = (&types.partition, &types.specs);
         let of_field = |position: usize| -> Vec<Option<&FieldSummary>> {
             let summary = |manifest| {
                 let spec = specs.iter().find(|spec| spec.spec_id == manifest.spec_id)?;
@@ -99,18 +97,18 @@ impl Summaries {
         };
         let columns = partition.fields.iter().enumerate().map(|(position, unified)| {
             let summaries = of_field(position);
-            let bound = |bound: fn(&FieldSummary) -> Option<&[u8]>| -> Result<ArrayRef> {
+            let bound = |bound: fn(&FieldSummary) -> Option<&[u8]>| -> ArrayRef {
                 let bytes: BinaryArray = summaries.iter().map(|summary| bound((*summary)?)).collect();
-                decode_bounds(&bytes, &unified.ty).map_err(|error| error.in_field(&unified.field.name))
+                decode_bounds(&bytes, &unified.ty)
             };
             let nulls = summaries.iter().map(|summary| (!summary.as_ref()?.contains_null).then_some(0));
-            Ok(ColumnRanges {
-                lower: bound(|summary| summary.lower_bound.as_deref())?,
-                upper: bound(|summary| summary.upper_bound.as_deref())?,
+            ColumnRanges {
+                lower: bound(|summary| summary.lower_bound.as_deref()),
+                upper: bound(|summary| summary.upper_bound.as_deref()),
                 null_counts: Some(nulls.collect::<Int64Array>()),
-            })
+            }
         });
-        Ok(Summaries { manifests: manifests.len(), columns: columns.collect::<Result<_>>()? })
+        Summaries { manifests: manifests.len(), columns: columns.collect() }
     }
 
     /// The lower and the upper bounds, each as one struct of the partition fields.

@@ -131,15 +131,15 @@ impl MetricsView {
         for metric in self.metrics {
             by_metric.push(values_of(&find(entries, metric.map)?, &ids).map_err(internal)?);
         }
-        let columns = self.columns.iter().zip(&self.fields).enumerate().map(|(place, ((name, field), ty))| {
+        let columns = self.columns.iter().zip(&self.fields).enumerate().map(|(place, ((_, field), ty))| {
             let metrics = self.metrics.iter().zip(&by_metric).map(|(metric, values)| {
                 let values = values.get(place).ok_or_else(|| internal(missing()))?;
-                match metric.bound {
+                Ok(match metric.bound {
                     true => decode_bounds(values.as_binary::<i32>(), &field.ty),
-                    false => Ok(Arc::clone(values)),
-                }
+                    false => Arc::clone(values),
+                })
             });
-            let metrics = metrics.collect::<Result<Vec<_>>>().map_err(|error| error.in_field(name))?;
+            let metrics = metrics.collect::<Result<Vec<_>>>()?;
             structs(ty.data_type(), metrics, entries.num_rows())
         });
         let columns = columns.collect::<Result<Vec<_>>>()?;

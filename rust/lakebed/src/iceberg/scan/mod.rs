@@ -18,6 +18,7 @@ use super::groups::{GROUP_INPUT, Groups};
 use super::table::Table;
 use super::view::{Role, buckets, partitions};
 use crate::error::{Error, ErrorKind, Result};
+use crate::notes::Notes;
 use crate::scan::{
     self, Batches, ManifestStream, Part, PlannedManifest, ScanOptions, Step, limited, once, threads,
 };
@@ -31,6 +32,7 @@ pub struct Scan {
     schema: SchemaRef,
     /// How entries become rows, for the views that are made of them.
     program: Option<Arc<EntryProgram>>,
+    notes: Notes,
 }
 
 impl Scan {
@@ -52,10 +54,10 @@ impl Scan {
         if let Some(role) = role {
             let program = Arc::new(program(role, &table, &options)?);
             let schema = Arc::clone(program.view.schema());
-            return Ok(Scan { table, view, options, schema, program: Some(program) });
+            return Ok(Scan { table, view, options, schema, program: Some(program), notes: Notes::default() });
         }
         let schema = empty(&table, view, &options)?.schema();
-        Ok(Scan { table, view, options, schema, program: None })
+        Ok(Scan { table, view, options, schema, program: None, notes: Notes::default() })
     }
 
     /// A view that is not made of entries one by one.
@@ -81,7 +83,7 @@ fn empty(table: &Table, view: View, options: &ScanOptions) -> Result<RecordBatch
         View::Manifests => select(&Plan::empty(table, filter)?.manifests_view(table)?, columns, None),
         View::Partitions | View::Buckets => {
             Plan::empty(table, filter)?;
-            let groups = Groups::new(table.partition_type()?.as_ref(), Default::default())?;
+            let groups = Groups::new(&table.types()?.partition, Default::default())?;
             select(&grouped(view, &groups)?, columns, None)
         }
         other => {
@@ -96,8 +98,7 @@ fn grouped(view: View, groups: &Groups) -> Result<RecordBatch> {
 }
 
 fn program(role: Role, table: &Table, options: &ScanOptions) -> Result<EntryProgram> {
-    let (partition, specs) = (table.partition_type()?, table.specs());
-    EntryProgram::new(role, partition, specs, table.schema(), options, table.decoding().clone())
+    EntryProgram::new(role, table.types()?, options, table.decoding().clone())
 }
 
 /// Live files under the names of entries, as `options` filter them. Reads the manifest list.
@@ -106,13 +107,13 @@ pub(super) fn live_files(table: &Table, columns: &[&str], options: &ScanOptions)
     let options = ScanOptions { columns: Some(columns), stats: None, limit: None, ..options.clone() };
     let program = Arc::new(program(Role::Live, table, &options)?);
     let plan = Plan::new(table, options.filter.as_deref())?;
-    let source = EntrySource::new(program, table.clone());
+    let source = EntrySource::new(program, table.clone(), Notes::default());
     Ok(Box::new(ManifestStream::new(source, plan.of_role(Role::Live), threads(options.threads))))
 }
 
 /// The partitions of a table's live files, as `options` filter them.
 pub(super) fn read_groups(table: &Table, options: &ScanOptions) -> Result<Groups> {
-    let mut groups = Groups::new(table.partition_type()?.as_ref(), table.commit_times()?)?;
+    let mut groups = Groups::new(&table.types()?.partition, table.commit_times()?)?;
     for files in live_files(table, &GROUP_INPUT, options)? {
         groups.extend(&files?)?;
     }
@@ -129,12 +130,16 @@ impl scan::Scan for Scan {
             None => once(self.whole()?),
             Some(program) => {
                 let plan = Plan::new(&self.table, self.options.filter.as_deref())?;
-                let source = EntrySource::new(Arc::clone(program), self.table.clone());
+                let source = EntrySource::new(Arc::clone(program), self.table.clone(), self.notes.clone());
                 let manifests = plan.of_role(program.role);
                 Box::new(ManifestStream::new(source, manifests, threads(self.options.threads)))
             }
         };
         Ok(limited(rows, self.options.limit))
+    }
+
+    fn notes(&self) -> Notes {
+        self.notes.clone()
     }
 
     fn explain(&self) -> Result<Vec<Step>> {

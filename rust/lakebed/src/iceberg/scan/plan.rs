@@ -13,6 +13,7 @@ use crate::iceberg::filter::{PartitionFilter, Summaries};
 use crate::iceberg::manifest_list::{DELETES, ManifestFile};
 use crate::iceberg::table::Table;
 use crate::iceberg::view::{Role, manifests};
+use crate::notes::Notes;
 use crate::record::record_schema;
 use crate::scan::{Batches, ManifestSource, PlannedManifest};
 
@@ -39,9 +40,9 @@ impl Plan {
     fn of_list(table: &Table, list: RecordBatch, filter: Option<&str>) -> Result<Plan> {
         let mut manifests = ManifestFile::all(&list)?;
         let Some(text) = filter else { return Ok(Plan { list, manifests, pruned: Vec::new() }) };
-        let partition = table.partition_type()?;
-        let filter = PartitionFilter::new(text, &partition, table.schema())?;
-        let kept = filter.may_match(&Summaries::new(&manifests, &partition, &table.specs())?)?;
+        let types = table.types()?;
+        let filter = PartitionFilter::new(text, &types.partition, &types.schema)?;
+        let kept = filter.may_match(&Summaries::new(&manifests, &types))?;
         let list = filter_record_batch(&list, &BooleanArray::from(kept.clone())).map_err(internal)?;
         let mut kept = kept.into_iter();
         let pruned = manifests.extract_if(.., |_| !kept.next().unwrap_or(true)).collect();
@@ -59,9 +60,8 @@ impl Plan {
 
     /// The view `manifests`.
     pub(super) fn manifests_view(&self, table: &Table) -> Result<RecordBatch> {
-        let partition = table.partition_type()?;
-        let summaries = Summaries::new(&self.manifests, &partition, &table.specs())?;
-        manifests(&self.list, &summaries, &partition)
+        let types = table.types()?;
+        manifests(&self.list, &Summaries::new(&self.manifests, &types), &types.partition)
     }
 }
 
@@ -80,11 +80,12 @@ pub(super) fn planned(manifest: &ManifestFile) -> PlannedManifest {
 pub(super) struct EntrySource {
     program: Arc<EntryProgram>,
     table: Table,
+    notes: Notes,
 }
 
 impl EntrySource {
-    pub(super) fn new(program: Arc<EntryProgram>, table: Table) -> EntrySource {
-        EntrySource { program, table }
+    pub(super) fn new(program: Arc<EntryProgram>, table: Table, notes: Notes) -> EntrySource {
+        EntrySource { program, table, notes }
     }
 }
 
@@ -93,6 +94,6 @@ impl ManifestSource for EntrySource {
 
     fn open(&self, manifest: &ManifestFile, threads: usize) -> Result<Batches> {
         let bytes = self.table.storage().read(&manifest.path).map_err(|error| error.in_file(&manifest.path))?;
-        self.program.open(bytes, manifest, threads)
+        self.program.open(bytes, manifest, threads, &self.notes)
     }
 }

@@ -11,12 +11,12 @@ use super::internal;
 use crate::columnar::Decoding;
 use crate::error::Result;
 use crate::iceberg::filter::PartitionFilter;
-use crate::iceberg::manifest::{EntryColumns, EntryReader};
+use crate::iceberg::manifest::{EntryColumns, EntryReader, Known, ManifestHeader, PartitionLayout, Statuses};
 use crate::iceberg::manifest_list::ManifestFile;
 use crate::iceberg::metrics::MetricsView;
-use crate::iceberg::partition::{PartitionSpec, PartitionType};
-use crate::iceberg::types::Schema;
+use crate::iceberg::table::TableTypes;
 use crate::iceberg::view::{EntryView, Role, are_deletes};
+use crate::notes::Notes;
 use crate::record::find;
 use crate::scan::{Batches, ScanOptions};
 
@@ -24,9 +24,8 @@ use crate::scan::{Batches, ScanOptions};
 pub(super) struct EntryProgram {
     pub(super) role: Role,
     pub(super) view: EntryView,
-    entries: EntryColumns,
-    partition: Arc<PartitionType>,
-    specs: Arc<[PartitionSpec]>,
+    entries: Arc<EntryColumns>,
+    types: TableTypes,
     filter: Option<PartitionFilter>,
     decoding: Decoding,
 }
@@ -34,13 +33,11 @@ pub(super) struct EntryProgram {
 impl EntryProgram {
     pub(super) fn new(
         role: Role,
-        partition: Arc<PartitionType>,
-        specs: Arc<[PartitionSpec]>,
-        schema: &Schema,
+        types: TableTypes,
         options: &ScanOptions,
         decoding: Decoding,
     ) -> Result<EntryProgram> {
-        let stats = options.stats.as_deref().map(|names| MetricsView::stats(names, schema)).transpose()?;
+        let stats = options.stats.as_deref().map(|names| MetricsView::stats(names, &types.schema)).transpose()?;
         let mut columns = options.columns.clone();
         if let (Some(columns), true) = (&mut columns, stats.is_some()) {
             // Statistics asked for by name need not be asked for again as a column.
@@ -49,40 +46,53 @@ impl EntryProgram {
             }
         }
         let metrics = stats.map(|stats| ("stats", stats));
-        let view = EntryView::new(role, &partition, columns.as_deref(), metrics)?;
+        let view = EntryView::new(role, &types.partition, columns.as_deref(), metrics)?;
         let filter = options.filter.as_deref();
-        let filter = filter.map(|text| PartitionFilter::new(text, &partition, schema)).transpose()?;
+        let filter = filter.map(|text| PartitionFilter::new(text, &types.partition, &types.schema)).transpose()?;
         let mut raw = view.raw().to_vec();
         if filter.is_some() && !raw.iter().any(|name| name == "partition") {
             raw.push("partition".to_owned());
         }
-        let entries = EntryColumns::new(Some(&raw), view.metrics_of(), role.is_live())?;
-        Ok(EntryProgram { role, view, entries, partition, specs, filter, decoding })
+        let entries = Arc::new(EntryColumns::new(Some(&raw))?);
+        Ok(EntryProgram { role, view, entries, types, filter, decoding })
     }
 
-    /// The rows of one manifest, in file order; errors say in which file they were found.
+    /// The rows of one manifest, in file order; errors and notes say in which file they were found.
     pub(super) fn open(
         self: &Arc<EntryProgram>,
         bytes: Buffer,
         manifest: &ManifestFile,
         threads: usize,
+        notes: &Notes,
     ) -> Result<Batches> {
         let path = manifest.path.clone();
-        let entries = EntryReader::open(
-            bytes,
-            manifest,
-            &self.entries,
-            &self.partition,
-            &self.specs,
-            &self.decoding,
-            threads,
-        );
-        let entries = entries.map_err(|error| error.in_file(&path))?;
+        let open = || {
+            let known = Known {
+                partition: self.layout_of(&bytes, manifest)?,
+                manifest: Some(manifest.clone()),
+                spec_id: None,
+            };
+            let statuses = if self.role.is_live() { Statuses::LIVE } else { Statuses::ALL };
+            EntryReader::open(bytes.clone(), &self.entries, known, statuses, &self.decoding, threads)
+        };
+        let entries = open().map_err(|error| error.in_file(&path))?;
+        entries.notes().iter().for_each(|note| notes.add(format!("{note} in {path}")));
         let program = Arc::clone(self);
         Ok(Box::new(entries.map(move |entries| {
             let rows = entries.and_then(|entries| program.rows(entries, &path));
             rows.map_err(|error| error.in_file(&path))
         })))
+    }
+
+    /// How the manifest's tuples are shown: by the table's spec of its id or, where the table has forgotten
+    /// that, by the one in its own header; without either the tuples are not shown.
+    fn layout_of(&self, bytes: &Buffer, manifest: &ManifestFile) -> Result<Option<PartitionLayout>> {
+        let known = self.types.specs.iter().find(|spec| spec.spec_id == manifest.spec_id);
+        let spec = match known {
+            Some(spec) => Some(Arc::new(spec.clone())),
+            None => ManifestHeader::read(bytes, self.decoding.limits)?.partition.map(|own| own.spec),
+        };
+        Ok(spec.map(|spec| PartitionLayout { unified: Arc::clone(&self.types.partition), spec }))
     }
 
     fn rows(&self, mut entries: RecordBatch, manifest: &str) -> Result<RecordBatch> {

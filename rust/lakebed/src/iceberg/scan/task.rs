@@ -13,7 +13,9 @@ use super::program::EntryProgram;
 use crate::columnar::Decoding;
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::manifest_list::ManifestFile;
+use crate::iceberg::table::{StoredTypes, TableTypes};
 use crate::iceberg::view::Role;
+use crate::notes::Notes;
 use crate::scan::{Batches, Part, ScanOptions};
 
 impl Scan {
@@ -29,7 +31,7 @@ impl Scan {
         let plan = Plan::new(&self.table, self.options.filter.as_deref())?;
         Ok(Task {
             role: program.role,
-            table: self.table.stored_types()?,
+            types: StoredTypes::from(&self.table.types()?),
             columns: self.options.columns.clone(),
             filter: self.options.filter.clone(),
             stats: self.options.stats.clone(),
@@ -42,9 +44,43 @@ impl Scan {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Task {
     role: Role,
-    table: StoredTypes,
+    types: StoredTypes,
     columns: Option<Vec<String>>,
     filter: Option<String>,
     stats: Option<Vec<String>>,
     manifests: Vec<ManifestFile>,
+}
+
+impl Task {
+    fn program(&self, decoding: Decoding) -> Result<Arc<EntryProgram>> {
+        let options = ScanOptions {
+            columns: self.columns.clone(),
+            filter: self.filter.clone(),
+            stats: self.stats.clone(),
+            ..ScanOptions::default()
+        };
+        let types = TableTypes::try_from(&self.types)?;
+        EntryProgram::new(self.role, types, &options, decoding).map(Arc::new)
+    }
+
+    /// The schema of the task's rows.
+    ///
+    /// # Errors
+    /// Those of [`Scan::new`], for a task that was changed on its way.
+    pub fn schema(&self) -> Result<SchemaRef> {
+        Ok(Arc::clone(self.program(Limits::DEFAULT.into())?.view.schema()))
+    }
+
+    /// The rows of one manifest, whose path ends in the path that the manifest list has of it.
+    ///
+    /// # Errors
+    /// `Missing` for a manifest that is not the task's; those of reading entries, with the path.
+    pub fn run(&self, path: &str, bytes: Buffer, decoding: Decoding) -> Result<Batches> {
+        let name = |path: &str| path.rsplit('/').next().map(str::to_owned);
+        let found = self.manifests.iter().find(|manifest| name(&manifest.path) == name(path));
+        let manifest = found.ok_or_else(|| {
+            Error::new(ErrorKind::Missing, "this manifest is not one of the scan's").in_file(path)
+        })?;
+        self.program(decoding)?.open(bytes, manifest, 1, &Notes::default())
+    }
 }
