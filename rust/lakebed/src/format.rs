@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use crate::columnar::Decoding;
 use crate::error::{Error, ErrorKind, Result};
-use crate::{iceberg, paimon};
 use crate::storage::Storage;
 use crate::table::Table;
+use crate::{iceberg, paimon};
 
 /// Opens the table at a location; `TableNotFound` where there is none of the format.
 pub type Open = fn(&str, Arc<dyn Storage>, Decoding) -> Result<Box<dyn Table>>;

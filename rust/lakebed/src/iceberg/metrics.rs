@@ -165,7 +165,9 @@ fn values_of(maps: &ArrayRef, ids: &[i32]) -> Result<Vec<ArrayRef>, ArrowError> 
         let &[start, end] = range else { continue };
         let entries = if maps.is_null(row) { 0..0 } else { start as usize..end as usize };
         for position in entries {
-            let Ok(place) = places.binary_search_by_key(&keys.value(position), |(id, _)| *id) else { continue };
+            let Ok(place) = places.binary_search_by_key(&keys.value(position), |(id, _)| *id) else {
+                continue;
+            };
             let cell = places.get(place).and_then(|(_, column)| found.get_mut(*column)?.get_mut(row));
             if let Some(cell) = cell {
                 *cell = u32::try_from(position).ok();

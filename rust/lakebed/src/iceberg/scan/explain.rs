@@ -14,9 +14,8 @@ impl Scan {
             return Ok(Vec::new());
         }
         let Plan { manifests, pruned, .. } = Plan::new(&self.table, self.options.filter.as_deref())?;
-        let bytes = |manifests: &[ManifestFile]| {
-            manifests.iter().filter_map(|manifest| manifest.length).sum::<u64>()
-        };
+        let bytes =
+            |manifests: &[ManifestFile]| manifests.iter().filter_map(|manifest| manifest.length).sum::<u64>();
         let mut steps = vec![Step {
             step: "manifests",
             kept: manifests.len() as u64,

@@ -15,8 +15,10 @@ use program::EntryProgram;
 pub use task::Task;
 
 use super::groups::{GROUP_INPUT, Groups};
-use super::table::Table;
-use super::view::{Role, buckets, partitions};
+use super::manifest_list::ManifestFile;
+use super::metrics::MetricsView;
+use super::table::{Table, TableTypes};
+use super::view::{EntryView, Role, buckets, partitions, refs, schemas, snapshots};
 use crate::error::{Error, ErrorKind, Result};
 use crate::notes::Notes;
 use crate::scan::{
@@ -54,7 +56,14 @@ impl Scan {
         if let Some(role) = role {
             let program = Arc::new(program(role, &table, &options)?);
             let schema = Arc::clone(program.view.schema());
-            return Ok(Scan { table, view, options, schema, program: Some(program), notes: Notes::default() });
+            return Ok(Scan {
+                table,
+                view,
+                options,
+                schema,
+                program: Some(program),
+                notes: Notes::default(),
+            });
         }
         let schema = empty(&table, view, &options)?.schema();
         Ok(Scan { table, view, options, schema, program: None, notes: Notes::default() })
@@ -67,8 +76,10 @@ impl Scan {
             View::Snapshots => select(&self.table.snapshots_view()?, columns, filter),
             View::Refs => select(&self.table.refs_view()?, columns, filter),
             View::Schemas => select(&self.table.schemas_view()?, columns, filter),
-            View::Manifests => select(&Plan::new(&self.table, filter)?.manifests_view(&self.table)?, columns, None),
-            view => select(&grouped(view, &read_groups(&self.table, &self.options)?)?, columns, None),
+            View::Manifests => {
+                select(&Plan::new(&self.table, filter)?.manifests_view(&self.table)?, columns, None)
+            }
+            view => select(&grouped(view, &read_groups(&self.table, self.table.types()?, &self.options)?)?, columns, None),
         }
     }
 }
@@ -77,9 +88,9 @@ impl Scan {
 fn empty(table: &Table, view: View, options: &ScanOptions) -> Result<RecordBatch> {
     let (columns, filter) = (options.columns.as_deref(), options.filter.as_deref());
     match view {
-        View::Snapshots => select(&super::view::snapshots(&[])?, columns, filter),
-        View::Refs => select(&super::view::refs(std::iter::empty())?, columns, filter),
-        View::Schemas => select(&super::view::schemas(&[])?, columns, filter),
+        View::Snapshots => select(&snapshots(&[])?, columns, filter),
+        View::Refs => select(&refs(std::iter::empty())?, columns, filter),
+        View::Schemas => select(&schemas(&[])?, columns, filter),
         View::Manifests => select(&Plan::empty(table, filter)?.manifests_view(table)?, columns, None),
         View::Partitions | View::Buckets => {
             Plan::empty(table, filter)?;
@@ -101,20 +112,32 @@ fn program(role: Role, table: &Table, options: &ScanOptions) -> Result<EntryProg
     EntryProgram::new(role, table.types()?, options, table.decoding().clone())
 }
 
-/// Live files under the names of entries, as `options` filter them. Reads the manifest list.
-pub(super) fn live_files(table: &Table, columns: &[&str], options: &ScanOptions) -> Result<Batches> {
-    let columns = columns.iter().map(|name| (*name).to_owned()).collect();
-    let options = ScanOptions { columns: Some(columns), stats: None, limit: None, ..options.clone() };
-    let program = Arc::new(program(Role::Live, table, &options)?);
-    let plan = Plan::new(table, options.filter.as_deref())?;
-    let source = EntrySource::new(program, table.clone(), Notes::default());
-    Ok(Box::new(ManifestStream::new(source, plan.of_role(Role::Live), threads(options.threads))))
+/// The columns of entries that are named, of `manifests`, with metrics where they are given a column.
+pub(super) fn rows_of(
+    table: &Table,
+    role: Role,
+    types: TableTypes,
+    columns: &[&str],
+    metrics: Option<(&'static str, MetricsView)>,
+    manifests: Vec<ManifestFile>,
+    threads: usize,
+) -> Result<Batches> {
+    let columns: Vec<String> = columns.iter().map(|name| (*name).to_owned()).collect();
+    let view = EntryView::new(role, &types.partition, Some(&columns), metrics)?;
+    let program = EntryProgram::of_view(role, view, types, None, table.decoding().clone())?;
+    let source = EntrySource::new(Arc::new(program), table.clone(), Notes::default());
+    Ok(Box::new(ManifestStream::new(source, manifests, threads)))
 }
 
 /// The partitions of a table's live files, as `options` filter them.
-pub(super) fn read_groups(table: &Table, options: &ScanOptions) -> Result<Groups> {
-    let mut groups = Groups::new(&table.types()?.partition, table.commit_times()?)?;
-    for files in live_files(table, &GROUP_INPUT, options)? {
+pub(super) fn read_groups(table: &Table, types: TableTypes, options: &ScanOptions) -> Result<Groups> {
+    let mut groups = Groups::new(&types.partition, table.commit_times()?)?;
+    let columns = GROUP_INPUT.iter().map(|name| (*name).to_owned()).collect();
+    let options = ScanOptions { columns: Some(columns), limit: None, ..options.clone() };
+    let program = EntryProgram::new(Role::Live, types, &options, table.decoding().clone())?;
+    let manifests = Plan::new(table, options.filter.as_deref())?.of_role(Role::Live);
+    let source = EntrySource::new(Arc::new(program), table.clone(), Notes::default());
+    for files in ManifestStream::new(source, manifests, threads(options.threads)) {
         groups.extend(&files?)?;
     }
     Ok(groups)

@@ -53,7 +53,8 @@ impl Plan {
     pub(super) fn of_role(self, role: Role) -> Vec<ManifestFile> {
         let mut manifests = self.manifests;
         manifests.retain(|manifest| {
-            (!role.is_live() || manifest.may_be_live()) && (role != Role::Deletes || manifest.content == DELETES)
+            (!role.is_live() || manifest.may_be_live())
+                && (role != Role::Deletes || manifest.content == DELETES)
         });
         manifests
     }
@@ -93,7 +94,8 @@ impl ManifestSource for EntrySource {
     type Manifest = ManifestFile;
 
     fn open(&self, manifest: &ManifestFile, threads: usize) -> Result<Batches> {
-        let bytes = self.table.storage().read(&manifest.path).map_err(|error| error.in_file(&manifest.path))?;
+        let bytes =
+            self.table.storage().read(&manifest.path).map_err(|error| error.in_file(&manifest.path))?;
         self.program.open(bytes, manifest, threads, &self.notes)
     }
 }

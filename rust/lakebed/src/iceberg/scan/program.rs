@@ -37,7 +37,8 @@ impl EntryProgram {
         options: &ScanOptions,
         decoding: Decoding,
     ) -> Result<EntryProgram> {
-        let stats = options.stats.as_deref().map(|names| MetricsView::stats(names, &types.schema)).transpose()?;
+        let stats =
+            options.stats.as_deref().map(|names| MetricsView::stats(names, &types.schema)).transpose()?;
         let mut columns = options.columns.clone();
         if let (Some(columns), true) = (&mut columns, stats.is_some()) {
             // Statistics asked for by name need not be asked for again as a column.
@@ -48,7 +49,8 @@ impl EntryProgram {
         let metrics = stats.map(|stats| ("stats", stats));
         let view = EntryView::new(role, &types.partition, columns.as_deref(), metrics)?;
         let filter = options.filter.as_deref();
-        let filter = filter.map(|text| PartitionFilter::new(text, &types.partition, &types.schema)).transpose()?;
+        let filter =
+            filter.map(|text| PartitionFilter::new(text, &types.partition, &types.schema)).transpose()?;
         let mut raw = view.raw().to_vec();
         if filter.is_some() && !raw.iter().any(|name| name == "partition") {
             raw.push("partition".to_owned());

@@ -7,7 +7,7 @@ use arrow_array::RecordBatch;
 use super::Table;
 use crate::error::Result;
 use crate::iceberg::manifest_list::{inline_manifests, read_manifest_list};
-use crate::iceberg::metadata::Wanted;
+use crate::iceberg::metadata::{Snapshot, Wanted};
 
 impl Table {
     /// The manifest list of the snapshot, with all columns; no rows where the table stands at none.
@@ -17,7 +17,17 @@ impl Table {
     /// # Errors
     /// `SnapshotNotFound` as [`Table::snapshot`]; those of reading the list, with its path.
     pub(crate) fn manifest_list(&self) -> Result<RecordBatch> {
-        let Some(snapshot) = self.snapshot()? else { return inline_manifests(&[], 0) };
+        match self.snapshot()? {
+            Some(snapshot) => self.list_of(snapshot),
+            None => inline_manifests(&[], 0),
+        }
+    }
+
+    /// The manifest list of any snapshot of the table.
+    ///
+    /// # Errors
+    /// Those of reading it, with its path.
+    pub(crate) fn list_of(&self, snapshot: &Snapshot) -> Result<RecordBatch> {
         let Some(path) = &snapshot.manifest_list else {
             return inline_manifests(&snapshot.manifests, snapshot.snapshot_id);
         };

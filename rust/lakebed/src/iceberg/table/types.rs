@@ -25,7 +25,11 @@ pub(crate) struct TableTypes {
 
 impl TableTypes {
     /// `others` give the types of sources that `schema` lacks, the first that has one.
-    pub(crate) fn new(schema: Arc<Schema>, specs: Arc<[PartitionSpec]>, others: Vec<Arc<Schema>>) -> TableTypes {
+    pub(crate) fn new(
+        schema: Arc<Schema>,
+        specs: Arc<[PartitionSpec]>,
+        others: Vec<Arc<Schema>>,
+    ) -> TableTypes {
         let all: Vec<&Schema> = std::iter::once(&schema).chain(&others).map(Arc::as_ref).collect();
         let partition = Arc::new(PartitionType::unify(&specs, &all));
         TableTypes { schema, specs, partition, others }
@@ -76,5 +80,15 @@ impl Table {
             false => self.schemas()?.into_values().rev().collect(),
         };
         Ok(TableTypes::new(Arc::clone(self.schema()), specs, others))
+    }
+
+    /// What the engine's own tables go by, wherever the table stands: its current schema, and of the
+    /// partition fields those whose source that schema has.
+    ///
+    /// # Errors
+    /// `Required` where the current schema was not read.
+    pub(crate) fn current_types(&self) -> Result<TableTypes> {
+        let schema = super::current_schema(self.metadata())?;
+        Ok(TableTypes::new(schema, self.metadata().partition_specs.clone().into(), Vec::new()))
     }
 }

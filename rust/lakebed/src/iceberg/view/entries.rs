@@ -172,9 +172,9 @@ impl EntryView {
     /// The ids of the columns whose metrics alone are needed; `None` where maps are shown whole.
     pub(crate) fn metrics_of(&self) -> Option<Vec<i32>> {
         let shown = self.columns.iter().any(|column| match column.make {
-            Make::Copy(name) => {
-                ENTRY.iter().any(|spec| spec.column == name && matches!((spec.data_type)(), DataType::Map(..)))
-            }
+            Make::Copy(name) => ENTRY
+                .iter()
+                .any(|spec| spec.column == name && matches!((spec.data_type)(), DataType::Map(..))),
             Make::TargetFile => true,
             _ => false,
         });
@@ -189,7 +189,8 @@ impl EntryView {
                 Make::Copy(name) => find(entries, name),
                 Make::Absent(_) => Ok(new_null_array(field.data_type(), rows)),
                 Make::Manifest => {
-                    Ok(Arc::new(StringArray::from_iter_values(std::iter::repeat_n(manifest, rows))) as ArrayRef)
+                    Ok(Arc::new(StringArray::from_iter_values(std::iter::repeat_n(manifest, rows)))
+                        as ArrayRef)
                 }
                 Make::Metrics => match &self.metrics {
                     Some((_, metrics)) => metrics.build(entries),
@@ -207,10 +208,9 @@ impl EntryView {
 fn data_type(column: Column, partition: &PartitionType, metrics: Option<&MetricsView>) -> DataType {
     match column.make {
         Make::Copy(PARTITION) => partition.arrow(),
-        Make::Copy(name) => ENTRY
-            .iter()
-            .find(|spec| spec.column == name)
-            .map_or(DataType::Null, |spec| (spec.data_type)()),
+        Make::Copy(name) => {
+            ENTRY.iter().find(|spec| spec.column == name).map_or(DataType::Null, |spec| (spec.data_type)())
+        }
         Make::Absent(data_type) => data_type(),
         Make::Manifest | Make::TargetFile => DataType::Utf8,
         Make::Metrics => metrics.map_or(DataType::Null, MetricsView::data_type),

@@ -16,7 +16,8 @@ const FILE_PATH_ID: i32 = 2_147_483_546;
 const POSITION_DELETES: i32 = 1;
 
 /// The entry's columns that say so.
-pub(crate) const TARGET_INPUT: [&str; 4] = ["content", "referenced_data_file", "lower_bounds", "upper_bounds"];
+pub(crate) const TARGET_INPUT: [&str; 4] =
+    ["content", "referenced_data_file", "lower_bounds", "upper_bounds"];
 
 /// The data file that each position delete file or deletion vector deletes from, where it is one alone: the
 /// one it refers to, or the one path that its bounds leave (Iceberg's
