@@ -38,18 +38,18 @@ impl EntryColumns {
                 decoded.push(name.to_owned());
             }
         }
-        let columns = EntryColumns { resolver: resolver(&wanted, &decoded)?.rewriting(canonical_entry), wanted, decoded, prefixed: OnceLock::new() };
+        let columns = EntryColumns {
+            resolver: resolver(&wanted, &decoded)?.rewriting(canonical_entry),
+            wanted,
+            decoded,
+            prefixed: OnceLock::new(),
+        };
         Ok(columns)
     }
 
     /// The columns in their order.
     pub(super) fn wanted(&self) -> &[&'static FieldSpec] {
         &self.wanted
-    }
-
-    /// Whether that column is among them.
-    pub(super) fn has(&self, name: &str) -> bool {
-        self.wanted.iter().any(|spec| spec.column == name)
     }
 
     /// The schema of the batches, with partition tuples of that type.

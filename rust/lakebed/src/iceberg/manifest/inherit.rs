@@ -79,7 +79,9 @@ impl Inheritance {
             next = id.filter(|_| rows >= 0).and_then(|id| id.checked_add(rows));
             if next.is_none() {
                 let message = format!("no row ids can be counted behind {id:?}: record_count is {rows}");
-                return Err(Error::new(ErrorKind::Mismatch, message).in_field("record_count").in_record(row as u64));
+                return Err(Error::new(ErrorKind::Mismatch, message)
+                    .in_field("record_count")
+                    .in_record(row as u64));
             }
             Ok(id)
         });
@@ -95,9 +97,8 @@ fn content(stored: &Int32Array) -> Result<ArrayRef> {
     if let Some((row, content)) =
         contents.clone().enumerate().find(|(_, content)| !(0..=LAST_CONTENT).contains(content))
     {
-        let message = format!(
-            "content is {content}, none of 0 (data), 1 (position deletes) and 2 (equality deletes)"
-        );
+        let message =
+            format!("content is {content}, none of 0 (data), 1 (position deletes) and 2 (equality deletes)");
         return Err(Error::new(ErrorKind::Mismatch, message).in_field("content").in_record(row as u64));
     }
     Ok(Arc::new(contents.collect::<Int32Array>()))

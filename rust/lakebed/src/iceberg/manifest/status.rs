@@ -65,7 +65,8 @@ impl Tally {
 
     /// Entries seen so far, by status.
     pub(super) fn seen(&self) -> [u64; 3] {
-        [0, 1, 2].map(|status| self.seen.get(status).map_or(0, |seen: &AtomicU64| seen.load(Ordering::Relaxed)))
+        [0, 1, 2]
+            .map(|status| self.seen.get(status).map_or(0, |seen: &AtomicU64| seen.load(Ordering::Relaxed)))
     }
 
     /// What went wrong inside a guard, once.
