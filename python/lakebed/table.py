@@ -317,8 +317,8 @@ class Table:
         Null, empty and blank partition values are partitions of their own, though they share a folder.
 
         Args: where, on the partition's columns and `bucket`: what it drops is not counted.
-        Returns: `partition` struct of the partition's types, `spec_id` int32 (Iceberg: of the newest file;
-            Paimon: null), `file_count` int64, `record_count` int64 [rows, deleting ones included] and
+        Returns: `partition` struct of the partition's types, `spec_id` int32 (null for Paimon;
+            Iceberg has a row for each spec that has the tuple), `file_count` int64, `record_count` int64 [rows, deleting ones included] and
             `file_size_in_bytes` int64 of the data files, `delete_file_count` int64 (delete files and deletion
             vectors), `delete_record_count` int64 [rows in those]. Paimon: `last_updated_at` timestamp[us]
             (creation of the newest file, local wall clock of its writer), `last_updated_snapshot_id` int64

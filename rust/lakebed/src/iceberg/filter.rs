@@ -11,7 +11,7 @@ use super::partition::PartitionType;
 use super::table::TableTypes;
 use super::transform::Transform;
 use super::types::Schema;
-use super::value::binary::decode_bounds;
+use super::value::decode_bounds;
 use crate::error::{Error, ErrorKind, Result};
 use crate::predicate::{BoundPredicate, ColumnRanges, Predicate, Ranges};
 
@@ -85,10 +85,10 @@ pub(crate) struct Summaries {
 impl Summaries {
     /// The summaries of `manifests`, which stand in the order of the fields of each manifest's own spec.
     /// Bounds that are no values of their field's type are null.
-    pub(crate) fn new(manifests: &[ManifestFile], types: &TableTypes) -> Summaries {
+    pub(crate) fn new<'m>(manifests: &'m [ManifestFile], types: &TableTypes) -> Summaries {
         let (partition, specs) = (&types.partition, &types.specs);
-        let of_field = |position: usize| -> Vec<Option<&FieldSummary>> {
-            let summary = |manifest| {
+        let of_field = |position: usize| -> Vec<Option<&'m FieldSummary>> {
+            let summary = |manifest: &'m ManifestFile| {
                 let spec = specs.iter().find(|spec| spec.spec_id == manifest.spec_id)?;
                 let place = partition.position_in(position, spec)?;
                 manifest.partitions.as_ref()?.get(place)

@@ -8,7 +8,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Int32Type, Int64Type};
 use arrow_array::{Array, ArrayRef, PrimitiveArray, RecordBatch, StructArray};
 use arrow_row::{RowConverter, SortField};
-use arrow_schema::{ArrowError, Fields};
+use arrow_schema::{ArrowError, DataType, Fields};
 
 use super::partition::PartitionType;
 use crate::error::{Error, ErrorKind, Result};
@@ -43,7 +43,7 @@ impl Count {
 /// The files of one partition.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Group {
-    /// The spec of the newest file.
+    /// The spec that the tuple is of: null in one is not null in another.
     pub(crate) spec_id: i32,
     pub(crate) data: Count,
     /// Size of the data files [bytes].
@@ -64,7 +64,7 @@ fn sum(column: &'static str, left: i64, right: i64) -> Result<i64> {
     })
 }
 
-/// The partitions of a table, in the order in which their first files appear.
+/// The partitions of a table, each of one spec, in the order in which their first files appear.
 pub(crate) struct Groups {
     fields: Fields,
     rows: RowConverter,
@@ -82,7 +82,8 @@ impl Groups {
     /// `Unsupported` for a partition field of a type that cannot be compared.
     pub(crate) fn new(partition: &PartitionType, committed: HashMap<i64, i64>) -> Result<Groups> {
         let fields = partition.arrow_fields();
-        let sorted = fields.iter().map(|field| SortField::new(field.data_type().clone()));
+        let of_tuples = fields.iter().map(|field| SortField::new(field.data_type().clone()));
+        let sorted = std::iter::once(SortField::new(DataType::Int32)).chain(of_tuples);
         let rows = RowConverter::new(sorted.collect())
             .map_err(|error| Error::new(ErrorKind::Unsupported, error.to_string()).in_field("partition"))?;
         let (numbers, keys, groups) = (HashMap::new(), Vec::new(), Vec::new());
@@ -94,7 +95,7 @@ impl Groups {
     /// # Errors
     /// `Mismatch` for a sum beyond 64 bits, and for negative counts.
     pub(crate) fn extend(&mut self, files: &RecordBatch) -> Result<()> {
-        let numbers = self.number(find(files, "partition")?.as_struct())?;
+        let numbers = self.number(&find(files, "spec_id")?, find(files, "partition")?.as_struct())?;
         let files = Files::new(files)?;
         for (row, number) in numbers.into_iter().enumerate() {
             if let Some(group) = self.groups.get_mut(number) {
@@ -104,14 +105,10 @@ impl Groups {
         Ok(())
     }
 
-    /// The number of each tuple's group, which is made where it is new.
-    fn number(&mut self, tuples: &StructArray) -> Result<Vec<usize>> {
-        if self.fields.is_empty() {
-            // A table without partitions is one.
-            self.groups.resize_with(self.groups.len().max(usize::from(!tuples.is_empty())), Group::default);
-            return Ok(vec![0; tuples.len()]);
-        }
-        let rows = self.rows.convert_columns(tuples.columns()).map_err(internal)?;
+    /// The number of the group of each tuple of a spec, which is made where it is new.
+    fn number(&mut self, spec_ids: &ArrayRef, tuples: &StructArray) -> Result<Vec<usize>> {
+        let columns: Vec<ArrayRef> = std::iter::once(spec_ids).chain(tuples.columns()).cloned().collect();
+        let rows = self.rows.convert_columns(&columns).map_err(internal)?;
         let mut last: Option<(&[u8], usize)> = None;
         let mut numbers = Vec::with_capacity(tuples.len());
         for row in &rows {
@@ -144,10 +141,8 @@ impl Groups {
     pub(crate) fn tuples(&self) -> Result<ArrayRef> {
         let parser = self.rows.parser();
         let rows = self.keys.iter().map(|key| parser.parse(key));
-        let columns = match self.fields.is_empty() {
-            true => Vec::new(),
-            false => self.rows.convert_rows(rows).map_err(internal)?,
-        };
+        let mut columns = self.rows.convert_rows(rows).map_err(internal)?;
+        columns.remove(0);
         let tuples = StructArray::try_new_with_length(self.fields.clone(), columns, None, self.groups.len());
         Ok(Arc::new(tuples.map_err(internal)?))
     }
@@ -165,8 +160,8 @@ struct Files {
 
 impl Files {
     fn new(files: &RecordBatch) -> Result<Files> {
-        let int = |name| Ok(find(files, name)?.as_primitive::<Int32Type>().clone());
-        let long = |name| Ok(find(files, name)?.as_primitive::<Int64Type>().clone());
+        let int = |name| find(files, name).map(|column| column.as_primitive::<Int32Type>().clone());
+        let long = |name| find(files, name).map(|column| column.as_primitive::<Int64Type>().clone());
         Ok(Files {
             contents: int("content")?,
             spec_ids: int("spec_id")?,
@@ -197,8 +192,8 @@ impl Files {
         let updated = committed.get(&snapshot_id).map(|millis| (*millis, snapshot_id));
         if updated > group.last_updated && self.snapshot_ids.is_valid(row) {
             group.last_updated = updated;
-            group.spec_id = self.spec_ids.value(row);
         }
+        group.spec_id = self.spec_ids.value(row);
         Ok(())
     }
 }

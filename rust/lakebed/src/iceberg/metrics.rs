@@ -9,7 +9,7 @@ use arrow_schema::{ArrowError, DataType, Field, Fields};
 use arrow_select::take::take;
 
 use super::types::{FieldRef, Schema};
-use super::value::binary::decode_bounds;
+use super::value::decode_bounds;
 use crate::error::{Error, ErrorKind, Result};
 use crate::record::find;
 

@@ -11,6 +11,7 @@ pub mod metadata;
 mod metrics;
 pub mod partition;
 mod scan;
+mod system;
 mod table;
 #[cfg(test)]
 mod test_values;

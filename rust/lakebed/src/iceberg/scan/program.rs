@@ -48,7 +48,17 @@ impl EntryProgram {
         }
         let metrics = stats.map(|stats| ("stats", stats));
         let view = EntryView::new(role, &types.partition, columns.as_deref(), metrics)?;
-        let filter = options.filter.as_deref();
+        EntryProgram::of_view(role, view, types, options.filter.as_deref(), decoding)
+    }
+
+    /// The program of a view that is made already.
+    pub(super) fn of_view(
+        role: Role,
+        view: EntryView,
+        types: TableTypes,
+        filter: Option<&str>,
+        decoding: Decoding,
+    ) -> Result<EntryProgram> {
         let filter =
             filter.map(|text| PartitionFilter::new(text, &types.partition, &types.schema)).transpose()?;
         let mut raw = view.raw().to_vec();

@@ -14,16 +14,10 @@ use crate::scan::Batches;
 use crate::system::{Request, SystemTable, optional, required};
 use crate::view::batch;
 
-pub(super) const ENTRIES: SystemTable<Table> = SystemTable {
-    name: "entries",
-    columns,
-    rows: |table, request| rows(table, request, Scope::Snapshot),
-};
-pub(super) const ALL_ENTRIES: SystemTable<Table> = SystemTable {
-    name: "all_entries",
-    columns,
-    rows: |table, request| rows(table, request, Scope::All),
-};
+pub(super) const ENTRIES: SystemTable<Table> =
+    SystemTable { name: "entries", columns, rows: |table, request| rows(table, request, Scope::Snapshot) };
+pub(super) const ALL_ENTRIES: SystemTable<Table> =
+    SystemTable { name: "all_entries", columns, rows: |table, request| rows(table, request, Scope::All) };
 
 /// The struct of what an entry says of its file.
 const DATA_FILE: &str = "data_file";

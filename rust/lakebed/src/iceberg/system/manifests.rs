@@ -17,7 +17,7 @@ use crate::iceberg::types::Type;
 use crate::iceberg::value::decode_bounds;
 use crate::record::find;
 use crate::scan::Batches;
-use crate::system::{Request, SystemTable, optional, required, whole};
+use crate::system::{SystemTable, optional, required, whole};
 
 pub(super) const MANIFESTS: SystemTable<Table> = SystemTable {
     name: "manifests",
@@ -82,7 +82,9 @@ fn column(name: &str, snapshot_id: i64, list: &RecordBatch, types: &TableTypes) 
         "length" => find(list, "manifest_length"),
         "partition_summaries" => summaries(&ManifestFile::all(list)?, types),
         "reference_snapshot_id" => Ok(Arc::new(Int64Array::from_value(snapshot_id, list.num_rows()))),
-        name => match name.split_once('_').and_then(|(status, rest)| Some((status, rest.strip_suffix("_files_count")?)))
+        name => match name
+            .split_once('_')
+            .and_then(|(status, rest)| Some((status, rest.strip_suffix("_files_count")?)))
         {
             Some((status, "data")) => count(list, status, DATA),
             Some((status, "delete")) => count(list, status, DELETES),
@@ -97,7 +99,8 @@ fn count(list: &RecordBatch, status: &str, content: i32) -> Result<ArrayRef> {
     let counts = counts.as_primitive::<Int32Type>();
     let contents = find(list, "content")?;
     let contents = contents.as_primitive::<Int32Type>();
-    let count = counts.iter().zip(contents).map(|(count, of)| if of == Some(content) { count } else { Some(0) });
+    let count =
+        counts.iter().zip(contents).map(|(count, of)| if of == Some(content) { count } else { Some(0) });
     Ok(Arc::new(count.collect::<Int32Array>()))
 }
 
@@ -107,9 +110,9 @@ fn summaries(manifests: &[ManifestFile], types: &TableTypes) -> Result<ArrayRef>
     for spec in types.specs.iter() {
         for (position, field) in spec.fields.iter().enumerate() {
             let of_spec = |manifest: &ManifestFile| manifest.spec_id == spec.spec_id;
-            let summaries = manifests.iter().map(|manifest| {
-                manifest.partitions.as_ref().filter(|_| of_spec(manifest))?.get(position)
-            });
+            let summaries = manifests
+                .iter()
+                .map(|manifest| manifest.partitions.as_ref().filter(|_| of_spec(manifest))?.get(position));
             let bounds = bounds(&summaries.collect::<Vec<_>>(), field, types)?;
             texts.push(((spec.spec_id, position), bounds));
         }
@@ -126,7 +129,12 @@ fn summaries(manifests: &[ManifestFile], types: &TableTypes) -> Result<ArrayRef>
     Ok(Arc::new(builder.finish()))
 }
 
-fn append(builder: &mut StructBuilder, summary: &FieldSummary, bounds: Option<&[StringArray; 2]>, row: usize) {
+fn append(
+    builder: &mut StructBuilder,
+    summary: &FieldSummary,
+    bounds: Option<&[StringArray; 2]>,
+    row: usize,
+) {
     let flags = [Some(summary.contains_null), summary.contains_nan];
     for (place, flag) in flags.into_iter().enumerate() {
         if let Some(builder) = builder.field_builder::<BooleanBuilder>(place) {

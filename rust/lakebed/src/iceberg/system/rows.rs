@@ -72,9 +72,10 @@ impl Content {
 /// The manifest lists of a scope, each with the id of its snapshot.
 pub(super) fn lists(table: &Table, scope: Scope) -> Result<Vec<(i64, RecordBatch)>> {
     match scope {
-        Scope::Snapshot => {
-            Ok(table.snapshot_id().map(|id| Ok((id, table.manifest_list()?))).transpose()?.into_iter().collect())
-        }
+        Scope::Snapshot => match table.snapshot_id() {
+            Some(id) => Ok(vec![(id, table.manifest_list()?)]),
+            None => Ok(Vec::new()),
+        },
         Scope::All => {
             let snapshots = table.read(&Wanted { snapshots: Which::All, ..Wanted::CURRENT })?.snapshots;
             snapshots.iter().map(|snapshot| Ok((snapshot.snapshot_id, table.list_of(snapshot)?))).collect()

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use super::Table;
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::scan::Scan;
+use crate::iceberg::system::SYSTEM_TABLES;
 use crate::scan::{self, ScanOptions};
+use crate::system::{MetadataScan, names};
 use crate::table::{self, Place};
 use crate::view::View;
 
@@ -52,10 +54,10 @@ impl table::Table for Table {
     }
 
     fn metadata_tables(&self) -> Vec<&'static str> {
-        Vec::new()
+        names(SYSTEM_TABLES)
     }
 
-    fn metadata_scan(&self, name: &str, _options: ScanOptions) -> Result<Box<dyn scan::Scan>> {
-        Err(Error::new(ErrorKind::UnknownColumn, format!("no metadata table {name:?}")))
+    fn metadata_scan(&self, name: &str, options: ScanOptions) -> Result<Box<dyn scan::Scan>> {
+        Ok(Box::new(MetadataScan::new(self.clone(), SYSTEM_TABLES, name, options)?))
     }
 }
