@@ -15,6 +15,7 @@ pub mod notes;
 pub mod paimon;
 pub mod predicate;
 pub mod record;
+pub mod relocate;
 pub mod scan;
 pub mod storage;
 mod system;
