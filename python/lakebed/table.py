@@ -154,7 +154,7 @@ class Table:
         limit: int | None = None,
         threads: int | None = None,
     ) -> ViewScan:
-        """(Paimon) One row per long-lived changelog, oldest first: a snapshot that expired, its changelog kept.
+        """(Paimon) One row per long-lived changelog, oldest first: a snapshot that expired, changelog kept.
 
         Returns: the columns of `snapshots`. Only the changelog's list need still be there; base and delta
             lists may be gone.
@@ -317,11 +317,11 @@ class Table:
         Null, empty and blank partition values are partitions of their own, though they share a folder.
 
         Args: where, on the partition's columns and `bucket`: what it drops is not counted.
-        Returns: `partition` struct of the partition's types, `spec_id` int32 (null for Paimon;
-            Iceberg has a row for each spec that has the tuple), `file_count` int64, `record_count` int64 [rows, deleting ones included] and
-            `file_size_in_bytes` int64 of the data files, `delete_file_count` int64 (delete files and deletion
-            vectors), `delete_record_count` int64 [rows in those]. Paimon: `last_updated_at` timestamp[us]
-            (creation of the newest file, local wall clock of its writer), `last_updated_snapshot_id` int64
+        Returns: `partition` struct of the partition's types, `spec_id` int32 (null for Paimon; Iceberg has a
+            row for each spec that has the tuple), `file_count` int64, `record_count` int64 [rows, deleting
+            ones included] and `file_size_in_bytes` int64 of the data files, `delete_file_count` int64 (delete
+            files and deletion vectors), `delete_record_count` int64 [rows in those]. Paimon:
+            `last_updated_at` timestamp[us] (creation of the newest file, local wall clock of its writer), `last_updated_snapshot_id` int64
             (null: not recorded), `bucket_count` int64 (those with files), `total_buckets` int32 (as the
             newest file records it), `delete_row_count` int64 (null where a file does not say). Iceberg:
             `last_updated_at` timestamp[us, UTC] and `last_updated_snapshot_id` int64 (of the newest snapshot
