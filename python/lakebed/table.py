@@ -321,12 +321,12 @@ class Table:
             row for each spec that has the tuple), `file_count` int64, `record_count` int64 [rows, deleting
             ones included] and `file_size_in_bytes` int64 of the data files, `delete_file_count` int64 (delete
             files and deletion vectors), `delete_record_count` int64 [rows in those]. Paimon:
-            `last_updated_at` timestamp[us] (creation of the newest file, local wall clock of its writer), `last_updated_snapshot_id` int64
-            (null: not recorded), `bucket_count` int64 (those with files), `total_buckets` int32 (as the
-            newest file records it), `delete_row_count` int64 (null where a file does not say). Iceberg:
-            `last_updated_at` timestamp[us, UTC] and `last_updated_snapshot_id` int64 (of the newest snapshot
-            that a file came with; null where those expired), then the counts of position deletes, deletion
-            vectors and equality deletes by themselves, int64.
+            `last_updated_at` timestamp[us] (creation of the newest file, local wall clock of its writer),
+            `last_updated_snapshot_id` int64 (null: not recorded), `bucket_count` int64 (those with files),
+            `total_buckets` int32 (as the newest file records it), `delete_row_count` int64 (null where a file
+            does not say). Iceberg: `last_updated_at` timestamp[us, UTC] and `last_updated_snapshot_id` int64
+            (of the newest snapshot that a file came with; null where those expired), then the counts of
+            position deletes, deletion vectors and equality deletes by themselves, int64.
         Raises: CorruptError for a sum beyond 64 bits.
         Cost: as `files` without paths and statistics; memory grows with the partitions (Paimon: buckets), not
             with the files. Paimon's counts of deletes read the index manifest, and index files whose writer
