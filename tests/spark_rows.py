@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pyarrow as pa
 
-import lakebed
 from lakebed._values import to_rows
 from lakebed.spark.types import cast_batch, to_spark
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+
+    import lakebed
 
 
 def sorted_rows(table: pa.Table) -> list[str]:

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from iceberg_golden import each_golden_iceberg_table, golden_iceberg_tables
 
 import lakebed
 import lakebed.spark as ls
+from iceberg_golden import each_golden_iceberg_table, golden_iceberg_tables
 from lakebed.errors import LakebedError, SchemaError
 from lakebed.spark.types import spark_schema
 from spark_rows import actual, expected
@@ -34,10 +34,6 @@ def golden(name: str) -> GoldenTable:
     return next(table for table in golden_iceberg_tables() if table.name == name)
 
 
-def names_with_stats(table: lakebed.Table) -> list[str]:
-    return [field["name"] for field in table.schemas().to_arrow()["fields"].to_pylist()[-1]]
-
-
 def compare(spark: Any, table: lakebed.Table, view: str, **selection: Any) -> None:
     """Holds one view to what it is without Spark, errors included."""
     scan = getattr(table, view)(**selection)
@@ -55,10 +51,10 @@ def compare(spark: Any, table: lakebed.Table, view: str, **selection: Any) -> No
 @pytest.mark.parametrize("view", [*FROM_MANIFESTS, *FROM_THE_DRIVER])
 @each_golden_iceberg_table(*FEATURES)
 def test_the_rows_are_those_without_spark(spark, table, view):
-    opened = table.open()
-    compare(
-        spark, opened, view, **({"stats": names_with_stats(opened)} if view in ("files", "entries") else {})
-    )
+    selection: dict[str, Any] = {}
+    if view in ("files", "entries"):
+        selection["stats"] = [field["name"] for field in table.schema() if field["type"] != "variant"]
+    compare(spark, table.open(), view, **selection)
 
 
 @pytest.mark.slow
