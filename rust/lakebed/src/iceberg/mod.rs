@@ -7,11 +7,13 @@ pub mod manifest;
 pub mod manifest_list;
 pub mod metadata;
 pub mod partition;
+mod system;
 mod table;
 #[cfg(test)]
 mod test_values;
 pub mod transform;
 pub mod types;
 pub mod value;
+mod view;
 
 pub use table::Table;

@@ -108,6 +108,14 @@ pub struct SortField {
     pub null_order: String,
 }
 
+impl SortField {
+    /// The columns that the transform takes, by field id.
+    pub fn sources(&self) -> impl Iterator<Item = i32> {
+        let several = if self.source_id.is_some() { &[] } else { self.source_ids.as_slice() };
+        self.source_id.into_iter().chain(several.iter().copied())
+    }
+}
+
 /// A key that other keys or manifest lists are encrypted with (Iceberg specification, "Encryption Keys").
 #[derive(Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]

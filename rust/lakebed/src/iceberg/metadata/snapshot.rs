@@ -99,6 +99,10 @@ pub struct Lineage {
     pub snapshot_id: i64,
     /// The snapshot that it was made from.
     pub parent_id: Option<i64>,
+    /// The number of the commit in the table.
+    pub sequence_number: i64,
+    /// The schema that was current when it was made.
+    pub schema_id: Option<i32>,
 }
 
 /// What every snapshot is read for, whichever are wanted.
@@ -110,6 +114,8 @@ pub(super) struct SnapshotHead {
     #[serde(default, deserialize_with = "optional_snapshot_id")]
     parent_snapshot_id: Option<i64>,
     sequence_number: Option<i64>,
+    #[serde(default, deserialize_with = "quotable_int")]
+    schema_id: Option<i32>,
 }
 
 impl SnapshotHead {
@@ -118,7 +124,12 @@ impl SnapshotHead {
     }
 
     pub(super) fn lineage(&self) -> Lineage {
-        Lineage { snapshot_id: self.snapshot_id, parent_id: parent(self.parent_snapshot_id) }
+        Lineage {
+            snapshot_id: self.snapshot_id,
+            parent_id: parent(self.parent_snapshot_id),
+            sequence_number: self.sequence_number(),
+            schema_id: self.schema_id,
+        }
     }
 }
 

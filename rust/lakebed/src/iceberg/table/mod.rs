@@ -3,9 +3,12 @@
 #[cfg(test)]
 mod tests;
 mod travel;
+mod whole;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+
+pub(crate) use travel::as_of;
 
 use super::discovery::{current_metadata, is_metadata_file};
 use super::metadata::{MAIN, MetadataFile, Snapshot, TableMetadata, Wanted, Which};
