@@ -4,12 +4,15 @@ use std::sync::Arc;
 
 use lakebed::iceberg::manifest::{EntryColumns, EntryReader, Known, ManifestHeader, Statuses};
 use lakebed::iceberg::manifest_list::{ManifestFile, read_manifest_list};
+use lakebed::iceberg::metadata::MetadataFile;
+use lakebed::storage::Local;
 use lakebed::{Error, ErrorKind};
 use pyo3::prelude::*;
 
 use crate::boundary::detached;
 use crate::columnar::decoding;
 use crate::file::read_whole;
+use crate::limits::extract;
 use crate::source::{Source, in_path};
 use crate::stream::BatchStream;
 
@@ -53,4 +56,14 @@ pub fn iceberg_read_manifest_list(
     limits: &Bound<'_, PyAny>,
 ) -> PyResult<BatchStream> {
     read_whole(py, source, limits, |bytes, decoding| read_manifest_list(bytes, columns.as_deref(), decoding))
+}
+
+/// The JSON of a metadata file, inflated, once it is found to be metadata of a table.
+#[pyfunction]
+pub fn iceberg_read_metadata(py: Python<'_>, source: Source, limits: &Bound<'_, PyAny>) -> PyResult<String> {
+    let limits = extract(limits)?;
+    detached(py, || match source {
+        Source::Path(path) => MetadataFile::open(&path, Arc::new(Local), limits)?.to_json(),
+        Source::Bytes(bytes) => MetadataFile::of_bytes("", bytes, limits).to_json(),
+    })
 }

@@ -13,7 +13,7 @@ use super::logs::{
 use super::scanner::Scanner;
 use super::section::Section;
 use super::snapshot::{Lineage, Snapshot, SnapshotHead, SnapshotRef, StoredSnapshot};
-use super::stored::{SnapshotId, Strings};
+use super::stored::Strings;
 use super::{MetadataFile, TableMetadata, Wanted};
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::partition::PartitionSpec;
@@ -247,6 +247,6 @@ fn supported(version: Option<i32>) -> Result<Option<i32>> {
 }
 
 /// The id of the current snapshot; of none, many writers say that it is -1.
-fn current(id: Option<SnapshotId>) -> Result<Option<i64>> {
-    Ok(id.map(|SnapshotId(id)| id).filter(|id| *id != -1))
+fn current(id: Option<i64>) -> Result<Option<i64>> {
+    Ok(id.filter(|id| *id != -1))
 }

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::stored::{Strings, optional_snapshot_id, quotable_int, required, snapshot_id};
+use super::stored::{Strings, quotable_int, required};
 use crate::error::Result;
 
 /// The operation of a snapshot whose summary has none (`SnapshotParser.java`).
@@ -41,9 +41,7 @@ pub struct Snapshot {
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) struct StoredSnapshot {
-    #[serde(deserialize_with = "snapshot_id")]
     snapshot_id: i64,
-    #[serde(default, deserialize_with = "optional_snapshot_id")]
     parent_snapshot_id: Option<i64>,
     sequence_number: Option<i64>,
     timestamp_ms: i64,
@@ -109,9 +107,7 @@ pub struct Lineage {
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) struct SnapshotHead {
-    #[serde(deserialize_with = "snapshot_id")]
     pub(super) snapshot_id: i64,
-    #[serde(default, deserialize_with = "optional_snapshot_id")]
     parent_snapshot_id: Option<i64>,
     sequence_number: Option<i64>,
     #[serde(default, deserialize_with = "quotable_int")]
@@ -173,7 +169,6 @@ impl TryFrom<String> for RefKind {
 #[serde(rename_all = "kebab-case")]
 pub struct SnapshotRef {
     /// The snapshot: of a branch its latest.
-    #[serde(deserialize_with = "snapshot_id")]
     pub snapshot_id: i64,
     /// Branch or tag.
     #[serde(rename = "type")]
