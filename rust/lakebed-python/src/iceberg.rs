@@ -2,19 +2,22 @@
 
 use std::sync::Arc;
 
+use arrow_schema::DataType;
 use lakebed::iceberg::manifest::{EntryColumns, EntryReader, Known, ManifestHeader, Statuses};
 use lakebed::iceberg::manifest_list::{ManifestFile, read_manifest_list};
 use lakebed::iceberg::metadata::MetadataFile;
+use lakebed::iceberg::value;
 use lakebed::storage::Local;
 use lakebed::{Error, ErrorKind};
 use pyo3::prelude::*;
 
+use crate::arrow::{import_array, import_schema};
 use crate::boundary::detached;
 use crate::columnar::decoding;
 use crate::file::read_whole;
 use crate::limits::extract;
 use crate::source::{Source, in_path};
-use crate::stream::BatchStream;
+use crate::stream::{Batch, BatchStream};
 
 /// The entries of one manifest; `listed` is its `ManifestFile` in JSON.
 #[pyfunction]
@@ -64,6 +67,23 @@ pub fn iceberg_read_metadata(py: Python<'_>, source: Source, limits: &Bound<'_, 
     let limits = extract(limits)?;
     detached(py, || match source {
         Source::Path(path) => MetadataFile::open(&path, Arc::new(Local), limits)?.to_json(),
-        Source::Bytes(bytes) => MetadataFile::of_bytes("", bytes, limits).to_json(),
+        Source::Bytes(bytes) => MetadataFile::of_bytes(bytes, limits).to_json(),
     })
+}
+
+/// `types` is a schema of one field, whose type is that of the values.
+#[pyfunction]
+pub fn decode_values(py: Python<'_>, binary: &Bound<'_, PyAny>, types: &Bound<'_, PyAny>) -> PyResult<Batch> {
+    let (array, types) = (import_array(binary)?, import_schema(types)?);
+    detached(py, || {
+        let field = types.fields.first();
+        let ty = field.map_or(&DataType::Null, |field| field.data_type());
+        Ok(Batch(value::decode_values(&array, ty)?))
+    })
+}
+
+#[pyfunction]
+pub fn encode_values(py: Python<'_>, array: &Bound<'_, PyAny>) -> PyResult<Batch> {
+    let array = import_array(array)?;
+    detached(py, || Ok(Batch(Arc::new(value::encode_values(&array)?))))
 }

@@ -22,7 +22,8 @@ const ZSTANDARD: &[u8] = b"\x28\xb5\x2f\xfd";
 /// Of a long one no more than its first piece is kept, and one more piece while it is read.
 #[derive(Clone)]
 pub struct MetadataFile {
-    path: String,
+    /// Where it is; none for bytes from elsewhere.
+    path: Option<String>,
     limits: Limits,
     head: Buffer,
     /// What reads what comes behind the head; nothing does where the head is the whole file.
@@ -37,17 +38,25 @@ impl MetadataFile {
     pub fn open(path: &str, storage: Arc<dyn Storage>, limits: Limits) -> Result<MetadataFile> {
         let head = storage.read_range(path, 0, PIECE_BYTES)?;
         let is_whole = (head.len() as u64) < PIECE_BYTES;
-        Ok(MetadataFile { path: path.to_owned(), limits, head, rest: (!is_whole).then_some(storage) })
+        Ok(MetadataFile { path: Some(path.to_owned()), limits, head, rest: (!is_whole).then_some(storage) })
     }
 
-    /// The file whose bytes these are, called `path` in errors.
-    pub fn of_bytes(path: &str, bytes: Buffer, limits: Limits) -> MetadataFile {
-        MetadataFile { path: path.to_owned(), limits, head: bytes, rest: None }
+    /// The file whose bytes these are.
+    pub fn of_bytes(bytes: Buffer, limits: Limits) -> MetadataFile {
+        MetadataFile { path: None, limits, head: bytes, rest: None }
     }
 
-    /// Where the file is.
+    /// Where the file is; empty for bytes from elsewhere.
     pub fn path(&self) -> &str {
-        &self.path
+        self.path.as_deref().unwrap_or_default()
+    }
+
+    /// The error, with the file that it is in.
+    pub(super) fn place(&self, error: Error) -> Error {
+        match &self.path {
+            Some(path) => error.in_file(path),
+            None => error,
+        }
     }
 
     /// What the file may cost: `max_file_bytes` of text, `max_value_bytes` of one element.
@@ -63,7 +72,7 @@ impl MetadataFile {
         TableMetadata::read(self, &Wanted::ALL)?;
         let mut json = String::new();
         let read = self.text()?.read_to_string(&mut json);
-        read.map_err(|error| Error::new(ErrorKind::Utf8, error.to_string()).in_file(&self.path))?;
+        read.map_err(|error| self.place(Error::new(ErrorKind::Utf8, error.to_string())))?;
         Ok(json)
     }
 
@@ -107,7 +116,7 @@ impl Pieces<'_> {
     fn advance(&mut self, storage: &dyn Storage) -> Result<()> {
         // From one byte before: object stores refuse a range that starts at a file's very end.
         let start = self.end.saturating_sub(1);
-        let piece = storage.read_range(&self.file.path, start, PIECE_BYTES)?;
+        let piece = storage.read_range(self.file.path(), start, PIECE_BYTES)?;
         let length = piece.len() as u64;
         (self.at, self.end) = (1, start + length);
         self.rest = self.rest.filter(|_| length >= PIECE_BYTES);

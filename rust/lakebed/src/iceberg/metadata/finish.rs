@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::logs::SortOrder;
 use super::read::Draft;
-use super::snapshot::SnapshotRef;
+use super::snapshot::{Lineage, SnapshotRef};
 use super::stored::required;
 use super::{MAIN, TableMetadata};
 use crate::error::{Error, ErrorKind, Location, Result};

@@ -52,7 +52,7 @@ impl TableMetadata {
             }
             draft.finish()
         };
-        read().map_err(|error: Error| error.in_file(file.path()))
+        read().map_err(|error: Error| file.place(error))
     }
 }
 
@@ -84,8 +84,8 @@ pub(super) struct Draft<'w> {
     pub(super) default_sort_order_id: Option<i32>,
     pub(super) properties: Option<Strings>,
     pub(super) snapshots: Section<StoredSnapshot, Snapshot>,
-    /// The snapshot with the highest sequence number, with its number and place.
-    pub(super) latest: Option<(i64, i64, u64)>,
+    /// The snapshot with the highest sequence number, and its place.
+    pub(super) latest: Option<(Lineage, u64)>,
     pub(super) lineage: Vec<Lineage>,
     pub(super) refs: Option<BTreeMap<String, SnapshotRef>>,
     pub(super) snapshot_log: Vec<SnapshotLogEntry>,
@@ -203,15 +203,22 @@ impl<'w> Draft<'w> {
         self.latest = None;
         let current = self.current.snapshot;
         scanner.elements(|scanner| {
-            let (head, end) = scanner.look::<SnapshotHead>()?;
-            let number = head.sequence_number();
-            if self.latest.is_none_or(|(latest, ..)| latest < number) {
-                self.latest = Some((number, head.snapshot_id, scanner.offset()));
+            let offset = scanner.offset();
+            let lineage = match self.snapshots.take_any(scanner)? {
+                Some(snapshot) => snapshot.lineage(),
+                None => {
+                    let (head, end) = scanner.look::<SnapshotHead>()?;
+                    self.snapshots.take(scanner, head.snapshot_id, end, current)?;
+                    head.lineage()
+                }
+            };
+            if self.latest.is_none_or(|(latest, _)| latest.sequence_number < lineage.sequence_number) {
+                self.latest = Some((lineage, offset));
             }
             if self.wanted.lineage {
-                self.lineage.push(head.lineage());
+                self.lineage.push(lineage);
             }
-            self.snapshots.take(scanner, head.snapshot_id, end, current)
+            Ok(())
         })
     }
 

@@ -115,15 +115,22 @@ pub(super) struct SnapshotHead {
 }
 
 impl SnapshotHead {
-    pub(super) fn sequence_number(&self) -> i64 {
-        self.sequence_number.unwrap_or(0)
-    }
-
     pub(super) fn lineage(&self) -> Lineage {
         Lineage {
             snapshot_id: self.snapshot_id,
             parent_id: parent(self.parent_snapshot_id),
-            sequence_number: self.sequence_number(),
+            sequence_number: self.sequence_number.unwrap_or(0),
+            schema_id: self.schema_id,
+        }
+    }
+}
+
+impl Snapshot {
+    pub(super) fn lineage(&self) -> Lineage {
+        Lineage {
+            snapshot_id: self.snapshot_id,
+            parent_id: self.parent_id,
+            sequence_number: self.sequence_number,
             schema_id: self.schema_id,
         }
     }
@@ -160,7 +167,10 @@ impl TryFrom<String> for RefKind {
     /// The kind of that name, in any case.
     fn try_from(name: String) -> Result<RefKind, &'static str> {
         let kinds = [RefKind::Branch, RefKind::Tag];
-        kinds.into_iter().find(|kind| kind.name().eq_ignore_ascii_case(&name)).ok_or("neither branch nor tag")
+        kinds
+            .into_iter()
+            .find(|kind| kind.name().eq_ignore_ascii_case(&name))
+            .ok_or("`type` is neither branch nor tag")
     }
 }
 
