@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from paimon_made import MadeTable
 
 from shared_data import OWN_DATA, SAMPLE_TABLE, SHARED_DATA
 
@@ -29,6 +30,12 @@ def pytest_report_header() -> list[str]:
 def sample_table(tmp_path: Path) -> Path:
     """A copy of the sample table that a test may damage."""
     return Path(shutil.copytree(SAMPLE_TABLE, tmp_path / "sample_table"))
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> MadeTable:
+    """A Paimon table of one column that a test fills."""
+    return MadeTable(tmp_path / "t", ("id", "BIGINT"))
 
 
 @pytest.fixture(scope="session")

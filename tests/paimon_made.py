@@ -7,9 +7,10 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 from paimon_files import Record, avro_file, records
 
-from lakebed import avro
+from lakebed import avro, paimon
 from shared_data import SAMPLE_TABLE
 
 _MANIFEST = next(file for file in (SAMPLE_TABLE / "manifest").iterdir() if "list" not in file.name)
@@ -27,6 +28,18 @@ def entry(kind: int, name: str, partition: bytes = EMPTY_ROW, bucket: int = 0, *
     plain = {"_FILE_NAME": name, "_ROW_COUNT": 1, "_KEY_STATS": EMPTY_STATS, "_VALUE_STATS": EMPTY_STATS}
     record["_FILE"] |= plain | {f"_{field.upper()}": value for field, value in file.items()}
     return record
+
+
+def field(number: int, name: str, kind: Any) -> dict[str, Any]:
+    """A field of a schema file."""
+    return {"id": number, "name": name, "type": kind}
+
+
+def row(types: list[tuple[str, pa.DataType]], **values: Any) -> bytes:
+    """Values as a serialised BinaryRow."""
+    schema = pa.schema(types)
+    (encoded,) = paimon.encode_rows(pa.array([values], pa.struct(list(schema))), schema).to_pylist()
+    return bytes(encoded)
 
 
 class MadeTable:

@@ -139,6 +139,14 @@ def each_shared_file(pattern: str) -> pytest.MarkDecorator:
     return _each("file", files, [str(file.relative_to(SHARED_DATA)) for file in files], pattern)
 
 
+def shared_paimon_table(name: str) -> Path:
+    """A table of `<shared root>/data/paimon`; skips the test where it is not there."""
+    root = SHARED_DATA / "paimon" / name
+    if not root.is_dir():
+        pytest.skip(f"no table {name}: {SHARED_DATA} is absent or lacks it (LAKEBED_SHARED)")
+    return root
+
+
 def _golden_tables(root: Path) -> Iterator[GoldenTable]:
     for table in sorted(path for path in root.iterdir() if path.is_dir() and path.name != "expected"):
         expected = root / "expected" / table.name

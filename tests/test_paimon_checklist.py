@@ -1,37 +1,24 @@
 """The conformance checklist of Paimon's metadata, a test a row: which snapshot, which schema, which files.
 
-Rows 24 to 30 are in `test_paimon_layouts` and `test_paimon_columnar`, 33 to 42 in `test_binary_row` and here,
-55 and 56 in `test_paimon_tables`, 58 to 62 and 70 in `test_paimon_index` and `test_paimon_deletes`.
+Rows 14 and 56 are in `test_paimon_travel` and `test_paimon_tables` for tables of the engine, 24 to 30 in
+`test_paimon_layouts` and `test_paimon_columnar`, 33 to 43 in `test_paimon_checklist_rows`, 45 to 51 in
+`test_paimon_checklist_stats`, 58 to 62 and 70 in `test_paimon_index` and `test_paimon_deletes`.
 """
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pytest
 from paimon_files import avro_file
-from paimon_made import ADD, DELETE, MadeTable, entry
+from paimon_made import ADD, DELETE, MadeTable, entry, field, row
 
 import lakebed
 from lakebed import paimon
 from lakebed.errors import CorruptError, SnapshotNotFoundError, UnsupportedError
-from shared_data import SHARED_DATA
-
-
-@pytest.fixture
-def made(tmp_path: Path) -> MadeTable:
-    return MadeTable(tmp_path / "t", ("id", "BIGINT"))
-
-
-def real(name: str) -> Path:
-    """A table of the shared data; skips the test where it is not there."""
-    root = SHARED_DATA / "paimon" / name
-    if not root.is_dir():
-        pytest.skip(f"no table {name}: {SHARED_DATA} is absent or lacks it (LAKEBED_SHARED)")
-    return root
+from shared_data import shared_paimon_table
 
 
 def live(root: Path) -> list[str]:
@@ -128,6 +115,17 @@ def test_13_a_time_before_the_first_snapshot_is_an_error(made: MadeTable):
         lakebed.open_table(made.root).at(timestamp=999)
 
 
+def test_14_snapshots_without_a_watermark_are_passed_over(made: MadeTable):
+    none_yet = -(2**63)
+    for mark in (None, none_yet, 10, None, none_yet, 20, 30):
+        made.commit(watermark=mark)
+    table = lakebed.open_table(made.root)
+    asked = {none_yet: 3, 9: 3, 10: 3, 11: 6, 20: 6, 21: 7, 30: 7}
+    assert {mark: table.at(watermark=mark).snapshot_id for mark in asked} == asked
+    with pytest.raises(SnapshotNotFoundError):
+        table.at(watermark=31)
+
+
 def test_15_a_tag_may_be_called_like_a_snapshot(made: MadeTable):
     for name in "abc":
         made.commit(entry(ADD, name))
@@ -159,7 +157,7 @@ def test_16_both_forms_of_tags(made: MadeTable, retention: str, indent: int | No
 
 
 def test_16_tags_that_pypaimon_wrote():
-    root = real("_generated_pypaimon/part_types")
+    root = shared_paimon_table("_generated_pypaimon/part_types")
     tags = [file.name.removeprefix("tag-") for file in (root / "tag").iterdir()]
     assert tags
     for tag in tags:
@@ -179,7 +177,7 @@ def test_17_manifests_of_a_branch_stand_in_the_table(made: MadeTable):
 
 
 def test_17_a_real_branch():
-    root = real("append_table_with_rt_branch")
+    root = shared_paimon_table("append_table_with_rt_branch")
     (folder,) = (root / "branch").iterdir()
     snapshots = [paimon.read_snapshot(file) for file in (folder / "snapshot").glob("snapshot-*")]
     branch = lakebed.open_table(root).at(branch=folder.name.removeprefix("branch-"))
@@ -188,22 +186,24 @@ def test_17_a_real_branch():
         assert sum(files["record_count"].to_pylist()) == snapshot["totalRecordCount"]
 
 
-OLD_SCHEMAS = [
-    pytest.param(None, {"bucket": "1", "file.format": "orc"}, id="18"),
-    pytest.param(1, {"bucket": "1", "file.format": "orc"}, id="18-explicit"),
-    pytest.param(2, {"file.format": "orc"}, id="19"),
-    pytest.param(3, {}, id="19-new"),
-    pytest.param(4, {}, id="19-newer"),
-]
-
-
-@pytest.mark.parametrize(("version", "implied"), OLD_SCHEMAS)
-def test_18_19_options_that_old_schemas_imply(tmp_path: Path, version: int | None, implied: dict[str, str]):
-    made = MadeTable(tmp_path / "t", ("id", "BIGINT"), version=version, options={"k": "v"})
-    assert lakebed.open_table(made.root).properties == {"k": "v", **implied}
+def implied_options(root: Path, version: int | None) -> dict[str, str]:
+    """Options that a table has whose schema, of some version, gives only `k`."""
+    made = MadeTable(root / "t", ("id", "BIGINT"), version=version, options={"k": "v"})
+    implied = lakebed.open_table(made.root).properties
     given = {"bucket": "7", "file.format": "avro"}
     made.write_schema(0, ("id", "BIGINT"), version=version, options=given, primaryKeys=["id"])
     assert lakebed.open_table(made.root).properties == given
+    return implied
+
+
+@pytest.mark.parametrize("version", [None, 1])
+def test_18_schemas_of_version_1_imply_a_bucket_and_orc(tmp_path: Path, version: int | None):
+    assert implied_options(tmp_path, version) == {"k": "v", "bucket": "1", "file.format": "orc"}
+
+
+@pytest.mark.parametrize(("version", "implied"), [(2, {"file.format": "orc"}), (3, {}), (4, {})])
+def test_19_schemas_of_version_2_imply_orc(tmp_path: Path, version: int, implied: dict[str, str]):
+    assert implied_options(tmp_path, version) == {"k": "v", **implied}
 
 
 SPELLINGS = {
@@ -235,7 +235,7 @@ def printed(root: Path) -> list[str]:
 
 @pytest.mark.parametrize("name", ["pk_table_nested_type", "append_complex_build_in_fieldid"])
 def test_21_nested_types_are_printed_as_they_were_written(name: str):
-    root = real(name)
+    root = shared_paimon_table(name)
     last = max((root / "schema").iterdir(), key=lambda file: int(file.name.removeprefix("schema-")))
     written = [field["type"] for field in paimon.read_schema(last)["fields"]]
     assert any(isinstance(kind, dict) for kind in written)
@@ -257,17 +257,6 @@ def test_22_constructed_types_are_no_texts(tmp_path: Path, text: str):
 def test_22_texts_that_the_engine_takes(tmp_path: Path, text: str):
     (kind,) = printed(MadeTable(tmp_path / "t", ("c", text)).root)
     assert json.loads(kind)["type"] == text.split("<")[0].split()[-1]
-
-
-def field(number: int, name: str, kind: str) -> dict[str, Any]:
-    return {"id": number, "name": name, "type": kind}
-
-
-def row(types: list[tuple[str, pa.DataType]], **values: Any) -> bytes:
-    """Values as a serialised BinaryRow."""
-    schema = pa.schema(types)
-    (encoded,) = paimon.encode_rows(pa.array([values], pa.struct(list(schema))), schema).to_pylist()
-    return bytes(encoded)
 
 
 def test_23_columns_are_matched_by_their_id(made: MadeTable):
@@ -324,53 +313,6 @@ def test_44_partitions_that_share_a_folder_stay_apart(tmp_path: Path):
     assert folders == ["p=__DEFAULT_PARTITION__", "p=__DEFAULT_PARTITION__", "p=x"]
 
 
-ABC = [("a", pa.int64()), ("b", pa.int64()), ("c", pa.int64())]
-
-
-@pytest.mark.parametrize(
-    ("columns", "known"),
-    [(None, "abc"), (["c"], "c"), (["c", "a"], "ca"), ([], "")],
-    ids=["null: all", "one", "two in their own order", "none"],
-)
-def test_45_statistics_of_all_some_or_no_columns(tmp_path: Path, columns: list[str] | None, known: str):
-    made = MadeTable(tmp_path / "t", *((name, "BIGINT") for name, _ in ABC))
-    numbers = {name: number for number, name in enumerate("abc", 1)}
-    types = [(name, pa.int64()) for name in known]
-    bounds = row(types, **{name: numbers[name] for name in known})
-    stats = {"_MIN_VALUES": bounds, "_MAX_VALUES": bounds, "_NULL_COUNTS": [numbers[name] for name in known]}
-    made.commit(entry(ADD, "f", value_stats=stats, value_stats_cols=columns))
-    (read,) = lakebed.open_table(made.root).files(stats=list("abc")).to_arrow()["stats"].to_pylist()
-    for name, number in numbers.items():
-        expected = number if name in known else None
-        found = [read[name][part] for part in ("lower_bound", "upper_bound", "null_count")]
-        assert found == [expected] * 3, name
-
-
-def test_46_statistics_of_system_columns_too():
-    root = real("append_table_row_tracking_with_compact")
-    table = lakebed.open_table(root)
-    names = [column["name"] for column in table.schemas().to_arrow()["fields"].to_pylist()[-1]]
-    rows = table.entries(columns=["write_cols", "row_count"], stats=names).to_arrow().to_pylist()
-    assert any(set(entry["write_cols"] or []) - set(names) for entry in rows)
-    for entry_row in rows:
-        assert all(entry_row["stats"][name]["null_count"] is not None for name in names)
-
-
-def test_48_a_column_younger_than_the_file_is_null_in_every_row(made: MadeTable):
-    made.write_schema(1, fields=[field(0, "id", "BIGINT"), field(7, "new", "INT")], highestFieldId=7)
-    made.commit(entry(ADD, "f", row_count=5), schemaId=1)
-    (read,) = lakebed.open_table(made.root).files(stats=["new"]).to_arrow()["stats"].to_pylist()
-    assert read["new"]["null_count"] == 5
-    assert read["new"]["lower_bound"] is read["new"]["upper_bound"] is None
-
-
-def test_49_a_column_that_was_not_collected_is_unknown(made: MadeTable):
-    made.commit(entry(ADD, "f", row_count=5, value_stats_cols=[]))
-    (read,) = lakebed.open_table(made.root).files(stats=["id"]).to_arrow()["stats"].to_pylist()
-    assert set(read["id"].values()) <= {None, 5}
-    assert read["id"]["null_count"] is None
-
-
 def test_52_added_then_deleted_and_moved_to_another_level(made: MadeTable):
     made.commit(entry(ADD, "a", level=0), entry(ADD, "b", level=0))
     made.commit(entry(DELETE, "a", level=0), entry(DELETE, "b", level=0), entry(ADD, "b", level=5))
@@ -417,7 +359,7 @@ def test_61_an_external_path_is_used_as_it_is(made: MadeTable):
 
 
 def test_68_changelog_files_are_not_live():
-    root = real("_generated_pypaimon/pk_changelog")
+    root = shared_paimon_table("_generated_pypaimon/pk_changelog")
     snapshots = [paimon.read_snapshot(file) for file in sorted((root / "snapshot").glob("snapshot-*"))]
     lists = [root / "manifest" / row["changelogManifestList"] for row in snapshots]
     manifests = [paimon.read_manifest_list(file).to_arrow()["file_name"].to_pylist() for file in lists]
@@ -432,7 +374,7 @@ def test_68_changelog_files_are_not_live():
 
 
 def test_69_row_ids_of_blob_files_share_a_range():
-    root = real("table_with_blob")
+    root = shared_paimon_table("table_with_blob")
     table = lakebed.open_table(root)
     rows = table.files(columns=["file_format", "record_count", "first_row_id"]).to_arrow().to_pylist()
     ids: dict[str, list[int]] = {"blob": [], "data": []}

@@ -147,10 +147,6 @@ def test_41_inside_an_array_they_do_not():
     both_ways([pa.list_(pa.decimal128(20, 2))], ([None, None],), f"{ONE} 1800000010000000 {array}")
 
 
-PART_TYPES = [
-    *("DATE", "DECIMAL(10, 2)", "DECIMAL(20, 2)", "TIMESTAMP(3)", "TIMESTAMP(6)"),
-    *("BOOLEAN", "TINYINT", "BIGINT", "STRING"),
-]
 EXAMPLES: dict[str, tuple[list[str], Values, str]] = {
     "partition of two": (
         ["INT", "INT"],

@@ -17,7 +17,7 @@ import pytest
 import lakebed
 from lakebed import paimon
 from lakebed.errors import SnapshotNotFoundError
-from shared_data import SHARED_DATA, GoldenTable, each_golden_paimon_table
+from shared_data import GoldenTable, each_golden_paimon_table, shared_paimon_table
 
 MILLISECOND = timedelta(milliseconds=1)
 
@@ -74,8 +74,8 @@ def test_snapshots_by_time(table: GoldenTable):
 
 
 @each_golden_paimon_table()
-def test_snapshots_by_watermark(table: GoldenTable):
-    """Checklist 14: snapshots without a watermark, or with none yet, are passed over."""
+def test_14_snapshots_by_watermark(table: GoldenTable):
+    """Snapshots without a watermark, or with none yet, are passed over."""
     for opened, root in branches(table):
         marks = {key: file.get("watermark") for key, file in numbered(root / "snapshot", "snapshot-").items()}
         known = {key: mark for key, mark in marks.items() if mark not in (None, -(2**63))}
@@ -169,25 +169,18 @@ def test_a_branch_is_left_again(table: GoldenTable):
 
 def test_a_branch_reads_its_data_from_the_table():
     """Checklist 17: manifests of a branch stand in the table's own folder."""
-    table = real_table("append_table_with_rt_branch").at(branch="rt")
+    table = lakebed.open_table(shared_paimon_table("append_table_with_rt_branch")).at(branch="rt")
     assert table.snapshot_id is not None
     assert table.files().to_arrow().num_rows > 0
 
 
 def test_changelog_files_are_not_live():
     """Checklist 68: what only the changelog's manifest list names is in no view of live files."""
-    table = real_table("_generated_pypaimon/pk_changelog")
+    table = lakebed.open_table(shared_paimon_table("_generated_pypaimon/pk_changelog"))
     assert any(table.snapshots().to_arrow()["changelog_manifest_list"].to_pylist())
     names = table.files().to_arrow()["file_name"].to_pylist()
     assert names
     assert not [name for name in names if name.startswith("changelog-")]
-
-
-def real_table(name: str) -> lakebed.Table:
-    path = SHARED_DATA / "paimon" / name
-    if not path.is_dir():
-        pytest.skip(f"no {path}")
-    return lakebed.open_table(path)
 
 
 def instant(millis: int) -> datetime:

@@ -1,14 +1,11 @@
-//! Records of a field table, whatever their writer: resolved by name, brought to one Arrow type.
+//! A field table projected to some columns, resolved against the schemas of writers.
 
 use std::sync::{Arc, Mutex};
 
-use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions, new_null_array};
 use arrow_schema::{DataType, Schema as ArrowSchema, SchemaRef};
 use lakebed_avro::{Header, Limits, Program, Projection, Schema as AvroSchema};
 
-use super::fields::VERSION;
-use crate::conform::conform;
+use super::Records;
 use crate::error::{Error, ErrorKind, Result};
 use crate::field::FieldSpec;
 
@@ -19,11 +16,15 @@ pub struct RecordResolver {
     columns: Vec<&'static FieldSpec>,
     /// What a guard reads, as in [`Program::resolve`].
     guard: &'static [&'static str],
-    /// What is decoded besides, and found in the batches by its name on disk.
+    /// What is decoded besides where the writer has it, and found in the batches by its path on disk.
     besides: &'static [&'static str],
+    rewrite: Option<Rewrite>,
     schema: SchemaRef,
     known: Mutex<Vec<(Vec<u8>, AvroRecords)>>,
 }
+
+/// Gives a writer's schema the names of the field table: what the bytes are, and what they are read as.
+pub(crate) type Rewrite = fn(AvroSchema) -> Result<(AvroSchema, AvroSchema)>;
 
 /// Schemas of writers that are kept; a table that has more than these is resolved again and again.
 const KNOWN_WRITERS: usize = 16;
@@ -44,7 +45,13 @@ impl RecordResolver {
             Some(names) => names.iter().map(|name| spec_of(table, name)).collect::<Result<_>>()?,
         };
         let schema = record_schema(&columns);
-        Ok(RecordResolver { columns, guard, besides, schema, known: Mutex::new(Vec::new()) })
+        Ok(RecordResolver { columns, guard, besides, rewrite: None, schema, known: Mutex::new(Vec::new()) })
+    }
+
+    /// The same resolver for a format whose writers' schemas must be rewritten before names count.
+    #[must_use]
+    pub(crate) fn rewriting(self, rewrite: Rewrite) -> RecordResolver {
+        RecordResolver { rewrite: Some(rewrite), ..self }
     }
 
     /// The schema of the conformed batches, whoever wrote the file.
@@ -61,7 +68,12 @@ impl RecordResolver {
             return Ok(records.clone());
         }
         let writer = AvroSchema::parse(text, limits)?;
-        let records = self.resolve_writer(&writer)?;
+        let records = match self.rewrite {
+            Some(rewrite) => {
+                rewrite(writer).and_then(|(writer, reader)| self.resolve_as(&writer, &reader))?
+            }
+            None => self.resolve_as(&writer, &writer)?,
+        };
         if let Ok(mut known) = self.known.lock()
             && known.len() < KNOWN_WRITERS
         {
@@ -70,16 +82,20 @@ impl RecordResolver {
         Ok(records)
     }
 
-    fn resolve_writer(&self, writer: &AvroSchema) -> Result<AvroRecords> {
-        let records = self.records(|path| writer.has(path))?;
-        let there = records.columns.iter().filter(|(_, there)| *there);
+    fn resolve_as(&self, writer: &AvroSchema, reader: &AvroSchema) -> Result<AvroRecords> {
+        let records = self.records(|path| reader.has(path))?;
+        let there = records.columns().iter().filter(|(_, there)| *there);
         let mut paths: Vec<String> = there.map(|(spec, _)| spec.disk.to_owned()).collect();
-        paths.extend(self.besides.iter().map(|name| (*name).to_owned()));
-        let mut program = Program::resolve(writer, &Projection::Paths(paths.clone()), self.guard)?;
+        let besides = self.besides.iter().filter(|path| reader.has(path));
+        paths.extend(besides.map(|path| (*path).to_owned()));
+        let resolve = |paths: &[String]| {
+            Program::resolve_as(writer, reader, &Projection::Paths(paths.to_vec()), self.guard)
+        };
+        let mut program = resolve(&paths)?;
         if !self.guard.is_empty() && !program.guards() {
             // The writer put what a guard reads behind nested fields: read it as columns instead.
             paths.extend(self.guard.iter().map(|name| (*name).to_owned()));
-            program = Program::resolve(writer, &Projection::Paths(paths), self.guard)?;
+            program = resolve(&paths)?;
         }
         Ok(AvroRecords { records: Arc::new(records), program: Arc::new(program) })
     }
@@ -105,10 +121,10 @@ impl RecordResolver {
         let columns: Vec<_> = self.columns.iter().map(|spec| (*spec, has(spec.disk))).collect();
         let absent = columns.iter().find(|(spec, there)| spec.required && !there);
         if let Some((spec, _)) = absent {
-            let message = format!("the writer's schema has no {}", spec.disk);
+            let message = format!("the writer's schema has no {}", spec.on_disk());
             return Err(Error::new(ErrorKind::Required, message).in_field(spec.column));
         }
-        Ok(Records { columns, schema: Arc::clone(&self.schema) })
+        Ok(Records::new(columns, Arc::clone(&self.schema)))
     }
 }
 
@@ -144,75 +160,4 @@ fn spec_of(table: &'static [FieldSpec], name: &String) -> Result<&'static FieldS
 pub(crate) struct AvroRecords {
     pub(crate) records: Arc<Records>,
     pub(crate) program: Arc<Program>,
-}
-
-/// The records of one writer: its schema resolved against the columns wanted.
-pub(crate) struct Records {
-    /// The columns, each with whether the writer has it.
-    columns: Vec<(&'static FieldSpec, bool)>,
-    schema: SchemaRef,
-}
-
-impl Records {
-    /// Brings a decoded batch to the table's columns and types.
-    ///
-    /// `first_record` numbers the batch's first row in errors.
-    pub(crate) fn conform(&self, batch: &RecordBatch, first_record: Option<u64>) -> Result<RecordBatch> {
-        let rows = batch.num_rows();
-        let columns = self.columns.iter().zip(self.schema.fields()).map(|((spec, there), field)| {
-            let column = match there {
-                true => find(batch, spec.disk).and_then(|column| conform(&column, field.data_type())),
-                false => Ok(new_null_array(field.data_type(), rows)),
-            };
-            let column = column.map_err(|error| error.in_field(spec.column))?;
-            if spec.required && column.null_count() > 0 {
-                let row = (0..rows).find(|row| column.is_null(*row)).unwrap_or(0) as u64;
-                let error = Error::new(ErrorKind::Required, format!("{} is null", spec.disk));
-                let error = error.in_field(spec.column);
-                return Err(match first_record {
-                    Some(first) => error.in_record(first + row),
-                    None => error,
-                });
-            }
-            Ok(column)
-        });
-        let options = RecordBatchOptions::new().with_row_count(Some(rows));
-        let columns = columns.collect::<Result<Vec<_>>>()?;
-        RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns, &options)
-            .map_err(|error| Error::new(ErrorKind::Required, error.to_string()))
-    }
-
-    /// The schema of the conformed batches.
-    pub(crate) fn schema(&self) -> &SchemaRef {
-        &self.schema
-    }
-}
-
-/// A column by its dotted path on disk.
-pub(crate) fn find(batch: &RecordBatch, disk: &str) -> Result<ArrayRef> {
-    let absent = || Error::new(ErrorKind::Required, format!("{disk} is not a column of the records"));
-    let mut parts = disk.split('.');
-    let top = parts.next().and_then(|name| batch.column_by_name(name)).ok_or_else(absent)?;
-    let mut column = Arc::clone(top);
-    for part in parts {
-        let parent = column.as_struct_opt().ok_or_else(absent)?;
-        if parent.null_count() > 0 {
-            return Err(Error::new(ErrorKind::Required, format!("the record around {disk} is null")));
-        }
-        let child = Arc::clone(parent.column_by_name(part).ok_or_else(absent)?);
-        column = child;
-    }
-    Ok(column)
-}
-
-/// Refuses a manifest or list of a version that is not read.
-#[cold]
-pub(crate) fn wrong_version(found: i64, wanted: i64) -> Error {
-    let message = match found {
-        1 if wanted == 2 => {
-            "written by Paimon 0.1, whose manifests are not read; recreate the table".to_owned()
-        }
-        _ => format!("{VERSION} is {found}, not {wanted}"),
-    };
-    Error::new(ErrorKind::Version, message).in_field("version")
 }
