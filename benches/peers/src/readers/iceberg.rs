@@ -4,6 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use ::iceberg::spec::Manifest;
+use arrow_buffer::Buffer;
 use lakebed_avro::{ReadOptions, Reader};
 
 use super::Outcome;
@@ -12,7 +13,7 @@ use crate::Result;
 pub fn core(files: &[PathBuf]) -> Result<Outcome> {
     let mut batches = Vec::new();
     for file in files {
-        for batch in Reader::open(fs::read(file)?.into(), ReadOptions::default())? {
+        for batch in Reader::open(Buffer::from(fs::read(file)?).into(), ReadOptions::default())? {
             batches.push(batch?);
         }
     }

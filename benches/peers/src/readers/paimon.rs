@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 
 use ::paimon::io::FileIO;
 use ::paimon::spec::{Manifest, ManifestEntry};
+use lakebed::columnar::Decoding;
 use lakebed::paimon::manifest::{EntryFilter, EntryReader, entry_columns};
-use lakebed_avro::ReadOptions;
+use lakebed_avro::Limits;
 
 use super::Outcome;
 use crate::Result;
@@ -23,11 +24,11 @@ pub fn core_projected(files: &[PathBuf]) -> Result<Outcome> {
 /// Entries as lakebed's own views take them: judged, checked and brought to one schema.
 fn read(files: &[PathBuf], columns: Option<&[String]>) -> Result<Outcome> {
     let columns = entry_columns(columns)?;
+    let decoding = Decoding::from(Limits::default());
     let mut batches = Vec::new();
     for file in files {
         let bytes = fs::read(file)?.into();
-        let options = ReadOptions::default();
-        for batch in EntryReader::open(bytes, &columns, EntryFilter::default(), None, options)? {
+        for batch in EntryReader::open(bytes, &columns, EntryFilter::default(), None, &decoding, 1)? {
             batches.push(batch?);
         }
     }
