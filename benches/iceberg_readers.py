@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,9 +10,7 @@ from readers import (
     Rows,
     Run,
     fastavro_entries,
-    lakebed_files,
     lakebed_reads,
-    lakebed_stream,
     serve,
     tables,
 )
@@ -22,21 +18,10 @@ from readers import (
 if TYPE_CHECKING:
     from corpus import Corpus
 
-PROJECTED = ["status", "file_path", "partition", "record_count", "file_size_in_bytes"]
-PROJECTED_AVRO = ["status", *(f"data_file.{name}" for name in PROJECTED[1:])]
+FILE_COLUMNS = ["file_path", "partition", "record_count", "file_size_in_bytes"]
+PROJECTED_AVRO = ["status", *(f"data_file.{name}" for name in FILE_COLUMNS)]
 STATS = {"id": 1, "event_ts": 3}
 """The columns whose statistics are asked for, and their field ids."""
-
-
-def _lakebed_stats(every: bool) -> Callable[[Corpus], Run]:
-    def prepare(corpus: Corpus) -> Run:
-        import lakebed
-
-        fields = json.loads(Path(corpus.path).read_text())["schemas"][-1]["fields"]
-        stats = [field["name"] for field in fields] if every else list(STATS)
-        return lambda: tables([lakebed.open_table(corpus.path).files(stats=stats, threads=1).to_arrow()])
-
-    return prepare
 
 
 def _polars_entries(corpus: Corpus) -> Run:
@@ -123,22 +108,15 @@ def _pyiceberg_core_entries(corpus: Corpus) -> Run:
 
 
 READERS = [
-    Reader("lakebed", "entries", "lakebed", "1", lakebed_reads("iceberg.read_manifest")),
     Reader("lakebed.avro", "entries", "lakebed", "1", lakebed_reads("avro.read")),
     Reader("fastavro", "entries", "fastavro", "1", fastavro_entries),
     Reader("polars", "entries", "polars", "1", _polars_entries),
     Reader("pyiceberg", "entries", "pyiceberg", "1", _pyiceberg_entries),
     Reader("pyiceberg-core", "entries", "pyiceberg-core", "1", _pyiceberg_core_entries),
-    Reader("lakebed", "projected", "lakebed", "1", lakebed_reads("iceberg.read_manifest", PROJECTED)),
     Reader("lakebed.avro", "projected", "lakebed", "1", lakebed_reads("avro.read", PROJECTED_AVRO)),
-    Reader("lakebed", "stats", "lakebed", "1", _lakebed_stats(every=False)),
     Reader("pyiceberg", "stats", "pyiceberg", "1", _pyiceberg_stats),
-    Reader("lakebed", "files", "lakebed", "1", lakebed_files(1)),
-    Reader("lakebed, all cores", "files", "lakebed", "all", lakebed_files(None)),
-    Reader("lakebed, stats of all", "files", "lakebed", "1", _lakebed_stats(every=True)),
     Reader("pyiceberg inspect.files", "files", "pyiceberg", "all (GIL)", _pyiceberg_files),
     Reader("pyiceberg plan", "files", "pyiceberg", "all (GIL)", _pyiceberg_plan),
-    Reader("lakebed", "stream", "lakebed", "all", lakebed_stream),
     Reader("pyiceberg inspect.files", "stream", "pyiceberg", "all (GIL)", _pyiceberg_files),
 ]
 """All of them, in the order in which they are reported."""
