@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from iceberg_tables import listed_manifests
 from readers import (
     Reader,
     Rows,
@@ -18,10 +22,24 @@ from readers import (
 if TYPE_CHECKING:
     from corpus import Corpus
 
-FILE_COLUMNS = ["file_path", "partition", "record_count", "file_size_in_bytes"]
-PROJECTED_AVRO = ["status", *(f"data_file.{name}" for name in FILE_COLUMNS)]
+PROJECTED = ["status", "file_path", "partition", "record_count", "file_size_in_bytes"]
+PROJECTED_AVRO = ["status", *(f"data_file.{name}" for name in PROJECTED[1:])]
 STATS = {"id": 1, "event_ts": 3}
 """The columns whose statistics are asked for, and their field ids."""
+
+
+def _lakebed_entries(columns: list[str] | None) -> Callable[[Corpus], Run]:
+    """With each manifest's record in the list, so that entries inherit from it, as PyIceberg's do."""
+
+    def prepare(corpus: Corpus) -> Run:
+        import lakebed
+
+        read = partial(lakebed.iceberg.read_manifest, columns=columns, threads=1)
+        listed = listed_manifests(json.loads(Path(corpus.path).read_text()))
+        manifests = list(zip(corpus.manifests, listed, strict=True))
+        return lambda: tables([read(path, listed=record).to_arrow() for path, record in manifests])
+
+    return prepare
 
 
 def _polars_entries(corpus: Corpus) -> Run:
@@ -108,11 +126,13 @@ def _pyiceberg_core_entries(corpus: Corpus) -> Run:
 
 
 READERS = [
+    Reader("lakebed", "entries", "lakebed", "1", _lakebed_entries(None)),
     Reader("lakebed.avro", "entries", "lakebed", "1", lakebed_reads("avro.read")),
     Reader("fastavro", "entries", "fastavro", "1", fastavro_entries),
     Reader("polars", "entries", "polars", "1", _polars_entries),
     Reader("pyiceberg", "entries", "pyiceberg", "1", _pyiceberg_entries),
     Reader("pyiceberg-core", "entries", "pyiceberg-core", "1", _pyiceberg_core_entries),
+    Reader("lakebed", "projected", "lakebed", "1", _lakebed_entries(PROJECTED)),
     Reader("lakebed.avro", "projected", "lakebed", "1", lakebed_reads("avro.read", PROJECTED_AVRO)),
     Reader("pyiceberg", "stats", "pyiceberg", "1", _pyiceberg_stats),
     Reader("pyiceberg inspect.files", "files", "pyiceberg", "all (GIL)", _pyiceberg_files),

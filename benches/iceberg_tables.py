@@ -61,18 +61,28 @@ def _complete(table: Path, given: Path | None) -> bool:
     return False
 
 
+def current_snapshot(metadata: dict[str, Any]) -> dict[str, Any]:
+    """The snapshot that the table stands at."""
+    snapshots = {snapshot["snapshot-id"]: snapshot for snapshot in metadata["snapshots"]}
+    found: dict[str, Any] = snapshots[metadata["current-snapshot-id"]]
+    return found
+
+
+def listed_manifests(metadata: dict[str, Any]) -> list[dict[str, Any]]:
+    """The records of its manifest list."""
+    return records(_local(current_snapshot(metadata)["manifest-list"]))
+
+
 def _describe(root: Path, writer: str | None = None) -> Corpus:
     """The current snapshot's manifests, and what their headers and blocks say."""
     newest = max((root / "metadata").glob("*.metadata.json"), key=_number)
     metadata: dict[str, Any] = json.loads(newest.read_text())
-    snapshots = {snapshot["snapshot-id"]: snapshot for snapshot in metadata["snapshots"]}
-    snapshot = snapshots[metadata["current-snapshot-id"]]
-    listed = records(_local(snapshot["manifest-list"]))
+    listed = listed_manifests(metadata)
     manifests = [_local(record["manifest_path"]) for record in listed]
     schemas = {schema["schema-id"]: schema for schema in metadata["schemas"]}
     return Corpus(
         format="iceberg",
-        writer=writer or _engine(snapshot["summary"]),
+        writer=writer or _engine(current_snapshot(metadata)["summary"]),
         path=str(newest),
         name=root.name,
         manifests=tuple(map(str, manifests)),

@@ -17,6 +17,8 @@ TIMED = {
         ("fastavro", "entries"),
     },
     "pyiceberg": {
+        ("lakebed", "entries"),
+        ("lakebed", "projected"),
         ("lakebed.avro", "entries"),
         ("lakebed.avro", "projected"),
         ("fastavro", "entries"),

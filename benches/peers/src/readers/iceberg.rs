@@ -2,18 +2,37 @@
 
 use std::fs;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use ::iceberg::spec::Manifest;
 use arrow_buffer::Buffer;
-use lakebed_avro::{ReadOptions, Reader};
+use lakebed::columnar::Decoding;
+use lakebed::iceberg::manifest::{EntryColumns, EntryReader, Known, ManifestHeader, Statuses};
+use lakebed_avro::Limits;
 
 use super::Outcome;
 use crate::Result;
 
 pub fn core(files: &[PathBuf]) -> Result<Outcome> {
+    read(files, None)
+}
+
+pub fn core_projected(files: &[PathBuf]) -> Result<Outcome> {
+    let columns = ["status", "file_path", "partition", "record_count", "file_size_in_bytes"];
+    read(files, Some(&columns.map(str::to_owned)))
+}
+
+/// Entries as lakebed's own views take them: resolved by field id, and brought to one schema.
+fn read(files: &[PathBuf], columns: Option<&[String]>) -> Result<Outcome> {
+    let columns = Arc::new(EntryColumns::new(columns)?);
+    let limits = Limits::default();
     let mut batches = Vec::new();
     for file in files {
-        for batch in Reader::open(Buffer::from(fs::read(file)?).into(), ReadOptions::default())? {
+        let bytes = Buffer::from(fs::read(file)?);
+        let header = ManifestHeader::read(&bytes, limits)?;
+        let known = Known { manifest: None, spec_id: header.spec_id, partition: header.partition };
+        let decoding = Decoding::from(limits);
+        for batch in EntryReader::open(bytes, &columns, known, Statuses::ALL, &decoding, 1)? {
             batches.push(batch?);
         }
     }

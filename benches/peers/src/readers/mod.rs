@@ -68,6 +68,7 @@ pub const PEERS: &[Peer] = &[
     of_paimon("lakebed core", "entries", paimon::core),
     of_paimon("lakebed core", "projected", paimon::core_projected),
     of_iceberg("lakebed core", "entries", iceberg::core),
+    of_iceberg("lakebed core", "projected", iceberg::core_projected),
     of_both("arrow-avro", "entries", arrow_avro),
     of_both("arrow-avro", "projected", arrow_avro_projected),
     of_paimon("paimon", "entries", paimon::crate_entries),
