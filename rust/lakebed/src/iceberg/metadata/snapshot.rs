@@ -101,6 +101,8 @@ pub struct Lineage {
     pub sequence_number: i64,
     /// The schema that was current when it was made.
     pub schema_id: Option<i32>,
+    /// When committed, milliseconds since 1970 UTC.
+    pub timestamp_ms: i64,
 }
 
 /// What every snapshot is read for, whichever are wanted.
@@ -112,6 +114,7 @@ pub(super) struct SnapshotHead {
     sequence_number: Option<i64>,
     #[serde(default, deserialize_with = "quotable_int")]
     schema_id: Option<i32>,
+    timestamp_ms: i64,
 }
 
 impl SnapshotHead {
@@ -121,6 +124,7 @@ impl SnapshotHead {
             parent_id: parent(self.parent_snapshot_id),
             sequence_number: self.sequence_number.unwrap_or(0),
             schema_id: self.schema_id,
+            timestamp_ms: self.timestamp_ms,
         }
     }
 }
@@ -132,6 +136,7 @@ impl Snapshot {
             parent_id: self.parent_id,
             sequence_number: self.sequence_number,
             schema_id: self.schema_id,
+            timestamp_ms: self.timestamp_ms,
         }
     }
 }

@@ -13,8 +13,8 @@ use crate::system::{Request, SystemTable, optional, required, whole};
 
 pub(super) const TABLE: SystemTable<Table> = SystemTable { name: "encryption_keys", columns, rows };
 
-fn columns(_table: &Table) -> Vec<Field> {
-    vec![required("key_id", Utf8), optional("encrypted_by_id", Utf8)]
+fn columns(_table: &Table) -> Result<Vec<Field>> {
+    Ok(vec![required("key_id", Utf8), optional("encrypted_by_id", Utf8)])
 }
 
 fn rows(table: &Table, _request: &Request) -> Result<Batches> {
@@ -23,5 +23,5 @@ fn rows(table: &Table, _request: &Request) -> Result<Batches> {
         Arc::new(StringArray::from_iter_values(keys.iter().map(|key| &key.key_id))),
         Arc::new(keys.iter().map(|key| key.encrypted_by_id.as_deref()).collect::<StringArray>()),
     ];
-    whole(columns(table), arrays, keys.len())
+    whole(columns(table)?, arrays, keys.len())
 }

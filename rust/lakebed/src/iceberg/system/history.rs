@@ -17,13 +17,13 @@ use crate::view::instants;
 
 pub(super) const TABLE: SystemTable<Table> = SystemTable { name: "history", columns, rows };
 
-fn columns(_table: &Table) -> Vec<Field> {
-    vec![
+fn columns(_table: &Table) -> Result<Vec<Field>> {
+    Ok(vec![
         required("made_current_at", instant()),
         required("snapshot_id", Int64),
         optional("parent_id", Int64),
         required("is_current_ancestor", Boolean),
-    ]
+    ])
 }
 
 fn rows(table: &Table, _request: &Request) -> Result<Batches> {
@@ -38,7 +38,7 @@ fn rows(table: &Table, _request: &Request) -> Result<Batches> {
         Arc::new(ids().map(|id| parents.get(&id).copied().flatten()).collect::<Int64Array>()),
         Arc::new(ids().map(|id| Some(ancestors.contains(&id))).collect::<BooleanArray>()),
     ];
-    whole(columns(table), arrays, metadata.snapshot_log.len())
+    whole(columns(table)?, arrays, metadata.snapshot_log.len())
 }
 
 /// The current snapshot and those it was made from, as far back as they are there.

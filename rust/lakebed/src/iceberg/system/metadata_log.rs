@@ -16,8 +16,8 @@ use crate::view::instants;
 
 pub(super) const TABLE: SystemTable<Table> = SystemTable { name: "metadata_log", columns, rows };
 
-fn columns(_table: &Table) -> Vec<Field> {
-    vec![required("timestamp", instant()), required("file", Utf8)]
+fn columns(_table: &Table) -> Result<Vec<Field>> {
+    Ok(vec![required("timestamp", instant()), required("file", Utf8)])
 }
 
 fn rows(table: &Table, _request: &Request) -> Result<Batches> {
@@ -27,5 +27,5 @@ fn rows(table: &Table, _request: &Request) -> Result<Batches> {
         instants(log.iter().map(|entry| entry.timestamp_ms))?,
         Arc::new(StringArray::from_iter_values(files)),
     ];
-    whole(columns(table), arrays, log.len())
+    whole(columns(table)?, arrays, log.len())
 }

@@ -21,14 +21,14 @@ pub(super) const TABLE: SystemTable<Table> = SystemTable { name: "metadata_log_e
 /// Where writers put metadata that is not to stand below the table's location.
 const METADATA_PATH: &str = "write.metadata.path";
 
-fn columns(_table: &Table) -> Vec<Field> {
-    vec![
+fn columns(_table: &Table) -> Result<Vec<Field>> {
+    Ok(vec![
         required("timestamp", instant()),
         required("file", Utf8),
         optional("latest_snapshot_id", Int64),
         optional("latest_schema_id", Int32),
         optional("latest_sequence_number", Int64),
-    ]
+    ])
 }
 
 fn rows(table: &Table, _request: &Request) -> Result<Batches> {
@@ -51,7 +51,7 @@ fn rows(table: &Table, _request: &Request) -> Result<Batches> {
         Arc::new(latest().map(|one| one?.schema_id).collect::<Int32Array>()),
         Arc::new(latest().map(|one| Some(one?.sequence_number)).collect::<Int64Array>()),
     ];
-    whole(columns(table), arrays, entries.len())
+    whole(columns(table)?, arrays, entries.len())
 }
 
 /// The path that the current file was written under, which is not where a copied table has it: in the folder

@@ -1,15 +1,20 @@
 //! The engine's own metadata tables (`db.orders.history` and their kin) under its column names and types
 //! (Iceberg's `MetadataTableType.java` and the classes it names), and more of the same kind for what only
-//! the metadata file says; one file a table.
+//! the metadata file says; one file a table, or a family of them.
 
 mod encryption_keys;
+mod entries;
+mod files;
 mod history;
+mod manifests;
 mod metadata_log;
 mod metadata_log_entries;
 mod name_mapping;
 mod partition_specs;
 mod partition_statistics;
+mod partitions;
 mod refs;
+mod rows;
 mod snapshots;
 mod sort_orders;
 mod statistics;
@@ -24,13 +29,24 @@ use crate::view::map_names;
 
 /// Every metadata table there is, by name.
 pub(crate) const SYSTEM_TABLES: &[SystemTable<Table>] = &[
+    files::ALL_DATA_FILES,
+    files::ALL_DELETE_FILES,
+    entries::ALL_ENTRIES,
+    files::ALL_FILES,
+    manifests::ALL_MANIFESTS,
+    files::DATA_FILES,
+    files::DELETE_FILES,
     encryption_keys::TABLE,
+    entries::ENTRIES,
+    files::FILES,
     history::TABLE,
+    manifests::MANIFESTS,
     metadata_log::TABLE,
     metadata_log_entries::TABLE,
     name_mapping::TABLE,
     partition_specs::TABLE,
     partition_statistics::TABLE,
+    partitions::TABLE,
     refs::TABLE,
     snapshots::TABLE,
     sort_orders::TABLE,

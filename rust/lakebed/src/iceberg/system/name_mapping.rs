@@ -16,8 +16,8 @@ use crate::view::lists;
 
 pub(super) const TABLE: SystemTable<Table> = SystemTable { name: "name_mapping", columns, rows };
 
-fn columns(_table: &Table) -> Vec<Field> {
-    vec![optional("field_id", Int32), optional("parent", Utf8), required("names", list(Utf8))]
+fn columns(_table: &Table) -> Result<Vec<Field>> {
+    Ok(vec![optional("field_id", Int32), optional("parent", Utf8), required("names", list(Utf8))])
 }
 
 fn rows(table: &Table, _request: &Request) -> Result<Batches> {
@@ -28,5 +28,5 @@ fn rows(table: &Table, _request: &Request) -> Result<Batches> {
         Arc::new(fields.iter().map(|field| field.parent.as_deref()).collect::<StringArray>()),
         lists(fields.iter().map(|field| field.names.len()), Arc::new(names))?,
     ];
-    whole(columns(table), arrays, fields.len())
+    whole(columns(table)?, arrays, fields.len())
 }

@@ -16,9 +16,9 @@ use crate::view::{lists, struct_lists};
 
 pub(super) const TABLE: SystemTable<Table> = SystemTable { name: "partition_specs", columns, rows };
 
-fn columns(_table: &Table) -> Vec<Field> {
+fn columns(_table: &Table) -> Result<Vec<Field>> {
     let field = [("field_id", Int32), ("name", Utf8), ("transform", Utf8), ("source_ids", list(Int32))];
-    vec![required("spec_id", Int32), required("is_default", Boolean), required("fields", structs(&field))]
+    Ok(vec![required("spec_id", Int32), required("is_default", Boolean), required("fields", structs(&field))])
 }
 
 fn rows(table: &Table, _request: &Request) -> Result<Batches> {
@@ -29,7 +29,7 @@ fn rows(table: &Table, _request: &Request) -> Result<Batches> {
         Arc::new(is_default.collect::<BooleanArray>()),
         fields(specs)?,
     ];
-    whole(columns(table), arrays, specs.len())
+    whole(columns(table)?, arrays, specs.len())
 }
 
 fn fields(specs: &[PartitionSpec]) -> Result<ArrayRef> {

@@ -14,12 +14,12 @@ use crate::system::{Request, SystemTable, required, whole};
 
 pub(super) const TABLE: SystemTable<Table> = SystemTable { name: "partition_statistics", columns, rows };
 
-fn columns(_table: &Table) -> Vec<Field> {
-    vec![
+fn columns(_table: &Table) -> Result<Vec<Field>> {
+    Ok(vec![
         required("snapshot_id", Int64),
         required("statistics_path", Utf8),
         required("file_size_in_bytes", Int64),
-    ]
+    ])
 }
 
 fn rows(table: &Table, _request: &Request) -> Result<Batches> {
@@ -32,5 +32,5 @@ fn rows(table: &Table, _request: &Request) -> Result<Batches> {
         Arc::new(StringArray::from_iter_values(files.iter().map(|file| &file.statistics_path))),
         long(|file| file.file_size_in_bytes),
     ];
-    whole(columns(table), arrays, files.len())
+    whole(columns(table)?, arrays, files.len())
 }

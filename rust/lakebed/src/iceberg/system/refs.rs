@@ -15,20 +15,20 @@ use crate::system::{Request, SystemTable, optional, required, whole};
 
 pub(super) const TABLE: SystemTable<Table> = SystemTable { name: "refs", columns, rows };
 
-fn columns(_table: &Table) -> Vec<Field> {
-    vec![
+fn columns(_table: &Table) -> Result<Vec<Field>> {
+    Ok(vec![
         required("name", Utf8),
         required("type", Utf8),
         required("snapshot_id", Int64),
         optional("max_reference_age_in_ms", Int64),
         optional("min_snapshots_to_keep", Int32),
         optional("max_snapshot_age_in_ms", Int64),
-    ]
+    ])
 }
 
 fn rows(table: &Table, _request: &Request) -> Result<Batches> {
     let view = table.refs_view()?;
-    let columns = columns(table);
+    let columns = columns(table)?;
     let arrays = columns.iter().map(|column| {
         let array = find(&view, column.name())?;
         Ok(if column.name() == "type" { upper_case(&array) } else { array })

@@ -16,9 +16,13 @@ use crate::view::{lists, struct_lists};
 
 pub(super) const TABLE: SystemTable<Table> = SystemTable { name: "sort_orders", columns, rows };
 
-fn columns(_table: &Table) -> Vec<Field> {
+fn columns(_table: &Table) -> Result<Vec<Field>> {
     let field = [("source_ids", list(Int32)), ("transform", Utf8), ("direction", Utf8), ("null_order", Utf8)];
-    vec![required("order_id", Int32), required("is_default", Boolean), required("fields", structs(&field))]
+    Ok(vec![
+        required("order_id", Int32),
+        required("is_default", Boolean),
+        required("fields", structs(&field)),
+    ])
 }
 
 fn rows(table: &Table, _request: &Request) -> Result<Batches> {
@@ -29,7 +33,7 @@ fn rows(table: &Table, _request: &Request) -> Result<Batches> {
         Arc::new(is_default.collect::<BooleanArray>()),
         fields(orders)?,
     ];
-    whole(columns(table), arrays, orders.len())
+    whole(columns(table)?, arrays, orders.len())
 }
 
 fn fields(orders: &[SortOrder]) -> Result<ArrayRef> {

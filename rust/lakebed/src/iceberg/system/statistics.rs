@@ -16,7 +16,7 @@ use crate::view::{lists, maps, struct_lists};
 
 pub(super) const TABLE: SystemTable<Table> = SystemTable { name: "statistics", columns, rows };
 
-fn columns(_table: &Table) -> Vec<Field> {
+fn columns(_table: &Table) -> Result<Vec<Field>> {
     let blob = [
         ("type", Utf8),
         ("snapshot_id", Int64),
@@ -24,13 +24,13 @@ fn columns(_table: &Table) -> Vec<Field> {
         ("fields", list(Int32)),
         ("properties", pairs()),
     ];
-    vec![
+    Ok(vec![
         required("snapshot_id", Int64),
         required("statistics_path", Utf8),
         required("file_size_in_bytes", Int64),
         required("file_footer_size_in_bytes", Int64),
         required("blob_metadata", structs(&blob)),
-    ]
+    ])
 }
 
 fn rows(table: &Table, _request: &Request) -> Result<Batches> {
@@ -45,7 +45,7 @@ fn rows(table: &Table, _request: &Request) -> Result<Batches> {
         long(|file| file.file_footer_size_in_bytes),
         blobs(&files)?,
     ];
-    whole(columns(table), arrays, files.len())
+    whole(columns(table)?, arrays, files.len())
 }
 
 fn blobs(files: &[StatisticsFile]) -> Result<ArrayRef> {
