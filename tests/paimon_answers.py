@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import json
 import re
-import struct
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+from arrow_values import float_bits, lists, structs, valid
 
 if TYPE_CHECKING:
     import lakebed
@@ -133,15 +132,12 @@ def canonical(array: pa.Array | pa.ChunkedArray) -> list[Any]:
         array = array.combine_chunks()
     kind = array.type
     if pa.types.is_struct(kind):
-        names = [field.name for field in kind]
-        columns = [canonical(child) for child in array.flatten()]
-        rows = zip(*columns, strict=True) if columns else iter([()] * len(array))
-        return _valid(array, (dict(zip(names, row, strict=True)) for row in rows))
+        return structs(array, canonical)
     if pa.types.is_map(kind):
-        pairs = zip(_lists(array, array.keys), _lists(array, array.items), strict=True)
-        return _valid(array, ({"keys": keys, "values": values} for keys, values in pairs))
+        pairs = zip(lists(array, array.keys, canonical), lists(array, array.items, canonical), strict=True)
+        return valid(array, ({"keys": keys, "values": values} for keys, values in pairs))
     if pa.types.is_list(kind) or pa.types.is_fixed_size_list(kind):
-        return _valid(array, _lists(array, array.values))
+        return valid(array, lists(array, array.values, canonical))
     if pa.types.is_temporal(kind):
         texts = array.cast(pa.string()).to_pylist()
         return [text if text is None else _nine_digits(text, kind) for text in texts]
@@ -160,7 +156,7 @@ def wanted(value: Any, kind: pa.DataType) -> Any:
     if pa.types.is_list(kind) or pa.types.is_fixed_size_list(kind):
         return [wanted(item, kind.value_type) for item in value]
     if pa.types.is_floating(kind):
-        return _float_bits(float(value), kind)
+        return float_bits(float(value), kind)
     return value
 
 
@@ -208,21 +204,6 @@ def is_avro(file: Path) -> bool:
         return content.read(4) == b"Obj\x01"
 
 
-def _valid(array: pa.Array, values: Iterable[Any]) -> list[Any]:
-    pairs = zip(values, array.is_valid().to_pylist(), strict=True)
-    return [value if valid else None for value, valid in pairs]
-
-
-def _lists(array: pa.Array, items: pa.Array) -> Iterator[list[Any]]:
-    values = canonical(items)
-    if pa.types.is_fixed_size_list(array.type):
-        size = array.type.list_size
-        starts = [(array.offset + row) * size for row in range(len(array) + 1)]
-    else:
-        starts = array.offsets.to_pylist()
-    return (values[start:end] for start, end in pairwise(starts))
-
-
 def _nine_digits(text: str, kind: pa.DataType) -> str:
     if not pa.types.is_timestamp(kind):
         return text
@@ -234,13 +215,9 @@ def _scalar(value: Any, kind: pa.DataType) -> Any:
     if pa.types.is_boolean(kind):
         return "true" if value else "false"
     if pa.types.is_floating(kind):
-        return _float_bits(value, kind)
+        return float_bits(value, kind)
     if pa.types.is_decimal(kind):
         return format(value, "f")
     if pa.types.is_binary(kind):
         return f"0x{value.hex()}"
     return str(value)
-
-
-def _float_bits(value: float, kind: pa.DataType) -> str:
-    return "NaN" if value != value else struct.pack(">f" if kind == pa.float32() else ">d", value).hex()

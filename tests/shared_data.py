@@ -111,7 +111,7 @@ def each_golden_paimon_table(*patterns: str) -> pytest.MarkDecorator:
     tables = [
         t for t in golden_paimon_tables() if not patterns or any(fnmatchcase(t.name, p) for p in patterns)
     ]
-    return _each(
+    return each(
         "table", tables, [t.name for t in tables], f"golden Paimon tables {' '.join(patterns)}".strip()
     )
 
@@ -121,13 +121,13 @@ def each_feature_of_golden_paimon_tables() -> pytest.MarkDecorator:
     metadata, every number of keys, every kind of bucket. For tests that take long per table.
     """
     tables = list(_covering(golden_paimon_tables()))
-    return _each("table", tables, [t.name for t in tables], "golden Paimon tables")
+    return each("table", tables, [t.name for t in tables], "golden Paimon tables")
 
 
 def each_case(suite: str) -> pytest.MarkDecorator:
     """Parametrises `case` over a case table."""
     found = cases(suite)
-    return _each("case", found, [case.id for case in found], f"cases of {suite}")
+    return each("case", found, [case.id for case in found], f"cases of {suite}")
 
 
 def each_shared_file(pattern: str) -> pytest.MarkDecorator:
@@ -136,7 +136,7 @@ def each_shared_file(pattern: str) -> pytest.MarkDecorator:
     The project has no copy of these: without the shared root the test is skipped.
     """
     files = sorted(file for file in SHARED_DATA.glob(pattern) if file.is_file())
-    return _each("file", files, [str(file.relative_to(SHARED_DATA)) for file in files], pattern)
+    return each("file", files, [str(file.relative_to(SHARED_DATA)) for file in files], pattern)
 
 
 def shared_paimon_table(name: str) -> Path:
@@ -173,8 +173,11 @@ def _features(table: Path) -> frozenset[str]:
     return frozenset(metadata | keys | {f"bucket {min(bucket, 1)}"})
 
 
-def _each(argument: str, values: Any, ids: list[str], what: str) -> pytest.MarkDecorator:
+def each(argument: str, values: Any, ids: list[str], what: str) -> pytest.MarkDecorator:
+    """Parametrises a test over what was found; without any, skips it with `what` is absent as the reason."""
     if values:
         return pytest.mark.parametrize(argument, values, ids=ids)
     absent = pytest.mark.skip(reason=f"no {what}: {SHARED_DATA} is absent or lacks them (LAKEBED_SHARED)")
-    return pytest.mark.parametrize(argument, [pytest.param(None, marks=absent)], ids=["absent"])
+    return pytest.mark.parametrize(
+        argument, [pytest.param(*[None] * len(argument.split(",")), marks=absent)], ids=["absent"]
+    )

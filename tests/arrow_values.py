@@ -1,0 +1,42 @@
+"""What the canonical forms of both formats' answers share: validity, nesting, and floats bit by bit."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterable, Iterator
+from itertools import pairwise
+from typing import Any
+
+import pyarrow as pa
+
+
+def valid(array: pa.Array, values: Iterable[Any]) -> list[Any]:
+    """The values, None where the array is null."""
+    pairs = zip(values, array.is_valid().to_pylist(), strict=True)
+    return [value if there else None for value, there in pairs]
+
+
+def structs(array: pa.StructArray, canonical: Callable[[pa.Array], list[Any]]) -> list[Any]:
+    """The rows of a struct array as objects of canonical values."""
+    names = [field.name for field in array.type]
+    columns = [canonical(child) for child in array.flatten()]
+    rows = zip(*columns, strict=True) if columns else iter([()] * len(array))
+    return valid(array, (dict(zip(names, row, strict=True)) for row in rows))
+
+
+def lists(
+    array: pa.Array, items: pa.Array, canonical: Callable[[pa.Array], list[Any]]
+) -> Iterator[list[Any]]:
+    """The canonical items of each list, or of each map's keys or values; of a null one, anything."""
+    values = canonical(items)
+    if pa.types.is_fixed_size_list(array.type):
+        size = array.type.list_size
+        starts = [(array.offset + row) * size for row in range(len(array) + 1)]
+    else:
+        starts = array.offsets.to_pylist()
+    return (values[start:end] for start, end in pairwise(starts))
+
+
+def float_bits(value: float, kind: pa.DataType) -> str:
+    """Hex of a float's bits, "NaN" for every NaN: so that -0.0 is not 0.0, and NaN is NaN."""
+    return "NaN" if value != value else struct.pack(">f" if kind == pa.float32() else ">d", value).hex()

@@ -1,0 +1,139 @@
+"""The golden Iceberg tables: where they are, and what Iceberg Java answered about them."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import cache, cached_property, lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pytest
+
+import lakebed
+from iceberg_answers import Field, Row, leaves, result_type
+from shared_data import data_root, each
+
+if TYPE_CHECKING:
+    from lakebed import Table
+
+OLDER = "@older"
+
+
+@dataclass(frozen=True)
+class GoldenTable:
+    """A table that Iceberg Java wrote, and that engine's answers about it."""
+
+    name: str
+    path: Path
+
+    @cached_property
+    def info(self) -> Row:
+        """`table.json`: what the engine says of the table as a whole."""
+        parsed: Row = json.loads((self.path / "expected" / "table.json").read_text("utf-8"))
+        return parsed
+
+    @property
+    def relocate(self) -> dict[str, str]:
+        """The location that the metadata speaks of, with and without scheme → the folder."""
+        location: str = self.info["location"]
+        return {written: str(self.path) for written in (location, re.sub(r"^\w+://(?=/)", "", location))}
+
+    def rows(self, name: str) -> list[Row]:
+        """Parsed lines of `expected/<name>.jsonl.gz`; floats are left as texts.
+
+        Skips the test where this set of data comes without that answer, or the engine had none.
+        """
+        file = self.path / "expected" / f"{name}.jsonl.gz"
+        if not file.is_file():
+            pytest.skip(f"{self.name} comes without {file.name}")
+        rows = _lines(file)
+        if errors := [row["error"] for row in rows if list(row) == ["error"]]:
+            pytest.skip(f"{self.name}, {name}: the engine fails: {errors[0]}")
+        return rows
+
+    def open(self) -> Table:
+        """The table, found as a user finds it: by its folder, or by the metadata file where that stands
+        in a folder of its own below `metadata`.
+        """
+        file = self.path / self.info["metadata_file"]
+        found = self.path if file.parent == self.path / "metadata" else file
+        return lakebed.open_table(found, relocate=self.relocate)
+
+    def stand(self, answer: str) -> Table:
+        """The table where an answer was computed: at the older snapshot for names that end in "@older"."""
+        table = self.open()
+        return table.at(snapshot=self.info["older_snapshot_id"]) if answer.endswith(OLDER) else table
+
+    def snapshot_id(self, answer: str) -> int | None:
+        """The snapshot of an answer."""
+        found: int | None = self.info[
+            "older_snapshot_id" if answer.endswith(OLDER) else "current_snapshot_id"
+        ]
+        return found
+
+    def file(self, written: str) -> Path:
+        """Where a file is that the metadata speaks of."""
+        for prefix, folder in self.relocate.items():
+            if written.startswith(prefix):
+                return Path(folder + written.removeprefix(prefix))
+        raise AssertionError(f"{self.name}: {written} is not below {self.info['location']}")
+
+    def schema(self, schema_id: int | None = None) -> list[Field]:
+        """The fields of a schema, of the current one without an id."""
+        wanted_id = self.info["current_schema_id"] if schema_id is None else schema_id
+        (fields,) = (schema["fields"] for schema in self.info["schemas"] if schema["schema-id"] == wanted_id)
+        found: list[Field] = fields
+        return found
+
+    def partition_fields(self) -> dict[int, pa.Field]:
+        """Partition field id → name and type over all specs: by id, in the newest spec's words.
+
+        Fields of which the current schema lacks the source are left out, as the engine does.
+        """
+        sources = {field_id: kind for field_id, _, kind in leaves(self.schema())}
+        found: dict[int, pa.Field] = {}
+        for field in (field for spec in self.info["specs"] for field in spec["spec"]["fields"]):
+            if field["source-id"] not in sources:
+                continue
+            number, kind = field["field-id"], result_type(field["transform"], sources[field["source-id"]])
+            known = number in found and field["transform"] == "void"
+            found[number] = pa.field(field["name"], found[number].type if known else kind)
+        return dict(sorted(found.items()))
+
+    def partition_type(self) -> pa.StructType:
+        """The type of partitions over all specs."""
+        return pa.struct(list(self.partition_fields().values()))
+
+
+@lru_cache(maxsize=8)
+def _lines(file: Path) -> list[Row]:
+    with gzip.open(file, "rt", encoding="utf-8") as lines:
+        return [json.loads(line, parse_float=str) for line in lines if line.strip()]
+
+
+@cache
+def golden_iceberg_tables() -> tuple[GoldenTable, ...]:
+    """Every golden Iceberg table there is, by name; empty where there is none.
+
+    Raises: AssertionError for a folder that comes without answers.
+    """
+    root = data_root("golden", "iceberg")
+    folders = sorted(path for path in root.iterdir() if path.is_dir()) if root else []
+    for folder in folders:
+        assert (folder / "expected" / "table.json").is_file(), f"{folder} comes without answers"
+    return tuple(GoldenTable(folder.name, folder) for folder in folders)
+
+
+def each_golden_iceberg_table(*patterns: str) -> pytest.MarkDecorator:
+    """Parametrises `table` over the golden tables whose name matches one of `patterns` (all, without any)."""
+    tables = [
+        t for t in golden_iceberg_tables() if not patterns or any(fnmatchcase(t.name, p) for p in patterns)
+    ]
+    return each(
+        "table", tables, [t.name for t in tables], f"golden Iceberg tables {' '.join(patterns)}".strip()
+    )

@@ -1,0 +1,349 @@
+"""Views and files of tables that Iceberg Java wrote, against that engine's own answers, value for value."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import lakebed
+from iceberg_answers import (
+    Row,
+    arrow_type,
+    assert_same_multiset,
+    assert_same_rows,
+    canonical,
+    canonical_rows,
+    leaves,
+    single_values,
+    wanted,
+)
+from iceberg_golden import OLDER, GoldenTable, each_golden_iceberg_table
+from lakebed.errors import SnapshotNotFoundError
+
+# Fields of the engine's files that views have under the same names.
+PLAIN = [
+    "content",
+    "file_path",
+    "file_format",
+    "spec_id",
+    "record_count",
+    "file_size_in_bytes",
+    "key_metadata",
+    "split_offsets",
+    "equality_ids",
+    "sort_order_id",
+    "first_row_id",
+    "referenced_data_file",
+    "content_offset",
+    "content_size_in_bytes",
+]
+COUNTS = ["column_sizes", "value_counts", "null_value_counts", "nan_value_counts"]
+BOUNDS = ["lower_bounds", "upper_bounds"]
+STATE = ["status", "snapshot_id", "sequence_number", "file_sequence_number"]
+# What identifies a file: a deletion vector by its place in its file.
+IDENTITY = ["file_path", "content_offset"]
+
+each_snapshot = pytest.mark.parametrize("at", ["", OLDER], ids=["current", "older"])
+
+
+def answers_of(table: GoldenTable, name: str, at: str) -> list[Row]:
+    """An answer for the current or the older snapshot; skips the test where there is no such snapshot."""
+    if at and table.snapshot_id(at) is None:
+        pytest.skip(f"{table.name} has no snapshot")
+    return table.rows(name + at)
+
+
+def manifest_rows(table: GoldenTable, snapshot_id: int | None) -> list[Row]:
+    """The engine's rows of one snapshot's manifest list, in order."""
+    return [row for row in table.rows("manifest_lists") if row["snapshot_id"] == snapshot_id]
+
+
+def raw_entries(table: GoldenTable, manifest: Row) -> list[Row]:
+    """The engine's entries of one manifest, as the manifest list says that they are to be read."""
+    key = (manifest["manifest_path"], manifest["first_row_id"], manifest["sequence_number"])
+    names = ("manifest", "manifest_first_row_id", "manifest_sequence_number")
+    rows = [row for row in table.rows("raw_entries") if tuple(row[name] for name in names) == key]
+    return sorted(rows, key=lambda row: int(row["ord"]))
+
+
+def entries_at(table: GoldenTable, at: str) -> list[Row]:
+    """The engine's entries of the manifests of a snapshot; skips the test where there is no such snapshot."""
+    if at and table.snapshot_id(at) is None:
+        pytest.skip(f"{table.name} has no snapshot")
+    manifests = manifest_rows(table, table.snapshot_id(at))
+    return [row for manifest in manifests for row in raw_entries(table, manifest)]
+
+
+@each_golden_iceberg_table()
+@each_snapshot
+def test_entries(table: GoldenTable, at: str):
+    names = [*STATE, *PLAIN, *COUNTS, *BOUNDS]
+    expected = [
+        {**{name: row[name] for name in names}, "partition": partition(table, row["partition"])}
+        for row in entries_at(table, at)
+    ]
+    rows = canonical_rows(table.stand(at).entries().to_arrow().select([*names, "partition"]))
+    assert_same_multiset(rows, expected, f"{table.name}{at}, entries")
+
+
+@each_golden_iceberg_table()
+@each_snapshot
+def test_files_are_the_live_entries(table: GoldenTable, at: str):
+    """In the inherited sequence numbers too, and where the engine cannot show its own table of files."""
+    names = [*PLAIN, "sequence_number"]
+    live = [row for row in entries_at(table, at) if row["live"]]
+    rows = canonical_rows(table.stand(at).files().to_arrow().select(names))
+    assert_same_multiset(
+        rows, [{name: row[name] for name in names} for row in live], f"{table.name}{at}, files"
+    )
+
+
+def partition(table: GoldenTable, fields: list[Row]) -> Row:
+    """A partition of the raw entries, of the unified type."""
+    values = {field["field_id"]: field["value"] for field in fields}
+    unified = table.partition_fields()
+    return {field.name: wanted(values.get(number), field.type) for number, field in unified.items()}
+
+
+@each_golden_iceberg_table()
+@each_snapshot
+def test_files(table: GoldenTable, at: str):
+    expected = answers_of(table, "files", at)
+    read = table.stand(at).files().to_arrow()
+    assert read.schema.field("partition").type == table.partition_type()
+    rows = canonical_rows(read.select([*PLAIN, "partition"]))
+    types = read.schema.field("partition").type
+    answers = [
+        {**{name: row[name] for name in PLAIN}, "partition": wanted(row.get("partition", {}), types)}
+        for row in expected
+    ]
+    assert_same_multiset(rows, answers, f"{table.name}{at}, files")
+
+
+@each_golden_iceberg_table()
+@each_snapshot
+def test_deletes(table: GoldenTable, at: str):
+    columns = [name for name in PLAIN if name in table.stand(at).deletes().schema.names]
+    assert {"content", *IDENTITY} <= set(columns)
+    rows = canonical_rows(table.stand(at).deletes(columns=columns).to_arrow())
+    answers = [{name: row[name] for name in columns} for row in answers_of(table, "delete_files", at)]
+    assert_same_multiset(rows, answers, f"{table.name}{at}, deletes")
+
+
+@each_golden_iceberg_table()
+@each_snapshot
+def test_statistics(table: GoldenTable, at: str):
+    """Statistics of single columns are the engine's `readable_metrics` of them."""
+    expected = {tuple(row[name] for name in IDENTITY): row for row in answers_of(table, "files", at)}
+    opened = table.open()
+    if at:
+        # The engine reads metrics by the current schema, a table of the past by that of its snapshot.
+        ids = {
+            row["snapshot_id"]: row["schema_id_used"]
+            for row in table.rows("time_travel")
+            if "operation" in row
+        }
+        if ids[table.snapshot_id(at)] != table.info["current_schema_id"]:
+            pytest.skip(f"{table.name} had another schema then")
+        opened = table.stand(at)
+    names = {name: arrow_type(kind) for _, name, kind in leaves(table.schema()) if "." not in name}
+    names = {name: kind for name, kind in names.items() if name in metrics_of(expected)}
+    read = opened.files(columns=IDENTITY, stats=list(names)).to_arrow()
+    stats = canonical(read["stats"]) if names else [{}] * len(read)
+    for key, got in zip(zip(*(read[name].to_pylist() for name in IDENTITY), strict=True), stats, strict=True):
+        metrics = expected.pop(key)["readable_metrics"]
+        for name, kind in names.items():
+            where = f"{table.name}{at}, {key}, stats.{name}"
+            assert got[name] == statistics(metrics[name], kind), where
+    assert not expected
+
+
+def metrics_of(files: dict[Any, Row]) -> list[str]:
+    """The columns that the engine has metrics of."""
+    return list(next(iter(files.values()))["readable_metrics"]) if files else []
+
+
+def statistics(metrics: Row, kind: pa.DataType) -> Row:
+    """Readable metrics under lakebed's names."""
+    return {
+        "value_count": metrics["value_count"],
+        "null_count": metrics["null_value_count"],
+        "nan_count": metrics["nan_value_count"],
+        "column_size": metrics["column_size"],
+        "lower_bound": wanted(metrics["lower_bound"], kind),
+        "upper_bound": wanted(metrics["upper_bound"], kind),
+    }
+
+
+@each_golden_iceberg_table()
+@each_snapshot
+def test_manifests(table: GoldenTable, at: str):
+    if at and table.snapshot_id(at) is None:
+        pytest.skip(f"{table.name} has no snapshot")
+    names = {
+        "path": "manifest_path",
+        "length": "manifest_length",
+        "spec_id": "partition_spec_id",
+        **{
+            name: name
+            for name in (
+                "content",
+                "sequence_number",
+                "min_sequence_number",
+                "added_snapshot_id",
+                "added_files_count",
+                "existing_files_count",
+                "deleted_files_count",
+                "added_rows_count",
+                "existing_rows_count",
+                "deleted_rows_count",
+                "key_metadata",
+                "first_row_id",
+            )
+        },
+    }
+    read = table.stand(at).manifests().to_arrow()
+    rows = canonical_rows(read.select(list(names)))
+    manifests = manifest_rows(table, table.snapshot_id(at))
+    expected = [{ours: row[name] for ours, name in names.items()} for row in manifests]
+    assert_same_rows(rows, expected, f"{table.name}{at}, manifests")
+    for bound in ("lower", "upper"):
+        check_bounds(table, manifests, read[f"partition_{bound}"].combine_chunks(), f"{bound}_bound")
+
+
+def check_bounds(table: GoldenTable, manifests: list[Row], bounds: pa.StructArray, name: str) -> None:
+    """Bounds of partitions, encoded again: the bytes that the engine wrote."""
+    encoded = {
+        field.name: single_values(column)
+        for field, column in zip(bounds.type, bounds.flatten(), strict=True)
+        if not pa.types.is_null(field.type)
+    }
+    specs = {spec["spec"]["spec-id"]: spec["spec"]["fields"] for spec in table.info["specs"]}
+    for number, manifest in enumerate(manifests):
+        fields = specs[manifest["partition_spec_id"]]
+        for field, summary in zip(fields, manifest["partitions"] or [], strict=False):
+            if field["name"] in encoded:
+                where = f"{table.name}, manifest {number}, {name} of {field['name']}"
+                assert encoded[field["name"]][number] == summary[name], where
+
+
+@each_golden_iceberg_table()
+def test_manifest_lists(table: GoldenTable):
+    lists = {row["snapshot_id"]: row["manifest_list"] for row in table.rows("snapshots")}
+    for snapshot_id, location in lists.items():
+        if location is None:
+            continue
+        read = lakebed.iceberg.read_manifest_list(table.file(location)).to_arrow()
+        rows = canonical_rows(read)
+        expected = manifest_rows(table, snapshot_id)
+        names = [name for name in expected[0] if name not in ("snapshot_id", "ord")] if expected else []
+        answers = [{name: row[name] for name in names} for row in expected]
+        got = [{name: row[name] for name in names} for row in rows]
+        assert_same_rows(got, answers, f"{table.name}, {location}")
+
+
+@each_golden_iceberg_table()
+@each_snapshot
+def test_partitions(table: GoldenTable, at: str):
+    expected = answers_of(table, "partitions", at)
+    read = table.stand(at).partitions().to_arrow()
+    types = read.schema.field("partition").type
+    same = ["record_count", "file_count", "last_updated_at", "last_updated_snapshot_id"]
+    answers = [
+        {
+            **{name: row[name] for name in same},
+            "partition": wanted(row.get("partition", {}), types),
+            "spec_id": row.get("spec_id", 0),
+            "file_size_in_bytes": row["total_data_file_size_in_bytes"],
+            "delete_file_count": row["position_delete_file_count"] + row["equality_delete_file_count"],
+            "delete_record_count": row["position_delete_record_count"] + row["equality_delete_record_count"],
+        }
+        for row in expected
+    ]
+    rows = canonical_rows(read.select(list(answers[0]) if answers else []))
+    assert_same_multiset(rows, answers, f"{table.name}{at}, partitions")
+
+
+def snapshot_details(table: GoldenTable) -> list[Row]:
+    """What the engine says of each snapshot beside its metadata tables."""
+    return [row for row in table.rows("time_travel") if "operation" in row]
+
+
+@each_golden_iceberg_table()
+def test_snapshots(table: GoldenTable):
+    read = table.open().snapshots().to_arrow()
+    rows = canonical_rows(read)
+    expected = table.rows("snapshots")
+    names = list(expected[0]) if expected else []
+    assert_same_rows(
+        [{name: row[name] for name in names} for row in rows], expected, f"{table.name}, snapshots"
+    )
+    details = [row for row in table.rows("time_travel") if "operation" in row]
+    keys = ["snapshot_id", "parent_id", "operation", "schema_id"]
+    got = [{name: row[name] for name in keys} for row in rows]
+    assert_same_multiset(
+        got, [{name: row[name] for name in keys} for row in details], f"{table.name}, snapshots"
+    )
+
+
+@each_golden_iceberg_table()
+def test_snapshots_by_id_and_time(table: GoldenTable):
+    opened = table.open()
+    for row in table.rows("time_travel"):
+        if "as_of_ms" in row:
+            as_of(opened, row)
+        elif "ref" in row:
+            at = opened.at(branch=row["ref"]) if row["type"] == "branch" else opened.at(tag=row["ref"])
+            assert at.snapshot_id == row["snapshot_id"]
+            assert_schema(table, at, row["schema_id"])
+        else:
+            at = opened.at(snapshot=row["snapshot_id"])
+            assert at.snapshot_id == row["snapshot_id"]
+            assert_schema(table, at, row["schema_id_used"])
+
+
+def as_of(opened: lakebed.Table, row: Row) -> None:
+    if isinstance(row["snapshot_id"], str):
+        with pytest.raises(SnapshotNotFoundError):
+            opened.at(timestamp=row["as_of_ms"])
+    else:
+        assert opened.at(timestamp=row["as_of_ms"]).snapshot_id == row["snapshot_id"]
+
+
+def assert_schema(table: GoldenTable, at: lakebed.Table, schema_id: int) -> None:
+    """The table has the columns of a schema: it takes them for statistics."""
+    columns = {field["name"]: arrow_type(field["type"]) for field in table.schema(schema_id)}
+    scalar = {name: kind for name, kind in columns.items() if not pa.types.is_nested(kind)}
+    stats = at.files(stats=list(scalar)).schema.field("stats").type
+    assert {field.name: field.type.field("lower_bound").type for field in stats} == scalar
+
+
+@each_golden_iceberg_table()
+def test_refs(table: GoldenTable):
+    expected = [{**row, "type": row["type"].lower()} for row in table.rows("refs")]
+    names = list(expected[0]) if expected else []
+    rows = canonical_rows(table.open().refs().to_arrow().select(names)) if names else []
+    assert_same_multiset(rows, expected, f"{table.name}, refs")
+
+
+@each_golden_iceberg_table()
+def test_attributes(table: GoldenTable):
+    opened = table.open()
+    info = table.info
+    assert (opened.format, opened.location) == ("iceberg", info["location"])
+    assert (opened.snapshot_id, opened.properties) == (info["current_snapshot_id"], info["properties"])
+    by_file = lakebed.open_table(table.path / info["metadata_file"], relocate=table.relocate)
+    assert (by_file.snapshot_id, by_file.properties) == (opened.snapshot_id, opened.properties)
+
+
+@each_golden_iceberg_table()
+def test_schemas(table: GoldenTable):
+    rows = {row["schema_id"]: row for row in table.open().schemas().to_arrow().to_pylist()}
+    assert list(rows) == [schema["schema-id"] for schema in table.info["schemas"]]
+    for schema in table.info["schemas"]:
+        got = rows[schema["schema-id"]]["fields"]
+        assert [(field["id"], field["name"], field["required"]) for field in got] == [
+            (field["id"], field["name"], field["required"]) for field in schema["fields"]
+        ]
