@@ -5,11 +5,14 @@
 
 pub mod columnar;
 mod conform;
+mod edges;
 pub mod error;
 pub mod field;
 pub mod iceberg;
+mod json;
 pub mod paimon;
 pub mod predicate;
+pub mod record;
 pub mod storage;
 
 pub use error::{Error, ErrorKind, Location, Result};

@@ -10,11 +10,11 @@ use arrow_array::{Array, ArrayRef, BinaryArray, Int32Array, Int64Array, RecordBa
 use arrow_schema::{DataType, Field, Fields, Schema as ArrowSchema};
 
 use super::binary_row::{arity, decode_column, decode_rows};
-use super::record::find;
 use super::schema::TableSchema;
 use super::types::{DataField, widen};
 use crate::error::{Error, ErrorKind, Result};
 use crate::predicate::{BoundPredicate, ColumnRanges, Predicate, Ranges};
+use crate::record::find;
 
 /// The pseudo column that filters can name besides the partition columns.
 const BUCKET: &str = "bucket";

@@ -6,8 +6,8 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Int32Type;
 use arrow_array::{Array, BinaryArray, BooleanArray, RecordBatch};
 
-use super::record::find;
 use crate::error::Result;
+use crate::record::find;
 
 /// The columns of [`ENTRY`](super::fields::ENTRY) that make up an identity.
 pub const IDENTITY: [&str; 7] =

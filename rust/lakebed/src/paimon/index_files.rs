@@ -11,9 +11,9 @@ use super::filter::{PartitionFilter, PartitionMemo};
 use super::index_manifest::read_index_manifest;
 use super::manifest::ADD;
 use super::paths::{DataPaths, index_file, is_file_name};
-use super::record::{find, record_schema};
 use super::table::Table;
 use crate::error::{Error, ErrorKind, Result};
+use crate::record::{find, record_schema};
 
 /// Index files as an index manifest records them.
 #[derive(Debug, Clone)]

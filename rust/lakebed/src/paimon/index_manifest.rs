@@ -4,10 +4,10 @@ use arrow_array::RecordBatch;
 use arrow_buffer::Buffer;
 
 use super::fields::{INDEX, INDEX_MANIFEST_VERSION, VERSION};
-use super::record::RecordResolver;
-use super::record_reader::read_records;
+use super::version::read_records;
 use crate::columnar::Decoding;
 use crate::error::Result;
+use crate::record::RecordResolver;
 
 /// Reads an index manifest: one row per index file, in file order, the columns of
 /// [`INDEX`](super::fields::INDEX) that are named (all for `None`).

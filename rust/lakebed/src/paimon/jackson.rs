@@ -5,8 +5,8 @@ use std::io::{self, Write};
 use serde::Serialize;
 use serde_json::ser::{CharEscape, CompactFormatter, Formatter, Serializer};
 
-use super::json::invalid;
 use crate::error::Result;
+use crate::json::invalid;
 
 /// JSON on one line as Paimon's `JsonSerdeUtil.toFlatJson` writes it.
 pub(crate) fn compact(value: &impl Serialize) -> Result<String> {

@@ -15,11 +15,11 @@ use lakebed_avro::{Guard, GuardFactory, Peek, Slot};
 use super::fields::{ENTRY, MANIFEST_VERSION, VERSION};
 use super::filter::{PartitionFilter, PartitionMemo};
 use super::manifest_list::ManifestFile;
-use super::record::{RecordResolver, find, wrong_version};
-use super::record_reader::RecordReader;
+use super::version::wrong_version;
 use crate::columnar::Decoding;
 use crate::conform::conform;
 use crate::error::{Error, ErrorKind, Result};
+use crate::record::{RecordReader, RecordResolver, find};
 
 /// What decides an entry's fate, in the order of the guard's slots.
 const GUARDED: [&str; 4] = [VERSION, "_KIND", "_PARTITION", "_BUCKET"];

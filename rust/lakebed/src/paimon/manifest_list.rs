@@ -7,10 +7,10 @@ use arrow_buffer::Buffer;
 
 use super::fields::{LIST, MANIFEST_VERSION, VERSION};
 use super::paths::is_file_name;
-use super::record::{RecordResolver, find};
-use super::record_reader::read_records;
+use super::version::read_records;
 use crate::columnar::Decoding;
 use crate::error::{Error, ErrorKind, Result};
+use crate::record::{RecordResolver, find};
 
 /// Reads a manifest list: one row per manifest, in file order, the columns of
 /// [`LIST`](super::fields::LIST) that are named (all for `None`).

@@ -12,8 +12,8 @@ use arrow_array::types::{Int8Type, Int32Type, Int64Type, TimestampMicrosecondTyp
 use arrow_array::{Array, ArrayRef, BinaryArray, PrimitiveArray, RecordBatch};
 
 use super::manifest::DELETE;
-use super::record::find;
 use crate::error::{Error, ErrorKind, Result};
+use crate::record::find;
 
 /// The columns of [`ENTRY`](super::fields::ENTRY) that groups are made of.
 pub(crate) const GROUP_INPUT: [&str; 8] = [

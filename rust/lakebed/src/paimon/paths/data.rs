@@ -11,8 +11,8 @@ use crate::error::Result;
 use crate::paimon::binary_row::decode_rows;
 use crate::paimon::filter::PartitionType;
 use crate::paimon::partition::{DEFAULT_PARTITION, partition_folders};
-use crate::paimon::record::find;
 use crate::paimon::schema::TableSchema;
+use crate::record::find;
 
 /// The rules of one table for the paths of its data files.
 #[derive(Debug, Clone)]

@@ -17,9 +17,9 @@ use crate::paimon::filter::PartitionFilter;
 use crate::paimon::groups::Groups;
 use crate::paimon::index_files::IndexFiles;
 use crate::paimon::manifest::ADD;
-use crate::paimon::record::find;
 use crate::paimon::table::Table;
 use crate::paimon::view::{DeletesView, ExternalFiles, Vectors, View, positions_item};
+use crate::record::find;
 
 /// The kind of index files that hold deletion vectors.
 const DELETION_VECTORS: &str = "DELETION_VECTORS";

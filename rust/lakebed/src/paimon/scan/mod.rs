@@ -25,12 +25,12 @@ use super::filter::{PartitionFilter, PartitionType};
 use super::groups::{GROUP_INPUT, Groups, KIND};
 use super::index_files::IndexFiles;
 use super::manifest_list::{ManifestFile, manifest_files};
-use super::record::record_schema;
 use super::schema::TableSchema;
 use super::stats::Retyped;
 use super::table::Table;
 use super::view::{DeletesView, Role, View, buckets, indexes, partitions, refs, schemas, select, snapshots};
 use crate::error::{Error, ErrorKind, Result};
+use crate::record::record_schema;
 
 /// What of a view is wanted.
 #[derive(Debug, Clone, Default)]

@@ -14,11 +14,11 @@ use crate::paimon::filter::PartitionFilter;
 use crate::paimon::identity::{Deleted, identities};
 use crate::paimon::manifest::{ADD, DELETE, EntryFilter, EntryReader, entry_columns};
 use crate::paimon::manifest_list::ManifestFile;
-use crate::paimon::record::RecordResolver;
 use crate::paimon::schema::TableSchema;
 use crate::paimon::stats::StatsView;
 use crate::paimon::table::Table;
 use crate::paimon::view::{EntryView, Role};
+use crate::record::RecordResolver;
 
 /// How entries become rows: shared by a scan, its threads and tasks elsewhere.
 pub(super) struct EntryProgram {

@@ -8,9 +8,9 @@ use std::collections::{HashMap, HashSet};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::json::{self, invalid};
 use super::types::{DataField, FieldParser, TypeKind};
 use crate::error::Result;
+use crate::json::{self, invalid};
 
 /// One version of a table's schema.
 #[derive(Debug, Clone, PartialEq, Eq)]

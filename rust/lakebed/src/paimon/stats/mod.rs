@@ -17,10 +17,10 @@ use arrow_select::nullif::nullif;
 pub use self::retyped::Retyped;
 use self::retyped::Written;
 use super::binary_row::arity;
-use super::record::find;
 use super::schema::TableSchema;
 use super::types::DataField;
 use crate::error::{Error, ErrorKind, Result};
+use crate::record::find;
 
 /// The columns of [`ENTRY`](super::fields::ENTRY) that typed statistics are made of.
 pub const STATS_INPUT: [&str; 5] =

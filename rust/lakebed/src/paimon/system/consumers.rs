@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use super::{Batches, SystemTable, required, whole};
 use crate::error::Result;
-use crate::paimon::json;
+use crate::json;
 use crate::paimon::paths::consumer_file;
 use crate::paimon::table::Table;
 

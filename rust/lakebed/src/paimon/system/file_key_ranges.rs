@@ -13,11 +13,11 @@ use super::rows::{KeyTypes, partition_texts};
 use super::{Batches, SystemTable, optional, required};
 use crate::error::Result;
 use crate::paimon::filter::PartitionType;
-use crate::paimon::record::find;
 use crate::paimon::scan::ScanOptions;
 use crate::paimon::schema::TableSchema;
 use crate::paimon::table::Table;
 use crate::paimon::view::batch;
+use crate::record::find;
 
 pub(super) const TABLE: SystemTable = SystemTable { name: "file_key_ranges", columns, rows };
 

@@ -14,7 +14,6 @@ use super::file_key_ranges::{INPUT, KeyRanges};
 use super::planned::planned_files;
 use super::{Batches, SystemTable, TIMESTAMP, optional, required};
 use crate::error::{Error, ErrorKind, Result};
-use crate::paimon::record::find;
 use crate::paimon::scan::ScanOptions;
 use crate::paimon::schema::TableSchema;
 use crate::paimon::stats::Retyped;
@@ -22,6 +21,7 @@ use crate::paimon::table::Table;
 use crate::paimon::text::value::{TextForm, texts};
 use crate::paimon::types::{DataField, DataType, TypeKind};
 use crate::paimon::view::batch;
+use crate::record::find;
 
 pub(super) const TABLE: SystemTable = SystemTable { name: "files", columns, rows };
 

@@ -11,8 +11,8 @@ use super::rows::partition_texts;
 use super::{Batches, SystemTable, optional, required, whole};
 use crate::error::Result;
 use crate::paimon::filter::PartitionType;
-use crate::paimon::record::find;
 use crate::paimon::table::Table;
+use crate::record::find;
 
 pub(super) const TABLE: SystemTable = SystemTable { name: "manifests", columns, rows };
 

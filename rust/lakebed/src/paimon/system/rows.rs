@@ -12,10 +12,10 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::paimon::binary_row::{arity, decode_rows};
 use crate::paimon::filter::PartitionType;
 use crate::paimon::paths::distinct;
-use crate::paimon::record::find;
 use crate::paimon::schema::TableSchema;
 use crate::paimon::text::value::{key_texts, partition_texts as texts_of_partitions};
 use crate::paimon::types::DataField;
+use crate::record::find;
 
 /// Partitions as `{v1, v2}`; each distinct one is decoded once. Null for rows of another arity, as the
 /// statistics of a manifest without entries have.

@@ -5,8 +5,8 @@ use arrow_schema::Field;
 
 use super::{Batches, SystemTable, TIMESTAMP, optional, required, wall_clock, whole};
 use crate::error::Result;
-use crate::paimon::record::find;
 use crate::paimon::table::Table;
+use crate::record::find;
 
 pub(super) const TABLE: SystemTable = SystemTable { name: "snapshots", columns, rows };
 

@@ -11,8 +11,8 @@ use serde_json::{Map, Value};
 
 use super::{Batches, SystemTable, optional, required, whole};
 use crate::error::Result;
+use crate::json::{self, invalid};
 use crate::paimon::jackson;
-use crate::paimon::json::{self, invalid};
 use crate::paimon::paths::statistics_file;
 use crate::paimon::table::Table;
 

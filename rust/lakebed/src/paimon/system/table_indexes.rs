@@ -12,9 +12,9 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::paimon::binary_row::decode_rows;
 use crate::paimon::filter::PartitionType;
 use crate::paimon::index_files::IndexFiles;
-use crate::paimon::record::find;
 use crate::paimon::table::Table;
 use crate::paimon::text::value::partition_texts;
+use crate::record::find;
 
 pub(super) const TABLE: SystemTable = SystemTable { name: "table_indexes", columns, rows };
 

@@ -9,8 +9,8 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::paimon::fields::LIST;
 use crate::paimon::manifest::check_size;
 use crate::paimon::manifest_list::read_manifest_list;
-use crate::paimon::record::{find, record_schema};
 use crate::paimon::view::ManifestRow;
+use crate::record::{find, record_schema};
 
 impl Table {
     /// The records of the snapshot's base list, then of its delta list, and which is which.

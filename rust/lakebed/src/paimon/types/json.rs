@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::{DataField, DataType, TypeKind, grammar};
 use crate::error::{Error, ErrorKind, Result};
-use crate::paimon::json::invalid;
+use crate::json::invalid;
 
 /// How deep types may nest; real ones stay below ten.
 const MAX_DEPTH: usize = 64;

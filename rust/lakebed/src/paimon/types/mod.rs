@@ -18,6 +18,8 @@ use std::fmt;
 pub(crate) use json::FieldParser;
 pub use widen::widen;
 
+pub use crate::edges::EdgeAlgorithm;
+
 /// The longest CHAR, VARCHAR, BINARY or VARBINARY, and the length that prints as `STRING` or `BYTES`.
 pub const MAX_LENGTH: i32 = i32::MAX;
 
@@ -103,17 +105,6 @@ pub enum TypeKind {
     },
 }
 
-/// How the edges of a GEOGRAPHY are interpolated (Paimon's `EdgeAlgorithm.java`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[expect(missing_docs, reason = "the names are those of the algorithms")]
-pub enum EdgeAlgorithm {
-    Spherical,
-    Vincenty,
-    Thomas,
-    Andoyer,
-    Karney,
-}
-
 /// A column of a table, or a field of a ROW.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct DataField {
@@ -138,31 +129,6 @@ impl DataType {
     /// A type without nulls.
     pub fn not_null(kind: TypeKind) -> DataType {
         DataType { kind, nullable: false }
-    }
-}
-
-impl EdgeAlgorithm {
-    const ALL: [EdgeAlgorithm; 5] = [
-        EdgeAlgorithm::Spherical,
-        EdgeAlgorithm::Vincenty,
-        EdgeAlgorithm::Thomas,
-        EdgeAlgorithm::Andoyer,
-        EdgeAlgorithm::Karney,
-    ];
-
-    /// The name as Paimon prints it, in lower case.
-    pub const fn name(self) -> &'static str {
-        match self {
-            EdgeAlgorithm::Spherical => "spherical",
-            EdgeAlgorithm::Vincenty => "vincenty",
-            EdgeAlgorithm::Thomas => "thomas",
-            EdgeAlgorithm::Andoyer => "andoyer",
-            EdgeAlgorithm::Karney => "karney",
-        }
-    }
-
-    fn from_name(name: &str) -> Option<EdgeAlgorithm> {
-        EdgeAlgorithm::ALL.into_iter().find(|algorithm| algorithm.name().eq_ignore_ascii_case(name))
     }
 }
 

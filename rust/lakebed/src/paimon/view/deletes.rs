@@ -14,10 +14,10 @@ use arrow_select::take::{take, take_record_batch};
 use super::super::filter::PartitionType;
 use super::super::index_files::IndexFiles;
 use super::super::paths::DataPaths;
-use super::super::record::find;
 use super::super::schema::TableSchema;
 use super::{batch, project};
 use crate::error::{Error, ErrorKind, Result};
+use crate::record::find;
 
 /// Rows of a data file that are deleted by their position in it, as Iceberg numbers it.
 const POSITION_DELETES: i32 = 1;

@@ -10,11 +10,11 @@ use super::super::fields::ENTRY;
 use super::super::filter::PartitionType;
 use super::super::identity::{IDENTITY, identities};
 use super::super::paths::DataPaths;
-use super::super::record::find;
 use super::super::schema::TableSchema;
 use super::super::stats::{STATS_INPUT, StatsView};
 use super::{batch, project};
 use crate::error::Result;
+use crate::record::find;
 
 /// What a scan over entries yields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]

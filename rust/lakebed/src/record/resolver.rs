@@ -1,14 +1,11 @@
-//! Records of a field table, whatever their writer: resolved by name, brought to one Arrow type.
+//! A field table projected to some columns, resolved against the schemas of writers.
 
 use std::sync::{Arc, Mutex};
 
-use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions, new_null_array};
 use arrow_schema::{DataType, Schema as ArrowSchema, SchemaRef};
 use lakebed_avro::{Header, Limits, Program, Projection, Schema as AvroSchema};
 
-use super::fields::VERSION;
-use crate::conform::conform;
+use super::Records;
 use crate::error::{Error, ErrorKind, Result};
 use crate::field::FieldSpec;
 
@@ -72,7 +69,7 @@ impl RecordResolver {
 
     fn resolve_writer(&self, writer: &AvroSchema) -> Result<AvroRecords> {
         let records = self.records(|path| writer.has(path))?;
-        let there = records.columns.iter().filter(|(_, there)| *there);
+        let there = records.columns().iter().filter(|(_, there)| *there);
         let mut paths: Vec<String> = there.map(|(spec, _)| spec.disk.to_owned()).collect();
         paths.extend(self.besides.iter().map(|name| (*name).to_owned()));
         let mut program = Program::resolve(writer, &Projection::Paths(paths.clone()), self.guard)?;
@@ -108,7 +105,7 @@ impl RecordResolver {
             let message = format!("the writer's schema has no {}", spec.disk);
             return Err(Error::new(ErrorKind::Required, message).in_field(spec.column));
         }
-        Ok(Records { columns, schema: Arc::clone(&self.schema) })
+        Ok(Records::new(columns, Arc::clone(&self.schema)))
     }
 }
 
@@ -144,75 +141,4 @@ fn spec_of(table: &'static [FieldSpec], name: &String) -> Result<&'static FieldS
 pub(crate) struct AvroRecords {
     pub(crate) records: Arc<Records>,
     pub(crate) program: Arc<Program>,
-}
-
-/// The records of one writer: its schema resolved against the columns wanted.
-pub(crate) struct Records {
-    /// The columns, each with whether the writer has it.
-    columns: Vec<(&'static FieldSpec, bool)>,
-    schema: SchemaRef,
-}
-
-impl Records {
-    /// Brings a decoded batch to the table's columns and types.
-    ///
-    /// `first_record` numbers the batch's first row in errors.
-    pub(crate) fn conform(&self, batch: &RecordBatch, first_record: Option<u64>) -> Result<RecordBatch> {
-        let rows = batch.num_rows();
-        let columns = self.columns.iter().zip(self.schema.fields()).map(|((spec, there), field)| {
-            let column = match there {
-                true => find(batch, spec.disk).and_then(|column| conform(&column, field.data_type())),
-                false => Ok(new_null_array(field.data_type(), rows)),
-            };
-            let column = column.map_err(|error| error.in_field(spec.column))?;
-            if spec.required && column.null_count() > 0 {
-                let row = (0..rows).find(|row| column.is_null(*row)).unwrap_or(0) as u64;
-                let error = Error::new(ErrorKind::Required, format!("{} is null", spec.disk));
-                let error = error.in_field(spec.column);
-                return Err(match first_record {
-                    Some(first) => error.in_record(first + row),
-                    None => error,
-                });
-            }
-            Ok(column)
-        });
-        let options = RecordBatchOptions::new().with_row_count(Some(rows));
-        let columns = columns.collect::<Result<Vec<_>>>()?;
-        RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns, &options)
-            .map_err(|error| Error::new(ErrorKind::Required, error.to_string()))
-    }
-
-    /// The schema of the conformed batches.
-    pub(crate) fn schema(&self) -> &SchemaRef {
-        &self.schema
-    }
-}
-
-/// A column by its dotted path on disk.
-pub(crate) fn find(batch: &RecordBatch, disk: &str) -> Result<ArrayRef> {
-    let absent = || Error::new(ErrorKind::Required, format!("{disk} is not a column of the records"));
-    let mut parts = disk.split('.');
-    let top = parts.next().and_then(|name| batch.column_by_name(name)).ok_or_else(absent)?;
-    let mut column = Arc::clone(top);
-    for part in parts {
-        let parent = column.as_struct_opt().ok_or_else(absent)?;
-        if parent.null_count() > 0 {
-            return Err(Error::new(ErrorKind::Required, format!("the record around {disk} is null")));
-        }
-        let child = Arc::clone(parent.column_by_name(part).ok_or_else(absent)?);
-        column = child;
-    }
-    Ok(column)
-}
-
-/// Refuses a manifest or list of a version that is not read.
-#[cold]
-pub(crate) fn wrong_version(found: i64, wanted: i64) -> Error {
-    let message = match found {
-        1 if wanted == 2 => {
-            "written by Paimon 0.1, whose manifests are not read; recreate the table".to_owned()
-        }
-        _ => format!("{VERSION} is {found}, not {wanted}"),
-    };
-    Error::new(ErrorKind::Version, message).in_field("version")
 }

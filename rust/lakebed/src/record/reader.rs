@@ -3,18 +3,13 @@
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
-use arrow_array::cast::AsArray;
-use arrow_array::types::Int32Type;
 use arrow_buffer::Buffer;
-use arrow_schema::{DataType, SchemaRef};
-use arrow_select::concat::concat_batches;
+use arrow_schema::SchemaRef;
 use lakebed_avro::{Blocks, GuardFactory, ReadOptions, Reader, Slot};
 
-use super::fields::VERSION;
-use super::record::{RecordResolver, Records, find, wrong_version};
+use super::{RecordResolver, Records};
 use crate::columnar::{ColumnarBatches, Decoding};
-use crate::conform::conform;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 
 /// Makes a guard for the slots that its fields were given.
 pub(crate) type GuardMaker<'a> = &'a dyn Fn(&[Slot]) -> GuardFactory;
@@ -84,37 +79,4 @@ impl Iterator for RecordReader {
             Batches::Columnar(batches) => batches.next(),
         }
     }
-}
-
-/// All records of a small file, which are of `version`.
-///
-/// The resolver decodes [`VERSION`] besides its columns.
-pub(crate) fn read_records(
-    bytes: Buffer,
-    resolver: &RecordResolver,
-    version: i64,
-    decoding: &Decoding,
-) -> Result<RecordBatch> {
-    let mut reader = RecordReader::open(bytes, resolver, None, decoding, 1)?;
-    let mut batches = Vec::new();
-    let mut first = 0;
-    while let Some(batch) = reader.next() {
-        let batch = batch?;
-        check_versions(&batch, first, version)?;
-        batches.push(reader.conform(&batch, Some(first))?);
-        first += batch.num_rows() as u64;
-    }
-    concat_batches(reader.schema(), &batches)
-        .map_err(|error| Error::new(ErrorKind::Required, error.to_string()))
-}
-
-fn check_versions(batch: &RecordBatch, first: u64, wanted: i64) -> Result<()> {
-    let versions = find(batch, VERSION)?;
-    let versions = conform(&versions, &DataType::Int32).map_err(|_| wrong_version(0, wanted))?;
-    let versions = versions.as_primitive::<Int32Type>();
-    let wrong = versions.iter().position(|version| version.map(i64::from) != Some(wanted));
-    wrong.map_or(Ok(()), |row| {
-        let found = i64::from(versions.value(row));
-        Err(wrong_version(found, wanted).in_record(first + row as u64))
-    })
 }

@@ -10,7 +10,7 @@ use crate::error::{Error, ErrorKind, Result};
 const MAX_BYTES: usize = 128 << 20;
 
 /// Parses a whole file; nesting is bounded at 128 by serde_json.
-pub(super) fn parse<T: DeserializeOwned>(json: &[u8]) -> Result<T> {
+pub(crate) fn parse<T: DeserializeOwned>(json: &[u8]) -> Result<T> {
     if json.len() > MAX_BYTES {
         return Err(invalid(format!("{} bytes of JSON are more than {MAX_BYTES}", json.len())));
     }
@@ -19,13 +19,13 @@ pub(super) fn parse<T: DeserializeOwned>(json: &[u8]) -> Result<T> {
 
 /// An error of kind [`ErrorKind::Json`].
 #[cold]
-pub(super) fn invalid(message: impl Into<String>) -> Error {
+pub(crate) fn invalid(message: impl Into<String>) -> Error {
     Error::new(ErrorKind::Json, message)
 }
 
 /// Deserialises an object of strings in its order; numbers and booleans count as their text, as in
 /// Jackson.
-pub(super) fn strings<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<(String, String)>, D::Error> {
+pub(crate) fn strings<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<(String, String)>, D::Error> {
     let object = Map::deserialize(from)?;
     let text = |(key, value): (String, Value)| match value {
         Value::String(text) => Ok((key, text)),

@@ -1,0 +1,131 @@
+//! A table's columns at one version.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arrow_schema::Fields;
+use serde_json::Value;
+
+use super::arrow::arrow_fields;
+use super::{FieldRef, json};
+use crate::error::{Error, ErrorKind, Result};
+use crate::iceberg::json::Object;
+use crate::json::{invalid, parse};
+
+/// One version of a table's schema, with its fields of all levels found by id and by name.
+#[derive(Debug, Clone)]
+pub struct Schema {
+    /// The id, unique in the table; 0 where the JSON has none.
+    pub schema_id: i32,
+    /// The columns, in order.
+    pub fields: Vec<FieldRef>,
+    /// The ids of the fields that tell rows apart.
+    pub identifier_field_ids: Vec<i32>,
+    /// The fields of all levels, each before its children.
+    places: Vec<Place>,
+    by_id: HashMap<i32, usize>,
+    by_name: HashMap<Arc<str>, usize>,
+}
+
+/// A field of any level.
+#[derive(Debug, Clone)]
+struct Place {
+    field: FieldRef,
+    name: Arc<str>,
+    depth: usize,
+}
+
+impl Schema {
+    /// A schema of `fields`.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Json`] for a field id that is there twice.
+    pub fn new(schema_id: i32, fields: Vec<FieldRef>, identifier_field_ids: Vec<i32>) -> Result<Schema> {
+        let mut places = Vec::new();
+        fields.iter().for_each(|field| place(&mut places, field, "", 0));
+        let mut by_id = HashMap::with_capacity(places.len());
+        let mut by_name: HashMap<Arc<str>, usize> = HashMap::with_capacity(places.len());
+        for (position, found) in places.iter().enumerate() {
+            if by_id.insert(found.field.id, position).is_some() {
+                return Err(invalid(format!("the field id {} is there twice", found.field.id)));
+            }
+            let known = by_name.entry(Arc::clone(&found.name)).or_insert(position);
+            if places.get(*known).is_some_and(|known| known.depth < found.depth) {
+                *known = position;
+            }
+        }
+        Ok(Schema { schema_id, fields, identifier_field_ids, places, by_id, by_name })
+    }
+
+    /// The schema that `json` describes: a struct type with `schema-id` and `identifier-field-ids`.
+    ///
+    /// # Errors
+    /// Those of [`super::Type::from_json`] and [`Schema::new`]; [`ErrorKind::Type`] for a type that is no
+    /// struct.
+    pub fn from_json(json: &Value) -> Result<Schema> {
+        let object = Object::new(json, "a schema")?;
+        if !object.text("type")?.eq_ignore_ascii_case("struct") {
+            return Err(Error::new(ErrorKind::Type, "the type of a schema is struct"));
+        }
+        let fields = json::fields(object.array("fields")?, 0)?;
+        let schema_id = object.optional_int("schema-id")?.unwrap_or(0);
+        Schema::new(schema_id, fields, object.ints("identifier-field-ids")?)
+    }
+
+    /// The schema whose JSON is `text`.
+    ///
+    /// # Errors
+    /// Those of [`Schema::from_json`]; [`ErrorKind::Json`] for a text that is not JSON.
+    pub fn parse(text: &[u8]) -> Result<Schema> {
+        Schema::from_json(&parse(text)?)
+    }
+
+    /// The field of that id, of any level.
+    pub fn field_by_id(&self, id: i32) -> Option<&FieldRef> {
+        self.places.get(*self.by_id.get(&id)?).map(|place| &place.field)
+    }
+
+    /// The field of that full name, of any level: names joined by dots, in the case they are written
+    /// in, with `element`, `key` and `value` for what lists and maps hold.
+    ///
+    /// Names may hold dots themselves: of two fields with the same full name it is the one that is
+    /// nested deeper.
+    pub fn field_by_name(&self, name: &str) -> Option<&FieldRef> {
+        self.places.get(*self.by_name.get(name)?).map(|place| &place.field)
+    }
+
+    /// The full name of the field of that id.
+    pub fn name_of(&self, id: i32) -> Option<&str> {
+        self.places.get(*self.by_id.get(&id)?).map(|place| place.name.as_ref())
+    }
+
+    /// The primitive fields of all levels with their full names, in schema order.
+    ///
+    /// These are the fields that metrics are shown of; variants and nested types are left out.
+    pub fn primitives(&self) -> impl Iterator<Item = (&str, &FieldRef)> {
+        let primitive = self.places.iter().filter(|place| place.field.ty.is_primitive());
+        primitive.map(|place| (place.name.as_ref(), &place.field))
+    }
+
+    /// The Arrow fields of the columns.
+    pub fn arrow(&self) -> Fields {
+        arrow_fields(&self.fields)
+    }
+}
+
+impl PartialEq for Schema {
+    fn eq(&self, other: &Schema) -> bool {
+        self.schema_id == other.schema_id
+            && self.fields == other.fields
+            && self.identifier_field_ids == other.identifier_field_ids
+    }
+}
+
+impl Eq for Schema {}
+
+/// Adds `field` and its children; recursion is as deep as types may nest.
+fn place(places: &mut Vec<Place>, field: &FieldRef, parent: &str, depth: usize) {
+    let name = if depth == 0 { field.name.clone() } else { format!("{parent}.{}", field.name) };
+    places.push(Place { field: Arc::clone(field), name: name.as_str().into(), depth });
+    field.ty.children().into_iter().for_each(|child| place(places, child, &name, depth + 1));
+}

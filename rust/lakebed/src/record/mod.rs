@@ -1,0 +1,11 @@
+//! Records of a field table, whatever their writer and container: resolved by name, brought to one
+//! Arrow type.
+
+mod reader;
+mod records;
+mod resolver;
+
+pub(crate) use reader::RecordReader;
+pub(crate) use records::{Records, find};
+pub use resolver::RecordResolver;
+pub(crate) use resolver::record_schema;
