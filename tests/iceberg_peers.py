@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 from collections.abc import Iterable, Iterator
 from decimal import Context, Decimal
 from pathlib import Path
@@ -41,6 +42,7 @@ FILE_IDS = {
     144: "content_offset",
     145: "content_size_in_bytes",
 }
+ENTRY_COLUMNS = [*ENTRY_IDS.values(), *FILE_IDS.values(), "spec_id"]
 LIST_IDS = {
     500: "manifest_path",
     501: "manifest_length",
@@ -163,6 +165,44 @@ def peer_value(value: Any, kind: pa.DataType) -> Any:
         text = value.hex() if isinstance(value, bytes) else value.hex
         return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
     return "NaN" if value != value else value
+
+
+def partition(by_id: dict[Any, Any], names: dict[int, str], types: dict[str, pa.DataType]) -> Row:
+    """A partition by field id as one by name, with every field that the table has."""
+    values = {names.get(number): value for number, value in by_id.items()}
+    return {name: peer_value(values.get(name), kind) for name, kind in types.items()}
+
+
+def rows_of(read: pa.Table) -> list[Row]:
+    """Entries as peers have them."""
+    rows = read.select(ENTRY_COLUMNS).to_pylist()
+    partitions = read["partition"].combine_chunks()
+    columns = {
+        field.name: stored_values(column)
+        for field, column in zip(partitions.type, partitions.flatten(), strict=True)
+    }
+    return [
+        {name: dict(value) if is_map(name, value) else value for name, value in row.items()}
+        | {"partition": {name: values[number] for name, values in columns.items()}}
+        for number, row in enumerate(rows)
+    ]
+
+
+def is_map(name: str, value: Any) -> bool:
+    return value is not None and re.search(r"_(sizes|counts|bounds)$", name) is not None
+
+
+def assert_same_entries(rows: list[Row], expected: list[Row], where: str) -> None:
+    """The same entries in any order: of which manifest comes first, the format says nothing."""
+    rows, expected = (sorted(some, key=_order) for some in (rows, expected))
+    for number, (row, answer) in enumerate(zip(rows, expected, strict=False)):
+        for name, value in answer.items():
+            assert row[name] == value, f"{where}, row {number}, column {name}"
+    assert len(rows) == len(expected), where
+
+
+def _order(row: Row) -> str:
+    return f"{row['file_path']} {row['status']} {row['content_offset']} {row['snapshot_id']}"
 
 
 def metadata(file: Path) -> Row:
