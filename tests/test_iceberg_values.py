@@ -1,4 +1,4 @@
-"""Single values as Iceberg stores them in bounds, against case tables of the engine's and PyIceberg's own tests."""
+"""Single values as Iceberg stores them in bounds, against case tables of Java's and PyIceberg's own tests."""
 
 from __future__ import annotations
 
