@@ -1,4 +1,4 @@
-"""Every way an Iceberg table can be broken gives one typed error that says where, in one line, and no rows."""
+"""Every way in which an Iceberg table can break is one typed error that says where, in one line."""
 
 from __future__ import annotations
 

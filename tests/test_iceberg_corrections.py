@@ -1,5 +1,5 @@
-"""What a common digest of versions 1 and 2 of Iceberg's specification says wrong or leaves out: a test a point,
-by the digest's own numbers, that holds the corrected reading.
+"""What a common digest of versions 1 and 2 of Iceberg's specification says wrong or leaves out: a test a
+point, by the digest's own numbers, that holds the corrected reading.
 
 Points 2, 30 to 32 (which deletes apply to which files), 34 and 36 (what expires) are of planning and writing.
 """
