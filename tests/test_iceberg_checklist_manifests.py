@@ -41,7 +41,8 @@ def made(folder: Path, version: int = 2) -> MadeTable:
 
 
 def entries_of(table: MadeTable) -> list[Record]:
-    return table.open().entries().to_arrow().to_pylist()
+    rows: list[Record] = table.open().entries().to_arrow().to_pylist()
+    return rows
 
 
 def schema_of(table: MadeTable) -> Schema:
