@@ -50,21 +50,6 @@ def test_projections_limits_and_threads_change_nothing_else(table: GoldenTable, 
     assert scan_of(table, view, threads=1).to_arrow().equals(rows)
 
 
-@each_golden_iceberg_table()
-@pytest.mark.parametrize("view", ["files", "entries"])
-def test_filters_leave_the_rows_that_satisfy_them(table: GoldenTable, view: str):
-    columns = ["file_path", "record_count", "content", "spec_id"]
-    rows = scan_of(table, view, columns=columns).to_arrow().to_pylist()
-    for text, holds in {
-        "record_count > 2": lambda row: row["record_count"] > 2,
-        "content <> 0 OR spec_id = 1": lambda row: row["content"] != 0 or row["spec_id"] == 1,
-        "file_path LIKE '%parquet'": lambda row: row["file_path"].endswith("parquet"),
-        "record_count IS NULL": lambda row: False,
-    }.items():
-        left = scan_of(table, view, columns=columns, where=text).to_arrow().to_pylist()
-        assert left == [row for row in rows if holds(row)], text
-
-
 @each_golden_iceberg_table("part_*", "spec_evolution_*")
 def test_filters_on_partitions(table: GoldenTable):
     """Every value of every partition field finds the files that have it, and no others."""
