@@ -147,8 +147,6 @@ def test_wrong_words_are_refused_at_once(table, keywords, error):
 
 
 def test_formats_that_are_not_read_say_so():
-    with pytest.raises(UnsupportedError, match="Iceberg"):
-        lakebed.open_table(SAMPLE_TABLE, format="iceberg")
     with pytest.raises(UnsupportedError, match="relocate"):
         lakebed.open_table(SAMPLE_TABLE, relocate={"s3://a/": "/b/"})
     with pytest.raises(ValueError, match="format"):

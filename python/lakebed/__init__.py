@@ -1,6 +1,6 @@
 """Metadata of lake tables as Arrow: snapshots, manifests and files, in one process or on Spark."""
 
-from lakebed import avro, errors, paimon
+from lakebed import avro, errors, iceberg, paimon
 from lakebed._native import __version__
 from lakebed.errors import LakebedError
 from lakebed.explain import Explain
@@ -26,6 +26,7 @@ __all__ = [
     "avro",
     "col",
     "errors",
+    "iceberg",
     "open_table",
     "paimon",
 ]

@@ -8,7 +8,6 @@ __all__ = [
     "BUILD_PROFILE",
     "Batch",
     "BatchStream",
-    "MetadataScan",
     "Scan",
     "Table",
     "__version__",
@@ -17,6 +16,7 @@ __all__ = [
     "avro_read",
     "decode_rows",
     "encode_rows",
+    "iceberg_read_manifest_list",
     "paimon_read_deletion_vector",
     "paimon_read_hash_index",
     "paimon_read_index_manifest",
@@ -47,10 +47,10 @@ class BatchStream:
 
 @final
 class Table:
-    """A Paimon table on one branch at one snapshot (or at none, where it has none)."""
+    """A table on one branch at one snapshot (or at none, where it has none)."""
 
     @staticmethod
-    def open(location: str, storage: object | None, limits: object) -> Table: ...
+    def open(location: str, format: str | None, storage: object | None, limits: object) -> Table: ...  # noqa: A002
     @property
     def format(self) -> str: ...
     @property
@@ -63,11 +63,15 @@ class Table:
     def branch(self) -> str: ...
     @property
     def tag(self) -> str | None: ...
-    def at_snapshot(self, snapshot_id: int) -> Table: ...
-    def at_branch(self, name: str) -> Table: ...
-    def at_tag(self, name: str) -> Table: ...
-    def at_timestamp(self, millis: int) -> Table: ...
-    def at_watermark(self, watermark: int) -> Table: ...
+    def at(
+        self,
+        *,
+        snapshot: int | None = None,
+        tag: str | None = None,
+        branch: str | None = None,
+        timestamp: int | None = None,
+        watermark: int | None = None,
+    ) -> Table: ...
     def scan(
         self,
         view: str,
@@ -86,24 +90,17 @@ class Table:
         where: str | None,
         limit: int | None,
         threads: int | None,
-    ) -> MetadataScan: ...
+    ) -> Scan: ...
 
 @final
 class Scan:
-    """One view of a table: its schema is known, nothing of its rows is read yet."""
+    """A view or a metadata table: its schema is known, nothing of its rows is read yet."""
 
     def __arrow_c_schema__(self) -> object: ...
     def stream(self) -> BatchStream: ...
     def explain(self) -> str: ...
     def manifests(self) -> str: ...
-    def task(self, role: str) -> str: ...
-
-@final
-class MetadataScan:
-    """One of the engine's metadata tables: its schema is known, nothing of its rows is read yet."""
-
-    def __arrow_c_schema__(self) -> object: ...
-    def stream(self) -> BatchStream: ...
+    def task(self, part: str) -> str: ...
 
 def avro_read(
     source: Any,
@@ -116,6 +113,7 @@ def avro_header(source: Any, limits: object) -> tuple[str, dict[str, bytes]]: ..
 def avro_blocks(source: Any, limits: object) -> BatchStream: ...
 def decode_rows(binary: Any, types: Any) -> Batch: ...
 def encode_rows(struct: Any, types: Any | None) -> Batch: ...
+def iceberg_read_manifest_list(source: Any, columns: Sequence[str] | None, limits: object) -> BatchStream: ...
 def paimon_read_manifest(
     source: Any, columns: Sequence[str] | None, limits: object, threads: int | None
 ) -> BatchStream: ...

@@ -39,11 +39,9 @@ def open_table(
     """
     if format not in (None, "paimon", "iceberg"):
         raise ValueError(f'format is "paimon", "iceberg" or None, not {format!r}')
-    if format == "iceberg":
-        raise UnsupportedError("Iceberg tables are not read yet, only Paimon tables", kind="unsupported")
     if relocate:
         raise UnsupportedError(
             "relocate= is not supported yet: paths are returned as written", kind="unsupported"
         )
     location, adapter = resolve(path, storage)
-    return Table(_native.Table.open(location, adapter, limits))
+    return Table(_native.Table.open(location, format, adapter, limits))

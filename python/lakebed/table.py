@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from lakebed import _html, _native
 from lakebed._arguments import milliseconds, names, positive
@@ -90,25 +90,13 @@ class Table:
             by `watermark` all of them up to the one found.
         Source: Paimon's `TimeTravelUtil.java`, `SnapshotManager.java`.
         """
-        choices = {
-            "snapshot": snapshot,
-            "tag": tag,
-            "branch": branch,
-            "timestamp": timestamp,
-            "watermark": watermark,
-        }
-        chosen = [name for name, value in choices.items() if value is not None]
-        if len(chosen) != 1:
-            raise TypeError(f"at() takes exactly one of {', '.join(choices)}")
-        if branch is not None:
-            return Table(self._native.at_branch(branch))
-        if tag is not None:
-            return Table(self._native.at_tag(tag))
-        if timestamp is not None:
-            return Table(self._native.at_timestamp(milliseconds(timestamp)))
-        if watermark is not None:
-            return Table(self._native.at_watermark(watermark))
-        return Table(self._native.at_snapshot(cast("int", snapshot)))
+        places = (snapshot, tag, branch, timestamp, watermark)
+        if sum(place is not None for place in places) != 1:
+            raise TypeError("at() takes exactly one of snapshot, tag, branch, timestamp, watermark")
+        millis = None if timestamp is None else milliseconds(timestamp)
+        return Table(
+            self._native.at(snapshot=snapshot, tag=tag, branch=branch, timestamp=millis, watermark=watermark)
+        )
 
     def snapshots(
         self,

@@ -81,13 +81,13 @@ class ViewScan(Scan):
         planned: list[Manifest] = json.loads(self._native.manifests())
         return planned
 
-    def task(self, role: str) -> str:
+    def task(self, part: str) -> str:
         """What an engine's workers are to do with each planned manifest, as JSON text for `_native.run_task`.
 
-        Args: role: "rows"; for `files` "added" (rows of additions, last column `_identity` binary) or
+        Args: part: "rows"; for `files` "added" (rows of additions, last column `_identity` binary) or
             "deleted" (`_identity` of deletions), to be anti-joined.
         """
-        return self._native.task(role)
+        return self._native.task(part)
 
     def head(self, count: int = 10) -> pa.Table:
         """The first rows, the limit pushed down to the scan. Raises: as `to_arrow`."""

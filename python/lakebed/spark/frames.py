@@ -71,16 +71,16 @@ def decoded(
     spark: SparkSession,
     scan: ViewScan,
     manifests: Sequence[Manifest],
-    role: str,
+    part: str,
     limits: Limits,
     *,
     serialised: bool = False,
 ) -> DataFrame:
-    """What the executors make of manifests. Args: role, as in `ViewScan.task`; serialised, as the mapper.
+    """What the executors make of manifests. Args: part, as in `ViewScan.task`; serialised, as the mapper.
 
     Raises: MissingFileError for a manifest that is not there; other errors when the DataFrame is computed.
     """
-    task = scan.task(role)
+    task = scan.task(part)
     types = spark_schema(task_schema(task, serialised=serialised))
     if not manifests:
         return spark.createDataFrame([], types)

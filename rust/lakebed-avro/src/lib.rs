@@ -35,7 +35,7 @@ mod limits;
 mod names;
 mod plan;
 mod reader;
-mod schema;
+pub mod schema;
 mod unit;
 
 pub use codec::{CODECS, Codec, Inflater};

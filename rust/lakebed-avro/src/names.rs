@@ -1,29 +1,32 @@
-//! Which names a schema may have: those that Avro's Java library takes.
+//! Which names a schema may have: those that writers use.
 //!
-//! That library checks a type's own name and nothing of its namespace, so files of classes inside
-//! classes (`org.example.Outer$`) are common. apache-avro holds namespaces to the specification
-//! unless told otherwise, once per process.
+//! Avro's Java library checks a type's own name and nothing of its namespace, so files of classes inside
+//! classes (`org.example.Outer$`) are common; it takes letters of any script in the names of fields, and
+//! some writers put column names there as they are (`a.b`). apache-avro holds all of them to the
+//! specification unless told otherwise, once per process.
 
 use std::sync::Once;
 
 use apache_avro::error::Details;
 use apache_avro::validator::{
-    SchemaNameValidator, SchemaNamespaceValidator, set_schema_name_validator, set_schema_namespace_validator,
+    RecordFieldNameValidator, SchemaNameValidator, SchemaNamespaceValidator, set_record_field_name_validator,
+    set_schema_name_validator, set_schema_namespace_validator,
 };
 use serde_json::{Map, Value};
 
 /// What a type's own name is made of, as errors show it.
 const NAME: &str = "^[A-Za-z_][A-Za-z0-9_]*$";
 
-/// Has apache-avro take the namespaces that the Java library takes.
+/// Has apache-avro take any namespace, and any name of a field.
 ///
 /// Where the process has validators of its own already, those stay.
-pub(crate) fn accept_any_namespace() {
+pub(crate) fn accept_any_name() {
     static DONE: Once = Once::new();
     DONE.call_once(|| {
         // An error hands back the validator that came second, which is then not needed.
-        drop(set_schema_name_validator(Box::new(AnyNamespace)));
-        drop(set_schema_namespace_validator(Box::new(AnyNamespace)));
+        drop(set_schema_name_validator(Box::new(AnyName)));
+        drop(set_schema_namespace_validator(Box::new(AnyName)));
+        drop(set_record_field_name_validator(Box::new(AnyName)));
     });
 }
 
@@ -68,9 +71,9 @@ pub(crate) fn plain_name(full: String) -> String {
     }
 }
 
-struct AnyNamespace;
+struct AnyName;
 
-impl SchemaNameValidator for AnyNamespace {
+impl SchemaNameValidator for AnyName {
     fn validate(&self, full_name: &str) -> Result<usize, apache_avro::Error> {
         let name = full_name.rsplit_once('.').map_or(full_name, |(_, name)| name);
         let mut letters = name.chars();
@@ -85,8 +88,14 @@ impl SchemaNameValidator for AnyNamespace {
     }
 }
 
-impl SchemaNamespaceValidator for AnyNamespace {
+impl SchemaNamespaceValidator for AnyName {
     fn validate(&self, _namespace: &str) -> Result<(), apache_avro::Error> {
+        Ok(())
+    }
+}
+
+impl RecordFieldNameValidator for AnyName {
+    fn validate(&self, _name: &str) -> Result<(), apache_avro::Error> {
         Ok(())
     }
 }
@@ -98,10 +107,10 @@ mod tests {
     #[test]
     fn the_name_is_what_follows_the_last_dot() {
         for (name, start) in [("a", 0), ("_a1", 0), ("org.example.Outer$.Inner", 19), (".a", 1)] {
-            assert_eq!(SchemaNameValidator::validate(&AnyNamespace, name).unwrap(), start, "{name}");
+            assert_eq!(SchemaNameValidator::validate(&AnyName, name).unwrap(), start, "{name}");
         }
         for name in ["", "1a", "a b", "Outer$", "a.", "é"] {
-            SchemaNameValidator::validate(&AnyNamespace, name).unwrap_err();
+            SchemaNameValidator::validate(&AnyName, name).unwrap_err();
         }
     }
 }

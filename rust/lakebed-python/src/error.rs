@@ -25,6 +25,7 @@ fn class_of(kind: ErrorKind) -> &'static str {
         | ErrorKind::Decimal
         | ErrorKind::Timestamp
         | ErrorKind::Utf8
+        | ErrorKind::Uuid
         | ErrorKind::Boolean
         | ErrorKind::Length
         | ErrorKind::Json

@@ -5,6 +5,8 @@ mod avro;
 mod boundary;
 mod columnar;
 mod error;
+mod file;
+mod iceberg;
 mod limits;
 mod paimon;
 mod source;
@@ -18,6 +20,8 @@ mod _native {
     #[pymodule_export]
     use super::avro::{avro_blocks, avro_header, avro_read};
     #[pymodule_export]
+    use super::iceberg::iceberg_read_manifest_list;
+    #[pymodule_export]
     use super::paimon::{
         decode_rows, encode_rows, paimon_read_deletion_vector, paimon_read_hash_index,
         paimon_read_index_manifest, paimon_read_manifest, paimon_read_manifest_list, paimon_read_schema,
@@ -26,7 +30,7 @@ mod _native {
     #[pymodule_export]
     use super::stream::{Batch, BatchStream};
     #[pymodule_export]
-    use super::table::{MetadataScan, Scan, Table};
+    use super::table::{Scan, Table};
 
     use pyo3::prelude::*;
 

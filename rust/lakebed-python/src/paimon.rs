@@ -3,10 +3,9 @@
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef, BinaryArray, RecordBatch};
-use arrow_buffer::Buffer;
+use arrow_array::{Array, ArrayRef, BinaryArray};
 use arrow_schema::DataType;
-use lakebed::columnar::Decoding;
+use lakebed::paimon::binary_row;
 use lakebed::paimon::deletion_vector::{DeletionVector, VectorRange};
 use lakebed::paimon::hash_index::read_hash_index;
 use lakebed::paimon::index_manifest::read_index_manifest;
@@ -14,13 +13,14 @@ use lakebed::paimon::manifest::{EntryFilter, EntryReader, entry_columns};
 use lakebed::paimon::manifest_list::read_manifest_list;
 use lakebed::paimon::schema::TableSchema;
 use lakebed::paimon::snapshot::Tag;
-use lakebed::paimon::{Task, binary_row};
+use lakebed::scan::Task;
 use lakebed::{Error, ErrorKind};
 use pyo3::prelude::*;
 
 use crate::arrow::{SchemaCapsule, import_array, import_schema};
 use crate::boundary::detached;
 use crate::columnar::decoding;
+use crate::file::{checked_text, read_whole};
 use crate::limits::extract;
 use crate::source::{Source, in_path};
 use crate::stream::{Batch, BatchStream};
@@ -93,22 +93,6 @@ pub fn paimon_read_manifest(
     })
 }
 
-/// One file that is read whole, by `read`.
-fn read_whole(
-    py: Python<'_>,
-    source: Source,
-    limits: &Bound<'_, PyAny>,
-    read: impl FnOnce(Buffer, &Decoding) -> lakebed::Result<RecordBatch> + Send,
-) -> PyResult<BatchStream> {
-    let decoding = decoding(limits)?;
-    detached(py, || {
-        let path = source.path().map(str::to_owned);
-        let batch = source.read().and_then(|bytes| read(bytes, &decoding));
-        let batch = batch.map_err(|error| in_path(error, path.as_deref()))?;
-        Ok(BatchStream::new(batch.schema(), Box::new(std::iter::once(Ok(batch)))))
-    })
-}
-
 #[pyfunction]
 pub fn paimon_read_manifest_list(
     py: Python<'_>,
@@ -160,23 +144,6 @@ pub fn paimon_read_hash_index(py: Python<'_>, source: Source) -> PyResult<Batch>
     })
 }
 
-/// The text of a JSON file that `check` found well-formed.
-fn checked_text<T: Send>(
-    py: Python<'_>,
-    source: Source,
-    check: impl FnOnce(&[u8]) -> lakebed::Result<T> + Send,
-) -> PyResult<String> {
-    detached(py, || {
-        let path = source.path().map(str::to_owned);
-        let read = || {
-            let bytes = source.read()?;
-            check(&bytes)?;
-            String::from_utf8(bytes.to_vec()).map_err(|_| Error::new(ErrorKind::Json, "file is not UTF-8"))
-        };
-        read().map_err(|error| in_path(error, path.as_deref()))
-    })
-}
-
 #[pyfunction]
 pub fn paimon_read_snapshot(py: Python<'_>, source: Source) -> PyResult<String> {
     checked_text(py, source, Tag::from_json)
@@ -203,7 +170,7 @@ pub fn run_task(
     detached(py, || {
         let task = parse_task(task)?;
         let schema = task.schema()?;
-        Ok(BatchStream::new(schema, Box::new(task.run(&path, content.read()?, decoding)?)))
+        Ok(BatchStream::new(schema, task.run(&path, content.read()?, decoding)?))
     })
 }
 

@@ -3,8 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use lakebed::paimon::{self, MetadataOptions, Role, ScanOptions, View};
+use lakebed::format;
+use lakebed::scan::{self, Part, ScanOptions};
 use lakebed::storage::{Local, Storage};
+use lakebed::table::{self, Place};
+use lakebed::view::View;
 use lakebed::{Error, ErrorKind};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
@@ -15,9 +18,9 @@ use crate::columnar::decoding;
 use crate::storage::PyStorage;
 use crate::stream::BatchStream;
 
-/// A Paimon table on one branch at one snapshot, or at none where it has none.
+/// A table on one branch at one snapshot, or at none where it has none.
 #[pyclass(frozen, module = "lakebed._native")]
-pub struct Table(paimon::Table);
+pub struct Table(Box<dyn table::Table>);
 
 #[pymethods]
 impl Table {
@@ -25,6 +28,7 @@ impl Table {
     fn open(
         py: Python<'_>,
         location: &str,
+        format: Option<&str>,
         storage: Option<Py<PyAny>>,
         limits: &Bound<'_, PyAny>,
     ) -> PyResult<Table> {
@@ -33,12 +37,12 @@ impl Table {
             Some(storage) => Arc::new(PyStorage(storage)),
             None => Arc::new(Local),
         };
-        detached(py, || paimon::Table::open(location, storage, decoding)).map(Table)
+        detached(py, || format::open(location, format, storage, decoding)).map(Table)
     }
 
     #[getter]
     fn format(&self) -> &'static str {
-        "paimon"
+        self.0.format()
     }
 
     #[getter]
@@ -48,12 +52,12 @@ impl Table {
 
     #[getter]
     fn snapshot_id(&self) -> Option<i64> {
-        self.0.snapshot().map(|snapshot| snapshot.id)
+        self.0.snapshot_id()
     }
 
     #[getter]
     fn properties(&self) -> BTreeMap<String, String> {
-        self.0.schema().options.iter().cloned().collect()
+        self.0.properties()
     }
 
     #[getter]
@@ -66,24 +70,28 @@ impl Table {
         self.0.tag()
     }
 
-    fn at_branch(&self, py: Python<'_>, name: &str) -> PyResult<Table> {
-        detached(py, || self.0.at_branch(name)).map(Table)
-    }
-
-    fn at_tag(&self, py: Python<'_>, name: &str) -> PyResult<Table> {
-        detached(py, || self.0.at_tag(name)).map(Table)
-    }
-
-    fn at_watermark(&self, py: Python<'_>, watermark: i64) -> PyResult<Table> {
-        detached(py, || self.0.at_watermark(watermark)).map(Table)
-    }
-
-    fn at_timestamp(&self, py: Python<'_>, millis: i64) -> PyResult<Table> {
-        detached(py, || self.0.at_timestamp(millis)).map(Table)
-    }
-
-    fn at_snapshot(&self, py: Python<'_>, snapshot_id: i64) -> PyResult<Table> {
-        detached(py, || self.0.at_snapshot(snapshot_id)).map(Table)
+    #[pyo3(signature = (*, snapshot=None, tag=None, branch=None, timestamp=None, watermark=None))]
+    fn at(
+        &self,
+        py: Python<'_>,
+        snapshot: Option<i64>,
+        tag: Option<String>,
+        branch: Option<String>,
+        timestamp: Option<i64>,
+        watermark: Option<i64>,
+    ) -> PyResult<Table> {
+        let place = [
+            snapshot.map(Place::Snapshot),
+            tag.map(Place::Tag),
+            branch.map(Place::Branch),
+            timestamp.map(Place::Timestamp),
+            watermark.map(Place::Watermark),
+        ];
+        detached(py, || {
+            let place = place.into_iter().flatten().next();
+            self.0.at(&place.ok_or_else(|| Error::new(ErrorKind::Argument, "at() takes a place"))?)
+        })
+        .map(Table)
     }
 
     #[allow(clippy::too_many_arguments)] // the keywords that every view takes
@@ -98,20 +106,13 @@ impl Table {
         limit: Option<usize>,
         threads: Option<usize>,
     ) -> PyResult<Scan> {
-        let options = ScanOptions {
-            columns,
-            filter: r#where,
-            stats,
-            limit,
-            threads: threads.unwrap_or(0),
-            ..ScanOptions::default()
-        };
-        detached(py, || paimon::Scan::new(self.0.clone(), View::named(view)?, options)).map(Scan)
+        let options = ScanOptions { columns, filter: r#where, stats, limit, threads: threads.unwrap_or(0) };
+        detached(py, || self.0.scan(View::named(view)?, options)).map(Scan)
     }
 
     #[getter]
     fn metadata_tables(&self) -> Vec<&'static str> {
-        paimon::metadata_tables()
+        self.0.metadata_tables()
     }
 
     #[pyo3(signature = (name, columns, r#where, limit, threads))]
@@ -123,15 +124,16 @@ impl Table {
         r#where: Option<String>,
         limit: Option<usize>,
         threads: Option<usize>,
-    ) -> PyResult<MetadataScan> {
-        let options = MetadataOptions { columns, filter: r#where, limit, threads: threads.unwrap_or(0) };
-        detached(py, || paimon::MetadataScan::new(self.0.clone(), name, options)).map(MetadataScan)
+    ) -> PyResult<Scan> {
+        let options =
+            ScanOptions { columns, filter: r#where, stats: None, limit, threads: threads.unwrap_or(0) };
+        detached(py, || self.0.metadata_scan(name, options)).map(Scan)
     }
 }
 
-/// One view of a table: its schema is known, nothing of its rows is read yet.
+/// A view or a metadata table: its schema is known, nothing of its rows is read yet.
 #[pyclass(frozen, module = "lakebed._native")]
-pub struct Scan(paimon::Scan);
+pub struct Scan(Box<dyn scan::Scan>);
 
 #[pymethods]
 impl Scan {
@@ -140,8 +142,8 @@ impl Scan {
     }
 
     fn stream(&self, py: Python<'_>) -> PyResult<BatchStream> {
-        let stream = detached(py, || self.0.stream())?;
-        Ok(BatchStream::new(Arc::clone(stream.schema()), Box::new(stream)))
+        let batches = detached(py, || self.0.stream())?;
+        Ok(BatchStream::new(Arc::clone(self.0.schema()), batches))
     }
 
     fn explain(&self, py: Python<'_>) -> PyResult<String> {
@@ -149,45 +151,19 @@ impl Scan {
     }
 
     fn manifests(&self, py: Python<'_>) -> PyResult<String> {
-        detached(py, || {
-            let manifests = self.0.manifests()?.into_iter().map(|(path, manifest)| {
-                serde_json::json!({
-                    "path": path,
-                    "size": manifest.file_size,
-                    "added": manifest.added,
-                    "deleted": manifest.deleted,
-                })
-            });
-            to_json(&manifests.collect::<Vec<_>>())
-        })
+        detached(py, || to_json(&self.0.manifests()?))
     }
 
-    fn task(&self, py: Python<'_>, role: &str) -> PyResult<String> {
+    fn task(&self, py: Python<'_>, part: &str) -> PyResult<String> {
         detached(py, || {
-            let role = match role {
-                "rows" => self.0.role(),
-                "added" => Role::Added,
-                "deleted" => Role::Deleted,
-                _ => return Err(Error::new(ErrorKind::Argument, format!("no role {role:?}"))),
+            let part = match part {
+                "rows" => Part::Rows,
+                "added" => Part::Added,
+                "deleted" => Part::Deleted,
+                _ => return Err(Error::new(ErrorKind::Argument, format!("no part {part:?}"))),
             };
-            to_json(&self.0.task(role)?)
+            to_json(&self.0.task(part)?)
         })
-    }
-}
-
-/// One of the engine's metadata tables: its schema is known, nothing of its rows is read yet.
-#[pyclass(frozen, module = "lakebed._native")]
-pub struct MetadataScan(paimon::MetadataScan);
-
-#[pymethods]
-impl MetadataScan {
-    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
-        export_schema(py, self.0.schema())
-    }
-
-    fn stream(&self, py: Python<'_>) -> PyResult<BatchStream> {
-        let stream = detached(py, || self.0.stream())?;
-        Ok(BatchStream::new(Arc::clone(self.0.schema()), stream))
     }
 }
 

@@ -24,6 +24,8 @@ pub enum ErrorKind {
     Timestamp,
     /// A string that is not UTF-8.
     Utf8,
+    /// A value that is no UUID.
+    Uuid,
     /// A boolean other than 0 and 1.
     Boolean,
     /// A length that cannot be.
@@ -68,6 +70,7 @@ impl ErrorKind {
             ErrorKind::Decimal => "decimal",
             ErrorKind::Timestamp => "timestamp",
             ErrorKind::Utf8 => "utf8",
+            ErrorKind::Uuid => "uuid",
             ErrorKind::Boolean => "boolean",
             ErrorKind::Length => "length",
             ErrorKind::Json => "json",
@@ -133,6 +136,18 @@ impl Error {
     #[must_use]
     pub fn in_field(self, name: &str) -> Error {
         self.at(Location { field: Some(name.to_owned()), ..Location::default() })
+    }
+
+    /// The same error, with its field seen from one level further out: `name` is a key, or an index in brackets.
+    #[must_use]
+    pub(crate) fn within(mut self, name: &str) -> Error {
+        let field = &mut self.0.location.field;
+        *field = Some(match field.as_deref() {
+            None => name.to_owned(),
+            Some(inner) if inner.starts_with('[') => format!("{name}{inner}"),
+            Some(inner) => format!("{name}.{inner}"),
+        });
+        self
     }
 
     /// The same error at record `record`, unless it already names one.

@@ -8,6 +8,10 @@ use arrow_schema::{DataType, Field};
 pub struct FieldSpec {
     /// Dotted path in the Avro record, as the format spells it.
     pub disk: &'static str,
+    /// The format's own number of it, by which writers' fields are found before their names count.
+    pub id: Option<i32>,
+    /// Other names that writers gave the last part of the path.
+    pub aliases: &'static [&'static str],
     /// Name of the Arrow column.
     pub column: &'static str,
     /// Makes the Arrow type of the column, whatever the writer's own was.
@@ -19,6 +23,11 @@ pub struct FieldSpec {
 }
 
 impl FieldSpec {
+    /// The path on disk, with the id where the format has one, as messages show it.
+    pub fn on_disk(&self) -> String {
+        self.id.map_or_else(|| self.disk.to_owned(), |id| format!("{} (id {id})", self.disk))
+    }
+
     /// The Arrow field of the column.
     pub fn arrow(&self) -> Field {
         Field::new(self.column, (self.data_type)(), !self.required)

@@ -8,12 +8,22 @@ mod conform;
 mod edges;
 pub mod error;
 pub mod field;
+pub mod format;
 pub mod iceberg;
 mod json;
 pub mod paimon;
 pub mod predicate;
 pub mod record;
+pub mod scan;
 pub mod storage;
+mod system;
+pub mod table;
+#[cfg(test)]
+mod test_data;
+mod text;
+mod time;
+pub mod view;
+mod words;
 
 pub use error::{Error, ErrorKind, Location, Result};
 pub use lakebed_avro::Limits;

@@ -85,6 +85,15 @@ impl Storage for Local {
     }
 }
 
+/// `None` for a file that is not there.
+pub(crate) fn present<T>(read: Result<T>) -> Result<Option<T>> {
+    match read {
+        Ok(value) => Ok(Some(value)),
+        Err(error) if error.kind() == ErrorKind::Missing => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
 /// A path without the scheme that Hadoop puts before local ones: external paths are `file:/a/b`.
 fn local_path(path: &str) -> &str {
     let uri = path.split_at_checked(5).filter(|(scheme, _)| scheme.eq_ignore_ascii_case("file:"));

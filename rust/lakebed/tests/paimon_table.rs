@@ -7,8 +7,10 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use arrow_buffer::Buffer;
 use arrow_select::concat::concat_batches;
-use lakebed::paimon::{Scan, ScanOptions, Table, View};
+use lakebed::paimon::{Scan, Table};
+use lakebed::scan::{Scan as _, ScanOptions};
 use lakebed::storage::Storage;
+use lakebed::view::View;
 use lakebed::{Error, ErrorKind, Limits, Result};
 
 /// Files by path; the sample table stands at `t`.
@@ -71,7 +73,7 @@ impl Storage for Memory {
 /// Path and records of the manifests in use.
 fn manifests(memory: &Memory) -> Vec<String> {
     let scan = Scan::new(memory.open().unwrap(), View::Entries, ScanOptions::default()).unwrap();
-    scan.manifests().unwrap().into_iter().map(|(path, _)| path).collect()
+    scan.manifests().unwrap().into_iter().map(|manifest| manifest.path).collect()
 }
 
 fn snapshot_id(memory: &Memory) -> i64 {

@@ -56,8 +56,8 @@ impl Program {
     /// Resolves `schema` against `projection`.
     ///
     /// `guard` names the top-level scalar fields a [`crate::Guard`] reads, in the order of the slots
-    /// it is given; they are decoded whether projected or not. Unknown paths are
-    /// [`ErrorKind::UnknownColumn`].
+    /// it is given; they are decoded whether projected or not. Where one is not a plain scalar, the guard is
+    /// not asked. Unknown paths are [`ErrorKind::UnknownColumn`].
     pub fn resolve(schema: &Schema, projection: &Projection, guard: &[&str]) -> Result<Program> {
         Program::resolve_as(schema, schema, projection, guard)
     }
@@ -104,7 +104,7 @@ impl Program {
         &self.schema
     }
 
-    /// Whether a guard works in mid-record here: the fields before its decision are all scalars.
+    /// Whether a guard works in mid-record here: the fields it reads and those before them are all scalars.
     ///
     /// Where it does not, the guard is not asked and its caller filters the rows afterwards.
     pub fn guards(&self) -> bool {
@@ -171,15 +171,18 @@ impl<'r> Row<'r> {
 
     /// What the guard reads, and the instruction behind the last of it.
     fn slots(&self, guard: &[&str], behind: &[usize]) -> Result<(Vec<Slot>, Option<usize>)> {
-        let slot = |name: &&str| {
-            let (_, layout) = self.children().find(|(field, _)| field == name)?;
-            let Layout::Leaf { leaf, column, .. } = layout else { return None };
-            Some(Slot { leaf: *leaf, column: *column })
+        let layouts = guard.iter().map(|name| {
+            let child = self.children().find(|(field, _)| field == name);
+            child.map(|(_, layout)| layout).ok_or_else(|| {
+                Error::new(ErrorKind::UnknownColumn, format!("a guard needs the top-level fields {guard:?}"))
+            })
+        });
+        let layouts = layouts.collect::<Result<Vec<_>>>()?;
+        let slot = |layout: &&Layout| match layout {
+            Layout::Leaf { leaf, column, .. } => Some(Slot { leaf: *leaf, column: *column }),
+            _ => None,
         };
-        let slots: Option<Vec<Slot>> = guard.iter().map(slot).collect();
-        let slots = slots.ok_or_else(|| {
-            Error::new(ErrorKind::UnknownColumn, format!("a guard needs the top-level scalars {guard:?}"))
-        })?;
+        let Some(slots) = layouts.iter().map(slot).collect() else { return Ok((Vec::new(), None)) };
         let fields = self.fields.unwrap_or_default().iter().zip(behind);
         let at = fields.filter(|(field, _)| guard.contains(&field.name.as_str())).map(|(_, at)| *at).max();
         Ok((slots, at))

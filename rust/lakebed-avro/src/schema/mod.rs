@@ -5,7 +5,7 @@ mod parse;
 
 use std::fmt;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
@@ -112,6 +112,8 @@ pub struct Field {
     pub aliases: Vec<String>,
     /// The JSON of what a reader takes it for where the writer has no such field.
     pub default: Option<Value>,
+    /// What else the schema says of it, which Avro leaves to users: ids, comments of other formats.
+    pub attributes: Map<String, Value>,
     /// Its type.
     pub node: Node,
 }
@@ -135,6 +137,11 @@ impl Schema {
             }
             _ => error,
         })
+    }
+
+    /// A schema with this tree, for callers that rewrite one.
+    pub fn new(root: Node) -> Schema {
+        Schema { root }
     }
 
     /// The tree.
@@ -209,7 +216,7 @@ impl Node {
     }
 
     /// For a union of null and one other type: the null's branch, and the other type.
-    pub(crate) fn nullable(&self) -> Option<(u8, &Node)> {
+    pub fn nullable(&self) -> Option<(u8, &Node)> {
         let Wire::Union(branches) = &self.wire else { return None };
         match branches.as_slice() {
             [Node { wire: Wire::Null, .. }, value] => Some((0, value)),
@@ -278,6 +285,18 @@ mod tests {
         };
         assert_eq!(parse(&array(r#""logicalType": "map","#)).unwrap().root().logical, Some(Logical::Map));
         assert_eq!(parse(&array("")).unwrap().root().logical, None);
+    }
+
+    #[test]
+    fn fields_keep_what_users_say_of_them() {
+        let schema = parse(
+            r#"{"type": "record", "name": "r", "fields": [
+                {"name": "a", "type": "int", "default": 1, "aliases": ["b"], "field-id": 7, "x": {"y": [2]}}]}"#,
+        );
+        let schema = schema.unwrap();
+        let field = &schema.record().unwrap().0[0];
+        assert_eq!(serde_json::to_string(&field.attributes).unwrap(), r#"{"field-id":7,"x":{"y":[2]}}"#);
+        assert_eq!((&field.aliases, field.default.is_some()), (&vec!["b".to_owned()], true));
     }
 
     #[test]

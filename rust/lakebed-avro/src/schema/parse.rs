@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use super::{Field, Logical, Node, TypeName, Wire};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
-use crate::names::{accept_any_namespace, plain_name, says_null_namespace, spell_namespace};
+use crate::names::{accept_any_name, plain_name, says_null_namespace, spell_namespace};
 
 /// The root of the schema in `text`.
 pub(super) fn parse(text: &str, limits: &Limits) -> Result<Node> {
@@ -21,7 +21,7 @@ pub(super) fn parse(text: &str, limits: &Limits) -> Result<Node> {
     if says_null_namespace(&json) {
         spell_namespaces(&mut json, false);
     }
-    accept_any_namespace();
+    accept_any_name();
     let parsed = Parsed::parse(&json).map_err(|error| bad_schema(&error))?;
     let resolved = ResolvedSchema::try_from(&parsed).map_err(|error| bad_schema(&error))?;
     let mut expander =
@@ -37,6 +37,11 @@ const MAP_MARK: &str = "lakebed.map";
 const CARRIED: [(&str, &str); 2] = [("default", DEFAULT_MARK), ("aliases", ALIASES_MARK)];
 const DEFAULT_MARK: &str = "lakebed.default";
 const ALIASES_MARK: &str = "lakebed.aliases";
+
+/// Whether an attribute is one that carries another.
+fn is_mark(key: &str) -> bool {
+    CARRIED.iter().any(|(_, mark)| *mark == key)
+}
 
 /// Bounds the depth of schema JSON and prepares what apache-avro does not know: the logical type
 /// `map` of arrays, and `error`, which the specification's protocols use for `record`. Defaults are
@@ -235,7 +240,11 @@ impl<'s> Expander<'s> {
 
     fn field(&mut self, field: &'s RecordField) -> Result<Field> {
         let default = field.custom_attributes.get(DEFAULT_MARK);
-        let kept = default.map_or(0, |default| default.to_string().len());
+        let attributes = field.custom_attributes.iter().filter(|(key, _)| !is_mark(key));
+        let attributes: Map<String, Value> =
+            attributes.map(|(key, value)| (key.clone(), value.clone())).collect();
+        let others = attributes.iter().map(|(key, value)| key.len() + value.to_string().len());
+        let kept = default.map_or(0, |default| default.to_string().len()) + others.sum::<usize>();
         let aliases = field.custom_attributes.get(ALIASES_MARK).and_then(Value::as_array);
         let aliases = aliases.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned);
         let aliases: Vec<String> = aliases.collect();
@@ -244,7 +253,7 @@ impl<'s> Expander<'s> {
         self.path += step;
         let node = self.expand(&field.schema)?;
         self.path -= step;
-        Ok(Field { name: field.name.clone(), aliases, default: default.cloned(), node })
+        Ok(Field { name: field.name.clone(), aliases, default: default.cloned(), attributes, node })
     }
 }
 

@@ -23,7 +23,7 @@ const fn required(
     data_type: fn() -> DataType,
     doc: &'static str,
 ) -> FieldSpec {
-    FieldSpec { disk, column, data_type, required: true, doc }
+    FieldSpec { disk, id: None, aliases: &[], column, data_type, required: true, doc }
 }
 
 const fn optional(
@@ -32,7 +32,7 @@ const fn optional(
     data_type: fn() -> DataType,
     doc: &'static str,
 ) -> FieldSpec {
-    FieldSpec { disk, column, data_type, required: false, doc }
+    FieldSpec { disk, id: None, aliases: &[], column, data_type, required: false, doc }
 }
 
 fn int8() -> DataType {

@@ -22,16 +22,12 @@ pub mod snapshot;
 mod stats;
 mod system;
 mod table;
-#[cfg(test)]
-mod test_data;
 mod text;
 pub mod types;
 mod version;
 mod view;
 
 pub use filter::PartitionFilter;
-pub use scan::{Scan, ScanOptions, ScanStream, Step, Task};
-pub use stats::Retyped;
-pub use system::{Batches, MetadataOptions, MetadataScan, metadata_tables};
+pub use scan::{Scan, Task};
 pub use table::Table;
-pub use view::{EntryView, Role, View};
+pub use view::{EntryView, Role};

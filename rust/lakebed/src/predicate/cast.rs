@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use arrow_schema::{DataType, TimeUnit};
 
 use super::expr::Literal;
-use super::time::{days_to_nanos, parse_date, parse_time, parse_timestamp};
 use super::value::Value;
+use crate::time::{days_to_nanos, parse_date, parse_time, parse_timestamp};
 
 /// `literal`, which is not null, as a value of `data_type`; `Err` says why that cannot be.
 ///

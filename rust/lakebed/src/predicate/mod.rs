@@ -14,7 +14,6 @@ mod op;
 mod parse;
 #[cfg(test)]
 mod tests;
-mod time;
 mod token;
 mod value;
 

@@ -39,7 +39,7 @@ impl Records {
             let column = column.map_err(|error| error.in_field(spec.column))?;
             if spec.required && column.null_count() > 0 {
                 let row = (0..rows).find(|row| column.is_null(*row)).unwrap_or(0) as u64;
-                let error = Error::new(ErrorKind::Required, format!("{} is null", spec.disk));
+                let error = Error::new(ErrorKind::Required, format!("{} is null", spec.on_disk()));
                 let error = error.in_field(spec.column);
                 return Err(match first_record {
                     Some(first) => error.in_record(first + row),

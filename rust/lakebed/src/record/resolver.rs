@@ -16,11 +16,15 @@ pub struct RecordResolver {
     columns: Vec<&'static FieldSpec>,
     /// What a guard reads, as in [`Program::resolve`].
     guard: &'static [&'static str],
-    /// What is decoded besides, and found in the batches by its name on disk.
+    /// What is decoded besides where the writer has it, and found in the batches by its path on disk.
     besides: &'static [&'static str],
+    rewrite: Option<Rewrite>,
     schema: SchemaRef,
     known: Mutex<Vec<(Vec<u8>, AvroRecords)>>,
 }
+
+/// Gives a writer's schema the names of the field table: what the bytes are, and what they are read as.
+pub(crate) type Rewrite = fn(AvroSchema) -> Result<(AvroSchema, AvroSchema)>;
 
 /// Schemas of writers that are kept; a table that has more than these is resolved again and again.
 const KNOWN_WRITERS: usize = 16;
@@ -41,7 +45,13 @@ impl RecordResolver {
             Some(names) => names.iter().map(|name| spec_of(table, name)).collect::<Result<_>>()?,
         };
         let schema = record_schema(&columns);
-        Ok(RecordResolver { columns, guard, besides, schema, known: Mutex::new(Vec::new()) })
+        Ok(RecordResolver { columns, guard, besides, rewrite: None, schema, known: Mutex::new(Vec::new()) })
+    }
+
+    /// The same resolver for a format whose writers' schemas must be rewritten before names count.
+    #[must_use]
+    pub(crate) fn rewriting(self, rewrite: Rewrite) -> RecordResolver {
+        RecordResolver { rewrite: Some(rewrite), ..self }
     }
 
     /// The schema of the conformed batches, whoever wrote the file.
@@ -58,7 +68,12 @@ impl RecordResolver {
             return Ok(records.clone());
         }
         let writer = AvroSchema::parse(text, limits)?;
-        let records = self.resolve_writer(&writer)?;
+        let records = match self.rewrite {
+            Some(rewrite) => {
+                rewrite(writer).and_then(|(writer, reader)| self.resolve_as(&writer, &reader))?
+            }
+            None => self.resolve_as(&writer, &writer)?,
+        };
         if let Ok(mut known) = self.known.lock()
             && known.len() < KNOWN_WRITERS
         {
@@ -67,16 +82,20 @@ impl RecordResolver {
         Ok(records)
     }
 
-    fn resolve_writer(&self, writer: &AvroSchema) -> Result<AvroRecords> {
-        let records = self.records(|path| writer.has(path))?;
+    fn resolve_as(&self, writer: &AvroSchema, reader: &AvroSchema) -> Result<AvroRecords> {
+        let records = self.records(|path| reader.has(path))?;
         let there = records.columns().iter().filter(|(_, there)| *there);
         let mut paths: Vec<String> = there.map(|(spec, _)| spec.disk.to_owned()).collect();
-        paths.extend(self.besides.iter().map(|name| (*name).to_owned()));
-        let mut program = Program::resolve(writer, &Projection::Paths(paths.clone()), self.guard)?;
+        let besides = self.besides.iter().filter(|path| reader.has(path));
+        paths.extend(besides.map(|path| (*path).to_owned()));
+        let resolve = |paths: &[String]| {
+            Program::resolve_as(writer, reader, &Projection::Paths(paths.to_vec()), self.guard)
+        };
+        let mut program = resolve(&paths)?;
         if !self.guard.is_empty() && !program.guards() {
             // The writer put what a guard reads behind nested fields: read it as columns instead.
             paths.extend(self.guard.iter().map(|name| (*name).to_owned()));
-            program = Program::resolve(writer, &Projection::Paths(paths), self.guard)?;
+            program = resolve(&paths)?;
         }
         Ok(AvroRecords { records: Arc::new(records), program: Arc::new(program) })
     }
@@ -102,7 +121,7 @@ impl RecordResolver {
         let columns: Vec<_> = self.columns.iter().map(|spec| (*spec, has(spec.disk))).collect();
         let absent = columns.iter().find(|(spec, there)| spec.required && !there);
         if let Some((spec, _)) = absent {
-            let message = format!("the writer's schema has no {}", spec.disk);
+            let message = format!("the writer's schema has no {}", spec.on_disk());
             return Err(Error::new(ErrorKind::Required, message).in_field(spec.column));
         }
         Ok(Records::new(columns, Arc::clone(&self.schema)))

@@ -8,8 +8,8 @@ use arrow_array::{ArrayRef, Decimal128Array};
 use arrow_schema::DataType as ArrowType;
 
 use super::{numeric, parse};
-use crate::paimon::text::write_decimal;
 use crate::paimon::types::TypeKind;
+use crate::text::write_decimal;
 
 /// The digits of a DECIMAL that Paimon keeps in a long.
 const COMPACT_PRECISION: u8 = 18;

@@ -9,7 +9,7 @@
 //! | DECIMAL | integers | toward zero, then low bits |
 //! | numbers, BOOLEAN | FLOAT, DOUBLE | the nearest |
 //! | numbers, BOOLEAN | DECIMAL | rounded half up; null where it overflows |
-//! | anything but BLOB and its like | CHAR, VARCHAR | see [`TextForm::Cast`](super::text::value::TextForm) |
+//! | anything but BLOB and its like | CHAR, VARCHAR | see [`TextForm::Cast`](super::text::TextForm) |
 //! | texts | BOOLEAN, numbers, dates and times | parsed; null where that fails |
 //! | texts, bytes | BINARY, VARBINARY | cut, and BINARY padded with zeros |
 //! | TIMESTAMP | TIMESTAMP, DATE, TIME | truncated; the day; the time of day |

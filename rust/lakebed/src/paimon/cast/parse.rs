@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use crate::paimon::text::days_from_civil;
+use crate::text::days_from_civil;
 
 const NANOS_PER_DAY: i128 = 86_400_000_000_000;
 

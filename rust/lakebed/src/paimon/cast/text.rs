@@ -7,7 +7,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::{ArrayRef, BinaryArray, StringArray};
 
 use crate::error::Result;
-use crate::paimon::text::value::{TextForm, texts};
+use crate::paimon::text::{TextForm, texts};
 use crate::paimon::types::{DataType, MAX_LENGTH, TypeKind};
 
 /// The longest CHAR or BINARY that values are padded to: a bound is not worth more memory.

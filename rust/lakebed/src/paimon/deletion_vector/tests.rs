@@ -6,7 +6,7 @@ use roaring::RoaringBitmap;
 
 use super::{DeletionVector, FRAMING, MAGIC_32, MAGIC_64, VectorRange};
 use crate::error::Result;
-use crate::paimon::test_data::Random;
+use crate::test_data::Random;
 
 fn hex(text: &str) -> Vec<u8> {
     let digits: Vec<u8> = text.bytes().filter(u8::is_ascii_hexdigit).collect();

@@ -6,7 +6,7 @@ mod tests;
 
 use arrow_array::{Array, ArrayRef, StringArray, StructArray};
 
-use super::text::value::{TextForm, texts};
+use super::text::{TextForm, texts};
 use super::types::{DataField, TypeKind};
 use crate::error::{Error, ErrorKind, Result};
 

@@ -12,9 +12,9 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::paimon::schema::TableSchema;
-use crate::paimon::test_data;
-use crate::paimon::text::days_from_civil;
 use crate::paimon::types::DataType;
+use crate::test_data;
+use crate::text::days_from_civil;
 
 fn field(name: &str, ty: &str) -> DataField {
     let ty = DataType::from_json(&json!(ty)).expect("a type");

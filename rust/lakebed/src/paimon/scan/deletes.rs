@@ -9,8 +9,7 @@ use arrow_buffer::OffsetBuffer;
 use arrow_select::concat::concat;
 use lakebed_avro::Limits;
 
-use super::stream::in_parallel;
-use super::{Scan, ScanOptions, internal, threads};
+use super::{Scan, internal};
 use crate::error::{Error, ErrorKind, Result};
 use crate::paimon::deletion_vector::{DeletionVector, VectorRange, read_vectors};
 use crate::paimon::filter::PartitionFilter;
@@ -18,8 +17,10 @@ use crate::paimon::groups::Groups;
 use crate::paimon::index_files::IndexFiles;
 use crate::paimon::manifest::ADD;
 use crate::paimon::table::Table;
-use crate::paimon::view::{DeletesView, ExternalFiles, Vectors, View, positions_item};
+use crate::paimon::view::{DeletesView, ExternalFiles, Vectors, positions_item};
 use crate::record::find;
+use crate::scan::{Scan as _, ScanOptions, in_parallel, threads};
+use crate::view::View;
 
 /// The kind of index files that hold deletion vectors.
 const DELETION_VECTORS: &str = "DELETION_VECTORS";

@@ -1,19 +1,14 @@
 //! What each step of a scan keeps, and why.
 
-use serde::Serialize;
-
-use super::{Plan, Scan, ScanOptions};
+use super::{Plan, Scan};
 use crate::error::Result;
 use crate::paimon::manifest_list::ManifestFile;
-use crate::paimon::view::View;
+use crate::scan::{Scan as _, ScanOptions, Step};
+use crate::view::View;
 
 impl Scan {
-    /// The funnel: what each step keeps of manifests, entries and files. Reads what the scan reads, but
-    /// decodes no column that only the rows need.
-    ///
-    /// # Errors
-    /// Those of the scan.
-    pub fn explain(&self) -> Result<Vec<Step>> {
+    /// What each step keeps of manifests, entries and files.
+    pub(super) fn steps(&self) -> Result<Vec<Step>> {
         if !self.view.is_of_entries() {
             return Ok(Vec::new());
         }
@@ -49,28 +44,5 @@ impl Scan {
             steps.push(Step::rows("files", count(View::Files)?, matching, why));
         }
         Ok(steps)
-    }
-}
-
-/// One step of a scan's funnel.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Step {
-    /// What is counted.
-    pub step: &'static str,
-    /// How many are left.
-    pub kept: u64,
-    /// How many there were.
-    pub total: u64,
-    /// Bytes of those left, where they are counted.
-    pub bytes_kept: Option<u64>,
-    /// Bytes of all, where they are counted.
-    pub bytes_total: Option<u64>,
-    /// What decided.
-    pub why: &'static str,
-}
-
-impl Step {
-    fn rows(step: &'static str, kept: u64, total: u64, why: &'static str) -> Step {
-        Step { step, kept, total, bytes_kept: None, bytes_total: None, why }
     }
 }

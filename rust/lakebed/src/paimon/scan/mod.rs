@@ -6,7 +6,7 @@ mod program;
 mod stream;
 mod task;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use arrow_array::{BooleanArray, RecordBatch};
@@ -14,10 +14,8 @@ use arrow_schema::SchemaRef;
 use arrow_select::filter::filter_record_batch;
 
 use deletes::{DeleteRows, add_vectors};
-pub use explain::Step;
 use program::EntryProgram;
-use stream::EntryStream;
-pub use stream::ScanStream;
+use stream::EntrySource;
 pub use task::Task;
 
 use super::fields::LIST;
@@ -26,29 +24,14 @@ use super::groups::{GROUP_INPUT, Groups, KIND};
 use super::index_files::IndexFiles;
 use super::manifest_list::{ManifestFile, manifest_files};
 use super::schema::TableSchema;
-use super::stats::Retyped;
 use super::table::Table;
-use super::view::{DeletesView, Role, View, buckets, indexes, partitions, refs, schemas, select, snapshots};
+use super::view::{DeletesView, Role, buckets, indexes, partitions, refs, schemas, snapshots};
 use crate::error::{Error, ErrorKind, Result};
 use crate::record::record_schema;
-
-/// What of a view is wanted.
-#[derive(Debug, Clone, Default)]
-pub struct ScanOptions {
-    /// Columns, in this order; `None` for all.
-    pub columns: Option<Vec<String>>,
-    /// A filter: on the own columns of views that are made without manifests, on partition columns and the
-    /// bucket of the others.
-    pub filter: Option<String>,
-    /// Columns of the table whose typed statistics become the column `stats`.
-    pub stats: Option<Vec<String>>,
-    /// What becomes of the bounds among them that were written under another type.
-    pub retyped: Retyped,
-    /// The most rows to give.
-    pub limit: Option<usize>,
-    /// Threads inside each call; 0 for one per processor.
-    pub threads: usize,
-}
+use crate::scan::{
+    self, Batches, ManifestStream, Part, PlannedManifest, ScanOptions, Step, limited, once, threads,
+};
+use crate::view::{View, select};
 
 /// One view of a table, resolved: its schema is known, nothing of its rows is read.
 pub struct Scan {
@@ -58,6 +41,46 @@ pub struct Scan {
     schema: SchemaRef,
     /// How entries become rows, for the views that are made of them.
     program: Option<Arc<EntryProgram>>,
+}
+
+impl scan::Scan for Scan {
+    fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    fn stream(&self) -> Result<Batches> {
+        let rows: Batches = match &self.program {
+            None if self.view == View::Deletes => Box::new(DeleteRows::open(&self.table, &self.options)?),
+            None => once(self.whole()?),
+            Some(program) => {
+                let (program, table) = (Arc::clone(program), self.table.clone());
+                let (manifests, threads) = (self.plan()?.manifests, threads(self.options.threads));
+                Box::new(ManifestStream::new(EntrySource::new(program, table), manifests, threads))
+            }
+        };
+        Ok(limited(rows, self.options.limit))
+    }
+
+    fn explain(&self) -> Result<Vec<Step>> {
+        self.steps()
+    }
+
+    fn manifests(&self) -> Result<Vec<PlannedManifest>> {
+        if self.program.is_none() {
+            return Ok(Vec::new());
+        }
+        let planned = |manifest: ManifestFile| PlannedManifest {
+            path: self.table.manifest_path(&manifest.file_name),
+            size: manifest.file_size,
+            added: manifest.added,
+            deleted: manifest.deleted,
+        };
+        Ok(self.plan()?.manifests.into_iter().map(planned).collect())
+    }
+
+    fn task(&self, part: Part) -> Result<scan::Task> {
+        self.task_of(part).map(scan::Task::Paimon)
+    }
 }
 
 /// The manifests of a snapshot, sorted by whether they must be read.
@@ -112,53 +135,9 @@ impl Scan {
         Ok(Scan { table, view, options, schema: empty.schema(), program: None })
     }
 
-    /// The schema of the rows.
-    pub fn schema(&self) -> &SchemaRef {
-        &self.schema
-    }
-
     /// What the scan makes of entries.
     pub fn role(&self) -> Role {
         if self.view == View::Files { Role::Files } else { Role::Entries }
-    }
-
-    /// The manifests to read, with their full paths; none for views that are made without them. Reads the
-    /// manifest lists.
-    ///
-    /// # Errors
-    /// Those of reading the lists.
-    pub fn manifests(&self) -> Result<Vec<(String, ManifestFile)>> {
-        if self.program.is_none() {
-            return Ok(Vec::new());
-        }
-        let path = |manifest: ManifestFile| (self.table.manifest_path(&manifest.file_name), manifest);
-        Ok(self.plan()?.manifests.into_iter().map(path).collect())
-    }
-
-    /// Starts reading: small views are made whole, for the others the manifest lists are read.
-    ///
-    /// # Errors
-    /// Those of reading the view's files, or the lists.
-    pub fn stream(&self) -> Result<ScanStream> {
-        let mut stream = ScanStream {
-            schema: Arc::clone(&self.schema),
-            ready: VecDeque::new(),
-            rows: None,
-            left: self.options.limit.unwrap_or(usize::MAX),
-        };
-        match &self.program {
-            None if self.view == View::Deletes => {
-                stream.rows = Some(Box::new(DeleteRows::open(&self.table, &self.options)?));
-            }
-            None => stream.ready.push_back(self.whole()?),
-            Some(program) => {
-                let (program, table) = (Arc::clone(program), self.table.clone());
-                let manifests = self.plan()?.manifests;
-                let threads = threads(self.options.threads);
-                stream.rows = Some(Box::new(EntryStream::new(program, table, manifests, threads)));
-            }
-        }
-        Ok(stream)
     }
 
     fn plan(&self) -> Result<Plan> {
@@ -219,7 +198,8 @@ pub(super) fn own_rows(
     let schemas = if options.stats.is_some() { table.schemas()? } else { BTreeMap::new() };
     let program = EntryProgram::new(role, table, schemas, &options)?;
     let Plan { manifests, .. } = Plan::new(table, options.filter.as_deref())?;
-    Ok(EntryStream::new(Arc::new(program), table.clone(), manifests, threads(options.threads)))
+    let source = EntrySource::new(Arc::new(program), table.clone());
+    Ok(ManifestStream::new(source, manifests, threads(options.threads)))
 }
 
 /// The buckets of a table's live files, as `options` filter them.
@@ -241,14 +221,6 @@ fn grouped(view: View, groups: &Groups, schema: &TableSchema) -> Result<RecordBa
     match view {
         View::Buckets => buckets(groups, &partition),
         _ => partitions(groups, &partition),
-    }
-}
-
-/// How many threads are meant.
-pub(super) fn threads(wanted: usize) -> usize {
-    match wanted {
-        0 => std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
-        wanted => wanted,
     }
 }
 

@@ -7,7 +7,7 @@ use arrow_array::RecordBatch;
 use arrow_buffer::Buffer;
 use arrow_select::filter::filter_record_batch;
 
-use super::{ScanOptions, internal};
+use super::internal;
 use crate::columnar::Decoding;
 use crate::error::Result;
 use crate::paimon::filter::PartitionFilter;
@@ -15,10 +15,11 @@ use crate::paimon::identity::{Deleted, identities};
 use crate::paimon::manifest::{ADD, DELETE, EntryFilter, EntryReader, entry_columns};
 use crate::paimon::manifest_list::ManifestFile;
 use crate::paimon::schema::TableSchema;
-use crate::paimon::stats::StatsView;
+use crate::paimon::stats::{Retyped, StatsView};
 use crate::paimon::table::Table;
 use crate::paimon::view::{EntryView, Role};
 use crate::record::RecordResolver;
+use crate::scan::ScanOptions;
 
 /// How entries become rows: shared by a scan, its threads and tasks elsewhere.
 pub(super) struct EntryProgram {
@@ -55,7 +56,9 @@ impl EntryProgram {
         decoding: Decoding,
     ) -> Result<EntryProgram> {
         let stats = options.stats.as_ref().filter(|_| role != Role::Deleted);
-        let stats = stats.map(|names| StatsView::new(names, schema, schemas, options.retyped)).transpose()?;
+        // The engine's own tables show what its casts give; only what is shown to users must be sound.
+        let retyped = if role == Role::Live { Retyped::Engine } else { Retyped::Sound };
+        let stats = stats.map(|names| StatsView::new(names, schema, schemas, retyped)).transpose()?;
         let mut columns = options.columns.clone();
         if let (Some(columns), true) = (&mut columns, stats.is_some()) {
             // Statistics asked for by name need not be asked for again as a column.

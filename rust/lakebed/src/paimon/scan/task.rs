@@ -3,30 +3,35 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use arrow_array::RecordBatch;
 use arrow_buffer::Buffer;
 use arrow_schema::SchemaRef;
 use lakebed_avro::Limits;
 use serde::{Deserialize, Serialize};
 
+use super::Scan;
 use super::program::EntryProgram;
-use super::{Scan, ScanOptions};
 use crate::columnar::Decoding;
 use crate::error::{Error, ErrorKind, Result};
 use crate::paimon::identity::Deleted;
 use crate::paimon::manifest_list::ManifestFile;
 use crate::paimon::schema::TableSchema;
 use crate::paimon::view::Role;
+use crate::scan::{Batches, Part, ScanOptions};
 
 impl Scan {
-    /// What an executor needs to make the rows of `role` from the manifests, each on its own.
-    ///
-    /// # Errors
-    /// `Argument` for a view without entries; those of reading the manifest lists and schemas.
-    pub fn task(&self, role: Role) -> Result<Task> {
-        if self.program.is_none() {
-            return Err(Error::new(ErrorKind::Argument, "only entries and files are made from manifests"));
-        }
+    /// What an executor needs to make `part` of the rows from the manifests, each on its own.
+    pub(super) fn task_of(&self, part: Part) -> Result<Task> {
+        let role = match (part, &self.program) {
+            (Part::Rows, Some(program)) => program.role,
+            (Part::Added, Some(_)) => Role::Added,
+            (Part::Deleted, Some(_)) => Role::Deleted,
+            (_, None) => {
+                return Err(Error::new(
+                    ErrorKind::Argument,
+                    "only entries and files are made from manifests",
+                ));
+            }
+        };
         let schemas = if self.options.stats.is_some() { self.table.schema_texts()? } else { BTreeMap::new() };
         Ok(Task {
             role,
@@ -83,12 +88,7 @@ impl Task {
     ///
     /// # Errors
     /// `Missing` for a manifest that is not the task's; those of reading entries, with the path.
-    pub fn run(
-        &self,
-        path: &str,
-        bytes: Buffer,
-        decoding: Decoding,
-    ) -> Result<impl Iterator<Item = Result<RecordBatch>> + Send + use<>> {
+    pub fn run(&self, path: &str, bytes: Buffer, decoding: Decoding) -> Result<Batches> {
         let name = path.rsplit('/').next().unwrap_or(path);
         let manifest = self.manifests.iter().find(|manifest| manifest.file_name == name).cloned();
         let manifest = manifest.ok_or_else(|| {
@@ -97,9 +97,9 @@ impl Task {
         let program = self.program(decoding)?;
         let reader = program.open(bytes, &manifest, 1).map_err(|error| error.in_file(path))?;
         let path = path.to_owned();
-        Ok(reader.map(move |entries| {
+        Ok(Box::new(reader.map(move |entries| {
             let rows = entries.and_then(|rows| program.rows(&rows, &manifest.file_name, &Deleted::default()));
             rows.map_err(|error| error.in_file(&path))
-        }))
+        })))
     }
 }

@@ -9,9 +9,9 @@ use std::time::Duration;
 use serde::{Deserialize, Deserializer};
 
 use super::paths::is_file_name;
-use super::text::days_from_civil;
 use crate::error::Result;
 use crate::json::{self, invalid};
+use crate::text::days_from_civil;
 
 /// One commit: which manifest lists make up the table, and who wrote them when.
 ///

@@ -2,7 +2,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::error::ErrorKind;
-use crate::paimon::test_data::{self, Random};
+use crate::test_data::{self, Random};
 
 fn minimal() -> Value {
     json!({

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::paimon::binary_row::encode_rows;
-use crate::paimon::test_data;
+use crate::test_data;
 
 fn schema(id: i64, fields: &Value) -> TableSchema {
     let schema = json!({

@@ -7,12 +7,13 @@ use arrow_array::{ArrayRef, StringArray};
 use arrow_schema::DataType::Utf8;
 use arrow_schema::Field;
 
-use super::{Batches, SystemTable, optional, required, whole};
+use super::{Batches, Request, SystemTable, optional, required, whole};
 use crate::error::Result;
 use crate::paimon::java_map::hash_map_order;
 use crate::paimon::table::Table;
 
-pub(super) const TABLE: SystemTable = SystemTable { name: "aggregation_fields", columns, rows };
+pub(super) const TABLE: SystemTable<Table> =
+    SystemTable { name: "aggregation_fields", columns: |_| columns(), rows };
 
 fn columns() -> Vec<Field> {
     vec![
@@ -24,7 +25,7 @@ fn columns() -> Vec<Field> {
     ]
 }
 
-fn rows(table: &Table, _threads: usize) -> Result<Batches> {
+fn rows(table: &Table, _request: &Request) -> Result<Batches> {
     let schema = table.latest_schema()?;
     let fields = &schema.fields;
     let options = hash_map_order(&schema.options);

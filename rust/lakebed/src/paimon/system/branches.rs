@@ -10,18 +10,18 @@ use arrow_array::StringArray;
 use arrow_schema::DataType::Utf8;
 use arrow_schema::Field;
 
-use super::{Batches, SystemTable, TIMESTAMP, optional, required, timestamps, whole};
+use super::{Batches, Request, SystemTable, TIMESTAMP, optional, required, timestamps, whole};
 use crate::error::Result;
 use crate::paimon::paths::branch_root;
 use crate::paimon::table::Table;
 
-pub(super) const TABLE: SystemTable = SystemTable { name: "branches", columns, rows };
+pub(super) const TABLE: SystemTable<Table> = SystemTable { name: "branches", columns: |_| columns(), rows };
 
 fn columns() -> Vec<Field> {
     vec![required("branch_name", Utf8), optional("create_time", TIMESTAMP)]
 }
 
-fn rows(table: &Table, _threads: usize) -> Result<Batches> {
+fn rows(table: &Table, _request: &Request) -> Result<Batches> {
     let files = table.files();
     let names = files.branch_names()?;
     let modified = |name: &String| {

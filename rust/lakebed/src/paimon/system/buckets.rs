@@ -5,14 +5,14 @@ use arrow_schema::DataType::{Int32, Int64, Utf8};
 use arrow_schema::Field;
 
 use super::rows::partition_texts;
-use super::{Batches, SystemTable, TIMESTAMP, optional, required, whole};
+use super::{Batches, Request, SystemTable, TIMESTAMP, optional, required, whole};
 use crate::error::Result;
 use crate::paimon::filter::PartitionType;
 use crate::paimon::scan::read_changes;
 use crate::paimon::table::Table;
 use crate::paimon::view::{ints, last_created, longs};
 
-pub(super) const TABLE: SystemTable = SystemTable { name: "buckets", columns, rows };
+pub(super) const TABLE: SystemTable<Table> = SystemTable { name: "buckets", columns: |_| columns(), rows };
 
 fn columns() -> Vec<Field> {
     vec![
@@ -25,8 +25,8 @@ fn columns() -> Vec<Field> {
     ]
 }
 
-fn rows(table: &Table, threads: usize) -> Result<Batches> {
-    let groups = read_changes(&table.at_branch(table.branch())?, threads)?;
+fn rows(table: &Table, request: &Request) -> Result<Batches> {
+    let groups = read_changes(&table.at_branch(table.branch())?, request.threads)?;
     let rows: Vec<_> = groups.buckets().iter().filter(|bucket| bucket.files > 0).cloned().collect();
     let partition = PartitionType::new(table.schema());
     let arrays = vec![

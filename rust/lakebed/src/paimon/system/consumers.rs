@@ -7,13 +7,13 @@ use arrow_schema::DataType::{Int64, Utf8};
 use arrow_schema::Field;
 use serde::Deserialize;
 
-use super::{Batches, SystemTable, required, whole};
+use super::{Batches, Request, SystemTable, required, whole};
 use crate::error::Result;
 use crate::json;
 use crate::paimon::paths::consumer_file;
 use crate::paimon::table::Table;
 
-pub(super) const TABLE: SystemTable = SystemTable { name: "consumers", columns, rows };
+pub(super) const TABLE: SystemTable<Table> = SystemTable { name: "consumers", columns: |_| columns(), rows };
 
 /// A `consumer-<id>` file (Paimon's `Consumer.java`).
 #[derive(Deserialize)]
@@ -26,7 +26,7 @@ fn columns() -> Vec<Field> {
     vec![required("consumer_id", Utf8), required("next_snapshot_id", Int64)]
 }
 
-fn rows(table: &Table, _threads: usize) -> Result<Batches> {
+fn rows(table: &Table, _request: &Request) -> Result<Batches> {
     let files = table.files();
     let consumers = files.each(files.consumer_ids()?, |files, id| {
         files.parsed(&files.own(&consumer_file(id)), json::parse::<Consumer>)

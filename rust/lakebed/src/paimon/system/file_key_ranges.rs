@@ -10,16 +10,17 @@ use arrow_schema::{Field, Schema as ArrowSchema, SchemaRef};
 
 use super::planned::planned_files;
 use super::rows::{KeyTypes, partition_texts};
-use super::{Batches, SystemTable, optional, required};
+use super::{Batches, Request, SystemTable, optional, required};
 use crate::error::Result;
 use crate::paimon::filter::PartitionType;
-use crate::paimon::scan::ScanOptions;
 use crate::paimon::schema::TableSchema;
 use crate::paimon::table::Table;
-use crate::paimon::view::batch;
 use crate::record::find;
+use crate::scan::ScanOptions;
+use crate::view::batch;
 
-pub(super) const TABLE: SystemTable = SystemTable { name: "file_key_ranges", columns, rows };
+pub(super) const TABLE: SystemTable<Table> =
+    SystemTable { name: "file_key_ranges", columns: |_| columns(), rows };
 
 /// The columns of live files that those of this table are made of.
 pub(super) const INPUT: [&str; 11] = [
@@ -52,10 +53,11 @@ pub(super) fn columns() -> Vec<Field> {
     ]
 }
 
-fn rows(table: &Table, threads: usize) -> Result<Batches> {
+fn rows(table: &Table, request: &Request) -> Result<Batches> {
     let rows = KeyRanges::new(table, &table.schemas()?);
     let schema: SchemaRef = Arc::new(ArrowSchema::new(columns()));
-    let files = planned_files(table, &INPUT, &ScanOptions { threads, ..ScanOptions::default() })?;
+    let files =
+        planned_files(table, &INPUT, &ScanOptions { threads: request.threads, ..ScanOptions::default() })?;
     Ok(Box::new(files.map(move |files| {
         let files = files?;
         let columns = schema.fields().iter().map(|field| rows.column(&files, field.name()));

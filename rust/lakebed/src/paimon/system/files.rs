@@ -12,18 +12,17 @@ use arrow_schema::{Field, Schema as ArrowSchema, SchemaRef};
 
 use super::file_key_ranges::{INPUT, KeyRanges};
 use super::planned::planned_files;
-use super::{Batches, SystemTable, TIMESTAMP, optional, required};
+use super::{Batches, Request, SystemTable, TIMESTAMP, optional, required};
 use crate::error::{Error, ErrorKind, Result};
-use crate::paimon::scan::ScanOptions;
 use crate::paimon::schema::TableSchema;
-use crate::paimon::stats::Retyped;
 use crate::paimon::table::Table;
-use crate::paimon::text::value::{TextForm, texts};
+use crate::paimon::text::{TextForm, texts};
 use crate::paimon::types::{DataField, DataType, TypeKind};
-use crate::paimon::view::batch;
 use crate::record::find;
+use crate::scan::ScanOptions;
+use crate::view::batch;
 
-pub(super) const TABLE: SystemTable = SystemTable { name: "files", columns, rows };
+pub(super) const TABLE: SystemTable<Table> = SystemTable { name: "files", columns: |_| columns(), rows };
 
 /// The columns of live files that only this table has.
 const MORE_INPUT: [&str; 7] = [
@@ -61,17 +60,21 @@ fn columns() -> Vec<Field> {
     ]
 }
 
-fn rows(table: &Table, threads: usize) -> Result<Batches> {
+/// The columns that print statistics.
+const STATS: [&str; 3] = ["null_value_counts", "min_value_stats", "max_value_stats"];
+
+fn rows(table: &Table, request: &Request) -> Result<Batches> {
     let schemas = table.schemas()?;
     let ranges = KeyRanges::new(table, &schemas);
     let stats = StatsTexts::new(table.schema(), schemas);
     let columns: Vec<&str> = INPUT.into_iter().chain(MORE_INPUT).collect();
     let names = table.schema().fields.iter().map(|field| field.name.clone());
-    let stats_of = Some(names.collect());
-    let options =
-        ScanOptions { stats: stats_of, retyped: Retyped::Engine, threads, ..ScanOptions::default() };
+    let stats_of = STATS.iter().any(|column| request.needs(column)).then(|| names.collect());
+    let options = ScanOptions { stats: stats_of, threads: request.threads, ..ScanOptions::default() };
     let files = planned_files(table, &columns, &options)?;
-    let schema: SchemaRef = Arc::new(ArrowSchema::new(self::columns()));
+    let mut needed = self::columns();
+    needed.retain(|column| request.needs(column.name()));
+    let schema: SchemaRef = Arc::new(ArrowSchema::new(needed));
     Ok(Box::new(files.map(move |files| {
         let files = files?;
         let columns = schema.fields().iter().map(|field| match field.name().as_str() {

@@ -8,13 +8,13 @@ use arrow_schema::DataType::{Int64, Utf8};
 use arrow_schema::Field;
 
 use super::rows::partition_texts;
-use super::{Batches, SystemTable, optional, required, whole};
+use super::{Batches, Request, SystemTable, optional, required, whole};
 use crate::error::Result;
 use crate::paimon::filter::PartitionType;
 use crate::paimon::table::Table;
 use crate::record::find;
 
-pub(super) const TABLE: SystemTable = SystemTable { name: "manifests", columns, rows };
+pub(super) const TABLE: SystemTable<Table> = SystemTable { name: "manifests", columns: |_| columns(), rows };
 
 fn columns() -> Vec<Field> {
     vec![
@@ -30,7 +30,7 @@ fn columns() -> Vec<Field> {
     ]
 }
 
-fn rows(table: &Table, _threads: usize) -> Result<Batches> {
+fn rows(table: &Table, _request: &Request) -> Result<Batches> {
     let list = table.every_manifest_list()?;
     let partition = PartitionType::new(table.schema());
     let columns = columns();

@@ -5,17 +5,17 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, StringArray};
 use arrow_schema::{DataType, Field};
 
-use super::{Batches, SystemTable, required, whole};
+use super::{Batches, Request, SystemTable, required, whole};
 use crate::error::Result;
 use crate::paimon::table::Table;
 
-pub(super) const TABLE: SystemTable = SystemTable { name: "options", columns, rows };
+pub(super) const TABLE: SystemTable<Table> = SystemTable { name: "options", columns: |_| columns(), rows };
 
 fn columns() -> Vec<Field> {
     vec![required("key", DataType::Utf8), required("value", DataType::Utf8)]
 }
 
-fn rows(table: &Table, _threads: usize) -> Result<Batches> {
+fn rows(table: &Table, _request: &Request) -> Result<Batches> {
     let options = table.latest_schema()?.options;
     let text = |part: fn(&(String, String)) -> &String| -> ArrayRef {
         Arc::new(StringArray::from_iter_values(options.iter().map(part)))

@@ -7,7 +7,7 @@ use arrow_array::{ArrayRef, StringArray, new_null_array};
 use arrow_schema::DataType::{Int64, Utf8};
 use arrow_schema::Field;
 
-use super::{Batches, SystemTable, TIMESTAMP, optional, required, whole};
+use super::{Batches, Request, SystemTable, TIMESTAMP, optional, required, whole};
 use crate::error::Result;
 use crate::paimon::binary_row::decode_rows;
 use crate::paimon::filter::PartitionType;
@@ -17,7 +17,7 @@ use crate::paimon::scan::read_changes;
 use crate::paimon::table::Table;
 use crate::paimon::view::{last_created, longs};
 
-pub(super) const TABLE: SystemTable = SystemTable { name: "partitions", columns, rows };
+pub(super) const TABLE: SystemTable<Table> = SystemTable { name: "partitions", columns: |_| columns(), rows };
 
 fn columns() -> Vec<Field> {
     vec![
@@ -34,8 +34,8 @@ fn columns() -> Vec<Field> {
     ]
 }
 
-fn rows(table: &Table, threads: usize) -> Result<Batches> {
-    let groups = read_changes(table, threads)?;
+fn rows(table: &Table, request: &Request) -> Result<Batches> {
+    let groups = read_changes(table, request.threads)?;
     let mut rows = groups.partitions(|bucket| bucket.bucket != POSTPONE_BUCKET)?;
     rows.retain(|partition| partition.files > 0);
     let names = PartitionType::new(table.schema());

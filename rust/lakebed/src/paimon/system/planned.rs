@@ -9,10 +9,11 @@ use arrow_select::filter::filter_record_batch;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::paimon::paths::POSTPONE_BUCKET;
-use crate::paimon::scan::{ScanOptions, own_rows, read_changes};
+use crate::paimon::scan::{own_rows, read_changes};
 use crate::paimon::table::Table;
 use crate::paimon::view::Role;
 use crate::record::find;
+use crate::scan::ScanOptions;
 
 /// The live files of the snapshot where `table` stands, as Paimon's `FilesTable.java` plans them: without
 /// those that wait for their bucket, and without those of partitions that the branch's latest snapshot no

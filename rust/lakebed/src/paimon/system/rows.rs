@@ -13,7 +13,7 @@ use crate::paimon::binary_row::{arity, decode_rows};
 use crate::paimon::filter::PartitionType;
 use crate::paimon::paths::distinct;
 use crate::paimon::schema::TableSchema;
-use crate::paimon::text::value::{key_texts, partition_texts as texts_of_partitions};
+use crate::paimon::text::{key_texts, partition_texts as texts_of_partitions};
 use crate::paimon::types::DataField;
 use crate::record::find;
 

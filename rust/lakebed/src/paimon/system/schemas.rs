@@ -7,7 +7,7 @@ use arrow_schema::DataType::{Int64, Utf8};
 use arrow_schema::Field;
 use serde_json::{Map, Value};
 
-use super::{Batches, SystemTable, TIMESTAMP, optional, required, timestamps, whole};
+use super::{Batches, Request, SystemTable, TIMESTAMP, optional, required, timestamps, whole};
 use crate::error::Result;
 use crate::paimon::jackson;
 use crate::paimon::java_map::hash_map_order;
@@ -15,7 +15,7 @@ use crate::paimon::schema::TableSchema;
 use crate::paimon::table::Table;
 use crate::paimon::types::DataField;
 
-pub(super) const TABLE: SystemTable = SystemTable { name: "schemas", columns, rows };
+pub(super) const TABLE: SystemTable<Table> = SystemTable { name: "schemas", columns: |_| columns(), rows };
 
 fn columns() -> Vec<Field> {
     vec![
@@ -29,7 +29,7 @@ fn columns() -> Vec<Field> {
     ]
 }
 
-fn rows(table: &Table, _threads: usize) -> Result<Batches> {
+fn rows(table: &Table, _request: &Request) -> Result<Batches> {
     let schemas: Vec<TableSchema> = table.schemas()?.into_values().collect();
     let text = |part: fn(&TableSchema) -> Value| -> Result<ArrayRef> {
         let texts = schemas.iter().map(|schema| jackson::compact(&part(schema)));

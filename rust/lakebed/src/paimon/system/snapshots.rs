@@ -3,12 +3,12 @@
 use arrow_schema::DataType::{Int64, Utf8};
 use arrow_schema::Field;
 
-use super::{Batches, SystemTable, TIMESTAMP, optional, required, wall_clock, whole};
+use super::{Batches, Request, SystemTable, TIMESTAMP, optional, required, wall_clock, whole};
 use crate::error::Result;
 use crate::paimon::table::Table;
 use crate::record::find;
 
-pub(super) const TABLE: SystemTable = SystemTable { name: "snapshots", columns, rows };
+pub(super) const TABLE: SystemTable<Table> = SystemTable { name: "snapshots", columns: |_| columns(), rows };
 
 fn columns() -> Vec<Field> {
     vec![
@@ -29,7 +29,7 @@ fn columns() -> Vec<Field> {
     ]
 }
 
-fn rows(table: &Table, _threads: usize) -> Result<Batches> {
+fn rows(table: &Table, _request: &Request) -> Result<Batches> {
     let view = table.snapshots_view()?;
     let columns = columns();
     let arrays = columns.iter().map(|column| match column.name().as_str() {

@@ -9,14 +9,14 @@ use arrow_schema::Field;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{Batches, SystemTable, optional, required, whole};
+use super::{Batches, Request, SystemTable, optional, required, whole};
 use crate::error::Result;
 use crate::json::{self, invalid};
 use crate::paimon::jackson;
 use crate::paimon::paths::statistics_file;
 use crate::paimon::table::Table;
 
-pub(super) const TABLE: SystemTable = SystemTable { name: "statistics", columns, rows };
+pub(super) const TABLE: SystemTable<Table> = SystemTable { name: "statistics", columns: |_| columns(), rows };
 
 /// A statistics file (Paimon's `Statistics.java`).
 #[derive(Deserialize)]
@@ -59,7 +59,7 @@ fn columns() -> Vec<Field> {
     ]
 }
 
-fn rows(table: &Table, _threads: usize) -> Result<Batches> {
+fn rows(table: &Table, _request: &Request) -> Result<Batches> {
     let files = table.files();
     let name = table.snapshot().and_then(|snapshot| snapshot.statistics.as_deref());
     let path = name.map(|name| files.shared(&statistics_file(name)));

@@ -7,16 +7,17 @@ use arrow_array::{Array, ArrayRef, ListArray, StructArray};
 use arrow_schema::DataType::{Int32, Int64, List, Struct, Utf8};
 use arrow_schema::{Field, FieldRef, Fields};
 
-use super::{Batches, SystemTable, optional, required, whole};
+use super::{Batches, Request, SystemTable, optional, required, whole};
 use crate::error::{Error, ErrorKind, Result};
 use crate::paimon::binary_row::decode_rows;
 use crate::paimon::filter::PartitionType;
 use crate::paimon::index_files::IndexFiles;
 use crate::paimon::table::Table;
-use crate::paimon::text::value::partition_texts;
+use crate::paimon::text::partition_texts;
 use crate::record::find;
 
-pub(super) const TABLE: SystemTable = SystemTable { name: "table_indexes", columns, rows };
+pub(super) const TABLE: SystemTable<Table> =
+    SystemTable { name: "table_indexes", columns: |_| columns(), rows };
 
 fn columns() -> Vec<Field> {
     vec![
@@ -45,7 +46,7 @@ fn range() -> FieldRef {
     Arc::new(optional("item", Struct(range_fields())))
 }
 
-fn rows(table: &Table, _threads: usize) -> Result<Batches> {
+fn rows(table: &Table, _request: &Request) -> Result<Batches> {
     let files = IndexFiles::read(table, None)?;
     let partition = PartitionType::new(table.schema());
     let columns = columns();

@@ -6,13 +6,13 @@ use arrow_array::{ArrayRef, Int64Array, StringArray};
 use arrow_schema::DataType::{Int64, Utf8};
 use arrow_schema::Field;
 
-use super::{Batches, SystemTable, TIMESTAMP, optional, required, timestamps, whole};
+use super::{Batches, Request, SystemTable, TIMESTAMP, optional, required, timestamps, whole};
 use crate::error::Result;
 use crate::paimon::snapshot::Tag;
 use crate::paimon::table::Table;
-use crate::paimon::text::duration_text;
+use crate::text::duration_text;
 
-pub(super) const TABLE: SystemTable = SystemTable { name: "tags", columns, rows };
+pub(super) const TABLE: SystemTable<Table> = SystemTable { name: "tags", columns: |_| columns(), rows };
 
 fn columns() -> Vec<Field> {
     vec![
@@ -26,7 +26,7 @@ fn columns() -> Vec<Field> {
     ]
 }
 
-fn rows(table: &Table, _threads: usize) -> Result<Batches> {
+fn rows(table: &Table, _request: &Request) -> Result<Batches> {
     let files = table.files();
     let found = files.each(files.tag_names()?, |files, name| files.tag(name))?;
     let tags = || found.iter().map(|(_, tag)| tag);

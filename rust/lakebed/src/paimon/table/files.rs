@@ -4,7 +4,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::paimon::paths::{self, branch_root, changelog_file, schema_file, snapshot_file, tag_file};
 use crate::paimon::schema::TableSchema;
 use crate::paimon::snapshot::{Snapshot, Tag};
-use crate::storage::Storage;
+use crate::storage::{Storage, present};
 
 /// How often the snapshots are listed while the latest of them is taken away before it is read.
 const LISTINGS: usize = 3;
@@ -137,15 +137,6 @@ impl<'t> Files<'t> {
     ) -> Result<Vec<(K, T)>> {
         let read = |name: K| Ok(present(read(self, &name))?.map(|value| (name, value)));
         names.into_iter().filter_map(|name| read(name).transpose()).collect()
-    }
-}
-
-/// `None` for a file that is not there.
-pub(crate) fn present<T>(read: Result<T>) -> Result<Option<T>> {
-    match read {
-        Ok(value) => Ok(Some(value)),
-        Err(error) if error.kind() == ErrorKind::Missing => Ok(None),
-        Err(error) => Err(error),
     }
 }
 

@@ -5,6 +5,7 @@ mod lists;
 #[cfg(test)]
 mod tests;
 mod travel;
+mod views;
 mod whole;
 
 use std::collections::BTreeMap;

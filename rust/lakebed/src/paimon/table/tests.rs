@@ -8,7 +8,11 @@ use lakebed_avro::Limits;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::paimon::{MetadataOptions, MetadataScan, Scan, ScanOptions, View};
+use crate::paimon::Scan;
+use crate::paimon::system::SYSTEM_TABLES;
+use crate::scan::{Scan as _, ScanOptions};
+use crate::system::MetadataScan;
+use crate::view::View;
 
 /// Files by path; those that vanish are listed, but not there when they are read.
 #[derive(Default)]
@@ -232,7 +236,7 @@ fn a_branch_has_snapshots_schemas_and_tags_of_its_own() {
 fn options_are_those_of_the_latest_schema() {
     let table = branched().at_snapshot(3).expect("a snapshot");
     assert_eq!(table.schema().option("of"), Some("0"));
-    let scan = MetadataScan::new(table, "options", MetadataOptions::default()).expect("a table");
+    let scan = MetadataScan::new(table, SYSTEM_TABLES, "options", ScanOptions::default()).expect("a table");
     let rows = scan.stream().expect("rows").next().expect("a batch").expect("rows");
     assert!(format!("{:?}", rows.column(1)).contains("\"1\""), "{rows:?}");
 }

@@ -3,15 +3,13 @@
 use std::sync::Arc;
 
 use super::Table;
-use super::files::{Files, not_found, present, subject};
-use crate::error::{Error, ErrorKind, Result};
+use super::files::{Files, not_found, subject};
+use crate::error::Result;
 use crate::paimon::paths::{MAIN, is_file_name};
 use crate::paimon::schema::TableSchema;
 use crate::paimon::snapshot::Snapshot;
-use crate::paimon::text::WallClock;
-
-/// How many names a message lists.
-const NAMES_SHOWN: usize = 20;
+use crate::storage::present;
+use crate::words::{instant, listed};
 
 impl Table {
     /// The table on another branch, at that branch's latest snapshot with its latest schema; `main` goes
@@ -148,23 +146,4 @@ fn range(files: &Files<'_>) -> Result<String> {
         None => String::new(),
     };
     Ok(format!("{subject} has {first} to {last}{since}"))
-}
-
-/// Names as a message gives them, behind `there`.
-fn listed(names: &[String]) -> String {
-    let shown: Vec<String> = names.iter().take(NAMES_SHOWN).map(|name| format!("{name:?}")).collect();
-    match (names.len(), names.len().saturating_sub(NAMES_SHOWN)) {
-        (0, _) => "is none".to_owned(),
-        (1, _) => format!("is only {}", shown.join("")),
-        (_, 0) => format!("are {}", shown.join(", ")),
-        (_, more) => format!("are {} and {more} more", shown.join(", ")),
-    }
-}
-
-/// Milliseconds since 1970 as text: `2026-11-21T08:33:08.882Z`.
-fn instant(millis: i64) -> Result<String> {
-    let mut text = String::new();
-    let written = WallClock::from_epoch(millis, 1000).write_iso(&mut text);
-    written.map_err(|_| Error::new(ErrorKind::Timestamp, format!("{millis} ms is out of range")))?;
-    Ok(text + "Z")
 }

@@ -1,194 +1,277 @@
-//! Values as text the way Java prints them.
+//! Arrays as text: a printer for each type, composed for nested ones.
 
 #[cfg(test)]
 mod tests;
-pub(crate) mod value;
 
-use std::fmt::{self, LowerExp, Write};
-use std::str::FromStr;
-use std::time::Duration;
+use std::fmt::{self, Write};
 
-const SECONDS_PER_DAY: i64 = 86_400;
-const MILLIS_PER_DAY: i32 = 86_400_000;
+use arrow_array::builder::StringBuilder;
+use arrow_array::cast::AsArray;
+use arrow_array::types::{
+    ArrowPrimitiveType, Date32Type, Decimal128Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type,
+    Int64Type, Time32MillisecondType, TimestampMicrosecondType, TimestampMillisecondType,
+    TimestampNanosecondType,
+};
+use arrow_array::{Array, ArrayRef, StringArray, StructArray};
+use arrow_schema::{DataType as ArrowType, TimeUnit};
 
-/// Appends a `float` or `double` as `Float.toString` and `Double.toString` of JDK 19 and later do.
-///
-/// Decimal notation from 1e-3 to below 1e7, else scientific; always a digit after the point.
-pub(crate) fn write_float<F>(out: &mut String, value: F) -> fmt::Result
-where
-    F: Copy + LowerExp + FromStr + PartialEq,
-{
-    let text = shortest(value);
-    let (mantissa, exponent) = match text.as_str() {
-        "NaN" => return out.write_str("NaN"),
-        "inf" => return out.write_str("Infinity"),
-        "-inf" => return out.write_str("-Infinity"),
-        text => text.split_once('e').ok_or(fmt::Error)?,
-    };
-    let exponent: i32 = exponent.parse().map_err(|_| fmt::Error)?;
-    let unsigned = mantissa.strip_prefix('-').unwrap_or(mantissa);
-    let digits = unsigned.replace('.', "");
-    let digits = match digits.trim_end_matches('0') {
-        "" => "0",
-        digits => digits,
-    };
-    out.write_str(if unsigned.len() < mantissa.len() { "-" } else { "" })?;
-    match exponent {
-        -3..=-1 => {
-            let zeros = usize::try_from(-1 - exponent).unwrap_or_default();
-            write!(out, "0.{:0<zeros$}{digits}", "")
-        }
-        0..=6 => {
-            let whole = usize::try_from(exponent).unwrap_or_default() + 1;
-            let (head, tail) = digits.split_at_checked(whole).unwrap_or((digits, ""));
-            write!(out, "{head:0<whole$}.{tail:0<1}")
-        }
-        _ => {
-            let (head, tail) = digits.split_at_checked(1).unwrap_or((digits, ""));
-            write!(out, "{head}.{tail:0<1}E{exponent}")
-        }
-    }
-}
+use crate::error::{Error, ErrorKind, Result};
+use crate::paimon::types::{DataField, DataType, TypeKind};
+use crate::text::{WallClock, write_date, write_decimal, write_float, write_time};
 
-/// The shortest digits that read back as `value`, in scientific notation; where one digit does,
-/// Java takes the nearest decimal of two digits if that also does (`4.9E-324`, not `5.0E-324`).
-fn shortest<F: Copy + LowerExp + FromStr + PartialEq>(value: F) -> String {
-    let short = format!("{value:e}");
-    if !short.contains('.') {
-        let two = format!("{value:.1e}");
-        if two.parse::<F>().is_ok_and(|back| back == value) {
-            return two;
-        }
-    }
-    short
-}
-
-/// Appends `unscaled` × 10^-`scale` in plain notation, as `BigDecimal.toPlainString`; `scale` ≥ 0.
-pub(crate) fn write_decimal(out: &mut String, unscaled: i128, scale: usize) -> fmt::Result {
-    let digits = format!("{:0>width$}", unscaled.unsigned_abs(), width = scale + 1);
-    let sign = if unscaled < 0 { "-" } else { "" };
-    match digits.split_at_checked(digits.len() - scale) {
-        Some((whole, fraction)) if scale > 0 => write!(out, "{sign}{whole}.{fraction}"),
-        _ => write!(out, "{sign}{digits}"),
-    }
-}
-
-/// Appends a day since 1970-01-01 as `LocalDate.toString`: `2024-02-29`.
-pub(crate) fn write_date(out: &mut String, days: i64) -> fmt::Result {
-    let (year, month, day) = civil_from_days(days);
-    let sign = match year {
-        10_000.. => "+",
-        ..0 => "-",
-        _ => "",
-    };
-    write!(out, "{sign}{:04}-{month:02}-{day:02}", year.unsigned_abs())
-}
-
-/// A wall clock: seconds since 1970-01-01T00:00 and nanoseconds within the second.
+/// Which of Paimon's two texts a value gets; numbers, booleans and strings have the same in both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct WallClock {
-    seconds: i64,
-    nanos: i64,
+pub(crate) enum TextForm {
+    /// Cast to STRING (Paimon's `CastExecutors.resolveToString`), LTZ in UTC, where Paimon takes the
+    /// zone of the machine: `2024-02-29`, `10:00:00`, `2024-02-29 10:00:00.000`. Partitions as `{…}`
+    /// in the engine's own tables, partition folders that are not legacy, and the names in
+    /// `$partitions`.
+    Cast,
+    /// `toString` of what Paimon holds in memory: a DATE is its days since 1970, a TIME its
+    /// milliseconds, timestamps are `2024-02-29T10:00`. Bounds and keys of `$files`, and legacy
+    /// partition folders. Bytes, which Java prints by their address, are printed as when cast.
+    Java,
 }
 
-impl WallClock {
-    /// From a count of units since 1970, of which `per_second` (a power of 10 up to 10^9) make a
-    /// second.
-    pub(crate) fn from_epoch(value: i64, per_second: i64) -> WallClock {
-        let nanos = value.rem_euclid(per_second) * (1_000_000_000 / per_second);
-        WallClock { seconds: value.div_euclid(per_second), nanos }
+/// Each value of `array`, which is of the storage type of `ty`, as text; null stays null.
+///
+/// Constructed values are `[1, null]`, `{key -> value}` and `{1, null}` in both forms. Cost is one
+/// pass.
+///
+/// # Errors
+/// `ErrorKind::Argument` for an array of another type; `ErrorKind::Unsupported` for a value, not a
+/// null, of a type that Paimon does not cast to STRING: MULTISET, VECTOR, VARIANT, BLOB, GEOMETRY and
+/// GEOGRAPHY.
+pub(crate) fn texts(array: &ArrayRef, ty: &DataType, form: TextForm) -> Result<StringArray> {
+    if *array.data_type() != ty.storage_type() {
+        let message = format!("{} is not the storage type of {ty}", array.data_type());
+        return Err(Error::new(ErrorKind::Argument, message));
+    }
+    if array.null_count() == array.len() {
+        return Ok(StringArray::new_null(array.len()));
+    }
+    let printer = Printer::new(array, &ty.kind, form)?;
+    print(array.len(), |row| array.is_valid(row).then_some(row), |out, row| (printer.write)(out, row))
+}
+
+/// Rows as the engine shows partitions: `{2024, null}`, cast; `{}` without columns.
+///
+/// # Errors
+/// As [`texts`], and `ErrorKind::Argument` where columns and `fields` do not agree in number.
+pub(crate) fn partition_texts(rows: &StructArray, fields: &[DataField]) -> Result<StringArray> {
+    row_texts(rows, fields, TextForm::Cast, ["{", "}"])
+}
+
+/// Rows as the engine shows keys: `[Alice, 1]`, in the form of Java.
+///
+/// # Errors
+/// As [`partition_texts`].
+pub(crate) fn key_texts(rows: &StructArray, fields: &[DataField]) -> Result<StringArray> {
+    row_texts(rows, fields, TextForm::Java, ["[", "]"])
+}
+
+fn row_texts(
+    rows: &StructArray,
+    fields: &[DataField],
+    form: TextForm,
+    [open, close]: [&str; 2],
+) -> Result<StringArray> {
+    if rows.num_columns() != fields.len() {
+        let message = format!("{} columns for {} fields", rows.num_columns(), fields.len());
+        return Err(Error::new(ErrorKind::Argument, message));
+    }
+    let columns = rows.columns().iter().zip(fields);
+    let columns = columns
+        .map(|(column, field)| texts(column, &field.ty, form).map_err(|error| error.in_field(&field.name)));
+    let columns = columns.collect::<Result<Vec<_>>>()?;
+    let write = |out: &mut String, row: usize| {
+        out.push_str(open);
+        join(out, &columns, |out, column| {
+            out.write_str(if column.is_valid(row) { column.value(row) } else { "null" })
+        })?;
+        out.write_str(close)
+    };
+    print(rows.len(), |row| rows.is_valid(row).then_some(row), write)
+}
+
+/// The texts of `rows` values; `at` says which value a row has, `write` prints it.
+fn print(
+    rows: usize,
+    at: impl Fn(usize) -> Option<usize>,
+    write: impl Fn(&mut String, usize) -> fmt::Result,
+) -> Result<StringArray> {
+    let mut built = StringBuilder::with_capacity(rows, rows * 8);
+    let mut text = String::new();
+    for row in 0..rows {
+        text.clear();
+        let Some(value) = at(row) else {
+            built.append_null();
+            continue;
+        };
+        write(&mut text, value)
+            .map_err(|error| Error::new(ErrorKind::Argument, "a value has no text").caused_by(error))?;
+        built.append_value(&text);
+    }
+    Ok(built.finish())
+}
+
+/// Appends the value of a row that is not null.
+type WriteRow<'a> = Box<dyn Fn(&mut String, usize) -> fmt::Result + 'a>;
+
+/// Prints the values of one array.
+struct Printer<'a> {
+    array: &'a dyn Array,
+    write: WriteRow<'a>,
+}
+
+impl<'a> Printer<'a> {
+    /// `array` is of the storage type of `kind`.
+    fn new(array: &'a ArrayRef, kind: &'a TypeKind, form: TextForm) -> Result<Printer<'a>> {
+        let java = form == TextForm::Java;
+        Ok(match kind {
+            TypeKind::Boolean => {
+                let values = array.as_boolean();
+                Printer::at(array, move |out, row| write!(out, "{}", values.value(row)))
+            }
+            TypeKind::TinyInt => Printer::plain::<Int8Type>(array),
+            TypeKind::SmallInt => Printer::plain::<Int16Type>(array),
+            TypeKind::Int => Printer::plain::<Int32Type>(array),
+            TypeKind::BigInt => Printer::plain::<Int64Type>(array),
+            TypeKind::Float => Printer::primitive::<Float32Type>(array, write_float),
+            TypeKind::Double => Printer::primitive::<Float64Type>(array, write_float),
+            TypeKind::Decimal { scale, .. } => {
+                let scale = usize::from(scale.unsigned_abs());
+                Printer::primitive::<Decimal128Type>(array, move |out, value| {
+                    write_decimal(out, value, scale)
+                })
+            }
+            TypeKind::Char(_) | TypeKind::VarChar(_) => {
+                let values = array.as_string::<i32>();
+                Printer::at(array, |out, row| out.write_str(values.value(row)))
+            }
+            TypeKind::Binary(_) | TypeKind::VarBinary(_) => {
+                let values = array.as_binary::<i32>();
+                Printer::at(array, |out, row| out.write_str(&String::from_utf8_lossy(values.value(row))))
+            }
+            TypeKind::Date if java => Printer::plain::<Date32Type>(array),
+            TypeKind::Date => {
+                Printer::primitive::<Date32Type>(array, |out, days| write_date(out, i64::from(days)))
+            }
+            TypeKind::Time(_) if java => Printer::plain::<Time32MillisecondType>(array),
+            TypeKind::Time(precision) => Printer::primitive::<Time32MillisecondType>(array, |out, millis| {
+                write_time(out, millis, *precision)
+            }),
+            TypeKind::Timestamp(precision) | TypeKind::LocalZonedTimestamp(precision) => {
+                Printer::timestamps(array, (!java).then_some(*precision))
+            }
+            TypeKind::Array(element) => Printer::list(array, &element.kind, form)?,
+            TypeKind::Map(key, value) => Printer::map(array, &key.kind, &value.kind, form)?,
+            TypeKind::Row(fields) => Printer::row(array, fields, form)?,
+            _ => {
+                let message = format!("Paimon has no text for values of {kind}");
+                return Err(Error::new(ErrorKind::Unsupported, message));
+            }
+        })
     }
 
-    /// Appends it as `LocalDateTime.toString`: seconds only if something is there, the fraction in
-    /// groups of three digits.
-    pub(crate) fn write_iso(self, out: &mut String) -> fmt::Result {
-        let (hour, minute, second) = self.write_day(out)?;
-        write!(out, "T{hour:02}:{minute:02}")?;
-        if second == 0 && self.nanos == 0 {
-            return Ok(());
+    fn at(array: &'a ArrayRef, write: impl Fn(&mut String, usize) -> fmt::Result + 'a) -> Printer<'a> {
+        Printer { array, write: Box::new(write) }
+    }
+
+    fn primitive<T: ArrowPrimitiveType>(
+        array: &'a ArrayRef,
+        write: impl Fn(&mut String, T::Native) -> fmt::Result + 'a,
+    ) -> Printer<'a> {
+        let values = array.as_primitive::<T>();
+        Printer::at(array, move |out, row| write(out, values.value(row)))
+    }
+
+    fn plain<T: ArrowPrimitiveType<Native: fmt::Display>>(array: &'a ArrayRef) -> Printer<'a> {
+        Printer::primitive::<T>(array, |out, value| write!(out, "{value}"))
+    }
+
+    /// Timestamps, cast with a precision, or in the form of Java.
+    fn timestamps(array: &'a ArrayRef, cast: Option<u8>) -> Printer<'a> {
+        let write = |per_second: i64| {
+            move |out: &mut String, value: i64| {
+                let clock = WallClock::from_epoch(value, per_second);
+                match cast {
+                    Some(precision) => clock.write(out, ' ', precision),
+                    None => clock.write_iso(out),
+                }
+            }
+        };
+        match array.data_type() {
+            ArrowType::Timestamp(TimeUnit::Millisecond, _) => {
+                Printer::primitive::<TimestampMillisecondType>(array, write(1_000))
+            }
+            ArrowType::Timestamp(TimeUnit::Microsecond, _) => {
+                Printer::primitive::<TimestampMicrosecondType>(array, write(1_000_000))
+            }
+            _ => Printer::primitive::<TimestampNanosecondType>(array, write(1_000_000_000)),
         }
-        write!(out, ":{second:02}")?;
-        match self.nanos {
-            0 => Ok(()),
-            nanos if nanos % 1_000_000 == 0 => write!(out, ".{:03}", nanos / 1_000_000),
-            nanos if nanos % 1_000 == 0 => write!(out, ".{:06}", nanos / 1_000),
-            nanos => write!(out, ".{nanos:09}"),
-        }
     }
 
-    /// Appends it as Paimon casts a timestamp to a string: `2024-02-29 10:00:00.000`, with at least
-    /// `precision` digits of fraction, and no trailing zeros beyond them.
-    pub(crate) fn write_cast(self, out: &mut String, precision: u8) -> fmt::Result {
-        let (hour, minute, second) = self.write_day(out)?;
-        write!(out, " {hour:02}:{minute:02}:{second:02}")?;
-        let digits = format!("{:09}", self.nanos);
-        let needed = digits.trim_end_matches('0').len().max(usize::from(precision));
-        match digits.get(..needed) {
-            None | Some("") => Ok(()),
-            Some(fraction) => write!(out, ".{fraction}"),
-        }
+    fn list(array: &'a ArrayRef, element: &'a TypeKind, form: TextForm) -> Result<Printer<'a>> {
+        let list = array.as_list::<i32>();
+        let items = Printer::new(list.values(), element, form)?;
+        Ok(Printer::at(array, move |out, row| {
+            out.push('[');
+            join(out, span(list.value_offsets(), row), |out, item| items.push(out, item))?;
+            out.write_char(']')
+        }))
     }
 
-    /// Appends the date, and gives hour, minute and second.
-    fn write_day(self, out: &mut String) -> Result<(i64, i64, i64), fmt::Error> {
-        write_date(out, self.seconds.div_euclid(SECONDS_PER_DAY))?;
-        let second = self.seconds.rem_euclid(SECONDS_PER_DAY);
-        Ok((second / 3600, second / 60 % 60, second % 60))
+    fn map(
+        array: &'a ArrayRef,
+        key: &'a TypeKind,
+        value: &'a TypeKind,
+        form: TextForm,
+    ) -> Result<Printer<'a>> {
+        let map = array.as_map();
+        let (keys, values) = (Printer::new(map.keys(), key, form)?, Printer::new(map.values(), value, form)?);
+        Ok(Printer::at(array, move |out, row| {
+            out.push('{');
+            join(out, span(map.value_offsets(), row), |out, entry| {
+                keys.push(out, entry)?;
+                out.push_str(" -> ");
+                values.push(out, entry)
+            })?;
+            out.write_char('}')
+        }))
+    }
+
+    fn row(array: &'a ArrayRef, fields: &'a [DataField], form: TextForm) -> Result<Printer<'a>> {
+        let columns = array.as_struct().columns().iter().zip(fields);
+        let columns = columns.map(|(column, field)| Printer::new(column, &field.ty.kind, form));
+        let columns = columns.collect::<Result<Vec<_>>>()?;
+        Ok(Printer::at(array, move |out, row| {
+            out.push('{');
+            join(out, &columns, |out, column| column.push(out, row))?;
+            out.write_char('}')
+        }))
+    }
+
+    /// Appends the value of a row, `null` for none.
+    fn push(&self, out: &mut String, row: usize) -> fmt::Result {
+        if self.array.is_valid(row) { (self.write)(out, row) } else { out.write_str("null") }
     }
 }
 
-/// A duration as `Duration.toString`: `PT24H`, `PT1M0.5S`, `PT0S`.
-pub(crate) fn duration_text(duration: Duration) -> String {
-    let (seconds, nanos) = (duration.as_secs(), duration.subsec_nanos());
-    let mut text = "PT".to_owned();
-    for (count, unit) in [(seconds / 3600, 'H'), (seconds / 60 % 60, 'M')] {
-        if count > 0 {
-            text += &format!("{count}{unit}");
-        }
+/// Appends `parts` with `, ` between them.
+fn join<T>(
+    out: &mut String,
+    parts: impl IntoIterator<Item = T>,
+    mut write: impl FnMut(&mut String, T) -> fmt::Result,
+) -> fmt::Result {
+    for (number, part) in parts.into_iter().enumerate() {
+        out.push_str(if number == 0 { "" } else { ", " });
+        write(out, part)?;
     }
-    if seconds % 60 > 0 || nanos > 0 || text.len() == 2 {
-        let fraction = format!(".{nanos:09}");
-        let fraction = fraction.trim_end_matches('0').trim_end_matches('.');
-        text += &format!("{}{fraction}S", seconds % 60);
-    }
-    text
+    Ok(())
 }
 
-/// Appends a time of day as Paimon casts it to a string: `10:00:00`, for a `precision` above 0 with
-/// a fraction of at least one digit and without further trailing zeros.
-pub(crate) fn write_time(out: &mut String, millis: i32, precision: u8) -> fmt::Result {
-    let millis = millis.rem_euclid(MILLIS_PER_DAY);
-    let seconds = millis / 1000;
-    write!(out, "{:02}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60)?;
-    if precision == 0 {
-        return Ok(());
-    }
-    let digits = format!("{:03}", millis % 1000);
-    let shown = digits.get(..usize::from(precision)).unwrap_or(&digits);
-    write!(out, ".{:0<1}", shown.trim_end_matches('0'))
-}
-
-/// Days from 0000-03-01, where years of this count begin, to 1970-01-01.
-const DAYS_TO_1970: i64 = 719_468;
-const DAYS_PER_ERA: i64 = 146_097;
-
-/// Year, month and day of a day since 1970-01-01, in the proleptic Gregorian calendar.
-fn civil_from_days(days: i64) -> (i64, i64, i64) {
-    let shifted = days + DAYS_TO_1970;
-    let (era, day) = (shifted.div_euclid(DAYS_PER_ERA), shifted.rem_euclid(DAYS_PER_ERA));
-    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
-    let day_of_year = day - (365 * year + year / 4 - year / 100);
-    let month_from_march = (5 * day_of_year + 2) / 153;
-    let day_of_month = day_of_year - (153 * month_from_march + 2) / 5 + 1;
-    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
-    (era * 400 + year + i64::from(month <= 2), month, day_of_month)
-}
-
-/// Days since 1970-01-01 of a date in the proleptic Gregorian calendar; a day past the end of its
-/// month counts on into the next.
-pub(crate) fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
-    let year = if month <= 2 { year - 1 } else { year };
-    let (era, year) = (year.div_euclid(400), year.rem_euclid(400));
-    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    era * DAYS_PER_ERA + year * 365 + year / 4 - year / 100 + day_of_year - DAYS_TO_1970
+/// The items of a row, by its offsets.
+fn span(offsets: &[i32], row: usize) -> std::ops::Range<usize> {
+    offsets[row] as usize..offsets[row + 1] as usize
 }

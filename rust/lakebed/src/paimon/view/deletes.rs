@@ -15,9 +15,9 @@ use super::super::filter::PartitionType;
 use super::super::index_files::IndexFiles;
 use super::super::paths::DataPaths;
 use super::super::schema::TableSchema;
-use super::{batch, project};
 use crate::error::{Error, ErrorKind, Result};
 use crate::record::find;
+use crate::view::{batch, project};
 
 /// Rows of a data file that are deleted by their position in it, as Iceberg numbers it.
 const POSITION_DELETES: i32 = 1;

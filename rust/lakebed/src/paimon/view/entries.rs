@@ -12,9 +12,9 @@ use super::super::identity::{IDENTITY, identities};
 use super::super::paths::DataPaths;
 use super::super::schema::TableSchema;
 use super::super::stats::{STATS_INPUT, StatsView};
-use super::{batch, project};
 use crate::error::Result;
 use crate::record::find;
+use crate::view::{batch, project};
 
 /// What a scan over entries yields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]

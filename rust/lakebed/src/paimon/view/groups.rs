@@ -7,8 +7,8 @@ use arrow_schema::DataType;
 
 use super::super::filter::PartitionType;
 use super::super::groups::{Group, Groups};
-use super::whole;
 use crate::error::Result;
+use crate::view::whole;
 
 /// The rows of `partitions`, in the order in which their first files appear.
 pub(crate) fn partitions(groups: &Groups, partition: &PartitionType) -> Result<RecordBatch> {

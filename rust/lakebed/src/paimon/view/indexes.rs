@@ -9,9 +9,9 @@ use arrow_array::{ArrayRef, RecordBatch, StringArray};
 use super::super::filter::PartitionType;
 use super::super::index_files::IndexFiles;
 use super::super::schema::TableSchema;
-use super::whole;
 use crate::error::{Error, ErrorKind, Result};
 use crate::record::find;
+use crate::view::whole;
 
 /// The rows of `files`; columns that global indexes cover have their names in `schema`.
 pub(crate) fn indexes(files: &IndexFiles, schema: &TableSchema) -> Result<RecordBatch> {

@@ -7,9 +7,9 @@ use arrow_array::{ArrayRef, Int32Array, RecordBatch, StringArray, new_null_array
 use arrow_schema::DataType;
 
 use super::super::filter::PartitionType;
-use super::whole;
 use crate::error::Result;
 use crate::record::find;
+use crate::view::whole;
 
 /// Where a manifest of the view stands.
 #[derive(Debug, Clone)]

@@ -1,4 +1,4 @@
-//! The views: rows of metadata under the names users know, one table of columns a view.
+//! The views of a Paimon table, one table of columns a view.
 
 mod deletes;
 mod entries;
@@ -9,12 +9,6 @@ mod refs;
 mod schemas;
 mod snapshots;
 
-use std::sync::Arc;
-
-use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
-use arrow_schema::{Field, Schema as ArrowSchema, SchemaRef};
-use arrow_select::filter::filter_record_batch;
-
 pub(crate) use deletes::{DeletesView, ExternalFiles, Vectors, positions_item};
 pub use entries::{EntryView, Role};
 pub(crate) use groups::{buckets, ints, last_created, longs, partitions};
@@ -22,114 +16,4 @@ pub(crate) use indexes::indexes;
 pub(crate) use manifests::{ManifestRow, manifests};
 pub(crate) use refs::{Ref, refs};
 pub(crate) use schemas::schemas;
-pub(crate) use snapshots::{instants, snapshots};
-
-use crate::error::{Error, ErrorKind, Result};
-use crate::predicate::Predicate;
-
-/// The views of a Paimon table.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum View {
-    /// One row per snapshot that is there.
-    Snapshots,
-    /// One row per branch and tag.
-    Refs,
-    /// One row per long-lived changelog, in the columns of `Snapshots`.
-    Changelogs,
-    /// One row per schema version.
-    Schemas,
-    /// One row per manifest of the snapshot.
-    Manifests,
-    /// One row per entry of those manifests, as stored.
-    Entries,
-    /// One row per live file.
-    Files,
-    /// One row per partition that has live files.
-    Partitions,
-    /// One row per bucket that has live files.
-    Buckets,
-    /// One row per deletion vector.
-    Deletes,
-    /// One row per index file.
-    Indexes,
-}
-
-/// Every view with its name.
-const VIEWS: &[(View, &str)] = &[
-    (View::Snapshots, "snapshots"),
-    (View::Refs, "refs"),
-    (View::Changelogs, "changelogs"),
-    (View::Schemas, "schemas"),
-    (View::Manifests, "manifests"),
-    (View::Entries, "entries"),
-    (View::Files, "files"),
-    (View::Partitions, "partitions"),
-    (View::Buckets, "buckets"),
-    (View::Deletes, "deletes"),
-    (View::Indexes, "indexes"),
-];
-
-impl View {
-    /// Whether rows are made of manifest entries, one by one or summed up.
-    pub(crate) fn is_of_entries(self) -> bool {
-        matches!(self, View::Entries | View::Files | View::Partitions | View::Buckets)
-    }
-
-    /// The view of that name.
-    pub fn named(name: &str) -> Result<View> {
-        VIEWS.iter().find(|(_, known)| *known == name).map(|(view, _)| *view).ok_or_else(|| {
-            let known: Vec<&str> = VIEWS.iter().map(|(_, name)| *name).collect();
-            let known = known.join(", ");
-            Error::new(ErrorKind::UnknownColumn, format!("no view {name:?}; there are {known}"))
-        })
-    }
-}
-
-/// The columns named, in the order named, of those a view has; all of them for `None`.
-pub(crate) fn project<T: Clone>(
-    columns: &[T],
-    name: impl Fn(&T) -> &str,
-    wanted: Option<&[String]>,
-) -> Result<Vec<T>> {
-    let Some(wanted) = wanted else { return Ok(columns.to_vec()) };
-    let find = |wanted: &String| {
-        columns.iter().find(|column| name(column) == wanted).cloned().ok_or_else(|| {
-            let known: Vec<&str> = columns.iter().map(&name).collect();
-            let message = format!("no column {wanted:?}; there are {}", known.join(", "));
-            Error::new(ErrorKind::UnknownColumn, message).in_field(wanted)
-        })
-    };
-    wanted.iter().map(find).collect()
-}
-
-/// A small view, made whole: its columns by name.
-pub(crate) fn whole(columns: Vec<(&str, ArrayRef)>, rows: usize) -> Result<RecordBatch> {
-    let fields = columns.iter().map(|(name, array)| Field::new(*name, array.data_type().clone(), true));
-    let schema = Arc::new(ArrowSchema::new(fields.collect::<Vec<_>>()));
-    batch(&schema, columns.into_iter().map(|(_, array)| array).collect(), rows)
-}
-
-/// The rows of a whole view that match `filter`, which is on its own columns, projected to `columns`.
-pub(crate) fn select(
-    view: &RecordBatch,
-    columns: Option<&[String]>,
-    filter: Option<&str>,
-) -> Result<RecordBatch> {
-    let schema = view.schema();
-    let mut rows = view.clone();
-    if let Some(text) = filter {
-        let keep = Predicate::parse(text)?.bind(&schema)?.evaluate(view.columns(), view.num_rows())?;
-        rows = filter_record_batch(view, &keep.into())
-            .map_err(|error| Error::new(ErrorKind::Argument, error.to_string()))?;
-    }
-    let fields = project(schema.fields(), |field| field.name(), columns)?;
-    let arrays = fields.iter().filter_map(|field| rows.column_by_name(field.name()).cloned()).collect();
-    batch(&Arc::new(ArrowSchema::new(fields)), arrays, rows.num_rows())
-}
-
-/// A batch that keeps its row count without columns too.
-pub(crate) fn batch(schema: &SchemaRef, columns: Vec<ArrayRef>, rows: usize) -> Result<RecordBatch> {
-    let options = RecordBatchOptions::new().with_row_count(Some(rows));
-    RecordBatch::try_new_with_options(Arc::clone(schema), columns, &options)
-        .map_err(|error| Error::new(ErrorKind::Argument, error.to_string()))
-}
+pub(crate) use snapshots::snapshots;

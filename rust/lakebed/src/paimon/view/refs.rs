@@ -5,9 +5,9 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, Int32Array, Int64Array, RecordBatch, StringArray, TimestampMicrosecondArray};
 
 use super::super::snapshot::{Snapshot, Tag};
-use super::snapshots::instants;
-use super::whole;
 use crate::error::Result;
+use crate::view::instants;
+use crate::view::whole;
 
 /// A name that stands for a snapshot.
 pub(crate) enum Ref {

@@ -7,9 +7,9 @@ use arrow_array::{ArrayRef, Int32Array, Int64Array, RecordBatch, StringArray};
 use arrow_schema::{DataType, Field, Fields};
 
 use super::super::schema::TableSchema;
-use super::snapshots::{instants, maps};
-use super::whole;
 use crate::error::{Error, ErrorKind, Result};
+use crate::view::whole;
+use crate::view::{instants, maps};
 
 /// The rows of `schemas`, which are in ascending order of id.
 pub(crate) fn schemas(schemas: &[TableSchema]) -> Result<RecordBatch> {

@@ -2,14 +2,13 @@
 
 use std::sync::Arc;
 
-use arrow_array::builder::{Int32Builder, Int64Builder, MapBuilder, MapFieldNames, StringBuilder};
-use arrow_array::{ArrayRef, Int32Array, Int64Array, RecordBatch, StringArray, TimestampMicrosecondArray};
-
+use arrow_array::builder::{Int32Builder, Int64Builder, MapBuilder};
+use arrow_array::{ArrayRef, Int32Array, Int64Array, RecordBatch, StringArray};
 use arrow_schema::ArrowError;
 
-use super::super::snapshot::Snapshot;
-use super::whole;
 use crate::error::{Error, ErrorKind, Result};
+use crate::paimon::snapshot::Snapshot;
+use crate::view::{instants, map_names, maps, whole};
 
 /// The rows of `snapshots`, which are in ascending order of id.
 pub(crate) fn snapshots(snapshots: &[Snapshot]) -> Result<RecordBatch> {
@@ -57,19 +56,6 @@ pub(crate) fn snapshots(snapshots: &[Snapshot]) -> Result<RecordBatch> {
     whole(columns_of_view, snapshots.len())
 }
 
-/// Milliseconds since 1970 UTC as instants in microseconds.
-pub(crate) fn instants(millis: impl Iterator<Item = impl Into<Option<i64>>>) -> Result<ArrayRef> {
-    let micros = millis.map(|millis| {
-        let Some(millis) = millis.into() else { return Ok(None) };
-        let micros = millis.checked_mul(1000);
-        micros.map(Some).ok_or_else(|| {
-            Error::new(ErrorKind::Timestamp, format!("{millis} ms since 1970 is out of range"))
-        })
-    });
-    let array: TimestampMicrosecondArray = micros.collect::<Result<Vec<_>>>()?.into();
-    Ok(Arc::new(array.with_timezone("UTC")))
-}
-
 /// The offsets of log systems by bucket, which writers up to Paimon 1.3 record.
 fn log_offsets(snapshots: &[Snapshot]) -> Result<ArrayRef> {
     let mut builder = MapBuilder::new(Some(map_names()), Int32Builder::new(), Int64Builder::new());
@@ -83,24 +69,7 @@ fn log_offsets(snapshots: &[Snapshot]) -> Result<ArrayRef> {
     Ok(Arc::new(builder.finish()))
 }
 
-fn map_names() -> MapFieldNames {
-    MapFieldNames { entry: "entries".to_owned(), key: "key".to_owned(), value: "value".to_owned() }
-}
-
 #[cold]
 fn argument(error: ArrowError) -> Error {
     Error::new(ErrorKind::Argument, error.to_string())
-}
-
-/// Free key-value pairs; `None` is a null map.
-pub(super) fn maps<'a>(rows: impl Iterator<Item = Option<&'a [(String, String)]>>) -> Result<ArrayRef> {
-    let mut builder = MapBuilder::new(Some(map_names()), StringBuilder::new(), StringBuilder::new());
-    for row in rows {
-        for (key, value) in row.unwrap_or_default() {
-            builder.keys().append_value(key);
-            builder.values().append_value(value);
-        }
-        builder.append(row.is_some()).map_err(argument)?;
-    }
-    Ok(Arc::new(builder.finish()))
 }

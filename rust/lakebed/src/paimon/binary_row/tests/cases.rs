@@ -1,23 +1,7 @@
 //! The shared case tables, where they are: rows of other projects' tests, and hostile ones.
 
-use std::path::PathBuf;
-
 use super::*;
-
-/// The cases of a shared table, or none if there are no tables beside the project. Where
-/// `LAKEBED_SHARED` says that they are, they must be.
-fn cases(name: &str) -> Vec<Value> {
-    let named = std::env::var_os("LAKEBED_SHARED").map(PathBuf::from);
-    let shared =
-        named.clone().unwrap_or_else(|| concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared").into());
-    let table = match std::fs::read_to_string(shared.join("data/cases").join(name)) {
-        Ok(table) => table,
-        Err(_) if named.is_none() => return Vec::new(),
-        Err(error) => panic!("{name} in {}: {error}", shared.display()),
-    };
-    let table: Value = serde_json::from_str(&table).unwrap();
-    table["cases"].as_array().unwrap().clone()
-}
+use crate::test_data::cases;
 
 /// The fields of a case. Timestamps of precision 4 to 6 are read as nanoseconds, which are stored
 /// alike: one case has more digits than its precision, and its bytes must come back.

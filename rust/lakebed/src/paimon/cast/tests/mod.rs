@@ -7,7 +7,7 @@ use arrow_array::StringArray;
 use serde_json::json;
 
 use super::*;
-use crate::paimon::text::value::{TextForm, texts};
+use crate::paimon::text::{TextForm, texts};
 
 fn data_type(text: &str) -> DataType {
     DataType::from_json(&json!(text)).expect("a type")

@@ -5,7 +5,7 @@ use arrow_array::types::{Decimal128Type, Int8Type, Int16Type, Int32Type};
 use arrow_array::{Decimal128Array, Float64Array, Int64Array};
 
 use super::*;
-use crate::paimon::test_data::Random;
+use crate::test_data::Random;
 
 /// From, value, to, result.
 type Case = (&'static str, &'static str, &'static str, Option<&'static str>);

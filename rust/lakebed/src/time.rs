@@ -1,21 +1,23 @@
 //! The texts of dates, times and timestamps, read exactly: ISO 8601, proleptic Gregorian calendar.
 
+use crate::text::days_from_civil;
+
 /// Why a text is not of its type.
-pub(super) type Reason = &'static str;
+pub(crate) type Reason = &'static str;
 
 const NANOS_PER_SECOND: i128 = 1_000_000_000;
 const SECONDS_PER_DAY: i64 = 86_400;
 
 /// A timestamp's text as a number.
-pub(super) struct Timestamp {
+pub(crate) struct Timestamp {
     /// Nanoseconds since 1970-01-01T00:00:00, of UTC where there is an offset, else of no zone.
-    pub(super) nanos: i128,
+    pub(crate) nanos: i128,
     /// Whether the text says an offset from UTC.
-    pub(super) has_offset: bool,
+    pub(crate) has_offset: bool,
 }
 
 /// `[±]YYYY-MM-DD` as days since 1970-01-01.
-pub(super) fn parse_date(text: &str) -> Result<i64, Reason> {
+pub(crate) fn parse_date(text: &str) -> Result<i64, Reason> {
     const FORM: Reason = "a date is YYYY-MM-DD";
     let (sign, digits) = match text.strip_prefix('-') {
         Some(rest) => (-1, rest),
@@ -35,11 +37,11 @@ pub(super) fn parse_date(text: &str) -> Result<i64, Reason> {
     if !(1..=days_in_month(year, month)).contains(&day) {
         return Err("no such day in that month");
     }
-    Ok(days_since_1970(year, month, day))
+    Ok(days_from_civil(year, month, day))
 }
 
 /// `HH:MM[:SS[.fraction]]` as nanoseconds since midnight.
-pub(super) fn parse_time(text: &str) -> Result<i128, Reason> {
+pub(crate) fn parse_time(text: &str) -> Result<i128, Reason> {
     const FORM: Reason = "a time is HH:MM:SS[.fraction]";
     let (clock, fraction) = match text.split_once('.') {
         Some((clock, fraction)) => (clock, Some(fraction)),
@@ -64,7 +66,7 @@ pub(super) fn parse_time(text: &str) -> Result<i128, Reason> {
 }
 
 /// A date, or a date and a time joined by `T` or spaces, then perhaps `Z` or `±HH[:MM]`.
-pub(super) fn parse_timestamp(text: &str) -> Result<Timestamp, Reason> {
+pub(crate) fn parse_timestamp(text: &str) -> Result<Timestamp, Reason> {
     let Some((date, time)) = text.split_once(['T', 't', ' ']) else {
         return Ok(Timestamp { nanos: days_to_nanos(parse_date(text)?), has_offset: false });
     };
@@ -96,7 +98,7 @@ fn split_offset(text: &str) -> Result<(&str, Option<i64>), Reason> {
 }
 
 /// Days since the epoch as nanoseconds.
-pub(super) fn days_to_nanos(days: i64) -> i128 {
+pub(crate) fn days_to_nanos(days: i64) -> i128 {
     i128::from(days) * i128::from(SECONDS_PER_DAY) * NANOS_PER_SECOND
 }
 
@@ -126,12 +128,4 @@ fn days_in_month(year: i64, month: i64) -> i64 {
         4 | 6 | 9 | 11 => 30,
         _ => 31,
     }
-}
-
-/// Counts from 1 March, so that a leap day ends its year.
-fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
-    let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
-    let leap_days = year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400);
-    let before_month = (153 * month + 2) / 5;
-    365 * year + leap_days + before_month + day - 1 - 719_468
 }

@@ -1,25 +1,29 @@
 //! One Arrow type per field, whichever writer's schema a file has.
 
+mod map;
+
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
-    Int8Type, Int32Type, TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType,
+    Int8Type, Int32Type, Int64Type, TimestampMicrosecondType, TimestampMillisecondType,
+    TimestampNanosecondType,
 };
 use arrow_array::{
-    Array, ArrayRef, BinaryArray, Int8Array, Int32Array, ListArray, PrimitiveArray, StringArray, StructArray,
-    TimestampMicrosecondArray, new_null_array,
+    Array, ArrayRef, BinaryArray, Int8Array, Int32Array, Int64Array, ListArray, PrimitiveArray, StringArray,
+    StructArray, TimestampMicrosecondArray, new_null_array,
 };
 use arrow_buffer::OffsetBuffer;
 use arrow_schema::{ArrowError, DataType, Fields, TimeUnit};
 
+use self::map::conform_map;
 use crate::error::{Error, ErrorKind, Result};
 
 /// `array` as the type `to`: writers differ in nullability, in the order and number of a struct's
 /// fields, and containers in what they can say of a type.
 ///
-/// Buffers are shared where the form is the same. Int8 and Int32 become each other where every value
-/// fits; an instant becomes a wall clock of the same digits, in microseconds, nanoseconds cut towards
+/// Buffers are shared where the form is the same. Int8 and Int32, Int32 and Int64 become each other where
+/// every value fits; columns of nulls become any type; lists of pairs become maps (`conform_map`); an instant becomes a wall clock of the same digits, in microseconds, nanoseconds cut towards
 /// the past; 64-bit offsets become 32-bit ones; a struct's fields are matched by name
 /// (`_ROW_RANGE_END` is `row_range_end`, `f0` is `f0`), absent ones are null. Anything else is
 /// [`lakebed_avro::ErrorKind::Schema`].
@@ -35,6 +39,23 @@ pub(crate) fn conform(array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
         (DataType::Int8, DataType::Int32) => {
             let wide: Int32Array = array.as_primitive::<Int8Type>().unary(i32::from);
             Ok(Arc::new(wide))
+        }
+        (DataType::Int64, DataType::Int32) => {
+            let narrow = array.as_primitive::<Int64Type>().try_unary(|value| {
+                i32::try_from(value).map_err(|_| mismatch(format!("{value} does not fit 32 bits")))
+            });
+            narrow.map(|array: Int32Array| Arc::new(array) as ArrayRef)
+        }
+        (DataType::Int32, DataType::Int64) => {
+            let wide: Int64Array = array.as_primitive::<Int32Type>().unary(i64::from);
+            Ok(Arc::new(wide))
+        }
+        (DataType::Null, to) => Ok(new_null_array(to, array.len())),
+        (DataType::Map(..), DataType::Map(entries, _)) => conform_map(array, entries),
+        (DataType::List(item), DataType::Map(entries, _))
+            if matches!(item.data_type(), DataType::Struct(_)) =>
+        {
+            conform_map(array, entries)
         }
         (DataType::Timestamp(unit, _), DataType::Timestamp(TimeUnit::Microsecond, zone)) => {
             let wall_clock = micros(array, *unit)?.with_timezone_opt(zone.clone());

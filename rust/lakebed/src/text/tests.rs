@@ -1,5 +1,3 @@
-mod value;
-
 use super::*;
 
 fn text(write: impl FnOnce(&mut String) -> fmt::Result) -> String {
@@ -108,11 +106,11 @@ fn wall_clocks_print_as_in_java() {
         (1, "2024-01-02T03:04:00.000000001", "2024-01-02 03:04:00.000000001"),
     ] {
         assert_eq!(text(|out| at(base + nanos).write_iso(out)), iso);
-        assert_eq!(text(|out| at(base + nanos).write_cast(out, 3)), cast);
+        assert_eq!(text(|out| at(base + nanos).write(out, ' ', 3)), cast);
     }
     let whole = WallClock::from_epoch(-1, 1);
     assert_eq!(text(|out| whole.write_iso(out)), "1969-12-31T23:59:59");
-    assert_eq!(text(|out| whole.write_cast(out, 0)), "1969-12-31 23:59:59");
+    assert_eq!(text(|out| whole.write(out, ' ', 0)), "1969-12-31 23:59:59");
     for extreme in [i64::MIN, i64::MAX] {
         text(|out| WallClock::from_epoch(extreme, 1).write_iso(out));
     }

@@ -8,7 +8,7 @@ use arrow_array::{
 };
 use serde_json::{Value, json};
 
-use super::super::value::{TextForm, key_texts, partition_texts, texts};
+use super::{TextForm, key_texts, partition_texts, texts};
 use crate::error::ErrorKind;
 use crate::paimon::types::{DataField, DataType};
 

@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use serde_json::Value;
+
 /// The folder of shared data, if it is there: `LAKEBED_SHARED`, or `shared` beside the project.
 pub(crate) fn shared() -> Option<PathBuf> {
     let default = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
@@ -10,26 +12,47 @@ pub(crate) fn shared() -> Option<PathBuf> {
     root.is_dir().then_some(root)
 }
 
+/// The cases of a table of them: the shared one, else that which comes with the project.
+pub(crate) fn cases(name: &str) -> Vec<Value> {
+    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/cases");
+    let folders = [shared().map(|root| root.join("data/cases")), Some(own)];
+    let mut files = folders.into_iter().flatten().map(|folder| folder.join(name));
+    let file = files.find(|file| file.is_file()).unwrap_or_else(|| panic!("no {name}"));
+    let mut table: Value = serde_json::from_slice(&fs::read(file).expect("a file")).expect("JSON");
+    match table["cases"].take() {
+        Value::Array(cases) => cases,
+        other => panic!("{name}: cases are {other}"),
+    }
+}
+
 /// All metadata files of Paimon tables whose name starts with `prefix` and a digit, or anything
 /// for tags, with their bytes.
 pub(crate) fn files(prefix: &str) -> Vec<(PathBuf, Vec<u8>)> {
+    let kept = |rest: &str| prefix == "tag-" || rest.starts_with(|c: char| c.is_ascii_digit());
+    let paths = paths("paimon", &|name| name.strip_prefix(prefix).is_some_and(kept));
+    let read = |path: PathBuf| {
+        let bytes = fs::read(&path).expect("a readable file");
+        (path, bytes)
+    };
+    paths.into_iter().map(read).collect()
+}
+
+/// The files of a format's tables and samples that `keep` keeps by their names.
+pub(crate) fn paths(format: &str, keep: &dyn Fn(&str) -> bool) -> Vec<PathBuf> {
     let mut found = Vec::new();
-    for folder in ["data/golden/paimon", "data/paimon"] {
-        shared().into_iter().for_each(|root| walk(&root.join(folder), prefix, &mut found));
+    for folder in ["data/golden", "data"] {
+        shared().into_iter().for_each(|root| walk(&root.join(folder).join(format), keep, &mut found));
     }
     found
 }
 
-fn walk(folder: &Path, prefix: &str, found: &mut Vec<(PathBuf, Vec<u8>)>) {
+fn walk(folder: &Path, keep: &dyn Fn(&str) -> bool, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let path = entry.path();
-        let name = entry.file_name().to_string_lossy().into_owned();
-        let kept = |rest: &str| prefix == "tag-" || rest.starts_with(|c: char| c.is_ascii_digit());
         if path.is_dir() {
-            walk(&path, prefix, found);
-        } else if name.strip_prefix(prefix).is_some_and(kept) {
-            let bytes = fs::read(&path).expect("a readable file");
-            found.push((path, bytes));
+            walk(&path, keep, found);
+        } else if keep(&entry.file_name().to_string_lossy()) {
+            found.push(path);
         }
     }
 }

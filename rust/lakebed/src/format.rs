@@ -1,0 +1,61 @@
+//! The table formats, and how a table's is found out.
+
+use std::sync::Arc;
+
+use crate::columnar::Decoding;
+use crate::error::{Error, ErrorKind, Result};
+use crate::paimon;
+use crate::storage::Storage;
+use crate::table::Table;
+
+/// Opens the table at a location; `TableNotFound` where there is none of the format.
+pub type Open = fn(&str, Arc<dyn Storage>, Decoding) -> Result<Box<dyn Table>>;
+
+/// A table format.
+pub struct Format {
+    /// Its name.
+    pub name: &'static str,
+    /// How its tables are opened.
+    pub open: Open,
+}
+
+/// Every format, in the order in which they are tried: a Paimon table may carry Iceberg metadata for other
+/// readers beside its own.
+pub const FORMATS: &[Format] = &[Format {
+    name: "paimon",
+    open: |location, storage, decoding| Ok(Box::new(paimon::Table::open(location, storage, decoding)?)),
+}];
+
+/// Opens the table at `location`, of the format named or of whichever it is.
+///
+/// # Errors
+/// `TableNotFound`, saying what was looked for; `Argument` for a format that is not there; those of
+/// opening.
+pub fn open(
+    location: &str,
+    format: Option<&str>,
+    storage: Arc<dyn Storage>,
+    decoding: Decoding,
+) -> Result<Box<dyn Table>> {
+    let wanted: Vec<&Format> =
+        FORMATS.iter().filter(|known| format.is_none_or(|name| known.name == name)).collect();
+    let mut not_found = Vec::new();
+    for format in wanted {
+        match (format.open)(location, Arc::clone(&storage), decoding.clone()) {
+            Err(error) if error.kind() == ErrorKind::TableNotFound => not_found.push(error),
+            opened => return opened,
+        }
+    }
+    match <[Error; 1]>::try_from(not_found) {
+        Ok([error]) => Err(error),
+        Err(errors) if errors.is_empty() => {
+            let known: Vec<&str> = FORMATS.iter().map(|known| known.name).collect();
+            let message = format!("format is one of {}, not {:?}", known.join(", "), format.unwrap_or(""));
+            Err(Error::new(ErrorKind::Argument, message))
+        }
+        Err(errors) => {
+            let looked: Vec<&str> = errors.iter().map(Error::message).collect();
+            Err(Error::new(ErrorKind::TableNotFound, looked.join("; ")).in_file(location))
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! Which `metadata.json` of a table is its current one (Iceberg specification, "File System Tables";
+//! `HadoopTableOperations.java`; PyIceberg's `StaticTable` for hints that are names).
+
+use std::sync::Arc;
+
+use lakebed_avro::Limits;
+
+use super::metadata::{MetadataFile, TableMetadata, Wanted};
+use crate::error::{Error, ErrorKind, Result};
+use crate::storage::{Storage, present};
+
+const FOLDER: &str = "metadata";
+const HINT: &str = "version-hint.text";
+
+/// What a version's file may be called behind its number, in the order in which engines look for it.
+const ENDINGS: [&str; 3] = [".metadata.json", ".gz.metadata.json", ".metadata.json.gz"];
+
+/// The longest name that a file can have on most file systems, and a line's end.
+const MAX_HINT_BYTES: u64 = 256;
+
+/// How many names a message lists.
+const NAMES_SHOWN: usize = 3;
+
+/// The current metadata file of the table at `location`: a folder, or a metadata file that is meant itself.
+///
+/// In a folder it is what the hint names: a version, from which on those that follow it are looked for, or a
+/// file, whole or without its ending. Where the hint is empty, not there or names nothing, it is the file
+/// whose name has the highest version, and of several of one version the one changed last: files of commits
+/// that failed may be among them, which only the table's catalog knows.
+///
+/// Reads the hint, the file, and a byte of each that is looked for; lists the folder where there is no hint.
+///
+/// # Errors
+/// `TableNotFound` where there is no such file, saying what was looked for; `Missing` for a hint at a version
+/// that is not there; what storage gives.
+pub fn current_metadata(location: &str, storage: &Arc<dyn Storage>, limits: Limits) -> Result<MetadataFile> {
+    let open = |path: &str| MetadataFile::open(path, Arc::clone(storage), limits);
+    if is_metadata_file(location) {
+        return match present(open(location))? {
+            Some(file) => Ok(file),
+            None => Err(not_found(location, format!("no Iceberg metadata file {location:?}"))),
+        };
+    }
+    let folder = Folder { path: format!("{location}/{FOLDER}"), storage: storage.as_ref() };
+    match folder.hinted()? {
+        Some(path) => open(&path),
+        None => match folder.candidates()? {
+            Found::Files(paths) => newest(paths, open),
+            Found::Others(names) => Err(not_found(location, no_version(location, &names))),
+        },
+    }
+}
+
+/// Whether a location is a file rather than a table's folder, by its name.
+pub fn is_metadata_file(location: &str) -> bool {
+    location.ends_with(".json") || location.ends_with(".json.gz")
+}
+
+/// The folder of a table's metadata.
+struct Folder<'s> {
+    path: String,
+    storage: &'s dyn Storage,
+}
+
+/// What listing a folder finds.
+enum Found {
+    /// The files of the highest version.
+    Files(Vec<String>),
+    /// None, but metadata files whose names have no version.
+    Others(Vec<String>),
+}
+
+impl Folder<'_> {
+    fn file(&self, name: &str) -> String {
+        format!("{}/{name}", self.path)
+    }
+
+    fn exists(&self, path: &str) -> Result<bool> {
+        Ok(present(self.storage.read_range(path, 0, 1))?.is_some())
+    }
+
+    /// The first of the files that is there.
+    fn first(&self, mut names: impl Iterator<Item = String>) -> Result<Option<String>> {
+        names
+            .find_map(|name| {
+                let path = self.file(&name);
+                self.exists(&path).map(|exists| exists.then_some(path)).transpose()
+            })
+            .transpose()
+    }
+
+    fn version(&self, version: u64) -> Result<Option<String>> {
+        self.first(ENDINGS.iter().map(|ending| format!("v{version}{ending}")))
+    }
+
+    /// The file that the hint leads to; none without a hint, or with one that names nothing.
+    fn hinted(&self) -> Result<Option<String>> {
+        let hint = self.file(HINT);
+        let Some(bytes) = present(self.storage.read_range(&hint, 0, MAX_HINT_BYTES))? else {
+            return Ok(None);
+        };
+        let text = String::from_utf8_lossy(&bytes);
+        let text = text.lines().next().unwrap_or_default().trim();
+        if let Ok(version) = text.parse::<u64>() {
+            return self.latest_from(version).map_err(|error| error.in_file(&hint));
+        }
+        if text.is_empty() || text.contains(['/', '\\']) {
+            return Ok(None);
+        }
+        if is_metadata_file(text) {
+            return self.first(std::iter::once(text.to_owned()));
+        }
+        self.first(ENDINGS.iter().map(|ending| format!("{text}{ending}")))
+    }
+
+    /// The latest version from `hinted` on: the hint is written after the version, and may be behind.
+    fn latest_from(&self, hinted: u64) -> Result<Option<String>> {
+        let Some(mut path) = self.version(hinted)? else {
+            let named = format!("v{hinted}{}", ENDINGS[0]);
+            let message = format!("{HINT} says {hinted}, but there is no {named}");
+            // Version 0 is what engines say of a table that was never committed to.
+            return if hinted == 0 { Ok(None) } else { Err(Error::new(ErrorKind::Missing, message)) };
+        };
+        let mut version = hinted;
+        while let Some(next) = version.checked_add(1) {
+            let Some(later) = self.version(next)? else { break };
+            (version, path) = (next, later);
+        }
+        Ok(Some(path))
+    }
+
+    fn candidates(&self) -> Result<Found> {
+        let names = self.storage.list(&self.path)?;
+        let versions = || names.iter().filter_map(|name| Some((version_of(name)?, name)));
+        let Some(highest) = versions().map(|(version, _)| version).max() else {
+            let mut others: Vec<String> =
+                names.into_iter().filter(|name| is_metadata_file(name) && !is_temporary(name)).collect();
+            others.sort();
+            return Ok(Found::Others(others));
+        };
+        let of_highest = versions().filter(|(version, _)| *version == highest);
+        Ok(Found::Files(of_highest.map(|(_, name)| self.file(name)).collect()))
+    }
+}
+
+/// The one of several files whose table was changed last.
+fn newest(paths: Vec<String>, open: impl Fn(&str) -> Result<MetadataFile>) -> Result<MetadataFile> {
+    let files = paths.iter().map(|path| open(path)).collect::<Result<Vec<_>>>()?;
+    let mut newest: Option<(i64, MetadataFile)> = None;
+    let several = files.len() > 1;
+    for file in files {
+        let updated = if several { TableMetadata::read(&file, &Wanted::CURRENT)?.last_updated_ms } else { 0 };
+        if newest.as_ref().is_none_or(|(latest, _)| *latest <= updated) {
+            newest = Some((updated, file));
+        }
+    }
+    newest.map(|(_, file)| file).ok_or_else(|| Error::new(ErrorKind::TableNotFound, "no metadata file"))
+}
+
+/// The version in a file's name: `v3.metadata.json`, `00003-….metadata.json`; none for files of other kinds,
+/// hidden ones, and those that a commit has not renamed yet.
+fn version_of(name: &str) -> Option<u64> {
+    if !is_metadata_file(name) || is_temporary(name) {
+        return None;
+    }
+    let number = match name.strip_prefix('v') {
+        Some(rest) => rest.split('.').next()?,
+        None => name.split_once('-')?.0,
+    };
+    number.bytes().all(|byte| byte.is_ascii_digit()).then(|| number.parse().ok())?
+}
+
+/// Whether a file is hidden, or called by nothing but a UUID, as Java's are before they are renamed.
+fn is_temporary(name: &str) -> bool {
+    let stem = name.split('.').next().unwrap_or_default();
+    let is_uuid = stem.len() == 36
+        && stem.bytes().enumerate().all(|(at, byte)| match at {
+            8 | 13 | 18 | 23 => byte == b'-',
+            _ => byte.is_ascii_hexdigit(),
+        });
+    name.starts_with('.') || is_uuid
+}
+
+fn no_version(location: &str, others: &[String]) -> String {
+    if others.is_empty() {
+        return format!(
+            "no Iceberg table at {location:?}: there is no {FOLDER}/{HINT} and no {FOLDER}/*.metadata.json below it"
+        );
+    }
+    let shown: Vec<String> = others.iter().take(NAMES_SHOWN).map(|name| format!("{name:?}")).collect();
+    let more = others.len().saturating_sub(NAMES_SHOWN);
+    let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+    format!(
+        "no current metadata at {location:?}: {} in {FOLDER}/ without a version{more}; open the file itself",
+        shown.join(", ")
+    )
+}
+
+#[cold]
+fn not_found(location: &str, message: String) -> Error {
+    Error::new(ErrorKind::TableNotFound, message).in_file(location)
+}

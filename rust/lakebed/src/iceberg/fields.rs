@@ -1,0 +1,181 @@
+//! The fields of Iceberg's manifest lists and manifests (Iceberg specification, "Manifest Lists" and
+//! "Manifests"): the only place that knows their ids and their names on disk.
+
+use std::sync::Arc;
+
+use arrow_schema::{DataType, Field, Fields};
+
+use crate::field::FieldSpec;
+
+const fn field(
+    id: i32,
+    disk: &'static str,
+    column: &'static str,
+    data_type: fn() -> DataType,
+    doc: &'static str,
+) -> FieldSpec {
+    FieldSpec { disk, id: Some(id), aliases: &[], column, data_type, required: false, doc }
+}
+
+const fn required(field: FieldSpec) -> FieldSpec {
+    FieldSpec { required: true, ..field }
+}
+
+const fn alias(field: FieldSpec, aliases: &'static [&'static str]) -> FieldSpec {
+    FieldSpec { aliases, ..field }
+}
+
+fn boolean() -> DataType {
+    DataType::Boolean
+}
+fn int32() -> DataType {
+    DataType::Int32
+}
+fn int64() -> DataType {
+    DataType::Int64
+}
+fn utf8() -> DataType {
+    DataType::Utf8
+}
+fn binary() -> DataType {
+    DataType::Binary
+}
+fn ints() -> DataType {
+    DataType::List(Arc::new(Field::new("item", DataType::Int32, true)))
+}
+fn longs() -> DataType {
+    DataType::List(Arc::new(Field::new("item", DataType::Int64, true)))
+}
+
+fn by_field_id(values: DataType) -> DataType {
+    let entry = vec![Field::new("key", DataType::Int32, false), Field::new("value", values, true)];
+    DataType::Map(Arc::new(Field::new("entries", DataType::Struct(entry.into()), false)), false)
+}
+fn long_by_field_id() -> DataType {
+    by_field_id(DataType::Int64)
+}
+fn bytes_by_field_id() -> DataType {
+    by_field_id(DataType::Binary)
+}
+
+/// What stands for partition tuples in the table: their fields are those of a manifest's own spec.
+fn tuple() -> DataType {
+    DataType::Struct(Fields::empty())
+}
+
+fn field_summaries() -> DataType {
+    let summary: Fields = FIELD_SUMMARY.iter().map(FieldSpec::arrow).collect();
+    DataType::List(Arc::new(Field::new("item", DataType::Struct(summary), true)))
+}
+
+/// The column of partition tuples, and where they stand in an entry.
+pub(crate) const PARTITION: &str = "partition";
+pub(crate) const PARTITION_ON_DISK: &str = "data_file.partition";
+
+/// The records that hold other fields and are no columns themselves.
+pub(crate) const HOLDERS: [(i32, &str); 1] = [(2, "data_file")];
+
+/// The fields of a manifest list's records, in the order of Iceberg's `ManifestFile.java`.
+pub static LIST: [FieldSpec; 16] = [
+    required(field(500, "manifest_path", "manifest_path", utf8, "location of the manifest")),
+    field(501, "manifest_length", "manifest_length", int64, "its size [bytes]; null where unknown"),
+    required(field(502, "partition_spec_id", "partition_spec_id", int32, "the spec of all its entries")),
+    field(517, "content", "content", int32, "0 data files, 1 delete files"),
+    field(515, "sequence_number", "sequence_number", int64, "number of the commit that added it; 0 in v1"),
+    field(516, "min_sequence_number", "min_sequence_number", int64, "lowest of its live files; 0 in v1"),
+    field(503, "added_snapshot_id", "added_snapshot_id", int64, "the snapshot that added it"),
+    alias(
+        field(504, "added_files_count", "added_files_count", int32, "entries ADDED; null where unknown"),
+        &["added_data_files_count"],
+    ),
+    alias(
+        field(505, "existing_files_count", "existing_files_count", int32, "entries EXISTING, likewise"),
+        &["existing_data_files_count"],
+    ),
+    alias(
+        field(506, "deleted_files_count", "deleted_files_count", int32, "entries DELETED, likewise"),
+        &["deleted_data_files_count"],
+    ),
+    field(512, "added_rows_count", "added_rows_count", int64, "rows of ADDED entries; null where unknown"),
+    field(513, "existing_rows_count", "existing_rows_count", int64, "rows of EXISTING entries, likewise"),
+    field(514, "deleted_rows_count", "deleted_rows_count", int64, "rows of DELETED entries, likewise"),
+    field(507, "partitions", "partitions", field_summaries, "one summary a field of the spec; null: none"),
+    field(519, "key_metadata", "key_metadata", binary, "what decrypts the manifest"),
+    field(520, "first_row_id", "first_row_id", int64, "first row id of ADDED files without one of their own"),
+];
+
+/// The fields of a partition field's summary (Iceberg's `PartitionFieldSummary`).
+pub static FIELD_SUMMARY: [FieldSpec; 4] = [
+    field(509, "partitions.contains_null", "contains_null", boolean, "whether some value is null"),
+    field(518, "partitions.contains_nan", "contains_nan", boolean, "whether some is NaN; null: unknown"),
+    field(510, "partitions.lower_bound", "lower_bound", binary, "single value below all others; null: none"),
+    field(511, "partitions.upper_bound", "upper_bound", binary, "single value above all others; null: none"),
+];
+
+/// The fields of an entry and of its file, in the order of Iceberg's metadata tables.
+///
+/// `block_size_in_bytes`, `file_ordinal`, `sort_columns` and `distinct_counts`, which the specification
+/// deprecates, are not read. [`PARTITION`] has the fields of the manifest's own spec.
+pub static ENTRY: [FieldSpec; 25] = [
+    required(field(0, "status", "status", int32, "0 EXISTING, 1 ADDED, 2 DELETED")),
+    field(1, "snapshot_id", "snapshot_id", int64, "the snapshot that added or, if DELETED, removed the file"),
+    field(3, "sequence_number", "sequence_number", int64, "data sequence number"),
+    field(
+        4,
+        "file_sequence_number",
+        "file_sequence_number",
+        int64,
+        "number of the commit that added the file",
+    ),
+    field(134, "data_file.content", "content", int32, "0 data, 1 position deletes, 2 equality deletes"),
+    required(field(100, "data_file.file_path", "file_path", utf8, "location of the file, byte for byte")),
+    required(field(
+        101,
+        "data_file.file_format",
+        "file_format",
+        utf8,
+        "avro, orc, parquet or puffin, in any case",
+    )),
+    field(141, "data_file.spec_id", "spec_id", int32, "partition spec of the file"),
+    field(102, PARTITION_ON_DISK, PARTITION, tuple, "partition tuple"),
+    required(field(
+        103,
+        "data_file.record_count",
+        "record_count",
+        int64,
+        "rows; deleted rows of a deletion vector",
+    )),
+    required(field(
+        104,
+        "data_file.file_size_in_bytes",
+        "file_size_in_bytes",
+        int64,
+        "size of the file [bytes]",
+    )),
+    field(108, "data_file.column_sizes", "column_sizes", long_by_field_id, "bytes of a column"),
+    field(109, "data_file.value_counts", "value_counts", long_by_field_id, "values, null and NaN included"),
+    field(110, "data_file.null_value_counts", "null_value_counts", long_by_field_id, "null values"),
+    field(137, "data_file.nan_value_counts", "nan_value_counts", long_by_field_id, "NaN values"),
+    field(125, "data_file.lower_bounds", "lower_bounds", bytes_by_field_id, "single value below all others"),
+    field(128, "data_file.upper_bounds", "upper_bounds", bytes_by_field_id, "single value above all others"),
+    field(131, "data_file.key_metadata", "key_metadata", binary, "what decrypts the file"),
+    field(132, "data_file.split_offsets", "split_offsets", longs, "where the file may be split [bytes]"),
+    field(135, "data_file.equality_ids", "equality_ids", ints, "columns that an equality delete compares"),
+    field(140, "data_file.sort_order_id", "sort_order_id", int32, "sort order of the rows"),
+    field(142, "data_file.first_row_id", "first_row_id", int64, "row id of the file's first row"),
+    field(
+        143,
+        "data_file.referenced_data_file",
+        "referenced_data_file",
+        utf8,
+        "the one file it deletes from",
+    ),
+    field(
+        144,
+        "data_file.content_offset",
+        "content_offset",
+        int64,
+        "where the deletion vector starts [bytes]",
+    ),
+    field(145, "data_file.content_size_in_bytes", "content_size_in_bytes", int64, "its size [bytes]"),
+];

@@ -1,0 +1,237 @@
+//! Manifest lists: which manifests make up a snapshot (Iceberg specification, "Manifest Lists";
+//! Iceberg's `ManifestFile.java`).
+
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{ArrowPrimitiveType, Int32Type, Int64Type};
+use arrow_array::{
+    Array, ArrayRef, Int32Array, Int64Array, PrimitiveArray, RecordBatch, RecordBatchOptions, StringArray,
+    StructArray, new_null_array,
+};
+use arrow_buffer::Buffer;
+use arrow_schema::ArrowError;
+use arrow_select::concat::concat_batches;
+
+use super::fields::LIST;
+use super::manifest::canonical::canonical_list;
+use crate::columnar::Decoding;
+use crate::error::{Error, ErrorKind, Result};
+use crate::record::{RecordReader, RecordResolver, find};
+
+/// Content of a manifest of data files.
+pub const DATA: i32 = 0;
+/// Content of a manifest of delete files.
+pub const DELETES: i32 = 1;
+
+/// What is 0 where a writer of version 1 does not say.
+const ZERO_BY_DEFAULT: [&str; 3] = ["content", "sequence_number", "min_sequence_number"];
+
+/// Reads a manifest list of any version: one row per manifest, in file order, the columns of
+/// [`LIST`](super::fields::LIST) that are named (all for `None`).
+///
+/// Fields are found by their ids, else by their names. Where the list does not say, content and sequence
+/// numbers are 0; counts and all else are null: unknown.
+///
+/// # Errors
+/// Those of the Avro layer or of the columnar reader; `Required` for a path or spec that is absent or
+/// null; `Duplicate` for a field id that is there twice; `UnknownColumn`.
+pub fn read_manifest_list(
+    bytes: Buffer,
+    columns: Option<&[String]>,
+    decoding: &Decoding,
+) -> Result<RecordBatch> {
+    let resolver = RecordResolver::new(&LIST, columns, &[], &[])?.rewriting(canonical_list);
+    let mut reader = RecordReader::open(bytes, &resolver, None, decoding, 1)?;
+    let mut batches = Vec::new();
+    let mut first = 0;
+    while let Some(batch) = reader.next() {
+        let batch = reader.conform(&batch?, Some(first))?;
+        first += batch.num_rows() as u64;
+        batches.push(with_defaults(&batch)?);
+    }
+    concat_batches(resolver.schema(), &batches).map_err(malformed)
+}
+
+fn with_defaults(batch: &RecordBatch) -> Result<RecordBatch> {
+    let columns =
+        batch.schema_ref().fields().iter().zip(batch.columns()).map(|(field, column)| match ZERO_BY_DEFAULT
+            .contains(&field.name().as_str())
+        {
+            true if field.name() == "content" => Arc::new(zero_for_null::<Int32Type>(column)) as ArrayRef,
+            true => Arc::new(zero_for_null::<Int64Type>(column)),
+            false => Arc::clone(column),
+        });
+    let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+    RecordBatch::try_new_with_options(batch.schema(), columns.collect(), &options).map_err(malformed)
+}
+
+fn zero_for_null<T: ArrowPrimitiveType<Native: Default>>(column: &ArrayRef) -> PrimitiveArray<T> {
+    column.as_primitive::<T>().iter().map(|value| Some(value.unwrap_or_default())).collect()
+}
+
+/// The list of a snapshot of version 1 that names its manifests itself, all columns.
+///
+/// Of such manifests only the path is known: they hold data files of spec 0, the snapshot is taken to have
+/// added them, and counts and lengths are null (Iceberg's `GenericManifestFile.java`).
+pub fn inline_manifests(paths: &[String], snapshot_id: i64) -> Result<RecordBatch> {
+    let rows = paths.len();
+    let columns = LIST.iter().map(|spec| match spec.column {
+        "manifest_path" => Arc::new(StringArray::from_iter_values(paths)) as ArrayRef,
+        "added_snapshot_id" => Arc::new(Int64Array::from_value(snapshot_id, rows)),
+        "content" | "partition_spec_id" => Arc::new(Int32Array::from_value(0, rows)),
+        "sequence_number" | "min_sequence_number" => Arc::new(Int64Array::from_value(0, rows)),
+        _ => new_null_array(&(spec.data_type)(), rows),
+    });
+    let columns = columns.collect();
+    let schema = RecordResolver::new(&LIST, None, &[], &[])?;
+    RecordBatch::try_new(Arc::clone(schema.schema()), columns).map_err(malformed)
+}
+
+/// One manifest as its list records it; numbers that are null or negative there are unknown.
+#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct ManifestFile {
+    /// Location, as written.
+    pub path: String,
+    /// Size [bytes]; some writers record a wrong one.
+    pub length: Option<u64>,
+    /// The partition spec of all entries.
+    pub spec_id: i32,
+    /// [`DATA`] or [`DELETES`].
+    pub content: i32,
+    /// Number of the commit that added the manifest; entries without one of their own have this one.
+    pub sequence_number: i64,
+    /// Lowest data sequence number of its live files.
+    pub min_sequence_number: i64,
+    /// The snapshot that added the manifest; entries without one of their own have this one.
+    pub added_snapshot_id: Option<i64>,
+    /// Entries and rows whose status is ADDED.
+    pub added: Recorded,
+    /// Entries and rows whose status is EXISTING.
+    pub existing: Recorded,
+    /// Entries and rows whose status is DELETED.
+    pub deleted: Recorded,
+    /// One summary for each field of the spec; `None` where the writer made none.
+    pub partitions: Option<Vec<FieldSummary>>,
+    /// First row id of the added data files that have none of their own (version 3).
+    pub first_row_id: Option<i64>,
+}
+
+/// Counts of the entries of one status; `None` is unknown and may be any number.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Recorded {
+    /// Entries.
+    pub files: Option<u64>,
+    /// The sum of their `record_count`.
+    pub rows: Option<u64>,
+}
+
+/// What a manifest's entries hold in one partition field.
+#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct FieldSummary {
+    /// Whether some value is null; taken to be so where the writer does not say.
+    pub contains_null: bool,
+    /// Whether some value is NaN; `None`: unknown.
+    pub contains_nan: Option<bool>,
+    /// Single value that no other value but null and NaN is below; `None`: there is none.
+    pub lower_bound: Option<Vec<u8>>,
+    /// Single value that no other value but null and NaN is above; `None`: there is none.
+    pub upper_bound: Option<Vec<u8>>,
+}
+
+impl ManifestFile {
+    /// Whether it may hold files that are in the snapshot, by its counts.
+    pub fn may_be_live(&self) -> bool {
+        [self.added, self.existing].iter().any(|recorded| recorded.files != Some(0))
+    }
+
+    /// The manifests of a list that was read with all its columns.
+    ///
+    /// # Errors
+    /// `Mismatch` for a content that is neither data nor deletes.
+    pub fn all(list: &RecordBatch) -> Result<Vec<ManifestFile>> {
+        let columns = Columns { list };
+        (0..list.num_rows()).map(|row| columns.manifest(row).map_err(|e| e.in_record(row as u64))).collect()
+    }
+}
+
+/// The columns of a list, by name.
+struct Columns<'l> {
+    list: &'l RecordBatch,
+}
+
+impl Columns<'_> {
+    fn value<T: ArrowPrimitiveType>(&self, name: &str, row: usize) -> Result<Option<T::Native>> {
+        let column = find(self.list, name)?;
+        let column = column.as_primitive::<T>();
+        Ok(column.is_valid(row).then(|| column.value(row)))
+    }
+
+    fn long(&self, name: &str, row: usize) -> Result<Option<i64>> {
+        self.value::<Int64Type>(name, row)
+    }
+
+    fn recorded(&self, status: &str, row: usize) -> Result<Recorded> {
+        let files = self.value::<Int32Type>(&format!("{status}_files_count"), row)?;
+        let rows = self.long(&format!("{status}_rows_count"), row)?;
+        let known = |count| u64::try_from(count).ok();
+        Ok(Recorded { files: files.map(i64::from).and_then(known), rows: rows.and_then(known) })
+    }
+
+    fn manifest(&self, row: usize) -> Result<ManifestFile> {
+        let content = self.value::<Int32Type>("content", row)?.unwrap_or(DATA);
+        if !matches!(content, DATA | DELETES) {
+            let message = format!("content is {content}, neither 0 (data) nor 1 (deletes)");
+            return Err(Error::new(ErrorKind::Mismatch, message).in_field("content"));
+        }
+        Ok(ManifestFile {
+            path: find(self.list, "manifest_path")?.as_string::<i32>().value(row).to_owned(),
+            length: self.long("manifest_length", row)?.and_then(|length| u64::try_from(length).ok()),
+            spec_id: self.value::<Int32Type>("partition_spec_id", row)?.unwrap_or(0),
+            content,
+            sequence_number: self.long("sequence_number", row)?.unwrap_or(0),
+            min_sequence_number: self.long("min_sequence_number", row)?.unwrap_or(0),
+            added_snapshot_id: self.long("added_snapshot_id", row)?,
+            added: self.recorded("added", row)?,
+            existing: self.recorded("existing", row)?,
+            deleted: self.recorded("deleted", row)?,
+            partitions: self.summaries(row)?,
+            first_row_id: self.long("first_row_id", row)?,
+        })
+    }
+
+    fn summaries(&self, row: usize) -> Result<Option<Vec<FieldSummary>>> {
+        let column = find(self.list, "partitions")?;
+        let lists = column.as_list::<i32>();
+        if lists.is_null(row) {
+            return Ok(None);
+        }
+        let items = lists.value(row);
+        let items = items.as_struct();
+        let summaries: Option<Vec<_>> = (0..items.len()).map(|item| summary(items, item)).collect();
+        Ok(summaries)
+    }
+}
+
+/// One summary; `None` where it is null, of which nothing can be concluded.
+fn summary(items: &StructArray, item: usize) -> Option<FieldSummary> {
+    let flag = |name| {
+        let column = items.column_by_name(name)?.as_boolean_opt()?;
+        column.is_valid(item).then(|| column.value(item))
+    };
+    let bound = |name| {
+        let column = items.column_by_name(name)?.as_binary_opt::<i32>()?;
+        column.is_valid(item).then(|| column.value(item).to_vec())
+    };
+    items.is_valid(item).then(|| FieldSummary {
+        contains_null: flag("contains_null").unwrap_or(true),
+        contains_nan: flag("contains_nan"),
+        lower_bound: bound("lower_bound"),
+        upper_bound: bound("upper_bound"),
+    })
+}
+
+#[cold]
+fn malformed(error: ArrowError) -> Error {
+    Error::new(ErrorKind::Required, error.to_string())
+}

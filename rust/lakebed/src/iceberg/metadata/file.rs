@@ -1,0 +1,121 @@
+//! The bytes of a metadata file, and its text, piece by piece.
+
+use std::io::{self, BufRead, Read};
+use std::sync::Arc;
+
+use arrow_buffer::Buffer;
+use flate2::bufread::MultiGzDecoder;
+use lakebed_avro::Limits;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::storage::Storage;
+
+/// How much of a file is read at a time; files that are shorter are read once and kept.
+const PIECE_BYTES: u64 = 4 << 20;
+
+const GZIP: &[u8] = b"\x1f\x8b";
+const ZSTANDARD: &[u8] = b"\x28\xb5\x2f\xfd";
+
+/// A `metadata.json`, which is never written again: what was read of it stays true.
+///
+/// Of a long one no more than its first piece is kept, and one more piece while it is read.
+#[derive(Clone)]
+pub struct MetadataFile {
+    path: String,
+    storage: Arc<dyn Storage>,
+    limits: Limits,
+    head: Buffer,
+}
+
+impl MetadataFile {
+    /// Opens the file at `path`; reads its first piece, which is all of it but for very long ones.
+    ///
+    /// # Errors
+    /// What storage gives, `Missing` where there is no such file.
+    pub fn open(path: &str, storage: Arc<dyn Storage>, limits: Limits) -> Result<MetadataFile> {
+        let head = storage.read_range(path, 0, PIECE_BYTES)?;
+        Ok(MetadataFile { path: path.to_owned(), storage, limits, head })
+    }
+
+    /// Where the file is.
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// What the file may cost: `max_file_bytes` of text, `max_value_bytes` of one element.
+    pub(super) fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// The JSON text, inflated where the file's first bytes are gzip's, whatever it is called.
+    ///
+    /// # Errors
+    /// `Unsupported` for a file that is compressed in another way.
+    pub(super) fn text(&self) -> Result<Box<dyn Read + '_>> {
+        let pieces = Pieces {
+            file: self,
+            piece: self.head.clone(),
+            at: 0,
+            end: self.head.len() as u64,
+            last: (self.head.len() as u64) < PIECE_BYTES,
+        };
+        if self.head.starts_with(GZIP) {
+            Ok(Box::new(MultiGzDecoder::new(pieces)))
+        } else if self.head.starts_with(ZSTANDARD) {
+            let message = "metadata compressed with zstandard is not read: the format has only gzip";
+            Err(Error::new(ErrorKind::Unsupported, message))
+        } else {
+            Ok(Box::new(pieces))
+        }
+    }
+}
+
+/// A file's bytes in order.
+struct Pieces<'f> {
+    file: &'f MetadataFile,
+    piece: Buffer,
+    /// How much of the piece has been read.
+    at: usize,
+    /// Where in the file the piece ends.
+    end: u64,
+    /// Whether the file ends there too.
+    last: bool,
+}
+
+impl Pieces<'_> {
+    /// Replaces the piece by the next one.
+    fn advance(&mut self) -> Result<()> {
+        // From one byte before: object stores refuse a range that starts at a file's very end.
+        let start = self.end.saturating_sub(1);
+        let piece = self.file.storage.read_range(&self.file.path, start, PIECE_BYTES)?;
+        let length = piece.len() as u64;
+        (self.at, self.end, self.last) = (1, start + length, length < PIECE_BYTES);
+        self.piece = piece;
+        Ok(())
+    }
+
+    fn rest(&self) -> &[u8] {
+        self.piece.as_slice().get(self.at..).unwrap_or_default()
+    }
+}
+
+impl BufRead for Pieces<'_> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        while self.rest().is_empty() && !self.last {
+            self.advance().map_err(io::Error::other)?;
+        }
+        Ok(self.rest())
+    }
+
+    fn consume(&mut self, amount: usize) {
+        self.at = self.at.saturating_add(amount).min(self.piece.len());
+    }
+}
+
+impl Read for Pieces<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let read = self.fill_buf()?.read(into)?;
+        self.consume(read);
+        Ok(read)
+    }
+}

@@ -1,0 +1,154 @@
+//! What a reader assumes where a key is not there, and what must fit together (Iceberg specification,
+//! "Table Metadata Fields" and appendix E; `TableMetadataParser.java`).
+
+use std::sync::Arc;
+
+use super::logs::SortOrder;
+use super::read::Draft;
+use super::snapshot::SnapshotRef;
+use super::stored::required;
+use super::{MAIN, TableMetadata};
+use crate::error::{Error, ErrorKind, Location, Result};
+use crate::iceberg::partition::PartitionSpec;
+use crate::iceberg::types::Schema;
+
+/// The highest partition field id of a table without partition fields.
+const NO_PARTITION_ID: i32 = 999;
+
+impl Draft<'_> {
+    /// The metadata, once what is current is settled.
+    ///
+    /// Version 1 may have the schema and the partition fields of its time alone, and no sort orders; later
+    /// versions have the keys in the plural, and leftovers of the others mean nothing.
+    pub(super) fn finish(mut self) -> Result<TableMetadata> {
+        let format_version = required(self.format_version, "format-version")?;
+        let is_first = format_version == 1;
+        if !is_first {
+            required(self.table_uuid.as_ref(), "table-uuid")?;
+        }
+        let last_sequence_number = self.last_sequence_number(is_first)?;
+        let (schemas, current_schema_id) = self.schemas(is_first)?;
+        let (partition_specs, default_spec_id) = self.partition_specs(is_first)?;
+        let last_partition_id = self.last_partition_id(is_first, &partition_specs)?;
+        let (sort_orders, default_sort_order_id) = self.sort_orders(is_first)?;
+        let mut refs = self.refs.unwrap_or_default();
+        if let Some(id) = self.current.snapshot {
+            refs.entry(MAIN.to_owned()).or_insert_with(|| SnapshotRef::branch(id));
+        }
+        Ok(TableMetadata {
+            format_version,
+            table_uuid: self.table_uuid,
+            location: required(self.location, "location")?.trim_end_matches('/').to_owned(),
+            last_sequence_number,
+            last_updated_ms: required(self.last_updated_ms, "last-updated-ms")?,
+            last_column_id: required(self.last_column_id, "last-column-id")?,
+            current_schema_id,
+            schemas,
+            partition_specs,
+            default_spec_id,
+            last_partition_id,
+            sort_orders,
+            default_sort_order_id,
+            properties: self.properties.unwrap_or_default().0,
+            current_snapshot_id: self.current.snapshot,
+            snapshots: self.snapshots.take_kept(),
+            lineage: self.lineage,
+            refs,
+            snapshot_log: self.snapshot_log,
+            metadata_log: self.metadata_log,
+            statistics: self.statistics,
+            partition_statistics: self.partition_statistics,
+            next_row_id: self.next_row_id,
+            encryption_keys: self.encryption_keys.unwrap_or_default(),
+        })
+    }
+
+    /// The table's last sequence number, which none of a snapshot is above.
+    fn last_sequence_number(&self, is_first: bool) -> Result<i64> {
+        let key = "last-sequence-number";
+        let last = if is_first { 0 } else { required(self.last_sequence_number, key)? };
+        match self.latest {
+            Some((number, id, offset)) if number > last => {
+                let message =
+                    format!("snapshot {id} has sequence number {number}, the table's last is {last}");
+                let place = Location { offset: Some(offset), ..Location::default() };
+                Err(Error::new(ErrorKind::Mismatch, message).in_field(key).at(place))
+            }
+            _ => Ok(last),
+        }
+    }
+
+    fn schemas(&mut self, is_first: bool) -> Result<(Vec<Arc<Schema>>, i32)> {
+        let (mut schemas, key) = (self.schemas.take_kept(), "current-schema-id");
+        let of_first = || -> Result<Arc<Schema>> {
+            let stored = required(self.schema.as_ref(), "schema")?;
+            Schema::from_json(stored).map(Arc::new).map_err(|error| error.within("schema"))
+        };
+        if is_first && !self.has_schemas {
+            let schema = of_first()?;
+            let id = schema.schema_id;
+            return Ok((vec![schema], id));
+        }
+        if !self.has_schemas {
+            return required(None, "schemas");
+        }
+        let id = match self.current.schema {
+            None if is_first && self.schema.is_some() => {
+                let schema = of_first()?;
+                let id = schema.schema_id;
+                if !schemas.iter().any(|known| known.schema_id == id) {
+                    schemas.push(schema);
+                }
+                id
+            }
+            id => required(id, key)?,
+        };
+        named(schemas.iter().any(|schema| schema.schema_id == id), key, id, "schemas")?;
+        Ok((schemas, id))
+    }
+
+    fn partition_specs(&mut self, is_first: bool) -> Result<(Vec<PartitionSpec>, i32)> {
+        let key = "default-spec-id";
+        let specs = match (self.partition_specs.take(), &self.partition_spec) {
+            (None, fields) if is_first => {
+                let fields = required(fields.as_ref(), "partition-spec")?;
+                let spec = PartitionSpec::from_fields(0, fields);
+                return Ok((vec![spec.map_err(|error| error.within("partition-spec"))?], 0));
+            }
+            (specs, _) => required(specs, "partition-specs")?,
+        };
+        let id = required(self.default_spec_id, key)?;
+        named(specs.iter().any(|spec| spec.spec_id == id), key, id, "partition-specs")?;
+        Ok((specs, id))
+    }
+
+    fn last_partition_id(&self, is_first: bool, specs: &[PartitionSpec]) -> Result<i32> {
+        let ids = specs.iter().flat_map(|spec| &spec.fields).map(|field| field.field_id);
+        match self.last_partition_id {
+            None if is_first => Ok(ids.max().unwrap_or(NO_PARTITION_ID)),
+            id => required(id, "last-partition-id"),
+        }
+    }
+
+    fn sort_orders(&mut self, is_first: bool) -> Result<(Vec<SortOrder>, i32)> {
+        let key = "default-sort-order-id";
+        let unsorted = SortOrder::UNSORTED;
+        let (orders, id) = match (self.sort_orders.take(), self.default_sort_order_id) {
+            (None, _) if is_first => return Ok((vec![unsorted], SortOrder::UNSORTED.order_id)),
+            (orders, id) => (required(orders, "sort-orders")?, id.or(is_first.then_some(unsorted.order_id))),
+        };
+        let id = required(id, key)?;
+        let known = id == unsorted.order_id || orders.iter().any(|order| order.order_id == id);
+        named(known, key, id, "sort-orders")?;
+        Ok((orders, id))
+    }
+}
+
+/// Refuses an id that none of a list has.
+fn named(known: bool, key: &str, id: i32, list: &str) -> Result<()> {
+    if known {
+        return Ok(());
+    }
+    Err(Error::new(ErrorKind::Required, format!("`{key}` is {id}, which `{list}` does not have"))
+        .in_field(key))
+}

@@ -1,0 +1,132 @@
+//! What a table was, and what describes it: its logs, statistics, sort orders and keys.
+
+use serde::Deserialize;
+
+use super::stored::{snapshot_id, strings};
+
+/// That a snapshot became current (Iceberg specification, "Table Metadata Fields").
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct SnapshotLogEntry {
+    /// When, milliseconds since 1970 UTC.
+    pub timestamp_ms: i64,
+    /// Which; it need not be there any more.
+    #[serde(deserialize_with = "snapshot_id")]
+    pub snapshot_id: i64,
+}
+
+/// A metadata file that was the table's until another replaced it.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct MetadataLogEntry {
+    /// When the table was last changed in it, milliseconds since 1970 UTC.
+    pub timestamp_ms: i64,
+    /// Its path.
+    pub metadata_file: String,
+}
+
+/// A Puffin file with statistics of a snapshot (Iceberg specification, "Table Statistics").
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct StatisticsFile {
+    /// The snapshot.
+    #[serde(deserialize_with = "snapshot_id")]
+    pub snapshot_id: i64,
+    /// The path.
+    pub statistics_path: String,
+    /// Bytes of the file.
+    pub file_size_in_bytes: i64,
+    /// Bytes of its footer.
+    pub file_footer_size_in_bytes: i64,
+    /// The key of an encrypted file, in base64.
+    pub key_metadata: Option<String>,
+    /// What is in it.
+    pub blob_metadata: Vec<BlobMetadata>,
+}
+
+/// One blob of a statistics file.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct BlobMetadata {
+    /// The kind of statistics, such as `apache-datasketches-theta-v1`.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// The snapshot that they were computed from.
+    #[serde(deserialize_with = "snapshot_id")]
+    pub snapshot_id: i64,
+    /// The sequence number of that snapshot.
+    pub sequence_number: i64,
+    /// The columns, by field id.
+    pub fields: Vec<i32>,
+    /// Free key-value pairs, among them `ndv`.
+    #[serde(default, deserialize_with = "strings")]
+    pub properties: Vec<(String, String)>,
+}
+
+/// A file with statistics of a snapshot's partitions (Iceberg specification, "Partition Statistics").
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct PartitionStatisticsFile {
+    /// The snapshot.
+    #[serde(deserialize_with = "snapshot_id")]
+    pub snapshot_id: i64,
+    /// The path.
+    pub statistics_path: String,
+    /// Bytes of the file.
+    pub file_size_in_bytes: i64,
+}
+
+/// How the rows of a file are sorted (Iceberg specification, "Sorting").
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct SortOrder {
+    /// The id; 0 is unsorted.
+    pub order_id: i32,
+    /// What they are sorted by, the first field first.
+    pub fields: Vec<SortField>,
+}
+
+impl SortOrder {
+    /// Order 0: not sorted.
+    pub const UNSORTED: SortOrder = SortOrder { order_id: 0, fields: Vec::new() };
+}
+
+/// One field of a sort order.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct SortField {
+    /// The transform whose values are compared, as written.
+    pub transform: String,
+    /// The column it takes, by field id; none for a transform of several.
+    pub source_id: Option<i32>,
+    /// The columns that a transform of several takes.
+    #[serde(default)]
+    pub source_ids: Vec<i32>,
+    /// `asc` or `desc`.
+    pub direction: String,
+    /// `nulls-first` or `nulls-last`.
+    pub null_order: String,
+}
+
+/// A key that other keys or manifest lists are encrypted with (Iceberg specification, "Encryption Keys").
+#[derive(Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct EncryptionKey {
+    /// The id that snapshots and keys name it by.
+    pub key_id: String,
+    /// The key itself, encrypted, in base64.
+    #[serde(alias = "key-metadata")]
+    pub encrypted_key_metadata: String,
+    /// The id of the key that it is encrypted by.
+    pub encrypted_by_id: Option<String>,
+    /// Free key-value pairs.
+    #[serde(default, deserialize_with = "strings")]
+    pub properties: Vec<(String, String)>,
+}
+
+impl std::fmt::Debug for EncryptionKey {
+    /// Without the key.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("EncryptionKey").field("key_id", &self.key_id).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,252 @@
+//! Reading: which key holds what, and what a reader assumes where one is not there.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::logs::{
+    EncryptionKey, MetadataLogEntry, PartitionStatisticsFile, SnapshotLogEntry, SortOrder, StatisticsFile,
+};
+use super::scanner::Scanner;
+use super::section::Section;
+use super::snapshot::{Lineage, Snapshot, SnapshotHead, SnapshotRef, StoredSnapshot};
+use super::stored::{SnapshotId, Strings};
+use super::{MetadataFile, TableMetadata, Wanted};
+use crate::error::{Error, ErrorKind, Result};
+use crate::iceberg::partition::PartitionSpec;
+use crate::iceberg::types::Schema;
+
+/// The latest version of the format that is read.
+const MAX_VERSION: i32 = 3;
+
+impl TableMetadata {
+    /// Reads a metadata file from its start to its end, and keeps what is wanted.
+    ///
+    /// Memory is what is kept, one piece of the file and its longest element. The current schema and snapshot
+    /// are kept whatever is wanted; the file is read again where their ids stand behind them and they are not
+    /// the last of their lists.
+    ///
+    /// Unknown keys are ignored, nulls are absent, and of keys that are there twice the last one counts.
+    ///
+    /// # Errors
+    /// `Json` and `Type` for what is no metadata, `Required` for what is not there, `Mismatch` for sequence
+    /// numbers above the table's last, `Version` for a later format, all with the place in the (inflated)
+    /// text; of the Avro layer's kinds, `Truncated` for a file that ends early, `Codec`, `Limit` for more
+    /// than `max_file_bytes` of text or an element of more than `max_value_bytes`; what storage gives.
+    pub fn read(file: &MetadataFile, wanted: &Wanted) -> Result<TableMetadata> {
+        let pass = |known| -> Result<Draft<'_>> {
+            let mut draft = Draft::new(wanted, known);
+            let mut scanner = Scanner::new(file.text()?, *file.limits());
+            scanner.members(|scanner, key| draft.member(scanner, key))?;
+            scanner.finish()?;
+            Ok(draft)
+        };
+        let read = || {
+            let mut draft = pass(Current::default())?;
+            if !draft.settle()? {
+                draft = pass(draft.current)?;
+                draft.settle()?;
+            }
+            draft.finish()
+        };
+        read().map_err(|error: Error| error.in_file(file.path()))
+    }
+}
+
+/// The ids of what is current, as far as they are known.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Current {
+    pub(super) schema: Option<i32>,
+    pub(super) snapshot: Option<i64>,
+}
+
+/// What was found under each key.
+pub(super) struct Draft<'w> {
+    pub(super) wanted: &'w Wanted,
+    pub(super) format_version: Option<i32>,
+    pub(super) table_uuid: Option<String>,
+    pub(super) location: Option<String>,
+    pub(super) last_sequence_number: Option<i64>,
+    pub(super) last_updated_ms: Option<i64>,
+    pub(super) last_column_id: Option<i32>,
+    pub(super) current: Current,
+    pub(super) schema: Option<Value>,
+    pub(super) has_schemas: bool,
+    pub(super) schemas: Section<Value, Arc<Schema>>,
+    pub(super) partition_spec: Option<Value>,
+    pub(super) partition_specs: Option<Vec<PartitionSpec>>,
+    pub(super) default_spec_id: Option<i32>,
+    pub(super) last_partition_id: Option<i32>,
+    pub(super) sort_orders: Option<Vec<SortOrder>>,
+    pub(super) default_sort_order_id: Option<i32>,
+    pub(super) properties: Option<Strings>,
+    pub(super) snapshots: Section<StoredSnapshot, Snapshot>,
+    /// The snapshot with the highest sequence number, with its number and place.
+    pub(super) latest: Option<(i64, i64, u64)>,
+    pub(super) lineage: Vec<Lineage>,
+    pub(super) refs: Option<BTreeMap<String, SnapshotRef>>,
+    pub(super) snapshot_log: Vec<SnapshotLogEntry>,
+    pub(super) metadata_log: Vec<MetadataLogEntry>,
+    pub(super) statistics: Vec<StatisticsFile>,
+    pub(super) partition_statistics: Vec<PartitionStatisticsFile>,
+    pub(super) next_row_id: Option<i64>,
+    pub(super) encryption_keys: Option<Vec<EncryptionKey>>,
+}
+
+impl<'w> Draft<'w> {
+    fn new(wanted: &'w Wanted, current: Current) -> Draft<'w> {
+        let schema = |json: Value| Schema::from_json(&json).map(Arc::new);
+        Draft {
+            wanted,
+            format_version: None,
+            table_uuid: None,
+            location: None,
+            last_sequence_number: None,
+            last_updated_ms: None,
+            last_column_id: None,
+            current,
+            schema: None,
+            has_schemas: false,
+            schemas: Section::new(wanted.schemas.clone(), schema, |schema| schema.schema_id.into()),
+            partition_spec: None,
+            partition_specs: None,
+            default_spec_id: None,
+            last_partition_id: None,
+            sort_orders: None,
+            default_sort_order_id: None,
+            properties: None,
+            snapshots: Section::new(wanted.snapshots.clone(), Snapshot::try_from, |one| one.snapshot_id),
+            latest: None,
+            lineage: Vec::new(),
+            refs: None,
+            snapshot_log: Vec::new(),
+            metadata_log: Vec::new(),
+            statistics: Vec::new(),
+            partition_statistics: Vec::new(),
+            next_row_id: None,
+            encryption_keys: None,
+        }
+    }
+
+    /// Reads the value of one key.
+    fn member(&mut self, scanner: &mut Scanner<'_>, key: &str) -> Result<()> {
+        match key {
+            "format-version" => self.format_version = scanner.made(supported)?,
+            "table-uuid" => self.table_uuid = scanner.value()?,
+            "location" => self.location = scanner.value()?,
+            "last-sequence-number" => self.last_sequence_number = scanner.value()?,
+            "last-updated-ms" => self.last_updated_ms = scanner.value()?,
+            "last-column-id" => self.last_column_id = scanner.value()?,
+            "schema" => self.schema = scanner.value()?,
+            "schemas" => self.read_schemas(scanner)?,
+            "current-schema-id" => self.current.schema = scanner.value()?,
+            "partition-spec" => self.partition_spec = scanner.value()?,
+            "partition-specs" => self.read_partition_specs(scanner)?,
+            "default-spec-id" => self.default_spec_id = scanner.value()?,
+            "last-partition-id" => self.last_partition_id = scanner.value()?,
+            "sort-orders" => self.sort_orders = scanner.value()?,
+            "default-sort-order-id" => self.default_sort_order_id = scanner.value()?,
+            "properties" => self.properties = scanner.value()?,
+            "current-snapshot-id" => self.current.snapshot = scanner.made(current)?,
+            "snapshots" => self.read_snapshots(scanner)?,
+            "refs" => self.refs = scanner.value()?,
+            "snapshot-log" => self.snapshot_log = list(scanner, self.wanted.snapshot_log)?,
+            "metadata-log" => self.metadata_log = list(scanner, self.wanted.metadata_log)?,
+            "statistics" => self.statistics = list(scanner, self.wanted.statistics)?,
+            "partition-statistics" => self.partition_statistics = list(scanner, self.wanted.statistics)?,
+            "next-row-id" => self.next_row_id = scanner.value()?,
+            "encryption-keys" => self.encryption_keys = scanner.value()?,
+            _ => scanner.skip()?,
+        }
+        Ok(())
+    }
+
+    fn read_schemas(&mut self, scanner: &mut Scanner<'_>) -> Result<()> {
+        #[derive(Deserialize)]
+        #[serde(rename_all = "kebab-case")]
+        struct Head {
+            #[serde(default)]
+            schema_id: i32,
+        }
+        self.has_schemas = !scanner.skip_null()?;
+        if !self.has_schemas {
+            return Ok(());
+        }
+        self.schemas.clear();
+        let current = self.current.schema.map(i64::from);
+        scanner.elements(|scanner| {
+            let (Head { schema_id }, end) = scanner.look()?;
+            self.schemas.take(scanner, schema_id.into(), end, current)
+        })
+    }
+
+    fn read_partition_specs(&mut self, scanner: &mut Scanner<'_>) -> Result<()> {
+        if scanner.skip_null()? {
+            return Ok(());
+        }
+        let specs = self.partition_specs.insert(Vec::new());
+        scanner.elements(|scanner| {
+            specs.push(scanner.made(|json: Value| PartitionSpec::from_json(&json))?);
+            Ok(())
+        })
+    }
+
+    fn read_snapshots(&mut self, scanner: &mut Scanner<'_>) -> Result<()> {
+        if scanner.skip_null()? {
+            return Ok(());
+        }
+        self.snapshots.clear();
+        self.lineage.clear();
+        self.latest = None;
+        let current = self.current.snapshot;
+        scanner.elements(|scanner| {
+            let (head, end) = scanner.look::<SnapshotHead>()?;
+            let number = head.sequence_number();
+            if self.latest.is_none_or(|(latest, ..)| latest < number) {
+                self.latest = Some((number, head.snapshot_id, scanner.offset()));
+            }
+            if self.wanted.lineage {
+                self.lineage.push(head.lineage());
+            }
+            self.snapshots.take(scanner, head.snapshot_id, end, current)
+        })
+    }
+
+    /// Makes sure of what is current; false if the file is to be read again for it.
+    fn settle(&mut self) -> Result<bool> {
+        let schemas = self.schemas.settle(self.current.schema.map(i64::from))?;
+        Ok(self.snapshots.settle(self.current.snapshot)? && schemas)
+    }
+}
+
+/// The elements of a list, if they are wanted.
+fn list<T: DeserializeOwned>(scanner: &mut Scanner<'_>, wanted: bool) -> Result<Vec<T>> {
+    let mut kept = Vec::new();
+    if !wanted {
+        scanner.skip()?;
+    } else if !scanner.skip_null()? {
+        scanner.elements(|scanner| {
+            kept.push(scanner.value()?);
+            Ok(())
+        })?;
+    }
+    Ok(kept)
+}
+
+fn supported(version: Option<i32>) -> Result<Option<i32>> {
+    match version {
+        Some(version) if !(1..=MAX_VERSION).contains(&version) => {
+            let message = format!("format-version {version} is not read: versions 1 to {MAX_VERSION} are");
+            Err(Error::new(ErrorKind::Version, message))
+        }
+        version => Ok(version),
+    }
+}
+
+/// The id of the current snapshot; of none, many writers say that it is -1.
+fn current(id: Option<SnapshotId>) -> Result<Option<i64>> {
+    Ok(id.map(|SnapshotId(id)| id).filter(|id| *id != -1))
+}

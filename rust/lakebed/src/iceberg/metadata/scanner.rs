@@ -1,0 +1,253 @@
+//! JSON text too long to hold: its top is walked here, what stands in it is parsed one value at a time.
+
+use std::io::{self, Read};
+
+use lakebed_avro::{ErrorKind as AvroKind, Limits};
+use serde::de::{DeserializeOwned, IgnoredAny};
+use serde_json::error::Category;
+
+use super::place::{path_to, shown};
+use crate::error::{Error, ErrorKind, Location, Result};
+use crate::json::invalid;
+
+/// How much text is read at a time, and the most that is held unless one value is longer.
+const READ_BYTES: usize = 256 << 10;
+
+/// The longest message of the JSON parser that is passed on; it quotes values.
+const MAX_WORDS: usize = 200;
+
+/// Where a value ends that was looked at.
+pub(super) struct End(usize);
+
+/// A place in a JSON text that is read once, from its start to its end.
+pub(super) struct Scanner<'f> {
+    text: Box<dyn Read + 'f>,
+    limits: Limits,
+    /// Text that was read; before `at` it is done with.
+    buffer: Vec<u8>,
+    at: usize,
+    /// Bytes of text that came before the buffer.
+    before: u64,
+    /// Whether there is no text behind the buffer.
+    ended: bool,
+}
+
+impl<'f> Scanner<'f> {
+    /// At the start of `text`, of which `max_file_bytes` and, in one value, `max_value_bytes` are read.
+    pub(super) fn new(text: Box<dyn Read + 'f>, limits: Limits) -> Scanner<'f> {
+        Scanner { text, limits, buffer: Vec::new(), at: 0, before: 0, ended: false }
+    }
+
+    /// Reads an object; `member` reads the value of each key.
+    pub(super) fn members(&mut self, mut member: impl FnMut(&mut Self, &str) -> Result<()>) -> Result<()> {
+        self.expect(b'{', "an object")?;
+        if self.skip_if(b'}')? {
+            return Ok(());
+        }
+        loop {
+            let key: String = self.value()?;
+            let read = self.expect(b':', "`:`").and_then(|()| member(self, &key));
+            read.map_err(|error| error.within(&shown(&key)))?;
+            if !self.skip_if(b',')? {
+                return self.expect(b'}', "`,` or `}`");
+            }
+        }
+    }
+
+    /// Reads an array; `element` reads the value of each element.
+    pub(super) fn elements(&mut self, mut element: impl FnMut(&mut Self) -> Result<()>) -> Result<()> {
+        self.expect(b'[', "an array")?;
+        if self.skip_if(b']')? {
+            return Ok(());
+        }
+        let mut number = 0u64;
+        loop {
+            element(self).map_err(|error| error.within(&format!("[{number}]")))?;
+            if !self.skip_if(b',')? {
+                return self.expect(b']', "`,` or `]`");
+            }
+            number += 1;
+        }
+    }
+
+    /// Reads a value and makes something of it; what is wrong with it is wrong at its start.
+    pub(super) fn made<T: DeserializeOwned, U>(&mut self, make: impl FnOnce(T) -> Result<U>) -> Result<U> {
+        let (value, end) = self.ahead()?;
+        let made = make(value).map_err(|error| self.here(error))?;
+        self.at = end;
+        Ok(made)
+    }
+
+    /// Reads a value.
+    pub(super) fn value<T: DeserializeOwned>(&mut self) -> Result<T> {
+        self.made(Ok)
+    }
+
+    /// Looks at a value without passing it: to be read again as something else, or passed with [`Self::pass`].
+    pub(super) fn look<T: DeserializeOwned>(&mut self) -> Result<(T, End)> {
+        self.ahead().map(|(value, end)| (value, End(end)))
+    }
+
+    /// Passes over the value that was looked at last.
+    pub(super) fn pass(&mut self, End(end): End) {
+        self.at = end;
+    }
+
+    /// Passes over a value, of whose elements only one needs to fit into memory.
+    pub(super) fn skip(&mut self) -> Result<()> {
+        let one = |scanner: &mut Self| scanner.value::<IgnoredAny>().map(drop);
+        if self.peek()? == Some(b'[') { self.elements(one) } else { one(self) }
+    }
+
+    /// Passes over a null, if there is one here.
+    pub(super) fn skip_null(&mut self) -> Result<bool> {
+        let null = self.peek()? == Some(b'n');
+        if null {
+            self.value::<()>()?;
+        }
+        Ok(null)
+    }
+
+    /// A value, and where in the buffer it ends.
+    fn ahead<T: DeserializeOwned>(&mut self) -> Result<(T, usize)> {
+        self.peek()?;
+        loop {
+            let rest = self.buffer.get(self.at..).unwrap_or_default();
+            let mut values = serde_json::Deserializer::from_slice(rest).into_iter();
+            match values.next() {
+                // One that ends where the buffer does may go on behind it, as numbers do.
+                Some(Ok(value)) if values.byte_offset() < rest.len() || self.ended => {
+                    return Ok((value, self.at + values.byte_offset()));
+                }
+                Some(Err(error)) if !error.is_eof() || self.ended => return Err(self.refused(&error)),
+                None if self.ended => return Err(self.truncated()),
+                _ => self.more()?,
+            }
+        }
+    }
+
+    /// Refuses anything but space up to the end of the text.
+    pub(super) fn finish(&mut self) -> Result<()> {
+        match self.peek()? {
+            None => Ok(()),
+            Some(_) => Err(self.here(invalid("there is more behind the end of the metadata"))),
+        }
+    }
+
+    /// The next byte that is no space; `None` at the end of the text.
+    fn peek(&mut self) -> Result<Option<u8>> {
+        loop {
+            let rest = self.buffer.get(self.at..).unwrap_or_default();
+            match rest.iter().position(|byte| !b" \t\r\n".contains(byte)) {
+                Some(space) => {
+                    self.at += space;
+                    return Ok(rest.get(space).copied());
+                }
+                None if self.ended => {
+                    self.at = self.buffer.len();
+                    return Ok(None);
+                }
+                None => {
+                    self.at = self.buffer.len();
+                    self.more()?;
+                }
+            }
+        }
+    }
+
+    fn skip_if(&mut self, wanted: u8) -> Result<bool> {
+        let found = self.peek()? == Some(wanted);
+        self.at += usize::from(found);
+        Ok(found)
+    }
+
+    fn expect(&mut self, wanted: u8, words: &str) -> Result<()> {
+        if self.skip_if(wanted)? {
+            return Ok(());
+        }
+        let wrong = if self.ended && self.at == self.buffer.len() {
+            self.truncated()
+        } else {
+            invalid(format!("{words} is wanted here"))
+        };
+        Err(self.here(wrong))
+    }
+
+    /// Reads more text behind what is not done with: as much again, so that long values cost no more than
+    /// twice their length.
+    fn more(&mut self) -> Result<()> {
+        self.before += self.at as u64;
+        self.buffer.drain(..self.at);
+        self.at = 0;
+        let held = self.buffer.len();
+        let bounds = [
+            ("max_value_bytes", self.limits.max_value_bytes, held as u64),
+            ("max_file_bytes", self.limits.max_file_bytes, self.before + held as u64),
+        ];
+        if let Some((name, bound, held)) = bounds.into_iter().find(|(_, bound, held)| held > bound) {
+            return Err(self.here(Limits::exceeded(name, bound, held).into()));
+        }
+        let wanted = READ_BYTES.max(held);
+        let reserved = self.buffer.try_reserve_exact(wanted);
+        reserved
+            .map_err(|_| Error::new(ErrorKind::Io, format!("no memory for {wanted} bytes of metadata")))?;
+        let read = (&mut self.text).take(wanted as u64).read_to_end(&mut self.buffer);
+        let read = read.map_err(|error| self.here(failed(error)))?;
+        self.ended = read < wanted;
+        Ok(())
+    }
+
+    /// How much of the text has been passed.
+    pub(super) fn offset(&self) -> u64 {
+        self.before + self.at as u64
+    }
+
+    #[cold]
+    fn here(&self, error: Error) -> Error {
+        error.at(Location { offset: Some(self.offset()), ..Location::default() })
+    }
+
+    #[cold]
+    fn truncated(&self) -> Error {
+        let end = self.before + self.buffer.len() as u64;
+        let place = Location { offset: Some(end), ..Location::default() };
+        Error::new(ErrorKind::Avro(AvroKind::Truncated), "metadata ends in the middle").at(place)
+    }
+
+    /// What the parser found at a value, with its line and column as a place in the text.
+    #[cold]
+    fn refused(&self, error: &serde_json::Error) -> Error {
+        if error.classify() == Category::Eof {
+            return self.truncated();
+        }
+        let rest = self.buffer.get(self.at..).unwrap_or_default();
+        let lines = rest.split_inclusive(|byte| *byte == b'\n');
+        let above: usize = lines.take(error.line().saturating_sub(1)).map(<[u8]>::len).sum();
+        let within = above + error.column().saturating_sub(1);
+        let words = error.to_string();
+        let words = words.rsplit_once(" at line ").map_or(words.as_str(), |(words, _)| words);
+        let end = words.char_indices().nth(MAX_WORDS).map_or(words.len(), |(end, _)| end);
+        let lacks = error.classify() == Category::Data && words.starts_with("missing field");
+        let kind = if lacks { ErrorKind::Required } else { ErrorKind::Json };
+        let refused = Error::new(kind, words.get(..end).unwrap_or_default())
+            .at(Location { offset: Some(self.offset() + within as u64), ..Location::default() });
+        let path = path_to(rest, within);
+        if path.is_empty() { refused } else { refused.in_field(&path) }
+    }
+}
+
+/// What reading the text failed with: an error of the storage, or of what inflates.
+#[cold]
+fn failed(error: io::Error) -> Error {
+    match (error.kind(), error.downcast::<Error>()) {
+        (_, Ok(error)) => error,
+        (io::ErrorKind::UnexpectedEof, Err(error)) => {
+            Error::new(ErrorKind::Avro(AvroKind::Truncated), "compressed metadata ends early")
+                .caused_by(error)
+        }
+        (_, Err(error)) => {
+            let message = format!("compressed metadata does not inflate: {error}");
+            Error::new(ErrorKind::Avro(AvroKind::Codec), message).caused_by(error)
+        }
+    }
+}

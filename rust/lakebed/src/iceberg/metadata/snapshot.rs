@@ -1,0 +1,189 @@
+//! Snapshots, and the branches and tags that name them.
+
+use serde::Deserialize;
+
+use super::stored::{Strings, optional_snapshot_id, quotable_int, required, snapshot_id};
+use crate::error::Result;
+
+/// The operation of a snapshot whose summary has none (`SnapshotParser.java`).
+const DEFAULT_OPERATION: &str = "overwrite";
+
+/// The state of a table at some time (Iceberg specification, "Snapshots").
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Snapshot {
+    /// The id, unique in the table.
+    pub snapshot_id: i64,
+    /// The snapshot that this one was made from; none of the first, and where the metadata says -1.
+    pub parent_id: Option<i64>,
+    /// The number of the commit in the table; 0 of version 1.
+    pub sequence_number: i64,
+    /// When committed, milliseconds since 1970 UTC.
+    pub timestamp_ms: i64,
+    /// The path of the list of its manifests.
+    pub manifest_list: Option<String>,
+    /// The paths of its manifests, only in version 1 and where there is no list.
+    pub manifests: Vec<String>,
+    /// What kind of commit: `append`, `replace`, `overwrite` or `delete`; none without a summary.
+    pub operation: Option<String>,
+    /// What the writer says of the commit but for the operation, in the file's order; none without a summary.
+    pub summary: Option<Vec<(String, String)>>,
+    /// The schema that was current when the snapshot was made.
+    pub schema_id: Option<i32>,
+    /// The row id from which the commit gave out its own (version 3).
+    pub first_row_id: Option<i64>,
+    /// For how many rows ids were reserved (version 3).
+    pub added_rows: Option<i64>,
+    /// The key that the manifest list is encrypted with.
+    pub key_id: Option<String>,
+}
+
+/// The object as stored.
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) struct StoredSnapshot {
+    #[serde(deserialize_with = "snapshot_id")]
+    snapshot_id: i64,
+    #[serde(default, deserialize_with = "optional_snapshot_id")]
+    parent_snapshot_id: Option<i64>,
+    sequence_number: Option<i64>,
+    timestamp_ms: i64,
+    manifest_list: Option<String>,
+    manifests: Option<Vec<String>>,
+    summary: Option<Strings>,
+    #[serde(default, deserialize_with = "quotable_int")]
+    schema_id: Option<i32>,
+    first_row_id: Option<i64>,
+    added_rows: Option<i64>,
+    key_id: Option<String>,
+}
+
+impl TryFrom<StoredSnapshot> for Snapshot {
+    type Error = crate::error::Error;
+
+    /// # Errors
+    /// `Required` for a snapshot without manifests.
+    fn try_from(stored: StoredSnapshot) -> Result<Snapshot> {
+        let (operation, summary) = match stored.summary {
+            Some(Strings(mut summary)) => {
+                let place = summary.iter().position(|(key, _)| key == "operation");
+                let operation = place.map(|place| summary.remove(place).1);
+                (Some(operation.unwrap_or_else(|| DEFAULT_OPERATION.to_owned())), Some(summary))
+            }
+            None => (None, None),
+        };
+        let manifests = match (&stored.manifest_list, stored.manifests) {
+            (None, manifests) => required(manifests, "manifest-list")?,
+            (Some(_), _) => Vec::new(),
+        };
+        Ok(Snapshot {
+            snapshot_id: stored.snapshot_id,
+            parent_id: parent(stored.parent_snapshot_id),
+            sequence_number: stored.sequence_number.unwrap_or(0),
+            timestamp_ms: stored.timestamp_ms,
+            manifest_list: stored.manifest_list,
+            manifests,
+            operation,
+            summary,
+            schema_id: stored.schema_id,
+            first_row_id: stored.first_row_id,
+            added_rows: stored.added_rows,
+            key_id: stored.key_id,
+        })
+    }
+}
+
+/// A snapshot's place among the others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Lineage {
+    /// The id.
+    pub snapshot_id: i64,
+    /// The snapshot that it was made from.
+    pub parent_id: Option<i64>,
+}
+
+/// What every snapshot is read for, whichever are wanted.
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) struct SnapshotHead {
+    #[serde(deserialize_with = "snapshot_id")]
+    pub(super) snapshot_id: i64,
+    #[serde(default, deserialize_with = "optional_snapshot_id")]
+    parent_snapshot_id: Option<i64>,
+    sequence_number: Option<i64>,
+}
+
+impl SnapshotHead {
+    pub(super) fn sequence_number(&self) -> i64 {
+        self.sequence_number.unwrap_or(0)
+    }
+
+    pub(super) fn lineage(&self) -> Lineage {
+        Lineage { snapshot_id: self.snapshot_id, parent_id: parent(self.parent_snapshot_id) }
+    }
+}
+
+/// The parent, which some writers say is -1 where there is none.
+fn parent(id: Option<i64>) -> Option<i64> {
+    id.filter(|id| *id != -1)
+}
+
+/// What a name of a snapshot is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize)]
+#[serde(try_from = "String")]
+pub enum RefKind {
+    /// A line of snapshots, named by its head.
+    Branch,
+    /// One snapshot.
+    Tag,
+}
+
+impl RefKind {
+    /// `branch` or `tag`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            RefKind::Branch => "branch",
+            RefKind::Tag => "tag",
+        }
+    }
+}
+
+impl TryFrom<String> for RefKind {
+    type Error = &'static str;
+
+    /// The kind of that name, in any case.
+    fn try_from(name: String) -> Result<RefKind, &'static str> {
+        let kinds = [RefKind::Branch, RefKind::Tag];
+        kinds.into_iter().find(|kind| kind.name().eq_ignore_ascii_case(&name)).ok_or("neither branch nor tag")
+    }
+}
+
+/// What a name stands for, and how long it is kept (Iceberg specification, "Snapshot References").
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct SnapshotRef {
+    /// The snapshot: of a branch its latest.
+    #[serde(deserialize_with = "snapshot_id")]
+    pub snapshot_id: i64,
+    /// Branch or tag.
+    #[serde(rename = "type")]
+    pub kind: RefKind,
+    /// How many snapshots of a branch are kept however old they are.
+    pub min_snapshots_to_keep: Option<i32>,
+    /// For how long the snapshots of a branch are kept \[ms\].
+    pub max_snapshot_age_ms: Option<i64>,
+    /// For how long the name itself is kept \[ms\].
+    pub max_ref_age_ms: Option<i64>,
+}
+
+impl SnapshotRef {
+    /// A branch that is kept by the table's own rules.
+    pub(super) fn branch(snapshot_id: i64) -> SnapshotRef {
+        SnapshotRef {
+            snapshot_id,
+            kind: RefKind::Branch,
+            min_snapshots_to_keep: None,
+            max_snapshot_age_ms: None,
+            max_ref_age_ms: None,
+        }
+    }
+}

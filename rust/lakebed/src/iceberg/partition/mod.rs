@@ -1,0 +1,11 @@
+//! Partition specs, and the one type that the partitions of all specs of a table share.
+
+mod conform;
+mod spec;
+mod unified;
+
+#[cfg(test)]
+mod tests;
+
+pub use spec::{PartitionField, PartitionSpec};
+pub use unified::{PartitionType, UnifiedField};

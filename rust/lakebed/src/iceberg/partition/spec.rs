@@ -1,0 +1,105 @@
+//! How a table was partitioned at one time (Iceberg specification, "Partitioning" and appendix C).
+
+use std::collections::HashSet;
+
+use serde_json::Value;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::iceberg::json::Object;
+use crate::iceberg::transform::Transform;
+use crate::json::invalid;
+
+/// The id of the first partition field where specs name none (format version 1).
+const FIRST_FIELD_ID: i32 = 1000;
+
+/// One partition spec of a table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PartitionSpec {
+    /// The id, unique in the table.
+    pub spec_id: i32,
+    /// The fields of the partition tuple, in order.
+    pub fields: Vec<PartitionField>,
+}
+
+/// A field of the partition tuple.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PartitionField {
+    /// The ids of the source columns, one but for transforms that are not known.
+    pub source_ids: Vec<i32>,
+    /// The id, by which tuples of different specs are matched.
+    pub field_id: i32,
+    /// The name.
+    pub name: String,
+    /// What the source becomes.
+    pub transform: Transform,
+}
+
+impl PartitionSpec {
+    /// The spec that `json` describes: an object with `spec-id` and `fields`.
+    ///
+    /// # Errors
+    /// `ErrorKind::Required` for a key that is absent, `ErrorKind::Json` for one of the wrong JSON type,
+    /// and for a field id that is there twice.
+    pub fn from_json(json: &Value) -> Result<PartitionSpec> {
+        let object = Object::new(json, "a partition spec")?;
+        PartitionSpec::new(object.int("spec-id")?, object.array("fields")?)
+    }
+
+    /// The spec of a bare array of fields, as the `partition-spec` of format version 1 and of manifest
+    /// headers holds it.
+    ///
+    /// # Errors
+    /// Those of [`PartitionSpec::from_json`].
+    pub fn from_fields(spec_id: i32, json: &Value) -> Result<PartitionSpec> {
+        match json {
+            Value::Array(fields) => PartitionSpec::new(spec_id, fields),
+            _ => Err(invalid("`partition-spec` is not an array")),
+        }
+    }
+
+    fn new(spec_id: i32, json: &[Value]) -> Result<PartitionSpec> {
+        let fields = json.iter().zip(FIRST_FIELD_ID..).map(|(json, id)| field(json, id));
+        let (fields, has_id): (Vec<_>, HashSet<bool>) =
+            fields.collect::<Result<Vec<(PartitionField, bool)>>>()?.into_iter().unzip();
+        if has_id.len() > 1 {
+            let message =
+                format!("some fields of partition spec {spec_id} have a `field-id`, some have none");
+            return Err(Error::new(ErrorKind::Required, message));
+        }
+        let mut ids = HashSet::with_capacity(fields.len());
+        match fields.iter().find(|field| !ids.insert(field.field_id)) {
+            Some(twice) => Err(invalid(format!("the partition field id {} is there twice", twice.field_id))),
+            None => Ok(PartitionSpec { spec_id, fields }),
+        }
+    }
+
+    /// Whether tuples of this spec hold nothing: there are no fields, or all are `void`.
+    pub fn is_unpartitioned(&self) -> bool {
+        self.fields.iter().all(|field| field.transform == Transform::Void)
+    }
+}
+
+/// A field, whose id is `id` where the JSON has none, and whether the JSON has one.
+fn field(json: &Value, id: i32) -> Result<(PartitionField, bool)> {
+    let object = Object::new(json, "a partition field")?;
+    let name = object.text("name")?;
+    let read = || {
+        let source_ids = match object.get("source-ids") {
+            Some(_) => object.ints("source-ids")?,
+            None => vec![object.int("source-id")?],
+        };
+        let transform = object.text("transform")?;
+        // No transform of several columns is specified.
+        let transform = match source_ids.len() {
+            1 => Transform::parse(transform),
+            _ => Transform::Unknown(transform.to_owned()),
+        };
+        let field_id = object.optional_int("field-id")?;
+        let name = name.to_owned();
+        Ok((
+            PartitionField { source_ids, field_id: field_id.unwrap_or(id), name, transform },
+            field_id.is_some(),
+        ))
+    };
+    read().map_err(|error: Error| error.in_field(name))
+}

@@ -1,0 +1,184 @@
+//! A table standing on a branch at a snapshot: what its metadata says.
+
+#[cfg(test)]
+mod tests;
+mod travel;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::discovery::{current_metadata, is_metadata_file};
+use super::metadata::{MAIN, MetadataFile, Snapshot, TableMetadata, Wanted, Which};
+use super::types::Schema;
+use crate::columnar::Decoding;
+use crate::error::{Error, ErrorKind, Result};
+use crate::storage::Storage;
+
+/// An Iceberg table at one of its snapshots, or at none where nothing was committed yet.
+#[derive(Clone)]
+pub struct Table {
+    location: String,
+    file: MetadataFile,
+    metadata: Arc<TableMetadata>,
+    storage: Arc<dyn Storage>,
+    decoding: Decoding,
+    branch: String,
+    /// The tag the table stands at, if it was reached by one.
+    tag: Option<String>,
+    standing: Standing,
+    schema: Arc<Schema>,
+}
+
+/// Where a table stands.
+#[derive(Clone)]
+enum Standing {
+    /// Before the first commit.
+    Nowhere,
+    At(Arc<Snapshot>),
+    /// At a snapshot that the metadata names and does not have.
+    Gone(i64),
+}
+
+impl Table {
+    /// Opens the table at `location`, its folder or one of its metadata files, at the current snapshot with
+    /// the current schema.
+    ///
+    /// In a folder, the current metadata file is what the version hint says and what follows it, else the
+    /// one with the highest version. It is read once, and of it is kept what [`Wanted::CURRENT`] says; see
+    /// [`TableMetadata::read`] for the cost.
+    ///
+    /// # Errors
+    /// `TableNotFound` where no metadata file is, saying what was looked for; those of [`TableMetadata::read`].
+    pub fn open(location: &str, storage: Arc<dyn Storage>, decoding: impl Into<Decoding>) -> Result<Table> {
+        let location = location.trim_end_matches('/');
+        let mut decoding = decoding.into();
+        decoding.limits = decoding.limits.capped();
+        let file = current_metadata(location, &storage, decoding.limits)?;
+        let metadata = Arc::new(TableMetadata::read(&file, &Wanted::CURRENT)?);
+        let (standing, schema) = (head(&metadata, metadata.current_snapshot_id)?, current_schema(&metadata)?);
+        Ok(Table {
+            location: folder(location).to_owned(),
+            file,
+            metadata,
+            storage,
+            decoding,
+            branch: MAIN.to_owned(),
+            tag: None,
+            standing,
+            schema,
+        })
+    }
+
+    /// Where the table was opened, without a slash at the end; of a table opened by its metadata file, the
+    /// folder above `metadata`. Its paths may start otherwise: with [`TableMetadata::location`].
+    pub fn location(&self) -> &str {
+        &self.location
+    }
+
+    /// The path of the metadata file.
+    pub fn metadata_file(&self) -> &str {
+        self.file.path()
+    }
+
+    /// The metadata, of whose lists only what is current is there: see [`Table::read`] for more.
+    pub fn metadata(&self) -> &TableMetadata {
+        &self.metadata
+    }
+
+    /// Reads more of the metadata file that the table was opened from.
+    ///
+    /// # Errors
+    /// Those of [`TableMetadata::read`].
+    pub fn read(&self, wanted: &Wanted) -> Result<TableMetadata> {
+        TableMetadata::read(&self.file, wanted)
+    }
+
+    /// The branch that the table stands on, `main` unless another was asked for.
+    pub fn branch(&self) -> &str {
+        &self.branch
+    }
+
+    /// The tag that the table was asked to stand at, if it was.
+    pub fn tag(&self) -> Option<&str> {
+        self.tag.as_deref()
+    }
+
+    /// The id of the snapshot that the table stands at, if it stands at one.
+    pub fn snapshot_id(&self) -> Option<i64> {
+        match &self.standing {
+            Standing::Nowhere => None,
+            Standing::At(snapshot) => Some(snapshot.snapshot_id),
+            Standing::Gone(id) => Some(*id),
+        }
+    }
+
+    /// The snapshot that the table stands at; none before the first commit.
+    ///
+    /// # Errors
+    /// `SnapshotNotFound` where the metadata says that a snapshot is current, and does not have it.
+    pub fn snapshot(&self) -> Result<Option<&Snapshot>> {
+        match &self.standing {
+            Standing::Nowhere => Ok(None),
+            Standing::At(snapshot) => Ok(Some(snapshot)),
+            Standing::Gone(id) => {
+                let message = format!("snapshot {id} is current, but not among the table's snapshots");
+                Err(Error::new(ErrorKind::SnapshotNotFound, message).in_file(self.file.path()))
+            }
+        }
+    }
+
+    /// The schema that the rows are read with: the table's current one on a branch, else the snapshot's.
+    pub fn schema(&self) -> &Arc<Schema> {
+        &self.schema
+    }
+
+    /// Every version of the schema, by id.
+    ///
+    /// # Errors
+    /// Those of [`TableMetadata::read`].
+    pub fn schemas(&self) -> Result<BTreeMap<i32, Arc<Schema>>> {
+        let metadata = self.read(&Wanted { schemas: Which::All, ..Wanted::CURRENT })?;
+        Ok(metadata.schemas.into_iter().map(|schema| (schema.schema_id, schema)).collect())
+    }
+
+    /// How the table's manifests are decoded, and what each file may cost.
+    pub fn decoding(&self) -> &Decoding {
+        &self.decoding
+    }
+
+    /// What reads the table's files.
+    pub fn storage(&self) -> &Arc<dyn Storage> {
+        &self.storage
+    }
+}
+
+/// Where the head of a branch is, given metadata that was read for it.
+fn head(metadata: &TableMetadata, id: Option<i64>) -> Result<Standing> {
+    Ok(match id {
+        None => Standing::Nowhere,
+        Some(id) => match metadata.snapshot(id) {
+            Some(snapshot) => Standing::At(Arc::new(snapshot.clone())),
+            None => Standing::Gone(id),
+        },
+    })
+}
+
+/// The schema of that id, given metadata that was read for it.
+fn schema_of(metadata: &TableMetadata, id: i32) -> Result<Arc<Schema>> {
+    metadata.schema(id).cloned().ok_or_else(|| {
+        Error::new(ErrorKind::Required, format!("schema {id} is not among the table's schemas"))
+    })
+}
+
+fn current_schema(metadata: &TableMetadata) -> Result<Arc<Schema>> {
+    schema_of(metadata, metadata.current_schema_id)
+}
+
+/// The table's folder.
+fn folder(location: &str) -> &str {
+    if !is_metadata_file(location) {
+        return location;
+    }
+    let folder = location.rsplit_once('/').map_or(".", |(folder, _)| folder);
+    folder.strip_suffix("/metadata").unwrap_or(folder)
+}

@@ -1,0 +1,93 @@
+//! Opening and time travel, against the engine's own answers where the shared tables are.
+
+use std::fs;
+use std::path::Path;
+
+use lakebed_avro::Limits;
+use serde_json::Value;
+
+use super::*;
+use crate::storage::Local;
+use crate::test_data;
+
+fn open(location: &Path) -> Result<Table> {
+    Table::open(location.to_str().expect("UTF-8"), Arc::new(Local), Limits::DEFAULT)
+}
+
+/// The golden tables: their folder, and what the engine says of them.
+fn golden() -> Vec<(Table, Vec<Value>)> {
+    let mut tables = Vec::new();
+    for about in test_data::paths("iceberg", &|name| name == "table.json") {
+        let folder = about.parent().and_then(Path::parent).expect("a folder");
+        let summary: Value = serde_json::from_slice(&fs::read(&about).expect("bytes")).expect("JSON");
+        let file = summary["metadata_file"].as_str().expect("a path");
+        let table = open(&folder.join(file)).expect("a table");
+        if file.matches('/').count() == 1 {
+            let found = open(folder).expect("a table");
+            assert_eq!(found.metadata_file(), table.metadata_file());
+            assert_eq!(found.location(), table.location());
+        }
+        assert_eq!(table.snapshot_id(), summary["current_snapshot_id"].as_i64());
+        assert_eq!(Some(table.metadata().format_version.into()), summary["format_version"].as_i64());
+        assert_eq!(table.metadata().next_row_id, summary["next_row_id"].as_i64());
+        tables.push((table, lines(&folder.join("expected/time_travel.jsonl.gz"))));
+    }
+    tables
+}
+
+fn lines(path: &Path) -> Vec<Value> {
+    let Ok(bytes) = fs::read(path) else { return Vec::new() };
+    let text = std::io::read_to_string(flate2::read::GzDecoder::new(bytes.as_slice())).expect("UTF-8");
+    text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
+}
+
+/// Asserts that a table stands at the snapshot and schema of an answer, or nowhere if the answer is an error.
+fn assert_stands(there: Result<Table>, answer: &Value, schema_id: &str) {
+    let Some(id) = answer["snapshot_id"].as_i64() else {
+        assert_eq!(there.err().expect("none").kind(), ErrorKind::SnapshotNotFound);
+        return;
+    };
+    let there = there.expect("a table");
+    assert_eq!(there.snapshot_id(), Some(id), "{answer}");
+    assert_eq!(there.snapshot().expect("known").expect("one").snapshot_id, id);
+    assert_eq!(Some(there.schema().schema_id.into()), answer[schema_id].as_i64(), "{answer}");
+}
+
+#[test]
+fn tables_stand_where_the_engine_does() {
+    for (table, answers) in golden() {
+        for answer in answers {
+            if let Some(millis) = answer["as_of_ms"].as_i64() {
+                assert_stands(table.at_timestamp(millis), &answer, "schema_id");
+            } else if let Some(name) = answer["ref"].as_str() {
+                let is_tag = answer["type"] == "tag";
+                let there = if is_tag { table.at_tag(name) } else { table.at_branch(name) };
+                let stands = there.as_ref().map(|there| (there.branch().to_owned(), there.tag().is_some()));
+                assert_eq!(stands.ok(), Some((if is_tag { MAIN } else { name }.to_owned(), is_tag)));
+                assert_stands(there, &answer, "schema_id");
+            } else {
+                let id = answer["snapshot_id"].as_i64().expect("an id");
+                assert_stands(table.at_snapshot(id), &answer, "schema_id_used");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_not_there_is_answered_by_what_is() {
+    for (table, _) in golden() {
+        let words = |there: Result<Table>| {
+            let error = there.err().expect("nothing there");
+            assert_eq!(error.kind(), ErrorKind::SnapshotNotFound);
+            error.message().to_owned()
+        };
+        assert!(words(table.at_snapshot(7)).starts_with("no snapshot 7; there "));
+        assert!(words(table.at_tag("none")).starts_with("no tag \"none\"; there "));
+        let branches = words(table.at_branch("none"));
+        assert!(branches.starts_with("no branch \"none\"; there "));
+        assert_eq!(branches.contains("\"main\""), table.snapshot_id().is_some(), "{branches}");
+        assert!(words(table.at_timestamp(0)).starts_with("no snapshot at 1970-01-01T00:00"));
+        let main = table.at_branch(MAIN).expect("the table itself");
+        assert_eq!(main.snapshot_id(), table.snapshot_id());
+    }
+}

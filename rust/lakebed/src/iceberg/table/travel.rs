@@ -1,0 +1,118 @@
+//! Time travel: the same table on another branch, at another snapshot, tag or time.
+
+use std::sync::Arc;
+
+use super::{Standing, Table, current_schema, head, schema_of};
+use crate::error::{Error, ErrorKind, Result};
+use crate::iceberg::metadata::{MAIN, RefKind, SnapshotLogEntry, TableMetadata, Wanted, Which};
+use crate::iceberg::types::Schema;
+use crate::words::{instant, listed};
+
+impl Table {
+    /// The table at the head of a branch, with the table's current schema.
+    ///
+    /// # Errors
+    /// `SnapshotNotFound`, naming the branches that are there.
+    pub fn at_branch(&self, branch: &str) -> Result<Table> {
+        let id = match self.named(branch, RefKind::Branch) {
+            None if branch == MAIN => None,
+            None => return Err(self.no_ref(branch, RefKind::Branch)),
+            id => id,
+        };
+        let metadata = self.read_snapshot(id)?;
+        let (standing, schema) = (head(&metadata, id)?, current_schema(&metadata)?);
+        Ok(Table { branch: branch.to_owned(), tag: None, standing, schema, ..self.clone() })
+    }
+
+    /// The table at a tag, with the schema of the tag's snapshot.
+    ///
+    /// # Errors
+    /// `SnapshotNotFound`, naming the tags that are there.
+    pub fn at_tag(&self, name: &str) -> Result<Table> {
+        let id = self.named(name, RefKind::Tag).ok_or_else(|| self.no_ref(name, RefKind::Tag))?;
+        self.standing_at(Some(name), id)
+    }
+
+    /// The table at another of its snapshots, on whichever branch, with the schema of that snapshot.
+    ///
+    /// # Errors
+    /// `SnapshotNotFound`, naming those that are there.
+    pub fn at_snapshot(&self, id: i64) -> Result<Table> {
+        self.standing_at(None, id)
+    }
+
+    /// The table at the snapshot that was current at `millis` since 1970 UTC, with the schema of that
+    /// snapshot: the last one that the snapshot log says became current then or before
+    /// (`SnapshotUtil.java`).
+    ///
+    /// The log is that of `main`, and reaches back to the oldest snapshot that was kept without a gap.
+    ///
+    /// # Errors
+    /// `SnapshotNotFound` for a time before that, naming the time.
+    pub fn at_timestamp(&self, millis: i64) -> Result<Table> {
+        let log = self.read(&Wanted { snapshot_log: true, ..Wanted::CURRENT })?.snapshot_log;
+        match log.iter().rev().find(|entry| entry.timestamp_ms <= millis) {
+            Some(entry) => self.standing_at(None, entry.snapshot_id),
+            None => {
+                let (asked, there) = (instant(millis)?, range(&log)?);
+                Err(self.not_found(format!("no snapshot at {asked} or before; {there}")))
+            }
+        }
+    }
+
+    fn standing_at(&self, tag: Option<&str>, id: i64) -> Result<Table> {
+        let metadata = self.read_snapshot(Some(id))?;
+        let Some(snapshot) = metadata.snapshot(id).cloned() else {
+            let lineage = self.read(&Wanted { lineage: true, ..Wanted::CURRENT })?.lineage;
+            let ids: Vec<i64> = lineage.iter().map(|one| one.snapshot_id).collect();
+            return Err(self.not_found(format!("no snapshot {id}; there {}", listed(&ids))));
+        };
+        let schema_id = snapshot.schema_id.unwrap_or(metadata.current_schema_id);
+        let schema = match metadata.schema(schema_id) {
+            Some(schema) => Arc::clone(schema),
+            None => self.schema_of_id(schema_id)?,
+        };
+        let standing = Standing::At(Arc::new(snapshot));
+        Ok(Table { tag: tag.map(str::to_owned), standing, schema, ..self.clone() })
+    }
+
+    fn schema_of_id(&self, id: i32) -> Result<Arc<Schema>> {
+        let metadata = self.read(&Wanted { schemas: Which::Ids(vec![id.into()]), ..Wanted::CURRENT })?;
+        schema_of(&metadata, id).map_err(|error| error.in_file(self.metadata_file()))
+    }
+
+    /// The metadata with a snapshot that may not be the current one.
+    fn read_snapshot(&self, id: Option<i64>) -> Result<Arc<TableMetadata>> {
+        match id.filter(|id| self.metadata.snapshot(*id).is_none()) {
+            Some(id) => {
+                Ok(Arc::new(self.read(&Wanted { snapshots: Which::Ids(vec![id]), ..Wanted::CURRENT })?))
+            }
+            None => Ok(Arc::clone(&self.metadata)),
+        }
+    }
+
+    /// The snapshot that a branch or tag stands for.
+    fn named(&self, name: &str, kind: RefKind) -> Option<i64> {
+        self.metadata.refs.get(name).filter(|one| one.kind == kind).map(|one| one.snapshot_id)
+    }
+
+    #[cold]
+    fn no_ref(&self, name: &str, kind: RefKind) -> Error {
+        let of_kind = self.metadata.refs.iter().filter(|(_, one)| one.kind == kind);
+        let names: Vec<&str> = of_kind.map(|(name, _)| name.as_str()).collect();
+        self.not_found(format!("no {} {name:?}; there {}", kind.name(), listed(&names)))
+    }
+
+    #[cold]
+    fn not_found(&self, message: String) -> Error {
+        Error::new(ErrorKind::SnapshotNotFound, message).in_file(&self.location)
+    }
+}
+
+/// From when on the log is, in words.
+fn range(log: &[SnapshotLogEntry]) -> Result<String> {
+    Ok(match log.iter().map(|entry| entry.timestamp_ms).min() {
+        Some(first) => format!("the table's log starts at {}", instant(first)?),
+        None => "the table has none".to_owned(),
+    })
+}

@@ -1,0 +1,42 @@
+//! Values of the case tables as arrays.
+
+use std::sync::Arc;
+
+use arrow_array::{
+    ArrayRef, Date32Array, PrimitiveArray, Time64MicrosecondArray,
+    types::{ArrowTimestampType, TimestampMicrosecondType, TimestampNanosecondType},
+};
+use serde_json::{Value, json};
+
+use super::types::Type;
+use super::value::from_json;
+
+/// The type of that text.
+pub(super) fn ty(text: &str) -> Type {
+    text.parse().expect("a type")
+}
+
+/// One value of `ty`: a JSON single value, but dates and times may be integers and floats text.
+pub(super) fn array(ty: &Type, value: &Value) -> ArrayRef {
+    let value = match (ty, value) {
+        (Type::Float | Type::Double, Value::String(text)) => &json!(text.parse::<f64>().expect("a float")),
+        (_, value) => value,
+    };
+    match (ty, value.as_i64()) {
+        (Type::Date, Some(days)) => {
+            Arc::new(Date32Array::from_iter_values([days.try_into().expect("32 bits")]))
+        }
+        (Type::Time, Some(micros)) => Arc::new(Time64MicrosecondArray::from_iter_values([micros])),
+        (Type::Timestamp | Type::Timestamptz, Some(count)) => instant::<TimestampMicrosecondType>(ty, count),
+        (Type::TimestampNs | Type::TimestamptzNs, Some(count)) => {
+            instant::<TimestampNanosecondType>(ty, count)
+        }
+        _ => {
+            from_json(std::slice::from_ref(value), ty).unwrap_or_else(|error| panic!("{ty} {value}: {error}"))
+        }
+    }
+}
+
+fn instant<T: ArrowTimestampType>(ty: &Type, count: i64) -> ArrayRef {
+    Arc::new(PrimitiveArray::<T>::from_iter_values([count]).with_data_type(ty.arrow()))
+}

@@ -1,0 +1,23 @@
+//! Single values: bounds, defaults and partition values, in their binary, JSON and text forms.
+
+pub(crate) mod decimal;
+pub(crate) mod hex;
+pub(crate) mod human;
+mod json;
+pub(crate) mod text;
+pub(crate) mod uuid;
+
+use arrow_array::{Array, ArrayRef};
+
+use super::types::Type;
+use crate::error::{Error, ErrorKind, Result};
+
+pub use json::{from_json, to_json};
+
+/// Refuses an array that is not of the Arrow type of `ty`.
+pub(crate) fn expect_type(array: &ArrayRef, ty: &Type) -> Result<()> {
+    if *array.data_type() == ty.arrow() {
+        return Ok(());
+    }
+    Err(Error::new(ErrorKind::Argument, format!("{} is not the Arrow type of {ty}", array.data_type())))
+}

@@ -1,0 +1,65 @@
+//! Single values as text, the way Iceberg's Java prints them.
+
+use std::fmt::{self, Write};
+
+use crate::text::{WallClock, civil_from_days, write_decimal};
+
+const MICROS_PER_SECOND: i64 = 1_000_000;
+const NANOS_PER_SECOND: i64 = 1_000_000_000;
+
+/// Whether a count of time is of microseconds or of nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Unit {
+    Micros,
+    Nanos,
+}
+
+impl Unit {
+    pub(crate) const fn per_second(self) -> i64 {
+        match self {
+            Unit::Micros => MICROS_PER_SECOND,
+            Unit::Nanos => NANOS_PER_SECOND,
+        }
+    }
+}
+
+/// Appends a day as `TransformUtil.humanDay`: `1969-12-31`, years below 1000 filled to four places.
+pub(crate) fn write_day(out: &mut String, days: i64) -> fmt::Result {
+    let (year, month, day) = civil_from_days(days);
+    write!(out, "{year:04}-{month:02}-{day:02}")
+}
+
+/// Appends a timestamp in ISO form, with as many digits of fraction as there are, and `+00:00` where it
+/// is an instant (`DateTimeUtil.microsToIsoTimestamp` and `…tz`).
+pub(crate) fn write_timestamp(out: &mut String, value: i64, unit: Unit, is_instant: bool) -> fmt::Result {
+    WallClock::from_epoch(value, unit.per_second()).write(out, 'T', 0)?;
+    out.write_str(if is_instant { "+00:00" } else { "" })
+}
+
+/// Appends a decimal as `BigDecimal.toString`: in plain notation, but in scientific for negative scales
+/// and for what is below 10⁻⁶.
+pub(crate) fn write_big_decimal(out: &mut String, unscaled: i128, scale: i8) -> fmt::Result {
+    let digits = unscaled.unsigned_abs().to_string();
+    let exponent = i64::try_from(digits.len()).unwrap_or(i64::MAX) - 1 - i64::from(scale);
+    match usize::try_from(scale) {
+        Ok(scale) if exponent >= -6 => return write_decimal(out, unscaled, scale),
+        _ => {}
+    }
+    let sign = if unscaled < 0 { "-" } else { "" };
+    let (head, tail) = digits.split_at_checked(1).unwrap_or((&digits, ""));
+    let point = if tail.is_empty() { "" } else { "." };
+    write!(out, "{sign}{head}{point}{tail}")?;
+    if exponent == 0 { Ok(()) } else { write!(out, "E{exponent:+}") }
+}
+
+/// Appends bytes in base 64, padded.
+pub(crate) fn write_base64(out: &mut String, bytes: &[u8]) {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    for three in bytes.chunks(3) {
+        let bits = (0..3).fold(0_u32, |bits, at| bits << 8 | u32::from(three.get(at).copied().unwrap_or(0)));
+        for place in 0..4 {
+            let digit = DIGITS[(bits >> (18 - 6 * place) & 63) as usize];
+            out.push(if place > three.len() { '=' } else { char::from(digit) });
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! What every scan is, whatever the format: options in, batches out.
+
+mod parallel;
+mod stream;
+mod task;
+
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+use serde::Serialize;
+
+pub(crate) use parallel::{in_parallel, threads};
+pub(crate) use stream::{ManifestSource, ManifestStream};
+pub use task::Task;
+
+use crate::error::{Error, ErrorKind, Result};
+
+/// Batches of rows, made as they are asked for.
+pub type Batches = Box<dyn Iterator<Item = Result<RecordBatch>> + Send>;
+
+/// What of a view or of a metadata table is wanted.
+#[derive(Debug, Clone, Default)]
+pub struct ScanOptions {
+    /// Columns, in this order; `None` for all.
+    pub columns: Option<Vec<String>>,
+    /// A filter: on the own columns of what is made without manifests and of metadata tables, on partition
+    /// columns and the bucket of the other views.
+    pub filter: Option<String>,
+    /// Columns of the table whose typed statistics become the column `stats`.
+    pub stats: Option<Vec<String>>,
+    /// The most rows to give.
+    pub limit: Option<usize>,
+    /// Threads inside each call; 0 for one per processor.
+    pub threads: usize,
+}
+
+/// A view or a metadata table, resolved: its schema is known, nothing of its rows is read.
+pub trait Scan: Send + Sync {
+    /// The schema of the rows.
+    fn schema(&self) -> &SchemaRef;
+
+    /// Starts reading: what is small is made whole, for the rest the manifest lists are read.
+    ///
+    /// # Errors
+    /// Those of the files that are read now; more may come with the batches.
+    fn stream(&self) -> Result<Batches>;
+
+    /// The funnel: what each step keeps of manifests, entries and files; nothing for what is made without
+    /// manifests. Reads what the scan reads, but decodes no column that only the rows need.
+    ///
+    /// # Errors
+    /// Those of the scan.
+    fn explain(&self) -> Result<Vec<Step>> {
+        Ok(Vec::new())
+    }
+
+    /// The manifests to read; none for what is made without them. Reads the manifest lists.
+    ///
+    /// # Errors
+    /// Those of reading the lists.
+    fn manifests(&self) -> Result<Vec<PlannedManifest>> {
+        Ok(Vec::new())
+    }
+
+    /// What an executor needs to make rows from the manifests, each on its own.
+    ///
+    /// # Errors
+    /// `Argument` for what is not made from manifests; those of reading the manifest lists and schemas.
+    fn task(&self, _part: Part) -> Result<Task> {
+        Err(Error::new(ErrorKind::Argument, "only entries and files are made from manifests"))
+    }
+}
+
+/// Which of a scan's rows a task makes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// The rows, where no manifest takes away what another one adds.
+    Rows,
+    /// Added files with their identity, for a merge elsewhere.
+    Added,
+    /// Identities of deleted files, for a merge elsewhere.
+    Deleted,
+}
+
+/// A manifest that a scan reads.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct PlannedManifest {
+    /// Where it is.
+    pub path: String,
+    /// Its size [bytes], as recorded.
+    pub size: u64,
+    /// Entries that add a file, as recorded.
+    pub added: u64,
+    /// Entries that take away what another manifest adds, as recorded.
+    pub deleted: u64,
+}
+
+/// One step of a scan's funnel.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Step {
+    /// What is counted.
+    pub step: &'static str,
+    /// How many are left.
+    pub kept: u64,
+    /// How many there were.
+    pub total: u64,
+    /// Bytes of those left, where they are counted.
+    pub bytes_kept: Option<u64>,
+    /// Bytes of all, where they are counted.
+    pub bytes_total: Option<u64>,
+    /// What decided.
+    pub why: &'static str,
+}
+
+impl Step {
+    pub(crate) fn rows(step: &'static str, kept: u64, total: u64, why: &'static str) -> Step {
+        Step { step, kept, total, bytes_kept: None, bytes_total: None, why }
+    }
+}
+
+/// The first `limit` rows; nothing behind an error.
+pub(crate) fn limited(
+    batches: impl Iterator<Item = Result<RecordBatch>> + Send + 'static,
+    limit: Option<usize>,
+) -> Batches {
+    let mut left = limit.unwrap_or(usize::MAX);
+    Box::new(batches.map_while(move |batch| {
+        if left == 0 {
+            return None;
+        }
+        let Ok(batch) = batch else {
+            left = 0;
+            return Some(batch);
+        };
+        let batch = if batch.num_rows() > left { batch.slice(0, left) } else { batch };
+        left -= batch.num_rows();
+        Some(Ok(batch))
+    }))
+}
+
+/// The rows of one batch.
+pub(crate) fn once(batch: RecordBatch) -> Batches {
+    Box::new(std::iter::once(Ok(batch)))
+}

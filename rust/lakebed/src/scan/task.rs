@@ -1,0 +1,40 @@
+//! A scan's work on manifests, made fit to travel.
+
+use arrow_buffer::Buffer;
+use arrow_schema::SchemaRef;
+use serde::{Deserialize, Serialize};
+
+use super::Batches;
+use crate::columnar::Decoding;
+use crate::error::Result;
+use crate::paimon;
+
+/// A scan's work on manifests, apart from the table: what crosses to an executor.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(tag = "format", rename_all = "lowercase")]
+pub enum Task {
+    /// Of a Paimon table.
+    Paimon(paimon::Task),
+}
+
+impl Task {
+    /// The schema of the task's rows.
+    ///
+    /// # Errors
+    /// Those of resolving a scan, for a task that was changed on its way.
+    pub fn schema(&self) -> Result<SchemaRef> {
+        match self {
+            Task::Paimon(task) => task.schema(),
+        }
+    }
+
+    /// The rows of one manifest, whose path ends in its name.
+    ///
+    /// # Errors
+    /// `Missing` for a manifest that is not the task's; those of reading entries, with the path.
+    pub fn run(&self, path: &str, bytes: Buffer, decoding: Decoding) -> Result<Batches> {
+        match self {
+            Task::Paimon(task) => task.run(path, bytes, decoding),
+        }
+    }
+}

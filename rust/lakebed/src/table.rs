@@ -1,0 +1,66 @@
+//! What every table is, whatever its format.
+
+use std::collections::BTreeMap;
+
+use crate::error::Result;
+use crate::scan::{Scan, ScanOptions};
+use crate::view::View;
+
+/// A table standing at one of its snapshots, or at none where nothing was committed yet.
+pub trait Table: Send + Sync {
+    /// The name of its format, one of [`FORMATS`](crate::format::FORMATS).
+    fn format(&self) -> &'static str;
+
+    /// Where the table is, without a slash at the end.
+    fn location(&self) -> &str;
+
+    /// The snapshot that the table stands at, if there is one.
+    fn snapshot_id(&self) -> Option<i64>;
+
+    /// The table's options or properties.
+    fn properties(&self) -> BTreeMap<String, String>;
+
+    /// The branch that the table stands on, `main` unless another was asked for.
+    fn branch(&self) -> &str;
+
+    /// The tag that the table was asked to stand at, if it was.
+    fn tag(&self) -> Option<&str>;
+
+    /// The same table at another place.
+    ///
+    /// # Errors
+    /// `SnapshotNotFound`, naming what is there; `Unsupported` for a place that the format does not know.
+    fn at(&self, place: &Place) -> Result<Box<dyn Table>>;
+
+    /// Resolves one of its views; columns, filter and statistics are checked.
+    ///
+    /// # Errors
+    /// `UnknownColumn`, also for a view that the format does not have; `Predicate`; `Argument` for
+    /// statistics of a view that has none.
+    fn scan(&self, view: View, options: ScanOptions) -> Result<Box<dyn Scan>>;
+
+    /// The names of the metadata tables that the engines of this format have.
+    fn metadata_tables(&self) -> Vec<&'static str>;
+
+    /// Resolves one of those, with the engine's own column names, order and types; columns and filter are
+    /// checked.
+    ///
+    /// # Errors
+    /// `UnknownColumn` for a table or column that is not there, naming those that are; `Predicate`.
+    fn metadata_scan(&self, name: &str, options: ScanOptions) -> Result<Box<dyn Scan>>;
+}
+
+/// Where a table may stand.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Place {
+    /// At a snapshot, by its id.
+    Snapshot(i64),
+    /// At a tag, by its name.
+    Tag(String),
+    /// At the head of a branch, by its name.
+    Branch(String),
+    /// At what was current then [milliseconds since 1970 UTC].
+    Timestamp(i64),
+    /// At the first snapshot with that watermark or a later one.
+    Watermark(i64),
+}

@@ -1,0 +1,126 @@
+//! The views: rows of metadata under the names users know, the same words for every format.
+
+mod columns;
+
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
+use arrow_schema::{Field, Schema as ArrowSchema, SchemaRef};
+use arrow_select::filter::filter_record_batch;
+
+pub(crate) use columns::{instants, map_names, maps};
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::predicate::Predicate;
+
+/// The views of a table; not every format has all of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum View {
+    /// One row per snapshot that is there.
+    Snapshots,
+    /// One row per branch and tag.
+    Refs,
+    /// One row per long-lived changelog, in the columns of `Snapshots`.
+    Changelogs,
+    /// One row per schema version.
+    Schemas,
+    /// One row per manifest of the snapshot.
+    Manifests,
+    /// One row per entry of those manifests, as stored.
+    Entries,
+    /// One row per live file.
+    Files,
+    /// One row per partition that has live files.
+    Partitions,
+    /// One row per bucket that has live files.
+    Buckets,
+    /// One row per deletion vector.
+    Deletes,
+    /// One row per index file.
+    Indexes,
+}
+
+/// Every view with its name.
+const VIEWS: &[(View, &str)] = &[
+    (View::Snapshots, "snapshots"),
+    (View::Refs, "refs"),
+    (View::Changelogs, "changelogs"),
+    (View::Schemas, "schemas"),
+    (View::Manifests, "manifests"),
+    (View::Entries, "entries"),
+    (View::Files, "files"),
+    (View::Partitions, "partitions"),
+    (View::Buckets, "buckets"),
+    (View::Deletes, "deletes"),
+    (View::Indexes, "indexes"),
+];
+
+impl View {
+    /// Whether rows are made of manifest entries, one by one or summed up.
+    pub(crate) fn is_of_entries(self) -> bool {
+        matches!(self, View::Entries | View::Files | View::Partitions | View::Buckets)
+    }
+
+    /// The view's name.
+    pub fn name(self) -> &'static str {
+        VIEWS.iter().find(|(known, _)| *known == self).map_or("", |(_, name)| name)
+    }
+
+    /// The view of that name.
+    pub fn named(name: &str) -> Result<View> {
+        VIEWS.iter().find(|(_, known)| *known == name).map(|(view, _)| *view).ok_or_else(|| {
+            let known: Vec<&str> = VIEWS.iter().map(|(_, name)| *name).collect();
+            let known = known.join(", ");
+            Error::new(ErrorKind::UnknownColumn, format!("no view {name:?}; there are {known}"))
+        })
+    }
+}
+
+/// The columns named, in the order named, of those a view has; all of them for `None`.
+pub(crate) fn project<T: Clone>(
+    columns: &[T],
+    name: impl Fn(&T) -> &str,
+    wanted: Option<&[String]>,
+) -> Result<Vec<T>> {
+    let Some(wanted) = wanted else { return Ok(columns.to_vec()) };
+    let find = |wanted: &String| {
+        columns.iter().find(|column| name(column) == wanted).cloned().ok_or_else(|| {
+            let known: Vec<&str> = columns.iter().map(&name).collect();
+            let message = format!("no column {wanted:?}; there are {}", known.join(", "));
+            Error::new(ErrorKind::UnknownColumn, message).in_field(wanted)
+        })
+    };
+    wanted.iter().map(find).collect()
+}
+
+/// A small view, made whole: its columns by name.
+pub(crate) fn whole(columns: Vec<(&str, ArrayRef)>, rows: usize) -> Result<RecordBatch> {
+    let fields = columns.iter().map(|(name, array)| Field::new(*name, array.data_type().clone(), true));
+    let schema = Arc::new(ArrowSchema::new(fields.collect::<Vec<_>>()));
+    batch(&schema, columns.into_iter().map(|(_, array)| array).collect(), rows)
+}
+
+/// The rows of a whole view that match `filter`, which is on its own columns, projected to `columns`.
+pub(crate) fn select(
+    view: &RecordBatch,
+    columns: Option<&[String]>,
+    filter: Option<&str>,
+) -> Result<RecordBatch> {
+    let schema = view.schema();
+    let mut rows = view.clone();
+    if let Some(text) = filter {
+        let keep = Predicate::parse(text)?.bind(&schema)?.evaluate(view.columns(), view.num_rows())?;
+        rows = filter_record_batch(view, &keep.into())
+            .map_err(|error| Error::new(ErrorKind::Argument, error.to_string()))?;
+    }
+    let fields = project(schema.fields(), |field| field.name(), columns)?;
+    let arrays = fields.iter().filter_map(|field| rows.column_by_name(field.name()).cloned()).collect();
+    batch(&Arc::new(ArrowSchema::new(fields)), arrays, rows.num_rows())
+}
+
+/// A batch that keeps its row count without columns too.
+pub(crate) fn batch(schema: &SchemaRef, columns: Vec<ArrayRef>, rows: usize) -> Result<RecordBatch> {
+    let options = RecordBatchOptions::new().with_row_count(Some(rows));
+    RecordBatch::try_new_with_options(Arc::clone(schema), columns, &options)
+        .map_err(|error| Error::new(ErrorKind::Argument, error.to_string()))
+}
