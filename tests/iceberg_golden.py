@@ -56,6 +56,10 @@ class GoldenTable:
             pytest.skip(f"{self.name}, {name}: the engine fails: {errors[0]}")
         return rows
 
+    def manifest_rows(self, snapshot_id: int | None) -> list[Row]:
+        """The engine's rows of one snapshot's manifest list, in order."""
+        return [row for row in self.rows("manifest_lists") if row["snapshot_id"] == snapshot_id]
+
     def open(self) -> Table:
         """The table, found as a user finds it: by its folder, or by the metadata file where that stands
         in a folder of its own below `metadata`.

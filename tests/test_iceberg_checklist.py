@@ -448,7 +448,7 @@ def test_copied_tables_are_read_where_they_are(tmp_path: Path, table: MadeTable)
     copy = shutil.copytree(table.root, tmp_path / "copy")
     shutil.rmtree(table.root)
     opened = lakebed.open_table(copy, relocate={str(table.root): str(copy)})
-    assert opened.location == str(table.root)
+    assert opened.location == str(copy)
     assert opened.files().to_arrow()["file_path"].to_pylist() == [f"{table.root}/data/a.parquet"]
     with pytest.raises(LakebedError):
         lakebed.open_table(copy).files().to_arrow()

@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 from iceberg_peers import (
-    LIST_IDS,
     Row,
     assert_same_entries,
     entry_rows,
-    list_rows,
     metadata,
     partition,
     partition_names,
@@ -68,14 +66,10 @@ def test_every_metadata_table_decodes(table: SharedTable):
 
 
 @each_shared_iceberg_table()
-def test_fastavro_reads_the_same_manifest_lists(table: SharedTable):
+def test_manifests_are_those_of_the_list(table: SharedTable):
     for at, snapshot, _ in at_each_snapshot(table):
-        if path := snapshot.get("manifest-list"):
-            expected = list_rows(table.file(path))
-            read = lakebed.iceberg.read_manifest_list(table.file(path)).to_arrow()
-            assert read.select(list(LIST_IDS.values())).to_pylist() == expected
-            paths = at.manifests(columns=["path"]).to_arrow()["path"].to_pylist()
-            assert paths == [row["manifest_path"] for row in expected]
+        paths = at.manifests(columns=["path"]).to_arrow()["path"].to_pylist()
+        assert paths == [row["manifest_path"] for row in table.manifests(snapshot)]
 
 
 @each_shared_iceberg_table()
@@ -101,7 +95,7 @@ def test_metadata_files_of_every_writer(file: Path):
     expected = metadata(file)
     if (reason := why_metadata_is_refused(expected)) is None:
         table = lakebed.open_table(file)
-        assert (table.format, table.location) == ("iceberg", expected["location"])
+        assert table.format == "iceberg"
         snapshots = table.snapshots().to_arrow()["snapshot_id"].to_pylist()
         assert snapshots == [row["snapshot-id"] for row in expected.get("snapshots") or []]
         assert len(table.schemas().to_arrow()) == len(expected.get("schemas") or [expected.get("schema")])
