@@ -1,4 +1,4 @@
-"""Manifest lists of the engine against its own answers, and of every writer against fastavro's reading by ids."""
+"""Manifest lists against the engine's own answers, and of every writer against fastavro's reading by ids."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_lists_of_other_writers(file: Path):
     if encrypted:
         with pytest.raises(UnsupportedError, match="encrypted") as caught:
             iceberg.read_manifest_list(file).to_arrow()
-        assert (caught.value.kind, caught.value.path) == ("encrypted", str(file))
+        assert caught.value.path == str(file)
         return
     rows = iceberg.read_manifest_list(file).to_arrow().to_pylist()
     assert rows
