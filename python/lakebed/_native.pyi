@@ -16,6 +16,7 @@ __all__ = [
     "avro_read",
     "decode_rows",
     "encode_rows",
+    "iceberg_read_manifest",
     "iceberg_read_manifest_list",
     "paimon_read_deletion_vector",
     "paimon_read_hash_index",
@@ -113,6 +114,9 @@ def avro_header(source: Any, limits: object) -> tuple[str, dict[str, bytes]]: ..
 def avro_blocks(source: Any, limits: object) -> BatchStream: ...
 def decode_rows(binary: Any, types: Any) -> Batch: ...
 def encode_rows(struct: Any, types: Any | None) -> Batch: ...
+def iceberg_read_manifest(
+    source: Any, columns: Sequence[str] | None, listed: str | None, limits: object, threads: int | None
+) -> BatchStream: ...
 def iceberg_read_manifest_list(source: Any, columns: Sequence[str] | None, limits: object) -> BatchStream: ...
 def paimon_read_manifest(
     source: Any, columns: Sequence[str] | None, limits: object, threads: int | None

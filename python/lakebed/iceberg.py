@@ -2,18 +2,87 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import json
+from typing import TYPE_CHECKING, Any
 
 from lakebed import _native
-from lakebed._arguments import names
+from lakebed._arguments import names, positive
 from lakebed._source import Source, named, resolve_source
 from lakebed.limits import LIMITS, Limits
 from lakebed.scan import FileScan, Scan
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-__all__ = ["read_manifest_list"]
+__all__ = ["read_manifest", "read_manifest_list"]
+
+
+def read_manifest(
+    source: Source,
+    *,
+    columns: Sequence[str] | None = None,
+    listed: Mapping[str, Any] | None = None,
+    limits: Limits = LIMITS,
+    threads: int | None = None,
+) -> Scan:
+    """The entries of one manifest of any format version, in file order, deleted ones included.
+
+    Fields are found by their ids, whatever a writer called them, and by their names where it gave no ids.
+
+    Args:
+        source: path or URI, anything with the buffer protocol (never copied), or an open binary file.
+        columns: names of the columns wanted; others are skipped, not decoded.
+        listed: the manifest's row of `read_manifest_list`. With it, entries inherit what they leave out
+            (snapshot id, sequence numbers, first row id, spec), and its counts are compared with what is
+            there; without it, what is not stored is null.
+        limits: what the file may cost.
+        threads: blocks decoded at once; None for all cores.
+    Returns: a `Scan`: `status` int32 (0 existing, 1 added, 2 deleted), `snapshot_id`, `sequence_number`,
+        `file_sequence_number` int64, then the file's fields under the format's names: `content` int32 (0
+        data, 1 position deletes, 2 equality deletes), `file_path`, `file_format` utf8, `spec_id` int32,
+        `partition` struct, `record_count`, `file_size_in_bytes` int64; `column_sizes`, `value_counts`,
+        `null_value_counts`, `nan_value_counts` map<int32, int64> and `lower_bounds`, `upper_bounds`
+        map<int32, binary> by field id; `key_metadata` binary, `split_offsets` list<int64>, `equality_ids`
+        list<int32>, `sort_order_id` int32, `first_row_id` int64, `referenced_data_file` utf8,
+        `content_offset`, `content_size_in_bytes` int64. Types and names of `partition` come from the spec
+        and schema in the file's header; where that has none, types are as stored and names are field ids.
+    Units: sizes and offsets in bytes.
+    Raises: (when read) CorruptError (also counts other than listed), TruncatedError, UnsupportedError
+        (codec, encrypted file), LimitError, SchemaError.
+    Cost: one pass.
+    Source: Iceberg specification, "Manifests"; Iceberg's `ManifestReader.java`.
+    """
+    wanted, threads = names("columns", columns), positive("threads", threads)
+    data = resolve_source(source)
+    record = None if listed is None else _manifest_file(listed)
+    return FileScan(
+        lambda: _native.iceberg_read_manifest(data, wanted, record, limits, threads),
+        named("manifest entries", data),
+    )
+
+
+def _manifest_file(listed: Mapping[str, Any]) -> str:
+    """A row of a manifest list as the core reads it; what is null or negative is unknown."""
+
+    def known(name: str) -> int | None:
+        value = listed.get(name)
+        return value if value is not None and value >= 0 else None
+
+    counts = {
+        status: {"files": known(f"{status}_files_count"), "rows": known(f"{status}_rows_count")}
+        for status in ("added", "existing", "deleted")
+    }
+    record = {
+        "path": listed["manifest_path"],
+        "length": known("manifest_length"),
+        "spec_id": listed["partition_spec_id"],
+        "content": listed.get("content") or 0,
+        "sequence_number": listed.get("sequence_number") or 0,
+        "min_sequence_number": listed.get("min_sequence_number") or 0,
+        "added_snapshot_id": listed.get("added_snapshot_id"),
+        "first_row_id": listed.get("first_row_id"),
+    }
+    return json.dumps(record | counts)
 
 
 def read_manifest_list(

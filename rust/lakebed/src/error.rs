@@ -156,6 +156,15 @@ impl Error {
         self.at(Location { record: Some(record), ..Location::default() })
     }
 
+    /// The same error, its record counted from the start of a file of which `first` records stand before
+    /// what it was counted from; forgotten where that is not known.
+    #[must_use]
+    pub(crate) fn behind_records(mut self, first: Option<u64>) -> Error {
+        let record = &mut self.0.location.record;
+        *record = record.and_then(|record| record.checked_add(first?));
+        self
+    }
+
     /// What is wrong.
     pub fn kind(&self) -> ErrorKind {
         self.0.kind

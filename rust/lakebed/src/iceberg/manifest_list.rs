@@ -90,6 +90,7 @@ pub fn inline_manifests(paths: &[String], snapshot_id: i64) -> Result<RecordBatc
 
 /// One manifest as its list records it; numbers that are null or negative there are unknown.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(default)]
 pub struct ManifestFile {
     /// Location, as written.
     pub path: String,
@@ -119,6 +120,7 @@ pub struct ManifestFile {
 
 /// Counts of the entries of one status; `None` is unknown and may be any number.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(default)]
 pub struct Recorded {
     /// Entries.
     pub files: Option<u64>,

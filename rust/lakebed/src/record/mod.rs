@@ -5,7 +5,7 @@ mod reader;
 mod records;
 mod resolver;
 
-pub(crate) use reader::RecordReader;
+pub(crate) use reader::{GuardMaker, RecordReader};
 pub(crate) use records::{Records, find};
 pub use resolver::RecordResolver;
-pub(crate) use resolver::record_schema;
+pub(crate) use resolver::{record_schema, select};

@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use arrow_buffer::Buffer;
-use arrow_schema::SchemaRef;
+use arrow_schema::{DataType, SchemaRef};
 use lakebed_avro::{Blocks, GuardFactory, ReadOptions, Reader, Slot};
 
+use super::resolver::field_at;
 use super::{RecordResolver, Records};
 use crate::columnar::{ColumnarBatches, Decoding};
 use crate::error::Result;
@@ -19,6 +20,8 @@ pub(crate) type GuardMaker<'a> = &'a dyn Fn(&[Slot]) -> GuardFactory;
 pub(crate) struct RecordReader {
     batches: Batches,
     records: Arc<Records>,
+    /// The schema of what is decoded; of ORC and Parquet, of all that the file has.
+    stored: SchemaRef,
     guarded: bool,
 }
 
@@ -42,7 +45,8 @@ impl RecordReader {
         if let Some(opened) = decoding.open_columnar(&bytes, &resolver.paths()) {
             let (schema, batches) = opened?;
             let records = resolver.resolve_columns(&schema)?;
-            return Ok(RecordReader { batches: Batches::Columnar(batches), records, guarded: false });
+            let batches = Batches::Columnar(batches);
+            return Ok(RecordReader { batches, records, stored: schema, guarded: false });
         }
         let options = ReadOptions { limits: decoding.limits, threads, ..ReadOptions::default() };
         let (header, blocks) = Blocks::open(bytes.into(), options.limits)?;
@@ -50,7 +54,9 @@ impl RecordReader {
         let guard = guard.filter(|_| resolved.program.guards()).map(|make| make(resolved.program.slots()));
         let guarded = guard.is_some();
         let reader = Reader::new(&header, blocks, resolved.program, guard, options);
-        Ok(RecordReader { batches: Batches::Avro(Box::new(reader)), records: resolved.records, guarded })
+        let stored = Arc::clone(reader.schema());
+        let batches = Batches::Avro(Box::new(reader));
+        Ok(RecordReader { batches, records: resolved.records, stored, guarded })
     }
 
     /// Whether the guard judges records before they are decoded; else what it would have read stands in
@@ -62,6 +68,11 @@ impl RecordReader {
     /// Brings a batch to the field table's columns and types, as [`Records::conform`].
     pub(crate) fn conform(&self, batch: &RecordBatch, first_record: Option<u64>) -> Result<RecordBatch> {
         self.records.conform(batch, first_record)
+    }
+
+    /// The type as stored of the field at a dotted path on disk.
+    pub(crate) fn stored_type(&self, disk: &str) -> Option<&DataType> {
+        field_at(&self.stored, disk)
     }
 
     /// The schema of the conformed batches.

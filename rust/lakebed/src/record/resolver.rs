@@ -40,10 +40,7 @@ impl RecordResolver {
         guard: &'static [&'static str],
         besides: &'static [&'static str],
     ) -> Result<RecordResolver> {
-        let columns: Vec<&'static FieldSpec> = match names {
-            None => table.iter().collect(),
-            Some(names) => names.iter().map(|name| spec_of(table, name)).collect::<Result<_>>()?,
-        };
+        let columns = select(table, names)?;
         let schema = record_schema(&columns);
         Ok(RecordResolver { columns, guard, besides, rewrite: None, schema, known: Mutex::new(Vec::new()) })
     }
@@ -102,7 +99,7 @@ impl RecordResolver {
 
     /// The records of a file of which only the columns at [`paths`](Self::paths) are read.
     pub(crate) fn resolve_columns(&self, writer: &ArrowSchema) -> Result<Arc<Records>> {
-        self.records(|path| has(writer, path)).map(Arc::new)
+        self.records(|path| field_at(writer, path).is_some()).map(Arc::new)
     }
 
     /// Every path on disk that the columns, the guard and what goes besides need, each once.
@@ -128,23 +125,34 @@ impl RecordResolver {
     }
 }
 
-/// Whether a schema has a field at a dotted path.
-fn has(schema: &ArrowSchema, path: &str) -> bool {
-    let mut fields = schema.fields();
-    let mut parts = path.split('.').peekable();
-    while let Some(name) = parts.next() {
-        match (fields.find(name).map(|(_, field)| field.data_type()), parts.peek()) {
-            (Some(_), None) => return true,
-            (Some(DataType::Struct(children)), Some(_)) => fields = children,
-            _ => return false,
-        }
+/// The type of the field at a dotted path.
+pub(super) fn field_at<'s>(schema: &'s ArrowSchema, path: &str) -> Option<&'s DataType> {
+    let (top, below) = path.split_once('.').map_or((path, None), |(top, below)| (top, Some(below)));
+    let mut found = schema.fields().find(top)?.1.data_type();
+    for name in below.into_iter().flat_map(|below| below.split('.')) {
+        let DataType::Struct(children) = found else { return None };
+        found = children.find(name)?.1.data_type();
     }
-    false
+    Some(found)
 }
 
 /// The Arrow schema of some columns of a field table.
 pub(crate) fn record_schema(columns: &[&'static FieldSpec]) -> SchemaRef {
     Arc::new(ArrowSchema::new(columns.iter().map(|spec| spec.arrow()).collect::<Vec<_>>()))
+}
+
+/// The columns of `table` that are named, in the order named; all of them for `None`.
+///
+/// # Errors
+/// `UnknownColumn`, naming those that are there.
+pub(crate) fn select(
+    table: &'static [FieldSpec],
+    names: Option<&[String]>,
+) -> Result<Vec<&'static FieldSpec>> {
+    match names {
+        None => Ok(table.iter().collect()),
+        Some(names) => names.iter().map(|name| spec_of(table, name)).collect(),
+    }
 }
 
 fn spec_of(table: &'static [FieldSpec], name: &String) -> Result<&'static FieldSpec> {

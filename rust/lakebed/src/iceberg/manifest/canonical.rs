@@ -8,11 +8,43 @@ use lakebed_avro::schema::{Field, Node, Schema, Wire};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::field::FieldSpec;
-use crate::iceberg::fields::{FIELD_SUMMARY, HOLDERS, LIST, PARTITION_ON_DISK};
+use crate::iceberg::fields::{ENTRY, FIELD_SUMMARY, HOLDERS, LIST, PARTITION_ON_DISK};
 
 /// The schema of a manifest list in our names: how its bytes are laid out, and what they are read as.
 pub(in crate::iceberg) fn canonical_list(writer: Schema) -> Result<(Schema, Schema)> {
     canonical(writer, &[&LIST, &FIELD_SUMMARY])
+}
+
+/// The schema of a manifest in our names, as [`canonical_list`]; partition fields are called by their ids.
+pub(in crate::iceberg) fn canonical_entry(writer: Schema) -> Result<(Schema, Schema)> {
+    canonical(writer, &[&ENTRY])
+}
+
+/// As [`canonical_entry`], for manifests that hold `fixed` partition values with a length in front of
+/// them, unlike their schema says.
+pub(in crate::iceberg) fn canonical_prefixed_entry(writer: Schema) -> Result<(Schema, Schema)> {
+    let (mut writer, mut reader) = canonical_entry(writer)?;
+    for schema in [&mut writer, &mut reader] {
+        let mut root = schema.root().clone();
+        fixed_partition_fields(&mut root).into_iter().for_each(|(_, wire)| *wire = Wire::Bytes);
+        *schema = Schema::new(root);
+    }
+    Ok((writer, reader))
+}
+
+/// The partition fields of a canonical schema that are `fixed` and no number: names and types.
+pub(super) fn fixed_partition_fields(root: &mut Node) -> Vec<(String, &mut Wire)> {
+    let partition = PARTITION_ON_DISK.split('.').try_fold(root, |node, name| {
+        let field = record_of(node)?.iter_mut().find(|field| field.name == name)?;
+        Some(&mut field.node)
+    });
+    let fields = partition.and_then(record_of).into_iter().flatten();
+    let fixed = fields.filter_map(|field| {
+        let value = value_of(&mut field.node)?;
+        let is_fixed = matches!(value.wire, Wire::Fixed(_)) && value.logical.is_none();
+        is_fixed.then(|| (field.name.clone(), &mut value.wire))
+    });
+    fixed.collect()
 }
 
 fn canonical(writer: Schema, tables: &[&'static [FieldSpec]]) -> Result<(Schema, Schema)> {
@@ -130,6 +162,15 @@ fn record_of(node: &mut Node) -> Option<&mut Vec<Field>> {
         Wire::Array(items) => record_of(items),
         _ => None,
     }
+}
+
+/// A type without the union around it: its first branch that is not null.
+fn value_of(node: &mut Node) -> Option<&mut Node> {
+    if matches!(node.wire, Wire::Union(_)) {
+        let Wire::Union(branches) = &mut node.wire else { return None };
+        return branches.iter_mut().find(|branch| branch.wire != Wire::Null);
+    }
+    Some(node)
 }
 
 /// A union of one type is that type to its readers.

@@ -2,3 +2,277 @@
 //! "Manifests"; Iceberg's `ManifestReader.java`).
 
 pub(in crate::iceberg) mod canonical;
+mod columns;
+mod header;
+mod inherit;
+mod partition;
+mod status;
+
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Int32Type, Int64Type};
+use arrow_array::{ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions};
+use arrow_buffer::Buffer;
+use arrow_schema::{ArrowError, SchemaRef};
+use arrow_select::filter::filter_record_batch;
+use lakebed_avro::Slot;
+
+pub use self::columns::EntryColumns;
+pub use self::header::ManifestHeader;
+use self::inherit::Inheritance;
+pub use self::partition::PartitionLayout;
+use self::partition::{Tuples, fixed_lengths};
+pub use self::status::{ADDED, DELETED, EXISTING, Statuses};
+use self::status::{Tally, guard};
+use super::fields::PARTITION;
+use super::manifest_list::{ManifestFile, Recorded};
+use crate::columnar::Decoding;
+use crate::error::{Error, ErrorKind, Location, Result};
+use crate::record::{RecordReader, RecordResolver, find};
+
+/// What is known of a manifest before it is opened.
+#[derive(Debug, Clone, Default)]
+pub struct Known {
+    /// Its record in the manifest list: what entries inherit, and the counts that they must give. Without
+    /// it nothing is inherited, and nothing compared.
+    pub manifest: Option<ManifestFile>,
+    /// The spec of a manifest without a record.
+    pub spec_id: Option<i32>,
+    /// What its partition tuples are, and are shown as; without it they are as stored, their fields called
+    /// by ids.
+    pub partition: Option<PartitionLayout>,
+}
+
+/// The entries of one manifest as record batches, in file order.
+///
+/// Deleted entries that are not wanted are walked over without being decoded. When the last one has been
+/// read, the entries seen are compared with what the manifest list recorded.
+pub struct EntryReader {
+    file: File,
+    reader: RecordReader,
+    tally: Arc<Tally>,
+    tuples: Tuples,
+    schema: SchemaRef,
+    statuses: Statuses,
+    manifest: Option<ManifestFile>,
+    inheritance: Inheritance,
+    /// Rows of the entries that were decoded, by status.
+    rows: [u64; 3],
+    records: u64,
+    notes: Vec<String>,
+    ended: bool,
+}
+
+/// A manifest, and how to open it once more.
+struct File {
+    bytes: Buffer,
+    columns: Arc<EntryColumns>,
+    known: Known,
+    /// What a guard keeps; others are filtered when row ids have been counted.
+    guarded: Option<Statuses>,
+    decoding: Decoding,
+    threads: usize,
+}
+
+impl File {
+    fn open(&self, resolver: &RecordResolver) -> Result<(RecordReader, Arc<Tally>)> {
+        let tally = Arc::new(Tally::default());
+        let make = |slots: &[Slot]| guard(slots, self.guarded.unwrap_or(Statuses::ALL), &tally);
+        let guard: Option<crate::record::GuardMaker<'_>> =
+            if self.guarded.is_some() { Some(&make) } else { None };
+        let reader = RecordReader::open(self.bytes.clone(), resolver, guard, &self.decoding, self.threads)?;
+        Ok((reader, tally))
+    }
+}
+
+impl EntryReader {
+    /// Opens a manifest for entries of those statuses.
+    ///
+    /// # Errors
+    /// Those of the Avro layer or of the columnar reader; `Required` for a field that is absent or null, and
+    /// for an EXISTING or DELETED entry without sequence number; `Duplicate` for a field id that is there
+    /// twice; `Mismatch` for a status or content that there is not, and for counts other than recorded;
+    /// `Truncated` for a file that is shorter than recorded where no counts are; those of
+    /// [`PartitionType::align`](super::partition::PartitionType::align).
+    pub fn open(
+        bytes: Buffer,
+        columns: &Arc<EntryColumns>,
+        known: Known,
+        statuses: Statuses,
+        decoding: &Decoding,
+        threads: usize,
+    ) -> Result<EntryReader> {
+        // Deleted entries have no part in counting row ids, all others have.
+        let guarded = (!statuses.deleted).then_some(Statuses::LIVE);
+        let (decoding, columns) = (decoding.clone(), Arc::clone(columns));
+        let file = File { bytes, columns, known, guarded, decoding, threads };
+        let (reader, tally) = file.open(file.columns.resolver())?;
+        let tuples = Tuples::of(&reader, file.known.partition.clone());
+        let schema = file.columns.schema(tuples.data_type());
+        let manifest = file.known.manifest.clone();
+        let inheritance = Inheritance::of(manifest.clone(), file.known.spec_id);
+        let notes = length_note(file.bytes.len() as u64, manifest.as_ref()).into_iter().collect();
+        Ok(EntryReader {
+            file,
+            reader,
+            tally,
+            tuples,
+            schema,
+            statuses,
+            manifest,
+            inheritance,
+            rows: [0; 3],
+            records: 0,
+            notes,
+            ended: false,
+        })
+    }
+
+    /// The schema of every batch.
+    pub fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    /// Entries seen so far, those that are not wanted included: EXISTING, ADDED and DELETED.
+    pub fn seen(&self) -> [u64; 3] {
+        self.tally.seen()
+    }
+
+    /// What is odd about the manifest but no error: whoever reads the table may want to know.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    fn read_batch(&mut self) -> Result<Option<RecordBatch>> {
+        let first = self.records == 0;
+        match self.decode_batch() {
+            Err(error) if first => self.reopen_prefixed(error),
+            result => result,
+        }
+    }
+
+    /// Reads a manifest whose `fixed` partition values have a length in front, as Iceberg's Java library
+    /// writes them against its own schema. Where that fails too, what is wrong is `error`.
+    fn reopen_prefixed(&mut self, error: Error) -> Result<Option<RecordBatch>> {
+        let lengths = match fixed_lengths(&self.file.bytes, self.file.decoding.limits) {
+            Ok(lengths) if self.tuples.fixed_lengths.is_empty() && !lengths.is_empty() => lengths,
+            _ => return Err(error),
+        };
+        let Ok((reader, tally)) = self.file.columns.prefixed().and_then(|resolver| self.file.open(resolver))
+        else {
+            return Err(error);
+        };
+        (self.reader, self.tally, self.rows, self.records) = (reader, tally, [0; 3], 0);
+        self.inheritance = Inheritance::of(self.manifest.clone(), self.file.known.spec_id);
+        self.tuples.fixed_lengths = lengths;
+        let batch = self.decode_batch().map_err(|_| error)?;
+        self.notes.push("fixed partition values have a length in front of them".to_owned());
+        Ok(batch)
+    }
+
+    fn decode_batch(&mut self) -> Result<Option<RecordBatch>> {
+        let batch = self.reader.next().transpose();
+        // What the guard found comes first: rows that it dropped are missing from the batch.
+        if let Some(error) = self.tally.take_failure() {
+            return Err(error);
+        }
+        let Some(stored) = batch? else {
+            return self.check_counts().map(|()| None);
+        };
+        let first = (!self.reader.guarded()).then_some(self.records);
+        self.records += stored.num_rows() as u64;
+        let entries = self.reader.conform(&stored, first)?;
+        let entries = self.assemble(&stored, &entries).map_err(|error| error.behind_records(first));
+        entries.map(Some)
+    }
+
+    /// The columns wanted of a batch of decoded entries, for those of them that are.
+    fn assemble(&mut self, stored: &RecordBatch, entries: &RecordBatch) -> Result<RecordBatch> {
+        self.count(entries)?;
+        let columns = self.file.columns.wanted().iter().map(|spec| match spec.column {
+            PARTITION => self.tuples.read(stored),
+            name => self.inheritance.column(entries, name),
+        });
+        let columns = columns.collect::<Result<Vec<ArrayRef>>>()?;
+        let options = RecordBatchOptions::new().with_row_count(Some(entries.num_rows()));
+        let batch = RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns, &options);
+        let batch = batch.map_err(malformed)?;
+        if self.statuses == self.file.guarded.filter(|_| self.reader.guarded()).unwrap_or(Statuses::ALL) {
+            return Ok(batch);
+        }
+        let statuses = find(entries, "status")?;
+        let statuses = statuses.as_primitive::<Int32Type>().values().iter();
+        let keep: BooleanArray = statuses.map(|status| Some(self.statuses.has(*status))).collect();
+        filter_record_batch(&batch, &keep).map_err(malformed)
+    }
+
+    /// Counts decoded entries and their rows; where a guard judged them, it has counted the entries.
+    fn count(&mut self, entries: &RecordBatch) -> Result<()> {
+        let (statuses, rows) = (find(entries, "status")?, find(entries, "record_count")?);
+        let statuses = statuses.as_primitive::<Int32Type>().values();
+        let rows = rows.as_primitive::<Int64Type>().values();
+        for (record, (status, rows)) in statuses.iter().zip(rows).enumerate() {
+            if !self.reader.guarded() {
+                self.tally.count((*status).into()).map_err(|error| error.in_record(record as u64))?;
+            }
+            let sum = usize::try_from(*status).ok().and_then(|status| self.rows.get_mut(status));
+            if let Some(sum) = sum {
+                *sum = sum.saturating_add(u64::try_from(*rows).unwrap_or(0));
+            }
+        }
+        Ok(())
+    }
+
+    /// Compares what was seen with what the manifest list records; rows only where all were decoded.
+    fn check_counts(&mut self) -> Result<()> {
+        let Some(manifest) = &self.manifest else { return Ok(()) };
+        let recorded = [manifest.existing, manifest.added, manifest.deleted];
+        let names = ["existing", "added", "deleted"];
+        for ((name, Recorded { files, rows }), (seen, sum)) in
+            names.iter().zip(recorded).zip(self.seen().into_iter().zip(self.rows))
+        {
+            if files.is_some_and(|files| files != seen) {
+                let message =
+                    format!("manifest holds {seen} {name} files, its list records {}", files.unwrap_or(0));
+                return Err(Error::new(ErrorKind::Mismatch, message));
+            }
+            let decoded = *name != "deleted" || !self.reader.guarded();
+            if let Some(rows) = rows.filter(|rows| decoded && *rows != sum) {
+                self.notes.push(format!("manifest holds {sum} {name} rows, its list records {rows}"));
+            }
+        }
+        let found = self.file.bytes.len() as u64;
+        match manifest.length.filter(|length| *length > found) {
+            Some(length) if recorded.iter().any(|recorded| recorded.files.is_none()) => {
+                let message = format!("manifest has {found} bytes, its list records {length} and no counts");
+                let place = Location { offset: Some(found), ..Location::default() };
+                Err(Error::new(ErrorKind::Avro(lakebed_avro::ErrorKind::Truncated), message).at(place))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Iterator for EntryReader {
+    type Item = Result<RecordBatch>;
+
+    fn next(&mut self) -> Option<Result<RecordBatch>> {
+        if self.ended {
+            return None;
+        }
+        let batch = self.read_batch().transpose();
+        self.ended = !matches!(batch, Some(Ok(_)));
+        batch
+    }
+}
+
+fn length_note(found: u64, manifest: Option<&ManifestFile>) -> Option<String> {
+    let recorded = manifest?.length.filter(|recorded| *recorded != found)?;
+    Some(format!("manifest has {found} bytes, its list records {recorded}"))
+}
+
+#[cold]
+fn malformed(error: ArrowError) -> Error {
+    Error::new(ErrorKind::Required, error.to_string())
+}

@@ -1,0 +1,85 @@
+//! Which columns of entries are wanted, and what has to be decoded for them.
+
+use std::sync::{Arc, OnceLock};
+
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
+
+use super::canonical::{canonical_entry, canonical_prefixed_entry};
+use crate::error::Result;
+use crate::field::FieldSpec;
+use crate::iceberg::fields::{ENTRY, PARTITION, PARTITION_ON_DISK};
+use crate::record::{RecordResolver, select};
+
+/// What is decoded whether wanted or not: status and rows are checked against the manifest list, and row
+/// ids are counted from both.
+const ALWAYS: [&str; 2] = ["status", "record_count"];
+
+/// Columns of entries, resolved once for each writer's schema among a table's manifests.
+pub struct EntryColumns {
+    wanted: Vec<&'static FieldSpec>,
+    decoded: Vec<String>,
+    resolver: RecordResolver,
+    /// For manifests with a length in front of `fixed` partition values; made when the first is met.
+    prefixed: OnceLock<RecordResolver>,
+}
+
+impl EntryColumns {
+    /// The columns of [`ENTRY`](crate::iceberg::fields::ENTRY) that are named, in the order named; all of
+    /// them for `None`.
+    ///
+    /// # Errors
+    /// `UnknownColumn`, naming those that are there.
+    pub fn new(names: Option<&[String]>) -> Result<EntryColumns> {
+        let wanted = select(&ENTRY, names)?;
+        let stored = wanted.iter().map(|spec| spec.column).filter(|name| *name != PARTITION);
+        let mut decoded: Vec<String> = stored.map(str::to_owned).collect();
+        for name in ALWAYS {
+            if !decoded.iter().any(|known| known == name) {
+                decoded.push(name.to_owned());
+            }
+        }
+        let columns = EntryColumns {
+            resolver: resolver(&wanted, &decoded)?.rewriting(canonical_entry),
+            wanted,
+            decoded,
+            prefixed: OnceLock::new(),
+        };
+        Ok(columns)
+    }
+
+    /// The columns in their order.
+    pub(super) fn wanted(&self) -> &[&'static FieldSpec] {
+        &self.wanted
+    }
+
+    /// The schema of the batches, with partition tuples of that type.
+    pub(super) fn schema(&self, partition: &DataType) -> SchemaRef {
+        let field = |spec: &&FieldSpec| match spec.column {
+            PARTITION => Field::new(PARTITION, partition.clone(), true),
+            _ => spec.arrow(),
+        };
+        Arc::new(Schema::new(self.wanted.iter().map(field).collect::<Vec<_>>()))
+    }
+
+    /// Decodes the columns, but partition tuples, which stand besides as they are stored.
+    pub(super) fn resolver(&self) -> &RecordResolver {
+        &self.resolver
+    }
+
+    /// As [`EntryColumns::resolver`], for `fixed` partition values with a length in front of them.
+    pub(super) fn prefixed(&self) -> Result<&RecordResolver> {
+        if let Some(resolver) = self.prefixed.get() {
+            return Ok(resolver);
+        }
+        let made = resolver(&self.wanted, &self.decoded)?.rewriting(canonical_prefixed_entry);
+        Ok(self.prefixed.get_or_init(|| made))
+    }
+}
+
+fn resolver(wanted: &[&'static FieldSpec], decoded: &[String]) -> Result<RecordResolver> {
+    let besides: &[&str] = match wanted.iter().any(|spec| spec.column == PARTITION) {
+        true => &[PARTITION_ON_DISK],
+        false => &[],
+    };
+    RecordResolver::new(&ENTRY, Some(decoded), &["status"], besides)
+}

@@ -1,0 +1,134 @@
+//! Partition tuples as manifests store them: their fields called by ids, then aligned to the table's type.
+
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef, RecordBatch, StructArray, make_array};
+use arrow_buffer::{Buffer, NullBuffer};
+use arrow_schema::{DataType, Field, Fields};
+use lakebed_avro::schema::{Schema, Wire};
+use lakebed_avro::{Blocks, Limits};
+
+use super::canonical::{canonical_entry, fixed_partition_fields};
+use crate::error::{Error, ErrorKind, Result};
+use crate::iceberg::fields::PARTITION_ON_DISK;
+use crate::iceberg::partition::{PartitionSpec, PartitionType};
+use crate::record::{RecordReader, find};
+
+/// The partition type that the specs of a table share, and the spec of one manifest.
+#[derive(Debug, Clone)]
+pub struct PartitionLayout {
+    /// What tuples are shown as.
+    pub unified: Arc<PartitionType>,
+    /// What the manifest's tuples are of.
+    pub spec: Arc<PartitionSpec>,
+}
+
+/// Where Parquet's readers keep the id of a field.
+const PARQUET_FIELD_ID: &str = "PARQUET:field_id";
+
+/// Reads the partition tuples of one manifest.
+pub(super) struct Tuples {
+    layout: Option<PartitionLayout>,
+    is_stored: bool,
+    data_type: DataType,
+    /// How long values of `fixed` fields must be, where the file does not say.
+    pub(super) fixed_lengths: Vec<(String, usize)>,
+}
+
+impl Tuples {
+    /// Of the manifest that `reader` opened; without a layout they stay of the types they are stored as.
+    pub(super) fn of(reader: &RecordReader, layout: Option<PartitionLayout>) -> Tuples {
+        let stored = match reader.stored_type(PARTITION_ON_DISK) {
+            Some(DataType::Struct(fields)) => Some(by_ids(fields, layout.as_ref())),
+            _ => None,
+        };
+        let is_stored = stored.is_some();
+        let data_type = match &layout {
+            Some(layout) => layout.unified.arrow(),
+            None => DataType::Struct(stored.unwrap_or_default()),
+        };
+        Tuples { layout, is_stored, data_type, fixed_lengths: Vec::new() }
+    }
+
+    /// The type of the tuples.
+    pub(super) fn data_type(&self) -> &DataType {
+        &self.data_type
+    }
+
+    /// The tuples of a batch as stored; a null is a tuple of nulls.
+    pub(super) fn read(&self, batch: &RecordBatch) -> Result<ArrayRef> {
+        let tuples = match self.is_stored {
+            true => self.stored(&find(batch, PARTITION_ON_DISK)?)?,
+            false => StructArray::new_empty_fields(batch.num_rows(), None),
+        };
+        match &self.layout {
+            Some(layout) => Ok(Arc::new(layout.unified.align(&tuples, &layout.spec)?)),
+            None => Ok(Arc::new(tuples)),
+        }
+    }
+
+    fn stored(&self, column: &ArrayRef) -> Result<StructArray> {
+        let tuples = column.as_struct_opt().ok_or_else(|| malformed("partition is not a record"))?;
+        let fields = by_ids(tuples.fields(), self.layout.as_ref());
+        let columns = tuples.columns().iter().map(|child| below(tuples.nulls(), child));
+        let columns = columns.collect::<Result<Vec<_>>>()?;
+        let named = StructArray::try_new_with_length(fields, columns, None, tuples.len());
+        let named = named.map_err(|error| malformed(&error.to_string()))?;
+        for (name, length) in &self.fixed_lengths {
+            let values = named.column_by_name(name).and_then(|column| column.as_binary_opt::<i32>());
+            let other =
+                values.and_then(|values| values.iter().flatten().find(|value| value.len() != *length));
+            if let Some(other) = other {
+                let message = format!("a value of {length} bytes has {}", other.len());
+                return Err(Error::new(ErrorKind::Length, message).in_field(PARTITION_ON_DISK));
+            }
+        }
+        Ok(named)
+    }
+}
+
+/// A field of tuples, null where its tuple is.
+fn below(outer: Option<&NullBuffer>, child: &ArrayRef) -> Result<ArrayRef> {
+    if outer.is_none_or(|outer| outer.null_count() == 0) || child.data_type() == &DataType::Null {
+        return Ok(Arc::clone(child));
+    }
+    let nulls = NullBuffer::union(outer, child.nulls());
+    let data = child.to_data().into_builder().nulls(nulls).build();
+    data.map(make_array).map_err(|error| malformed(&error.to_string()))
+}
+
+/// The fields of tuples called by their ids, all nullable: as stored, else as the spec of the manifest has
+/// the name, else by their position in a spec of as many fields.
+fn by_ids(fields: &Fields, layout: Option<&PartitionLayout>) -> Fields {
+    let spec = layout.map_or(&[][..], |layout| layout.spec.fields.as_slice());
+    let named = fields.iter().enumerate().map(|(position, field)| {
+        let by_name = || spec.iter().find(|known| known.name == *field.name());
+        let by_position = || spec.get(position).filter(|_| spec.len() == fields.len());
+        let name = match field.metadata().get(PARQUET_FIELD_ID) {
+            Some(id) => id.clone(),
+            None if field.name().parse::<i32>().is_ok() => field.name().clone(),
+            None => by_name()
+                .or_else(by_position)
+                .map_or(field.name().clone(), |known| known.field_id.to_string()),
+        };
+        Field::new(name, field.data_type().clone(), true)
+    });
+    named.collect()
+}
+
+/// The partition fields of a manifest in Avro that are `fixed` and no number, and their lengths.
+pub(super) fn fixed_lengths(bytes: &Buffer, limits: Limits) -> Result<Vec<(String, usize)>> {
+    let (header, _) = Blocks::open(bytes.clone().into(), limits)?;
+    let (schema, _) = canonical_entry(Schema::parse(header.schema()?, &limits)?)?;
+    let mut root = schema.root().clone();
+    let fixed = fixed_partition_fields(&mut root).into_iter();
+    Ok(fixed
+        .filter_map(|(name, wire)| if let Wire::Fixed(size) = wire { Some((name, *size)) } else { None })
+        .collect())
+}
+
+#[cold]
+fn malformed(message: &str) -> Error {
+    Error::new(ErrorKind::Avro(lakebed_avro::ErrorKind::Schema), message).in_field(PARTITION_ON_DISK)
+}
