@@ -60,6 +60,13 @@ class GoldenTable:
         """The engine's rows of one snapshot's manifest list, in order."""
         return [row for row in self.rows("manifest_lists") if row["snapshot_id"] == snapshot_id]
 
+    def raw_entries(self, manifest: Row) -> list[Row]:
+        """The engine's entries of one manifest, read as its row in the manifest list says."""
+        key = [manifest[name] for name in ("manifest_path", "first_row_id", "sequence_number")]
+        names = ("manifest", "manifest_first_row_id", "manifest_sequence_number")
+        rows = [row for row in self.rows("raw_entries") if [row[name] for name in names] == key]
+        return sorted(rows, key=lambda row: int(row["ord"]))
+
     def open(self) -> Table:
         """The table, found as a user finds it: by its folder, or by the metadata file where that stands
         in a folder of its own below `metadata`.

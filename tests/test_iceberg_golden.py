@@ -55,20 +55,12 @@ def answers_of(table: GoldenTable, name: str, at: str) -> list[Row]:
     return table.rows(name + at)
 
 
-def raw_entries(table: GoldenTable, manifest: Row) -> list[Row]:
-    """The engine's entries of one manifest, as the manifest list says that they are to be read."""
-    key = (manifest["manifest_path"], manifest["first_row_id"], manifest["sequence_number"])
-    names = ("manifest", "manifest_first_row_id", "manifest_sequence_number")
-    rows = [row for row in table.rows("raw_entries") if tuple(row[name] for name in names) == key]
-    return sorted(rows, key=lambda row: int(row["ord"]))
-
-
 def entries_at(table: GoldenTable, at: str) -> list[Row]:
     """The engine's entries of the manifests of a snapshot; skips the test where there is no such snapshot."""
     if at and table.snapshot_id(at) is None:
         pytest.skip(f"{table.name} has no snapshot")
     manifests = table.manifest_rows(table.snapshot_id(at))
-    return [row for manifest in manifests for row in raw_entries(table, manifest)]
+    return [row for manifest in manifests for row in table.raw_entries(manifest)]
 
 
 @each_golden_iceberg_table()
