@@ -13,7 +13,6 @@ from lakebed.errors import (
     MissingFileError,
     SchemaError,
     SnapshotNotFoundError,
-    UnsupportedError,
 )
 from shared_data import SAMPLE_TABLE
 
@@ -147,8 +146,6 @@ def test_wrong_words_are_refused_at_once(table, keywords, error):
 
 
 def test_formats_that_are_not_read_say_so():
-    with pytest.raises(UnsupportedError, match="relocate"):
-        lakebed.open_table(SAMPLE_TABLE, relocate={"s3://a/": "/b/"})
     with pytest.raises(ValueError, match="format"):
         lakebed.open_table(SAMPLE_TABLE, format="hudi")
     assert lakebed.open_table(SAMPLE_TABLE, format="paimon").format == "paimon"

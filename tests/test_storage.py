@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from lakebed.errors import UnsupportedError
-from lakebed.storage import Storage, resolve, without_credentials
+from lakebed.storage import ArrowStorage, FsspecStorage, Storage, resolve, without_credentials
 
 fsspec = pytest.importorskip("fsspec")
 pafs = pytest.importorskip("pyarrow.fs")
@@ -160,3 +160,39 @@ def test_times_of_modification_are_known_or_none(table):
     for path in ("snapshot/snapshot-7", "snapshot"):
         time = storage.modified(f"{location}/{path}")
         assert time is None or time > 1_600_000_000_000
+
+
+@pytest.mark.parametrize(
+    ("location", "path", "inner"),
+    [
+        ("s3://bucket/t", "s3a://bucket/other/a%20b#c?d.avro", "bucket/other/a%20b#c?d.avro"),
+        ("s3://bucket/t", "s3://elsewhere/x.avro", "elsewhere/x.avro"),
+        ("gs://bucket/t", "gs://bucket/a//b", "bucket/a//b"),
+        ("abfss://c@a.dfs.core.windows.net/t", "abfs://c@a.dfs.core.windows.net/x", "c/x"),
+        ("hdfs://nn:8020/t", "/warehouse/x", "/warehouse/x"),
+        ("hdfs://nn:8020/t", "hdfs://nn/warehouse/x", "/warehouse/x"),
+        ("file:///t", "file:/warehouse/a%20b", "/warehouse/a%20b"),
+        ("bucket/t", "s3://bucket/x", "bucket/x"),
+        ("/mnt/t", "/mnt/u/x", "/mnt/u/x"),
+    ],
+)
+def test_paths_that_metadata_names_in_full_reach_the_filesystem(location, path, inner):
+    root = location.rpartition("//")[2]
+    assert ArrowStorage(pafs.LocalFileSystem(), location, root)._inner(path) == inner
+
+
+@pytest.mark.parametrize("path", ["file:/x", "/x", "gs://bucket/x"])
+def test_paths_on_another_filesystem_are_refused(path):
+    for storage in (
+        ArrowStorage(pafs.LocalFileSystem(), "s3://bucket/t", "bucket/t"),
+        FsspecStorage(fsspec.filesystem("memory"), "s3://bucket/t", "bucket/t"),
+    ):
+        with pytest.raises(UnsupportedError, match="relocate=") as caught:
+            storage.read(path)
+        assert caught.value.path == path
+
+
+def test_fsspec_takes_the_other_schemes_of_its_family():
+    storage = FsspecStorage(fsspec.filesystem("memory"), "memory://t", "/t")
+    fsspec.filesystem("memory").pipe("/elsewhere/x", b"1")
+    assert storage.read("memory://elsewhere/x") == b"1"

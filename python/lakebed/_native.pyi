@@ -51,7 +51,13 @@ class Table:
     """A table on one branch at one snapshot (or at none, where it has none)."""
 
     @staticmethod
-    def open(location: str, format: str | None, storage: object | None, limits: object) -> Table: ...  # noqa: A002
+    def open(
+        location: str,
+        format: str | None,  # noqa: A002
+        storage: object | None,
+        relocate: Sequence[tuple[str, str]],
+        limits: object,
+    ) -> Table: ...
     @property
     def format(self) -> str: ...
     @property

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from lakebed import _native
-from lakebed.errors import UnsupportedError
 from lakebed.limits import LIMITS, Limits
 from lakebed.storage import resolve
 from lakebed.table import Table
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Mapping
 
 
@@ -20,7 +19,7 @@ def open_table(
     *,
     storage: object | None = None,
     format: str | None = None,  # noqa: A002 - the word users type
-    relocate: Mapping[str, str] | None = None,
+    relocate: Mapping[str, str | os.PathLike[str]] | None = None,
     limits: Limits = LIMITS,
 ) -> Table:
     """The table at `path`, standing at its latest snapshot.
@@ -30,18 +29,17 @@ def open_table(
         storage: how to read it: a `pyarrow.fs.FileSystem`, an fsspec filesystem or any `lakebed.Storage`.
             Without one, remote URIs go through `pyarrow.fs`, else through fsspec where that is installed.
         format: "paimon", or None to find out.
-        relocate: prefixes of paths written inside the metadata, and where they are now.
+        relocate: prefixes of paths written inside the metadata, and where they are now, for tables that were
+            copied or moved: `{"s3://old/": "/mnt/copy/"}`. Files are looked for there, on the same storage;
+            rows show paths as they are written. Of several prefixes the longest counts.
         limits: what reading one metadata file may cost.
     Raises: TableNotFoundError (nothing there that looks like a table), CorruptError and its kin (hint,
-        snapshot or schema unreadable), UnsupportedError (`format="iceberg"`, `relocate=`), OSError from the
+        snapshot or schema unreadable), UnsupportedError (no filesystem for the URI), OSError from the
         storage.
     Cost: reads the hint, one snapshot and one schema; no manifest.
     """
     if format not in (None, "paimon", "iceberg"):
         raise ValueError(f'format is "paimon", "iceberg" or None, not {format!r}')
-    if relocate:
-        raise UnsupportedError(
-            "relocate= is not supported yet: paths are returned as written", kind="unsupported"
-        )
     location, adapter = resolve(path, storage)
-    return Table(_native.Table.open(location, format, adapter, limits))
+    moved = [(prefix, os.fspath(now)) for prefix, now in (relocate or {}).items()]
+    return Table(_native.Table.open(location, format, adapter, moved, limits))

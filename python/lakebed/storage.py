@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from abc import ABC, abstractmethod
 from typing import Any, Protocol, cast, runtime_checkable
 from urllib.parse import SplitResult, unquote, urlsplit
 
@@ -14,13 +15,17 @@ from lakebed.errors import UnsupportedError
 _URI = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://|(file):/", re.IGNORECASE)
 # Here the authority is `container@account`, in all others `user:password@host` or `host`.
 _CONTAINER_SCHEMES = frozenset({"abfs", "abfss", "wasb", "wasbs"})
-# Here the authority names a server, which a filesystem object already stands for.
+# Schemes of one storage, by the one that stands for them.
+_FAMILIES = {"s3a": "s3", "s3n": "s3", "gcs": "gs", "abfss": "abfs", "wasb": "abfs", "wasbs": "abfs"}
+# Here paths may stand without a scheme, and the authority names a server, which a filesystem object already
+# stands for.
 _SERVER_SCHEMES = frozenset({"file", "hdfs", "viewfs"})
 
 
 @runtime_checkable
 class Storage(Protocol):
-    """What lakebed asks of a storage; paths are the table's location, `/` and what lies below it.
+    """What lakebed asks of a storage; paths are the table's location, `/` and what lies below it, and those
+    that metadata names in full, as written or as `relocate` has them.
 
     A storage may also have `modified(path: str) -> int | None`: when a file or folder was last modified, in
     milliseconds since 1970 UTC, None where that is not known. Only the creation times of branches need it.
@@ -35,7 +40,7 @@ class Storage(Protocol):
         ...
 
 
-class _Adapter:
+class _Adapter(ABC):
     """A filesystem of another library, and how paths below `location` are called there."""
 
     def __init__(self, filesystem: Any, location: str, root: str) -> None:
@@ -44,9 +49,20 @@ class _Adapter:
         self._root = root.rstrip("/")
 
     def _inner(self, path: str) -> str:
-        if path != self._location and not path.startswith(self._location + "/"):
-            raise ValueError(f"{path!r} is not below {self._location!r}")
-        return self._root + path[len(self._location) :]
+        """What the filesystem calls a path: one below the location, or one that metadata names in full."""
+        if path == self._location or path.startswith(self._location + "/"):
+            return self._root + path[len(self._location) :]
+        if not _shares_filesystem(self._location, path):
+            raise UnsupportedError(
+                f"{path!r} is on another filesystem than {self._location!r}, give relocate=",
+                kind="unsupported",
+                path=path,
+            )
+        return self._elsewhere(path)
+
+    @abstractmethod
+    def _elsewhere(self, path: str) -> str:
+        """What the filesystem calls a path that is not below the location."""
 
     def __repr__(self) -> str:
         return f"<lakebed storage {self._location!r} on {type(self._filesystem).__name__}>"
@@ -57,6 +73,9 @@ class ArrowStorage(_Adapter):
 
     Args: filesystem; location, the table's or file's; root, how the filesystem calls that.
     """
+
+    def _elsewhere(self, path: str) -> str:
+        return _literal_path(path)
 
     def read(self, path: str, start: int | None = None, end: int | None = None) -> bytes:
         """The bytes of a file, all or from `start` up to `end`."""
@@ -86,6 +105,13 @@ class FsspecStorage(_Adapter):
 
     Args: filesystem; location, the table's or file's; root, how the filesystem calls that.
     """
+
+    def _elsewhere(self, path: str) -> str:
+        # Under the scheme that this filesystem was opened by: it may not know the others of its family.
+        scheme, uri = _scheme(self._location), _scheme(path)
+        return cast(
+            "str", self._filesystem._strip_protocol(scheme + path[len(uri) :] if scheme and uri else path)
+        )
 
     def read(self, path: str, start: int | None = None, end: int | None = None) -> bytes:
         """The bytes of a file, all or from `start` up to `end`."""
@@ -171,6 +197,30 @@ def _fsspec_storage(uri: str, location: str, reason: str) -> FsspecStorage:
             f"no filesystem for this URI, pass storage= ({why})", kind="unsupported", path=location
         ) from None
     return FsspecStorage(filesystem, location, root)
+
+
+def _scheme(path: str) -> str:
+    """The scheme of a URI in lower case; empty for paths."""
+    match = _URI.match(path)
+    return (match[1] or match[2]).lower() if match else ""
+
+
+def _shares_filesystem(location: str, path: str) -> bool:
+    here, there = _scheme(location), _scheme(path)
+    if not here or not there:
+        return not here or here in _SERVER_SCHEMES
+    return _FAMILIES.get(here, here) == _FAMILIES.get(there, there)
+
+
+def _literal_path(path: str) -> str:
+    """What `pyarrow.fs` calls a path of metadata, where `%`, `?` and `#` are letters like any others."""
+    scheme = _scheme(path)
+    if not scheme:
+        return path
+    authority, slash, key = path[len(scheme) + 1 :].removeprefix("//").partition("/")
+    if scheme in _SERVER_SCHEMES:
+        return f"/{key}"
+    return authority.partition("@")[0] + slash + key
 
 
 def _is_arrow(storage: object) -> bool:

@@ -85,6 +85,28 @@ pub struct Cursor<'a> {
 /// The continuation bit of each byte of a little-endian word.
 const CONTINUE: u64 = 0x8080_8080_8080_8080;
 
+/// The varint at the start of a little-endian word, and the bytes it takes; `None` if it goes on behind
+/// the word. One test finds its end, three shifts close the gaps that the continuation bits leave.
+#[inline(always)]
+pub(crate) fn word_varint(word: u64) -> Option<(u64, usize)> {
+    let stops = !word & CONTINUE;
+    if stops == 0 {
+        return None;
+    }
+    let length = (stops.trailing_zeros() >> 3).saturating_add(1);
+    let kept = word & (stops ^ stops.wrapping_sub(1)) & !CONTINUE;
+    let pairs = (kept & 0x007f_007f_007f_007f) | ((kept & 0x7f00_7f00_7f00_7f00) >> 1);
+    let quads = (pairs & 0x0000_3fff_0000_3fff) | ((pairs & 0x3fff_0000_3fff_0000) >> 2);
+    let value = (quads & 0x0fff_ffff) | ((quads & 0x0fff_ffff_0000_0000) >> 4);
+    Some((value, length as usize))
+}
+
+/// The signed number that a varint stands for.
+#[inline(always)]
+pub(crate) fn zigzag(value: u64) -> i64 {
+    ((value >> 1) as i64) ^ (value as i64 & 1).wrapping_neg()
+}
+
 impl<'a> Cursor<'a> {
     /// A cursor at the start of `bytes`.
     pub fn new(bytes: &'a [u8]) -> Cursor<'a> {
@@ -151,20 +173,10 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Reads a varint whose first eight bytes are `word`: one test finds its end, three shifts
-    /// close the gaps that the continuation bits leave.
     #[inline]
     fn varint_from_word(&mut self, word: u64) -> Result<u64, Fault> {
-        let stops = !word & CONTINUE;
-        if stops == 0 {
-            return self.varint_bytewise();
-        }
-        let length = (stops.trailing_zeros() >> 3).saturating_add(1);
-        let kept = word & (stops ^ stops.wrapping_sub(1)) & !CONTINUE;
-        let pairs = (kept & 0x007f_007f_007f_007f) | ((kept & 0x7f00_7f00_7f00_7f00) >> 1);
-        let quads = (pairs & 0x0000_3fff_0000_3fff) | ((pairs & 0x3fff_0000_3fff_0000) >> 2);
-        let value = (quads & 0x0fff_ffff) | ((quads & 0x0fff_ffff_0000_0000) >> 4);
-        self.position = self.position.saturating_add(length as usize);
+        let Some((value, length)) = word_varint(word) else { return self.varint_bytewise() };
+        self.position = self.position.saturating_add(length);
         Ok(value)
     }
 
@@ -188,8 +200,7 @@ impl<'a> Cursor<'a> {
     /// Reads a `long`: a zigzag varint.
     #[inline(always)]
     pub fn long(&mut self) -> Result<i64, Fault> {
-        let value = self.varint()?;
-        Ok(((value >> 1) as i64) ^ (value as i64 & 1).wrapping_neg())
+        self.varint().map(zigzag)
     }
 
     /// Reads an `int`: a zigzag varint of 32 bits.

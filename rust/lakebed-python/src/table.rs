@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use lakebed::format;
+use lakebed::relocate::Relocated;
 use lakebed::scan::{self, Part, ScanOptions};
 use lakebed::storage::{Local, Storage};
 use lakebed::table::{self, Place};
@@ -30,13 +31,17 @@ impl Table {
         location: &str,
         format: Option<&str>,
         storage: Option<Py<PyAny>>,
+        relocate: Vec<(String, String)>,
         limits: &Bound<'_, PyAny>,
     ) -> PyResult<Table> {
         let decoding = decoding(limits)?;
-        let storage: Arc<dyn Storage> = match storage {
+        let mut storage: Arc<dyn Storage> = match storage {
             Some(storage) => Arc::new(PyStorage(storage)),
             None => Arc::new(Local),
         };
+        if !relocate.is_empty() {
+            storage = Arc::new(Relocated::new(storage, location, relocate));
+        }
         detached(py, || format::open(location, format, storage, decoding)).map(Table)
     }
 

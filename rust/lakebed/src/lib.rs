@@ -14,6 +14,7 @@ mod json;
 pub mod paimon;
 pub mod predicate;
 pub mod record;
+pub mod relocate;
 pub mod scan;
 pub mod storage;
 mod system;

@@ -49,7 +49,7 @@ impl Storage for Local {
 
     fn read_range(&self, path: &str, start: u64, length: u64) -> Result<Buffer> {
         let failed = |error| failed(error, path);
-        let mut file = File::open(local_path(path)).map_err(failed)?;
+        let mut file = File::open(local_path(path)?).map_err(failed)?;
         let size = file.metadata().map_err(failed)?.len();
         if start > 0 {
             file.seek(SeekFrom::Start(start)).map_err(failed)?;
@@ -64,10 +64,11 @@ impl Storage for Local {
     }
 
     fn list(&self, folder: &str) -> Result<Vec<String>> {
-        if !Path::new(folder).is_dir() {
+        let local = local_path(folder)?;
+        if !Path::new(local).is_dir() {
             return Ok(Vec::new());
         }
-        let entries = std::fs::read_dir(folder).map_err(|error| failed(error, folder))?;
+        let entries = std::fs::read_dir(local).map_err(|error| failed(error, folder))?;
         let names = entries.map(|entry| match entry {
             Ok(entry) => Ok(entry.file_name().to_string_lossy().into_owned()),
             Err(error) => Err(failed(error, folder)),
@@ -76,7 +77,7 @@ impl Storage for Local {
     }
 
     fn modified(&self, path: &str) -> Result<Option<i64>> {
-        let time = std::fs::metadata(path).and_then(|about| about.modified());
+        let time = std::fs::metadata(local_path(path)?).and_then(|about| about.modified());
         let millis = |span: Duration| i64::try_from(span.as_millis()).ok();
         Ok(match time.map_err(|error| failed(error, path))?.duration_since(UNIX_EPOCH) {
             Ok(since) => millis(since),
@@ -95,12 +96,27 @@ pub(crate) fn present<T>(read: Result<T>) -> Result<Option<T>> {
 }
 
 /// A path without the scheme that Hadoop puts before local ones: external paths are `file:/a/b`.
-fn local_path(path: &str) -> &str {
+///
+/// # Errors
+/// `Unsupported` for a URI of another scheme.
+fn local_path(path: &str) -> Result<&str> {
     let uri = path.split_at_checked(5).filter(|(scheme, _)| scheme.eq_ignore_ascii_case("file:"));
     match uri.map(|(_, path)| path.strip_prefix("//").unwrap_or(path)) {
-        Some(absolute) if absolute.starts_with('/') => absolute,
-        _ => path,
+        Some(absolute) if absolute.starts_with('/') => Ok(absolute),
+        _ if is_uri(path) => {
+            let message = "not on the local file system: say where it is now, or what reads it";
+            Err(Error::new(ErrorKind::Unsupported, message).in_file(path))
+        }
+        _ => Ok(path),
     }
+}
+
+/// Whether a path starts with a scheme: a letter, more of those, digits and `+-.`, then `://`.
+fn is_uri(path: &str) -> bool {
+    path.split_once("://").is_some_and(|(scheme, _)| {
+        let tail = |byte: u8| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte);
+        scheme.starts_with(|first: char| first.is_ascii_alphabetic()) && scheme.bytes().all(tail)
+    })
 }
 
 #[cold]
@@ -115,15 +131,18 @@ fn failed(error: std::io::Error, path: &str) -> Error {
 
 #[cfg(test)]
 mod tests {
-    use super::local_path;
+    use super::*;
 
     #[test]
     fn hadoop_paths_are_local() {
         for path in ["/a/b", "file:/a/b", "FILE:/a/b", "file:///a/b"] {
-            assert_eq!(local_path(path), "/a/b");
+            assert_eq!(local_path(path).expect("local"), "/a/b");
         }
-        for path in ["a/b", "file:a", "s3://a/b", "é", ""] {
-            assert_eq!(local_path(path), path);
+        for path in ["a/b", "file:a", "é", "", "/a/x=://", "0://"] {
+            assert_eq!(local_path(path).expect("local"), path);
+        }
+        for path in ["s3://a/b", "HDFS://a", "abfss://c@a/b"] {
+            assert_eq!(local_path(path).expect_err("elsewhere").kind(), ErrorKind::Unsupported);
         }
     }
 }

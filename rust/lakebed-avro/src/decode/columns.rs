@@ -2,70 +2,9 @@
 
 use arrow_buffer::BooleanBufferBuilder;
 
+use super::pools::Pools;
 use crate::cursor::Fault;
 use crate::plan::{Leaf, Op};
-
-/// How many columns of each kind a program needs.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Pools {
-    booleans: u32,
-    ints: u32,
-    longs: u32,
-    floats: u32,
-    doubles: u32,
-    bytes: u32,
-    /// The width of each fixed column.
-    fixed: Vec<u32>,
-    lists: u32,
-    valid: u32,
-    /// The number of branches of each union.
-    unions: Vec<usize>,
-}
-
-impl Pools {
-    pub(crate) fn add(&mut self, leaf: Leaf) -> u32 {
-        let count = match leaf {
-            Leaf::Boolean => &mut self.booleans,
-            Leaf::Int => &mut self.ints,
-            Leaf::Long | Leaf::Millis => &mut self.longs,
-            Leaf::Float => &mut self.floats,
-            Leaf::Double => &mut self.doubles,
-            Leaf::Bytes => &mut self.bytes,
-            Leaf::Fixed => return self.add_fixed(0),
-            Leaf::Null => return 0,
-        };
-        next(count)
-    }
-
-    pub(crate) fn add_fixed(&mut self, width: u32) -> u32 {
-        self.fixed.push(width);
-        (self.fixed.len() - 1) as u32
-    }
-
-    pub(crate) fn add_list(&mut self) -> u32 {
-        next(&mut self.lists)
-    }
-
-    pub(crate) fn add_valid(&mut self) -> u32 {
-        next(&mut self.valid)
-    }
-
-    pub(crate) fn add_union(&mut self, branches: usize) -> u32 {
-        self.unions.push(branches);
-        (self.unions.len() - 1) as u32
-    }
-
-    /// Leaf columns, for the bound on cells.
-    pub(crate) fn leaves(&self) -> u64 {
-        let scalars = self.booleans + self.ints + self.longs + self.floats + self.doubles + self.bytes;
-        u64::from(scalars) + self.fixed.len() as u64
-    }
-}
-
-fn next(count: &mut u32) -> u32 {
-    *count += 1;
-    *count - 1
-}
 
 /// Values of varying length: all bytes in one buffer, and where each value ends.
 #[derive(Debug, Default)]
@@ -77,8 +16,8 @@ pub(crate) struct VarBytes {
 impl VarBytes {
     /// Appends a value. Short ones are copied as 16 or 32 bytes at once where `ahead`, the block from
     /// the value on, has them: a copy of fixed size costs a fraction of a call to `memcpy`.
-    #[inline]
-    fn push(&mut self, ahead: &[u8], length: usize) -> Result<(), Fault> {
+    #[inline(always)]
+    pub(super) fn push(&mut self, ahead: &[u8], length: usize) -> Result<(), Fault> {
         let end = self.data.len() + length;
         match (ahead.first_chunk::<16>(), ahead.first_chunk::<32>()) {
             (Some(chunk), _) if length <= 16 => {
@@ -155,7 +94,7 @@ impl Columns {
             doubles: columns(pools.doubles, Vec::new),
             bytes: columns(pools.bytes, || VarBytes { offsets: vec![0], data: Vec::new() }),
             fixed: pools.fixed.iter().map(|width| (*width, Vec::new())).collect(),
-            lists: columns(pools.lists, || vec![0]),
+            lists: pools.lists.iter().map(|_| vec![0]).collect(),
             valid: columns(pools.valid, || BooleanBufferBuilder::new(0)),
             unions: pools
                 .unions
@@ -268,8 +207,7 @@ impl Columns {
             Op::Nullable { valid: Some(valid), .. }
             | Op::Absent { valid: Some(valid), .. }
             | Op::Present { valid: Some(valid) } => self.valid[valid as usize].append(false),
-            Op::NullableLongs { list: Some(list), .. } => self.push_list(list, 0)?,
-            Op::Array { list, end, .. } => {
+            Op::Array { list, end, .. } | Op::Keyed { list, end, .. } => {
                 if let Some(list) = list {
                     self.push_list(list, 0)?;
                 }

@@ -22,12 +22,12 @@ pub(super) fn allocate(pools: &mut Pools, node: &Node, wanted: &Wanted<'_>) -> R
             Layout::union(types, branches.collect::<Result<_>>()?)
         }
         Wire::Array(items) => {
-            let list = pools.add_list();
+            let list = pools.add_list(wanted.keys());
             let items = allocate(pools, items, &everything)?;
             Ok(list_or_map(list, node.logical, items))
         }
         Wire::Map(value) => {
-            let list = pools.add_list();
+            let list = pools.add_list(None);
             let key = allocate(pools, &Node::plain(Wire::String, None), &everything)?;
             Ok(Layout::map(list, key, allocate(pools, value, &everything)?))
         }

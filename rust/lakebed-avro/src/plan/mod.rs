@@ -7,6 +7,7 @@ mod matching;
 mod op;
 mod program;
 mod resolve;
+mod unions;
 mod wanted;
 
 pub(crate) use layout::{Layout, Leaf};

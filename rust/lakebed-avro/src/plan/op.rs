@@ -54,6 +54,13 @@ pub(crate) enum Op {
         list: Col,
         end: u32,
     },
+    /// As [`Op::Array`], of items that begin with an [`Op::Int`]; only those are kept whose int is among
+    /// the list's keys.
+    Keyed {
+        least: u32,
+        list: Col,
+        end: u32,
+    },
     /// A number that the reader's schema widens to a column of kind `to`.
     Widen {
         from: Number,
@@ -91,13 +98,6 @@ pub(crate) enum Op {
         refused: bool,
         end: u32,
     },
-    /// An array of nullable longs, fused: null counts and split offsets fill manifests.
-    NullableLongs {
-        null: u8,
-        list: Col,
-        valid: Col,
-        long: Col,
-    },
 }
 
 impl Op {
@@ -115,7 +115,9 @@ impl Op {
             Op::Nullable { null, end, .. } => Op::Nullable { null, valid: None, end },
             Op::Union { branches, end, .. } => Op::Union { branches, types: None, end },
             Op::Branch { end } => Op::Branch { end },
-            Op::Array { least, end, .. } => Op::Array { least, list: None, end },
+            Op::Array { least, end, .. } | Op::Keyed { least, end, .. } => {
+                Op::Array { least, list: None, end }
+            }
             Op::Widen { from, to, .. } => Op::Widen { from, to, column: None },
             Op::EnumAs { symbols, table, .. } => Op::EnumAs { symbols, table, column: None },
             Op::Absent { end, .. } => Op::Absent { valid: None, end },
@@ -123,7 +125,6 @@ impl Op {
             Op::Member { branch, .. } => Op::Member { branch, types: None },
             Op::Constant { end, .. } => Op::Constant { constant: None, end },
             Op::Mismatch { end, .. } => Op::Mismatch { refused: false, end },
-            Op::NullableLongs { null, .. } => Op::NullableLongs { null, list: None, valid: None, long: None },
         }
     }
 }

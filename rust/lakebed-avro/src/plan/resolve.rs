@@ -9,7 +9,7 @@
 use super::Constant;
 use super::default::encode;
 use super::layout::{Layout, Leaf};
-use super::matching::{best_branch, matches, pair_fields, widened};
+use super::matching::{matches, pair_fields, widened};
 use super::op::{Col, Number, Op};
 use crate::decode::Pools;
 use crate::error::{Error, ErrorKind, Location, Result};
@@ -61,19 +61,19 @@ impl Resolver {
         }
     }
 
-    fn push(&mut self, op: Op, path: &str) -> usize {
+    pub(super) fn push(&mut self, op: Op, path: &str) -> usize {
         self.ops.push(op);
         self.paths.push(path.to_owned());
         self.ops.len() - 1
     }
 
     /// The number of the instruction that comes next.
-    fn here(&self) -> u32 {
+    pub(super) fn here(&self) -> u32 {
         u32::try_from(self.ops.len()).unwrap_or(u32::MAX)
     }
 
     /// Appends the instructions that walk over a value.
-    fn skip(&mut self, writer: &Node, path: &str) {
+    pub(super) fn skip(&mut self, writer: &Node, path: &str) {
         if let Some((null, value)) = writer.nullable() {
             let at = self.push(Op::Nullable { null, valid: None, end: 0 }, path);
             self.skip(value, path);
@@ -96,13 +96,14 @@ impl Resolver {
             Wire::Array(items) => {
                 let at = self.push(Op::Array { least: 0, list: None, end: 0 }, path);
                 self.skip(items, path);
-                self.end_array(at, least(items), None);
+                self.ops[at] = Op::Array { least: least(items), list: None, end: self.here() };
             }
             Wire::Map(values) => {
                 let at = self.push(Op::Array { least: 0, list: None, end: 0 }, path);
                 self.push(Op::Bytes(None), &join(path, "key"));
                 self.skip(values, &join(path, "value"));
-                self.end_array(at, least(values).saturating_add(1), None);
+                self.ops[at] =
+                    Op::Array { least: least(values).saturating_add(1), list: None, end: self.here() };
             }
             Wire::Enum { symbols, .. } => drop(self.push(Op::Enum(count(symbols), None), path)),
             wire => {
@@ -224,7 +225,13 @@ impl Resolver {
         };
         let at = self.push(Op::Array { least: 0, list, end: 0 }, target.path);
         self.resolve(items, path, Some(Target { node: wanted, layout, path: target.path }))?;
-        self.end_array(at, least(items), list);
+        let keyed = list.is_some_and(|list| self.pools.keys(list).is_some());
+        let (least, end) = (least(items), self.here());
+        self.ops[at] = match self.ops.get(at + 1) {
+            _ if !keyed => Op::Array { least, list, end },
+            Some(Op::Int(Some(_))) => Op::Keyed { least, list, end },
+            _ => return Err(unkeyed(target.path)),
+        };
         Ok(())
     }
 
@@ -237,118 +244,9 @@ impl Resolver {
         self.push(Op::Bytes(Some(*column)), &join(target.path, "key"));
         let there = join(target.path, "value");
         self.resolve(values, &join(path, "value"), Some(Target { node: wanted, layout, path: &there }))?;
-        self.end_array(at, least(values).saturating_add(1), list);
+        self.ops[at] = Op::Array { least: least(values).saturating_add(1), list, end: self.here() };
         Ok(())
     }
-
-    /// Ends the array that began at `at`; one of nullable longs becomes its fused instruction.
-    fn end_array(&mut self, at: usize, least: u32, list: Col) {
-        self.ops[at] = Op::Array { least, list, end: self.here() };
-        if let [Op::Array { .. }, Op::Nullable { null, valid, .. }, Op::Long(long)] = &self.ops[at..] {
-            let fused = Op::NullableLongs { null: *null, list, valid: *valid, long: *long };
-            self.ops.truncate(at);
-            self.paths.truncate(at + 1);
-            self.ops.push(fused);
-        }
-    }
-
-    /// A writer's union: each of its branches is resolved by itself.
-    fn resolve_union(
-        &mut self,
-        writer: &Node,
-        branches: &[Node],
-        path: &str,
-        target: Target<'_>,
-    ) -> Result<()> {
-        if let (Some((null, value)), Some((_, wanted))) = (writer.nullable(), target.node.nullable())
-            && let Layout::Nullable { valid, value: layout } = target.layout
-        {
-            let valid = Some(*valid);
-            let at = self.push(Op::Nullable { null, valid, end: 0 }, target.path);
-            self.resolve_branch(value, path, Target { node: wanted, layout, path: target.path })?;
-            self.ops[at] = Op::Nullable { null, valid, end: self.here() };
-            return Ok(());
-        }
-        let same = same_branches(branches, target);
-        let types = if let (Layout::Union { types, .. }, Some(_)) = (target.layout, &same) {
-            Some(*types)
-        } else {
-            None
-        };
-        let at = self.push(Op::Union { branches: 0, types, end: 0 }, target.path);
-        for (index, branch) in branches.iter().enumerate() {
-            let head = self.push(Op::Branch { end: 0 }, target.path);
-            let target = same.as_ref().and_then(|same| same.get(index)).copied().unwrap_or(target);
-            self.resolve_branch(branch, path, target)?;
-            self.ops[head] = Op::Branch { end: self.here() };
-        }
-        self.ops[at] = Op::Union { branches: count(branches), types, end: self.here() };
-        Ok(())
-    }
-
-    /// One branch of a writer's union. That it does not resolve is an error of the records that hold it.
-    fn resolve_branch(&mut self, branch: &Node, path: &str, target: Target<'_>) -> Result<()> {
-        let start = self.ops.len();
-        match self.resolve(branch, path, Some(target)) {
-            Err(error) if error.kind() == ErrorKind::Unresolvable => {
-                self.ops.truncate(start);
-                self.paths.truncate(start);
-                let at = self.push(Op::Mismatch { refused: true, end: 0 }, target.path);
-                self.resolve(target.node, target.path, Some(target))?;
-                self.ops[at] = Op::Mismatch { refused: true, end: self.here() };
-                self.skip(branch, path);
-                Ok(())
-            }
-            result => result,
-        }
-    }
-
-    /// A reader's union for a value that the writer did not put into one.
-    fn resolve_member(
-        &mut self,
-        writer: &Node,
-        branches: &[Node],
-        path: &str,
-        target: Target<'_>,
-    ) -> Result<()> {
-        let found = best_branch(writer, branches).and_then(|index| Some((index, branches.get(index)?)));
-        let Some((index, branch)) = found else { return Err(unresolvable(writer, path, target)) };
-        let below = |layout| Target { node: branch, layout, path: target.path };
-        match (target.layout, target.node.nullable()) {
-            (Layout::Nullable { valid, value }, Some((_, wanted))) if branch.wire == Wire::Null => {
-                let valid = Some(*valid);
-                let at = self.push(Op::Absent { valid, end: 0 }, target.path);
-                let value = Target { node: wanted, layout: value, path: target.path };
-                self.resolve(wanted, target.path, Some(value))?;
-                self.ops[at] = Op::Absent { valid, end: self.here() };
-                Ok(())
-            }
-            (Layout::Nullable { valid, value }, _) => {
-                self.push(Op::Present { valid: Some(*valid) }, target.path);
-                self.resolve(writer, path, Some(below(value)))
-            }
-            (Layout::Union { types, branches, .. }, _) => {
-                let branch = u8::try_from(index).unwrap_or(u8::MAX);
-                self.push(Op::Member { branch, types: Some(*types) }, target.path);
-                self.resolve(writer, path, branches.get(index).map(below))
-            }
-            _ => Ok(()),
-        }
-    }
-}
-
-/// The targets of a writer's branches where the reader's union has the same ones in the same order:
-/// the branch's number is then the reader's too.
-fn same_branches<'t>(branches: &[Node], target: Target<'t>) -> Option<Vec<Target<'t>>> {
-    let (Wire::Union(wanted), Layout::Union { branches: layouts, .. }) = (&target.node.wire, target.layout)
-    else {
-        return None;
-    };
-    let targets = wanted.iter().zip(layouts).map(|(node, layout)| Target { node, layout, path: target.path });
-    let mut numbers = branches.iter().enumerate();
-    let same = branches.len() == wanted.len()
-        && numbers.all(|(index, branch)| best_branch(branch, wanted) == Some(index));
-    same.then(|| targets.collect())
 }
 
 fn plain_op(wire: &Wire, column: Col) -> Option<Op> {
@@ -368,7 +266,7 @@ fn join(path: &str, name: &str) -> String {
     if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
 }
 
-fn count<T>(items: &[T]) -> u32 {
+pub(super) fn count<T>(items: &[T]) -> u32 {
     u32::try_from(items.len()).unwrap_or(u32::MAX)
 }
 
@@ -381,7 +279,13 @@ fn field_at(path: &str) -> Location {
 }
 
 #[cold]
-fn unresolvable(writer: &Node, path: &str, target: Target<'_>) -> Error {
+fn unkeyed(path: &str) -> Error {
+    let message = format!("the writer's values of {path} do not stand behind an int key each");
+    Error::new(ErrorKind::Unresolvable, message).at(field_at(path))
+}
+
+#[cold]
+pub(super) fn unresolvable(writer: &Node, path: &str, target: Target<'_>) -> Error {
     let place = |path: &str| if path.is_empty() { String::new() } else { format!(" {path}") };
     let (written, wanted) = (place(path), place(target.path));
     let message = format!(

@@ -12,51 +12,76 @@ pub enum Projection {
     /// These dotted paths, each with all that is below it. Top-level columns come in the order in
     /// which they are first named.
     Paths(Vec<String>),
+    /// These paths as in [`Projection::Paths`], and of some maps with `int` keys only some entries:
+    /// for the path of a map the keys that are kept, in any order. The entries of other keys are walked
+    /// over, and the map is as long as what was kept.
+    ///
+    /// A map with `int` keys is an array of records of two fields of which the first is an `int`, with
+    /// `logicalType: map` or without, as [`Schema::has_int_keys`] says; any other path is an error of
+    /// kind [`ErrorKind::UnknownColumn`]. Keys of a map that is not projected change nothing.
+    Keyed {
+        /// What is decoded.
+        paths: Vec<String>,
+        /// Which entries are kept, by the path of their map.
+        keys: Vec<(String, Vec<i32>)>,
+    },
 }
 
 /// The part of a projection below one field.
+#[derive(Default)]
 pub(super) struct Wanted<'p> {
     all: bool,
     paths: Vec<&'p str>,
+    keys: Vec<(&'p str, &'p [i32])>,
 }
 
 impl<'p> Wanted<'p> {
     pub(super) fn new(projection: &'p Projection) -> Wanted<'p> {
         match projection {
             Projection::All => Wanted::everything(),
-            Projection::Paths(paths) => {
-                Wanted { all: false, paths: paths.iter().map(String::as_str).collect() }
-            }
+            Projection::Paths(paths) => Wanted::of(paths, &[]),
+            Projection::Keyed { paths, keys } => Wanted::of(paths, keys),
         }
     }
 
+    fn of(paths: &'p [String], keys: &'p [(String, Vec<i32>)]) -> Wanted<'p> {
+        let keys = keys.iter().map(|(path, keys)| (path.as_str(), keys.as_slice()));
+        Wanted { all: false, paths: paths.iter().map(String::as_str).collect(), keys: keys.collect() }
+    }
+
     pub(super) fn everything() -> Wanted<'p> {
-        Wanted { all: true, paths: Vec::new() }
+        Wanted { all: true, ..Wanted::default() }
     }
 
     pub(super) fn check(&self, schema: &Schema) -> Result<()> {
-        let Some(missing) = self.paths.iter().find(|path| !schema.has(path)) else { return Ok(()) };
-        let known: Vec<&str> = schema.row().iter().map(|(name, _)| *name).collect();
-        let message = format!("no column {missing:?}; there are {}", known.join(", "));
-        let place = Location { field: Some((*missing).to_owned()), ..Location::default() };
-        Err(Error::new(ErrorKind::UnknownColumn, message).at(place))
+        if let Some(missing) = self.paths.iter().find(|path| !schema.has(path)) {
+            let known: Vec<&str> = schema.row().iter().map(|(name, _)| *name).collect();
+            return Err(unknown(missing, format!("no column {missing:?}; there are {}", known.join(", "))));
+        }
+        match self.keys.iter().find(|(path, _)| !schema.has_int_keys(path)) {
+            Some((path, _)) => Err(unknown(path, format!("{path:?} is not a map with int keys"))),
+            None => Ok(()),
+        }
     }
 
     /// What is wanted of the field `name`: `None` for nothing.
     pub(super) fn below(&self, name: &str) -> Option<Wanted<'p>> {
-        if self.all {
-            return Some(Wanted::everything());
-        }
-        let rests = self.paths.iter().filter_map(|path| path.strip_prefix(name));
-        let mut below = Wanted { all: false, paths: Vec::new() };
-        for rest in rests {
-            match rest.strip_prefix('.') {
-                None if rest.is_empty() => return Some(Wanted::everything()),
-                None => {}
+        let mut below = Wanted { all: self.all, ..Wanted::default() };
+        for path in &self.paths {
+            match rest(path, name) {
+                Some("") => below.all = true,
                 Some(path) => below.paths.push(path),
+                None => {}
             }
         }
-        (!below.paths.is_empty()).then_some(below)
+        let keys = self.keys.iter().filter_map(|(path, keys)| Some((rest(path, name)?, *keys)));
+        below.keys.extend(keys);
+        (below.all || !below.paths.is_empty()).then_some(below)
+    }
+
+    /// The keys that are wanted of a map; `None` for all of them.
+    pub(super) fn keys(&self) -> Option<&'p [i32]> {
+        self.keys.iter().find(|(path, _)| path.is_empty()).map(|(_, keys)| *keys)
     }
 
     /// The place of a top-level field in the order of first mention.
@@ -64,4 +89,17 @@ impl<'p> Wanted<'p> {
         let head = |path: &&str| path.split('.').next() == Some(name);
         self.paths.iter().position(head).unwrap_or(0)
     }
+}
+
+/// What follows `name` in a dotted path that begins with it.
+fn rest<'p>(path: &'p str, name: &str) -> Option<&'p str> {
+    match path.strip_prefix(name)? {
+        "" => Some(""),
+        rest => rest.strip_prefix('.'),
+    }
+}
+
+fn unknown(path: &str, message: String) -> Error {
+    let place = Location { field: Some(path.to_owned()), ..Location::default() };
+    Error::new(ErrorKind::UnknownColumn, message).at(place)
 }

@@ -170,16 +170,29 @@ impl Schema {
 
     /// Whether a dotted path names a field of the row.
     pub fn has(&self, path: &str) -> bool {
+        self.field(path).is_some()
+    }
+
+    /// Whether a dotted path names a map with `int` keys: an array of records of two fields of which the
+    /// first is an `int`. It may be under a nullable union.
+    pub fn has_int_keys(&self, path: &str) -> bool {
+        let Some(node) = self.field(path) else { return false };
+        let Wire::Array(items) = &node.nullable().map_or(node, |(_, value)| value).wire else { return false };
+        matches!(&items.wire, Wire::Record(fields) if fields.len() == 2 && fields[0].node.wire == Wire::Int)
+    }
+
+    /// The type of the field at a dotted path.
+    fn field(&self, path: &str) -> Option<&Node> {
         let mut fields = self.row();
         let mut parts = path.split('.').peekable();
         while let Some(part) = parts.next() {
-            let Some((_, node)) = fields.iter().find(|(name, _)| *name == part) else { return false };
+            let (_, node) = fields.iter().find(|(name, _)| *name == part)?;
             if parts.peek().is_none() {
-                return true;
+                return Some(node);
             }
             fields = node.fields();
         }
-        false
+        None
     }
 }
 

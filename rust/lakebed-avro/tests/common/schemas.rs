@@ -54,7 +54,7 @@ impl Maker<'_> {
     }
 
     fn schema(&mut self, depth: u32) -> Json {
-        match self.rng.below(if depth == 0 { 9 } else { 19 }) {
+        match self.rng.below(if depth == 0 { 9 } else { 21 }) {
             0..=3 => json!(self.rng.pick(&PLAIN)),
             4 | 5 => {
                 let (wire, logical) = self.rng.pick(&LOGICAL);
@@ -66,7 +66,8 @@ impl Maker<'_> {
             14 => self.record(depth - 1, 4),
             15 | 16 => json!({"type": "array", "items": self.schema(depth - 1)}),
             17 => json!({"type": "map", "values": self.schema(depth - 1)}),
-            _ => self.pairs(depth - 1),
+            18 => self.pairs(depth - 1),
+            _ => self.by_column(),
         }
     }
 
@@ -142,5 +143,15 @@ impl Maker<'_> {
         let fields = json!([{"name": "key", "type": key}, {"name": "value", "type": self.schema(depth)}]);
         let items = json!({"type": "record", "name": name, "fields": fields});
         json!({"type": "array", "logicalType": "map", "items": items})
+    }
+
+    /// A map from column ids as manifests hold it, nullable in either order.
+    fn by_column(&mut self) -> Json {
+        let name = self.name("k");
+        let value = self.rng.pick(&["long", "bytes", "string"]);
+        let fields = json!([{"name": "key", "type": "int"}, {"name": "value", "type": value}]);
+        let items = json!({"type": "record", "name": name, "fields": fields});
+        let map = json!({"type": "array", "logicalType": "map", "items": items});
+        if self.rng.once_in(2) { json!(["null", map]) } else { json!([map, "null"]) }
     }
 }

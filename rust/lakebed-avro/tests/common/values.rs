@@ -72,7 +72,9 @@ impl<'s> Generator<'s> {
     }
 
     fn run<T>(&self, rng: &mut Rng, mut make: impl FnMut(&mut Rng) -> T) -> Vec<T> {
-        (0..rng.below(5)).map(|_| make(rng)).collect()
+        // Once in a while more than the tight loops take at a time.
+        let most = if rng.once_in(30) { 40 } else { 5 };
+        (0..rng.below(most)).map(|_| make(rng)).collect()
     }
 }
 

@@ -1,17 +1,24 @@
 //! Single values: bounds, defaults and partition values, in their binary, JSON and text forms.
 
+mod binary;
 pub(crate) mod decimal;
+mod forms;
 pub(crate) mod hex;
 pub(crate) mod human;
 mod json;
 pub(crate) mod text;
 pub(crate) mod uuid;
 
+#[cfg(test)]
+mod tests;
+
 use arrow_array::{Array, ArrayRef};
 
 use super::types::Type;
 use crate::error::{Error, ErrorKind, Result};
 
+pub use binary::{decode, decode_bounds, encode};
+pub use forms::{decode_values, encode_values};
 pub use json::{from_json, to_json};
 
 /// Refuses an array that is not of the Arrow type of `ty`.

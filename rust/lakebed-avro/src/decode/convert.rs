@@ -1,0 +1,80 @@
+//! Instructions that only a reader's schema brings: numbers widened, symbols renumbered, defaults put in.
+
+use super::Columns;
+use super::columns::Widened;
+use super::run::{Machine, width};
+use crate::cursor::{Cursor, Fault};
+use crate::plan::{Number, Op};
+
+impl<'p: 'b, 'b> Machine<'p, 'b> {
+    /// Runs an instruction that only a reader's schema brings: kept out of the loop of those that every
+    /// file needs.
+    #[inline(never)]
+    pub(super) fn convert(&mut self, ops: &[Op], at: usize, columns: &mut Columns) -> Result<usize, Fault> {
+        match ops[at] {
+            Op::Widen { from, to, column } => {
+                let number = match from {
+                    Number::Int => Widened::Whole(i64::from(self.cursor.int()?)),
+                    Number::Long => Widened::Whole(self.cursor.long()?),
+                    Number::Float => Widened::Real(f32::from_le_bytes(self.cursor.array()?)),
+                };
+                if let Some(column) = column {
+                    columns.push_widened(to, column, number);
+                }
+            }
+            Op::EnumAs { symbols, table, column } => {
+                let value = self.cursor.int()?;
+                let value = u32::try_from(value).ok().filter(|value| *value < symbols).ok_or(Fault::Enum)?;
+                if let Some(column) = column {
+                    let number = self.program.tables[table as usize][value as usize];
+                    columns.ints[column as usize].push(number);
+                    if number < 0 {
+                        return Err(Fault::Unresolved);
+                    }
+                }
+            }
+            Op::Absent { valid, end } => {
+                if valid.is_some() {
+                    self.spend_bytes(width(&ops[at..end as usize]))?;
+                    self.push_defaults(ops, at, end as usize, columns)?;
+                }
+                return Ok(end as usize);
+            }
+            Op::Present { valid: Some(valid) } => {
+                self.spend_bytes(1)?;
+                columns.valid[valid as usize].append(true);
+            }
+            Op::Member { branch, types: Some(types) } => {
+                self.spend_bytes(8)?;
+                columns.push_union(types, branch as usize)?;
+            }
+            Op::Constant { constant, end } => {
+                if let Some(constant) = constant {
+                    self.constant(ops, at + 1, end as usize, constant, columns)?;
+                }
+                return Ok(end as usize);
+            }
+            Op::Mismatch { refused: true, .. } => return Err(Fault::Unresolved),
+            Op::Mismatch { refused: false, end } => return Ok(end as usize),
+            _ => {}
+        }
+        Ok(at + 1)
+    }
+
+    /// Runs instructions over a default instead of the block.
+    fn constant(
+        &mut self,
+        ops: &[Op],
+        start: usize,
+        end: usize,
+        number: u32,
+        columns: &mut Columns,
+    ) -> Result<(), Fault> {
+        let constant = &self.program.constants[number as usize];
+        self.spend_bytes(constant.cost)?;
+        let block = std::mem::replace(&mut self.cursor, Cursor::new(&constant.bytes));
+        let result = self.run(ops, start, end, columns);
+        self.cursor = block;
+        result
+    }
+}

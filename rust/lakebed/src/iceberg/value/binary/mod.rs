@@ -1,0 +1,17 @@
+//! Binary single values (Iceberg specification, appendix D; `Conversions.java`): what bounds of files and
+//! of manifests hold.
+//!
+//! | type | bytes |
+//! |---|---|
+//! | boolean | 1, 0 for false |
+//! | int, date, float | 4, little-endian |
+//! | long, time, timestamps, double | 8, little-endian |
+//! | decimal | the unscaled value in two's complement, big-endian, as few bytes as hold it |
+//! | string, uuid | UTF-8; 16, big-endian |
+//! | fixed, binary, variant, geometry, geography | as they are |
+
+mod decode;
+mod encode;
+
+pub use decode::{decode, decode_bounds};
+pub use encode::encode;

@@ -1,0 +1,126 @@
+//! Tables that were copied or moved: the paths in their metadata lead to where they were.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use arrow_buffer::Buffer;
+
+use crate::error::Result;
+use crate::storage::Storage;
+
+/// A storage that looks for what was below one prefix below another.
+///
+/// Only reading goes elsewhere: rows show paths as they are written. A prefix ends where a name does, so that
+/// `s3://b/t` is not one of `s3://b/t10/x`, and of several the longest counts. What lies below the table's own
+/// location is left alone: that is where the table was opened.
+pub struct Relocated {
+    storage: Arc<dyn Storage>,
+    location: String,
+    /// Old prefixes and new ones, the longest old one first.
+    prefixes: Vec<(String, String)>,
+}
+
+impl Relocated {
+    /// `storage` for the table at `location`, with old prefixes and what they are now; either may end in a
+    /// slash.
+    pub fn new(
+        storage: Arc<dyn Storage>,
+        location: &str,
+        prefixes: impl IntoIterator<Item = (String, String)>,
+    ) -> Relocated {
+        let mut prefixes: Vec<(String, String)> = prefixes.into_iter().collect();
+        prefixes.sort_by_key(|(old, _)| std::cmp::Reverse(old.trim_end_matches('/').len()));
+        Relocated { storage, location: location.to_owned(), prefixes }
+    }
+
+    /// Where what `path` names is now.
+    fn now<'p>(&self, path: &'p str) -> Cow<'p, str> {
+        if below(path, &self.location).is_some() {
+            return Cow::Borrowed(path);
+        }
+        let moved = |(old, new): &(String, String)| {
+            let rest = below(path, old)?;
+            let folder = new.trim_end_matches('/');
+            Some(match (new.is_empty(), rest.is_empty()) {
+                (true, _) => Cow::Borrowed(rest),
+                (_, true) => Cow::Owned(folder.to_owned()),
+                _ => Cow::Owned(format!("{folder}/{rest}")),
+            })
+        };
+        self.prefixes.iter().find_map(moved).unwrap_or(Cow::Borrowed(path))
+    }
+}
+
+/// The rest of a path below a prefix, without the slash between them.
+fn below<'p>(path: &'p str, prefix: &str) -> Option<&'p str> {
+    // A scheme alone, `s3://`, is a prefix that ends where a name starts.
+    let name = prefix.trim_end_matches('/');
+    if name.ends_with(':') && prefix.len() > name.len() {
+        return path.strip_prefix(prefix);
+    }
+    let rest = path.strip_prefix(name)?;
+    if rest.is_empty() { Some(rest) } else { rest.strip_prefix('/') }
+}
+
+impl Storage for Relocated {
+    fn read(&self, path: &str) -> Result<Buffer> {
+        self.storage.read(&self.now(path))
+    }
+
+    fn read_range(&self, path: &str, start: u64, length: u64) -> Result<Buffer> {
+        self.storage.read_range(&self.now(path), start, length)
+    }
+
+    fn list(&self, folder: &str) -> Result<Vec<String>> {
+        self.storage.list(&self.now(folder))
+    }
+
+    fn modified(&self, path: &str) -> Result<Option<i64>> {
+        self.storage.modified(&self.now(path))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::storage::Local;
+
+    fn relocated(prefixes: &[(&str, &str)]) -> Relocated {
+        let owned = prefixes.iter().map(|(old, new)| ((*old).to_owned(), (*new).to_owned()));
+        Relocated::new(Arc::new(Local), "/mnt/copy/t", owned)
+    }
+
+    #[test]
+    fn the_longest_prefix_of_whole_names_counts() {
+        let all = relocated(&[("s3://b/", "/mnt"), ("s3://b/t", "/mnt/other/"), ("file:///old/", "/new/")]);
+        for (path, now) in [
+            ("s3://b/x.avro", "/mnt/x.avro"),
+            ("s3://b/t/x.avro", "/mnt/other/x.avro"),
+            ("s3://b/t", "/mnt/other"),
+            ("s3://b/t10/x.avro", "/mnt/t10/x.avro"),
+            ("s3://b2/t/x.avro", "s3://b2/t/x.avro"),
+            ("s3a://b/t/x.avro", "s3a://b/t/x.avro"),
+            ("file:///old/a//b%20c", "/new/a//b%20c"),
+            ("/old/a", "/old/a"),
+        ] {
+            assert_eq!(all.now(path), now);
+        }
+    }
+
+    #[test]
+    fn schemes_and_roots_are_prefixes_too() {
+        assert_eq!(relocated(&[("s3://", "/buckets")]).now("s3://b/t/x"), "/buckets/b/t/x");
+        assert_eq!(relocated(&[("/", "/jail/")]).now("/warehouse/t"), "/jail/warehouse/t");
+        assert_eq!(relocated(&[("/jail", "/")]).now("/jail/warehouse/t"), "/warehouse/t");
+        assert_eq!(relocated(&[("s3://b/", "")]).now("s3://b/t/x"), "t/x", "a path of its own root");
+        assert_eq!(relocated(&[("data", "/mnt/data")]).now("data/t"), "/mnt/data/t");
+    }
+
+    #[test]
+    fn the_place_a_table_was_opened_at_stays() {
+        let nested = relocated(&[("/mnt", "/mnt/copy")]);
+        assert_eq!(nested.now("/mnt/t/metadata/x.avro"), "/mnt/copy/t/metadata/x.avro");
+        assert_eq!(nested.now("/mnt/copy/t/metadata/x.avro"), "/mnt/copy/t/metadata/x.avro");
+        assert_eq!(nested.now("/mnt/copy/t"), "/mnt/copy/t");
+    }
+}
