@@ -335,12 +335,13 @@ def test_row_40_a_real_rewrite():
     assert (3, 4) in added
 
 
-def test_row_40_an_existing_entry_without_sequence_number(table: MadeTable):
-    """What no rule gives stays unknown: the engine fails only where it is needed."""
-    row = table.manifest(entry(EXISTING, partition={"city": "x"}, snapshot_id=2), schema=schema_of(table))
-    table.commit({**row, "sequence_number": 4})
-    (record,) = entries_of(table)
-    assert (record["sequence_number"], record["file_sequence_number"]) == (None, None)
+@pytest.mark.parametrize("status", [EXISTING, DELETED])
+def test_row_40_others_must_have_a_sequence_number(table: MadeTable, status: int):
+    record = entry(status, partition={"city": "x"}, snapshot_id=2)
+    table.commit({**table.manifest(record, schema=schema_of(table)), "sequence_number": 4})
+    with pytest.raises(CorruptError, match="sequence_number") as caught:
+        entries_of(table)
+    assert caught.value.path == str(table.root / "metadata" / "m.avro")
 
 
 @pytest.mark.parametrize("status", [EXISTING, ADDED, DELETED])
