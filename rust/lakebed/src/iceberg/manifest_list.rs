@@ -237,3 +237,26 @@ fn summary(items: &StructArray, item: usize) -> Option<FieldSummary> {
 fn malformed(error: ArrowError) -> Error {
     Error::new(ErrorKind::Required, error.to_string())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn manifests_named_by_their_snapshot_are_of_spec_0_and_unknown_counts() {
+        let list = inline_manifests(&["a".to_owned(), "b".to_owned()], 7).unwrap();
+        let manifests = ManifestFile::all(&list).unwrap();
+        let second =
+            ManifestFile { path: "b".to_owned(), added_snapshot_id: Some(7), ..ManifestFile::default() };
+        assert_eq!((manifests.len(), manifests.get(1)), (2, Some(&second)));
+        assert!(second.may_be_live() && second.length.is_none() && second.partitions.is_none());
+    }
+
+    #[test]
+    fn a_manifest_is_dead_only_if_both_counts_say_so() {
+        let none = Recorded { files: Some(0), rows: None };
+        let dead = ManifestFile { added: none, existing: none, ..ManifestFile::default() };
+        assert!(!dead.may_be_live());
+        assert!(ManifestFile { added: Recorded::default(), ..dead }.may_be_live());
+    }
+}

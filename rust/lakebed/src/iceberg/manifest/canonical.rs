@@ -194,3 +194,134 @@ fn twice(id: impl std::fmt::Display, name: &str) -> Error {
     let message = format!("the writer's schema has the field id {id} twice, the second time as {name}");
     Error::new(ErrorKind::Avro(lakebed_avro::ErrorKind::Duplicate), message).in_field(name)
 }
+
+#[cfg(test)]
+mod tests {
+    use lakebed_avro::Limits;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn schema(fields: Value) -> Schema {
+        let record = json!({"type": "record", "name": "r", "fields": fields});
+        Schema::parse(&record.to_string(), &Limits::DEFAULT).unwrap()
+    }
+
+    fn field(id: Option<i32>, name: &str, node: Value) -> Value {
+        let mut field = json!({"name": name, "type": node});
+        if let Some(id) = id {
+            field["field-id"] = json!(id);
+        }
+        field
+    }
+
+    fn record(name: &str, fields: Vec<Value>) -> Value {
+        json!({"type": "record", "name": name, "fields": fields})
+    }
+
+    /// The names of a record's fields; of those that are records in parentheses.
+    fn names(fields: &[Field]) -> String {
+        let name = |field: &Field| match record_of(&mut field.node.clone()) {
+            Some(inner) => format!("{}({})", field.name, names(inner)),
+            None => field.name.clone(),
+        };
+        fields.iter().map(name).collect::<Vec<_>>().join(" ")
+    }
+
+    fn renamed(schema: &Schema) -> String {
+        names(record_of(&mut schema.root().clone()).unwrap())
+    }
+
+    #[test]
+    fn ids_count_before_names_and_names_before_older_names() {
+        let partition =
+            record("p", vec![field(Some(1001), "b", json!("int")), field(None, "a.b", json!("int"))]);
+        let file = record(
+            "f",
+            vec![
+                field(Some(102), "p", partition),
+                field(None, "file_path", json!("string")),
+                field(Some(103), "x", json!("long")),
+            ],
+        );
+        let fields = json!([
+            field(Some(2), "d", json!(["null", file])),
+            field(Some(999), "status", json!("int")),
+            field(Some(0), "s", json!("int")),
+            field(None, "sequence_number", json!(["long", "null"])),
+        ]);
+        let (writer, reader) = canonical_entry(schema(fields)).unwrap();
+        let expected =
+            "data_file(partition(1001 a.b) file_path record_count) status#1 status sequence_number";
+        assert_eq!(renamed(&writer), expected);
+        assert_eq!(writer, reader);
+        let list =
+            json!([field(None, "added_data_files_count", json!("int")), field(Some(505), "n", json!("int"))]);
+        let (list, _) = canonical_list(schema(list)).unwrap();
+        assert_eq!(renamed(&list), "added_files_count existing_files_count");
+    }
+
+    #[test]
+    fn summaries_are_found_inside_their_list() {
+        let summary = record(
+            "s",
+            vec![field(Some(518), "a", json!("boolean")), field(None, "lower_bound", json!("bytes"))],
+        );
+        let list =
+            json!([field(Some(507), "p", json!(["null", {"type": "array", "items": ["null", summary]}]))]);
+        let (list, _) = canonical_list(schema(list)).unwrap();
+        assert_eq!(renamed(&list), "partitions(contains_nan lower_bound)");
+    }
+
+    #[test]
+    fn an_id_that_is_there_twice_is_refused_by_number_and_name() {
+        let twice = [
+            json!([field(Some(0), "a", json!("int")), field(Some(0), "b", json!("int"))]),
+            json!([field(
+                Some(2),
+                "f",
+                record(
+                    "f",
+                    vec![field(
+                        Some(102),
+                        "p",
+                        record(
+                            "p",
+                            vec![field(Some(1000), "a", json!("int")), field(Some(1000), "b", json!("int"))]
+                        )
+                    )]
+                )
+            )]),
+        ];
+        for fields in twice {
+            let error = canonical_entry(schema(fields)).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Avro(lakebed_avro::ErrorKind::Duplicate));
+            assert!(error.message().ends_with("twice, the second time as b"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_union_of_one_type_is_read_as_that_type() {
+        let (writer, reader) =
+            canonical_entry(schema(json!([field(Some(0), "status", json!(["int"]))]))).unwrap();
+        let types = [&writer, &reader]
+            .map(|schema| record_of(&mut schema.root().clone()).unwrap()[0].node.to_string());
+        assert_eq!(types, ["union of int", "int"]);
+    }
+
+    #[test]
+    fn fixed_partition_values_may_have_a_length_in_front() {
+        let fixed = json!({"type": "fixed", "name": "f3", "size": 3});
+        let decimal = json!({"type": "fixed", "name": "d", "size": 4, "logicalType": "decimal", "precision": 9, "scale": 2});
+        let tuple = vec![field(Some(1000), "a", json!(["null", fixed])), field(Some(1001), "b", decimal)];
+        let file = record("f", vec![field(Some(102), "partition", record("p", tuple))]);
+        let writer = schema(json!([field(Some(2), "data_file", file)]));
+        let (as_written, _) = canonical_entry(writer.clone()).unwrap();
+        let mut root = as_written.root().clone();
+        let fixed = fixed_partition_fields(&mut root);
+        let fixed: Vec<_> = fixed.iter().map(|(name, wire)| (name.as_str(), &**wire)).collect();
+        assert_eq!(fixed, [("1000", &Wire::Fixed(3))]);
+        let (prefixed, _) = canonical_prefixed_entry(writer).unwrap();
+        assert!(fixed_partition_fields(&mut prefixed.root().clone()).is_empty());
+    }
+}

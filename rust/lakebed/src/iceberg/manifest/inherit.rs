@@ -20,15 +20,29 @@ const LAST_CONTENT: i32 = 2;
 pub(super) struct Inheritance {
     manifest: Option<ManifestFile>,
     spec_id: Option<i32>,
+    needs_numbers: bool,
     next_row_id: Option<i64>,
+    /// Entries that have no sequence number and inherit none.
+    unnumbered: usize,
 }
 
 impl Inheritance {
     /// Of a manifest as its list records it; without one, what is null stays null. `spec_id` is that of
-    /// the manifest's own header, which counts where there is no list.
-    pub(super) fn of(manifest: Option<ManifestFile>, spec_id: Option<i32>) -> Inheritance {
+    /// the manifest's own header, which counts where there is no list. `needs_numbers` says that deletes
+    /// are applied by sequence numbers, so that none may be unknown.
+    pub(super) fn of(
+        manifest: Option<ManifestFile>,
+        spec_id: Option<i32>,
+        needs_numbers: bool,
+    ) -> Inheritance {
         let next_row_id = manifest.as_ref().and_then(|manifest| manifest.first_row_id);
-        Inheritance { manifest, spec_id, next_row_id }
+        Inheritance { manifest, spec_id, needs_numbers, next_row_id, unnumbered: 0 }
+    }
+
+    /// What is to be said of the entries seen.
+    pub(super) fn note(&self) -> Option<String> {
+        let count = self.unnumbered;
+        (count > 0).then(|| format!("{count} EXISTING or DELETED entries have no sequence number"))
     }
 
     /// A column of `batch`, all of whose entries are there, as the table has it.
@@ -49,7 +63,8 @@ impl Inheritance {
             }
             ("sequence_number", Some(manifest)) => {
                 let numbers = sequence_numbers(batch, stored.as_primitive(), manifest)?;
-                match (0..numbers.len()).find(|row| numbers.is_null(*row)) {
+                self.unnumbered += numbers.null_count();
+                match (0..numbers.len()).find(|row| self.needs_numbers && numbers.is_null(*row)) {
                     Some(row) => Err(without_sequence_number(row)),
                     None => Ok(Arc::new(numbers)),
                 }
@@ -119,4 +134,95 @@ fn sequence_numbers(batch: &RecordBatch, stored: &Int64Array, manifest: &Manifes
 fn without_sequence_number(row: usize) -> Error {
     let message = "an EXISTING or DELETED entry has no sequence number";
     Error::new(ErrorKind::Required, message).in_field("sequence_number").in_record(row as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow_schema::{Field, Schema};
+
+    use super::*;
+
+    /// Entries as (status, stored number, rows), with the number in every column that inherits.
+    fn entries(rows: &[(i32, Option<i64>, i64)]) -> RecordBatch {
+        let number =
+            || Arc::new(rows.iter().map(|(_, number, _)| *number).collect::<Int64Array>()) as ArrayRef;
+        let columns: Vec<(&str, ArrayRef)> = vec![
+            ("status", Arc::new(Int32Array::from_iter_values(rows.iter().map(|row| row.0)))),
+            ("record_count", Arc::new(Int64Array::from_iter_values(rows.iter().map(|row| row.2)))),
+            ("snapshot_id", number()),
+            ("sequence_number", number()),
+            ("first_row_id", number()),
+            (
+                "content",
+                Arc::new(rows.iter().map(|row| row.1.map(|content| content as i32)).collect::<Int32Array>()),
+            ),
+        ];
+        let fields = columns.iter().map(|(name, column)| Field::new(*name, column.data_type().clone(), true));
+        let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
+        RecordBatch::try_new(schema, columns.into_iter().map(|(_, column)| column).collect()).unwrap()
+    }
+
+    fn longs(column: &ArrayRef) -> Vec<Option<i64>> {
+        column.as_primitive::<Int64Type>().iter().collect()
+    }
+
+    fn manifest(sequence_number: i64, first_row_id: Option<i64>) -> ManifestFile {
+        ManifestFile { sequence_number, first_row_id, added_snapshot_id: Some(5), ..ManifestFile::default() }
+    }
+
+    #[test]
+    fn snapshot_ids_are_inherited_whatever_the_status() {
+        let mut inheritance = Inheritance::of(Some(manifest(1, None)), None, true);
+        let batch = entries(&[(0, None, 1), (1, Some(7), 1), (2, None, 1)]);
+        let ids = inheritance.column(&batch, "snapshot_id").unwrap();
+        assert_eq!(longs(&ids), [Some(5), Some(7), Some(5)]);
+    }
+
+    #[test]
+    fn sequence_numbers_are_inherited_by_added_files_and_in_version_1() {
+        let batch = entries(&[(1, None, 1), (1, Some(3), 1), (0, None, 1)]);
+        let mut first = Inheritance::of(Some(manifest(0, None)), None, true);
+        let numbers = first.column(&batch, "sequence_number").unwrap();
+        assert_eq!(longs(&numbers), [Some(0), Some(3), Some(0)]);
+        let mut shown = Inheritance::of(Some(manifest(4, None)), None, false);
+        let numbers = shown.column(&batch, "sequence_number").unwrap();
+        assert_eq!((longs(&numbers), shown.note().is_some()), (vec![Some(4), Some(3), None], true));
+        let mut planned = Inheritance::of(Some(manifest(4, None)), None, true);
+        let error = planned.column(&batch, "sequence_number").unwrap_err();
+        assert_eq!((error.kind(), error.location().record), (ErrorKind::Required, Some(2)));
+    }
+
+    #[test]
+    fn row_ids_are_counted_over_the_whole_file() {
+        let mut inheritance = Inheritance::of(Some(manifest(1, Some(1000))), None, true);
+        let one = entries(&[(1, None, 10), (DELETED, None, 100), (0, Some(7), 3), (0, None, 5)]);
+        assert_eq!(
+            longs(&inheritance.column(&one, "first_row_id").unwrap()),
+            [Some(1000), None, Some(7), Some(1010)]
+        );
+        let two = entries(&[(1, None, 1)]);
+        assert_eq!(longs(&inheritance.column(&two, "first_row_id").unwrap()), [Some(1015)]);
+        for rows in [-1, i64::MAX] {
+            let batch = entries(&[(1, None, rows)]);
+            assert_eq!(inheritance.column(&batch, "first_row_id").unwrap_err().kind(), ErrorKind::Mismatch);
+        }
+        let mut without = Inheritance::of(Some(manifest(1, None)), None, true);
+        assert_eq!(longs(&without.column(&one, "first_row_id").unwrap()), [None; 4]);
+        let deletes = ManifestFile { content: DELETES, ..manifest(1, Some(1000)) };
+        let mut deletes = Inheritance::of(Some(deletes), None, true);
+        assert_eq!(longs(&deletes.column(&one, "first_row_id").unwrap()), [None; 4]);
+    }
+
+    #[test]
+    fn without_a_list_nothing_is_inherited_but_the_header_counts() {
+        let mut alone = Inheritance::of(None, None, false);
+        let batch = entries(&[(0, None, 1), (1, Some(2), 1)]);
+        for name in ["snapshot_id", "sequence_number", "first_row_id"] {
+            assert_eq!(longs(&alone.column(&batch, name).unwrap()), [None, Some(2)], "{name}");
+        }
+        let content = alone.column(&batch, "content").unwrap();
+        assert_eq!(content.as_primitive::<Int32Type>(), &Int32Array::from(vec![0, 2]));
+        let error = alone.column(&entries(&[(0, Some(3), 1)]), "content").unwrap_err();
+        assert_eq!((error.kind(), error.location().record), (ErrorKind::Mismatch, Some(0)));
+    }
 }

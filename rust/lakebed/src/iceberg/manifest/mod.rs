@@ -84,6 +84,11 @@ impl File {
         let reader = RecordReader::open(self.bytes.clone(), resolver, guard, &self.decoding, self.threads)?;
         Ok((reader, tally))
     }
+
+    /// What the entries inherit; files are planned from those that are live.
+    fn inheritance(&self) -> Inheritance {
+        Inheritance::of(self.known.manifest.clone(), self.known.spec_id, self.guarded.is_some())
+    }
 }
 
 impl EntryReader {
@@ -91,7 +96,7 @@ impl EntryReader {
     ///
     /// # Errors
     /// Those of the Avro layer or of the columnar reader; `Required` for a field that is absent or null, and
-    /// for an EXISTING or DELETED entry without sequence number; `Duplicate` for a field id that is there
+    /// for an EXISTING entry without sequence number unless deleted ones are wanted too; `Duplicate` for a field id that is there
     /// twice; `Mismatch` for a status or content that there is not, and for counts other than recorded;
     /// `Truncated` for a file that is shorter than recorded where no counts are; those of
     /// [`PartitionType::align`](super::partition::PartitionType::align).
@@ -111,7 +116,7 @@ impl EntryReader {
         let tuples = Tuples::of(&reader, file.known.partition.clone());
         let schema = file.columns.schema(tuples.data_type());
         let manifest = file.known.manifest.clone();
-        let inheritance = Inheritance::of(manifest.clone(), file.known.spec_id);
+        let inheritance = file.inheritance();
         let notes = length_note(file.bytes.len() as u64, manifest.as_ref()).into_iter().collect();
         Ok(EntryReader {
             file,
@@ -164,7 +169,7 @@ impl EntryReader {
             return Err(error);
         };
         (self.reader, self.tally, self.rows, self.records) = (reader, tally, [0; 3], 0);
-        self.inheritance = Inheritance::of(self.manifest.clone(), self.file.known.spec_id);
+        self.inheritance = self.file.inheritance();
         self.tuples.fixed_lengths = lengths;
         let batch = self.decode_batch().map_err(|_| error)?;
         self.notes.push("fixed partition values have a length in front of them".to_owned());
@@ -226,6 +231,7 @@ impl EntryReader {
 
     /// Compares what was seen with what the manifest list records; rows only where all were decoded.
     fn check_counts(&mut self) -> Result<()> {
+        self.notes.extend(self.inheritance.note());
         let Some(manifest) = &self.manifest else { return Ok(()) };
         let recorded = [manifest.existing, manifest.added, manifest.deleted];
         let names = ["existing", "added", "deleted"];
