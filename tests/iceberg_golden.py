@@ -101,12 +101,13 @@ class GoldenTable:
         found: list[Field] = fields
         return found
 
-    def partition_fields(self) -> dict[int, pa.Field]:
+    def partition_fields(self, at: str | None = None) -> dict[int, pa.Field]:
         """Partition field id → name and type over all specs: by id, in the newest spec's words.
 
-        Fields of which the current schema lacks the source are left out, as the engine does.
+        The engine goes by the current schema, and leaves out fields of which that lacks the source. With
+        `at`, as views have them there: by the schema of that snapshot, else by any that has the source.
         """
-        sources = {field_id: kind for field_id, _, kind in leaves(self.schema())}
+        sources = self._sources(at)
         found: dict[int, pa.Field] = {}
         for field in (field for spec in self.info["specs"] for field in spec["spec"]["fields"]):
             if field["source-id"] not in sources:
@@ -116,9 +117,23 @@ class GoldenTable:
             found[number] = pa.field(field["name"], found[number].type if known else kind)
         return dict(sorted(found.items()))
 
-    def partition_type(self) -> pa.StructType:
-        """The type of partitions over all specs."""
-        return pa.struct(list(self.partition_fields().values()))
+    def partition_type(self, at: str | None = None) -> pa.StructType:
+        """The type of partitions over all specs, as `partition_fields`."""
+        return pa.struct(list(self.partition_fields(at).values()))
+
+    def _sources(self, at: str | None) -> dict[int, Any]:
+        """Column id → type."""
+        schemas = [self.schema()]
+        if at is not None:
+            schemas = [schema["fields"] for schema in self.info["schemas"]]
+            schemas.append(self.schema(self._schema_id(at)))
+        return {number: kind for fields in schemas for number, _, kind in leaves(fields)}
+
+    def _schema_id(self, at: str) -> int | None:
+        """The schema that the table is read with: the current one, or that of the older snapshot."""
+        rows = self.rows("time_travel") if at else []
+        used = {row["snapshot_id"]: row["schema_id_used"] for row in rows if "schema_id_used" in row}
+        return used.get(self.snapshot_id(at))
 
 
 @lru_cache(maxsize=8)
