@@ -17,6 +17,7 @@ MODULES = (
     "lakebed",
     "lakebed.avro",
     "lakebed.errors",
+    "lakebed.iceberg",
     "lakebed.paimon",
     "lakebed.predicates",
     "lakebed.spark",

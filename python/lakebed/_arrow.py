@@ -37,6 +37,29 @@ def array(batch: Batch) -> pa.Array:
     return pa.array(batch)
 
 
+def type_schema(kind: pa.DataType) -> pa.Schema:
+    """A type as it enters the compiled core: that of the only field of a schema, extension types as what they
+    store.
+    """
+    import pyarrow as pa
+
+    return pa.schema([("value", kind.storage_type if isinstance(kind, pa.BaseExtensionType) else kind)])
+
+
+def storage(values: pa.Array) -> pa.Array:
+    """What an extension array stores; other arrays themselves."""
+    import pyarrow as pa
+
+    return values.storage if isinstance(values, pa.ExtensionArray) else values
+
+
+def extended(values: pa.Array, kind: pa.DataType) -> pa.Array:
+    """What an extension array of `kind` stores as that array; of other types the values themselves."""
+    import pyarrow as pa
+
+    return kind.wrap_array(values) if isinstance(kind, pa.BaseExtensionType) else values
+
+
 def batches(stream: BatchStream) -> Iterator[pa.RecordBatch]:
     """The record batches of a native stream, decoded as they are asked for.
 

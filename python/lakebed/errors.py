@@ -9,6 +9,10 @@ from __future__ import annotations
 from typing import Any
 
 
+class LakebedWarning(UserWarning):
+    """Something is odd about a file that was read, and did no harm: a size recorded wrongly, for instance."""
+
+
 class LakebedError(Exception):
     """An error with a kind and a place; attributes are None where nothing is known.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from lakebed import _native
+from lakebed import _arrow, _native
 from lakebed._arguments import names, positive
 from lakebed._source import Source, named, resolve_source
 from lakebed.limits import LIMITS, Limits
@@ -14,7 +14,9 @@ from lakebed.scan import FileScan, Scan
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["read_manifest", "read_manifest_list"]
+    import pyarrow as pa
+
+__all__ = ["decode_values", "encode_values", "read_manifest", "read_manifest_list"]
 
 
 def read_manifest(
@@ -113,3 +115,45 @@ def read_manifest_list(
     return FileScan(
         lambda: _native.iceberg_read_manifest_list(data, wanted, limits), named("manifest list", data)
     )
+
+
+def decode_values(binary: pa.Array, type: pa.DataType) -> pa.Array:  # noqa: A002
+    """Binary single values, as bounds of files and of manifests hold them, as an array of their type.
+
+    | `type` | read as Iceberg's | bytes |
+    |---|---|---|
+    | `bool_` | boolean | 1, 0 for false |
+    | `int32`, `int64`, `float32`, `float64` | int, long, float, double | 4 or 8, little-endian |
+    | `decimal128(P, S)` | decimal(P, S) | unscaled value, big-endian, as few as hold it, or more |
+    | `date32`, `time64("us")` | date, time | 4, 8, little-endian |
+    | `timestamp("us")`, `timestamp("ns")` | timestamp, timestamp_ns | 8, little-endian |
+    | the same with any zone | timestamptz, timestamptz_ns | 8, little-endian |
+    | `string`, `large_string` | string | UTF-8 |
+    | `uuid` | uuid | 16, big-endian |
+    | `binary(L)` | fixed[L] | L |
+    | `binary`, `large_binary` | binary, variant, geometry, geography | as they are |
+
+    Args:
+        binary: `binary` or `large_binary`; null stays null.
+        type: the type of the values. Extension types are read as what they store.
+    Units: microseconds or nanoseconds, as in `type`.
+    Raises: CorruptError with `.record` (wrong number of bytes, more digits than `type`, not UTF-8),
+        SchemaError (any other type).
+    Cost: one pass.
+    Source: Iceberg specification, appendix D; Iceberg's `Conversions.java`.
+    """
+    values = _native.decode_values(binary, _arrow.type_schema(type))
+    return _arrow.extended(_arrow.array(values), type)
+
+
+def encode_values(array: pa.Array) -> pa.Array:
+    """An array as binary single values, byte for byte as Iceberg writes them.
+
+    Args: array, of one of the types in the table of `decode_values`.
+    Returns: `binary`; null where the array is null.
+    Raises: CorruptError with `.record` (a decimal of more digits than its type), SchemaError (any other
+        type).
+    Cost: one pass.
+    Source: as `decode_values`.
+    """
+    return _arrow.array(_native.encode_values(_arrow.storage(array)))

@@ -153,29 +153,26 @@ impl<'a> Cursor<'a> {
         self.take(count).map(|_| ())
     }
 
-    /// Reads an unsigned varint of at most 64 bits. Most are of one byte: that path is in line, the
-    /// others are a call away.
+    /// Reads an unsigned varint of at most 64 bits. Most are of one byte and come first.
     #[inline(always)]
     pub fn varint(&mut self) -> Result<u64, Fault> {
-        match self.bytes.get(self.position) {
+        // The value alone leaves the `match`: a result that did would go through memory.
+        let value = match self.bytes.get(self.position) {
             Some(&byte) if byte < 0x80 => {
                 self.position = self.position.saturating_add(1);
-                Ok(u64::from(byte))
+                u64::from(byte)
             }
-            _ => self.long_varint(),
-        }
+            _ => self.long_varint()?,
+        };
+        Ok(value)
     }
 
+    #[inline(always)]
     fn long_varint(&mut self) -> Result<u64, Fault> {
-        match self.rest().first_chunk::<8>() {
-            Some(word) => self.varint_from_word(u64::from_le_bytes(*word)),
-            None => self.varint_bytewise(),
-        }
-    }
-
-    #[inline]
-    fn varint_from_word(&mut self, word: u64) -> Result<u64, Fault> {
-        let Some((value, length)) = word_varint(word) else { return self.varint_bytewise() };
+        let word = self.rest().first_chunk::<8>();
+        let Some((value, length)) = word.and_then(|word| word_varint(u64::from_le_bytes(*word))) else {
+            return self.varint_bytewise();
+        };
         self.position = self.position.saturating_add(length);
         Ok(value)
     }

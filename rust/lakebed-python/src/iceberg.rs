@@ -2,16 +2,19 @@
 
 use std::sync::Arc;
 
+use arrow_schema::DataType;
 use lakebed::iceberg::manifest::{EntryColumns, EntryReader, Known, ManifestHeader, Statuses};
 use lakebed::iceberg::manifest_list::{ManifestFile, read_manifest_list};
+use lakebed::iceberg::value;
 use lakebed::{Error, ErrorKind};
 use pyo3::prelude::*;
 
+use crate::arrow::{import_array, import_schema};
 use crate::boundary::detached;
 use crate::columnar::decoding;
 use crate::file::read_whole;
 use crate::source::{Source, in_path};
-use crate::stream::BatchStream;
+use crate::stream::{Batch, BatchStream};
 
 /// The entries of one manifest; `listed` is its `ManifestFile` in JSON.
 #[pyfunction]
@@ -53,4 +56,21 @@ pub fn iceberg_read_manifest_list(
     limits: &Bound<'_, PyAny>,
 ) -> PyResult<BatchStream> {
     read_whole(py, source, limits, |bytes, decoding| read_manifest_list(bytes, columns.as_deref(), decoding))
+}
+
+/// `types` is a schema of one field, whose type is that of the values.
+#[pyfunction]
+pub fn decode_values(py: Python<'_>, binary: &Bound<'_, PyAny>, types: &Bound<'_, PyAny>) -> PyResult<Batch> {
+    let (array, types) = (import_array(binary)?, import_schema(types)?);
+    detached(py, || {
+        let field = types.fields.first();
+        let ty = field.map_or(&DataType::Null, |field| field.data_type());
+        Ok(Batch(value::decode_values(&array, ty)?))
+    })
+}
+
+#[pyfunction]
+pub fn encode_values(py: Python<'_>, array: &Bound<'_, PyAny>) -> PyResult<Batch> {
+    let array = import_array(array)?;
+    detached(py, || Ok(Batch(Arc::new(value::encode_values(&array)?))))
 }

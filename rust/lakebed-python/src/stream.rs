@@ -1,9 +1,11 @@
 //! Record batches on their way to Python.
 
+use std::ffi::CString;
 use std::sync::{Arc, Mutex};
 
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchReader, StructArray};
 use arrow_schema::{ArrowError, SchemaRef};
+use lakebed::notes::Notes;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyTuple};
@@ -37,11 +39,26 @@ impl Batch {
 pub struct BatchStream {
     schema: SchemaRef,
     batches: Mutex<Option<Batches>>,
+    notes: Notes,
 }
 
 impl BatchStream {
     pub fn new(schema: SchemaRef, batches: Batches) -> BatchStream {
-        BatchStream { schema, batches: Mutex::new(Some(batches)) }
+        BatchStream { schema, batches: Mutex::new(Some(batches)), notes: Notes::default() }
+    }
+
+    /// With what is odd about the files that the batches come from, which is warned of as they are pulled.
+    pub fn with_notes(self, notes: Notes) -> BatchStream {
+        BatchStream { notes, ..self }
+    }
+
+    fn warn(&self, py: Python<'_>) -> PyResult<()> {
+        let notes = self.notes.take();
+        if notes.is_empty() {
+            return Ok(());
+        }
+        let category = py.import("lakebed.errors")?.getattr("LakebedWarning")?;
+        notes.iter().try_for_each(|note| PyErr::warn(py, &category, &text(note), 1))
     }
 
     fn taken() -> PyErr {
@@ -77,8 +94,14 @@ impl BatchStream {
             }
             next.transpose()
         })?;
+        self.warn(py)?;
         Ok(next.map(|batch| Batch(Arc::new(StructArray::from(batch)))))
     }
+}
+
+/// A note as C knows texts.
+fn text(note: &str) -> CString {
+    CString::new(note.replace('\0', " ")).unwrap_or_default()
 }
 
 /// The same batches behind the C stream, whose errors are texts.

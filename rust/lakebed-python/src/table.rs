@@ -148,7 +148,7 @@ impl Scan {
 
     fn stream(&self, py: Python<'_>) -> PyResult<BatchStream> {
         let batches = detached(py, || self.0.stream())?;
-        Ok(BatchStream::new(Arc::clone(self.0.schema()), batches))
+        Ok(BatchStream::new(Arc::clone(self.0.schema()), batches).with_notes(self.0.notes()))
     }
 
     fn explain(&self, py: Python<'_>) -> PyResult<String> {

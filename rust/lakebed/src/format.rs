@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use crate::columnar::Decoding;
 use crate::error::{Error, ErrorKind, Result};
-use crate::paimon;
 use crate::storage::Storage;
 use crate::table::Table;
+use crate::{iceberg, paimon};
 
 /// Opens the table at a location; `TableNotFound` where there is none of the format.
 pub type Open = fn(&str, Arc<dyn Storage>, Decoding) -> Result<Box<dyn Table>>;
@@ -21,10 +21,16 @@ pub struct Format {
 
 /// Every format, in the order in which they are tried: a Paimon table may carry Iceberg metadata for other
 /// readers beside its own.
-pub const FORMATS: &[Format] = &[Format {
-    name: "paimon",
-    open: |location, storage, decoding| Ok(Box::new(paimon::Table::open(location, storage, decoding)?)),
-}];
+pub const FORMATS: &[Format] = &[
+    Format {
+        name: "paimon",
+        open: |location, storage, decoding| Ok(Box::new(paimon::Table::open(location, storage, decoding)?)),
+    },
+    Format {
+        name: "iceberg",
+        open: |location, storage, decoding| Ok(Box::new(iceberg::Table::open(location, storage, decoding)?)),
+    },
+];
 
 /// Opens the table at `location`, of the format named or of whichever it is.
 ///

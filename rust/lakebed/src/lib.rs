@@ -11,6 +11,7 @@ pub mod field;
 pub mod format;
 pub mod iceberg;
 mod json;
+pub mod notes;
 pub mod paimon;
 pub mod predicate;
 pub mod record;

@@ -16,7 +16,7 @@ pub(crate) struct SystemTable<T> {
     /// The name by which the engine has it.
     pub(crate) name: &'static str,
     /// The columns, in the engine's order, as nullable as it declares them.
-    pub(crate) columns: fn(&T) -> Vec<Field>,
+    pub(crate) columns: fn(&T) -> Result<Vec<Field>>,
     /// The rows; every batch has the columns that are asked for, and may have the others.
     pub(crate) rows: fn(&T, &Request) -> Result<Batches>,
 }
@@ -74,7 +74,7 @@ impl<T> MetadataScan<T> {
             let known = names(tables).join(", ");
             Error::new(ErrorKind::UnknownColumn, format!("no metadata table {name:?}; there are {known}"))
         })?;
-        let none = RecordBatch::new_empty(Arc::new(ArrowSchema::new((system.columns)(&table))));
+        let none = RecordBatch::new_empty(Arc::new(ArrowSchema::new((system.columns)(&table)?)));
         let none = select(&none, options.columns.as_deref(), options.filter.as_deref())?;
         Ok(MetadataScan { table, system, options, schema: none.schema() })
     }

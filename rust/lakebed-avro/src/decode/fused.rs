@@ -16,18 +16,110 @@
     )
 )]
 
+use super::Columns;
 use crate::cursor::{Fault, word_varint, zigzag};
 
-/// How many items were taken, and the bytes they took.
+/// How many items were taken, how many of them were kept, and the bytes that all took.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Taken {
     pub(super) items: usize,
+    pub(super) kept: usize,
     pub(super) bytes: usize,
 }
 
-/// Takes pairs of an int and a long: keys of one or two bytes, both in eight.
+/// Appends the pairs of an int and a long whose keys are wanted.
 #[inline(never)]
-pub(super) fn int_longs(bytes: &[u8], most: usize, mut keep: impl FnMut(i32, i64)) -> Taken {
+pub(super) fn put_int_longs(
+    bytes: &[u8],
+    most: u64,
+    wanted: impl Fn(i32) -> bool,
+    columns: &mut Columns,
+    key: u32,
+    value: u32,
+) -> Taken {
+    let (keys, values) = (columns.ints.get_mut(key as usize), columns.longs.get_mut(value as usize));
+    let (Some(keys), Some(values)) = (keys, values) else { return Taken::default() };
+    let start = keys.len();
+    let taken = int_longs(bytes, most, |key, value| {
+        if wanted(key) {
+            keys.push(key);
+            values.push(value);
+        }
+    });
+    Taken { kept: keys.len().saturating_sub(start), ..taken }
+}
+
+/// Appends the pairs of an int and bytes whose keys are wanted; no value is longer than `longest`.
+#[inline(never)]
+pub(super) fn put_int_bytes(
+    bytes: &[u8],
+    most: u64,
+    longest: usize,
+    wanted: impl Fn(i32) -> bool,
+    columns: &mut Columns,
+    key: u32,
+    value: u32,
+) -> Taken {
+    let (keys, values) = (columns.ints.get_mut(key as usize), columns.bytes.get_mut(value as usize));
+    let (Some(keys), Some(values)) = (keys, values) else { return Taken::default() };
+    let start = keys.len();
+    let taken = int_bytes(bytes, most, longest, |key, ahead, length| {
+        if wanted(key) {
+            values.push(ahead, length)?;
+            keys.push(key);
+        }
+        Ok(())
+    });
+    Taken { kept: keys.len().saturating_sub(start), ..taken }
+}
+
+/// Appends nullable longs.
+#[inline(never)]
+pub(super) fn put_nullable_longs(
+    bytes: &[u8],
+    most: u64,
+    null: u8,
+    columns: &mut Columns,
+    valid: u32,
+    value: u32,
+) -> Taken {
+    let (valid, values) = (columns.valid.get_mut(valid as usize), columns.longs.get_mut(value as usize));
+    let (Some(valid), Some(values)) = (valid, values) else { return Taken::default() };
+    nullable_longs(bytes, most, null, |taken| match taken {
+        Longs::Small(pairs) => {
+            let small = |[_, value]: &[u8; 2]| i64::from(value >> 1) ^ i64::from(value & 1).wrapping_neg();
+            valid.append_n(pairs.len(), true);
+            values.extend(pairs.iter().map(small));
+        }
+        Longs::One(value) => {
+            valid.append(value.is_some());
+            values.push(value.unwrap_or(0));
+        }
+    })
+}
+
+/// Walks over pairs of an int and a long.
+#[inline(never)]
+pub(super) fn skip_int_longs(bytes: &[u8], most: u64) -> Taken {
+    int_longs(bytes, most, |_, _| {})
+}
+
+/// Walks over pairs of an int and bytes.
+#[inline(never)]
+pub(super) fn skip_int_bytes(bytes: &[u8], most: u64, longest: usize) -> Taken {
+    int_bytes(bytes, most, longest, |_, _, _| Ok(()))
+}
+
+/// Walks over nullable longs.
+#[inline(never)]
+pub(super) fn skip_nullable_longs(bytes: &[u8], most: u64, null: u8) -> Taken {
+    nullable_longs(bytes, most, null, |_| {})
+}
+
+/// Takes pairs of an int and a long: keys of one or two bytes, both in eight.
+#[inline(always)]
+fn int_longs(bytes: &[u8], most: u64, mut keep: impl FnMut(i32, i64)) -> Taken {
+    let most = usize::try_from(most).unwrap_or(usize::MAX);
     let mut rest = bytes;
     let mut items = 0;
     while items < most
@@ -40,18 +132,19 @@ pub(super) fn int_longs(bytes: &[u8], most: usize, mut keep: impl FnMut(i32, i64
         items = items.saturating_add(1);
         rest = behind;
     }
-    Taken { items, bytes: bytes.len().saturating_sub(rest.len()) }
+    Taken { items, kept: items, bytes: bytes.len().saturating_sub(rest.len()) }
 }
 
-/// Takes pairs of an int and bytes: keys of one or two bytes, values of less than 64 and at most
-/// `value_bytes`. What is kept is given as the block from the value on, and the value's length.
-#[inline(never)]
-pub(super) fn int_bytes(
+/// Takes pairs of an int and bytes: keys of one or two bytes, values of less than 64 and at most `longest`.
+/// What there is to keep is given as the key, the block from the value on, and the value's length.
+#[inline(always)]
+fn int_bytes(
     bytes: &[u8],
-    most: usize,
-    value_bytes: usize,
+    most: u64,
+    longest: usize,
     mut keep: impl FnMut(i32, &[u8], usize) -> Result<(), Fault>,
 ) -> Taken {
+    let most = usize::try_from(most).unwrap_or(usize::MAX);
     let mut rest = bytes;
     let mut items = 0;
     while items < most
@@ -60,7 +153,7 @@ pub(super) fn int_bytes(
         // The lowest bit is the sign, the highest says that the length goes on.
         && key.behind & 0x81 == 0
         && let length = (key.behind & 0x7f) as usize >> 1
-        && length <= value_bytes
+        && length <= longest
         && let Some(ahead) = rest.get(key.length.wrapping_add(1)..)
         && let Some(behind) = ahead.get(length..)
         && keep(key.value, ahead, length).is_ok()
@@ -68,7 +161,7 @@ pub(super) fn int_bytes(
         items = items.saturating_add(1);
         rest = behind;
     }
-    Taken { items, bytes: bytes.len().saturating_sub(rest.len()) }
+    Taken { items, kept: items, bytes: bytes.len().saturating_sub(rest.len()) }
 }
 
 /// An int of one or two bytes at the start of a word, and what is behind it: the rest of the word, filled
@@ -94,26 +187,17 @@ impl SmallKey {
 }
 
 /// Nullable longs: a run of those that are there and take one byte, or the one behind such a run.
-pub(super) enum Longs<'b> {
+enum Longs<'b> {
     /// The branch and the value of each.
     Small(&'b [[u8; 2]]),
     One(Option<i64>),
 }
 
-/// The values of [`Longs::Small`].
-pub(super) fn small_longs(pairs: &[[u8; 2]]) -> impl Iterator<Item = i64> {
-    pairs.iter().map(|[_, value]| i64::from(value >> 1) ^ i64::from(value & 1).wrapping_neg())
-}
-
 /// Takes nullable longs of at most seven bytes.
-#[inline]
-pub(super) fn nullable_longs<'b>(
-    null: u8,
-    bytes: &'b [u8],
-    most: usize,
-    mut keep: impl FnMut(Longs<'b>),
-) -> Taken {
+#[inline(always)]
+fn nullable_longs<'b>(bytes: &'b [u8], most: u64, null: u8, mut keep: impl FnMut(Longs<'b>)) -> Taken {
     let (absent, there) = if null == 0 { (0, 2) } else { (2, 0) };
+    let most = usize::try_from(most).unwrap_or(usize::MAX);
     let mut rest = bytes;
     let mut items = 0usize;
     loop {
@@ -140,5 +224,5 @@ pub(super) fn nullable_longs<'b>(
         items = items.saturating_add(1);
         rest = rest.get(length..).unwrap_or_default();
     }
-    Taken { items, bytes: bytes.len().saturating_sub(rest.len()) }
+    Taken { items, kept: items, bytes: bytes.len().saturating_sub(rest.len()) }
 }

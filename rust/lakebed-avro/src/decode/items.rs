@@ -4,21 +4,20 @@
 use std::ops::Range;
 
 use super::Columns;
-use super::fused::{self, Longs, Taken};
+use super::fused::{self, Taken};
 use super::run::Machine;
 use crate::cursor::Fault;
-use crate::plan::Op;
+use crate::plan::{Col, Op};
 
 impl<'p: 'b, 'b> Machine<'p, 'b> {
     /// Takes all items of an array, each by the instructions `item`; without a list they are walked over,
     /// and with keys so are those that begin with an int not among them.
-    #[inline]
     pub(super) fn array(
         &mut self,
         ops: &[Op],
         item: Range<usize>,
         least: u32,
-        list: Option<u32>,
+        list: Col,
         keys: Option<&[i32]>,
         columns: &mut Columns,
     ) -> Result<(), Fault> {
@@ -29,43 +28,22 @@ impl<'p: 'b, 'b> Machine<'p, 'b> {
                 self.cursor.jump(position)?;
                 continue;
             }
-            total = total.saturating_add(self.items(ops, &item, items.count, keys, columns)?);
+            let mut left = items.count;
+            while left > 0 {
+                let taken = self.take_small(&ops[item.clone()], left, keys, columns);
+                self.cursor.skip(taken.bytes)?;
+                left -= taken.items as u64;
+                total = total.saturating_add(taken.kept as u64);
+                if left > 0 {
+                    total = total.saturating_add(u64::from(self.take_one(ops, &item, keys, columns)?));
+                    left -= 1;
+                }
+            }
             if items.end.is_some_and(|position| position != self.cursor.position()) {
                 return Err(Fault::Length);
             }
         }
         list.map_or(Ok(()), |list| columns.push_list(list, total))
-    }
-
-    /// Takes `count` items; says how many were kept.
-    #[inline]
-    fn items(
-        &mut self,
-        ops: &[Op],
-        item: &Range<usize>,
-        count: u64,
-        keys: Option<&[i32]>,
-        columns: &mut Columns,
-    ) -> Result<u64, Fault> {
-        let (mut left, mut dropped) = (count, 0);
-        while left > 0 {
-            let most = usize::try_from(left).unwrap_or(usize::MAX);
-            let small = &ops[item.clone()];
-            let taken = match keys {
-                None => self.take_small(small, most, |_| true, &mut dropped, columns),
-                Some(keys) => {
-                    let wanted = |key| keys.binary_search(&key).is_ok();
-                    self.take_small(small, most, wanted, &mut dropped, columns)
-                }
-            };
-            self.cursor.skip(taken.bytes)?;
-            left -= taken.items as u64;
-            if left > 0 {
-                dropped += u64::from(!self.take_one(ops, item, keys, columns)?);
-                left -= 1;
-            }
-        }
-        Ok(count - dropped)
     }
 
     /// Takes one item, whatever its shape and size; says whether it was kept.
@@ -77,10 +55,20 @@ impl<'p: 'b, 'b> Machine<'p, 'b> {
         keys: Option<&[i32]>,
         columns: &mut Columns,
     ) -> Result<bool, Fault> {
-        let Some(keys) = keys else {
-            self.run(ops, item.start, item.end, columns)?;
-            return Ok(true);
-        };
+        match keys {
+            Some(keys) => self.take_keyed(ops, item, keys, columns),
+            None => self.run(ops, item.start, item.end, columns).map(|()| true),
+        }
+    }
+
+    /// Takes one item that begins with an int; says whether it was kept.
+    fn take_keyed(
+        &mut self,
+        ops: &[Op],
+        item: &Range<usize>,
+        keys: &[i32],
+        columns: &mut Columns,
+    ) -> Result<bool, Fault> {
         let value = item.start + 1;
         self.run(ops, item.start, value, columns)?;
         let Op::Int(Some(column)) = ops[item.start] else { return Err(Fault::Unresolved) };
@@ -95,65 +83,37 @@ impl<'p: 'b, 'b> Machine<'p, 'b> {
     }
 
     /// Takes items in a tight loop, at most `most`, where their instructions have one, up to the first that
-    /// is large or crooked: that one is for [`Machine::take_one`] and its checks. Adds to `dropped` those
-    /// whose keys are not wanted.
+    /// is large or crooked: that one is for [`Machine::take_one`] and its checks.
     #[inline]
-    fn take_small(
-        &self,
-        item: &[Op],
-        most: usize,
-        wanted: impl Fn(i32) -> bool,
-        dropped: &mut u64,
-        columns: &mut Columns,
-    ) -> Taken {
-        let rest = self.cursor.rest();
+    fn take_small(&self, item: &[Op], most: u64, keys: Option<&[i32]>, columns: &mut Columns) -> Taken {
+        let bytes = self.cursor.rest();
         let longest = self.budget.value_bytes;
-        match *item {
-            [Op::Int(Some(key)), Op::Long(Some(value))] => {
-                let keys = &mut columns.ints[key as usize];
-                let values = &mut columns.longs[value as usize];
-                fused::int_longs(rest, most, |key, value| {
-                    if wanted(key) {
-                        keys.push(key);
-                        values.push(value);
-                    } else {
-                        *dropped += 1;
-                    }
-                })
+        match (item, keys) {
+            (&[Op::Int(Some(key)), Op::Long(Some(value))], None) => {
+                fused::put_int_longs(bytes, most, |_| true, columns, key, value)
             }
-            [Op::Int(Some(key)), Op::Bytes(Some(value))] => {
-                let keys = &mut columns.ints[key as usize];
-                let values = &mut columns.bytes[value as usize];
-                fused::int_bytes(rest, most, longest, |key, ahead, length| {
-                    if wanted(key) {
-                        values.push(ahead, length)?;
-                        keys.push(key);
-                    } else {
-                        *dropped += 1;
-                    }
-                    Ok(())
-                })
+            (&[Op::Int(Some(key)), Op::Long(Some(value))], Some(keys)) => {
+                fused::put_int_longs(bytes, most, among(keys), columns, key, value)
             }
-            [Op::Int(None), Op::Long(None)] => fused::int_longs(rest, most, |_, _| {}),
-            [Op::Int(None), Op::Bytes(None)] => fused::int_bytes(rest, most, longest, |_, _, _| Ok(())),
-            [Op::Nullable { null, valid: Some(valid), .. }, Op::Long(Some(long))] => {
-                let longs = &mut columns.longs[long as usize];
-                let bits = &mut columns.valid[valid as usize];
-                fused::nullable_longs(null, rest, most, |taken| match taken {
-                    Longs::Small(pairs) => {
-                        bits.append_n(pairs.len(), true);
-                        longs.extend(fused::small_longs(pairs));
-                    }
-                    Longs::One(value) => {
-                        bits.append(value.is_some());
-                        longs.push(value.unwrap_or(0));
-                    }
-                })
+            (&[Op::Int(None), Op::Long(None)], _) => fused::skip_int_longs(bytes, most),
+            (&[Op::Int(Some(key)), Op::Bytes(Some(value))], None) => {
+                fused::put_int_bytes(bytes, most, longest, |_| true, columns, key, value)
             }
-            [Op::Nullable { null, valid: None, .. }, Op::Long(None)] => {
-                fused::nullable_longs(null, rest, most, |_| {})
+            (&[Op::Int(Some(key)), Op::Bytes(Some(value))], Some(keys)) => {
+                fused::put_int_bytes(bytes, most, longest, among(keys), columns, key, value)
+            }
+            (&[Op::Int(None), Op::Bytes(None)], _) => fused::skip_int_bytes(bytes, most, longest),
+            (&[Op::Nullable { null, valid: Some(valid), .. }, Op::Long(Some(value))], _) => {
+                fused::put_nullable_longs(bytes, most, null, columns, valid, value)
+            }
+            (&[Op::Nullable { null, valid: None, .. }, Op::Long(None)], _) => {
+                fused::skip_nullable_longs(bytes, most, null)
             }
             _ => Taken::default(),
         }
     }
+}
+
+fn among(keys: &[i32]) -> impl Fn(i32) -> bool {
+    |key| keys.binary_search(&key).is_ok()
 }

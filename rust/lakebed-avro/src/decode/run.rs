@@ -253,7 +253,7 @@ impl<'p: 'b, 'b> Machine<'p, 'b> {
     #[inline]
     pub(super) fn spend(&mut self, count: u64, least: u32) -> Result<(), Fault> {
         if least > 0 {
-            if count > self.cursor.remaining() as u64 / u64::from(least) {
+            if count.saturating_mul(u64::from(least)) > self.cursor.remaining() as u64 {
                 return Err(Fault::Truncated);
             }
         } else {

@@ -11,7 +11,7 @@ mod unions;
 mod wanted;
 
 pub(crate) use layout::{Layout, Leaf};
-pub(crate) use op::{Number, Op};
+pub(crate) use op::{Col, Number, Op};
 pub(crate) use program::Constant;
 pub use program::{Program, Slot};
 pub use wanted::Projection;

@@ -2,16 +2,23 @@
 
 pub mod discovery;
 pub mod fields;
+mod filter;
+mod groups;
 mod json;
 pub mod manifest;
 pub mod manifest_list;
 pub mod metadata;
+mod metrics;
 pub mod partition;
+mod scan;
+mod system;
 mod table;
 #[cfg(test)]
 mod test_values;
 pub mod transform;
 pub mod types;
 pub mod value;
+mod view;
 
+pub use scan::{Scan, Task};
 pub use table::Table;

@@ -13,6 +13,7 @@ pub(crate) use stream::{ManifestSource, ManifestStream};
 pub use task::Task;
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::notes::Notes;
 
 /// Batches of rows, made as they are asked for.
 pub type Batches = Box<dyn Iterator<Item = Result<RecordBatch>> + Send>;
@@ -43,6 +44,11 @@ pub trait Scan: Send + Sync {
     /// # Errors
     /// Those of the files that are read now; more may come with the batches.
     fn stream(&self) -> Result<Batches>;
+
+    /// What is odd about the files that its streams read, and no error; more may come as they are read.
+    fn notes(&self) -> Notes {
+        Notes::default()
+    }
 
     /// The funnel: what each step keeps of manifests, entries and files; nothing for what is made without
     /// manifests. Reads what the scan reads, but decodes no column that only the rows need.

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::Batches;
 use crate::columnar::Decoding;
 use crate::error::Result;
-use crate::paimon;
+use crate::{iceberg, paimon};
 
 /// A scan's work on manifests, apart from the table: what crosses to an executor.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -15,6 +15,8 @@ use crate::paimon;
 pub enum Task {
     /// Of a Paimon table.
     Paimon(paimon::Task),
+    /// Of an Iceberg table.
+    Iceberg(iceberg::Task),
 }
 
 impl Task {
@@ -25,6 +27,7 @@ impl Task {
     pub fn schema(&self) -> Result<SchemaRef> {
         match self {
             Task::Paimon(task) => task.schema(),
+            Task::Iceberg(task) => task.schema(),
         }
     }
 
@@ -35,6 +38,7 @@ impl Task {
     pub fn run(&self, path: &str, bytes: Buffer, decoding: Decoding) -> Result<Batches> {
         match self {
             Task::Paimon(task) => task.run(path, bytes, decoding),
+            Task::Iceberg(task) => task.run(path, bytes, decoding),
         }
     }
 }

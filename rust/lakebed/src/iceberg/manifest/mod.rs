@@ -7,6 +7,8 @@ mod header;
 mod inherit;
 mod partition;
 mod status;
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
 

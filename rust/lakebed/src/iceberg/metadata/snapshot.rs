@@ -99,6 +99,8 @@ pub struct Lineage {
     pub snapshot_id: i64,
     /// The snapshot that it was made from.
     pub parent_id: Option<i64>,
+    /// When committed, milliseconds since 1970 UTC.
+    pub timestamp_ms: i64,
 }
 
 /// What every snapshot is read for, whichever are wanted.
@@ -110,6 +112,7 @@ pub(super) struct SnapshotHead {
     #[serde(default, deserialize_with = "optional_snapshot_id")]
     parent_snapshot_id: Option<i64>,
     sequence_number: Option<i64>,
+    timestamp_ms: i64,
 }
 
 impl SnapshotHead {
@@ -118,7 +121,11 @@ impl SnapshotHead {
     }
 
     pub(super) fn lineage(&self) -> Lineage {
-        Lineage { snapshot_id: self.snapshot_id, parent_id: parent(self.parent_snapshot_id) }
+        Lineage {
+            snapshot_id: self.snapshot_id,
+            parent_id: parent(self.parent_snapshot_id),
+            timestamp_ms: self.timestamp_ms,
+        }
     }
 }
 

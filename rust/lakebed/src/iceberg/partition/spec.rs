@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::json::Object;
@@ -55,6 +55,23 @@ impl PartitionSpec {
             Value::Array(fields) => PartitionSpec::new(spec_id, fields),
             _ => Err(invalid("`partition-spec` is not an array")),
         }
+    }
+
+    /// The JSON that describes the spec: what [`PartitionSpec::from_json`] reads.
+    pub fn to_json(&self) -> Value {
+        let field = |field: &PartitionField| {
+            let mut json = json!({
+                "name": field.name,
+                "transform": field.transform.to_string(),
+                "field-id": field.field_id,
+            });
+            match field.source_ids.as_slice() {
+                [source_id] => json["source-id"] = (*source_id).into(),
+                source_ids => json["source-ids"] = source_ids.to_vec().into(),
+            }
+            json
+        };
+        json!({ "spec-id": self.spec_id, "fields": self.fields.iter().map(field).collect::<Vec<_>>() })
     }
 
     fn new(spec_id: i32, json: &[Value]) -> Result<PartitionSpec> {

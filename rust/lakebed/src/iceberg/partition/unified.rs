@@ -56,6 +56,13 @@ impl PartitionType {
         PartitionType { fields }
     }
 
+    /// Where `spec` has the field at `position` of this type, if it has it and it is not `void` there.
+    pub fn position_in(&self, position: usize, spec: &PartitionSpec) -> Option<usize> {
+        let unified = self.fields.get(position)?;
+        let place = spec.fields.iter().position(|field| same(&unified.field, field))?;
+        spec.fields.get(place).filter(|field| field.transform != Transform::Void).map(|_| place)
+    }
+
     /// The Arrow fields, named as the partition fields are, all nullable.
     pub fn arrow_fields(&self) -> Fields {
         self.fields.iter().map(|unified| Field::new(&unified.field.name, unified.ty.arrow(), true)).collect()

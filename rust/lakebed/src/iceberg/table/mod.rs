@@ -1,11 +1,16 @@
 //! A table standing on a branch at a snapshot: what its metadata says.
 
+mod lists;
 #[cfg(test)]
 mod tests;
 mod travel;
+mod types;
+mod views;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+
+pub(crate) use types::{StoredTypes, TableTypes};
 
 use super::discovery::{current_metadata, is_metadata_file};
 use super::metadata::{MAIN, MetadataFile, Snapshot, TableMetadata, Wanted, Which};

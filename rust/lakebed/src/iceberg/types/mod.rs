@@ -9,6 +9,7 @@ mod json;
 mod promotion;
 mod schema;
 mod text;
+mod write;
 
 #[cfg(test)]
 mod tests;

@@ -220,3 +220,23 @@ fn promotions() {
         assert_eq!(from.promotes_to(&to), promoted, "{from} to {to}");
     }
 }
+
+#[test]
+fn schemas_are_written_as_they_are_read() {
+    let written = json!({
+        "type": "struct",
+        "schema-id": 3,
+        "identifier-field-ids": [1],
+        "fields": [
+            {"id": 1, "name": "a.b", "required": true, "type": "decimal(9, 2)", "doc": "money"},
+            {"id": 2, "name": "m", "required": false, "type": {
+                "type": "map", "key-id": 3, "key": "string", "value-id": 4,
+                "value": {"type": "list", "element-id": 5, "element": "uuid", "element-required": false},
+                "value-required": true}},
+            {"id": 6, "name": "s", "required": false, "initial-default": {}, "write-default": {"7": 1},
+             "type": {"type": "struct", "fields": [
+                {"id": 7, "name": "n", "required": false, "type": "geography(OGC:CRS84, karney)"}]}},
+        ],
+    });
+    assert_eq!(Schema::from_json(&written).expect("a schema").to_json(), written);
+}

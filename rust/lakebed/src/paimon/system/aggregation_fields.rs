@@ -13,7 +13,7 @@ use crate::paimon::java_map::hash_map_order;
 use crate::paimon::table::Table;
 
 pub(super) const TABLE: SystemTable<Table> =
-    SystemTable { name: "aggregation_fields", columns: |_| columns(), rows };
+    SystemTable { name: "aggregation_fields", columns: |_| Ok(columns()), rows };
 
 fn columns() -> Vec<Field> {
     vec![

@@ -15,7 +15,8 @@ use crate::error::Result;
 use crate::paimon::paths::branch_root;
 use crate::paimon::table::Table;
 
-pub(super) const TABLE: SystemTable<Table> = SystemTable { name: "branches", columns: |_| columns(), rows };
+pub(super) const TABLE: SystemTable<Table> =
+    SystemTable { name: "branches", columns: |_| Ok(columns()), rows };
 
 fn columns() -> Vec<Field> {
     vec![required("branch_name", Utf8), optional("create_time", TIMESTAMP)]

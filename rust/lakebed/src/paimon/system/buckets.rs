@@ -12,7 +12,8 @@ use crate::paimon::scan::read_changes;
 use crate::paimon::table::Table;
 use crate::paimon::view::{ints, last_created, longs};
 
-pub(super) const TABLE: SystemTable<Table> = SystemTable { name: "buckets", columns: |_| columns(), rows };
+pub(super) const TABLE: SystemTable<Table> =
+    SystemTable { name: "buckets", columns: |_| Ok(columns()), rows };
 
 fn columns() -> Vec<Field> {
     vec![

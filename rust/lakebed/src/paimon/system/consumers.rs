@@ -13,7 +13,8 @@ use crate::json;
 use crate::paimon::paths::consumer_file;
 use crate::paimon::table::Table;
 
-pub(super) const TABLE: SystemTable<Table> = SystemTable { name: "consumers", columns: |_| columns(), rows };
+pub(super) const TABLE: SystemTable<Table> =
+    SystemTable { name: "consumers", columns: |_| Ok(columns()), rows };
 
 /// A `consumer-<id>` file (Paimon's `Consumer.java`).
 #[derive(Deserialize)]

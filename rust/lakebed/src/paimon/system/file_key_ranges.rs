@@ -20,7 +20,7 @@ use crate::scan::ScanOptions;
 use crate::view::batch;
 
 pub(super) const TABLE: SystemTable<Table> =
-    SystemTable { name: "file_key_ranges", columns: |_| columns(), rows };
+    SystemTable { name: "file_key_ranges", columns: |_| Ok(columns()), rows };
 
 /// The columns of live files that those of this table are made of.
 pub(super) const INPUT: [&str; 11] = [

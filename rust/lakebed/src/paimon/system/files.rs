@@ -22,7 +22,7 @@ use crate::record::find;
 use crate::scan::ScanOptions;
 use crate::view::batch;
 
-pub(super) const TABLE: SystemTable<Table> = SystemTable { name: "files", columns: |_| columns(), rows };
+pub(super) const TABLE: SystemTable<Table> = SystemTable { name: "files", columns: |_| Ok(columns()), rows };
 
 /// The columns of live files that only this table has.
 const MORE_INPUT: [&str; 7] = [

@@ -14,7 +14,8 @@ use crate::paimon::filter::PartitionType;
 use crate::paimon::table::Table;
 use crate::record::find;
 
-pub(super) const TABLE: SystemTable<Table> = SystemTable { name: "manifests", columns: |_| columns(), rows };
+pub(super) const TABLE: SystemTable<Table> =
+    SystemTable { name: "manifests", columns: |_| Ok(columns()), rows };
 
 fn columns() -> Vec<Field> {
     vec![

@@ -9,7 +9,8 @@ use super::{Batches, Request, SystemTable, required, whole};
 use crate::error::Result;
 use crate::paimon::table::Table;
 
-pub(super) const TABLE: SystemTable<Table> = SystemTable { name: "options", columns: |_| columns(), rows };
+pub(super) const TABLE: SystemTable<Table> =
+    SystemTable { name: "options", columns: |_| Ok(columns()), rows };
 
 fn columns() -> Vec<Field> {
     vec![required("key", DataType::Utf8), required("value", DataType::Utf8)]

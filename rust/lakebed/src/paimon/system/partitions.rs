@@ -17,7 +17,8 @@ use crate::paimon::scan::read_changes;
 use crate::paimon::table::Table;
 use crate::paimon::view::{last_created, longs};
 
-pub(super) const TABLE: SystemTable<Table> = SystemTable { name: "partitions", columns: |_| columns(), rows };
+pub(super) const TABLE: SystemTable<Table> =
+    SystemTable { name: "partitions", columns: |_| Ok(columns()), rows };
 
 fn columns() -> Vec<Field> {
     vec![

@@ -15,7 +15,8 @@ use crate::paimon::schema::TableSchema;
 use crate::paimon::table::Table;
 use crate::paimon::types::DataField;
 
-pub(super) const TABLE: SystemTable<Table> = SystemTable { name: "schemas", columns: |_| columns(), rows };
+pub(super) const TABLE: SystemTable<Table> =
+    SystemTable { name: "schemas", columns: |_| Ok(columns()), rows };
 
 fn columns() -> Vec<Field> {
     vec![

@@ -8,7 +8,8 @@ use crate::error::Result;
 use crate::paimon::table::Table;
 use crate::record::find;
 
-pub(super) const TABLE: SystemTable<Table> = SystemTable { name: "snapshots", columns: |_| columns(), rows };
+pub(super) const TABLE: SystemTable<Table> =
+    SystemTable { name: "snapshots", columns: |_| Ok(columns()), rows };
 
 fn columns() -> Vec<Field> {
     vec![

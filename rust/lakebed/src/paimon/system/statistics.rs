@@ -16,7 +16,8 @@ use crate::paimon::jackson;
 use crate::paimon::paths::statistics_file;
 use crate::paimon::table::Table;
 
-pub(super) const TABLE: SystemTable<Table> = SystemTable { name: "statistics", columns: |_| columns(), rows };
+pub(super) const TABLE: SystemTable<Table> =
+    SystemTable { name: "statistics", columns: |_| Ok(columns()), rows };
 
 /// A statistics file (Paimon's `Statistics.java`).
 #[derive(Deserialize)]

@@ -17,7 +17,7 @@ use crate::paimon::text::partition_texts;
 use crate::record::find;
 
 pub(super) const TABLE: SystemTable<Table> =
-    SystemTable { name: "table_indexes", columns: |_| columns(), rows };
+    SystemTable { name: "table_indexes", columns: |_| Ok(columns()), rows };
 
 fn columns() -> Vec<Field> {
     vec![

@@ -12,7 +12,7 @@ use crate::paimon::snapshot::Tag;
 use crate::paimon::table::Table;
 use crate::text::duration_text;
 
-pub(super) const TABLE: SystemTable<Table> = SystemTable { name: "tags", columns: |_| columns(), rows };
+pub(super) const TABLE: SystemTable<Table> = SystemTable { name: "tags", columns: |_| Ok(columns()), rows };
 
 fn columns() -> Vec<Field> {
     vec![

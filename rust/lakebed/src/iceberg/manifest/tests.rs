@@ -1,0 +1,86 @@
+//! Manifests of many writers, read in every way there is.
+
+use std::fs;
+
+use arrow_select::concat::concat_batches;
+
+use super::*;
+use crate::test_data::{Random, paths};
+
+fn manifests() -> Vec<Buffer> {
+    let is_manifest =
+        |name: &str| name.ends_with(".avro") && !name.starts_with("snap-") && !name.contains("list");
+    let files = paths("iceberg", &is_manifest).into_iter();
+    files.map(|path| Buffer::from_vec(fs::read(path).expect("a readable file"))).collect()
+}
+
+/// All of a manifest, as a list of version 1 with row ids would have it.
+fn read(bytes: &Buffer, names: Option<&[String]>, statuses: Statuses, threads: usize) -> Result<RecordBatch> {
+    let columns = Arc::new(EntryColumns::new(names)?);
+    let manifest =
+        ManifestFile { added_snapshot_id: Some(7), first_row_id: Some(1000), ..ManifestFile::default() };
+    let header = ManifestHeader::read(bytes, lakebed_avro::Limits::DEFAULT)?;
+    let known = Known { manifest: Some(manifest), spec_id: None, partition: header.partition };
+    let decoding = Decoding::from(lakebed_avro::Limits::DEFAULT);
+    let reader = EntryReader::open(bytes.clone(), &columns, known, statuses, &decoding, threads)?;
+    let schema = Arc::clone(reader.schema());
+    concat_batches(&schema, &reader.collect::<Result<Vec<_>>>()?).map_err(malformed)
+}
+
+#[test]
+fn entries_are_the_same_whichever_are_left_out() {
+    for bytes in manifests() {
+        let all = read(&bytes, None, Statuses::ALL, 1).unwrap();
+        assert_eq!(read(&bytes, None, Statuses::ALL, 2).unwrap(), all);
+        let status = find(&all, "status").unwrap();
+        let status = status.as_primitive::<Int32Type>();
+        let only_added = Statuses { existing: false, added: true, deleted: false };
+        let only_deleted = Statuses { existing: false, added: false, deleted: true };
+        for wanted in [Statuses::LIVE, only_added, only_deleted] {
+            let keep: BooleanArray = status.values().iter().map(|status| Some(wanted.has(*status))).collect();
+            let expected = filter_record_batch(&all, &keep).unwrap();
+            assert_eq!(read(&bytes, None, wanted, 1).unwrap(), expected, "{wanted:?}");
+        }
+    }
+}
+
+#[test]
+fn columns_are_the_same_whichever_are_wanted() {
+    for bytes in manifests() {
+        let all = read(&bytes, None, Statuses::LIVE, 1).unwrap();
+        for names in
+            [&["first_row_id", "partition"][..], &["upper_bounds"], &["status", "spec_id", "file_path"], &[]]
+        {
+            let wanted: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+            let some = read(&bytes, Some(&wanted), Statuses::LIVE, 1).unwrap();
+            assert_eq!((some.num_rows(), some.num_columns()), (all.num_rows(), names.len()));
+            for name in names {
+                assert!(find(&some, name).unwrap() == find(&all, name).unwrap(), "{name}");
+            }
+        }
+    }
+}
+
+#[test]
+fn crooked_manifests_are_refused_or_read() {
+    let mut random = Random(7);
+    let mut refused = 0;
+    for bytes in manifests().into_iter().step_by(5) {
+        for _ in 0..20 {
+            let crooked = Buffer::from_vec(random.mutate(&bytes));
+            refused += usize::from(read(&crooked, None, Statuses::LIVE, 1).is_err());
+        }
+    }
+    assert!(refused > 0 || manifests().is_empty());
+}
+
+#[test]
+fn every_cut_is_refused_or_ends_at_a_block() {
+    let Some(bytes) = manifests().into_iter().min_by_key(Buffer::len) else { return };
+    let all = read(&bytes, None, Statuses::ALL, 1).unwrap();
+    for cut in 0..bytes.len() {
+        if let Ok(read) = read(&bytes.slice_with_length(0, cut), None, Statuses::ALL, 1) {
+            assert!(read.num_rows() < all.num_rows(), "{cut}");
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! Metrics of columns: what manifests hold as maps by field id, as typed columns.
+
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int32Type;
+use arrow_array::{Array, ArrayRef, RecordBatch, StructArray, UInt32Array};
+use arrow_schema::{ArrowError, DataType, Field, Fields};
+use arrow_select::take::take;
+
+use super::types::{FieldRef, Schema};
+use super::value::decode_bounds;
+use crate::error::{Error, ErrorKind, Result};
+use crate::record::find;
+
+/// One metric of a column: what it is called in views, and the map of the entry that holds it.
+pub(crate) struct Metric {
+    /// The name in the column's struct.
+    pub(crate) name: &'static str,
+    /// The entry's column of maps by field id.
+    pub(crate) map: &'static str,
+    /// Whether its values are single values of the column's type.
+    pub(crate) bound: bool,
+}
+
+const fn count(name: &'static str, map: &'static str) -> Metric {
+    Metric { name, map, bound: false }
+}
+
+const fn bound(name: &'static str, map: &'static str) -> Metric {
+    Metric { name, map, bound: true }
+}
+
+/// The metrics of the column `stats`, as every format has them.
+pub(crate) const STATS: [Metric; 6] = [
+    count("value_count", "value_counts"),
+    count("null_count", "null_value_counts"),
+    count("nan_count", "nan_value_counts"),
+    count("column_size", "column_sizes"),
+    bound("lower_bound", "lower_bounds"),
+    bound("upper_bound", "upper_bounds"),
+];
+
+/// The metrics that the engine calls readable (Iceberg's `MetricsUtil.java`).
+pub(crate) const READABLE: [Metric; 6] = [
+    count("column_size", "column_sizes"),
+    count("value_count", "value_counts"),
+    count("null_value_count", "null_value_counts"),
+    count("nan_value_count", "nan_value_counts"),
+    bound("lower_bound", "lower_bounds"),
+    bound("upper_bound", "upper_bounds"),
+];
+
+/// The metrics of some columns, compiled.
+pub(crate) struct MetricsView {
+    /// The columns, under the names that views give them.
+    columns: Vec<(String, FieldRef)>,
+    metrics: &'static [Metric],
+    fields: Fields,
+}
+
+impl MetricsView {
+    /// The column `stats` of the columns named, which may be nested in structs; lists and maps are named by
+    /// what they hold (`tags.element`).
+    ///
+    /// # Errors
+    /// `UnknownColumn` for a name that the schema does not have, and for what has no metrics itself.
+    pub(crate) fn stats(names: &[String], schema: &Schema) -> Result<MetricsView> {
+        let find = |name: &String| {
+            let message = match schema.field_by_name(name) {
+                Some(field) if field.ty.is_primitive() => return Ok((name.clone(), Arc::clone(field))),
+                Some(field) => format!("column {name:?} is a {}: statistics are of what it holds", field.ty),
+                None => {
+                    let known: Vec<&str> = schema.primitives().map(|(name, _)| name).collect();
+                    format!("no column {name:?}; there are {}", known.join(", "))
+                }
+            };
+            Err(Error::new(ErrorKind::UnknownColumn, message).in_field(name))
+        };
+        let mut columns: Vec<(String, FieldRef)> = Vec::with_capacity(names.len());
+        for name in names {
+            let column = find(name)?;
+            if !columns.iter().any(|(known, _)| *known == column.0) {
+                columns.push(column);
+            }
+        }
+        Ok(MetricsView::new(columns, &STATS))
+    }
+
+    /// The column `readable_metrics`: of every primitive column, in the order of their full names.
+    pub(crate) fn readable(schema: &Schema) -> MetricsView {
+        let columns = schema.primitives().map(|(name, field)| (name.to_owned(), Arc::clone(field)));
+        let mut columns: Vec<_> = columns.collect();
+        columns.sort_by(|(left, _), (right, _)| left.encode_utf16().cmp(right.encode_utf16()));
+        MetricsView::new(columns, &READABLE)
+    }
+
+    fn new(columns: Vec<(String, FieldRef)>, metrics: &'static [Metric]) -> MetricsView {
+        let of_column = |(name, field): &(String, FieldRef)| {
+            let fields = metrics.iter().map(|metric| {
+                let data_type = if metric.bound { field.ty.arrow() } else { DataType::Int64 };
+                Field::new(metric.name, data_type, true)
+            });
+            Field::new(name, DataType::Struct(fields.collect()), true)
+        };
+        let fields = columns.iter().map(of_column).collect();
+        MetricsView { columns, metrics, fields }
+    }
+
+    /// The type of the column.
+    pub(crate) fn data_type(&self) -> DataType {
+        DataType::Struct(self.fields.clone())
+    }
+
+    /// The entry's columns that it is made of.
+    pub(crate) fn input(&self) -> impl Iterator<Item = &'static str> {
+        self.metrics.iter().map(|metric| metric.map)
+    }
+
+    /// The ids of its columns.
+    pub(crate) fn field_ids(&self) -> Vec<i32> {
+        self.columns.iter().map(|(_, field)| field.id).collect()
+    }
+
+    /// The column of `entries`; bounds that are no values of their column's type are null.
+    ///
+    /// Cost: one pass over the maps, and one over the bounds of the columns.
+    pub(crate) fn build(&self, entries: &RecordBatch) -> Result<ArrayRef> {
+        let ids = self.field_ids();
+        let mut by_metric = Vec::with_capacity(self.metrics.len());
+        for metric in self.metrics {
+            by_metric.push(values_of(&find(entries, metric.map)?, &ids).map_err(internal)?);
+        }
+        let columns = self.columns.iter().zip(&self.fields).enumerate().map(|(place, ((_, field), ty))| {
+            let metrics = self.metrics.iter().zip(&by_metric).map(|(metric, values)| {
+                let values = values.get(place).ok_or_else(|| internal(missing()))?;
+                Ok(match metric.bound {
+                    true => decode_bounds(values.as_binary::<i32>(), &field.ty),
+                    false => Arc::clone(values),
+                })
+            });
+            let metrics = metrics.collect::<Result<Vec<_>>>()?;
+            structs(ty.data_type(), metrics, entries.num_rows())
+        });
+        let columns = columns.collect::<Result<Vec<_>>>()?;
+        structs(&self.data_type(), columns, entries.num_rows())
+    }
+}
+
+fn structs(data_type: &DataType, columns: Vec<ArrayRef>, rows: usize) -> Result<ArrayRef> {
+    let DataType::Struct(fields) = data_type else { return Err(internal(missing())) };
+    let array = StructArray::try_new_with_length(fields.clone(), columns, None, rows);
+    Ok(Arc::new(array.map_err(internal)?))
+}
+
+/// For each of `ids`, its value in each row's map; null where a map or the id in it is absent. Of an id
+/// that is there twice, the last value counts.
+fn values_of(maps: &ArrayRef, ids: &[i32]) -> Result<Vec<ArrayRef>, ArrowError> {
+    let maps = maps.as_map_opt().ok_or_else(missing)?;
+    let keys = maps.keys().as_primitive_opt::<Int32Type>().ok_or_else(missing)?;
+    let mut places: Vec<(i32, usize)> = ids.iter().copied().zip(0..).collect();
+    places.sort_unstable();
+    let mut found: Vec<Vec<Option<u32>>> = vec![vec![None; maps.len()]; ids.len()];
+    for (row, range) in maps.offsets().windows(2).enumerate() {
+        let &[start, end] = range else { continue };
+        let entries = if maps.is_null(row) { 0..0 } else { start as usize..end as usize };
+        for position in entries {
+            let Ok(place) = places.binary_search_by_key(&keys.value(position), |(id, _)| *id) else {
+                continue;
+            };
+            let cell = places.get(place).and_then(|(_, column)| found.get_mut(*column)?.get_mut(row));
+            if let Some(cell) = cell {
+                *cell = u32::try_from(position).ok();
+            }
+        }
+    }
+    found.into_iter().map(|rows| take(maps.values(), &UInt32Array::from(rows), None)).collect()
+}
+
+#[cold]
+fn missing() -> ArrowError {
+    ArrowError::InvalidArgumentError("maps by field id are missing".to_owned())
+}
+
+#[cold]
+fn internal(error: ArrowError) -> Error {
+    Error::new(ErrorKind::Argument, error.to_string())
+}

@@ -1,0 +1,184 @@
+//! Scanning a view: which manifests must be read, and their rows as a stream.
+
+mod explain;
+mod plan;
+mod program;
+mod task;
+
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use arrow_schema::{ArrowError, SchemaRef};
+
+use plan::{EntrySource, Plan};
+use program::EntryProgram;
+pub use task::Task;
+
+use super::groups::{GROUP_INPUT, Groups};
+use super::manifest_list::ManifestFile;
+use super::metrics::MetricsView;
+use super::table::{Table, TableTypes};
+use super::view::{EntryView, Role, buckets, partitions};
+use crate::error::{Error, ErrorKind, Result};
+use crate::notes::Notes;
+use crate::scan::{
+    self, Batches, ManifestStream, Part, PlannedManifest, ScanOptions, Step, limited, once, threads,
+};
+use crate::view::{View, select};
+
+/// One view of a table, resolved: its schema is known, nothing of its rows is read.
+pub struct Scan {
+    table: Table,
+    view: View,
+    options: ScanOptions,
+    schema: SchemaRef,
+    /// How entries become rows, for the views that are made of them.
+    program: Option<Arc<EntryProgram>>,
+    notes: Notes,
+}
+
+impl Scan {
+    /// Resolves `view` of `table`: columns, filter and statistics are checked.
+    ///
+    /// # Errors
+    /// `UnknownColumn`, also for a view that Iceberg tables do not have; `Predicate`; `Argument` for
+    /// statistics of a view that has none.
+    pub fn new(table: Table, view: View, options: ScanOptions) -> Result<Scan> {
+        if options.stats.is_some() && !matches!(view, View::Entries | View::Files) {
+            return Err(Error::new(ErrorKind::Argument, "stats= is for the views entries and files"));
+        }
+        let role = match view {
+            View::Entries => Some(Role::Entries),
+            View::Files => Some(Role::Files),
+            View::Deletes => Some(Role::Deletes),
+            _ => None,
+        };
+        if let Some(role) = role {
+            let program = Arc::new(program(role, &table, &options)?);
+            let schema = Arc::clone(program.view.schema());
+            return Ok(Scan {
+                table,
+                view,
+                options,
+                schema,
+                program: Some(program),
+                notes: Notes::default(),
+            });
+        }
+        let schema = empty(&table, view, &options)?.schema();
+        Ok(Scan { table, view, options, schema, program: None, notes: Notes::default() })
+    }
+
+    /// A view that is not made of entries one by one.
+    fn whole(&self) -> Result<RecordBatch> {
+        let (columns, filter) = (self.options.columns.as_deref(), self.options.filter.as_deref());
+        match self.view {
+            View::Manifests => {
+                select(&Plan::new(&self.table, filter)?.manifests_view(&self.table)?, columns, None)
+            }
+            view => select(
+                &grouped(view, &read_groups(&self.table, self.table.types()?, &self.options)?)?,
+                columns,
+                None,
+            ),
+        }
+    }
+}
+
+/// A view that is made whole, without rows; checks its columns and filter.
+fn empty(table: &Table, view: View, options: &ScanOptions) -> Result<RecordBatch> {
+    let (columns, filter) = (options.columns.as_deref(), options.filter.as_deref());
+    match view {
+        View::Manifests => select(&Plan::empty(table, filter)?.manifests_view(table)?, columns, None),
+        View::Partitions | View::Buckets => {
+            Plan::empty(table, filter)?;
+            let groups = Groups::new(&table.types()?.partition, Default::default())?;
+            select(&grouped(view, &groups)?, columns, None)
+        }
+        other => {
+            let message = format!("Iceberg tables have no view {:?}", other.name());
+            Err(Error::new(ErrorKind::UnknownColumn, message))
+        }
+    }
+}
+
+fn grouped(view: View, groups: &Groups) -> Result<RecordBatch> {
+    if view == View::Buckets { buckets(groups) } else { partitions(groups) }
+}
+
+fn program(role: Role, table: &Table, options: &ScanOptions) -> Result<EntryProgram> {
+    EntryProgram::new(role, table.types()?, options, table.decoding().clone())
+}
+
+/// The columns of entries that are named, of `manifests`, with metrics where they are given a column.
+pub(super) fn rows_of(
+    table: &Table,
+    role: Role,
+    types: TableTypes,
+    columns: &[&str],
+    metrics: Option<(&'static str, MetricsView)>,
+    manifests: Vec<ManifestFile>,
+    threads: usize,
+) -> Result<Batches> {
+    let columns: Vec<String> = columns.iter().map(|name| (*name).to_owned()).collect();
+    let view = EntryView::new(role, &types.partition, Some(&columns), metrics)?;
+    let program = EntryProgram::of_view(role, view, types, None, table.decoding().clone())?;
+    let source = EntrySource::new(Arc::new(program), table.clone(), Notes::default());
+    Ok(Box::new(ManifestStream::new(source, manifests, threads)))
+}
+
+/// The partitions of a table's live files, as `options` filter them.
+pub(super) fn read_groups(table: &Table, types: TableTypes, options: &ScanOptions) -> Result<Groups> {
+    let mut groups = Groups::new(&types.partition, table.commit_times()?)?;
+    let columns = GROUP_INPUT.iter().map(|name| (*name).to_owned()).collect();
+    let options = ScanOptions { columns: Some(columns), limit: None, ..options.clone() };
+    let program = EntryProgram::new(Role::Live, types, &options, table.decoding().clone())?;
+    let manifests = Plan::new(table, options.filter.as_deref())?.of_role(Role::Live);
+    let source = EntrySource::new(Arc::new(program), table.clone(), Notes::default());
+    for files in ManifestStream::new(source, manifests, threads(options.threads)) {
+        groups.extend(&files?)?;
+    }
+    Ok(groups)
+}
+
+impl scan::Scan for Scan {
+    fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    fn stream(&self) -> Result<Batches> {
+        let rows: Batches = match &self.program {
+            None => once(self.whole()?),
+            Some(program) => {
+                let plan = Plan::new(&self.table, self.options.filter.as_deref())?;
+                let source = EntrySource::new(Arc::clone(program), self.table.clone(), self.notes.clone());
+                let manifests = plan.of_role(program.role);
+                Box::new(ManifestStream::new(source, manifests, threads(self.options.threads)))
+            }
+        };
+        Ok(limited(rows, self.options.limit))
+    }
+
+    fn notes(&self) -> Notes {
+        self.notes.clone()
+    }
+
+    fn explain(&self) -> Result<Vec<Step>> {
+        self.steps()
+    }
+
+    fn manifests(&self) -> Result<Vec<PlannedManifest>> {
+        let Some(program) = &self.program else { return Ok(Vec::new()) };
+        let manifests = Plan::new(&self.table, self.options.filter.as_deref())?.of_role(program.role);
+        Ok(manifests.iter().map(plan::planned).collect())
+    }
+
+    fn task(&self, part: Part) -> Result<scan::Task> {
+        self.task_of(part).map(scan::Task::Iceberg)
+    }
+}
+
+#[cold]
+fn internal(error: ArrowError) -> Error {
+    Error::new(ErrorKind::Argument, error.to_string())
+}

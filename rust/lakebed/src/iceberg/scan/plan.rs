@@ -1,0 +1,101 @@
+//! Which manifests a scan reads.
+
+use std::sync::Arc;
+
+use arrow_array::{BooleanArray, RecordBatch};
+use arrow_select::filter::filter_record_batch;
+
+use super::internal;
+use super::program::EntryProgram;
+use crate::error::Result;
+use crate::iceberg::fields::LIST;
+use crate::iceberg::filter::{PartitionFilter, Summaries};
+use crate::iceberg::manifest_list::{DELETES, ManifestFile};
+use crate::iceberg::table::Table;
+use crate::iceberg::view::{Role, manifests};
+use crate::notes::Notes;
+use crate::record::record_schema;
+use crate::scan::{Batches, ManifestSource, PlannedManifest};
+
+/// The manifests of a snapshot, sorted by whether they may hold entries that match.
+pub(super) struct Plan {
+    /// The rows of the list that are kept.
+    list: RecordBatch,
+    pub(super) manifests: Vec<ManifestFile>,
+    pub(super) pruned: Vec<ManifestFile>,
+}
+
+impl Plan {
+    /// Reads the manifest list of the snapshot where `table` stands.
+    pub(super) fn new(table: &Table, filter: Option<&str>) -> Result<Plan> {
+        Plan::of_list(table, table.manifest_list()?, filter)
+    }
+
+    /// The plan of a list without manifests: what checks a filter.
+    pub(super) fn empty(table: &Table, filter: Option<&str>) -> Result<Plan> {
+        let schema = record_schema(&LIST.iter().collect::<Vec<_>>());
+        Plan::of_list(table, RecordBatch::new_empty(schema), filter)
+    }
+
+    fn of_list(table: &Table, list: RecordBatch, filter: Option<&str>) -> Result<Plan> {
+        let mut manifests = ManifestFile::all(&list)?;
+        let Some(text) = filter else { return Ok(Plan { list, manifests, pruned: Vec::new() }) };
+        let types = table.types()?;
+        let filter = PartitionFilter::new(text, &types.partition, &types.schema)?;
+        let kept = filter.may_match(&Summaries::new(&manifests, &types))?;
+        let list = filter_record_batch(&list, &BooleanArray::from(kept.clone())).map_err(internal)?;
+        let mut kept = kept.into_iter();
+        let pruned = manifests.extract_if(.., |_| !kept.next().unwrap_or(true)).collect();
+        Ok(Plan { list, manifests, pruned })
+    }
+
+    /// The manifests that rows of `role` may stand in.
+    pub(super) fn of_role(self, role: Role) -> Vec<ManifestFile> {
+        let mut manifests = self.manifests;
+        manifests.retain(|manifest| {
+            (!role.is_live() || manifest.may_be_live())
+                && (role != Role::Deletes || manifest.content == DELETES)
+        });
+        manifests
+    }
+
+    /// The view `manifests`.
+    pub(super) fn manifests_view(&self, table: &Table) -> Result<RecordBatch> {
+        let types = table.types()?;
+        manifests(&self.list, &Summaries::new(&self.manifests, &types), &types.partition)
+    }
+}
+
+/// A manifest as engines are told of it; Iceberg's take nothing away from each other.
+pub(super) fn planned(manifest: &ManifestFile) -> PlannedManifest {
+    let entries = [manifest.added, manifest.existing].map(|recorded| recorded.files.unwrap_or(0));
+    PlannedManifest {
+        path: manifest.path.clone(),
+        size: manifest.length.unwrap_or(0),
+        added: entries.iter().sum(),
+        deleted: 0,
+    }
+}
+
+/// How to open a manifest, and what becomes of its entries.
+pub(super) struct EntrySource {
+    program: Arc<EntryProgram>,
+    table: Table,
+    notes: Notes,
+}
+
+impl EntrySource {
+    pub(super) fn new(program: Arc<EntryProgram>, table: Table, notes: Notes) -> EntrySource {
+        EntrySource { program, table, notes }
+    }
+}
+
+impl ManifestSource for EntrySource {
+    type Manifest = ManifestFile;
+
+    fn open(&self, manifest: &ManifestFile, threads: usize) -> Result<Batches> {
+        let bytes =
+            self.table.storage().read(&manifest.path).map_err(|error| error.in_file(&manifest.path))?;
+        self.program.open(bytes, manifest, threads, &self.notes)
+    }
+}

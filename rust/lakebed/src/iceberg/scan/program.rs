@@ -1,0 +1,120 @@
+//! How entries become rows.
+
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use arrow_array::cast::AsArray;
+use arrow_buffer::Buffer;
+use arrow_select::filter::filter_record_batch;
+
+use super::internal;
+use crate::columnar::Decoding;
+use crate::error::Result;
+use crate::iceberg::filter::PartitionFilter;
+use crate::iceberg::manifest::{EntryColumns, EntryReader, Known, ManifestHeader, PartitionLayout, Statuses};
+use crate::iceberg::manifest_list::ManifestFile;
+use crate::iceberg::metrics::MetricsView;
+use crate::iceberg::table::TableTypes;
+use crate::iceberg::view::{EntryView, Role, are_deletes};
+use crate::notes::Notes;
+use crate::record::find;
+use crate::scan::{Batches, ScanOptions};
+
+/// How entries become rows: shared by a scan, its threads and tasks elsewhere.
+pub(super) struct EntryProgram {
+    pub(super) role: Role,
+    pub(super) view: EntryView,
+    entries: Arc<EntryColumns>,
+    types: TableTypes,
+    filter: Option<PartitionFilter>,
+    decoding: Decoding,
+}
+
+impl EntryProgram {
+    pub(super) fn new(
+        role: Role,
+        types: TableTypes,
+        options: &ScanOptions,
+        decoding: Decoding,
+    ) -> Result<EntryProgram> {
+        let stats =
+            options.stats.as_deref().map(|names| MetricsView::stats(names, &types.schema)).transpose()?;
+        let mut columns = options.columns.clone();
+        if let (Some(columns), true) = (&mut columns, stats.is_some()) {
+            // Statistics asked for by name need not be asked for again as a column.
+            if !columns.iter().any(|name| name == "stats") {
+                columns.push("stats".to_owned());
+            }
+        }
+        let metrics = stats.map(|stats| ("stats", stats));
+        let view = EntryView::new(role, &types.partition, columns.as_deref(), metrics)?;
+        EntryProgram::of_view(role, view, types, options.filter.as_deref(), decoding)
+    }
+
+    /// The program of a view that is made already.
+    pub(super) fn of_view(
+        role: Role,
+        view: EntryView,
+        types: TableTypes,
+        filter: Option<&str>,
+        decoding: Decoding,
+    ) -> Result<EntryProgram> {
+        let filter =
+            filter.map(|text| PartitionFilter::new(text, &types.partition, &types.schema)).transpose()?;
+        let mut raw = view.raw().to_vec();
+        if filter.is_some() && !raw.iter().any(|name| name == "partition") {
+            raw.push("partition".to_owned());
+        }
+        let entries = Arc::new(EntryColumns::new(Some(&raw))?);
+        Ok(EntryProgram { role, view, entries, types, filter, decoding })
+    }
+
+    /// The rows of one manifest, in file order; errors and notes say in which file they were found.
+    pub(super) fn open(
+        self: &Arc<EntryProgram>,
+        bytes: Buffer,
+        manifest: &ManifestFile,
+        threads: usize,
+        notes: &Notes,
+    ) -> Result<Batches> {
+        let path = manifest.path.clone();
+        let open = || {
+            let known = Known {
+                partition: self.layout_of(&bytes, manifest)?,
+                manifest: Some(manifest.clone()),
+                spec_id: None,
+            };
+            let statuses = if self.role.is_live() { Statuses::LIVE } else { Statuses::ALL };
+            EntryReader::open(bytes.clone(), &self.entries, known, statuses, &self.decoding, threads)
+        };
+        let entries = open().map_err(|error| error.in_file(&path))?;
+        entries.notes().iter().for_each(|note| notes.add(format!("{note} in {path}")));
+        let program = Arc::clone(self);
+        Ok(Box::new(entries.map(move |entries| {
+            let rows = entries.and_then(|entries| program.rows(entries, &path));
+            rows.map_err(|error| error.in_file(&path))
+        })))
+    }
+
+    /// How the manifest's tuples are shown: by the table's spec of its id or, where the table has forgotten
+    /// that, by the one in its own header; without either the tuples are not shown.
+    fn layout_of(&self, bytes: &Buffer, manifest: &ManifestFile) -> Result<Option<PartitionLayout>> {
+        let known = self.types.specs.iter().find(|spec| spec.spec_id == manifest.spec_id);
+        let spec = match known {
+            Some(spec) => Some(Arc::new(spec.clone())),
+            None => ManifestHeader::read(bytes, self.decoding.limits)?.partition.map(|own| own.spec),
+        };
+        Ok(spec.map(|spec| PartitionLayout { unified: Arc::clone(&self.types.partition), spec }))
+    }
+
+    fn rows(&self, mut entries: RecordBatch, manifest: &str) -> Result<RecordBatch> {
+        if self.role == Role::Deletes {
+            entries = filter_record_batch(&entries, &are_deletes(&entries)?).map_err(internal)?;
+        }
+        if let Some(filter) = &self.filter {
+            let matches = filter.matches(find(&entries, "partition")?.as_struct())?;
+            entries = filter_record_batch(&entries, &matches).map_err(internal)?;
+        }
+        self.view.build(&entries, manifest)
+    }
+}

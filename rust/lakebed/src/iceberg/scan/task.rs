@@ -1,0 +1,86 @@
+//! A scan's work on manifests, made fit to travel.
+
+use std::sync::Arc;
+
+use arrow_buffer::Buffer;
+use arrow_schema::SchemaRef;
+use lakebed_avro::Limits;
+use serde::{Deserialize, Serialize};
+
+use super::Scan;
+use super::plan::Plan;
+use super::program::EntryProgram;
+use crate::columnar::Decoding;
+use crate::error::{Error, ErrorKind, Result};
+use crate::iceberg::manifest_list::ManifestFile;
+use crate::iceberg::table::{StoredTypes, TableTypes};
+use crate::iceberg::view::Role;
+use crate::notes::Notes;
+use crate::scan::{Batches, Part, ScanOptions};
+
+impl Scan {
+    /// What an executor needs to make the rows from the manifests, each on its own.
+    pub(super) fn task_of(&self, part: Part) -> Result<Task> {
+        let Some(program) = &self.program else {
+            return Err(Error::new(ErrorKind::Argument, "only entries and files are made from manifests"));
+        };
+        if part == Part::Deleted {
+            let message = "manifests of Iceberg take nothing away from each other";
+            return Err(Error::new(ErrorKind::Argument, message));
+        }
+        let plan = Plan::new(&self.table, self.options.filter.as_deref())?;
+        Ok(Task {
+            role: program.role,
+            types: StoredTypes::from(&self.table.types()?),
+            columns: self.options.columns.clone(),
+            filter: self.options.filter.clone(),
+            stats: self.options.stats.clone(),
+            manifests: plan.of_role(program.role),
+        })
+    }
+}
+
+/// A scan's work on manifests, apart from the table: what crosses to an executor.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Task {
+    role: Role,
+    types: StoredTypes,
+    columns: Option<Vec<String>>,
+    filter: Option<String>,
+    stats: Option<Vec<String>>,
+    manifests: Vec<ManifestFile>,
+}
+
+impl Task {
+    fn program(&self, decoding: Decoding) -> Result<Arc<EntryProgram>> {
+        let options = ScanOptions {
+            columns: self.columns.clone(),
+            filter: self.filter.clone(),
+            stats: self.stats.clone(),
+            ..ScanOptions::default()
+        };
+        let types = TableTypes::try_from(&self.types)?;
+        EntryProgram::new(self.role, types, &options, decoding).map(Arc::new)
+    }
+
+    /// The schema of the task's rows.
+    ///
+    /// # Errors
+    /// Those of [`Scan::new`], for a task that was changed on its way.
+    pub fn schema(&self) -> Result<SchemaRef> {
+        Ok(Arc::clone(self.program(Limits::DEFAULT.into())?.view.schema()))
+    }
+
+    /// The rows of one manifest, whose path ends in the path that the manifest list has of it.
+    ///
+    /// # Errors
+    /// `Missing` for a manifest that is not the task's; those of reading entries, with the path.
+    pub fn run(&self, path: &str, bytes: Buffer, decoding: Decoding) -> Result<Batches> {
+        let name = |path: &str| path.rsplit('/').next().map(str::to_owned);
+        let found = self.manifests.iter().find(|manifest| name(&manifest.path) == name(path));
+        let manifest = found.ok_or_else(|| {
+            Error::new(ErrorKind::Missing, "this manifest is not one of the scan's").in_file(path)
+        })?;
+        self.program(decoding)?.open(bytes, manifest, 1, &Notes::default())
+    }
+}

@@ -1,0 +1,68 @@
+//! `partitions`: live files summed up (Iceberg's `PartitionsTable.java`).
+
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, Int32Array};
+use arrow_schema::{DataType, Field, TimeUnit};
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::iceberg::groups::Group;
+use crate::iceberg::scan::read_groups;
+use crate::iceberg::table::Table;
+use crate::iceberg::view::{ints, last_updated, longs};
+use crate::scan::{Batches, ScanOptions};
+use crate::system::{Request, SystemTable, optional, required, whole};
+
+pub(super) const TABLE: SystemTable<Table> = SystemTable { name: "partitions", columns, rows };
+
+fn columns(table: &Table) -> Result<Vec<Field>> {
+    use DataType::{Int32, Int64};
+    let types = table.current_types()?;
+    let mut fields = Vec::new();
+    if !types.partition.fields.is_empty() {
+        fields.extend([required("partition", types.partition.arrow()), required("spec_id", Int32)]);
+    }
+    fields.extend([
+        required("record_count", Int64),
+        required("file_count", Int32),
+        required("total_data_file_size_in_bytes", Int64),
+        required("position_delete_record_count", Int64),
+        required("position_delete_file_count", Int32),
+        required("equality_delete_record_count", Int64),
+        required("equality_delete_file_count", Int32),
+        optional("last_updated_at", DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into()))),
+        optional("last_updated_snapshot_id", Int64),
+    ]);
+    Ok(fields)
+}
+
+fn rows(table: &Table, request: &Request) -> Result<Batches> {
+    let options = ScanOptions { threads: request.threads, ..ScanOptions::default() };
+    let groups = read_groups(table, table.current_types()?, &options)?;
+    let rows = groups.groups();
+    let fields = columns(table)?;
+    let arrays = fields.iter().map(|field| match field.name().as_str() {
+        "partition" => groups.tuples(),
+        "spec_id" => Ok(ints(rows, |group| group.spec_id)),
+        "record_count" => Ok(longs(rows, |group| Some(group.data.records))),
+        "file_count" => counts(rows, |group| group.data.files),
+        "total_data_file_size_in_bytes" => Ok(longs(rows, |group| Some(group.data_bytes))),
+        "position_delete_record_count" => Ok(longs(rows, |group| Some(group.position_deletes.records))),
+        "position_delete_file_count" => counts(rows, |group| group.position_deletes.files),
+        "equality_delete_record_count" => Ok(longs(rows, |group| Some(group.equality_deletes.records))),
+        "equality_delete_file_count" => counts(rows, |group| group.equality_deletes.files),
+        "last_updated_at" => last_updated(rows),
+        _ => Ok(longs(rows, |group| group.last_updated.map(|(_, id)| id))),
+    });
+    let arrays = arrays.collect::<Result<Vec<_>>>()?;
+    whole(fields, arrays, rows.len())
+}
+
+/// A number of files in the engine's 32 bits.
+fn counts(rows: &[Group], count: impl Fn(&Group) -> i64) -> Result<ArrayRef> {
+    let counts = rows.iter().map(|group| {
+        i32::try_from(count(group))
+            .map_err(|_| Error::new(ErrorKind::Mismatch, "a partition of more files than 32 bits count"))
+    });
+    Ok(Arc::new(counts.collect::<Result<Int32Array>>()?))
+}

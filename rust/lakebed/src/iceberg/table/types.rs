@@ -1,0 +1,94 @@
+//! What the types of a table's rows follow from.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::Table;
+use crate::error::Result;
+use crate::iceberg::partition::{PartitionSpec, PartitionType};
+use crate::iceberg::types::Schema;
+
+/// The schema and the partition specs that a table's rows are read with.
+#[derive(Debug, Clone)]
+pub(crate) struct TableTypes {
+    /// The schema.
+    pub(crate) schema: Arc<Schema>,
+    /// Every spec of the table.
+    pub(crate) specs: Arc<[PartitionSpec]>,
+    /// What all specs unify to.
+    pub(crate) partition: Arc<PartitionType>,
+    /// Older schemas, where a spec has sources that `schema` lacks.
+    others: Vec<Arc<Schema>>,
+}
+
+impl TableTypes {
+    /// `others` give the types of sources that `schema` lacks, the first that has one.
+    pub(crate) fn new(
+        schema: Arc<Schema>,
+        specs: Arc<[PartitionSpec]>,
+        others: Vec<Arc<Schema>>,
+    ) -> TableTypes {
+        let all: Vec<&Schema> = std::iter::once(&schema).chain(&others).map(Arc::as_ref).collect();
+        let partition = Arc::new(PartitionType::unify(&specs, &all));
+        TableTypes { schema, specs, partition, others }
+    }
+}
+
+/// [`TableTypes`] as they travel, in the JSON of table metadata.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct StoredTypes {
+    schema: Value,
+    specs: Vec<Value>,
+    others: Vec<Value>,
+}
+
+impl From<&TableTypes> for StoredTypes {
+    fn from(types: &TableTypes) -> StoredTypes {
+        StoredTypes {
+            schema: types.schema.to_json(),
+            specs: types.specs.iter().map(PartitionSpec::to_json).collect(),
+            others: types.others.iter().map(|schema| schema.to_json()).collect(),
+        }
+    }
+}
+
+impl TryFrom<&StoredTypes> for TableTypes {
+    type Error = crate::error::Error;
+
+    fn try_from(stored: &StoredTypes) -> Result<TableTypes> {
+        let schema = |json: &Value| Schema::from_json(json).map(Arc::new);
+        let specs = stored.specs.iter().map(PartitionSpec::from_json).collect::<Result<Vec<_>>>()?;
+        let others = stored.others.iter().map(schema).collect::<Result<_>>()?;
+        Ok(TableTypes::new(schema(&stored.schema)?, specs.into(), others))
+    }
+}
+
+impl Table {
+    /// What the rows are read with. Older schemas are read where a partition spec has sources that the
+    /// table's schema lacks.
+    ///
+    /// # Errors
+    /// Those of [`Table::schemas`].
+    pub(crate) fn types(&self) -> Result<TableTypes> {
+        let specs: Arc<[PartitionSpec]> = self.metadata().partition_specs.clone().into();
+        let mut sources = specs.iter().flat_map(|spec| &spec.fields).flat_map(|field| &field.source_ids);
+        let others = match sources.all(|id| self.schema().field_by_id(*id).is_some()) {
+            true => Vec::new(),
+            // The newest first: what a column was last.
+            false => self.schemas()?.into_values().rev().collect(),
+        };
+        Ok(TableTypes::new(Arc::clone(self.schema()), specs, others))
+    }
+
+    /// What the engine's own tables go by, wherever the table stands: its current schema, and of the
+    /// partition fields those whose source that schema has.
+    ///
+    /// # Errors
+    /// `Required` where the current schema was not read.
+    pub(crate) fn current_types(&self) -> Result<TableTypes> {
+        let schema = super::current_schema(self.metadata())?;
+        Ok(TableTypes::new(schema, self.metadata().partition_specs.clone().into(), Vec::new()))
+    }
+}

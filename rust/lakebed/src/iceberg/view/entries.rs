@@ -1,0 +1,245 @@
+//! The views of manifest entries: `entries` as stored, `files` and `deletes` as the common view has them.
+
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int32Type;
+use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch, StringArray, new_null_array};
+use arrow_schema::{DataType, Field, Schema as ArrowSchema, SchemaRef, TimeUnit};
+
+use crate::error::Result;
+use crate::iceberg::fields::{ENTRY, PARTITION};
+use crate::iceberg::metrics::MetricsView;
+use crate::iceberg::partition::PartitionType;
+use crate::iceberg::view::target::{TARGET_INPUT, target_files};
+use crate::record::find;
+use crate::view::{batch, project};
+
+/// What a scan over entries yields.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Role {
+    /// Every entry, as stored and inherited.
+    Entries,
+    /// Live files, of data and of deletes.
+    Files,
+    /// Live delete files and deletion vectors.
+    Deletes,
+    /// Live files under the entries' own names: what other views are made of.
+    Live,
+}
+
+impl Role {
+    /// Whether entries that say DELETED are left out.
+    pub(crate) fn is_live(self) -> bool {
+        self != Role::Entries
+    }
+}
+
+/// How a column of a view is made from entries.
+#[derive(Debug, Clone, Copy)]
+enum Make {
+    /// The entry's own column of this name.
+    Copy(&'static str),
+    /// Null: the format has no such thing.
+    Absent(fn() -> DataType),
+    Manifest,
+    Metrics,
+    TargetFile,
+    Cardinality,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Column {
+    name: &'static str,
+    make: Make,
+}
+
+const fn column(name: &'static str, make: Make) -> Column {
+    Column { name, make }
+}
+
+const fn copy(name: &'static str) -> Column {
+    column(name, Make::Copy(name))
+}
+
+fn int() -> DataType {
+    DataType::Int32
+}
+fn long() -> DataType {
+    DataType::Int64
+}
+fn instant() -> DataType {
+    DataType::Timestamp(TimeUnit::Microsecond, None)
+}
+
+/// The pinned columns of the common view.
+const COMMON: [Column; 12] = [
+    copy("content"),
+    copy("file_path"),
+    copy("file_format"),
+    copy(PARTITION),
+    copy("spec_id"),
+    column("bucket", Make::Absent(int)),
+    column("level", Make::Absent(int)),
+    copy("record_count"),
+    copy("file_size_in_bytes"),
+    column("schema_id", Make::Absent(long)),
+    copy("sequence_number"),
+    column("created_at", Make::Absent(instant)),
+];
+
+/// What `files` has of Iceberg's own.
+const OF_FILES: [Column; 10] = [
+    copy("file_sequence_number"),
+    copy("snapshot_id"),
+    copy("sort_order_id"),
+    copy("split_offsets"),
+    copy("equality_ids"),
+    copy("key_metadata"),
+    copy("first_row_id"),
+    copy("referenced_data_file"),
+    copy("content_offset"),
+    copy("content_size_in_bytes"),
+];
+
+/// What `deletes` has behind the common columns.
+const OF_DELETES: [Column; 7] = [
+    column("referenced_data_file", Make::TargetFile),
+    copy("content_offset"),
+    copy("content_size_in_bytes"),
+    column("cardinality", Make::Cardinality),
+    copy("equality_ids"),
+    copy("file_sequence_number"),
+    copy("snapshot_id"),
+];
+
+fn columns_of(role: Role) -> Vec<Column> {
+    match role {
+        Role::Entries => {
+            ENTRY.iter().map(|spec| copy(spec.column)).chain([column("manifest", Make::Manifest)]).collect()
+        }
+        Role::Files => COMMON.into_iter().chain(OF_FILES).collect(),
+        Role::Deletes => COMMON.into_iter().chain(OF_DELETES).collect(),
+        Role::Live => ENTRY.iter().map(|spec| copy(spec.column)).collect(),
+    }
+}
+
+/// One view over entries, compiled: which of their columns it needs and how its own are made.
+pub(crate) struct EntryView {
+    columns: Vec<Column>,
+    raw: Vec<String>,
+    schema: SchemaRef,
+    metrics: Option<(&'static str, MetricsView)>,
+}
+
+impl EntryView {
+    /// The view `role`, projected to `columns`, with the metrics of columns under the name given.
+    ///
+    /// # Errors
+    /// `UnknownColumn` for a column that the view does not have.
+    pub(crate) fn new(
+        role: Role,
+        partition: &PartitionType,
+        columns: Option<&[String]>,
+        metrics: Option<(&'static str, MetricsView)>,
+    ) -> Result<EntryView> {
+        let mut known = columns_of(role);
+        known.extend(metrics.as_ref().map(|(name, _)| column(name, Make::Metrics)));
+        let columns = project(&known, |column| column.name, columns)?;
+        let fields = columns.iter().map(|column| {
+            let data_type = data_type(*column, partition, metrics.as_ref().map(|(_, metrics)| metrics));
+            Field::new(column.name, data_type, true)
+        });
+        Ok(EntryView {
+            schema: Arc::new(ArrowSchema::new(fields.collect::<Vec<_>>())),
+            raw: raw_columns(role, &columns, metrics.as_ref().map(|(_, metrics)| metrics)),
+            columns,
+            metrics,
+        })
+    }
+
+    /// The schema of the view's batches.
+    pub(crate) fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    /// The columns of [`ENTRY`] that the view is made of.
+    pub(crate) fn raw(&self) -> &[String] {
+        &self.raw
+    }
+
+    /// Makes the view's rows from entries of one manifest.
+    pub(crate) fn build(&self, entries: &RecordBatch, manifest: &str) -> Result<RecordBatch> {
+        let rows = entries.num_rows();
+        let columns = self.columns.iter().zip(self.schema.fields()).map(|(column, field)| {
+            let array = match column.make {
+                Make::Copy(name) => find(entries, name),
+                Make::Absent(_) => Ok(new_null_array(field.data_type(), rows)),
+                Make::Manifest => {
+                    Ok(Arc::new(StringArray::from_iter_values(std::iter::repeat_n(manifest, rows)))
+                        as ArrayRef)
+                }
+                Make::Metrics => match &self.metrics {
+                    Some((_, metrics)) => metrics.build(entries),
+                    None => Ok(new_null_array(field.data_type(), rows)),
+                },
+                Make::TargetFile => target_files(entries),
+                Make::Cardinality => cardinalities(entries),
+            };
+            array.map_err(|error| error.in_field(column.name))
+        });
+        batch(&self.schema, columns.collect::<Result<_>>()?, rows)
+    }
+}
+
+fn data_type(column: Column, partition: &PartitionType, metrics: Option<&MetricsView>) -> DataType {
+    match column.make {
+        Make::Copy(PARTITION) => partition.arrow(),
+        Make::Copy(name) => {
+            ENTRY.iter().find(|spec| spec.column == name).map_or(DataType::Null, |spec| (spec.data_type)())
+        }
+        Make::Absent(data_type) => data_type(),
+        Make::Manifest | Make::TargetFile => DataType::Utf8,
+        Make::Metrics => metrics.map_or(DataType::Null, MetricsView::data_type),
+        Make::Cardinality => DataType::Int64,
+    }
+}
+
+fn raw_columns(role: Role, columns: &[Column], metrics: Option<&MetricsView>) -> Vec<String> {
+    let mut raw: Vec<&str> = Vec::new();
+    for column in columns {
+        match column.make {
+            Make::Copy(name) => raw.push(name),
+            Make::Metrics => raw.extend(metrics.into_iter().flat_map(MetricsView::input)),
+            Make::TargetFile => raw.extend(TARGET_INPUT),
+            Make::Cardinality => raw.extend(["content_offset", "record_count"]),
+            Make::Absent(_) | Make::Manifest => {}
+        }
+    }
+    if role == Role::Deletes {
+        raw.push("content");
+    }
+    let mut once: Vec<String> = Vec::with_capacity(raw.len());
+    for name in raw {
+        if !once.iter().any(|known| known == name) {
+            once.push(name.to_owned());
+        }
+    }
+    once
+}
+
+/// How many rows a deletion vector deletes; null for delete files, which may name rows twice.
+fn cardinalities(entries: &RecordBatch) -> Result<ArrayRef> {
+    let counts = find(entries, "record_count")?;
+    let counts = counts.as_primitive::<arrow_array::types::Int64Type>();
+    let vectors = find(entries, "content_offset")?;
+    let cardinality = |row: usize| (vectors.is_valid(row) && counts.is_valid(row)).then(|| counts.value(row));
+    Ok(Arc::new((0..entries.num_rows()).map(cardinality).collect::<Int64Array>()))
+}
+
+/// Which entries are of delete files.
+pub(crate) fn are_deletes(entries: &RecordBatch) -> Result<arrow_array::BooleanArray> {
+    let content = find(entries, "content")?;
+    Ok(content.as_primitive::<Int32Type>().iter().map(|content| Some(content != Some(0))).collect())
+}

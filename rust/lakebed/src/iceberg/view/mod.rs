@@ -1,0 +1,10 @@
+//! The views of an Iceberg table, one table of columns a view.
+
+mod entries;
+mod groups;
+mod manifests;
+mod target;
+
+pub(crate) use entries::{EntryView, Role, are_deletes};
+pub(crate) use groups::{buckets, ints, last_updated, longs, partitions};
+pub(crate) use manifests::manifests;

@@ -1,0 +1,45 @@
+//! What is odd about the files that were read, and no error.
+
+use std::sync::{Arc, Mutex};
+
+/// How many notes are kept; what is odd about one file tends to be odd about all.
+const KEPT: usize = 20;
+
+/// Notes made while rows are read, by whichever thread; clones share them.
+#[derive(Debug, Clone, Default)]
+pub struct Notes(Arc<Mutex<(Vec<String>, usize)>>);
+
+impl Notes {
+    /// Keeps a note.
+    pub fn add(&self, note: String) {
+        let Ok(mut notes) = self.0.lock() else { return };
+        match notes.0.len() < KEPT {
+            true => notes.0.push(note),
+            false => notes.1 += 1,
+        }
+    }
+
+    /// Gives the notes made since they were last taken, and how many more there were.
+    pub fn take(&self) -> Vec<String> {
+        let Ok(mut notes) = self.0.lock() else { return Vec::new() };
+        let (mut taken, more) = std::mem::take(&mut *notes);
+        if more > 0 {
+            taken.push(format!("{more} more like these"));
+        }
+        taken
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{KEPT, Notes};
+
+    #[test]
+    fn notes_are_taken_once_and_bounded() {
+        let notes = Notes::default();
+        (0..KEPT + 3).for_each(|number| notes.clone().add(number.to_string()));
+        let taken = notes.take();
+        assert_eq!((taken.len(), taken.last().map(String::as_str)), (KEPT + 1, Some("3 more like these")));
+        assert!(notes.take().is_empty());
+    }
+}
