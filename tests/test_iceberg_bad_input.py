@@ -94,40 +94,30 @@ class Damage:
 DAMAGES = [
     Damage("manifest missing", remove("m.avro"), errors.MissingFileError, "missing"),
     Damage("list missing", remove("snap-1.avro"), errors.MissingFileError, "missing"),
-    Damage("manifest empty", change("m.avro", lambda _: b""), errors.LakebedError, "truncated magic"),
-    Damage("list empty", change("snap-1.avro", lambda _: b""), errors.LakebedError, "truncated magic"),
-    Damage("metadata empty", change(METADATA, lambda _: b""), errors.CorruptError, "json"),
+    Damage("manifest empty", change("m.avro", lambda _: b""), errors.TruncatedError, "truncated"),
+    Damage("list empty", change("snap-1.avro", lambda _: b""), errors.TruncatedError, "truncated"),
+    Damage("metadata empty", change(METADATA, lambda _: b""), errors.TruncatedError, "truncated"),
     Damage("manifest cut", change("m.avro", lambda c: c[:-20]), errors.TruncatedError, "truncated"),
     Damage("list cut", change("snap-1.avro", lambda c: c[:-20]), errors.TruncatedError, "truncated"),
-    Damage("metadata cut", change(METADATA, lambda c: c[:-2]), errors.CorruptError, "json"),
+    Damage("metadata cut", change(METADATA, lambda c: c[:-2]), errors.TruncatedError, "truncated"),
     Damage("manifest flipped", change("m.avro", flip_last), errors.CorruptError, "sync"),
     Damage("list flipped", change("snap-1.avro", flip_last), errors.CorruptError, "sync"),
     Damage("manifest is metadata", put("m.avro", METADATA), errors.CorruptError, "magic"),
     Damage("list is metadata", put("snap-1.avro", METADATA), errors.CorruptError, "magic"),
     Damage("metadata is manifest", put(METADATA, "m.avro"), errors.CorruptError, "json"),
-    Damage(
-        "manifest is list", put("m.avro", "snap-1.avro"), errors.CorruptError, "schema missing-field field"
-    ),
-    Damage(
-        "list is manifest", put("snap-1.avro", "m.avro"), errors.CorruptError, "schema missing-field field"
-    ),
-    Damage("deletes are data", put("d.avro", "m.avro"), errors.CorruptError, "mismatch content"),
-    Damage("manifest encrypted", change("m.avro", lambda _: ENCRYPTED), errors.UnsupportedError, "encrypted"),
-    Damage(
-        "list encrypted", change("snap-1.avro", lambda _: ENCRYPTED), errors.UnsupportedError, "encrypted"
-    ),
-    Damage("metadata encrypted", change(METADATA, lambda _: ENCRYPTED), errors.UnsupportedError, "encrypted"),
+    Damage("manifest is list", put("m.avro", "snap-1.avro"), errors.CorruptError, "required"),
+    Damage("list is manifest", put("snap-1.avro", "m.avro"), errors.CorruptError, "required"),
+    Damage("deletes are data", put("d.avro", "m.avro"), errors.CorruptError, "mismatch"),
+    Damage("manifest encrypted", change("m.avro", lambda _: ENCRYPTED), errors.UnsupportedError, "magic"),
+    Damage("list encrypted", change("snap-1.avro", lambda _: ENCRYPTED), errors.UnsupportedError, "magic"),
     Damage("version 9", key("format-version", 9), errors.UnsupportedError, "version"),
     Damage("version text", key("format-version", "2"), errors.CorruptError, "json type"),
-    Damage("no schemas", key("schemas", []), errors.CorruptError, "json schema mismatch"),
-    Damage("schemas null", key("schemas", None), errors.CorruptError, "json schema missing-field"),
+    Damage("no schemas", key("schemas", []), errors.CorruptError, "required"),
+    Damage("schemas null", key("schemas", None), errors.CorruptError, "required"),
     Damage("specs number", key("partition-specs", 7), errors.CorruptError, "json type"),
-    Damage("no such spec", key("default-spec-id", 7), errors.CorruptError, "json schema mismatch"),
+    Damage("no such spec", key("default-spec-id", 7), errors.CorruptError, "required"),
     Damage(
-        "gzip cut",
-        change(METADATA, lambda c: gzip.compress(c)[:-9]),
-        errors.LakebedError,
-        "truncated codec decompress",
+        "gzip cut", change(METADATA, lambda c: gzip.compress(c)[:-9]), errors.CorruptError, "truncated codec"
     ),
     Damage(
         "not utf-8",
@@ -135,7 +125,7 @@ DAMAGES = [
         errors.CorruptError,
         "json utf8",
     ),
-    Damage("brackets", change(METADATA, lambda _: b"[" * 100_000), errors.LakebedError, "json limit depth"),
+    Damage("brackets", change(METADATA, lambda _: b"[" * 100_000), errors.LakebedError, "json"),
 ]
 
 
@@ -221,7 +211,9 @@ def test_a_recorded_length_that_is_wrong_is_not_fatal(tmp_path: Path):
     made = MadeTable(tmp_path / "t", (1, "id", "long"))
     row = made.manifest(entry())
     made.commit({**row, "manifest_length": row["manifest_length"] + 1})
-    assert len(made.open().files().to_arrow()) == 1
+    with pytest.warns(errors.LakebedWarning, match="manifest_length|records") as caught:
+        assert len(made.open().files().to_arrow()) == 1
+    assert str(file_of(made, "m.avro")) in str(caught[0].message)
 
 
 @pytest.mark.parametrize("content", [None, [], ["metadata"], ["data"]])
@@ -250,7 +242,7 @@ def test_a_content_that_no_version_knows(tmp_path: Path):
     with pytest.raises(errors.LakebedError) as caught:
         made.open().files().to_arrow()
     assert caught.value.path == str(file_of(made, "m.avro"))
-    assert caught.value.kind in ("value", "enum", "field", "content")
+    assert caught.value.kind == "mismatch"
 
 
 @pytest.mark.parametrize("absent", ["file_path", "file_format", "record_count", "file_size_in_bytes"])

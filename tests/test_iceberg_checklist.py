@@ -16,12 +16,14 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from iceberg_made import UUID, MadeTable, entry
-from iceberg_shared import SharedTable, shared_table
+from iceberg_shared import at_each_snapshot, shared_table
 
 import lakebed
 from lakebed.errors import CorruptError, LakebedError, SnapshotNotFoundError, UnsupportedError
 from shared_data import SHARED_DATA
 
+# Some writers record lengths that their manifests do not have.
+pytestmark = pytest.mark.filterwarnings("ignore::lakebed.errors.LakebedWarning")
 COLUMNS = [(1, "id", "long"), (2, "city", "string")]
 
 
@@ -107,7 +109,7 @@ def test_row_02_a_hint_that_names_a_file(table: MadeTable):
     versions(table, 1, 2)
     (table.root / "metadata" / "v1.metadata.json").rename(table.root / "metadata" / "00001-x.metadata.json")
     table.write("version-hint.text", b"00001-x.metadata.json")
-    assert opened_version(table) == "2"  # the last that was written into both
+    assert opened_version(table) == "1"
     assert current(table.open()) == "00001-x.metadata.json"
 
 
@@ -175,9 +177,9 @@ def test_row_07_partition_fields_without_ids_are_numbered_per_spec(tmp_path: Pat
         },
     ]
     opened = MadeTable(tmp_path / "t", *COLUMNS, version=1, partition_specs=specs, default_spec_id=1).open()
-    # Both specs begin at 1000: a and b are one field, in the words of the newer spec.
+    # Both specs begin at 1000; that does not make one field of a and b.
     partition = opened.files().schema.field("partition").type
-    assert [field.name for field in partition] == ["b", "c"]
+    assert sorted(field.name for field in partition) == ["a", "b", "c"]
 
 
 def test_row_07_partition_fields_of_which_some_have_ids(tmp_path: Path):
@@ -250,11 +252,11 @@ def test_row_11_time_travel_goes_by_the_log(table: MadeTable):
         opened.at(timestamp=999)
 
 
-def test_row_11_among_equal_times_the_first_counts(table: MadeTable):
+def test_row_11_among_equal_times_the_last_counts(table: MadeTable):
     for _ in range(2):
         table.commit()
     table.set(snapshot_log=[{"timestamp-ms": 1000, "snapshot-id": number} for number in (1, 2)])
-    assert table.open().at(timestamp=1000).snapshot_id == 1
+    assert table.open().at(timestamp=1000).snapshot_id == 2
 
 
 def test_row_11_a_real_log():
@@ -435,12 +437,14 @@ def test_row_21_types_that_are_none(tmp_path: Path, text: str):
 
 def test_row_63_entries_have_deleted_files_and_files_do_not():
     """Those of PyIceberg are compared in `test_iceberg_peers`."""
-    table: SharedTable = shared_table("made_pyiceberg012_v2")
-    opened = table.open()
-    statuses = opened.entries().to_arrow()["status"].to_pylist()
-    assert 2 in statuses
-    live = [status for status in statuses if status != 2]
-    assert len(opened.files().to_arrow()) == len(opened.metadata_table("files").to_arrow()) == len(live)
+    found = set()
+    for at, _, _ in at_each_snapshot(shared_table("made_pyiceberg012_v2")):
+        statuses = at.entries().to_arrow()["status"].to_pylist()
+        live = [status for status in statuses if status != 2]
+        assert len(at.files().to_arrow()) == len(at.metadata_table("files").to_arrow()) == len(live)
+        assert len(at.metadata_table("entries").to_arrow()) == len(statuses)
+        found |= set(statuses)
+    assert found == {0, 1, 2}
 
 
 def test_copied_tables_are_read_where_they_are(tmp_path: Path, table: MadeTable):

@@ -27,6 +27,8 @@ from paimon_files import container
 import lakebed
 from lakebed.errors import CorruptError
 
+# Some writers record lengths that their manifests do not have.
+pytestmark = pytest.mark.filterwarnings("ignore::lakebed.errors.LakebedWarning")
 SPEC = [{"name": "city", "transform": "identity", "source-id": 2, "field-id": 1000}]
 CITY = [field(1000, "city", optional("string"))]
 
@@ -153,7 +155,7 @@ def test_row_27_names_do_not_count_where_ids_are(table: MadeTable):
     records = renamed_records(ENTRIES, schema)
     row = table.manifest(*ENTRIES, schema=schema)
     table.write("plain.avro", lakebed_avro(rename(schema), records))
-    table.commit({**row, "manifest_path": str(table.root / "metadata" / "plain.avro"), "manifest_length": 1})
+    table.commit({**row, "manifest_path": str(table.root / "metadata" / "plain.avro")})
     assert entries_of(table) == expected
 
 

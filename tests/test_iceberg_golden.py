@@ -129,11 +129,11 @@ def engines_fields(table: GoldenTable, at: str) -> dict[str, pa.DataType]:
 @each_golden_iceberg_table()
 @each_snapshot
 def test_deletes(table: GoldenTable, at: str):
+    deletes = [row for row in entries_at(table, at) if row["live"] and row["content"] != 0]
     opened = table.stand(at)
     columns = [name for name in PLAIN if name in opened.deletes().schema.names]
     assert {"content", "referenced_data_file", *IDENTITY} <= set(columns)
     rows = canonical_rows(opened.deletes(columns=columns).to_arrow())
-    deletes = [row for row in entries_at(table, at) if row["live"] and row["content"] != 0]
     answers = [
         {**{name: row[name] for name in columns}, "referenced_data_file": referenced_file(row)}
         for row in deletes

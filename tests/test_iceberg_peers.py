@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 pyarrow_io = pytest.importorskip("pyiceberg.io.pyarrow")
 serializers = pytest.importorskip("pyiceberg.serializers")
 
+# Some writers record lengths that their manifests do not have.
+pytestmark = pytest.mark.filterwarnings("ignore::lakebed.errors.LakebedWarning")
 # What PyIceberg 0.12 does not keep of an entry.
 NOT_KEPT = {"first_row_id", "referenced_data_file", "content_offset", "content_size_in_bytes"}
 FILE_FIELDS = [name for name in FILE_IDS.values() if name not in NOT_KEPT]
