@@ -107,7 +107,7 @@ class GoldenTable:
         The engine goes by the current schema, and leaves out fields of which that lacks the source. With
         `at`, as views have them there: by the schema of that snapshot, else by any that has the source.
         """
-        sources = self._sources(at)
+        sources = self.sources(at)
         found: dict[int, pa.Field] = {}
         for field in (field for spec in self.info["specs"] for field in spec["spec"]["fields"]):
             if field["source-id"] not in sources:
@@ -121,8 +121,8 @@ class GoldenTable:
         """The type of partitions over all specs, as `partition_fields`."""
         return pa.struct(list(self.partition_fields(at).values()))
 
-    def _sources(self, at: str | None) -> dict[int, Any]:
-        """Column id → type."""
+    def sources(self, at: str | None = None) -> dict[int, Any]:
+        """Column id → Iceberg type, in the schemas that partition fields go by."""
         schemas = [self.schema()]
         if at is not None:
             schemas = [schema["fields"] for schema in self.info["schemas"]]

@@ -16,7 +16,7 @@ from lakebed._values import to_rows
 from lakebed.cli import cli, views
 from lakebed.errors import MissingFileError
 
-VIEWS = tuple(views.VIEWS)
+VIEWS = tuple(view for view in views.VIEWS if view not in ("changelogs", "indexes"))
 # One table of each kind; that they are few is for speed.
 each_table = each_golden_iceberg_table("dv_v3", "spec_evolution_v1", "empty_v*", "inline_*", "catalog_*")
 
@@ -112,9 +112,7 @@ def test_storages_bring_the_same(table: GoldenTable, library: str):
 @each_table
 @pytest.mark.parametrize("view", VIEWS)
 def test_the_command_line_prints_the_rows_as_json(table: GoldenTable, view: str):
-    words = [
-        word for prefix, folder in table.relocate.items() for word in ("--relocate", f"{prefix}={folder}")
-    ]
+    words = [word for pair in table.relocate.items() for word in ("--relocate", *pair)]
     path = str(table.path / table.info["metadata_file"])
     result = CliRunner().invoke(cli, [view, path, *words, "-o", "json"])
     assert result.exit_code == 0, result.output

@@ -228,24 +228,22 @@ def test_manifests(table: GoldenTable, at: str):
     expected = [{ours: row[name] for ours, name in names.items()} for row in manifests]
     assert_same_rows(rows, expected, f"{table.name}{at}, manifests")
     for bound in ("lower", "upper"):
-        check_bounds(table, manifests, read[f"partition_{bound}"].combine_chunks(), f"{bound}_bound")
+        check_bounds(table, at, read[f"partition_{bound}"].combine_chunks(), f"{bound}_bound")
 
 
-def check_bounds(table: GoldenTable, manifests: list[Row], bounds: pa.StructArray, name: str) -> None:
+def check_bounds(table: GoldenTable, at: str, bounds: pa.StructArray, name: str) -> None:
     """Bounds of partitions: those that the engine wrote."""
-    sources = {number: kind for number, _, kind in leaves(table.schema())}
-    unified = table.partition_fields()
+    sources, unified = table.sources(at), table.partition_fields(at)
     specs = {spec["spec"]["spec-id"]: spec["spec"]["fields"] for spec in table.info["specs"]}
-    rows = canonical(bounds)
-    for number, manifest in enumerate(manifests):
+    manifests = table.manifest_rows(table.snapshot_id(at))
+    for number, (row, manifest) in enumerate(zip(canonical(bounds), manifests, strict=True)):
         expected = dict.fromkeys(field.name for field in unified.values())
-        for field, summary in zip(
-            specs[manifest["partition_spec_id"]], manifest["partitions"] or [], strict=False
-        ):
+        fields = specs[manifest["partition_spec_id"]]
+        for field, summary in zip(fields, manifest["partitions"] or [], strict=False):
             if (known := unified.get(field["field-id"])) is not None:
                 source = sources[field["source-id"]] if field["transform"] == "identity" else None
                 expected[known.name] = bound_value(summary[name], known.type, source)
-        assert rows[number] == expected, f"{table.name}, manifest {number}, {name}"
+        assert row == expected, f"{table.name}, manifest {number}, {name}"
 
 
 @each_golden_iceberg_table()

@@ -35,6 +35,13 @@ def _time(_context: click.Context, _parameter: click.Parameter, value: str | Non
         raise click.BadParameter(message) from None
 
 
+_RELOCATE = click.option(
+    "--relocate",
+    nargs=2,
+    multiple=True,
+    metavar="OLD NEW",
+    help="Paths in the metadata that start with OLD start with NEW now; for tables that were copied.",
+)
 _TRAVEL = (
     click.option("--snapshot", type=int, metavar="N", help="The table at snapshot N, not at the latest."),
     click.option("--tag", metavar="T", help="The table at tag T."),
@@ -60,25 +67,27 @@ def table(command: Command) -> Command:
         tag: str | None,
         as_of: datetime | int | None,
         branch: str | None,
+        relocate: tuple[tuple[str, str], ...],
         **others: Any,
     ) -> Any:
         places = {"snapshot": snapshot, "tag": tag, "timestamp": as_of}
         at = {name: place for name, place in places.items() if place is not None}
         if len(at) > 1:
             raise click.UsageError("--snapshot, --tag and --as-of exclude each other")
-        return command(open_table=functools.partial(_opened, table, branch, at), **others)
+        opened = functools.partial(_opened, table, dict(relocate), branch, at)
+        return command(open_table=opened, **others)
 
     decorated: Any = run
-    for option in reversed(_TRAVEL):
+    for option in reversed((*_TRAVEL, _RELOCATE)):
         decorated = option(decorated)
     with_argument: Command = click.argument("table")(decorated)
     return with_argument
 
 
-def _opened(location: str, branch: str | None, at: dict[str, Any]) -> Table:
+def _opened(location: str, relocate: dict[str, str], branch: str | None, at: dict[str, Any]) -> Table:
     import lakebed
 
-    table = lakebed.open_table(location)
+    table = lakebed.open_table(location, relocate=relocate or None)
     if branch is not None:
         table = table.at(branch=branch)
     return table.at(**at) if at else table
