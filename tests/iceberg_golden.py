@@ -126,14 +126,18 @@ class GoldenTable:
         schemas = [self.schema()]
         if at is not None:
             schemas = [schema["fields"] for schema in self.info["schemas"]]
-            schemas.append(self.schema(self._schema_id(at)))
+            schemas.append(self.schema(self.schema_id(at)))
         return {number: kind for fields in schemas for number, _, kind in leaves(fields)}
 
-    def _schema_id(self, at: str) -> int | None:
+    def schema_id(self, at: str) -> int:
         """The schema that the table is read with: the current one, or that of the older snapshot."""
-        rows = self.rows("time_travel") if at else []
-        used = {row["snapshot_id"]: row["schema_id_used"] for row in rows if "schema_id_used" in row}
-        return used.get(self.snapshot_id(at))
+        used = {row["snapshot_id"]: row["schema_id_used"] for row in self.snapshot_details()}
+        current: int = self.info["current_schema_id"]
+        return used.get(self.snapshot_id(at), current) if at else current
+
+    def snapshot_details(self) -> list[Row]:
+        """What the engine says of each snapshot beside its metadata tables."""
+        return [row for row in self.rows("time_travel") if "schema_id_used" in row]
 
 
 @lru_cache(maxsize=8)
