@@ -6,10 +6,12 @@ mod tests;
 mod travel;
 mod types;
 mod views;
+mod whole;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+pub(crate) use travel::as_of;
 pub(crate) use types::{StoredTypes, TableTypes};
 
 use super::discovery::{current_metadata, is_metadata_file};
