@@ -11,12 +11,10 @@ import shutil
 import uuid
 from datetime import date, datetime, timedelta
 from decimal import Decimal
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-from corpus import DATABASE, Corpus, Shape, describe_table, table_path, warehouse
 
 SEED = 42
 _CYCLE = [
@@ -41,36 +39,32 @@ _OPTIONS = {
 }
 
 
-def pypaimon_table(cache: Path, shape: Shape) -> Corpus:
-    """The cached table of that shape, or a new one: about 0.6 ms an entry."""
-    name = shape.name("pypaimon")
-    if not table_path(cache, name).exists():
-        partial = f"{name}_partial"
-        shutil.rmtree(table_path(cache, partial), ignore_errors=True)
-        _write(warehouse(cache), partial, shape)
-        table_path(cache, partial).rename(table_path(cache, name))
-    return describe_table(cache, name, f"pypaimon {version('pypaimon')}")
+def write(table: Path, entries: int, columns: int, partitions: int, commits: int) -> None:
+    """Writes a table into a folder `<warehouse>/<database>.db/<name>`: about 0.6 ms an entry."""
+    partial = table.with_name(f"{table.name}_partial")
+    shutil.rmtree(partial, ignore_errors=True)
+    each = -(-entries // commits)
+    _commit(partial, columns, partitions, [min(each, entries - done) for done in range(0, entries, each)])
+    partial.rename(table)
 
 
-def _write(root: Path, name: str, shape: Shape) -> None:
+def _commit(table_path: Path, columns: int, partitions: int, commits: list[int]) -> None:
     from pypaimon import CatalogFactory, Schema
 
-    types = [pa.string(), pa.int64(), *(_CYCLE[i % len(_CYCLE)] for i in range(shape.columns - 2))]
-    names = ["dt", "id", *(f"c{i}" for i in range(2, shape.columns))]
+    types = [pa.string(), pa.int64(), *(_CYCLE[i % len(_CYCLE)] for i in range(columns - 2))]
+    names = ["dt", "id", *(f"c{i}" for i in range(2, columns))]
     schema = Schema.from_pyarrow_schema(
         pa.schema(list(zip(names, types, strict=True))), partition_keys=["dt"], options=_OPTIONS
     )
-    catalog = CatalogFactory.create({"warehouse": str(root)})
-    catalog.create_database(DATABASE, True)
-    catalog.create_table(f"{DATABASE}.{name}", schema, False)
-    table = catalog.get_table(f"{DATABASE}.{name}")
+    database = table_path.parent.name.removesuffix(".db")
+    catalog = CatalogFactory.create({"warehouse": str(table_path.parent.parent)})
+    catalog.create_database(database, True)
+    catalog.create_table(f"{database}.{table_path.name}", schema, False)
+    table = catalog.get_table(f"{database}.{table_path.name}")
     random_ = random.Random(SEED)
-    left = shape.entries
-    for commits_left in range(shape.commits, 0, -1):
-        files = left // commits_left
-        left -= files
+    for files in commits:
         commit = table.new_batch_write_builder().new_commit()
-        commit.commit(_messages(table, types, files, shape.partitions, random_))
+        commit.commit(_messages(table, types, files, partitions, random_))
         commit.close()
 
 

@@ -1,7 +1,7 @@
-"""What is timed in Python: each reader, from path to result, as one closure.
+"""What a timed reader is, and its process.
 
-Run as a program this is the process of one reader: `readers.py LABEL TASK`, the corpus as JSON on the first
-line of standard input. It answers one line when all imports and warm objects are there, then one line per
+`serve` is the main of a module of readers, `<format>_readers.py LABEL TASK`: the corpus as JSON on the first
+line of standard input; one line of answer when all imports and warm objects are there, then one line per
 further input line: `{"seconds", "rows"}` or `{"error"}`.
 """
 
@@ -13,21 +13,13 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
-from corpus import DATABASE, Corpus
-
-PROJECTED = ["kind", "partition", "bucket", "file_name", "file_size", "row_count"]
-PROJECTED_AVRO = [
-    "_KIND",
-    "_PARTITION",
-    "_BUCKET",
-    "_FILE._FILE_NAME",
-    "_FILE._FILE_SIZE",
-    "_FILE._ROW_COUNT",
-]
+from corpus import Corpus
 
 Rows = int | None
 Run = Callable[[], tuple[Rows, Any]]
@@ -53,54 +45,50 @@ class Reader:
             return ""
 
 
-def _tables(tables: list[Any]) -> tuple[Rows, Any]:
-    return sum(table.num_rows for table in tables), tables
+def tables(found: list[Any]) -> tuple[Rows, Any]:
+    """The answer of a run that ends with Arrow tables."""
+    return sum(table.num_rows for table in found), found
 
 
-def _lakebed_entries(columns: list[str] | None) -> Callable[[Corpus], Run]:
+def lakebed_reads(name: str, columns: list[str] | None = None) -> Callable[[Corpus], Run]:
+    """That function of lakebed on one manifest after another: `paimon.read_manifest`, or `avro.read`, which
+    knows no table format.
+    """
+
     def prepare(corpus: Corpus) -> Run:
         import lakebed
 
-        read = lakebed.paimon.read_manifest
-        return lambda: _tables(
-            [read(path, columns=columns, threads=1).to_arrow() for path in corpus.manifests]
-        )
+        read = attrgetter(name)(lakebed)
+        one = partial(read, columns=columns, threads=1)
+        return lambda: tables([one(path).to_arrow() for path in corpus.manifests])
 
     return prepare
 
 
-def _lakebed_avro(columns: list[str] | None) -> Callable[[Corpus], Run]:
+def lakebed_files(threads: int | None) -> Callable[[Corpus], Run]:
+    """The live files of the table, from its path."""
+
     def prepare(corpus: Corpus) -> Run:
         import lakebed
 
-        read = lakebed.avro.read
-        return lambda: _tables(
-            [read(path, columns=columns, threads=1).to_arrow() for path in corpus.manifests]
-        )
+        return lambda: tables([lakebed.open_table(corpus.path).files(threads=threads).to_arrow()])
 
     return prepare
 
 
-def _lakebed_files(threads: int | None) -> Callable[[Corpus], Run]:
-    def prepare(corpus: Corpus) -> Run:
-        import lakebed
-
-        return lambda: _tables([lakebed.open_table(corpus.table).files(threads=threads).to_arrow()])
-
-    return prepare
-
-
-def _lakebed_stream(corpus: Corpus) -> Run:
+def lakebed_stream(corpus: Corpus) -> Run:
+    """The same batch by batch, none kept."""
     import lakebed
 
     def run() -> tuple[Rows, Any]:
-        reader = lakebed.open_table(corpus.table).files().to_arrow_batch_reader()
+        reader = lakebed.open_table(corpus.path).files().to_arrow_batch_reader()
         return sum(batch.num_rows for batch in reader), None
 
     return run
 
 
-def _fastavro_entries(corpus: Corpus) -> Run:
+def fastavro_entries(corpus: Corpus) -> Run:
+    """All records as dicts."""
     import fastavro
 
     def run() -> tuple[Rows, Any]:
@@ -113,92 +101,6 @@ def _fastavro_entries(corpus: Corpus) -> Run:
     return run
 
 
-def _pypaimon_entries(corpus: Corpus) -> Run:
-    from pypaimon import CatalogFactory
-    from pypaimon.manifest.manifest_file_manager import ManifestFileManager
-
-    table = CatalogFactory.create({"warehouse": corpus.warehouse}).get_table(f"{DATABASE}.{corpus.name}")
-    manager = ManifestFileManager(table)
-
-    def run() -> tuple[Rows, Any]:
-        entries: list[Any] = []
-        for path in corpus.manifests:
-            entries.extend(manager.read(Path(path).name, drop_stats=False))
-        return len(entries), entries
-
-    return run
-
-
-def _pypaimon_files(corpus: Corpus) -> Run:
-    from pypaimon import CatalogFactory
-
-    catalog = CatalogFactory.create({"warehouse": corpus.warehouse})
-
-    def run() -> tuple[Rows, Any]:
-        builder = catalog.get_table(f"{DATABASE}.{corpus.name}$files").new_read_builder()
-        return _tables([builder.new_read().to_arrow(builder.new_scan().plan().splits())])
-
-    return run
-
-
-def _pypaimon_plan(corpus: Corpus) -> Run:
-    from pypaimon import CatalogFactory
-
-    catalog = CatalogFactory.create({"warehouse": corpus.warehouse})
-
-    def run() -> tuple[Rows, Any]:
-        builder = catalog.get_table(f"{DATABASE}.{corpus.name}").new_read_builder()
-        splits = builder.new_scan().plan().splits()
-        return sum(len(split.files) for split in splits), splits
-
-    return run
-
-
-def _pypaimon_rust_files(corpus: Corpus) -> Run:
-    from pypaimon_rust.datafusion import SQLContext
-
-    context = SQLContext()
-    context.register_catalog("paimon", {"warehouse": corpus.warehouse})
-    query = f"SELECT * FROM paimon.{DATABASE}.`{corpus.name}$files`"
-    return lambda: _tables(context.sql(query))
-
-
-def _pypaimon_rust_plan(corpus: Corpus) -> Run:
-    from pypaimon_rust.datafusion import PaimonCatalog
-
-    catalog = PaimonCatalog({"warehouse": corpus.warehouse})
-
-    def run() -> tuple[Rows, Any]:
-        return None, catalog.get_table(f"{DATABASE}.{corpus.name}").new_read_builder().new_scan().plan()
-
-    return run
-
-
-READERS = [
-    Reader("lakebed", "entries", "lakebed", "1", _lakebed_entries(None)),
-    Reader("lakebed.avro", "entries", "lakebed", "1", _lakebed_avro(None)),
-    Reader("fastavro", "entries", "fastavro", "1", _fastavro_entries),
-    Reader("pypaimon", "entries", "pypaimon", "1", _pypaimon_entries),
-    Reader("lakebed", "projected", "lakebed", "1", _lakebed_entries(PROJECTED)),
-    Reader("lakebed.avro", "projected", "lakebed", "1", _lakebed_avro(PROJECTED_AVRO)),
-    Reader("lakebed", "files", "lakebed", "1", _lakebed_files(1)),
-    Reader("lakebed, all cores", "files", "lakebed", "all", _lakebed_files(None)),
-    Reader("pypaimon-rust $files", "files", "pypaimon-rust", "all", _pypaimon_rust_files),
-    Reader("pypaimon-rust plan", "files", "pypaimon-rust", "all", _pypaimon_rust_plan),
-    Reader("pypaimon $files", "files", "pypaimon", "8 (GIL)", _pypaimon_files),
-    Reader("pypaimon plan", "files", "pypaimon", "8 (GIL)", _pypaimon_plan),
-    Reader("lakebed", "stream", "lakebed", "all", _lakebed_stream),
-    Reader("pypaimon-rust $files", "stream", "pypaimon-rust", "all", _pypaimon_rust_files),
-    Reader("pypaimon $files", "stream", "pypaimon", "8 (GIL)", _pypaimon_files),
-    Reader("lakebed", "churn", "lakebed", "1", _lakebed_files(1)),
-    Reader("lakebed, all cores", "churn", "lakebed", "all", _lakebed_files(None)),
-    Reader("lakebed, streamed", "churn", "lakebed", "all", _lakebed_stream),
-    Reader("pypaimon-rust plan", "churn", "pypaimon-rust", "all", _pypaimon_rust_plan),
-    Reader("pypaimon plan", "churn", "pypaimon", "8 (GIL)", _pypaimon_plan),
-]
-"""All of them, in the order in which they are reported."""
-
-
 def _measure(run: Run) -> dict[str, Any]:
     gc.collect()
     start = time.perf_counter()
@@ -208,9 +110,11 @@ def _measure(run: Run) -> dict[str, Any]:
     return {"seconds": seconds, "rows": rows}
 
 
-def _serve(label: str, task: str) -> None:
+def serve(readers: list[Reader]) -> None:
+    """Answers for the reader that the command line names, until standard input ends."""
+    label, task = sys.argv[1:]
     corpus = Corpus(**json.loads(sys.stdin.readline()))
-    reader = next(reader for reader in READERS if (reader.label, reader.task) == (label, task))
+    reader = next(reader for reader in readers if (reader.label, reader.task) == (label, task))
     try:
         run = reader.prepare(corpus)
         print("{}", flush=True)
@@ -218,7 +122,3 @@ def _serve(label: str, task: str) -> None:
             print(json.dumps(_measure(run)), flush=True)
     except Exception as error:  # noqa: BLE001 - a failed reader is a result: the report shows its text
         print(json.dumps({"error": f"{type(error).__name__}: {error}"}), flush=True)
-
-
-if __name__ == "__main__":
-    _serve(*sys.argv[1:])

@@ -10,6 +10,8 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from corpus import kilobytes
+
 if TYPE_CHECKING:
     from session import Result
 
@@ -89,7 +91,7 @@ def _row(result: Result, reference: float | None) -> tuple[str, ...]:
     return (
         corpus.writer,
         corpus.codec,
-        f"{corpus.block_bytes / 1000:.0f} kB",
+        kilobytes(corpus.block_bytes),
         f"{corpus.entries:,}",
         str(corpus.columns),
         contestant.task,
@@ -102,7 +104,7 @@ def _row(result: Result, reference: float | None) -> tuple[str, ...]:
 
 
 def errors(results: Sequence[Result]) -> list[str]:
-    """One line per reader that did not give the right answer."""
+    """One line per reader that did not give the right answer: its own words."""
     return [
         f"{result.contestant.label}, {result.contestant.task}, {result.corpus.name}: {result.error}"
         for result in results
@@ -110,18 +112,22 @@ def errors(results: Sequence[Result]) -> list[str]:
     ]
 
 
-def memory_verdict(results: Sequence[Result]) -> str | None:
-    """Whether lakebed streamed within its limit; None where that was not measured."""
-    for result in results:
-        contestant = result.contestant
-        if (contestant.label, contestant.task) == (REFERENCE, "stream") and result.peak_bytes is not None:
-            kept = "within" if result.peak_bytes <= MEMORY_LIMIT_BYTES else "OVER"
-            entries, peak = result.corpus.entries, result.peak_bytes / 1e6
-            return (
-                f"files() streamed over {entries:,} entries: peak {peak:.0f} MB above the imported library, "
-                f"{kept} the limit of {MEMORY_LIMIT_BYTES / 1e6:.0f} MB"
-            )
-    return None
+def lakebed_failed(results: Sequence[Result]) -> bool:
+    """Whether lakebed itself is among them; what another reader refuses is a result."""
+    return any(result.error and result.contestant.label.startswith(REFERENCE) for result in results)
+
+
+def memory_verdicts(results: Sequence[Result]) -> list[str]:
+    """Whether lakebed streamed within its limit, one line for each table on which that was measured."""
+    return [
+        f"files() streamed over {result.corpus.entries:,} entries by {result.corpus.writer}: "
+        f"peak {result.peak_bytes / 1e6:.0f} MB above the imported library, "
+        f"{'within' if result.peak_bytes <= MEMORY_LIMIT_BYTES else 'OVER'} "
+        f"the limit of {MEMORY_LIMIT_BYTES / 1e6:.0f} MB"
+        for result in results
+        if (result.contestant.label, result.contestant.task) == (REFERENCE, "stream")
+        and result.peak_bytes is not None
+    ]
 
 
 def write_json(results: Sequence[Result], path: Path) -> None:

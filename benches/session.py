@@ -19,7 +19,7 @@ SLOW_SECONDS = 2.0
 """A reader whose first run takes longer than this joins only the first two rounds."""
 
 
-MERGING_TASKS = frozenset({"files", "stream", "churn"})
+MERGING_TASKS = frozenset({"files", "stats", "stream", "churn"})
 """Tasks whose rows are live files, where the others' are entries."""
 
 
@@ -36,8 +36,8 @@ class Contestant:
 
     @classmethod
     def from_reader(cls, reader: Reader, corpus: Corpus) -> Contestant:
-        """A Python reader: this interpreter on `readers.py`, the corpus as its first line of input."""
-        program = str(Path(__file__).with_name("readers.py"))
+        """A Python reader: this interpreter on its module, the corpus as its first line of input."""
+        program = str(Path(__file__).with_name(f"{corpus.format}_readers.py"))
         command = (sys.executable, program, reader.label, reader.task)
         greeting = json.dumps(asdict(corpus))
         return cls(reader.label, reader.task, reader.version, reader.threads, command, greeting)

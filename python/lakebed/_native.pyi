@@ -20,6 +20,7 @@ __all__ = [
     "encode_values",
     "iceberg_read_manifest",
     "iceberg_read_manifest_list",
+    "iceberg_read_metadata",
     "paimon_read_deletion_vector",
     "paimon_read_hash_index",
     "paimon_read_index_manifest",
@@ -128,6 +129,7 @@ def iceberg_read_manifest(
     source: Any, columns: Sequence[str] | None, listed: str | None, limits: object, threads: int | None
 ) -> BatchStream: ...
 def iceberg_read_manifest_list(source: Any, columns: Sequence[str] | None, limits: object) -> BatchStream: ...
+def iceberg_read_metadata(source: Any, limits: object) -> str: ...
 def paimon_read_manifest(
     source: Any, columns: Sequence[str] | None, limits: object, threads: int | None
 ) -> BatchStream: ...

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-__all__ = ["decode_values", "encode_values", "read_manifest", "read_manifest_list"]
+__all__ = ["decode_values", "encode_values", "read_manifest", "read_manifest_list", "read_metadata"]
 
 
 def read_manifest(
@@ -116,6 +116,24 @@ def read_manifest_list(
     return FileScan(
         lambda: _native.iceberg_read_manifest_list(data, wanted, limits), named("manifest list", data)
     )
+
+
+def read_metadata(source: Source, *, limits: Limits = LIMITS) -> dict[str, Any]:
+    """One `metadata.json` of any format version: the JSON object as stored, once what a table needs is found
+    to be well-formed. gzip is told by its first bytes, whatever the file is called.
+
+    Args: source: path or URI, anything with the buffer protocol (never copied), or an open binary file;
+        limits: what the file may cost, `max_file_bytes` of JSON and `max_value_bytes` of one element.
+    Returns: the object with the keys of the specification and any others that are there; nothing is added
+        that only a reader assumes.
+    Units: `-ms` are milliseconds since 1970 UTC.
+    Raises: CorruptError (not JSON, a required key absent or of the wrong type, ids that are not there),
+        TruncatedError, UnsupportedError (a later version), LimitError.
+    Cost: the whole object, in Python's own objects; `open_table` keeps no more than what is asked for.
+    Source: Iceberg specification, "Table Metadata"; Iceberg's `TableMetadataParser.java`.
+    """
+    parsed: dict[str, Any] = json.loads(_native.iceberg_read_metadata(resolve_source(source), limits))
+    return parsed
 
 
 def decode_values(binary: pa.Array, type: pa.DataType) -> pa.Array:  # noqa: A002

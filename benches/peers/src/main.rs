@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! manifest-peers [--repeats N] [--warmup N] FILE...     one JSON line per reader: median and minimum
-//! manifest-peers --list                                 the readers: name, version, task
+//! manifest-peers --list                                 the readers: name, version, task, format
 //! manifest-peers --serve NAME TASK FILE...              one run per line on standard input
 //! ```
 //!
@@ -21,7 +21,7 @@ use std::time::Instant;
 use serde_json::{Value, json};
 
 use crate::container::{Container, Inflater};
-use crate::readers::{PEERS, Peer};
+use crate::readers::{PEERS, Peer, format_of};
 
 /// Any reader's error: only its text is of use here.
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
@@ -33,7 +33,7 @@ fn main() -> Result<()> {
         Some("--serve") => match &args[1..] {
             [name, task, files @ ..] => {
                 let files: Vec<PathBuf> = files.iter().map(|file| absolute(file)).collect::<Result<_>>()?;
-                serve(find(name, task)?, &files)
+                serve(find(name, task, &files)?, &files)
             }
             _ => Err("--serve needs a reader's name and task, then files".into()),
         },
@@ -46,14 +46,24 @@ fn absolute(file: &str) -> Result<PathBuf> {
     Ok(std::fs::canonicalize(file)?)
 }
 
-fn find(name: &str, task: &str) -> Result<&'static Peer> {
-    let peer = PEERS.iter().find(|peer| peer.name == name && peer.task == task);
-    Ok(peer.ok_or_else(|| format!("no reader {name} for {task}; --list names them"))?)
+fn find(name: &str, task: &str, files: &[PathBuf]) -> Result<&'static Peer> {
+    let peer = peers_for(files)?.into_iter().find(|peer| peer.name == name && peer.task == task);
+    Ok(peer.ok_or_else(|| format!("no reader {name} for {task} of these files; --list names them"))?)
+}
+
+/// The readers of the files' format, which is that of the first.
+fn peers_for(files: &[PathBuf]) -> Result<Vec<&'static Peer>> {
+    let format = format_of(&Container::open(files.first().ok_or("no file")?)?.schema);
+    Ok(PEERS.iter().filter(|peer| peer.format.is_none_or(|own| own == format)).collect())
 }
 
 fn list() -> Result<()> {
     for peer in PEERS {
-        println!("{}", json!({"peer": peer.name, "version": version(peer.name), "task": peer.task}));
+        let version = version(peer.name);
+        println!(
+            "{}",
+            json!({"peer": peer.name, "version": version, "task": peer.task, "format": peer.format})
+        );
     }
     Ok(())
 }
@@ -103,16 +113,17 @@ fn compare(args: &[String]) -> Result<()> {
         return Err("give at least one manifest and one repeat".into());
     }
     let (compressed, inflated) = sizes(&files)?;
-    let mut runs: Vec<Vec<Value>> = vec![Vec::new(); PEERS.len()];
+    let peers = peers_for(&files)?;
+    let mut runs: Vec<Vec<Value>> = vec![Vec::new(); peers.len()];
     for round in 0..warmup + repeats {
-        for (peer, runs) in PEERS.iter().zip(&mut runs) {
+        for (peer, runs) in peers.iter().zip(&mut runs) {
             let run = measure(peer, &files);
             if round >= warmup {
                 runs.push(run);
             }
         }
     }
-    for (peer, runs) in PEERS.iter().zip(&runs) {
+    for (peer, runs) in peers.iter().zip(&runs) {
         let mut line = summary(runs);
         line["peer"] = peer.name.into();
         line["version"] = version(peer.name).into();

@@ -24,8 +24,8 @@ enum Op {
     Loop { end: usize },
     /// The end of an item: back to `start` for the next one, of this block or of the next.
     Next { start: usize },
-    /// A whole array of varints.
-    VarintArray,
+    /// A whole array of varints, or of records of that many varints, which is what counts by column are.
+    VarintArray { each: u64 },
     /// A union of null and a varint; the branch byte of null.
     OptionalVarint { null: u8 },
     /// A whole array of such unions, which is what null counts are.
@@ -82,7 +82,9 @@ impl Program {
                         continue;
                     }
                 }
-                Op::VarintArray => each_block(bytes, &mut pos, skip_varints),
+                Op::VarintArray { each } => each_block(bytes, &mut pos, |bytes, pos, count| {
+                    skip_varints(bytes, pos, count.saturating_mul(*each));
+                }),
                 Op::OptionalVarint { null } => skip_optional_varint(bytes, &mut pos, *null),
                 Op::OptionalVarintArray { null } => each_block(bytes, &mut pos, |bytes, pos, count| {
                     skip_optional_varints(bytes, pos, count, *null)
@@ -239,8 +241,8 @@ impl Compiler<'_> {
     }
 
     fn array(&mut self, items: &Schema) -> Result<()> {
-        match (items, optional_varint(items)) {
-            (item, _) if is_varint(item) => self.ops.push(Op::VarintArray),
+        match (varints(items), optional_varint(items)) {
+            (Some(each), _) => self.ops.push(Op::VarintArray { each }),
             (_, Some(null)) => self.ops.push(Op::OptionalVarintArray { null }),
             _ => self.repeat(|compiler| compiler.emit(items))?,
         }
@@ -288,6 +290,16 @@ fn optional_varint(schema: &Schema) -> Option<u8> {
         [Schema::Null, item] if is_varint(item) => Some(0),
         [item, Schema::Null] if is_varint(item) => Some(2),
         _ => None,
+    }
+}
+
+/// How many varints a value is, if it is nothing else.
+fn varints(schema: &Schema) -> Option<u64> {
+    match schema {
+        Schema::Record(record) if !record.fields.is_empty() => {
+            record.fields.iter().map(|field| varints(&field.schema)).sum()
+        }
+        item => is_varint(item).then_some(1),
     }
 }
 

@@ -104,6 +104,55 @@ fn faults_name_the_innermost_field() {
 }
 
 #[test]
+fn faults_behind_many_small_items_name_the_field_too() {
+    let items = |value: &str| record(&[("key", r#""int""#), ("value", value)]).replace("row", "kv");
+    let list = |value: &str| format!(r#"["null", {{"type": "array", "items": {}}}]"#, items(value));
+    let run =
+        |small: &[u8], last: &[u8]| [&long(1), &long(31), &small.repeat(30), last, &long(0)[..]].concat();
+    let longs = |last: &[u8]| run(&[long(3), long(300)].concat(), last);
+    let good = longs(&[2, 2]);
+    let eleven = [vec![0x80; 10], vec![1]].concat();
+    assert_fault(
+        &list(r#""long""#),
+        &good,
+        &longs(&[vec![2], eleven].concat()),
+        DEFAULT,
+        ErrorKind::Varint,
+        "a.value",
+    );
+    assert_fault(
+        &list(r#""long""#),
+        &good,
+        &longs(&[long(1 << 40), vec![2]].concat()),
+        DEFAULT,
+        ErrorKind::IntRange,
+        "a.key",
+    );
+    assert_fault(
+        &list(r#""long""#),
+        &good,
+        &[long(1), long(i64::MAX)].concat(),
+        DEFAULT,
+        ErrorKind::Truncated,
+        "a",
+    );
+    let bounds = |last: &[u8]| run(&[long(3), bytes(b"four")].concat(), last);
+    let good = bounds(&[2, 0]);
+    assert_fault(&list(r#""bytes""#), &good, &bounds(&[2, 1]), DEFAULT, ErrorKind::Length, "a.value");
+    assert_fault(&list(r#""bytes""#), &good, &bounds(&[2, 100]), DEFAULT, ErrorKind::Truncated, "a.value");
+    let short = Limits { max_value_bytes: 4, ..DEFAULT };
+    assert_fault(
+        &list(r#""bytes""#),
+        &good,
+        &bounds(&[vec![2], bytes(b"fives")].concat()),
+        short,
+        ErrorKind::Limit,
+        "a.value",
+    );
+    assert_fault(&list(r#""string""#), &good, &bounds(&[2, 2, 0xc3]), DEFAULT, ErrorKind::Utf8, "a.value");
+}
+
+#[test]
 fn strings_that_are_not_utf8_are_found_to_the_record() {
     let bad = |prefix: &[u8]| bytes(&[prefix, &[0xc3]].concat());
     assert_fault(r#""string""#, &bytes("é".as_bytes()), &bad(b""), DEFAULT, ErrorKind::Utf8, "a");

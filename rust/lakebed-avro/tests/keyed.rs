@@ -138,6 +138,10 @@ fn what_is_dropped_is_checked_and_counted_like_what_is_kept() {
     let wide = payload(&[pair(1, b"one"), pair(1 << 40, b"two")]);
     assert_eq!(error(wide, Limits::DEFAULT), (ErrorKind::IntRange, "a.key".to_owned()));
     let cut = three[..three.len() - 50].to_vec();
+    let pairs = [pair(1, b"one"), pair(2, b"two"), pair(3, b"three")].concat();
+    let sized = |size: usize| [long(1), long(-3), long(size as i64), pairs.clone(), long(0)].concat();
+    assert_eq!(kept(sized(pairs.len()), Limits::DEFAULT).unwrap(), 1);
+    assert_eq!(error(sized(pairs.len() - 1), Limits::DEFAULT), (ErrorKind::Length, "a".to_owned()));
     assert_eq!(error(cut, Limits::DEFAULT), (ErrorKind::Truncated, "a.value".to_owned()));
 }
 
@@ -156,4 +160,24 @@ fn keys_are_asked_for_only_of_maps_with_int_keys() {
     assert_eq!(batches[0].column(0).null_count(), 1);
     let batches = read(&file, &keyed(&["c"], "a", &[1]), Limits::DEFAULT).unwrap();
     assert_eq!(batches[0].num_columns(), 1);
+}
+
+#[test]
+fn keys_must_stand_before_their_values() {
+    let items = |fields: &str| {
+        hand::record(&[(
+            "a",
+            &format!(
+                r#"{{"type": "array", "items": {{"type": "record", "name": "kv", "fields": [{fields}]}}}}"#
+            ),
+        )])
+    };
+    let (key, value) = (r#"{"name": "key", "type": "int"}"#, r#"{"name": "value", "type": "long"}"#);
+    let schema = |text: &str| Schema::parse(text, &Limits::DEFAULT).unwrap();
+    let reader = schema(&items(&format!("{key}, {value}")));
+    let writer = schema(&items(&format!("{value}, {key}")));
+    let projection = keyed(&["a"], "a", &[1]);
+    assert!(Program::resolve_as(&reader, &reader, &projection, &[]).is_ok());
+    let error = Program::resolve_as(&writer, &reader, &projection, &[]).unwrap_err();
+    assert_eq!((error.kind(), error.location().field.as_deref()), (ErrorKind::Unresolvable, Some("a")));
 }

@@ -5,8 +5,10 @@ use std::sync::Arc;
 use arrow_schema::DataType;
 use lakebed::iceberg::manifest::{EntryColumns, EntryReader, Known, ManifestHeader, Statuses};
 use lakebed::iceberg::manifest_list::{ManifestFile, read_manifest_list};
+use lakebed::iceberg::metadata::MetadataFile;
 use lakebed::iceberg::value;
 use lakebed::notes::Notes;
+use lakebed::storage::Local;
 use lakebed::{Error, ErrorKind};
 use pyo3::prelude::*;
 
@@ -14,6 +16,7 @@ use crate::arrow::{import_array, import_schema};
 use crate::boundary::detached;
 use crate::columnar::decoding;
 use crate::file::read_whole;
+use crate::limits::extract;
 use crate::source::{Source, in_path};
 use crate::stream::{Batch, BatchStream};
 
@@ -63,6 +66,16 @@ pub fn iceberg_read_manifest_list(
     limits: &Bound<'_, PyAny>,
 ) -> PyResult<BatchStream> {
     read_whole(py, source, limits, |bytes, decoding| read_manifest_list(bytes, columns.as_deref(), decoding))
+}
+
+/// The JSON of a metadata file, inflated, once it is found to be metadata of a table.
+#[pyfunction]
+pub fn iceberg_read_metadata(py: Python<'_>, source: Source, limits: &Bound<'_, PyAny>) -> PyResult<String> {
+    let limits = extract(limits)?;
+    detached(py, || match source {
+        Source::Path(path) => MetadataFile::open(&path, Arc::new(Local), limits)?.to_json(),
+        Source::Bytes(bytes) => MetadataFile::of_bytes(bytes, limits).to_json(),
+    })
 }
 
 /// `types` is a schema of one field, whose type is that of the values.

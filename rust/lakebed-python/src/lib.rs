@@ -20,7 +20,10 @@ mod _native {
     #[pymodule_export]
     use super::avro::{avro_blocks, avro_header, avro_read};
     #[pymodule_export]
-    use super::iceberg::{decode_values, encode_values, iceberg_read_manifest, iceberg_read_manifest_list};
+    use super::iceberg::{
+        decode_values, encode_values, iceberg_read_manifest, iceberg_read_manifest_list,
+        iceberg_read_metadata,
+    };
     #[pymodule_export]
     use super::paimon::{
         decode_rows, encode_rows, paimon_read_deletion_vector, paimon_read_hash_index,

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use arrow_array::{
-    ArrayRef, Date32Array, PrimitiveArray, Time64MicrosecondArray,
+    ArrayRef, Date32Array, Float32Array, Float64Array, PrimitiveArray, Time64MicrosecondArray,
     types::{ArrowTimestampType, TimestampMicrosecondType, TimestampNanosecondType},
 };
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::types::Type;
 use super::value::from_json;
@@ -18,10 +18,15 @@ pub(super) fn ty(text: &str) -> Type {
 
 /// One value of `ty`: a JSON single value, but dates and times may be integers and floats text.
 pub(super) fn array(ty: &Type, value: &Value) -> ArrayRef {
-    let value = match (ty, value) {
-        (Type::Float | Type::Double, Value::String(text)) => &json!(text.parse::<f64>().expect("a float")),
-        (_, value) => value,
-    };
+    match (ty, value) {
+        (Type::Float, Value::String(text)) => {
+            return Arc::new(Float32Array::from_iter_values([text.parse().expect("a float")]));
+        }
+        (Type::Double, Value::String(text)) => {
+            return Arc::new(Float64Array::from_iter_values([text.parse().expect("a float")]));
+        }
+        _ => {}
+    }
     match (ty, value.as_i64()) {
         (Type::Date, Some(days)) => {
             Arc::new(Date32Array::from_iter_values([days.try_into().expect("32 bits")]))

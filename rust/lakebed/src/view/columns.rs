@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use arrow_array::builder::{MapBuilder, MapFieldNames, StringBuilder};
-use arrow_array::{ArrayRef, TimestampMicrosecondArray};
-use arrow_schema::ArrowError;
+use arrow_array::{ArrayRef, ListArray, StructArray, TimestampMicrosecondArray};
+use arrow_buffer::{OffsetBuffer, ScalarBuffer};
+use arrow_schema::{ArrowError, Field, Fields};
 
 use crate::error::{Error, ErrorKind, Result};
 
@@ -42,4 +43,31 @@ pub(crate) fn maps<'a>(rows: impl Iterator<Item = Option<&'a [(String, String)]>
         builder.append(row.is_some()).map_err(argument)?;
     }
     Ok(Arc::new(builder.finish()))
+}
+
+/// Lists of structs: how long each list is, and the fields of the items of all lists.
+pub(crate) fn struct_lists(
+    lengths: impl Iterator<Item = usize>,
+    columns: Vec<(&str, ArrayRef)>,
+) -> Result<ArrayRef> {
+    let (fields, arrays): (Vec<Field>, Vec<ArrayRef>) = columns
+        .into_iter()
+        .map(|(name, array)| (Field::new(name, array.data_type().clone(), true), array))
+        .unzip();
+    let items = StructArray::try_new(Fields::from(fields), arrays, None).map_err(argument)?;
+    lists(lengths, Arc::new(items))
+}
+
+/// Lists: how long each list is, and the items of all lists.
+pub(crate) fn lists(lengths: impl Iterator<Item = usize>, items: ArrayRef) -> Result<ArrayRef> {
+    let mut offsets = vec![0i32];
+    let mut end = 0i32;
+    for length in lengths {
+        let next = i32::try_from(length).ok().and_then(|length| end.checked_add(length));
+        end = next.ok_or_else(|| Error::new(ErrorKind::Length, "more than 2^31 items in one column"))?;
+        offsets.push(end);
+    }
+    let item = Arc::new(Field::new("item", items.data_type().clone(), true));
+    let offsets = OffsetBuffer::new(ScalarBuffer::from(offsets));
+    Ok(Arc::new(ListArray::try_new(item, offsets, items, None).map_err(argument)?))
 }

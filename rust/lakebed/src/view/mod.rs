@@ -8,7 +8,7 @@ use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::{Field, Schema as ArrowSchema, SchemaRef};
 use arrow_select::filter::filter_record_batch;
 
-pub(crate) use columns::{instants, map_names, maps};
+pub(crate) use columns::{instants, lists, map_names, maps, struct_lists};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::predicate::Predicate;

@@ -7,6 +7,7 @@ use arrow_buffer::Buffer;
 use flate2::bufread::MultiGzDecoder;
 use lakebed_avro::Limits;
 
+use super::{TableMetadata, Wanted};
 use crate::error::{Error, ErrorKind, Result};
 use crate::storage::Storage;
 
@@ -21,10 +22,12 @@ const ZSTANDARD: &[u8] = b"\x28\xb5\x2f\xfd";
 /// Of a long one no more than its first piece is kept, and one more piece while it is read.
 #[derive(Clone)]
 pub struct MetadataFile {
-    path: String,
-    storage: Arc<dyn Storage>,
+    /// Where it is; none for bytes from elsewhere.
+    path: Option<String>,
     limits: Limits,
     head: Buffer,
+    /// What reads what comes behind the head; nothing does where the head is the whole file.
+    rest: Option<Arc<dyn Storage>>,
 }
 
 impl MetadataFile {
@@ -34,17 +37,43 @@ impl MetadataFile {
     /// What storage gives, `Missing` where there is no such file.
     pub fn open(path: &str, storage: Arc<dyn Storage>, limits: Limits) -> Result<MetadataFile> {
         let head = storage.read_range(path, 0, PIECE_BYTES)?;
-        Ok(MetadataFile { path: path.to_owned(), storage, limits, head })
+        let is_whole = (head.len() as u64) < PIECE_BYTES;
+        Ok(MetadataFile { path: Some(path.to_owned()), limits, head, rest: (!is_whole).then_some(storage) })
     }
 
-    /// Where the file is.
+    /// The file whose bytes these are.
+    pub fn of_bytes(bytes: Buffer, limits: Limits) -> MetadataFile {
+        MetadataFile { path: None, limits, head: bytes, rest: None }
+    }
+
+    /// Where the file is; empty for bytes from elsewhere.
     pub fn path(&self) -> &str {
-        &self.path
+        self.path.as_deref().unwrap_or_default()
+    }
+
+    /// The error, with the file that it is in.
+    pub(super) fn place(&self, error: Error) -> Error {
+        match &self.path {
+            Some(path) => error.in_file(path),
+            None => error,
+        }
     }
 
     /// What the file may cost: `max_file_bytes` of text, `max_value_bytes` of one element.
     pub(super) fn limits(&self) -> &Limits {
         &self.limits
+    }
+
+    /// The JSON, once it is found to be metadata of a table.
+    ///
+    /// # Errors
+    /// Those of [`TableMetadata::read`].
+    pub fn to_json(&self) -> Result<String> {
+        TableMetadata::read(self, &Wanted::ALL)?;
+        let mut json = String::new();
+        let read = self.text()?.read_to_string(&mut json);
+        read.map_err(|error| self.place(Error::new(ErrorKind::Utf8, error.to_string())))?;
+        Ok(json)
     }
 
     /// The JSON text, inflated where the file's first bytes are gzip's, whatever it is called.
@@ -57,7 +86,7 @@ impl MetadataFile {
             piece: self.head.clone(),
             at: 0,
             end: self.head.len() as u64,
-            last: (self.head.len() as u64) < PIECE_BYTES,
+            rest: self.rest.as_deref(),
         };
         if self.head.starts_with(GZIP) {
             Ok(Box::new(MultiGzDecoder::new(pieces)))
@@ -78,33 +107,34 @@ struct Pieces<'f> {
     at: usize,
     /// Where in the file the piece ends.
     end: u64,
-    /// Whether the file ends there too.
-    last: bool,
+    /// What reads the pieces behind it; nothing does once there are none.
+    rest: Option<&'f dyn Storage>,
 }
 
 impl Pieces<'_> {
-    /// Replaces the piece by the next one.
-    fn advance(&mut self) -> Result<()> {
+    /// Replaces the piece by the next one, which `storage` reads.
+    fn advance(&mut self, storage: &dyn Storage) -> Result<()> {
         // From one byte before: object stores refuse a range that starts at a file's very end.
         let start = self.end.saturating_sub(1);
-        let piece = self.file.storage.read_range(&self.file.path, start, PIECE_BYTES)?;
+        let piece = storage.read_range(self.file.path(), start, PIECE_BYTES)?;
         let length = piece.len() as u64;
-        (self.at, self.end, self.last) = (1, start + length, length < PIECE_BYTES);
+        (self.at, self.end) = (1, start + length);
+        self.rest = self.rest.filter(|_| length >= PIECE_BYTES);
         self.piece = piece;
         Ok(())
     }
 
-    fn rest(&self) -> &[u8] {
+    fn unread(&self) -> &[u8] {
         self.piece.as_slice().get(self.at..).unwrap_or_default()
     }
 }
 
 impl BufRead for Pieces<'_> {
     fn fill_buf(&mut self) -> io::Result<&[u8]> {
-        while self.rest().is_empty() && !self.last {
-            self.advance().map_err(io::Error::other)?;
+        while let Some(storage) = self.rest.filter(|_| self.unread().is_empty()) {
+            self.advance(storage).map_err(io::Error::other)?;
         }
-        Ok(self.rest())
+        Ok(self.unread())
     }
 
     fn consume(&mut self, amount: usize) {

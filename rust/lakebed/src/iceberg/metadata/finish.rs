@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::logs::SortOrder;
 use super::read::Draft;
-use super::snapshot::SnapshotRef;
+use super::snapshot::{Lineage, SnapshotRef};
 use super::stored::required;
 use super::{MAIN, TableMetadata};
 use crate::error::{Error, ErrorKind, Location, Result};
@@ -68,9 +68,10 @@ impl Draft<'_> {
         let key = "last-sequence-number";
         let last = if is_first { 0 } else { required(self.last_sequence_number, key)? };
         match self.latest {
-            Some((number, id, offset)) if number > last => {
-                let message =
-                    format!("snapshot {id} has sequence number {number}, the table's last is {last}");
+            Some((Lineage { snapshot_id, sequence_number, .. }, offset)) if sequence_number > last => {
+                let message = format!(
+                    "snapshot {snapshot_id} has sequence number {sequence_number}, the table's last is {last}"
+                );
                 let place = Location { offset: Some(offset), ..Location::default() };
                 Err(Error::new(ErrorKind::Mismatch, message).in_field(key).at(place))
             }

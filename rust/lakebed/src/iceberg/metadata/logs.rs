@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::stored::{snapshot_id, strings};
+use super::stored::strings;
 
 /// That a snapshot became current (Iceberg specification, "Table Metadata Fields").
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -11,7 +11,6 @@ pub struct SnapshotLogEntry {
     /// When, milliseconds since 1970 UTC.
     pub timestamp_ms: i64,
     /// Which; it need not be there any more.
-    #[serde(deserialize_with = "snapshot_id")]
     pub snapshot_id: i64,
 }
 
@@ -30,7 +29,6 @@ pub struct MetadataLogEntry {
 #[serde(rename_all = "kebab-case")]
 pub struct StatisticsFile {
     /// The snapshot.
-    #[serde(deserialize_with = "snapshot_id")]
     pub snapshot_id: i64,
     /// The path.
     pub statistics_path: String,
@@ -52,7 +50,6 @@ pub struct BlobMetadata {
     #[serde(rename = "type")]
     pub kind: String,
     /// The snapshot that they were computed from.
-    #[serde(deserialize_with = "snapshot_id")]
     pub snapshot_id: i64,
     /// The sequence number of that snapshot.
     pub sequence_number: i64,
@@ -68,7 +65,6 @@ pub struct BlobMetadata {
 #[serde(rename_all = "kebab-case")]
 pub struct PartitionStatisticsFile {
     /// The snapshot.
-    #[serde(deserialize_with = "snapshot_id")]
     pub snapshot_id: i64,
     /// The path.
     pub statistics_path: String,
@@ -106,6 +102,14 @@ pub struct SortField {
     pub direction: String,
     /// `nulls-first` or `nulls-last`.
     pub null_order: String,
+}
+
+impl SortField {
+    /// The columns that the transform takes, by field id.
+    pub fn sources(&self) -> impl Iterator<Item = i32> {
+        let several = if self.source_id.is_some() { &[] } else { self.source_ids.as_slice() };
+        self.source_id.into_iter().chain(several.iter().copied())
+    }
 }
 
 /// A key that other keys or manifest lists are encrypted with (Iceberg specification, "Encryption Keys").

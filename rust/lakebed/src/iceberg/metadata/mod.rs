@@ -7,6 +7,7 @@
 mod file;
 mod finish;
 mod logs;
+mod mapping;
 mod place;
 mod read;
 mod scanner;
@@ -24,6 +25,7 @@ pub use logs::{
     BlobMetadata, EncryptionKey, MetadataLogEntry, PartitionStatisticsFile, SnapshotLogEntry, SortField,
     SortOrder, StatisticsFile,
 };
+pub use mapping::{MappedField, name_mapping};
 pub use snapshot::{Lineage, RefKind, Snapshot, SnapshotRef};
 
 use super::partition::PartitionSpec;

@@ -13,7 +13,7 @@ use super::logs::{
 use super::scanner::Scanner;
 use super::section::Section;
 use super::snapshot::{Lineage, Snapshot, SnapshotHead, SnapshotRef, StoredSnapshot};
-use super::stored::{SnapshotId, Strings};
+use super::stored::Strings;
 use super::{MetadataFile, TableMetadata, Wanted};
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::partition::PartitionSpec;
@@ -52,7 +52,7 @@ impl TableMetadata {
             }
             draft.finish()
         };
-        read().map_err(|error: Error| error.in_file(file.path()))
+        read().map_err(|error: Error| file.place(error))
     }
 }
 
@@ -84,8 +84,8 @@ pub(super) struct Draft<'w> {
     pub(super) default_sort_order_id: Option<i32>,
     pub(super) properties: Option<Strings>,
     pub(super) snapshots: Section<StoredSnapshot, Snapshot>,
-    /// The snapshot with the highest sequence number, with its number and place.
-    pub(super) latest: Option<(i64, i64, u64)>,
+    /// The snapshot with the highest sequence number, and its place.
+    pub(super) latest: Option<(Lineage, u64)>,
     pub(super) lineage: Vec<Lineage>,
     pub(super) refs: Option<BTreeMap<String, SnapshotRef>>,
     pub(super) snapshot_log: Vec<SnapshotLogEntry>,
@@ -203,15 +203,22 @@ impl<'w> Draft<'w> {
         self.latest = None;
         let current = self.current.snapshot;
         scanner.elements(|scanner| {
-            let (head, end) = scanner.look::<SnapshotHead>()?;
-            let number = head.sequence_number();
-            if self.latest.is_none_or(|(latest, ..)| latest < number) {
-                self.latest = Some((number, head.snapshot_id, scanner.offset()));
+            let offset = scanner.offset();
+            let lineage = match self.snapshots.take_any(scanner)? {
+                Some(snapshot) => snapshot.lineage(),
+                None => {
+                    let (head, end) = scanner.look::<SnapshotHead>()?;
+                    self.snapshots.take(scanner, head.snapshot_id, end, current)?;
+                    head.lineage()
+                }
+            };
+            if self.latest.is_none_or(|(latest, _)| latest.sequence_number < lineage.sequence_number) {
+                self.latest = Some((lineage, offset));
             }
             if self.wanted.lineage {
-                self.lineage.push(head.lineage());
+                self.lineage.push(lineage);
             }
-            self.snapshots.take(scanner, head.snapshot_id, end, current)
+            Ok(())
         })
     }
 
@@ -247,6 +254,6 @@ fn supported(version: Option<i32>) -> Result<Option<i32>> {
 }
 
 /// The id of the current snapshot; of none, many writers say that it is -1.
-fn current(id: Option<SnapshotId>) -> Result<Option<i64>> {
-    Ok(id.map(|SnapshotId(id)| id).filter(|id| *id != -1))
+fn current(id: Option<i64>) -> Result<Option<i64>> {
+    Ok(id.filter(|id| *id != -1))
 }

@@ -62,6 +62,7 @@ impl<'f> Scanner<'f> {
         }
         let mut number = 0u64;
         loop {
+            self.peek()?;
             element(self).map_err(|error| error.within(&format!("[{number}]")))?;
             if !self.skip_if(b',')? {
                 return self.expect(b']', "`,` or `]`");

@@ -24,7 +24,16 @@ impl<S: DeserializeOwned, T> Section<S, T> {
         Section { which, make, id, kept: Vec::new(), last: None, passed: false }
     }
 
-    /// Takes the element that the scanner stands before and looked at; the current one is always kept.
+    /// Takes the element that the scanner stands before, if any one is wanted.
+    pub(super) fn take_any(&mut self, scanner: &mut Scanner<'_>) -> Result<Option<&T>> {
+        if self.which != Which::All {
+            return Ok(None);
+        }
+        self.kept.push(scanner.made(self.make)?);
+        Ok(self.kept.last())
+    }
+
+    /// Takes the element that the scanner stands before and looked at, if it is wanted; the current one is always kept.
     ///
     /// Writers put the current one's id before the list, or the current one last in it: only where neither
     /// is so, it is not found at once.

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::stored::{Strings, optional_snapshot_id, quotable_int, required, snapshot_id};
+use super::stored::{Strings, quotable_int, required};
 use crate::error::Result;
 
 /// The operation of a snapshot whose summary has none (`SnapshotParser.java`).
@@ -41,9 +41,7 @@ pub struct Snapshot {
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) struct StoredSnapshot {
-    #[serde(deserialize_with = "snapshot_id")]
     snapshot_id: i64,
-    #[serde(default, deserialize_with = "optional_snapshot_id")]
     parent_snapshot_id: Option<i64>,
     sequence_number: Option<i64>,
     timestamp_ms: i64,
@@ -99,6 +97,10 @@ pub struct Lineage {
     pub snapshot_id: i64,
     /// The snapshot that it was made from.
     pub parent_id: Option<i64>,
+    /// The number of the commit in the table.
+    pub sequence_number: i64,
+    /// The schema that was current when it was made.
+    pub schema_id: Option<i32>,
     /// When committed, milliseconds since 1970 UTC.
     pub timestamp_ms: i64,
 }
@@ -107,23 +109,33 @@ pub struct Lineage {
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) struct SnapshotHead {
-    #[serde(deserialize_with = "snapshot_id")]
     pub(super) snapshot_id: i64,
-    #[serde(default, deserialize_with = "optional_snapshot_id")]
     parent_snapshot_id: Option<i64>,
     sequence_number: Option<i64>,
+    #[serde(default, deserialize_with = "quotable_int")]
+    schema_id: Option<i32>,
     timestamp_ms: i64,
 }
 
 impl SnapshotHead {
-    pub(super) fn sequence_number(&self) -> i64 {
-        self.sequence_number.unwrap_or(0)
-    }
-
     pub(super) fn lineage(&self) -> Lineage {
         Lineage {
             snapshot_id: self.snapshot_id,
             parent_id: parent(self.parent_snapshot_id),
+            sequence_number: self.sequence_number.unwrap_or(0),
+            schema_id: self.schema_id,
+            timestamp_ms: self.timestamp_ms,
+        }
+    }
+}
+
+impl Snapshot {
+    pub(super) fn lineage(&self) -> Lineage {
+        Lineage {
+            snapshot_id: self.snapshot_id,
+            parent_id: self.parent_id,
+            sequence_number: self.sequence_number,
+            schema_id: self.schema_id,
             timestamp_ms: self.timestamp_ms,
         }
     }
@@ -160,7 +172,10 @@ impl TryFrom<String> for RefKind {
     /// The kind of that name, in any case.
     fn try_from(name: String) -> Result<RefKind, &'static str> {
         let kinds = [RefKind::Branch, RefKind::Tag];
-        kinds.into_iter().find(|kind| kind.name().eq_ignore_ascii_case(&name)).ok_or("neither branch nor tag")
+        kinds
+            .into_iter()
+            .find(|kind| kind.name().eq_ignore_ascii_case(&name))
+            .ok_or("`type` is neither branch nor tag")
     }
 }
 
@@ -169,7 +184,6 @@ impl TryFrom<String> for RefKind {
 #[serde(rename_all = "kebab-case")]
 pub struct SnapshotRef {
     /// The snapshot: of a branch its latest.
-    #[serde(deserialize_with = "snapshot_id")]
     pub snapshot_id: i64,
     /// Branch or tag.
     #[serde(rename = "type")]

@@ -10,41 +10,6 @@ pub(super) fn required<T>(value: Option<T>, key: &str) -> Result<T> {
     value.ok_or_else(|| Error::new(ErrorKind::Required, format!("there is no `{key}`")).in_field(key))
 }
 
-/// The id of a snapshot. Of one that a writer took for 64 bits without a sign the bits are kept.
-pub(super) fn snapshot_id<'de, D: Deserializer<'de>>(from: D) -> Result<i64, D::Error> {
-    SnapshotId::deserialize(from).map(|id| id.0)
-}
-
-/// The id of a snapshot, if there is one.
-pub(super) fn optional_snapshot_id<'de, D: Deserializer<'de>>(from: D) -> Result<Option<i64>, D::Error> {
-    Ok(Option::<SnapshotId>::deserialize(from)?.map(|id| id.0))
-}
-
-/// An id as a value of its own.
-pub(super) struct SnapshotId(pub(super) i64);
-
-impl<'de> Deserialize<'de> for SnapshotId {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        struct Id;
-        impl Visitor<'_> for Id {
-            type Value = SnapshotId;
-
-            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str("an integer of 64 bits")
-            }
-
-            fn visit_i64<E>(self, id: i64) -> Result<SnapshotId, E> {
-                Ok(SnapshotId(id))
-            }
-
-            fn visit_u64<E>(self, id: u64) -> Result<SnapshotId, E> {
-                Ok(SnapshotId(id.cast_signed()))
-            }
-        }
-        from.deserialize_i64(Id)
-    }
-}
-
 /// An integer that may stand in quotes, as the specification's own example of a `schema-id` does.
 pub(super) fn quotable_int<'de, D: Deserializer<'de>>(from: D) -> Result<Option<i32>, D::Error> {
     #[derive(Deserialize)]

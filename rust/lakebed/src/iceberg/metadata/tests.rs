@@ -102,6 +102,7 @@ fn real_files_are_read_or_refused_for_what_they_lack() {
             "TableMetadataV2MissingSortOrder.json" => (ErrorKind::Required, "`sort-orders`"),
             "TableMetadataV2CurrentSchemaNotFound.json" => (ErrorKind::Required, "`current-schema-id`"),
             "v0.metadata.json" => (ErrorKind::Required, "`format-version`"),
+            "vfinal.metadata.json" => (ErrorKind::Json, "integer `9876543210123456789`"),
             _ => panic!("{words}"),
         };
         assert_eq!(kind, expected, "{words}");
@@ -214,18 +215,17 @@ fn wrong_values_are_placed() {
 fn ids_are_exact() {
     let id = 3_051_729_675_574_597_004_i64;
     let mut one = snapshot(1);
-    one["snapshot-id"] = json!(9_876_543_210_123_456_789_u64);
+    one["snapshot-id"] = json!(id);
     one["parent-snapshot-id"] = json!(-1);
     one["schema-id"] = json!("0");
-    let mut other = snapshot(id / 10);
-    (other["snapshot-id"], other["sequence-number"]) = (json!(id), json!(2));
-    let metadata = read(&second(&json!({"snapshots": [one, other], "current-snapshot-id": id})));
-    let metadata = metadata.expect("metadata");
-    let unsigned = 9_876_543_210_123_456_789_u64.cast_signed();
-    let found: Vec<i64> = metadata.snapshots.iter().map(|one| one.snapshot_id).collect();
-    assert_eq!(found, [unsigned, id]);
-    let unsigned = metadata.snapshot(unsigned).expect("a snapshot");
-    assert_eq!((unsigned.parent_id, unsigned.schema_id), (None, Some(0)));
+    let metadata = read(&second(&json!({"snapshots": [one], "current-snapshot-id": id}))).expect("metadata");
+    let found = metadata.snapshot(id).expect("a snapshot");
+    assert_eq!((found.parent_id, found.schema_id), (None, Some(0)));
+    assert_eq!(metadata.current_snapshot_id, Some(id));
+    for wrong in [json!(9_876_543_210_123_456_789_u64), json!(3.0), json!("3")] {
+        let error = refused(&second(&json!({"current-snapshot-id": wrong})));
+        assert_eq!(error.location().field.as_deref(), Some("current-snapshot-id"), "{error}");
+    }
 }
 
 #[test]

@@ -18,7 +18,7 @@ use super::groups::{GROUP_INPUT, Groups};
 use super::manifest_list::ManifestFile;
 use super::metrics::MetricsView;
 use super::table::{Table, TableTypes};
-use super::view::{EntryView, Role, buckets, partitions};
+use super::view::{EntryView, Role, buckets, partitions, refs, schemas, snapshots};
 use crate::error::{Error, ErrorKind, Result};
 use crate::notes::Notes;
 use crate::scan::{
@@ -73,6 +73,9 @@ impl Scan {
     fn whole(&self) -> Result<RecordBatch> {
         let (columns, filter) = (self.options.columns.as_deref(), self.options.filter.as_deref());
         match self.view {
+            View::Snapshots => select(&self.table.snapshots_view()?, columns, filter),
+            View::Refs => select(&self.table.refs_view()?, columns, filter),
+            View::Schemas => select(&self.table.schemas_view()?, columns, filter),
             View::Manifests => {
                 select(&Plan::new(&self.table, filter)?.manifests_view(&self.table)?, columns, None)
             }
@@ -89,6 +92,9 @@ impl Scan {
 fn empty(table: &Table, view: View, options: &ScanOptions) -> Result<RecordBatch> {
     let (columns, filter) = (options.columns.as_deref(), options.filter.as_deref());
     match view {
+        View::Snapshots => select(&snapshots(&[])?, columns, filter),
+        View::Refs => select(&refs(std::iter::empty())?, columns, filter),
+        View::Schemas => select(&schemas(&[], 0)?, columns, filter),
         View::Manifests => select(&Plan::empty(table, filter)?.manifests_view(table)?, columns, None),
         View::Partitions | View::Buckets => {
             Plan::empty(table, filter)?;
@@ -170,7 +176,7 @@ impl scan::Scan for Scan {
     fn manifests(&self) -> Result<Vec<PlannedManifest>> {
         let Some(program) = &self.program else { return Ok(Vec::new()) };
         let manifests = Plan::new(&self.table, self.options.filter.as_deref())?.of_role(program.role);
-        Ok(manifests.iter().map(plan::planned).collect())
+        Ok(manifests.iter().map(|manifest| plan::planned(manifest, self.table.storage().as_ref())).collect())
     }
 
     fn task(&self, part: Part) -> Result<scan::Task> {

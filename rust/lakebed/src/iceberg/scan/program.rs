@@ -65,7 +65,8 @@ impl EntryProgram {
         if filter.is_some() && !raw.iter().any(|name| name == "partition") {
             raw.push("partition".to_owned());
         }
-        let entries = Arc::new(EntryColumns::new(Some(&raw))?);
+        let entries = EntryColumns::new(Some(&raw))?.with_metrics_of(view.metrics_of());
+        let entries = Arc::new(entries);
         Ok(EntryProgram { role, view, entries, types, filter, decoding })
     }
 

@@ -6,10 +6,12 @@ mod tests;
 mod travel;
 mod types;
 mod views;
+mod whole;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+pub(crate) use travel::as_of;
 pub(crate) use types::{StoredTypes, TableTypes};
 
 use super::discovery::{current_metadata, is_metadata_file};
@@ -184,6 +186,8 @@ fn folder(location: &str) -> &str {
     if !is_metadata_file(location) {
         return location;
     }
-    let folder = location.rsplit_once('/').map_or(".", |(folder, _)| folder);
-    folder.strip_suffix("/metadata").unwrap_or(folder)
+    match location.rsplit_once("/metadata/") {
+        Some((folder, _)) => folder,
+        None => location.rsplit_once('/').map_or(".", |(folder, _)| folder),
+    }
 }

@@ -51,8 +51,8 @@ impl Table {
     /// `SnapshotNotFound` for a time before that, naming the time.
     pub fn at_timestamp(&self, millis: i64) -> Result<Table> {
         let log = self.read(&Wanted { snapshot_log: true, ..Wanted::CURRENT })?.snapshot_log;
-        match log.iter().rev().find(|entry| entry.timestamp_ms <= millis) {
-            Some(entry) => self.standing_at(None, entry.snapshot_id),
+        match as_of(&log, millis) {
+            Some(id) => self.standing_at(None, id),
             None => {
                 let (asked, there) = (instant(millis)?, range(&log)?);
                 Err(self.not_found(format!("no snapshot at {asked} or before; {there}")))
@@ -107,6 +107,12 @@ impl Table {
     fn not_found(&self, message: String) -> Error {
         Error::new(ErrorKind::SnapshotNotFound, message).in_file(&self.location)
     }
+}
+
+/// The snapshot that was current at a time, as the last entry of the log until then says, whatever the times
+/// of those before it.
+pub(crate) fn as_of(log: &[SnapshotLogEntry], millis: i64) -> Option<i64> {
+    log.iter().rev().find(|entry| entry.timestamp_ms <= millis).map(|entry| entry.snapshot_id)
 }
 
 /// From when on the log is, in words.

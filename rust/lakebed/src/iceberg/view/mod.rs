@@ -3,8 +3,14 @@
 mod entries;
 mod groups;
 mod manifests;
+mod refs;
+mod schemas;
+mod snapshots;
 mod target;
 
 pub(crate) use entries::{EntryView, Role, are_deletes};
 pub(crate) use groups::{buckets, ints, last_updated, longs, partitions};
 pub(crate) use manifests::manifests;
+pub(crate) use refs::{Ref, refs};
+pub(crate) use schemas::schemas;
+pub(crate) use snapshots::snapshots;

@@ -1,3 +1,5 @@
+mod golden;
+
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
@@ -6,7 +8,7 @@ use arrow_array::{
     Array, ArrayRef, BinaryArray, Date32Array, Decimal128Array, Float32Array, Int32Array, Int64Array,
     NullArray, StringArray, StructArray, TimestampMillisecondArray, TimestampNanosecondArray,
 };
-use arrow_schema::{DataType, TimeUnit};
+use arrow_schema::{DataType, Field, TimeUnit};
 use serde_json::{Value, json};
 
 use super::*;
@@ -39,11 +41,13 @@ fn printed(partition: &PartitionType) -> Vec<String> {
     partition.fields.iter().map(text).collect()
 }
 
+/// Tuples of those columns, one where there are none.
 fn tuples(columns: Vec<(&str, ArrayRef)>) -> StructArray {
-    let columns = columns.into_iter().map(|(name, column)| {
-        (Arc::new(arrow_schema::Field::new(name, column.data_type().clone(), true)), column)
-    });
-    StructArray::from(columns.collect::<Vec<_>>())
+    let rows = columns.first().map_or(1, |(_, column)| column.len());
+    let fields = columns.iter().map(|(name, column)| Field::new(*name, column.data_type().clone(), true));
+    let fields = fields.collect();
+    let columns = columns.into_iter().map(|(_, column)| column).collect();
+    StructArray::try_new_with_length(fields, columns, None, rows).expect("tuples")
 }
 
 #[test]
@@ -238,35 +242,4 @@ fn paths_are_those_of_the_engine() {
     assert_eq!(unified.arrow_fields().len(), 4);
     let zone = DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into()));
     assert_eq!(unified.arrow_fields()[1].data_type(), &zone);
-}
-
-/// The engine's own partition type of each spec, in tables that it wrote.
-#[test]
-fn types_of_specs_are_those_of_the_engine() {
-    let golden = shared().map(|root| root.join("data/golden/iceberg"));
-    for table in golden.into_iter().flat_map(|golden| std::fs::read_dir(golden).expect("golden tables")) {
-        let Ok(file) = std::fs::read(table.expect("a table").path().join("expected/table.json")) else {
-            continue;
-        };
-        let answers: Value = serde_json::from_slice(&file).unwrap();
-        let schemas =
-            answers["schemas"].as_array().unwrap().iter().map(|json| Schema::from_json(json).unwrap());
-        let schemas: Vec<Schema> = schemas.collect();
-        let current = answers["current_schema_id"].as_i64().unwrap();
-        let current = schemas.iter().find(|schema| i64::from(schema.schema_id) == current).unwrap();
-        for answer in answers["specs"].as_array().unwrap() {
-            let spec = PartitionSpec::from_json(&answer["spec"]).unwrap();
-            let unified = PartitionType::unify(std::slice::from_ref(&spec), &[current]);
-            let mut fields = printed(&unified);
-            // Java prints them in the order of the spec, and those of columns that are gone as unknown.
-            fields.sort_by_key(|field| {
-                spec.fields.iter().position(|f| field.starts_with(&f.field_id.to_string()))
-            });
-            let engine = answer["partition_type"].as_str().unwrap();
-            if !engine.contains("unknown") {
-                assert_eq!(format!("struct<{}>", fields.join(", ")), engine, "{}", answers["location"]);
-            }
-            assert_eq!(Value::Bool(spec.is_unpartitioned()), answer["is_unpartitioned"]);
-        }
-    }
 }

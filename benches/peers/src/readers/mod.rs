@@ -1,18 +1,17 @@
-//! What is timed: the two floors, lakebed's core and the three other Rust readers, each from path to result.
+//! What is timed: the two floors, lakebed's core and the other Rust readers, each from path to result.
+
+mod iceberg;
+mod paimon;
 
 use std::any::Any;
 use std::fs;
 use std::hint::black_box;
 use std::io::Cursor;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use arrow_array::RecordBatch;
 use arrow_avro::reader::ReaderBuilder;
 use arrow_avro::schema::AvroSchema;
-use lakebed::paimon::manifest::{EntryFilter, EntryReader, entry_columns};
-use lakebed_avro::ReadOptions;
-use paimon::io::FileIO;
-use paimon::spec::{Manifest, ManifestEntry};
 use serde_json::Value;
 
 use crate::Result;
@@ -25,9 +24,13 @@ pub struct Peer {
     pub name: &'static str,
     /// `entries`: every column; `projected`: the columns in [`PROJECTED`].
     pub task: &'static str,
+    /// The only table format whose manifests it reads, if it does not read both.
+    pub format: Option<&'static str>,
     /// Reads all the files. Nothing is kept between runs.
-    pub run: fn(&[PathBuf]) -> Result<Outcome>,
+    pub run: Run,
 }
+
+type Run = fn(&[PathBuf]) -> Result<Outcome>;
 
 /// What a run leaves behind; dropped only after the clock has stopped.
 pub struct Outcome {
@@ -40,23 +43,61 @@ impl Outcome {
     fn new(rows: u64, kept: impl Any) -> Self {
         Self { rows, _kept: Box::new(kept) }
     }
+
+    fn of_batches(batches: Vec<RecordBatch>) -> Self {
+        Self::new(batches.iter().map(|batch| batch.num_rows() as u64).sum(), batches)
+    }
+}
+
+const fn of_both(name: &'static str, task: &'static str, run: Run) -> Peer {
+    Peer { name, task, format: None, run }
+}
+
+const fn of_paimon(name: &'static str, task: &'static str, run: Run) -> Peer {
+    Peer { name, task, format: Some("paimon"), run }
+}
+
+const fn of_iceberg(name: &'static str, task: &'static str, run: Run) -> Peer {
+    Peer { name, task, format: Some("iceberg"), run }
 }
 
 /// All of them, in the order in which they are reported.
 pub const PEERS: &[Peer] = &[
-    Peer { name: "inflate", task: "entries", run: inflate },
-    Peer { name: "walk", task: "entries", run: walk },
-    Peer { name: "lakebed core", task: "entries", run: lakebed_core },
-    Peer { name: "lakebed core", task: "projected", run: lakebed_core_projected },
-    Peer { name: "arrow-avro", task: "entries", run: arrow_avro },
-    Peer { name: "arrow-avro", task: "projected", run: arrow_avro_projected },
-    Peer { name: "paimon", task: "entries", run: paimon },
-    Peer { name: "apache-avro", task: "entries", run: apache_avro },
+    of_both("inflate", "entries", inflate),
+    of_both("walk", "entries", walk),
+    of_paimon("lakebed core", "entries", paimon::core),
+    of_paimon("lakebed core", "projected", paimon::core_projected),
+    of_iceberg("lakebed core", "entries", iceberg::core),
+    of_iceberg("lakebed core", "projected", iceberg::core_projected),
+    of_both("arrow-avro", "entries", arrow_avro),
+    of_both("arrow-avro", "projected", arrow_avro_projected),
+    of_paimon("paimon", "entries", paimon::crate_entries),
+    of_iceberg("iceberg", "entries", iceberg::crate_entries),
+    of_both("apache-avro", "entries", apache_avro),
 ];
 
-/// The record fields that a projected read keeps, at whatever depth they stand.
-const PROJECTED: [&str; 7] =
-    ["_KIND", "_PARTITION", "_BUCKET", "_FILE", "_FILE_NAME", "_FILE_SIZE", "_ROW_COUNT"];
+/// The record fields that a projected read keeps, of either format.
+const PROJECTED: [&str; 11] = [
+    "_KIND",
+    "_PARTITION",
+    "_BUCKET",
+    "_FILE_NAME",
+    "_FILE_SIZE",
+    "_ROW_COUNT",
+    "status",
+    "file_path",
+    "partition",
+    "record_count",
+    "file_size_in_bytes",
+];
+
+/// The records that are gone into for them.
+const FILES: [&str; 2] = ["_FILE", "data_file"];
+
+/// The table format of a manifest, by its writer schema.
+pub fn format_of(schema: &str) -> &'static str {
+    if schema.contains("\"_FILE\"") { "paimon" } else { "iceberg" }
+}
 
 fn inflate(files: &[PathBuf]) -> Result<Outcome> {
     let mut inflater = Inflater::new()?;
@@ -92,29 +133,6 @@ fn walk(files: &[PathBuf]) -> Result<Outcome> {
     Ok(Outcome::new(rows, ()))
 }
 
-fn lakebed_core(files: &[PathBuf]) -> Result<Outcome> {
-    read_lakebed(files, None)
-}
-
-fn lakebed_core_projected(files: &[PathBuf]) -> Result<Outcome> {
-    let columns = ["kind", "partition", "bucket", "file_name", "file_size", "row_count"];
-    read_lakebed(files, Some(&columns.map(str::to_owned)))
-}
-
-/// Entries as lakebed's own views take them: judged, checked and brought to one schema.
-fn read_lakebed(files: &[PathBuf], columns: Option<&[String]>) -> Result<Outcome> {
-    let columns = entry_columns(columns)?;
-    let mut batches = Vec::new();
-    for file in files {
-        let bytes = fs::read(file)?.into();
-        let options = ReadOptions::default();
-        for batch in EntryReader::open(bytes, &columns, EntryFilter::default(), None, options)? {
-            batches.push(batch?);
-        }
-    }
-    Ok(Outcome::new(batches.iter().map(|batch| batch.num_rows() as u64).sum(), batches))
-}
-
 fn arrow_avro(files: &[PathBuf]) -> Result<Outcome> {
     read_batches(files, |_| Ok(ReaderBuilder::new()))
 }
@@ -137,35 +155,16 @@ fn read_batches(files: &[PathBuf], builder: impl Fn(&str) -> Result<ReaderBuilde
             batches.push(batch?);
         }
     }
-    Ok(Outcome::new(batches.iter().map(|batch| batch.num_rows() as u64).sum(), batches))
+    Ok(Outcome::of_batches(batches))
 }
 
-/// Drops the fields that are not in [`PROJECTED`] from every record of a schema.
-fn project(schema: &mut Value) {
-    match schema {
-        Value::Array(branches) => branches.iter_mut().for_each(project),
-        Value::Object(object) => {
-            if let Some(Value::Array(fields)) = object.get_mut("fields") {
-                fields.retain(|field| field["name"].as_str().is_some_and(|name| PROJECTED.contains(&name)));
-                fields.iter_mut().for_each(|field| project(&mut field["type"]));
-            }
-        }
-        _ => {}
-    }
-}
-
-fn paimon(files: &[PathBuf]) -> Result<Outcome> {
-    let runtime = tokio::runtime::Builder::new_current_thread().build()?;
-    let io = FileIO::from_path("/")?.build()?;
-    let mut entries: Vec<ManifestEntry> = Vec::new();
-    for file in files {
-        entries.extend(runtime.block_on(Manifest::read(&io, path_text(file)?))?);
-    }
-    Ok(Outcome::new(entries.len() as u64, entries))
-}
-
-fn path_text(path: &Path) -> Result<&str> {
-    Ok(path.to_str().ok_or("the paimon crate takes UTF-8 paths")?)
+/// Drops the fields that are not in [`PROJECTED`] from an entry's schema.
+fn project(record: &mut Value) {
+    let Some(Value::Array(fields)) = record.get_mut("fields") else { return };
+    let named =
+        |field: &Value, names: &[&str]| field["name"].as_str().is_some_and(|name| names.contains(&name));
+    fields.retain(|field| named(field, &PROJECTED) || named(field, &FILES));
+    fields.iter_mut().filter(|field| named(field, &FILES)).for_each(|file| project(&mut file["type"]));
 }
 
 fn apache_avro(files: &[PathBuf]) -> Result<Outcome> {

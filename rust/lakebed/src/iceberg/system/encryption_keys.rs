@@ -1,0 +1,27 @@
+//! `encryption_keys`: one row per key that snapshots or other keys name; never the key itself.
+
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, StringArray};
+use arrow_schema::DataType::Utf8;
+use arrow_schema::Field;
+
+use crate::error::Result;
+use crate::iceberg::table::Table;
+use crate::scan::Batches;
+use crate::system::{Request, SystemTable, optional, required, whole};
+
+pub(super) const TABLE: SystemTable<Table> = SystemTable { name: "encryption_keys", columns, rows };
+
+fn columns(_table: &Table) -> Result<Vec<Field>> {
+    Ok(vec![required("key_id", Utf8), optional("encrypted_by_id", Utf8)])
+}
+
+fn rows(table: &Table, _request: &Request) -> Result<Batches> {
+    let keys = &table.metadata().encryption_keys;
+    let arrays: Vec<ArrayRef> = vec![
+        Arc::new(StringArray::from_iter_values(keys.iter().map(|key| &key.key_id))),
+        Arc::new(keys.iter().map(|key| key.encrypted_by_id.as_deref()).collect::<StringArray>()),
+    ];
+    whole(columns(table)?, arrays, keys.len())
+}

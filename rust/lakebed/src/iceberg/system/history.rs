@@ -1,0 +1,53 @@
+//! `history` (Iceberg's `HistoryTable.java`): which snapshots were current when, oldest first.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, BooleanArray, Int64Array};
+use arrow_schema::DataType::{Boolean, Int64};
+use arrow_schema::Field;
+
+use super::instant;
+use crate::error::Result;
+use crate::iceberg::metadata::Wanted;
+use crate::iceberg::table::Table;
+use crate::scan::Batches;
+use crate::system::{Request, SystemTable, optional, required, whole};
+use crate::view::instants;
+
+pub(super) const TABLE: SystemTable<Table> = SystemTable { name: "history", columns, rows };
+
+fn columns(_table: &Table) -> Result<Vec<Field>> {
+    Ok(vec![
+        required("made_current_at", instant()),
+        required("snapshot_id", Int64),
+        optional("parent_id", Int64),
+        required("is_current_ancestor", Boolean),
+    ])
+}
+
+fn rows(table: &Table, _request: &Request) -> Result<Batches> {
+    let metadata = table.read(&Wanted { lineage: true, snapshot_log: true, ..Wanted::CURRENT })?;
+    let parents: HashMap<i64, Option<i64>> =
+        metadata.lineage.iter().map(|one| (one.snapshot_id, one.parent_id)).collect();
+    let ancestors = ancestors(metadata.current_snapshot_id, &parents);
+    let ids = || metadata.snapshot_log.iter().map(|entry| entry.snapshot_id);
+    let arrays: Vec<ArrayRef> = vec![
+        instants(metadata.snapshot_log.iter().map(|entry| entry.timestamp_ms))?,
+        Arc::new(Int64Array::from_iter_values(ids())),
+        Arc::new(ids().map(|id| parents.get(&id).copied().flatten()).collect::<Int64Array>()),
+        Arc::new(ids().map(|id| Some(ancestors.contains(&id))).collect::<BooleanArray>()),
+    ];
+    whole(columns(table)?, arrays, metadata.snapshot_log.len())
+}
+
+/// The current snapshot and those it was made from, as far back as they are there.
+fn ancestors(current: Option<i64>, parents: &HashMap<i64, Option<i64>>) -> HashSet<i64> {
+    let mut found = HashSet::new();
+    let mut next = current;
+    // A snapshot that is met again would be its own ancestor.
+    while let Some(id) = next.filter(|id| parents.contains_key(id) && found.insert(*id)) {
+        next = parents.get(&id).copied().flatten();
+    }
+    found
+}

@@ -1,0 +1,68 @@
+//! `metadata_log_entries` (Iceberg's `MetadataLogEntriesTable.java`): the metadata files up to the current
+//! one, oldest first, each with what was current in it as far as the snapshot log still tells.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, Int32Array, Int64Array, StringArray};
+use arrow_schema::DataType::{Int32, Int64, Utf8};
+use arrow_schema::Field;
+
+use super::instant;
+use crate::error::Result;
+use crate::iceberg::metadata::{Lineage, MetadataLogEntry, TableMetadata, Wanted};
+use crate::iceberg::table::{Table, as_of};
+use crate::scan::Batches;
+use crate::system::{Request, SystemTable, optional, required, whole};
+use crate::view::instants;
+
+pub(super) const TABLE: SystemTable<Table> = SystemTable { name: "metadata_log_entries", columns, rows };
+
+/// Where writers put metadata that is not to stand below the table's location.
+const METADATA_PATH: &str = "write.metadata.path";
+
+fn columns(_table: &Table) -> Result<Vec<Field>> {
+    Ok(vec![
+        required("timestamp", instant()),
+        required("file", Utf8),
+        optional("latest_snapshot_id", Int64),
+        optional("latest_schema_id", Int32),
+        optional("latest_sequence_number", Int64),
+    ])
+}
+
+fn rows(table: &Table, _request: &Request) -> Result<Batches> {
+    let wanted = Wanted { lineage: true, snapshot_log: true, metadata_log: true, ..Wanted::CURRENT };
+    let metadata = table.read(&wanted)?;
+    let mut entries = metadata.metadata_log.clone();
+    entries.push(MetadataLogEntry {
+        timestamp_ms: metadata.last_updated_ms,
+        metadata_file: written_file(&metadata, table.metadata_file()),
+    });
+    let snapshots: HashMap<i64, &Lineage> =
+        metadata.lineage.iter().map(|one| (one.snapshot_id, one)).collect();
+    let ids: Vec<Option<i64>> =
+        entries.iter().map(|entry| as_of(&metadata.snapshot_log, entry.timestamp_ms)).collect();
+    let latest = || ids.iter().map(|id| snapshots.get(&(*id)?).copied());
+    let arrays: Vec<ArrayRef> = vec![
+        instants(entries.iter().map(|entry| entry.timestamp_ms))?,
+        Arc::new(StringArray::from_iter_values(entries.iter().map(|entry| &entry.metadata_file))),
+        Arc::new(ids.iter().copied().collect::<Int64Array>()),
+        Arc::new(latest().map(|one| one?.schema_id).collect::<Int32Array>()),
+        Arc::new(latest().map(|one| Some(one?.sequence_number)).collect::<Int64Array>()),
+    ];
+    whole(columns(table)?, arrays, entries.len())
+}
+
+/// The path that the current file was written under, which is not where a copied table has it: in the folder
+/// of the file before it, else where writers put metadata.
+fn written_file(metadata: &TableMetadata, path: &str) -> String {
+    let name = path.rsplit_once('/').map_or(path, |(_, name)| name);
+    let before = metadata.metadata_log.last().and_then(|entry| entry.metadata_file.rsplit_once('/'));
+    let folder = match (before, metadata.property(METADATA_PATH)) {
+        (Some((folder, _)), _) => folder.to_owned(),
+        (None, Some(folder)) => folder.trim_end_matches('/').to_owned(),
+        (None, None) => format!("{}/metadata", metadata.location),
+    };
+    format!("{folder}/{name}")
+}

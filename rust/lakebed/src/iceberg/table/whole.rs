@@ -1,0 +1,30 @@
+//! The views that are made whole, from the metadata file alone.
+
+use arrow_array::RecordBatch;
+
+use super::Table;
+use crate::error::Result;
+use crate::iceberg::metadata::{Wanted, Which};
+use crate::iceberg::view::{Ref, refs, schemas, snapshots};
+
+impl Table {
+    /// The view `snapshots`: every snapshot that is there, in the order of the metadata, which is that of the
+    /// commits.
+    pub(crate) fn snapshots_view(&self) -> Result<RecordBatch> {
+        snapshots(&self.read(&Wanted { snapshots: Which::All, ..Wanted::CURRENT })?.snapshots)
+    }
+
+    /// The view `refs`: `main`, the other branches by name, then the tags by name.
+    pub(crate) fn refs_view(&self) -> Result<RecordBatch> {
+        let named = self.metadata.refs.values().map(|one| one.snapshot_id).collect();
+        let metadata = self.read(&Wanted { snapshots: Which::Ids(named), ..Wanted::CURRENT })?;
+        let all = metadata.refs.iter();
+        refs(all.map(|(name, named)| Ref { name, named, snapshot: metadata.snapshot(named.snapshot_id) }))
+    }
+
+    /// The view `schemas`: every version of the schema, in the order of the metadata.
+    pub(crate) fn schemas_view(&self) -> Result<RecordBatch> {
+        let metadata = self.read(&Wanted { schemas: Which::All, ..Wanted::CURRENT })?;
+        schemas(&metadata.schemas, metadata.current_schema_id)
+    }
+}
