@@ -112,7 +112,7 @@ def test_storages_bring_the_same(table: GoldenTable, library: str):
 @each_table
 @pytest.mark.parametrize("view", VIEWS)
 def test_the_command_line_prints_the_rows_as_json(table: GoldenTable, view: str):
-    words = [word for pair in table.relocate.items() for word in ("--relocate", *pair)]
+    words = [word for old, new in table.relocate.items() for word in ("--relocate", f"{old}={new}")]
     path = str(table.path / table.info["metadata_file"])
     result = CliRunner().invoke(cli, [view, path, *words, "-o", "json"])
     assert result.exit_code == 0, result.output

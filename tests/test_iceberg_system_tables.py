@@ -199,6 +199,9 @@ def test_metadata_tables(table: GoldenTable, answer: str):
     assert_same_schema(read.schema, schema)
     answers = wanted_rows(table.rows(answer), schema)
     rows = canonical_rows(read.to_arrow())
+    if name == "metadata_log_entries":
+        # The last is the file that the table was opened by, which the engine was given without its scheme.
+        rows[-1]["file"] = rows[-1]["file"].removeprefix("file://")
     if name.startswith("all_") and lists_differ(table):
         rows, answers = without_row_ids(rows), without_row_ids(answers)
     same = assert_same_rows if name in ORDERED else assert_same_multiset

@@ -1,4 +1,4 @@
-"""Snapshots, branches, tags and times of tables that Iceberg Java wrote, against that engine's own answers."""
+"""Snapshots, branches, tags and times of tables of the engine, against its own answers."""
 
 from __future__ import annotations
 

@@ -72,14 +72,17 @@ fn zero_for_null<T: ArrowPrimitiveType<Native: Default>>(column: &ArrayRef) -> P
 
 /// The list of a snapshot of version 1 that names its manifests itself, all columns.
 ///
-/// Of such manifests only the path is known: they hold data files of spec 0, the snapshot is taken to have
-/// added them, and counts and lengths are null (Iceberg's `GenericManifestFile.java`).
-pub fn inline_manifests(paths: &[String], snapshot_id: i64) -> Result<RecordBatch> {
+/// Of such manifests only the path is known, and the spec where `spec_ids` has it in its place: they hold
+/// data files, else of spec 0, the snapshot is taken to have added them, and counts and lengths are null
+/// (Iceberg's `GenericManifestFile.java`).
+pub fn inline_manifests(paths: &[String], spec_ids: &[i32], snapshot_id: i64) -> Result<RecordBatch> {
     let rows = paths.len();
+    let spec_id = |row: usize| spec_ids.get(row).copied().unwrap_or(0);
     let columns = LIST.iter().map(|spec| match spec.column {
         "manifest_path" => Arc::new(StringArray::from_iter_values(paths)) as ArrayRef,
         "added_snapshot_id" => Arc::new(Int64Array::from_value(snapshot_id, rows)),
-        "content" | "partition_spec_id" => Arc::new(Int32Array::from_value(0, rows)),
+        "partition_spec_id" => Arc::new(Int32Array::from_iter_values((0..rows).map(spec_id))),
+        "content" => Arc::new(Int32Array::from_value(DATA, rows)),
         "sequence_number" | "min_sequence_number" => Arc::new(Int64Array::from_value(0, rows)),
         _ => new_null_array(&(spec.data_type)(), rows),
     });
@@ -244,11 +247,12 @@ mod tests {
 
     #[test]
     fn manifests_named_by_their_snapshot_are_of_spec_0_and_unknown_counts() {
-        let list = inline_manifests(&["a".to_owned(), "b".to_owned()], 7).unwrap();
+        let list = inline_manifests(&["a".to_owned(), "b".to_owned()], &[3], 7).unwrap();
         let manifests = ManifestFile::all(&list).unwrap();
         let second =
             ManifestFile { path: "b".to_owned(), added_snapshot_id: Some(7), ..ManifestFile::default() };
         assert_eq!((manifests.len(), manifests.get(1)), (2, Some(&second)));
+        assert_eq!(manifests.first().map(|manifest| manifest.spec_id), Some(3));
         assert!(second.may_be_live() && second.length.is_none() && second.partitions.is_none());
     }
 
