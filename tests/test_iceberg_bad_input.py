@@ -182,6 +182,7 @@ def test_no_prefix_of_a_file_passes_for_it(table: MadeTable, name: str):
         assert len(str(caught.value).splitlines()) == 1, length
 
 
+@pytest.mark.filterwarnings("ignore::lakebed.errors.LakebedWarning")
 @pytest.mark.parametrize("name", ["m.avro", "snap-1.avro", METADATA])
 def test_changed_bytes_give_an_error_or_rows_and_never_anything_else(table: MadeTable, name: str):
     file = file_of(table, name)
