@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-FORMATS = ("table", "json", "csv", "arrow", "parquet")
+OUTPUTS = ("table", "json", "csv", "arrow", "parquet")
 
 
 def _names(_context: click.Context, _parameter: click.Parameter, value: str | None) -> list[str] | None:
@@ -35,6 +35,29 @@ def _time(_context: click.Context, _parameter: click.Parameter, value: str | Non
         raise click.BadParameter(message) from None
 
 
+def _prefixes(
+    _context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]
+) -> dict[str, str]:
+    for value in values:
+        if not value.partition("=")[0] or "=" not in value:
+            raise click.BadParameter(f"{value!r} is not OLD=NEW")
+    return dict(value.split("=", 1) for value in values)
+
+
+_OPENING = (
+    click.option(
+        "--format",
+        type=click.Choice(["paimon", "iceberg"]),
+        help="The table format, where a folder could be taken for either.",
+    ),
+    click.option(
+        "--relocate",
+        multiple=True,
+        callback=_prefixes,
+        metavar="OLD=NEW",
+        help="Of a moved table: what its metadata says is below OLD is now below NEW. May be repeated.",
+    ),
+)
 _TRAVEL = (
     click.option("--snapshot", type=int, metavar="N", help="The table at snapshot N, not at the latest."),
     click.option("--tag", metavar="T", help="The table at tag T."),
@@ -51,7 +74,7 @@ _TRAVEL = (
 
 
 def table(command: Command) -> Command:
-    """TABLE, and where in its history to stand. The command gets `open_table`, which opens it there."""
+    """TABLE, how to open it and where in its history to stand. The command gets `open_table`, which does."""
 
     @functools.wraps(command)
     def run(
@@ -60,25 +83,28 @@ def table(command: Command) -> Command:
         tag: str | None,
         as_of: datetime | int | None,
         branch: str | None,
+        format: str | None,  # noqa: A002 - the option's name
+        relocate: dict[str, str],
         **others: Any,
     ) -> Any:
         places = {"snapshot": snapshot, "tag": tag, "timestamp": as_of}
         at = {name: place for name, place in places.items() if place is not None}
         if len(at) > 1:
             raise click.UsageError("--snapshot, --tag and --as-of exclude each other")
-        return command(open_table=functools.partial(_opened, table, branch, at), **others)
+        how = {"format": format, "relocate": relocate}
+        return command(open_table=functools.partial(_opened, table, how, branch, at), **others)
 
     decorated: Any = run
-    for option in reversed(_TRAVEL):
+    for option in reversed((*_TRAVEL, *_OPENING)):
         decorated = option(decorated)
     with_argument: Command = click.argument("table")(decorated)
     return with_argument
 
 
-def _opened(location: str, branch: str | None, at: dict[str, Any]) -> Table:
+def _opened(location: str, how: dict[str, Any], branch: str | None, at: dict[str, Any]) -> Table:
     import lakebed
 
-    table = lakebed.open_table(location)
+    table = lakebed.open_table(location, **how)
     if branch is not None:
         table = table.at(branch=branch)
     return table.at(**at) if at else table
@@ -99,7 +125,7 @@ def output(command: Command) -> Command:
     form = click.option(
         "-o",
         "--output",
-        type=click.Choice(FORMATS),
+        type=click.Choice(OUTPUTS),
         default="table",
         show_default=True,
         help="Form of the rows. json: one object a line. arrow: IPC file, or IPC stream on standard output.",
