@@ -20,7 +20,7 @@ impl Table {
     pub(crate) fn manifest_list(&self) -> Result<RecordBatch> {
         match self.snapshot()? {
             Some(snapshot) => self.list_of(snapshot),
-            None => inline_manifests(&[], &[], 0),
+            None => inline_manifests(&[], 0),
         }
     }
 
