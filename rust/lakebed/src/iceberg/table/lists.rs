@@ -7,7 +7,7 @@ use arrow_array::RecordBatch;
 use super::Table;
 use crate::error::Result;
 use crate::iceberg::manifest::ManifestHeader;
-use crate::iceberg::manifest_list::{inline_manifests, read_manifest_list};
+use crate::iceberg::manifest_list::{InlineManifest, inline_manifests, read_manifest_list};
 use crate::iceberg::metadata::{Snapshot, Wanted};
 
 impl Table {
@@ -20,7 +20,7 @@ impl Table {
     pub(crate) fn manifest_list(&self) -> Result<RecordBatch> {
         match self.snapshot()? {
             Some(snapshot) => self.list_of(snapshot),
-            None => inline_manifests(&[], &[], 0),
+            None => inline_manifests(&[], 0),
         }
     }
 
@@ -30,25 +30,20 @@ impl Table {
     /// Those of reading it, with its path.
     pub(crate) fn list_of(&self, snapshot: &Snapshot) -> Result<RecordBatch> {
         let Some(path) = &snapshot.manifest_list else {
-            let spec_ids = self.inline_spec_ids(&snapshot.manifests)?;
-            return inline_manifests(&snapshot.manifests, &spec_ids, snapshot.snapshot_id);
+            let manifests = snapshot.manifests.iter().map(|path| self.inline(path));
+            return inline_manifests(&manifests.collect::<Result<Vec<_>>>()?, snapshot.snapshot_id);
         };
         let bytes = self.storage().read(path)?;
         read_manifest_list(bytes, None, self.decoding()).map_err(|error| error.in_file(path))
     }
 
-    /// The specs of manifests without a list: where the table has several, as the manifests' own headers
-    /// say, for which each is read.
-    fn inline_spec_ids(&self, manifests: &[String]) -> Result<Vec<i32>> {
-        if self.metadata().partition_specs.len() < 2 {
-            return Ok(Vec::new());
-        }
-        let spec_id = |path: &String| {
-            let bytes = self.storage().read(path)?;
-            let header = ManifestHeader::read(&bytes, self.decoding().limits);
-            Ok(header.map_err(|error| error.in_file(path))?.spec_id.unwrap_or(0))
-        };
-        manifests.iter().map(spec_id).collect()
+    /// What a manifest that stands in no list says of itself: of spec 0 unless it says otherwise.
+    fn inline(&self, path: &str) -> Result<InlineManifest> {
+        let bytes = self.storage().read(path)?;
+        let header =
+            ManifestHeader::read(&bytes, self.decoding().limits).map_err(|error| error.in_file(path))?;
+        let (length, spec_id) = (bytes.len() as u64, header.spec_id.unwrap_or(0));
+        Ok(InlineManifest { path: path.to_owned(), length, spec_id })
     }
 
     /// When each snapshot was committed [milliseconds since 1970 UTC], by id.
