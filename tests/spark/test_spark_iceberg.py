@@ -61,9 +61,10 @@ def test_the_rows_are_those_without_spark(spark, table, view):
 @pytest.mark.slow
 @each_golden_iceberg_table()
 def test_the_rows_of_every_table_are_those_without_spark(spark, table):
-    for opened in (table.open(), table.stand("files@older")):
-        for view in FROM_MANIFESTS:
-            compare(spark, opened, view)
+    for view in FROM_MANIFESTS:
+        compare(spark, table.open(), view)
+    if table.info["older_snapshot_id"] is not None:
+        compare(spark, table.stand("files@older"), "files")
 
 
 @each_golden_iceberg_table("dv_v3")
