@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -35,6 +35,20 @@ def _time(_context: click.Context, _parameter: click.Parameter, value: str | Non
         raise click.BadParameter(message) from None
 
 
+def _moved(_context: click.Context, _parameter: click.Parameter, values: Sequence[str]) -> dict[str, str]:
+    pairs = [value.partition("=") for value in values]
+    if any(not old or not equals for old, equals, _ in pairs):
+        raise click.BadParameter("give OLD=NEW, such as s3://old/=/mnt/copy/")
+    return {old: new for old, _, new in pairs}
+
+
+_RELOCATE = click.option(
+    "--relocate",
+    multiple=True,
+    callback=_moved,
+    metavar="OLD=NEW",
+    help="Where files are now whose paths in the metadata start with OLD; may be given more than once.",
+)
 _TRAVEL = (
     click.option("--snapshot", type=int, metavar="N", help="The table at snapshot N, not at the latest."),
     click.option("--tag", metavar="T", help="The table at tag T."),
@@ -60,25 +74,26 @@ def table(command: Command) -> Command:
         tag: str | None,
         as_of: datetime | int | None,
         branch: str | None,
+        relocate: dict[str, str],
         **others: Any,
     ) -> Any:
         places = {"snapshot": snapshot, "tag": tag, "timestamp": as_of}
         at = {name: place for name, place in places.items() if place is not None}
         if len(at) > 1:
             raise click.UsageError("--snapshot, --tag and --as-of exclude each other")
-        return command(open_table=functools.partial(_opened, table, branch, at), **others)
+        return command(open_table=functools.partial(_opened, table, relocate, branch, at), **others)
 
     decorated: Any = run
-    for option in reversed(_TRAVEL):
+    for option in reversed((*_TRAVEL, _RELOCATE)):
         decorated = option(decorated)
     with_argument: Command = click.argument("table")(decorated)
     return with_argument
 
 
-def _opened(location: str, branch: str | None, at: dict[str, Any]) -> Table:
+def _opened(location: str, relocate: dict[str, str], branch: str | None, at: dict[str, Any]) -> Table:
     import lakebed
 
-    table = lakebed.open_table(location)
+    table = lakebed.open_table(location, relocate=relocate)
     if branch is not None:
         table = table.at(branch=branch)
     return table.at(**at) if at else table
