@@ -4,6 +4,10 @@
 VENV := .venv
 BIN := $(VENV)/bin
 SAMPLE := examples/sample_table
+ICEBERG := examples/sample_iceberg_table
+# Where its metadata says that it is, and where it is.
+ICEBERG_WRITTEN := /tmp/lakebed/shop/orders
+MOVED := --relocate $(ICEBERG_WRITTEN)=$(ICEBERG)
 
 # What the wheel is made of.
 WHEEL_INPUTS := $(shell find rust python -type f \( -name '*.rs' -o -name '*.py' -o -name '*.pyi' -o -name 'Cargo.toml' -o -name 'py.typed' \)) \
@@ -21,7 +25,7 @@ export PYSPARK_PYTHON := $(CURDIR)/$(BIN)/python
 export SPARK_LOCAL_IP := 127.0.0.1
 
 .DEFAULT_GOAL := help
-.PHONY: help preflight venv build all test test-rust test-python test-spark lint fmt bench demo sample-table clean
+.PHONY: help preflight venv build all test test-rust test-python test-spark lint fmt bench demo sample-tables clean
 
 help: ## List the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/\1\t\2/p' $(MAKEFILE_LIST) | while IFS="$$(printf '\t')" read -r name text; do \
@@ -67,14 +71,18 @@ bench: $(WHEEL) ## Print speed and memory beside other readers
 	$(BIN)/python benches/bench_import.py
 	$(BIN)/python benches/bench_manifest.py
 
-demo: $(WHEEL) ## Show the sample table on the command line, then through a local Spark
+demo: $(WHEEL) ## Show both sample tables on the command line, then through a local Spark
 	$(BIN)/lakebed show $(SAMPLE)
 	$(BIN)/lakebed files $(SAMPLE) --where "region = 'emea'" --columns partition,bucket,record_count,file_size_in_bytes
+	$(BIN)/lakebed show $(ICEBERG) $(MOVED)
+	$(BIN)/lakebed files $(ICEBERG) $(MOVED) --where "region = 'emea'" --columns content,partition,record_count,file_size_in_bytes
+	$(BIN)/lakebed deletes $(ICEBERG) $(MOVED) --columns content,partition,record_count,referenced_data_file
 	$(BIN)/python examples/spark_scan.py
 
-sample-table: | preflight ## Write examples/sample_table again with Paimon's Java engine (needs Maven)
+sample-tables: | preflight ## Write both tables of examples/ again with their formats' Java engines (needs Maven)
 	@command -v mvn >/dev/null || { echo 'missing: Maven' >&2; echo '    get it: apt-get install maven, or brew install maven' >&2; exit 1; }
 	TZ=UTC mvn -q -B -f examples/sample_table_writer/pom.xml compile exec:java -Dexec.args=$(CURDIR)/$(SAMPLE)
+	TZ=UTC mvn -q -B -f examples/sample_iceberg_table_writer/pom.xml compile exec:java "-Dexec.args=$(ICEBERG_WRITTEN) $(CURDIR)/$(ICEBERG)"
 
 clean: ## Remove all that was built, .venv too
 	rm -rf build $(VENV) target dist .pytest_cache .mypy_cache .ruff_cache .hypothesis spark-warehouse

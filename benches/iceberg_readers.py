@@ -14,7 +14,9 @@ from readers import (
     Rows,
     Run,
     fastavro_entries,
+    lakebed_files,
     lakebed_reads,
+    lakebed_stream,
     serve,
     tables,
 )
@@ -38,6 +40,17 @@ def _lakebed_entries(columns: list[str] | None) -> Callable[[Corpus], Run]:
         listed = listed_manifests(json.loads(Path(corpus.path).read_text()))
         manifests = list(zip(corpus.manifests, listed, strict=True))
         return lambda: tables([read(path, listed=record).to_arrow() for path, record in manifests])
+
+    return prepare
+
+
+def _lakebed_stats(every: bool) -> Callable[[Corpus], Run]:
+    def prepare(corpus: Corpus) -> Run:
+        import lakebed
+
+        fields = json.loads(Path(corpus.path).read_text())["schemas"][-1]["fields"]
+        stats = [field["name"] for field in fields] if every else list(STATS)
+        return lambda: tables([lakebed.open_table(corpus.path).files(stats=stats, threads=1).to_arrow()])
 
     return prepare
 
@@ -134,9 +147,14 @@ READERS = [
     Reader("pyiceberg-core", "entries", "pyiceberg-core", "1", _pyiceberg_core_entries),
     Reader("lakebed", "projected", "lakebed", "1", _lakebed_entries(PROJECTED)),
     Reader("lakebed.avro", "projected", "lakebed", "1", lakebed_reads("avro.read", PROJECTED_AVRO)),
+    Reader("lakebed", "stats", "lakebed", "1", _lakebed_stats(every=False)),
     Reader("pyiceberg", "stats", "pyiceberg", "1", _pyiceberg_stats),
+    Reader("lakebed", "files", "lakebed", "1", lakebed_files(1)),
+    Reader("lakebed, all cores", "files", "lakebed", "all", lakebed_files(None)),
+    Reader("lakebed, stats of all", "files", "lakebed", "1", _lakebed_stats(every=True)),
     Reader("pyiceberg inspect.files", "files", "pyiceberg", "all (GIL)", _pyiceberg_files),
     Reader("pyiceberg plan", "files", "pyiceberg", "all (GIL)", _pyiceberg_plan),
+    Reader("lakebed", "stream", "lakebed", "all", lakebed_stream),
     Reader("pyiceberg inspect.files", "stream", "pyiceberg", "all (GIL)", _pyiceberg_files),
 ]
 """All of them, in the order in which they are reported."""

@@ -1,6 +1,8 @@
 """Live files per partition, counted by Spark: executors decode the manifests through mapInArrow.
 
 Run: python examples/spark_scan.py [TABLE]        (needs pyspark and a JDK)
+
+Without TABLE: of both sample tables, one of Paimon and one of Iceberg.
 """
 
 import os
@@ -9,9 +11,17 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+import lakebed
 import lakebed.spark as ls
 
-SAMPLE_TABLE = Path(__file__).parent / "sample_table"
+HERE = Path(__file__).parent
+
+
+def sample_tables() -> list[lakebed.Table]:
+    iceberg = HERE / "sample_iceberg_table"
+    # Iceberg's metadata names files in full: of a table that was moved, say where from.
+    moved = {"/tmp/lakebed/shop/orders": iceberg}
+    return [lakebed.open_table(HERE / "sample_table"), lakebed.open_table(iceberg, relocate=moved)]
 
 
 def local_session() -> SparkSession:
@@ -27,10 +37,10 @@ def local_session() -> SparkSession:
     )
 
 
-def main(location: str) -> None:
-    spark = local_session()
-    spark.sparkContext.setLogLevel("ERROR")
-    files = ls.files(spark, location, columns=["partition", "record_count", "file_size_in_bytes"])
+def show(spark: SparkSession, table: lakebed.Table) -> None:
+    print(f"\nLive data files of {table}")
+    columns = ["partition", "content", "record_count", "file_size_in_bytes"]
+    files = ls.files(spark, table, columns=columns).where("content = 0")
     (
         files.groupBy("partition.dt", "partition.region")
         .agg({"record_count": "sum", "file_size_in_bytes": "sum", "*": "count"})
@@ -41,8 +51,15 @@ def main(location: str) -> None:
         .orderBy("dt", "region")
         .show(50)
     )
+
+
+def main(locations: list[str]) -> None:
+    spark = local_session()
+    spark.sparkContext.setLogLevel("ERROR")
+    for table in map(lakebed.open_table, locations) if locations else sample_tables():
+        show(spark, table)
     spark.stop()
 
 
 if __name__ == "__main__":
-    main(sys.argv[1] if len(sys.argv) > 1 else str(SAMPLE_TABLE))
+    main(sys.argv[1:])

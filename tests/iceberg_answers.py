@@ -10,6 +10,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import pairwise
 from typing import Any
 
 import pyarrow as pa
@@ -58,9 +59,7 @@ def arrow_type(iceberg_type: Any) -> pa.DataType:
         match re.sub(r"[(\[].*", "", iceberg_type):
             case "decimal":
                 return pa.decimal128(*numbers)
-            case "fixed":
-                return pa.binary(*numbers)
-            case "geometry" | "geography":
+            case "fixed" | "geometry" | "geography":
                 return pa.binary()
             case name:
                 return _SCALARS[name]
@@ -165,13 +164,20 @@ def difference(got: Any, answer: Any, path: str = "") -> str:
     return f"{path.removeprefix('.')} is {got!r}, expected {answer!r}"
 
 
-def single_values(array: pa.Array | pa.ChunkedArray) -> list[str | None]:
-    """The values of an array as bounds are stored, in hex."""
-    if isinstance(array, pa.ChunkedArray):
-        array = array.combine_chunks()
-    return [
-        value if value is None else value.hex() for value in lakebed.iceberg.encode_values(array).to_pylist()
-    ]
+# Types of eight bytes and those of four that columns were promoted from.
+_NARROW = {"int64": pa.int32(), "double": pa.float32()}
+
+
+def bound_value(stored: str | None, kind: pa.DataType, source: Any) -> Any:
+    """A bound of the answers, in hex, as `canonical` has it; `source` is the Iceberg type it is of."""
+    if stored is None:
+        return None
+    if source == "uuid":
+        return "-".join(stored[start:end] for start, end in pairwise((0, 8, 12, 16, 20, 32)))
+    written = _NARROW.get(str(kind), kind) if len(stored) == 8 else kind
+    values = lakebed.iceberg.decode_values(pa.array([bytes.fromhex(stored)]), written)
+    (value,) = canonical(values.cast(kind))
+    return value
 
 
 def _text(row: Row) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache, cached_property, lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pytest
@@ -101,12 +101,13 @@ class GoldenTable:
         found: list[Field] = fields
         return found
 
-    def partition_fields(self) -> dict[int, pa.Field]:
+    def partition_fields(self, at: str | None = None) -> dict[int, pa.Field]:
         """Partition field id → name and type over all specs: by id, in the newest spec's words.
 
-        Fields of which the current schema lacks the source are left out, as the engine does.
+        The engine goes by the current schema, and leaves out fields of which that lacks the source. With
+        `at`, as views have them there: by the schema of that snapshot, else by any that has the source.
         """
-        sources = {field_id: kind for field_id, _, kind in leaves(self.schema())}
+        sources = self.sources(at)
         found: dict[int, pa.Field] = {}
         for field in (field for spec in self.info["specs"] for field in spec["spec"]["fields"]):
             if field["source-id"] not in sources:
@@ -116,9 +117,27 @@ class GoldenTable:
             found[number] = pa.field(field["name"], found[number].type if known else kind)
         return dict(sorted(found.items()))
 
-    def partition_type(self) -> pa.StructType:
-        """The type of partitions over all specs."""
-        return pa.struct(list(self.partition_fields().values()))
+    def partition_type(self, at: str | None = None) -> pa.StructType:
+        """The type of partitions over all specs, as `partition_fields`."""
+        return pa.struct(list(self.partition_fields(at).values()))
+
+    def sources(self, at: str | None = None) -> dict[int, Any]:
+        """Column id → Iceberg type, in the schemas that partition fields go by."""
+        schemas = [self.schema()]
+        if at is not None:
+            schemas = [schema["fields"] for schema in self.info["schemas"]]
+            schemas.append(self.schema(self.schema_id(at)))
+        return {number: kind for fields in schemas for number, _, kind in leaves(fields)}
+
+    def schema_id(self, at: str) -> int:
+        """The schema that the table is read with: the current one, or that of the older snapshot."""
+        used = {row["snapshot_id"]: row["schema_id_used"] for row in self.snapshot_details()}
+        current: int = self.info["current_schema_id"]
+        return used.get(self.snapshot_id(at), current) if at else current
+
+    def snapshot_details(self) -> list[Row]:
+        """What the engine says of each snapshot beside its metadata tables."""
+        return [row for row in self.rows("time_travel") if "schema_id_used" in row]
 
 
 @lru_cache(maxsize=8)

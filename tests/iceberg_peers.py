@@ -197,12 +197,14 @@ def assert_same_entries(rows: list[Row], expected: list[Row], where: str) -> Non
     rows, expected = (sorted(some, key=_order) for some in (rows, expected))
     for number, (row, answer) in enumerate(zip(rows, expected, strict=False)):
         for name, value in answer.items():
-            assert row[name] == value, f"{where}, row {number}, column {name}"
+            assert row[name] == value, (
+                f"{where}, row {number}, column {name}: {row[name]!r}, expected {value!r}"
+            )
     assert len(rows) == len(expected), where
 
 
 def _order(row: Row) -> str:
-    return f"{row['file_path']} {row['status']} {row['content_offset']} {row['snapshot_id']}"
+    return f"{row['file_path']} {row['status']} {row['lower_bounds']} {row['snapshot_id']}"
 
 
 def metadata(file: Path) -> Row:

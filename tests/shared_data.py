@@ -20,6 +20,9 @@ import pytest
 PROJECT = Path(__file__).resolve().parent.parent
 OWN_DATA = PROJECT / "tests" / "data"
 SAMPLE_TABLE = PROJECT / "examples" / "sample_table"
+SAMPLE_ICEBERG_TABLE = PROJECT / "examples" / "sample_iceberg_table"
+# Where its metadata says that it is, and where it is.
+SAMPLE_MOVED = {"/tmp/lakebed/shop/orders": str(SAMPLE_ICEBERG_TABLE)}
 
 SHARED = Path(os.environ.get("LAKEBED_SHARED") or PROJECT.parent / "shared")
 SHARED_DATA = SHARED / "data"

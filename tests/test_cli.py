@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 import time
+import warnings
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -23,10 +24,14 @@ from pyarrow import parquet
 import lakebed
 from lakebed._values import to_rows
 from lakebed.cli import cli, views
-from shared_data import SAMPLE_TABLE
+from lakebed.errors import LakebedWarning
+from shared_data import SAMPLE_ICEBERG_TABLE, SAMPLE_MOVED, SAMPLE_TABLE
 
 VIEWS = tuple(views.VIEWS)
 TABLE = str(SAMPLE_TABLE)
+ICEBERG = str(SAMPLE_ICEBERG_TABLE)
+MOVED = tuple(word for old, new in SAMPLE_MOVED.items() for word in ("--relocate", f"{old}={new}"))
+ICEBERG_VIEWS = tuple(view for view in VIEWS if view not in ("changelogs", "indexes"))
 MANIFEST = str(min((SAMPLE_TABLE / "manifest").glob("manifest-[!l]*")))
 
 
@@ -55,6 +60,103 @@ def test_text_has_every_column_and_row(view):
     lines = output(view, TABLE).splitlines()
     assert lines[0].split() == getattr(lakebed.open_table(SAMPLE_TABLE), view)().schema.names
     assert len(lines) == 1 + len(rows(view))
+
+
+def iceberg() -> lakebed.Table:
+    return lakebed.open_table(ICEBERG, relocate=SAMPLE_MOVED)
+
+
+@pytest.mark.parametrize("view", ICEBERG_VIEWS)
+def test_the_views_of_an_iceberg_table(view):
+    table = getattr(iceberg(), view)().to_arrow()
+    expected = [dict(zip(table.schema.names, row, strict=True)) for row in to_rows(table)]
+    assert expected
+    printed = output(view, ICEBERG, *MOVED, "-o", "json").splitlines()
+    assert [json.loads(line) for line in printed] == expected
+    lines = output(view, ICEBERG, *MOVED).splitlines()
+    assert (lines[0].split(), len(lines)) == (table.schema.names, 1 + len(expected))
+
+
+@pytest.mark.parametrize("view", sorted(set(VIEWS) - set(ICEBERG_VIEWS)))
+def test_a_view_that_iceberg_tables_do_not_have(view):
+    result = run(view, ICEBERG, *MOVED)
+    assert (result.exit_code, result.stdout, len(result.stderr.splitlines())) == (2, "", 1)
+
+
+def test_a_metadata_file_is_a_table():
+    file = str(SAMPLE_ICEBERG_TABLE / "metadata" / "v3.metadata.json")
+    assert len(output("snapshots", file, "-o", "json").splitlines()) == 2
+    assert json.loads(output("show", file, *MOVED, "-o", "json"))["files"]["count"] == 6
+
+
+def test_places_in_the_history_of_an_iceberg_table():
+    tagged = iceberg().at(tag="first-load")
+    committed = tagged.snapshots(where=f"snapshot_id = {tagged.snapshot_id}").to_arrow()["committed_at"][0]
+    milliseconds = committed.value // 1000
+    for words in (
+        ("--tag", "first-load"),
+        ("--snapshot", str(tagged.snapshot_id)),
+        ("--as-of", str(milliseconds)),
+    ):
+        assert count(ICEBERG, *MOVED, *words) == 12
+    assert count(ICEBERG, *MOVED, "--branch", "audit") == 17
+    assert count(ICEBERG, *MOVED) == 20
+
+
+def test_the_format_can_be_said():
+    told = output("show", ICEBERG, *MOVED, "--format", "iceberg", "-o", "json")
+    assert json.loads(told)["format"] == "iceberg"
+    assert run("show", ICEBERG, *MOVED, "--format", "paimon").exit_code == 1
+    assert run("show", TABLE, "--format", "hudi").exit_code == 2
+
+
+def test_a_moved_table_without_saying_so_is_one_line():
+    result = run("files", ICEBERG)
+    assert (result.exit_code, result.stdout, len(result.stderr.splitlines())) == (1, "", 1)
+
+
+def test_metadata_tables_of_an_iceberg_table():
+    opened = iceberg()
+    assert output("metadata", ICEBERG).splitlines() == opened.metadata_tables
+    for name in opened.metadata_tables:
+        rows = opened.metadata_table(name).to_arrow().num_rows
+        assert len(output("metadata", ICEBERG, *MOVED, name, "-o", "json").splitlines()) == rows
+
+
+def test_show_tells_layout_and_deletes_of_an_iceberg_table():
+    about = json.loads(output("show", ICEBERG, *MOVED, "-o", "json"))
+    assert about["snapshot"]["snapshot_id"] == iceberg().snapshot_id
+    assert [field["name"] for field in about["partition_spec"]["fields"]] == ["dt", "region"]
+    assert about["deletes"] == {
+        "deletion_vectors": {"count": 2, "rows": 20},
+        "position_delete_files": {"count": 0, "rows": 0},
+        "equality_delete_files": {"count": 1, "rows": 1},
+    }
+    assert (about["files"]["count"], about["files"]["rows"]) == (17, 1565)
+    assert about["refs"] == {"branches": 2, "tags": 1}
+    text = output("show", ICEBERG, *MOVED)
+    for words in (
+        "partitioned by",
+        "dt, region",
+        "deletion vectors",
+        "20 rows deleted",
+        "[partition, required]",
+    ):
+        assert words in text
+    at_tag = json.loads(output("show", ICEBERG, *MOVED, "--tag", "first-load", "-o", "json"))
+    assert (at_tag["files"]["rows"], at_tag["deletes"]["deletion_vectors"]["count"]) == (1440, 0)
+
+
+def test_a_warning_is_one_line_and_said_once(monkeypatch):
+    def read(*_args: Any, **_keywords: Any) -> lakebed.Table:
+        for text in ("one thing\nis odd", "one thing\nis odd", "another is"):
+            warnings.warn(text, LakebedWarning, stacklevel=1)
+        return opened
+
+    opened = lakebed.open_table(SAMPLE_TABLE)
+    monkeypatch.setattr(lakebed, "open_table", read)
+    result = run("snapshots", TABLE)
+    assert (result.exit_code, result.stderr) == (0, "warning: one thing is odd\nwarning: another is\n")
 
 
 def test_csv_has_a_header_and_every_row():
@@ -183,6 +285,7 @@ def test_the_version():
         (("files", TABLE, "--where", "no_such = 1"), 2),
         (("files", TABLE, "--where", "bucket ="), 2),
         (("metadata", TABLE, "no_such"), 2),
+        (("files", ICEBERG, *MOVED, "--where", "amount = 1"), 2),
     ],
 )
 def test_an_error_is_one_line_and_an_exit_code(words, exit_code):
@@ -201,6 +304,7 @@ def test_an_error_is_one_line_and_an_exit_code(words, exit_code):
         ("--nosuch", "files"),
         ("files", TABLE, "--limit", "-1"),
         ("files", TABLE, "-o", "xml"),
+        ("files", ICEBERG, "--relocate", "/new"),
         ("files", TABLE, "--as-of", "yesterday"),
         ("show", TABLE, "--tag", "a", "--snapshot", "1"),
     ],
@@ -246,12 +350,16 @@ def test_a_closed_pipe_is_quiet():
 
 @pytest.mark.skipif(os.name != "posix", reason="needs a pseudo-terminal")
 @pytest.mark.parametrize("width", [40, 80, 132])
-@pytest.mark.parametrize("view", [*VIEWS, "show"])
-def test_a_terminal_gets_what_fits_and_is_told_what_does_not(view, width):
+@pytest.mark.parametrize(
+    ("view", "table"),
+    [(view, (TABLE,)) for view in (*VIEWS, "show")]
+    + [(view, (ICEBERG, *MOVED)) for view in (*ICEBERG_VIEWS, "show")],
+)
+def test_a_terminal_gets_what_fits_and_is_told_what_does_not(view, table, width):
     import pty
 
     parent, child = pty.openpty()
-    command = [sys.executable, "-c", "from lakebed.cli import main; main()", view, TABLE]
+    command = [sys.executable, "-c", "from lakebed.cli import main; main()", view, *table]
     environment = {**os.environ, "COLUMNS": str(width), "TERM": "xterm"}
     process = subprocess.run(command, stdout=child, stderr=subprocess.PIPE, env=environment, check=True)
     os.close(child)
@@ -262,5 +370,6 @@ def test_a_terminal_gets_what_fits_and_is_told_what_does_not(view, width):
         named = re.search(r"more columns?, --columns to choose: (.*)", process.stderr.decode(), re.DOTALL)
         hidden = named[1].replace("\n", " ").split(", ") if named else []
         shown = text.splitlines()[0].split()
-        names = getattr(lakebed.open_table(SAMPLE_TABLE), view)().schema.names
+        opened = lakebed.open_table(SAMPLE_TABLE) if table == (TABLE,) else iceberg()
+        names = getattr(opened, view)().schema.names
         assert sorted(shown + [name.strip() for name in hidden]) == sorted(names)

@@ -16,7 +16,7 @@ from iceberg_shared import SharedTable, each_shared_iceberg_table
 from iceberg_answers import Row, assert_same_rows, canonical_rows, wanted_rows
 from iceberg_golden import GoldenTable, each_golden_iceberg_table
 from lakebed import iceberg
-from lakebed.errors import CorruptError, LakebedError, TruncatedError
+from lakebed.errors import CorruptError, LakebedError, LakebedWarning, TruncatedError
 
 LISTED = {
     "manifest_path": "m.avro",
@@ -49,6 +49,7 @@ def answer(row: Row, names: list[str]) -> Row:
     return {name: row[name] for name in names} | {"partition": partition}
 
 
+@pytest.mark.filterwarnings("ignore::lakebed.errors.LakebedWarning")
 @each_shared_iceberg_table()
 def test_fastavro_reads_the_same_by_ids(table: SharedTable):
     """Row 64 of the checklist: ids, not names, as keys."""
@@ -223,8 +224,14 @@ def body(content: bytes) -> bytes:
 def test_counts_are_compared_and_rows_and_lengths_are_not_fatal():
     content = written(schema(), entry(), entry(0), entry(2))
     counts = {"added_files_count": 1, "existing_files_count": 1, "deleted_files_count": 1}
-    right = {**LISTED, **counts, "added_rows_count": 99, "manifest_length": 1}
-    assert iceberg.read_manifest(content, listed=right).to_arrow().num_rows == 3
+    right = {**LISTED, **counts}
+    odd = {**right, "added_rows_count": 99, "manifest_length": 1}
+    with pytest.warns(LakebedWarning) as warned:
+        assert iceberg.read_manifest(content, listed=odd).to_arrow().num_rows == 3
+    assert [str(warning.message) for warning in warned] == [
+        f"manifest has {len(content)} bytes, its list records 1 in m.avro",
+        "manifest holds 3 added rows, its list records 99 in m.avro",
+    ]
     for name in counts:
         with pytest.raises(CorruptError, match="its list records") as caught:
             iceberg.read_manifest(content, listed={**right, name: 2}).to_arrow()
@@ -242,7 +249,7 @@ def test_a_cut_between_blocks_shows_in_counts_or_else_in_the_length():
     known = {"added_files_count": 2, "existing_files_count": 0, "deleted_files_count": 0}
     with pytest.raises(CorruptError, match="holds 1 added"):
         iceberg.read_manifest(cut, listed=LISTED | known).to_arrow()
-    with pytest.raises(TruncatedError):
+    with pytest.raises(TruncatedError), pytest.warns(LakebedWarning):
         iceberg.read_manifest(cut, listed={**LISTED, "manifest_length": len(content)}).to_arrow()
 
 

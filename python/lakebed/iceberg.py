@@ -51,6 +51,7 @@ def read_manifest(
     Units: sizes and offsets in bytes.
     Raises: (when read) CorruptError (also counts other than listed), TruncatedError, UnsupportedError
         (codec, encrypted file), LimitError, SchemaError.
+    Warns: LakebedWarning of a length or of sums of rows other than listed, which some writers get wrong.
     Cost: one pass.
     Source: Iceberg specification, "Manifests"; Iceberg's `ManifestReader.java`.
     """

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
-import pyarrow as pa
 import pytest
 
 import lakebed
@@ -21,14 +19,12 @@ from lakebed.errors import (
     TableNotFoundError,
     UnsupportedError,
 )
-from lakebed.spark.types import cast_batch, spark_schema, to_spark
+from lakebed.spark.types import spark_schema
 from shared_data import SAMPLE_TABLE, each_feature_of_golden_paimon_tables, each_golden_paimon_table
+from spark_rows import actual, collected, expected
 
 pytest.importorskip("pyspark")
 from pyspark.errors import PythonException
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
 
 pytestmark = pytest.mark.spark
 
@@ -48,28 +44,6 @@ SELECTIONS: dict[str, dict[str, Any]] = {
 VIEWS = tuple(SELECTIONS)
 # The sample table has none of these.
 ABSENT = ("changelogs", "deletes", "indexes")
-
-
-def sorted_rows(table: pa.Table) -> list[str]:
-    return sorted(json.dumps(row) for row in to_rows(table))
-
-
-def expected(scan: lakebed.Scan) -> list[str]:
-    """The rows of a scan, in the types of Spark."""
-    schema = to_spark(scan.schema)
-    return sorted_rows(pa.Table.from_batches([cast_batch(batch, schema) for batch in scan], schema))
-
-
-def actual(frame: DataFrame) -> list[str]:
-    return sorted_rows(collected(frame))
-
-
-def collected(frame: DataFrame) -> pa.Table:
-    """The rows as they come; PySpark 3.5 has no `DataFrame.toArrow`."""
-    if hasattr(type(frame), "toArrow"):
-        return frame.toArrow()
-    batches = cast("Any", frame)._collect_as_arrow()
-    return pa.Table.from_batches(batches) if batches else pa.table({})
 
 
 def manifest_paths(table: lakebed.Table) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
+import warnings
 from collections.abc import Iterator
 from typing import Any, NoReturn
 
@@ -11,7 +12,7 @@ import click
 
 from lakebed import __version__
 from lakebed.cli import avro, metadata, show, views
-from lakebed.errors import LakebedError, PredicateError, SchemaError
+from lakebed.errors import LakebedError, LakebedWarning, PredicateError, SchemaError
 
 
 class Failure(click.ClickException):
@@ -44,7 +45,7 @@ class _Group(click.Group):
             return super().parse_args(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
-        with _one_line():
+        with _one_line(), _warnings():
             result = super().invoke(ctx)
             # Here a closed pipe is still an exception that click ends quietly; at exit it would be noise.
             sys.stdout.flush()
@@ -67,6 +68,24 @@ def _one_line() -> Iterator[None]:
         raise
     except OSError as error:
         raise BadTable(f"{error.filename}: {error.strerror}" if error.filename else str(error)) from error
+
+
+@contextlib.contextmanager
+def _warnings() -> Iterator[None]:
+    """What lakebed warns of in the block, each once, as a line on standard error."""
+    shown: set[str] = set()
+
+    def show(message: Warning | str, category: type[Warning], *args: Any, **kwargs: Any) -> None:
+        if not issubclass(category, LakebedWarning):
+            others(message, category, *args, **kwargs)
+        elif (line := " ".join(str(message).split())) not in shown:
+            shown.add(line)
+            click.echo(f"warning: {line}", err=True)
+
+    with warnings.catch_warnings():
+        warnings.filterwarnings("always", category=LakebedWarning)
+        others, warnings.showwarning = warnings.showwarning, show
+        yield
 
 
 @click.group("lakebed", cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-FORMATS = ("table", "json", "csv", "arrow", "parquet")
+OUTPUTS = ("table", "json", "csv", "arrow", "parquet")
 
 
 def _names(_context: click.Context, _parameter: click.Parameter, value: str | None) -> list[str] | None:
@@ -35,19 +35,28 @@ def _time(_context: click.Context, _parameter: click.Parameter, value: str | Non
         raise click.BadParameter(message) from None
 
 
-def _moved(_context: click.Context, _parameter: click.Parameter, values: Sequence[str]) -> dict[str, str]:
-    pairs = [value.partition("=") for value in values]
-    if any(not old or not equals for old, equals, _ in pairs):
-        raise click.BadParameter("give OLD=NEW, such as s3://old/=/mnt/copy/")
-    return {old: new for old, _, new in pairs}
+def _prefixes(
+    _context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]
+) -> dict[str, str]:
+    for value in values:
+        if not value.partition("=")[0] or "=" not in value:
+            raise click.BadParameter(f"{value!r} is not OLD=NEW")
+    return dict(value.split("=", 1) for value in values)
 
 
-_RELOCATE = click.option(
-    "--relocate",
-    multiple=True,
-    callback=_moved,
-    metavar="OLD=NEW",
-    help="Where files are now whose paths in the metadata start with OLD; may be given more than once.",
+_OPENING = (
+    click.option(
+        "--format",
+        type=click.Choice(["paimon", "iceberg"]),
+        help="The table format, where a folder could be taken for either.",
+    ),
+    click.option(
+        "--relocate",
+        multiple=True,
+        callback=_prefixes,
+        metavar="OLD=NEW",
+        help="Of a moved table: what its metadata says is below OLD is now below NEW. May be repeated.",
+    ),
 )
 _TRAVEL = (
     click.option("--snapshot", type=int, metavar="N", help="The table at snapshot N, not at the latest."),
@@ -65,7 +74,7 @@ _TRAVEL = (
 
 
 def table(command: Command) -> Command:
-    """TABLE, and where in its history to stand. The command gets `open_table`, which opens it there."""
+    """TABLE, how to open it and where in its history to stand. The command gets `open_table`, which does."""
 
     @functools.wraps(command)
     def run(
@@ -74,6 +83,7 @@ def table(command: Command) -> Command:
         tag: str | None,
         as_of: datetime | int | None,
         branch: str | None,
+        format: str | None,  # noqa: A002 - the option's name
         relocate: dict[str, str],
         **others: Any,
     ) -> Any:
@@ -81,19 +91,20 @@ def table(command: Command) -> Command:
         at = {name: place for name, place in places.items() if place is not None}
         if len(at) > 1:
             raise click.UsageError("--snapshot, --tag and --as-of exclude each other")
-        return command(open_table=functools.partial(_opened, table, relocate, branch, at), **others)
+        how = {"format": format, "relocate": relocate}
+        return command(open_table=functools.partial(_opened, table, how, branch, at), **others)
 
     decorated: Any = run
-    for option in reversed((*_TRAVEL, _RELOCATE)):
+    for option in reversed((*_TRAVEL, *_OPENING)):
         decorated = option(decorated)
     with_argument: Command = click.argument("table")(decorated)
     return with_argument
 
 
-def _opened(location: str, relocate: dict[str, str], branch: str | None, at: dict[str, Any]) -> Table:
+def _opened(location: str, how: dict[str, Any], branch: str | None, at: dict[str, Any]) -> Table:
     import lakebed
 
-    table = lakebed.open_table(location, relocate=relocate)
+    table = lakebed.open_table(location, **how)
     if branch is not None:
         table = table.at(branch=branch)
     return table.at(**at) if at else table
@@ -114,7 +125,7 @@ def output(command: Command) -> Command:
     form = click.option(
         "-o",
         "--output",
-        type=click.Choice(FORMATS),
+        type=click.Choice(OUTPUTS),
         default="table",
         show_default=True,
         help="Form of the rows. json: one object a line. arrow: IPC file, or IPC stream on standard output.",

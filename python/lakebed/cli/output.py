@@ -29,7 +29,7 @@ _BINARY = frozenset({"arrow", "parquet"})
 def write(scan: Scan, form: str, path: str | None, *, all_rows: bool, first: Sequence[str] = ()) -> None:
     """Writes the rows of a scan.
 
-    Args: scan; form, one of `options.FORMATS`; path, a file or None for standard output; all_rows, whether a
+    Args: scan; form, one of `options.OUTPUTS`; path, a file or None for standard output; all_rows, whether a
         terminal gets them all rather than the first; first, the columns that a terminal's table begins with.
     Raises: the errors of reading, before anything is written; click.UsageError for binary forms on a
         terminal.

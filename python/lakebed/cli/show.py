@@ -10,12 +10,7 @@ import click
 from lakebed.cli import options
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from lakebed.table import Table
-
-_LARGEST = 5
-_SUMS = ("partition", "file_count", "record_count", "file_size_in_bytes")
 
 
 @click.command("show")
@@ -29,6 +24,7 @@ def command(open_table: Callable[[], Table], output: str) -> None:
     import json
 
     from lakebed.cli import render
+    from lakebed.cli.about import describe
 
     with render.progress("reading"):
         about = describe(open_table())
@@ -38,72 +34,13 @@ def command(open_table: Callable[[], Table], output: str) -> None:
         _print(about)
 
 
-def describe(table: Table) -> dict[str, Any]:
-    """What `show` prints, as JSON has it.
-
-    Raises: the errors of reading the table's metadata.
-    Cost: reads the snapshot, its schema, manifest lists and manifests.
-    """
-    snapshot = _row(table, "snapshots", "snapshot_id", table.snapshot_id)
-    if snapshot is None and table.tag is not None:
-        # Its snapshot may have expired; the tag says most of it.
-        snapshot = _row(table, "refs", "name", table.tag)
-    schema = _row(table, "schemas", "schema_id", snapshot["schema_id"] if snapshot else None)
-    manifests = table.manifests(columns=["length"]).to_arrow()
-    deletes = table.deletes(columns=["record_count"]).to_arrow()
-    refs = table.refs(columns=["type"]).to_arrow()["type"].to_pylist()
-    partitions = table.partitions(columns=_SUMS).to_arrow()
-    return {
-        "format": table.format,
-        "location": table.location,
-        "snapshot": snapshot,
-        "schema": schema,
-        "options": table.properties,
-        "refs": {"branches": refs.count("branch"), "tags": refs.count("tag")},
-        "manifests": {"count": manifests.num_rows, "bytes": _sum(manifests, "length")},
-        "files": {
-            "count": _sum(partitions, "file_count"),
-            "rows": _sum(partitions, "record_count"),
-            "bytes": _sum(partitions, "file_size_in_bytes"),
-        },
-        "deletion_vectors": {"count": deletes.num_rows, "rows": _sum(deletes, "record_count")},
-        "largest_partitions": _largest(partitions),
-    }
-
-
-def _row(table: Table, view: str, key: str, value: int | str | None) -> dict[str, Any] | None:
-    """The row of a small view with this key, or its last row; None where there is no row."""
-    from lakebed._values import to_rows
-    from lakebed.predicates import col
-
-    rows = getattr(table, view)(where=None if value is None else col(key) == value).to_arrow()
-    if not rows.num_rows:
-        return None
-    return dict(zip(rows.schema.names, to_rows(rows)[-1], strict=True))
-
-
-def _sum(table: pa.Table, column: str) -> int:
-    import pyarrow.compute as pc
-
-    return pc.sum(table[column]).as_py() or 0
-
-
-def _largest(groups: pa.Table) -> list[dict[str, Any]]:
-    """The partitions with most bytes, largest first; none where the table has no partition keys."""
-    from lakebed._values import to_rows
-
-    if not groups.schema.field("partition").type.num_fields:
-        return []
-    largest = groups.sort_by([("file_size_in_bytes", "descending")]).slice(0, _LARGEST)
-    return [dict(zip(("partition", "files", "rows", "bytes"), row, strict=True)) for row in to_rows(largest)]
-
-
 def _print(about: dict[str, Any]) -> None:
     from lakebed.cli import render
 
-    sections = [(f"{about['format']} table", _state(about)), ("columns", _columns(about["schema"]))]
+    sections = [(f"{about['format']} table", _state(about)), ("columns", _columns(about))]
     if about["options"]:
-        sections.append(("options", sorted(about["options"].items())))
+        title = "properties" if about["format"] == "iceberg" else "options"
+        sections.append((title, sorted(about["options"].items())))
     if about["largest_partitions"]:
         sections.append(("largest partitions", [_partition(group) for group in about["largest_partitions"]]))
     render.sections(sections)
@@ -114,39 +51,68 @@ def _state(about: dict[str, Any]) -> list[tuple[str, str]]:
     from lakebed.cli.render import count, size
 
     snapshot, manifests, files = about["snapshot"] or {}, about["manifests"], about["files"]
-    refs, vectors = about["refs"], about["deletion_vectors"]
-    comment = (about["schema"] or {}).get("comment")
+    refs, deletes = about["refs"], about["deletes"]
     branches = f"{refs['branches']:,} {'branch' if refs['branches'] == 1 else 'branches'}"
     state = [
         ("location", about["location"]),
-        ("comment", comment),
+        ("comment", (about["schema"] or {}).get("comment")),
         ("snapshot", to_text(snapshot.get("snapshot_id", "none"))),
-        *((name, to_text(snapshot[key])) for name, key in _COMMIT if key in snapshot),
+        *((name, to_text(snapshot[key])) for name, key in _COMMIT if snapshot.get(key) is not None),
+        ("partitioned by", _joined(about, "partition_spec", "{transform}({source})")),
+        ("sorted by", _joined(about, "sort_order", "{transform}({source}) {direction} {null_order}")),
         ("refs", f"{branches}, {count(refs['tags'], 'tag')}"),
         ("manifests", f"{manifests['count']:,} ({size(manifests['bytes'])})"),
         ("live files", f"{files['count']:,} ({size(files['bytes'])}, {count(files['rows'], 'row')})"),
     ]
-    if vectors["count"]:
-        state.append(("deletion vectors", f"{vectors['count']:,} ({count(vectors['rows'], 'row')} deleted)"))
+    for kind, rows in _DELETES.items():
+        if deletes[kind]["count"]:
+            text = f"{deletes[kind]['count']:,} ({count(deletes[kind]['rows'], 'row')}{rows})"
+            state.append((kind.replace("_", " "), text))
     return [(name, value) for name, value in state if value]
 
 
 _COMMIT = (("committed", "committed_at"), ("operation", "operation"), ("schema", "schema_id"))
+# What their rows are.
+_DELETES = {
+    "deletion_vectors": " deleted",
+    "position_delete_files": " deleted",
+    "equality_delete_files": " to compare with",
+}
 
 
-def _columns(schema: dict[str, Any] | None) -> list[tuple[str, str]]:
-    if schema is None:
-        return []
-    partition_keys, primary_keys = schema["partition_keys"] or [], schema["primary_keys"] or []
+def _joined(about: dict[str, Any], key: str, form: str) -> str:
+    """The fields of Iceberg's partition spec or sort order in words; nothing where there are none."""
+    names = {field["id"]: field["name"] for field in (about["schema"] or {}).get("fields", ())}
+    fields = [field for field in (about.get(key) or {}).get("fields", ()) if field["transform"] != "void"]
+    words = []
+    for field in fields:
+        # A source below a struct is not among the columns, nor is one that was dropped.
+        unnamed = field.get("name", "a nested field")
+        source = ", ".join(names.get(number, unnamed) for number in field["source_ids"])
+        text = form.format(**{**field, "source": source})
+        words.append(text.replace(f"identity({source})", source))
+    return ", ".join(words)
+
+
+def _columns(about: dict[str, Any]) -> list[tuple[str, str]]:
+    schema = about["schema"] or {"fields": []}
+    partition_spec = about.get("partition_spec") or {"fields": []}
+    sources = [
+        i for field in partition_spec["fields"] if field["transform"] != "void" for i in field["source_ids"]
+    ]
+    marked = {
+        "partition": schema.get("partition_keys"),
+        "primary key": schema.get("primary_keys"),
+        "identifier": schema.get("identifier_fields"),
+    }
     rows = []
     for field in schema["fields"]:
-        name = field["name"]
-        marks = [
-            mark
-            for mark, keys in (("partition", partition_keys), ("primary key", primary_keys))
-            if name in keys
-        ]
-        rows.append((name, field["type"] + (f"  [{', '.join(marks)}]" if marks else "")))
+        marks = [mark for mark, names in marked.items() if field["name"] in (names or ())]
+        if field["id"] in sources:
+            marks.insert(0, "partition")
+        if about["format"] == "iceberg" and field["required"]:
+            marks.append("required")
+        rows.append((field["name"], field["type"] + (f"  [{', '.join(marks)}]" if marks else "")))
     return rows
 
 

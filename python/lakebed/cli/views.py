@@ -14,28 +14,31 @@ if TYPE_CHECKING:
 
 VIEWS = {
     "snapshots": "One row per snapshot of the table.",
-    "changelogs": "One row per long-lived changelog, whose snapshot expired.",
+    "changelogs": "(Paimon) One row per long-lived changelog, whose snapshot expired.",
     "refs": "One row per branch and tag.",
     "schemas": "One row per version of the schema.",
     "manifests": "One row per manifest of the snapshot.",
     "entries": "One row per manifest entry, as stored.",
-    "files": "One row per live data file.",
+    "files": "One row per live file.",
     "partitions": "One row per partition that has files.",
     "buckets": "One row per bucket that has files.",
-    "deletes": "One row per deletion vector, with the data file it applies to.",
-    "indexes": "One row per index file.",
+    "deletes": "One row per deletion vector or delete file.",
+    "indexes": "(Paimon) One row per index file.",
 }
 # What a terminal's table begins with, since it has no room for all; a pipe gets the columns as they are.
 _FIRST = {
     "snapshots": ("snapshot_id", "committed_at", "operation", "total_record_count", "delta_record_count"),
     "changelogs": ("snapshot_id", "committed_at", "operation", "changelog_manifest_list"),
     "refs": ("name", "type", "snapshot_id", "schema_id", "committed_at", "created_at"),
-    "schemas": ("schema_id", "updated_at", "partition_keys", "primary_keys", "fields"),
+    "schemas": ("schema_id", "updated_at", "partition_keys", "primary_keys", "identifier_fields", "fields"),
     "manifests": (
         *("length", "added_files_count", "deleted_files_count"),
         *("partition_lower", "partition_upper", "path"),
     ),
-    "entries": ("kind", "partition", "bucket", "level", "stats", "row_count", "file_size", "file_name"),
+    "entries": (
+        *("kind", "status", "partition", "bucket", "level", "stats"),
+        *("row_count", "record_count", "file_size", "file_size_in_bytes", "file_name", "file_path"),
+    ),
     "files": (
         *("partition", "bucket", "level", "stats", "record_count", "file_size_in_bytes"),
         *("file_path", "created_at"),
@@ -43,7 +46,7 @@ _FIRST = {
     "partitions": ("partition", "file_count", "record_count", "file_size_in_bytes", "last_updated_at"),
     "buckets": ("partition", "bucket", "file_count", "record_count", "file_size_in_bytes", "last_updated_at"),
     "deletes": (
-        *("partition", "bucket", "record_count", "referenced_file_name"),
+        *("partition", "bucket", "record_count", "referenced_file_name", "referenced_data_file"),
         *("content_offset", "content_size_in_bytes", "file_path"),
     ),
     "indexes": ("index_type", "partition", "bucket", "row_count", "file_size_in_bytes", "file_name"),

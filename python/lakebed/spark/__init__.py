@@ -9,7 +9,6 @@ in lakebed imports it.
 from lakebed.spark.check import check
 from lakebed.spark.driver import (
     changelogs,
-    deletes,
     indexes,
     manifests,
     metadata_table,
@@ -20,7 +19,7 @@ from lakebed.spark.driver import (
 from lakebed.spark.frames import At, TablePath
 from lakebed.spark.groups import buckets, partitions
 from lakebed.spark.view_schema import schema
-from lakebed.spark.views import Mapper, entries, files, manifest_mapper
+from lakebed.spark.views import Mapper, deletes, entries, files, manifest_mapper
 
 __all__ = [
     "At",

@@ -97,22 +97,6 @@ def schemas(
     return from_driver(spark, table_at(path, at, limits).schemas(columns=columns, where=where))
 
 
-def deletes(
-    spark: SparkSession,
-    path: TablePath,
-    *,
-    where: str | Predicate | None = None,
-    columns: Sequence[str] | None = None,
-    at: At = None,
-    limits: Limits = LIMITS,
-) -> DataFrame:
-    """One row per deletion vector; the rows and columns of `Table.deletes`, in its order.
-
-    Args, Raises: as `manifests`. Cost: the driver reads what `Table.deletes` says.
-    """
-    return from_driver(spark, table_at(path, at, limits).deletes(columns=columns, where=where))
-
-
 def indexes(
     spark: SparkSession,
     path: TablePath,

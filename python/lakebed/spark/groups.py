@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from lakebed.limits import LIMITS, Limits
-from lakebed.spark.frames import At, TablePath, from_batches, table_at
+from lakebed.spark.frames import At, TablePath, from_batches, from_driver, table_at
 from lakebed.spark.mappers import map_groups, serialise
+from lakebed.spark.sums import ICEBERG, PAIMON, PAIMON_DELETES
 from lakebed.spark.types import spark_schema
 from lakebed.spark.views import live_files
 
@@ -21,29 +22,8 @@ if TYPE_CHECKING:
     from lakebed.table import Table
     from lakebed.view import ViewScan
 
-
-# What a column is made of, and how, in Spark's SQL over the columns of `files`.
-_SUMS: dict[str, tuple[tuple[str, ...], str]] = {
-    "file_count": ((), "count(*)"),
-    "record_count": (("record_count",), "sum(record_count)"),
-    "file_size_in_bytes": (("file_size_in_bytes",), "sum(file_size_in_bytes)"),
-    "last_updated_at": (("created_at",), "max(created_at)"),
-    "bucket_count": (("bucket",), "count(DISTINCT bucket)"),
-    "total_buckets": (
-        ("created_at", "total_buckets"),
-        "max(struct(created_at, total_buckets)).total_buckets",
-    ),
-    "min_level": (("level",), "min(level)"),
-    "max_level": (("level",), "max(level)"),
-    "delete_row_count": (
-        ("delete_row_count",),
-        "CASE WHEN count(delete_row_count) = count(*) THEN sum(delete_row_count) END",
-    ),
-    # Columns of other formats.
-    **dict.fromkeys(("spec_id", "last_updated_snapshot_id"), ((), "NULL")),
-}
-# The sums over `deletes`, which the driver makes.
-_DELETES = {"delete_file_count": "count", "delete_record_count": "sum"}
+# What makes a partition: in Iceberg, a tuple of one spec is not that of another.
+_KEYS = {"paimon": ("partition",), "iceberg": ("spec_id", "partition")}
 
 
 def partitions(
@@ -59,12 +39,13 @@ def partitions(
 
     Args: as `Table.partitions`; path and at, which table and snapshot; limits, what one manifest may cost.
     Raises: as `files`.
-    Cost: as `files` with five columns, and one exchange of sums by partition. For the columns `delete_…` the
-        driver reads the index manifest, and sends its sums by partition along.
+    Cost: as `files` with few columns, and one exchange of sums by partition. Of Paimon, for the columns
+        `delete_…`, the driver reads the index manifest, and sends its sums by partition along; of Iceberg,
+        for `last_updated_…`, the times of the snapshots.
     """
     table = table_at(path, at, limits)
     scan = table.partitions(columns=columns, where=where)
-    return _grouped(spark, table, scan, ["partition"], where, limits)
+    return _grouped(spark, table, scan, _KEYS[table.format], where, limits)
 
 
 def buckets(
@@ -82,35 +63,44 @@ def buckets(
     """
     table = table_at(path, at, limits)
     scan = table.buckets(columns=columns, where=where)
-    return _grouped(spark, table, scan, ["partition", "bucket"], where, limits)
+    within = ("bucket",) if table.format == "paimon" else ()
+    return _grouped(spark, table, scan, (*_KEYS[table.format], *within), where, limits)
 
 
 def _grouped(
     spark: SparkSession,
     table: Table,
     scan: ViewScan,
-    keys: Sequence[str],
+    keys: tuple[str, ...],
     where: str | Predicate | None,
     limits: Limits,
 ) -> DataFrame:
     """The rows of a scan of groups, summed up from the live files that `where` leaves."""
     from pyspark.sql import functions as F  # noqa: N812 - the name everyone knows
 
-    sums = {name: _SUMS[name] for name in scan.schema.names if name in _SUMS}
-    inputs = dict.fromkeys([*keys, *(name for made_of, _ in sums.values() for name in made_of)])
-    files = table.files(columns=list(inputs), where=where)
+    of_format = PAIMON if table.format == "paimon" else ICEBERG
+    sums = {name: of_format[name] for name in scan.schema.names if name in of_format and name not in keys}
+    inputs = dict.fromkeys([*keys, *(name for total in sums.values() for name in total.made_of)])
+    view = table.files(columns=list(inputs), where=where)
     # Partitions are compared as the bytes they are stored in: Spark would take 0.0 and -0.0 for one, and
     # times that differ below the microsecond.
-    groups = live_files(spark, files, limits, serialised=True).groupBy(*keys)
+    files = live_files(spark, table, view, limits, serialised=True)
+    if "snapshot_id" in inputs:
+        files = files.join(F.broadcast(_commit_times(spark, table)), "snapshot_id", "left")
     types = spark_schema(scan.schema)
-    columns = [F.expr(sql).cast(types[name].dataType).alias(name) for name, (_, sql) in sums.items()]
+    columns = [F.expr(total.sql).cast(types[name].dataType).alias(name) for name, total in sums.items()]
     # Spark asks for one sum at least.
-    rows = groups.agg(F.count("*").alias("_files"), *columns)
-    if not _DELETES.keys().isdisjoint(scan.schema.names):
+    rows = files.groupBy(*keys).agg(F.count("*").alias("_files"), *columns)
+    if table.format == "paimon" and not PAIMON_DELETES.keys().isdisjoint(scan.schema.names):
         deletes = _deletes(table, keys, where)
         joined = F.broadcast(from_batches(spark, deletes.schema, deletes.to_batches()))
-        rows = rows.join(joined, list(keys), "left").fillna(0, list(_DELETES))
+        rows = rows.join(joined, list(keys), "left").fillna(0, list(PAIMON_DELETES))
     return rows.select(*scan.schema.names).mapInArrow(partial(map_groups, schema=scan.schema), types)
+
+
+def _commit_times(spark: SparkSession, table: Table) -> DataFrame:
+    """`committed_at` of each `snapshot_id`."""
+    return from_driver(spark, table.snapshots(columns=["snapshot_id", "committed_at"]))
 
 
 def _deletes(table: Table, keys: Sequence[str], where: str | Predicate | None) -> pa.Table:
@@ -118,5 +108,5 @@ def _deletes(table: Table, keys: Sequence[str], where: str | Predicate | None) -
     deletes = table.deletes(columns=[*keys, "record_count"], where=where).to_arrow()
     columns = [column.combine_chunks() for column in deletes.columns]
     vectors = pa.Table.from_batches([serialise(pa.RecordBatch.from_arrays(columns, schema=deletes.schema))])
-    sums = vectors.group_by(list(keys)).aggregate([("record_count", how) for how in _DELETES.values()])
-    return sums.rename_columns([*keys, *_DELETES])
+    sums = vectors.group_by(list(keys)).aggregate([("record_count", how) for how in PAIMON_DELETES.values()])
+    return sums.rename_columns([*keys, *PAIMON_DELETES])

@@ -56,7 +56,7 @@ def map_groups(batches: Iterator[pa.RecordBatch], schema: pa.Schema) -> Iterator
     types = to_spark(schema)
     for batch in batches:
         columns = [
-            paimon.decode_rows(column, pa.schema(list(field.type))) if field.name == "partition" else column
+            _partitions(column, field.type) if field.name == "partition" else column
             for column, field in zip(batch.columns, schema, strict=True)
         ]
         yield cast_batch(pa.RecordBatch.from_arrays(columns, schema.names), types)
@@ -72,9 +72,28 @@ def map_rows(batches: Iterator[pa.RecordBatch], rows: bytes) -> Iterator[pa.Reco
 
 
 def serialise(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """The batch with `partition` as BinaryRows."""
+    """The batch with `partition` as BinaryRows: bytes that are equal where the values are, and only there."""
     columns = {name: batch.column(name) for name in batch.schema.names}
-    return pa.RecordBatch.from_pydict({**columns, "partition": paimon.encode_rows(columns["partition"])})
+    tuples = columns["partition"]
+    fields = [pa.field(field.name, _kept(field.type)) for field in tuples.type]
+    values = [child.cast(field.type) for child, field in zip(tuples.flatten(), fields, strict=True)]
+    # Without a field an array would not know its length; partitions are never null.
+    rows = pa.StructArray.from_arrays(values, fields=fields) if fields else tuples
+    return pa.RecordBatch.from_pydict({**columns, "partition": paimon.encode_rows(rows)})
+
+
+def _partitions(rows: pa.Array, kind: pa.StructType) -> pa.Array:
+    """What `serialise` made, back in its types."""
+    if not kind.num_fields:
+        return paimon.decode_rows(rows, pa.schema([]))
+    kept = paimon.decode_rows(rows, pa.schema([(field.name, _kept(field.type)) for field in kind]))
+    values = [child.cast(field.type) for child, field in zip(kept.flatten(), kind, strict=True)]
+    return pa.StructArray.from_arrays(values, fields=list(kind))
+
+
+def _kept(kind: pa.DataType) -> pa.DataType:
+    """The type as which a BinaryRow keeps one that it does not have: a time in microseconds."""
+    return pa.int64() if pa.types.is_time64(kind) else kind
 
 
 @contextlib.contextmanager

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, TypeAlias
 import pyarrow as pa
 
 from lakebed.limits import LIMITS, Limits
-from lakebed.spark.frames import At, TablePath, decoded, table_at
+from lakebed.spark.frames import At, TablePath, decoded, from_driver, table_at
 from lakebed.spark.mappers import map_manifests
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from lakebed.predicates import Predicate
+    from lakebed.table import Table
     from lakebed.view import ViewScan
 
 Mapper: TypeAlias = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
@@ -31,22 +32,27 @@ def files(
     at: At = None,
     limits: Limits = LIMITS,
 ) -> DataFrame:
-    """One row per live data file; the rows and columns of `Table.files`, in no order.
+    """One row per live file; the rows and columns of `Table.files`, in no order.
 
     Args: as `Table.files`; path and at, which table and snapshot; limits, what one manifest may cost.
     Raises: what `open_table` and `Table.files` raise, here; errors of a manifest when the DataFrame is
         computed.
     Cost: the driver reads the manifest lists; executors read the manifests that `where` leaves. Where
-        manifests record deletions, they are read once more for these, and one join by identity takes them
-        away.
+        manifests of Paimon record deletions, they are read once more for these, and one join by identity
+        takes them away.
     """
-    scan = table_at(path, at, limits).files(columns=columns, where=where, stats=stats)
-    return live_files(spark, scan, limits)
+    table = table_at(path, at, limits)
+    return live_files(spark, table, table.files(columns=columns, where=where, stats=stats), limits)
 
 
-def live_files(spark: SparkSession, scan: ViewScan, limits: Limits, *, serialised: bool = False) -> DataFrame:
+def live_files(
+    spark: SparkSession, table: Table, scan: ViewScan, limits: Limits, *, serialised: bool = False
+) -> DataFrame:
     """The rows of a scan of `files`. Args: serialised, as in `map_manifests`."""
     manifests = scan.planned_manifests()
+    if table.format != "paimon":
+        # An entry says itself whether its file is alive.
+        return decoded(spark, scan, manifests, "rows", limits, serialised=serialised)
     added = decoded(spark, scan, manifests, "added", limits, serialised=serialised)
     deleting = [manifest for manifest in manifests if manifest["deleted"]]
     if deleting:
@@ -74,6 +80,28 @@ def entries(
     return decoded(spark, scan, scan.planned_manifests(), "rows", limits)
 
 
+def deletes(
+    spark: SparkSession,
+    path: TablePath,
+    *,
+    where: str | Predicate | None = None,
+    columns: Sequence[str] | None = None,
+    at: At = None,
+    limits: Limits = LIMITS,
+) -> DataFrame:
+    """One row per deletion vector or delete file; the rows and columns of `Table.deletes`, in no order.
+
+    Args, Raises: as `files`.
+    Cost: Paimon: the driver reads what `Table.deletes` says. Iceberg: as `entries`, of the manifests of
+        deletes.
+    """
+    table = table_at(path, at, limits)
+    scan = table.deletes(columns=columns, where=where)
+    if table.format == "paimon":
+        return from_driver(spark, scan)
+    return decoded(spark, scan, scan.planned_manifests(), "rows", limits)
+
+
 def manifest_mapper(
     fmt: str,
     path: TablePath,
@@ -89,7 +117,7 @@ def manifest_mapper(
     It takes rows with `path` and `content`, those of Spark's `binaryFile` source for manifests of this
     snapshot, and goes with the schema `schema("entries", path, columns=…, stats=…, at=…)`.
 
-    Args: fmt, the table format, "paimon"; the others as in `entries`.
+    Args: fmt, the table format, "paimon" or "iceberg"; the others as in `entries`.
     Raises: what `open_table` and `Table.entries` raise; ValueError where the table is of another format.
     Cost: the driver reads the manifest lists.
     """

@@ -118,14 +118,15 @@ impl Location {
 }
 
 impl Location {
-    /// The place in words behind `message`, without what the message says already.
+    /// The place in words behind `message`, without what the message says already; on one line, whatever
+    /// names the input gives.
     pub fn beside(&self, message: &str) -> String {
         let parts = [
             self.offset.map(|offset| format!("byte {offset}")),
             self.block.map(|block| format!("block {block}")),
             self.record.map(|record| format!("record {record}")),
-            self.field.clone(),
-            self.path.clone(),
+            self.field.as_deref().map(on_one_line),
+            self.path.as_deref().map(on_one_line),
         ];
         let known = parts.into_iter().flatten().filter(|part| !message.contains(part.as_str()));
         let known: Vec<String> = known.collect();
@@ -204,6 +205,15 @@ impl Error {
     }
 }
 
+/// The text with its line breaks and other control characters escaped.
+fn on_one_line(text: &str) -> String {
+    let mut line = String::with_capacity(text.len());
+    for char in text.chars() {
+        if char.is_control() { line.extend(char.escape_default()) } else { line.push(char) }
+    }
+    line
+}
+
 /// Cuts a message that an input made long, at a character boundary.
 fn clip(mut message: String) -> String {
     if message.len() > MAX_MESSAGE_BYTES {
@@ -229,5 +239,18 @@ impl std::error::Error for Error {
 impl From<std::io::Error> for Error {
     fn from(source: std::io::Error) -> Error {
         Error::io(source)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_is_one_line_whatever_the_file_is_called() {
+        let place = Location { path: Some("a\nb\u{7}é".to_owned()), ..Location::default() };
+        let error = Error::new(ErrorKind::Truncated, "the file ends").at(place);
+        assert_eq!(error.to_string(), r"the file ends (a\nb\u{7}é)");
+        assert_eq!(error.location().path.as_deref(), Some("a\nb\u{7}é"));
     }
 }

@@ -7,6 +7,7 @@ use lakebed::iceberg::manifest::{EntryColumns, EntryReader, Known, ManifestHeade
 use lakebed::iceberg::manifest_list::{ManifestFile, read_manifest_list};
 use lakebed::iceberg::metadata::MetadataFile;
 use lakebed::iceberg::value;
+use lakebed::notes::Notes;
 use lakebed::storage::Local;
 use lakebed::{Error, ErrorKind};
 use pyo3::prelude::*;
@@ -33,6 +34,7 @@ pub fn iceberg_read_manifest(
     let decoding = decoding(limits)?;
     detached(py, || {
         let path = source.path().map(str::to_owned);
+        let notes = Notes::default();
         let open = || {
             let columns = Arc::new(EntryColumns::new(columns.as_deref())?);
             let manifest: Option<ManifestFile> =
@@ -41,13 +43,18 @@ pub fn iceberg_read_manifest(
                 })?;
             let bytes = source.read()?;
             let header = ManifestHeader::read(&bytes, decoding.limits)?;
-            let known = Known { manifest, spec_id: header.spec_id, partition: header.partition };
+            let known = Known {
+                manifest,
+                spec_id: header.spec_id,
+                partition: header.partition,
+                notes: notes.clone(),
+            };
             EntryReader::open(bytes, &columns, known, Statuses::ALL, &decoding, threads)
         };
         let reader = open().map_err(|error| in_path(error, path.as_deref()))?;
         let schema = Arc::clone(reader.schema());
         let batches = reader.map(move |batch| batch.map_err(|error| in_path(error, path.as_deref())));
-        Ok(BatchStream::new(schema, Box::new(batches)))
+        Ok(BatchStream::new(schema, Box::new(batches)).with_notes(notes))
     })
 }
 

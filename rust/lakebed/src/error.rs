@@ -165,6 +165,12 @@ impl Error {
         self
     }
 
+    /// The same error at the record of an array's row, unless it already names one.
+    #[must_use]
+    pub fn in_row(self, row: usize) -> Error {
+        self.in_record(u64::try_from(row).unwrap_or(u64::MAX))
+    }
+
     /// What is wrong.
     pub fn kind(&self) -> ErrorKind {
         self.0.kind

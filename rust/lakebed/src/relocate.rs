@@ -75,6 +75,10 @@ impl Storage for Relocated {
         self.storage.list(&self.now(folder))
     }
 
+    fn place(&self, path: &str) -> String {
+        self.storage.place(&self.now(path))
+    }
+
     fn modified(&self, path: &str) -> Result<Option<i64>> {
         self.storage.modified(&self.now(path))
     }

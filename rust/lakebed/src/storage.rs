@@ -31,6 +31,12 @@ pub trait Storage: Send + Sync {
     /// no such folder.
     fn list(&self, folder: &str) -> Result<Vec<String>>;
 
+    /// Where the file of this path really is, for an engine that reads it itself: the path, unless this
+    /// storage looks elsewhere.
+    fn place(&self, path: &str) -> String {
+        path.to_owned()
+    }
+
     /// When a file or folder was last modified, in milliseconds since 1970 UTC; `None` where the storage does
     /// not know, which is what this gives unless it is implemented.
     fn modified(&self, _path: &str) -> Result<Option<i64>> {

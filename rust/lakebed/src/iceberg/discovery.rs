@@ -56,6 +56,9 @@ pub fn is_metadata_file(location: &str) -> bool {
     location.ends_with(".json") || location.ends_with(".json.gz")
 }
 
+/// Folders below that of the metadata that are looked into where it holds none itself.
+const MAX_FOLDERS: usize = 16;
+
 /// The folder of a table's metadata.
 struct Folder<'s> {
     path: String,
@@ -131,15 +134,24 @@ impl Folder<'_> {
 
     fn candidates(&self) -> Result<Found> {
         let names = self.storage.list(&self.path)?;
-        let versions = || names.iter().filter_map(|name| Some((version_of(name)?, name)));
-        let Some(highest) = versions().map(|(version, _)| version).max() else {
-            let mut others: Vec<String> =
-                names.into_iter().filter(|name| is_metadata_file(name) && !is_temporary(name)).collect();
+        let mut versions: Vec<(u64, String)> =
+            names.iter().filter_map(|name| Some((version_of(name)?, self.file(name)))).collect();
+        let mut others: Vec<String> =
+            names.iter().filter(|name| is_metadata_file(name) && !is_temporary(name)).cloned().collect();
+        if others.is_empty() {
+            // Tables may keep their metadata in a folder of their own: `write.metadata.path`.
+            for name in names.iter().filter(|name| !name.contains('.')).take(MAX_FOLDERS) {
+                let folder = Folder { path: self.file(name), storage: self.storage };
+                let names = self.storage.list(&folder.path)?;
+                versions.extend(names.iter().filter_map(|name| Some((version_of(name)?, folder.file(name)))));
+            }
+        }
+        let Some(highest) = versions.iter().map(|(version, _)| *version).max() else {
             others.sort();
             return Ok(Found::Others(others));
         };
-        let of_highest = versions().filter(|(version, _)| *version == highest);
-        Ok(Found::Files(of_highest.map(|(_, name)| self.file(name)).collect()))
+        versions.retain(|(version, _)| *version == highest);
+        Ok(Found::Files(versions.into_iter().map(|(_, path)| path).collect()))
     }
 }
 

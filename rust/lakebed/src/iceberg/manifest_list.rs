@@ -70,16 +70,36 @@ fn zero_for_null<T: ArrowPrimitiveType<Native: Default>>(column: &ArrayRef) -> P
     column.as_primitive::<T>().iter().map(|value| Some(value.unwrap_or_default())).collect()
 }
 
+/// A manifest that a snapshot of version 1 names itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InlineManifest {
+    /// Location, as written.
+    pub path: String,
+    /// Size of the file [bytes].
+    pub length: u64,
+    /// The spec that the manifest says it is of.
+    pub spec_id: i32,
+}
+
 /// The list of a snapshot of version 1 that names its manifests itself, all columns.
 ///
-/// Of such manifests only the path is known: they hold data files of spec 0, the snapshot is taken to have
-/// added them, and counts and lengths are null (Iceberg's `GenericManifestFile.java`).
-pub fn inline_manifests(paths: &[String], snapshot_id: i64) -> Result<RecordBatch> {
-    let rows = paths.len();
+/// Such manifests hold data files, the snapshot is taken to have added them, and counts are null (Iceberg's
+/// `GenericManifestFile.java`).
+pub fn inline_manifests(manifests: &[InlineManifest], snapshot_id: i64) -> Result<RecordBatch> {
+    let rows = manifests.len();
+    let lengths = manifests.iter().map(|manifest| i64::try_from(manifest.length).ok());
+    let lengths = Arc::new(lengths.collect::<Int64Array>());
     let columns = LIST.iter().map(|spec| match spec.column {
-        "manifest_path" => Arc::new(StringArray::from_iter_values(paths)) as ArrayRef,
+        "manifest_path" => {
+            let paths = manifests.iter().map(|manifest| manifest.path.as_str());
+            Arc::new(StringArray::from_iter_values(paths)) as ArrayRef
+        }
+        "manifest_length" => Arc::clone(&lengths) as ArrayRef,
+        "partition_spec_id" => {
+            Arc::new(Int32Array::from_iter_values(manifests.iter().map(|manifest| manifest.spec_id)))
+        }
         "added_snapshot_id" => Arc::new(Int64Array::from_value(snapshot_id, rows)),
-        "content" | "partition_spec_id" => Arc::new(Int32Array::from_value(0, rows)),
+        "content" => Arc::new(Int32Array::from_value(DATA, rows)),
         "sequence_number" | "min_sequence_number" => Arc::new(Int64Array::from_value(0, rows)),
         _ => new_null_array(&(spec.data_type)(), rows),
     });
@@ -243,13 +263,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn manifests_named_by_their_snapshot_are_of_spec_0_and_unknown_counts() {
-        let list = inline_manifests(&["a".to_owned(), "b".to_owned()], 7).unwrap();
+    fn manifests_named_by_their_snapshot_are_of_unknown_counts() {
+        let inline = |path: &str, length| InlineManifest { path: path.to_owned(), length, spec_id: 2 };
+        let list = inline_manifests(&[inline("a", 3), inline("b", 5)], 7).unwrap();
         let manifests = ManifestFile::all(&list).unwrap();
-        let second =
-            ManifestFile { path: "b".to_owned(), added_snapshot_id: Some(7), ..ManifestFile::default() };
+        let second = ManifestFile {
+            path: "b".to_owned(),
+            length: Some(5),
+            spec_id: 2,
+            added_snapshot_id: Some(7),
+            ..ManifestFile::default()
+        };
         assert_eq!((manifests.len(), manifests.get(1)), (2, Some(&second)));
-        assert!(second.may_be_live() && second.length.is_none() && second.partitions.is_none());
+        assert!(second.may_be_live() && second.partitions.is_none());
     }
 
     #[test]

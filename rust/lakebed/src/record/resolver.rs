@@ -19,6 +19,8 @@ pub struct RecordResolver {
     /// What is decoded besides where the writer has it, and found in the batches by its path on disk.
     besides: &'static [&'static str],
     rewrite: Option<Rewrite>,
+    /// The entries that are kept of maps with int keys; `None` for all.
+    keys: Option<Vec<i32>>,
     schema: SchemaRef,
     known: Mutex<Vec<(Vec<u8>, AvroRecords)>>,
 }
@@ -42,13 +44,21 @@ impl RecordResolver {
     ) -> Result<RecordResolver> {
         let columns = select(table, names)?;
         let schema = record_schema(&columns);
-        Ok(RecordResolver { columns, guard, besides, rewrite: None, schema, known: Mutex::new(Vec::new()) })
+        let known = Mutex::new(Vec::new());
+        Ok(RecordResolver { columns, guard, besides, rewrite: None, keys: None, schema, known })
     }
 
     /// The same resolver for a format whose writers' schemas must be rewritten before names count.
     #[must_use]
     pub(crate) fn rewriting(self, rewrite: Rewrite) -> RecordResolver {
         RecordResolver { rewrite: Some(rewrite), ..self }
+    }
+
+    /// The same resolver, for which only the entries of these keys are of interest in maps with int keys:
+    /// others need not be decoded, and may be there all the same.
+    #[must_use]
+    pub(crate) fn keeping(self, keys: Option<Vec<i32>>) -> RecordResolver {
+        RecordResolver { keys, ..self }
     }
 
     /// The schema of the conformed batches, whoever wrote the file.
@@ -86,7 +96,16 @@ impl RecordResolver {
         let besides = self.besides.iter().filter(|path| reader.has(path));
         paths.extend(besides.map(|path| (*path).to_owned()));
         let resolve = |paths: &[String]| {
-            Program::resolve_as(writer, reader, &Projection::Paths(paths.to_vec()), self.guard)
+            let all = || Program::resolve_as(writer, reader, &Projection::Paths(paths.to_vec()), self.guard);
+            let Some(keys) = &self.keys else { return all() };
+            let keyed = paths.iter().filter(|path| reader.has_int_keys(path));
+            let keys = keyed.map(|path| (path.clone(), keys.clone())).collect();
+            let keyed = Projection::Keyed { paths: paths.to_vec(), keys };
+            match Program::resolve_as(writer, reader, &keyed, self.guard) {
+                // The writer's pairs are of another form than the reader's: keys are not met first.
+                Err(error) if error.kind() == lakebed_avro::ErrorKind::Unresolvable => all(),
+                resolved => resolved,
+            }
         };
         let mut program = resolve(&paths)?;
         if !self.guard.is_empty() && !program.guards() {

@@ -1,6 +1,7 @@
 //! What every scan is, whatever the format: options in, batches out.
 
 mod parallel;
+mod place;
 mod stream;
 mod task;
 
@@ -9,6 +10,7 @@ use arrow_schema::SchemaRef;
 use serde::Serialize;
 
 pub(crate) use parallel::{in_parallel, threads};
+pub(crate) use place::brought;
 pub(crate) use stream::{ManifestSource, ManifestStream};
 pub use task::Task;
 
@@ -90,7 +92,7 @@ pub enum Part {
 /// A manifest that a scan reads.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PlannedManifest {
-    /// Where it is.
+    /// Where it is read from, which for a table that was moved is not what rows show.
     pub path: String,
     /// Its size [bytes], as recorded.
     pub size: u64,

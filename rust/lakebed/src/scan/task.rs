@@ -31,7 +31,7 @@ impl Task {
         }
     }
 
-    /// The rows of one manifest, whose path ends in its name.
+    /// The rows of one manifest, whose path an engine may spell as it likes.
     ///
     /// # Errors
     /// `Missing` for a manifest that is not the task's; those of reading entries, with the path.

@@ -18,6 +18,8 @@ const ALWAYS: [&str; 2] = ["status", "record_count"];
 pub struct EntryColumns {
     wanted: Vec<&'static FieldSpec>,
     decoded: Vec<String>,
+    /// The ids of the columns whose metrics are of interest; `None` for all.
+    metrics_of: Option<Vec<i32>>,
     resolver: RecordResolver,
     /// For manifests with a length in front of `fixed` partition values; made when the first is met.
     prefixed: OnceLock<RecordResolver>,
@@ -42,9 +44,17 @@ impl EntryColumns {
             resolver: resolver(&wanted, &decoded)?.rewriting(canonical_entry),
             wanted,
             decoded,
+            metrics_of: None,
             prefixed: OnceLock::new(),
         };
         Ok(columns)
+    }
+
+    /// The same columns, for which only the metrics of some of the table's are of interest: maps by field id
+    /// may lack the others.
+    #[must_use]
+    pub fn with_metrics_of(self, field_ids: Option<Vec<i32>>) -> EntryColumns {
+        EntryColumns { resolver: self.resolver.keeping(field_ids.clone()), metrics_of: field_ids, ..self }
     }
 
     /// The columns in their order.
@@ -71,7 +81,9 @@ impl EntryColumns {
         if let Some(resolver) = self.prefixed.get() {
             return Ok(resolver);
         }
-        let made = resolver(&self.wanted, &self.decoded)?.rewriting(canonical_prefixed_entry);
+        let made = resolver(&self.wanted, &self.decoded)?
+            .rewriting(canonical_prefixed_entry)
+            .keeping(self.metrics_of.clone());
         Ok(self.prefixed.get_or_init(|| made))
     }
 }

@@ -22,8 +22,6 @@ pub(super) struct Inheritance {
     spec_id: Option<i32>,
     needs_numbers: bool,
     next_row_id: Option<i64>,
-    /// Entries that have no sequence number and inherit none.
-    unnumbered: usize,
 }
 
 impl Inheritance {
@@ -36,13 +34,7 @@ impl Inheritance {
         needs_numbers: bool,
     ) -> Inheritance {
         let next_row_id = manifest.as_ref().and_then(|manifest| manifest.first_row_id);
-        Inheritance { manifest, spec_id, needs_numbers, next_row_id, unnumbered: 0 }
-    }
-
-    /// What is to be said of the entries seen.
-    pub(super) fn note(&self) -> Option<String> {
-        let count = self.unnumbered;
-        (count > 0).then(|| format!("{count} EXISTING or DELETED entries have no sequence number"))
+        Inheritance { manifest, spec_id, needs_numbers, next_row_id }
     }
 
     /// A column of `batch`, all of whose entries are there, as the table has it.
@@ -63,7 +55,6 @@ impl Inheritance {
             }
             ("sequence_number", Some(manifest)) => {
                 let numbers = sequence_numbers(batch, stored.as_primitive(), manifest)?;
-                self.unnumbered += numbers.null_count();
                 match (0..numbers.len()).find(|row| self.needs_numbers && numbers.is_null(*row)) {
                     Some(row) => Err(without_sequence_number(row)),
                     None => Ok(Arc::new(numbers)),
@@ -186,7 +177,7 @@ mod tests {
         assert_eq!(longs(&numbers), [Some(0), Some(3), Some(0)]);
         let mut shown = Inheritance::of(Some(manifest(4, None)), None, false);
         let numbers = shown.column(&batch, "sequence_number").unwrap();
-        assert_eq!((longs(&numbers), shown.note().is_some()), (vec![Some(4), Some(3), None], true));
+        assert_eq!(longs(&numbers), [Some(4), Some(3), None]);
         let mut planned = Inheritance::of(Some(manifest(4, None)), None, true);
         let error = planned.column(&batch, "sequence_number").unwrap_err();
         assert_eq!((error.kind(), error.location().record), (ErrorKind::Required, Some(2)));

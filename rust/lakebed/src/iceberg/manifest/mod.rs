@@ -31,6 +31,7 @@ use super::fields::PARTITION;
 use super::manifest_list::{ManifestFile, Recorded};
 use crate::columnar::Decoding;
 use crate::error::{Error, ErrorKind, Location, Result};
+use crate::notes::Notes;
 use crate::record::{RecordReader, RecordResolver, find};
 
 /// What is known of a manifest before it is opened.
@@ -44,6 +45,9 @@ pub struct Known {
     /// What its partition tuples are, and are shown as; without it they are as stored, their fields called
     /// by ids.
     pub partition: Option<PartitionLayout>,
+    /// Where to say what is odd about the manifest, and no error: a length or sums of rows other than
+    /// recorded.
+    pub notes: Notes,
 }
 
 /// The entries of one manifest as record batches, in file order.
@@ -62,7 +66,6 @@ pub struct EntryReader {
     /// Rows of the entries that were decoded, by status.
     rows: [u64; 3],
     records: u64,
-    notes: Vec<String>,
     ended: bool,
 }
 
@@ -85,6 +88,11 @@ impl File {
             if self.guarded.is_some() { Some(&make) } else { None };
         let reader = RecordReader::open(self.bytes.clone(), resolver, guard, &self.decoding, self.threads)?;
         Ok((reader, tally))
+    }
+
+    fn note(&self, note: &str) {
+        let path = self.known.manifest.as_ref().map_or("a manifest", |manifest| &manifest.path);
+        self.known.notes.add(format!("{note} in {path}"));
     }
 
     /// What the entries inherit; files are planned from those that are live.
@@ -119,7 +127,12 @@ impl EntryReader {
         let schema = file.columns.schema(tuples.data_type());
         let manifest = file.known.manifest.clone();
         let inheritance = file.inheritance();
-        let notes = length_note(file.bytes.len() as u64, manifest.as_ref()).into_iter().collect();
+        let found = file.bytes.len() as u64;
+        if let Some(recorded) =
+            manifest.as_ref().and_then(|manifest| manifest.length).filter(|length| *length != found)
+        {
+            file.note(&format!("manifest has {found} bytes, its list records {recorded}"));
+        }
         Ok(EntryReader {
             file,
             reader,
@@ -131,7 +144,6 @@ impl EntryReader {
             inheritance,
             rows: [0; 3],
             records: 0,
-            notes,
             ended: false,
         })
     }
@@ -144,11 +156,6 @@ impl EntryReader {
     /// Entries seen so far, those that are not wanted included: EXISTING, ADDED and DELETED.
     pub fn seen(&self) -> [u64; 3] {
         self.tally.seen()
-    }
-
-    /// What is odd about the manifest but no error: whoever reads the table may want to know.
-    pub fn notes(&self) -> &[String] {
-        &self.notes
     }
 
     fn read_batch(&mut self) -> Result<Option<RecordBatch>> {
@@ -173,9 +180,7 @@ impl EntryReader {
         (self.reader, self.tally, self.rows, self.records) = (reader, tally, [0; 3], 0);
         self.inheritance = self.file.inheritance();
         self.tuples.fixed_lengths = lengths;
-        let batch = self.decode_batch().map_err(|_| error)?;
-        self.notes.push("fixed partition values have a length in front of them".to_owned());
-        Ok(batch)
+        self.decode_batch().map_err(|_| error)
     }
 
     fn decode_batch(&mut self) -> Result<Option<RecordBatch>> {
@@ -232,8 +237,7 @@ impl EntryReader {
     }
 
     /// Compares what was seen with what the manifest list records; rows only where all were decoded.
-    fn check_counts(&mut self) -> Result<()> {
-        self.notes.extend(self.inheritance.note());
+    fn check_counts(&self) -> Result<()> {
         let Some(manifest) = &self.manifest else { return Ok(()) };
         let recorded = [manifest.existing, manifest.added, manifest.deleted];
         let names = ["existing", "added", "deleted"];
@@ -247,7 +251,7 @@ impl EntryReader {
             }
             let decoded = *name != "deleted" || !self.reader.guarded();
             if let Some(rows) = rows.filter(|rows| decoded && *rows != sum) {
-                self.notes.push(format!("manifest holds {sum} {name} rows, its list records {rows}"));
+                self.file.note(&format!("manifest holds {sum} {name} rows, its list records {rows}"));
             }
         }
         let found = self.file.bytes.len() as u64;
@@ -273,11 +277,6 @@ impl Iterator for EntryReader {
         self.ended = !matches!(batch, Some(Ok(_)));
         batch
     }
-}
-
-fn length_note(found: u64, manifest: Option<&ManifestFile>) -> Option<String> {
-    let recorded = manifest?.length.filter(|recorded| *recorded != found)?;
-    Some(format!("manifest has {found} bytes, its list records {recorded}"))
 }
 
 #[cold]

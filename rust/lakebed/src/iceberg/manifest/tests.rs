@@ -20,7 +20,7 @@ fn read(bytes: &Buffer, names: Option<&[String]>, statuses: Statuses, threads: u
     let manifest =
         ManifestFile { added_snapshot_id: Some(7), first_row_id: Some(1000), ..ManifestFile::default() };
     let header = ManifestHeader::read(bytes, lakebed_avro::Limits::DEFAULT)?;
-    let known = Known { manifest: Some(manifest), spec_id: None, partition: header.partition };
+    let known = Known { manifest: Some(manifest), partition: header.partition, ..Known::default() };
     let decoding = Decoding::from(lakebed_avro::Limits::DEFAULT);
     let reader = EntryReader::open(bytes.clone(), &columns, known, statuses, &decoding, threads)?;
     let schema = Arc::clone(reader.schema());

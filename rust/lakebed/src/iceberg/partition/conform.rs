@@ -105,7 +105,7 @@ where
     let change = |(row, value): (usize, Option<From::Native>)| match value.map(&change) {
         Some(None) => {
             let message = format!("a partition value is beyond the range of {to}");
-            Err(in_row(Error::new(ErrorKind::Avro(kind), message), row))
+            Err(Error::new(ErrorKind::Avro(kind), message).in_row(row))
         }
         value => Ok(value.flatten()),
     };
@@ -125,14 +125,14 @@ fn decimals(array: &ArrayRef, precision: u8, scale: i8) -> Option<Result<ArrayRe
     };
     let wide = decimals.iter().position(|value| value.is_some_and(|value| !fits(value, precision)));
     Some(match wide {
-        Some(row) => Err(in_row(decimal(format!("a decimal has more than {precision} digits")), row)),
+        Some(row) => Err(decimal(format!("a decimal has more than {precision} digits")).in_row(row)),
         None => Ok(Arc::new(decimals.with_data_type(DataType::Decimal128(precision, scale)))),
     })
 }
 
 fn unscaled(array: &BinaryArray) -> Result<Decimal128Array> {
     let value = |(row, bytes): (usize, Option<&[u8]>)| match bytes.map(from_bytes) {
-        Some(None) => Err(in_row(decimal("bytes are no decimal of 128 bits".to_owned()), row)),
+        Some(None) => Err(decimal("bytes are no decimal of 128 bits".to_owned()).in_row(row)),
         value => Ok(value.flatten()),
     };
     array.iter().enumerate().map(value).collect()
@@ -147,7 +147,7 @@ fn uuids<'a>(values: impl Iterator<Item = Option<&'a [u8]>>) -> Result<ArrayRef>
         let mut text = String::with_capacity(36);
         match uuid.map(|uuid| write_uuid(&mut text, &uuid)) {
             Some(Ok(())) => Ok(Some(text)),
-            _ => Err(in_row(Error::new(ErrorKind::Uuid, "a value is no UUID"), row)),
+            _ => Err(Error::new(ErrorKind::Uuid, "a value is no UUID").in_row(row)),
         }
     };
     Ok(Arc::new(values.enumerate().map(text).collect::<Result<StringArray>>()?))
@@ -158,7 +158,7 @@ fn fixed(array: &ArrayRef, length: u32) -> Result<ArrayRef> {
     let values = array.as_binary::<i32>().iter();
     match values.enumerate().find(|(_, value)| value.is_some_and(|bytes| bytes.len() != length)) {
         Some((row, _)) => {
-            Err(in_row(Error::new(ErrorKind::Length, format!("a value has not {length} bytes")), row))
+            Err(Error::new(ErrorKind::Length, format!("a value has not {length} bytes")).in_row(row))
         }
         None => Ok(Arc::clone(array)),
     }
@@ -168,10 +168,6 @@ fn strings(array: &BinaryArray) -> Result<ArrayRef> {
     let strings = StringArray::try_from_binary(array.clone());
     let strings = strings.map_err(|error| Error::new(ErrorKind::Utf8, error.to_string()))?;
     Ok(Arc::new(strings))
-}
-
-fn in_row(error: Error, row: usize) -> Error {
-    error.in_record(u64::try_from(row).unwrap_or(u64::MAX))
 }
 
 #[cold]

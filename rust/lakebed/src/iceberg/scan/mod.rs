@@ -182,7 +182,7 @@ impl scan::Scan for Scan {
     fn manifests(&self) -> Result<Vec<PlannedManifest>> {
         let Some(program) = &self.program else { return Ok(Vec::new()) };
         let manifests = Plan::new(&self.table, self.options.filter.as_deref())?.of_role(program.role);
-        Ok(manifests.iter().map(plan::planned).collect())
+        Ok(manifests.iter().map(|manifest| plan::planned(manifest, self.table.storage().as_ref())).collect())
     }
 
     fn task(&self, part: Part) -> Result<scan::Task> {

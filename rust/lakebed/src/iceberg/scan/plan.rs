@@ -16,6 +16,7 @@ use crate::iceberg::view::{Role, manifests};
 use crate::notes::Notes;
 use crate::record::record_schema;
 use crate::scan::{Batches, ManifestSource, PlannedManifest};
+use crate::storage::Storage;
 
 /// The manifests of a snapshot, sorted by whether they may hold entries that match.
 pub(super) struct Plan {
@@ -67,10 +68,10 @@ impl Plan {
 }
 
 /// A manifest as engines are told of it; Iceberg's take nothing away from each other.
-pub(super) fn planned(manifest: &ManifestFile) -> PlannedManifest {
+pub(super) fn planned(manifest: &ManifestFile, storage: &dyn Storage) -> PlannedManifest {
     let entries = [manifest.added, manifest.existing].map(|recorded| recorded.files.unwrap_or(0));
     PlannedManifest {
-        path: manifest.path.clone(),
+        path: storage.place(&manifest.path),
         size: manifest.length.unwrap_or(0),
         added: entries.iter().sum(),
         deleted: 0,

@@ -65,7 +65,8 @@ impl EntryProgram {
         if filter.is_some() && !raw.iter().any(|name| name == "partition") {
             raw.push("partition".to_owned());
         }
-        let entries = Arc::new(EntryColumns::new(Some(&raw))?);
+        let entries = EntryColumns::new(Some(&raw))?.with_metrics_of(view.metrics_of());
+        let entries = Arc::new(entries);
         Ok(EntryProgram { role, view, entries, types, filter, decoding })
     }
 
@@ -83,12 +84,12 @@ impl EntryProgram {
                 partition: self.layout_of(&bytes, manifest)?,
                 manifest: Some(manifest.clone()),
                 spec_id: None,
+                notes: notes.clone(),
             };
             let statuses = if self.role.is_live() { Statuses::LIVE } else { Statuses::ALL };
             EntryReader::open(bytes.clone(), &self.entries, known, statuses, &self.decoding, threads)
         };
         let entries = open().map_err(|error| error.in_file(&path))?;
-        entries.notes().iter().for_each(|note| notes.add(format!("{note} in {path}")));
         let program = Arc::clone(self);
         Ok(Box::new(entries.map(move |entries| {
             let rows = entries.and_then(|entries| program.rows(entries, &path));

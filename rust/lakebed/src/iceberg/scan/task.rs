@@ -16,7 +16,7 @@ use crate::iceberg::manifest_list::ManifestFile;
 use crate::iceberg::table::{StoredTypes, TableTypes};
 use crate::iceberg::view::Role;
 use crate::notes::Notes;
-use crate::scan::{Batches, Part, ScanOptions};
+use crate::scan::{Batches, Part, ScanOptions, brought};
 
 impl Scan {
     /// What an executor needs to make the rows from the manifests, each on its own.
@@ -29,13 +29,15 @@ impl Scan {
             return Err(Error::new(ErrorKind::Argument, message));
         }
         let plan = Plan::new(&self.table, self.options.filter.as_deref())?;
+        let placed =
+            |manifest: ManifestFile| Placed { place: self.table.storage().place(&manifest.path), manifest };
         Ok(Task {
             role: program.role,
             types: StoredTypes::from(&self.table.types()?),
             columns: self.options.columns.clone(),
             filter: self.options.filter.clone(),
             stats: self.options.stats.clone(),
-            manifests: plan.of_role(program.role),
+            manifests: plan.of_role(program.role).into_iter().map(placed).collect(),
         })
     }
 }
@@ -48,7 +50,14 @@ pub struct Task {
     columns: Option<Vec<String>>,
     filter: Option<String>,
     stats: Option<Vec<String>>,
-    manifests: Vec<ManifestFile>,
+    manifests: Vec<Placed>,
+}
+
+/// A manifest, and where engines read it.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Placed {
+    place: String,
+    manifest: ManifestFile,
 }
 
 impl Task {
@@ -71,16 +80,12 @@ impl Task {
         Ok(Arc::clone(self.program(Limits::DEFAULT.into())?.view.schema()))
     }
 
-    /// The rows of one manifest, whose path ends in the path that the manifest list has of it.
+    /// The rows of one manifest, whose path an engine may spell as it likes.
     ///
     /// # Errors
     /// `Missing` for a manifest that is not the task's; those of reading entries, with the path.
     pub fn run(&self, path: &str, bytes: Buffer, decoding: Decoding) -> Result<Batches> {
-        let name = |path: &str| path.rsplit('/').next().map(str::to_owned);
-        let found = self.manifests.iter().find(|manifest| name(&manifest.path) == name(path));
-        let manifest = found.ok_or_else(|| {
-            Error::new(ErrorKind::Missing, "this manifest is not one of the scan's").in_file(path)
-        })?;
-        self.program(decoding)?.open(bytes, manifest, 1, &Notes::default())
+        let placed = brought(&self.manifests, |placed| &placed.place, path)?;
+        self.program(decoding)?.open(bytes, &placed.manifest, 1, &Notes::default())
     }
 }

@@ -6,7 +6,8 @@ use arrow_array::RecordBatch;
 
 use super::Table;
 use crate::error::Result;
-use crate::iceberg::manifest_list::{inline_manifests, read_manifest_list};
+use crate::iceberg::manifest::ManifestHeader;
+use crate::iceberg::manifest_list::{InlineManifest, inline_manifests, read_manifest_list};
 use crate::iceberg::metadata::{Snapshot, Wanted};
 
 impl Table {
@@ -29,10 +30,20 @@ impl Table {
     /// Those of reading it, with its path.
     pub(crate) fn list_of(&self, snapshot: &Snapshot) -> Result<RecordBatch> {
         let Some(path) = &snapshot.manifest_list else {
-            return inline_manifests(&snapshot.manifests, snapshot.snapshot_id);
+            let manifests = snapshot.manifests.iter().map(|path| self.inline(path));
+            return inline_manifests(&manifests.collect::<Result<Vec<_>>>()?, snapshot.snapshot_id);
         };
         let bytes = self.storage().read(path)?;
         read_manifest_list(bytes, None, self.decoding()).map_err(|error| error.in_file(path))
+    }
+
+    /// What a manifest that stands in no list says of itself: of spec 0 unless it says otherwise.
+    fn inline(&self, path: &str) -> Result<InlineManifest> {
+        let bytes = self.storage().read(path)?;
+        let header =
+            ManifestHeader::read(&bytes, self.decoding().limits).map_err(|error| error.in_file(path))?;
+        let (length, spec_id) = (bytes.len() as u64, header.spec_id.unwrap_or(0));
+        Ok(InlineManifest { path: path.to_owned(), length, spec_id })
     }
 
     /// When each snapshot was committed [milliseconds since 1970 UTC], by id.

@@ -186,6 +186,8 @@ fn folder(location: &str) -> &str {
     if !is_metadata_file(location) {
         return location;
     }
-    let folder = location.rsplit_once('/').map_or(".", |(folder, _)| folder);
-    folder.strip_suffix("/metadata").unwrap_or(folder)
+    match location.rsplit_once("/metadata/") {
+        Some((folder, _)) => folder,
+        None => location.rsplit_once('/').map_or(".", |(folder, _)| folder),
+    }
 }

@@ -3,6 +3,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::error::ErrorKind;
+use crate::test_data::Random;
 
 fn parse(text: &str) -> crate::Result<Type> {
     Type::from_json(&Value::String(text.to_owned()))
@@ -239,4 +240,23 @@ fn schemas_are_written_as_they_are_read() {
         ],
     });
     assert_eq!(Schema::from_json(&written).expect("a schema").to_json(), written);
+}
+
+#[test]
+fn changed_schemas_never_panic() {
+    let fields: Vec<Value> = vec![
+        json!({"id": 1, "name": "a.b", "required": true, "type": "decimal(9, 2)", "doc": "x"}),
+        json!({"id": 2, "name": "s", "required": false, "type": {"type": "struct", "fields": [
+            {"id": 3, "name": "g", "required": false, "type": "geography(OGC:CRS84, karney)"}]}}),
+        json!({"id": 4, "name": "m", "required": false, "type": {"type": "map", "key-id": 5, "key": "string",
+            "value-id": 6, "value": "fixed[16]", "value-required": false}}),
+    ];
+    let json = json!({"type": "struct", "schema-id": 0, "identifier-field-ids": [1], "fields": fields});
+    let bytes = serde_json::to_vec(&json).unwrap();
+    let mut random = Random(0x9E37_79B9_7F4A_7C15);
+    for _ in 0..5000 {
+        if let Ok(schema) = Schema::parse(&random.mutate(&bytes)) {
+            schema.fields.iter().for_each(|field| drop((field.to_string(), field.arrow())));
+        }
+    }
 }

@@ -23,7 +23,7 @@ use crate::iceberg::types::Type;
 /// | Timestamp(us), Timestamp(ns), without and with a zone | timestamp, timestamp_ns, and their `tz` |
 /// | Utf8, LargeUtf8 | string |
 /// | Binary, LargeBinary | binary |
-/// | FixedSizeBinary(L) | fixed[L]; a uuid is one of 16 bytes |
+/// | FixedSizeBinary(L) | `fixed[L]`; a uuid is one of 16 bytes |
 ///
 /// `values` is Binary or LargeBinary.
 ///

@@ -169,6 +169,18 @@ impl EntryView {
         &self.raw
     }
 
+    /// The ids of the columns whose metrics alone are needed; `None` where maps are shown whole.
+    pub(crate) fn metrics_of(&self) -> Option<Vec<i32>> {
+        let shown = self.columns.iter().any(|column| match column.make {
+            Make::Copy(name) => ENTRY
+                .iter()
+                .any(|spec| spec.column == name && matches!((spec.data_type)(), DataType::Map(..))),
+            Make::TargetFile => true,
+            _ => false,
+        });
+        self.metrics.as_ref().filter(|_| !shown).map(|(_, metrics)| metrics.field_ids())
+    }
+
     /// Makes the view's rows from entries of one manifest.
     pub(crate) fn build(&self, entries: &RecordBatch, manifest: &str) -> Result<RecordBatch> {
         let rows = entries.num_rows();

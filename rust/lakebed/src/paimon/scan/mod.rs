@@ -70,7 +70,7 @@ impl scan::Scan for Scan {
             return Ok(Vec::new());
         }
         let planned = |manifest: ManifestFile| PlannedManifest {
-            path: self.table.manifest_path(&manifest.file_name),
+            path: self.table.storage().place(&self.table.manifest_path(&manifest.file_name)),
             size: manifest.file_size,
             added: manifest.added,
             deleted: manifest.deleted,

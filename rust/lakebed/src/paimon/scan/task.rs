@@ -16,7 +16,7 @@ use crate::paimon::identity::Deleted;
 use crate::paimon::manifest_list::ManifestFile;
 use crate::paimon::schema::TableSchema;
 use crate::paimon::view::Role;
-use crate::scan::{Batches, Part, ScanOptions};
+use crate::scan::{Batches, Part, ScanOptions, brought};
 
 impl Scan {
     /// What an executor needs to make `part` of the rows from the manifests, each on its own.
@@ -84,16 +84,12 @@ impl Task {
         Ok(Arc::clone(self.program(Limits::DEFAULT.into())?.view.schema()))
     }
 
-    /// The rows of one manifest, whose path ends in its name.
+    /// The rows of one manifest, whose path an engine may spell as it likes.
     ///
     /// # Errors
     /// `Missing` for a manifest that is not the task's; those of reading entries, with the path.
     pub fn run(&self, path: &str, bytes: Buffer, decoding: Decoding) -> Result<Batches> {
-        let name = path.rsplit('/').next().unwrap_or(path);
-        let manifest = self.manifests.iter().find(|manifest| manifest.file_name == name).cloned();
-        let manifest = manifest.ok_or_else(|| {
-            Error::new(ErrorKind::Missing, "this manifest is not one of the scan's").in_file(path)
-        })?;
+        let manifest = brought(&self.manifests, |manifest| &manifest.file_name, path)?.clone();
         let program = self.program(decoding)?;
         let reader = program.open(bytes, &manifest, 1).map_err(|error| error.in_file(path))?;
         let path = path.to_owned();

@@ -129,7 +129,7 @@ impl<'a> Column<'a> {
             Type::String => (ErrorKind::Utf8, "a string is not UTF-8".to_owned()),
             ty => (ErrorKind::Length, format!("a value of {ty} has {length} bytes")),
         };
-        Error::new(kind, message).in_record(u64::try_from(row).unwrap_or(u64::MAX))
+        Error::new(kind, message).in_row(row)
     }
 }
 

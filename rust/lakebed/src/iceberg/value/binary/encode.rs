@@ -64,7 +64,7 @@ fn decimals(array: &ArrayRef, precision: u8) -> Result<BinaryArray> {
     let wide = values.iter().position(|value| value.is_some_and(|value| !fits(value, precision)));
     if let Some(row) = wide {
         let message = format!("a decimal has more than {precision} digits");
-        return Err(in_row(Error::new(ErrorKind::Decimal, message), row));
+        return Err(Error::new(ErrorKind::Decimal, message).in_row(row));
     }
     let whole = values.iter().map(|value| value.map(i128::to_be_bytes)).collect::<Vec<_>>();
     Ok(whole.iter().map(|bytes| bytes.as_ref().map(minimal)).collect())
@@ -72,7 +72,7 @@ fn decimals(array: &ArrayRef, precision: u8) -> Result<BinaryArray> {
 
 fn uuids(array: &ArrayRef) -> Result<BinaryArray> {
     let bytes = |(row, text): (usize, Option<&str>)| match text.map(parse_uuid) {
-        Some(None) => Err(in_row(Error::new(ErrorKind::Uuid, "a value is no UUID"), row)),
+        Some(None) => Err(Error::new(ErrorKind::Uuid, "a value is no UUID").in_row(row)),
         uuid => Ok(uuid.flatten()),
     };
     array.as_string::<i32>().iter().enumerate().map(bytes).collect()
@@ -84,12 +84,8 @@ fn fixed(array: &ArrayRef, length: u32) -> Result<BinaryArray> {
     match values.iter().position(|value| value.is_some_and(other)) {
         Some(row) => {
             let message = format!("a value of fixed[{length}] has {} bytes", values.value_length(row));
-            Err(in_row(Error::new(ErrorKind::Length, message), row))
+            Err(Error::new(ErrorKind::Length, message).in_row(row))
         }
         None => Ok(values.clone()),
     }
-}
-
-fn in_row(error: Error, row: usize) -> Error {
-    error.in_record(u64::try_from(row).unwrap_or(u64::MAX))
 }

@@ -89,7 +89,7 @@ fn read(values: &[&Value], ty: &Type) -> Result<ArrayRef> {
 fn column<T, A: FromIterator<Option<T>>>(values: &[&Value], read: impl Fn(&Value) -> Result<T>) -> Result<A> {
     let read = |(row, value): (usize, &&Value)| match value {
         Value::Null => Ok(None),
-        value => read(value).map(Some).map_err(|error| in_row(error, row)),
+        value => read(value).map(Some).map_err(|error| error.in_row(row)),
     };
     values.iter().enumerate().map(read).collect()
 }
@@ -179,7 +179,7 @@ fn items<'a>(
 ) -> Result<Vec<Option<&'a [Value]>>> {
     let items = |(row, value): (usize, &&'a Value)| match value {
         Value::Null => Ok(None),
-        value => get(value).map(|items| Some(items.as_slice())).ok_or_else(|| in_row(wrong(), row)),
+        value => get(value).map(|items| Some(items.as_slice())).ok_or_else(|| wrong().in_row(row)),
     };
     values.iter().enumerate().map(items).collect()
 }
@@ -218,8 +218,4 @@ fn null(error: ArrowError) -> Error {
 #[cold]
 fn wrong() -> Error {
     invalid("a single value is not of the JSON type of its type")
-}
-
-fn in_row(error: Error, row: usize) -> Error {
-    error.in_record(u64::try_from(row).unwrap_or(u64::MAX))
 }

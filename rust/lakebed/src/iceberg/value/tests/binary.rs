@@ -8,7 +8,7 @@ use crate::iceberg::test_values::{array, ty};
 use crate::iceberg::types::Type;
 use crate::iceberg::value::hex::parse_hex;
 use crate::iceberg::value::{decode, decode_bounds, encode, from_json, to_json};
-use crate::test_data::cases;
+use crate::test_data::{Random, cases};
 
 fn binary(hex: &[&str]) -> BinaryArray {
     hex.iter().map(|hex| parse_hex(hex)).collect()
@@ -140,5 +140,22 @@ fn values_that_are_not_of_their_type_are_not_encoded() {
     ] {
         let error = encode(values, &ty(text)).expect_err(text);
         assert_eq!((error.kind(), error.location().record), (kind, record), "{text}");
+    }
+}
+
+#[test]
+fn random_bytes_never_panic() {
+    let mut random = Random(0x9E37_79B9_7F4A_7C15);
+    for text in ["boolean", "int", "timestamp", "decimal(38, 38)", "string", "uuid", "fixed[4]", "geometry"] {
+        for _ in 0..200 {
+            let length = random.below(24);
+            let bytes: Vec<u8> = (0..length).map(|_| random.below(256).to_le_bytes()[0]).collect();
+            let values = BinaryArray::from(vec![bytes.as_slice()]);
+            let bounds = decode_bounds(&values, &ty(text));
+            // What is read strictly is what is read as a bound.
+            if let Ok(strict) = decode(&values, &ty(text)) {
+                assert_eq!(&strict, &bounds, "{text} {bytes:02x?}");
+            }
+        }
     }
 }

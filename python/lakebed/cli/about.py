@@ -1,0 +1,113 @@
+"""What `lakebed show` tells of a table, as JSON has it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from lakebed._values import to_rows
+from lakebed.predicates import col
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from lakebed.predicates import Predicate
+    from lakebed.table import Table
+
+_LARGEST = 5
+_SUMS = ("partition", "file_count", "record_count", "file_size_in_bytes")
+
+
+def describe(table: Table) -> dict[str, Any]:
+    """What a table is, and how it is.
+
+    Raises: the errors of reading the table's metadata.
+    Cost: reads the snapshot, its schema, manifest lists and manifests.
+    """
+    snapshot = None if table.snapshot_id is None else _row(table.snapshots(where=_is(table.snapshot_id)))
+    refs = table.refs().to_arrow().to_pylist()
+    if snapshot is None and table.tag is not None:
+        # Its snapshot may have expired; the tag says most of it.
+        snapshot = _row(table.refs(where=col("name") == table.tag))
+    is_head = any(
+        (ref["type"], ref["name"], ref["snapshot_id"]) == ("branch", table.branch, table.snapshot_id)
+        for ref in refs
+    )
+    manifests = table.manifests(columns=["length"]).to_arrow()
+    partitions = table.partitions(columns=_SUMS).to_arrow()
+    types = [ref["type"] for ref in refs]
+    return {
+        "format": table.format,
+        "location": table.location,
+        "snapshot": snapshot,
+        "schema": _schema(table, snapshot, is_head=is_head),
+        **_layout(table),
+        "options": table.properties,
+        "refs": {"branches": types.count("branch"), "tags": types.count("tag")},
+        "manifests": {"count": manifests.num_rows, "bytes": _sum(manifests, "length")},
+        "files": {
+            "count": _sum(partitions, "file_count"),
+            "rows": _sum(partitions, "record_count"),
+            "bytes": _sum(partitions, "file_size_in_bytes"),
+        },
+        "deletes": _deletes(table),
+        "largest_partitions": _largest(partitions),
+    }
+
+
+def _is(snapshot_id: int) -> Predicate:
+    return col("snapshot_id") == snapshot_id
+
+
+def _schema(table: Table, snapshot: dict[str, Any] | None, *, is_head: bool) -> dict[str, Any] | None:
+    """The schema that the rows are read with. Iceberg's branches are read with the table's current one."""
+    schema_id = snapshot["schema_id"] if snapshot else None
+    if table.format == "iceberg" and (is_head or schema_id is None):
+        return _row(table.schemas(where="is_current = true"))
+    return _row(table.schemas(where=None if schema_id is None else col("schema_id") == schema_id))
+
+
+def _layout(table: Table) -> dict[str, Any]:
+    """(Iceberg) How new files are partitioned and sorted."""
+    if table.format != "iceberg":
+        return {}
+    names = {"partition_spec": "partition_specs", "sort_order": "sort_orders"}
+    return {key: _row(table.metadata_table(name, where="is_default = true")) for key, name in names.items()}
+
+
+def _deletes(table: Table) -> dict[str, dict[str, int]]:
+    """The number of deletes of each kind, and of their rows: of equality deletes the rows to compare with."""
+    import pyarrow.compute as pc
+
+    deletes = table.deletes(columns=["content", "content_offset", "record_count"]).to_arrow()
+    is_vector, is_equality = pc.is_valid(deletes["content_offset"]), pc.equal(deletes["content"], 2)
+    kinds = {
+        "deletion_vectors": is_vector,
+        "position_delete_files": pc.invert(pc.or_(is_vector, is_equality)),
+        "equality_delete_files": is_equality,
+    }
+    picked = {kind: deletes.filter(mask) for kind, mask in kinds.items()}
+    return {
+        kind: {"count": rows.num_rows, "rows": _sum(rows, "record_count")} for kind, rows in picked.items()
+    }
+
+
+def _row(scan: Any) -> dict[str, Any] | None:
+    """The last row of a small view, as JSON values; None where there is no row."""
+    rows = scan.to_arrow()
+    if not rows.num_rows:
+        return None
+    return dict(zip(rows.schema.names, to_rows(rows)[-1], strict=True))
+
+
+def _sum(table: pa.Table, column: str) -> int:
+    import pyarrow.compute as pc
+
+    return pc.sum(table[column]).as_py() or 0
+
+
+def _largest(groups: pa.Table) -> list[dict[str, Any]]:
+    """The partitions with most bytes, largest first; none where the table has no partition keys."""
+    if not groups.schema.field("partition").type.num_fields:
+        return []
+    largest = groups.sort_by([("file_size_in_bytes", "descending")]).slice(0, _LARGEST)
+    return [dict(zip(("partition", "files", "rows", "bytes"), row, strict=True)) for row in to_rows(largest)]

@@ -1,0 +1,91 @@
+//! Which of a task's manifests an engine has brought, by the path that it gives.
+
+use std::borrow::Cow;
+
+use crate::error::{Error, ErrorKind, Result};
+
+/// The manifest whose place ends as `path` does, over the most names; of those that do so equally, the one
+/// whose place is no longer than that.
+///
+/// Engines give paths in words of their own: with a scheme or host that was not written, as URIs with
+/// characters escaped, absolute where the place is not.
+///
+/// # Errors
+/// `Missing` where no place ends in the same file name.
+pub(crate) fn brought<'m, M>(manifests: &'m [M], place: impl Fn(&M) -> &str, path: &str) -> Result<&'m M> {
+    let spellings = [Cow::Borrowed(path), unescaped(path)];
+    let likeness = |manifest: &M| {
+        let place: Vec<&str> = names(place(manifest)).collect();
+        let like = |path: &Cow<'_, str>| {
+            let same = names(path).zip(&place).take_while(|(left, right)| left == *right).count();
+            (same, same == place.len())
+        };
+        spellings.iter().map(like).max().unwrap_or_default()
+    };
+    let mut best = None;
+    for manifest in manifests {
+        let found = likeness(manifest);
+        if found.0 > 0 && best.is_none_or(|(likeness, _)| found > likeness) {
+            best = Some((found, manifest));
+        }
+    }
+    best.map(|(_, manifest)| manifest)
+        .ok_or_else(|| Error::new(ErrorKind::Missing, "this manifest is not one of the scan's").in_file(path))
+}
+
+/// The names in a path, the last one first.
+fn names(path: &str) -> impl Iterator<Item = &str> {
+    path.rsplit('/').filter(|name| !name.is_empty())
+}
+
+/// The path that a URI escapes as `%20` and the like; the path itself where it is not one.
+fn unescaped(path: &str) -> Cow<'_, str> {
+    let mut bytes = Vec::with_capacity(path.len());
+    let mut rest = path.as_bytes();
+    while let [first, others @ ..] = rest {
+        let escaped = (*first == b'%').then(|| others.get(..2)).flatten();
+        let hex = escaped.and_then(|digits| std::str::from_utf8(digits).ok());
+        let byte = hex
+            .filter(|digits| !digits.starts_with('+'))
+            .and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        bytes.push(byte.unwrap_or(*first));
+        rest = others.get(if byte.is_some() { 2 } else { 0 }..).unwrap_or_default();
+    }
+    String::from_utf8(bytes).map_or(Cow::Borrowed(path), Cow::Owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::brought;
+
+    fn found<'p>(places: &[&'p str], path: &str) -> Option<&'p str> {
+        brought(places, |place| place, path).ok().copied()
+    }
+
+    #[test]
+    fn schemes_hosts_and_escapes_do_not_matter() {
+        for (place, path) in [
+            ("/w/sub dir/m.avro", "file:/w/sub%20dir/m.avro"),
+            ("/w/a%20b/m.avro", "file:/w/a%20b/m.avro"),
+            ("/w/50%/é/m.avro", "file:///w/50%25/%C3%A9/m.avro"),
+            ("s3://b/t//m.avro", "s3a://b/t/m.avro"),
+            ("t/m.avro", "file:/home/t/m.avro"),
+            ("m.avro", "hdfs://host:8020/t/manifest/m.avro"),
+        ] {
+            assert_eq!(found(&[place], path), Some(place));
+        }
+        assert_eq!(found(&["/w/m.avro"], "/w/n.avro"), None);
+        assert_eq!(found(&["/w/m.avro", ""], "/w/xm.avro"), None);
+    }
+
+    #[test]
+    fn one_name_in_several_folders() {
+        let places = ["/w/a/m.avro", "/w/b/m.avro", "/v/a/m.avro"];
+        for place in places {
+            assert_eq!(found(&places, &format!("file:{place}")), Some(place));
+        }
+        let nested = ["b/a/m.avro", "a/m.avro"];
+        assert_eq!(found(&nested, "file:/w/a/m.avro"), Some("a/m.avro"));
+        assert_eq!(found(&nested, "file:/w/b/a/m.avro"), Some("b/a/m.avro"));
+    }
+}

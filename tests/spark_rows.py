@@ -1,0 +1,38 @@
+"""Rows with and without Spark, made comparable."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, cast
+
+import pyarrow as pa
+
+from lakebed._values import to_rows
+from lakebed.spark.types import cast_batch, to_spark
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    import lakebed
+
+
+def sorted_rows(table: pa.Table) -> list[str]:
+    return sorted(json.dumps(row) for row in to_rows(table))
+
+
+def expected(scan: lakebed.Scan) -> list[str]:
+    """The rows of a scan, in the types of Spark."""
+    schema = to_spark(scan.schema)
+    return sorted_rows(pa.Table.from_batches([cast_batch(batch, schema) for batch in scan], schema))
+
+
+def actual(frame: DataFrame) -> list[str]:
+    return sorted_rows(collected(frame))
+
+
+def collected(frame: DataFrame) -> pa.Table:
+    """The rows as they come; PySpark 3.5 has no `DataFrame.toArrow`."""
+    if hasattr(type(frame), "toArrow"):
+        return frame.toArrow()
+    batches = cast("Any", frame)._collect_as_arrow()
+    return pa.Table.from_batches(batches) if batches else pa.table({})

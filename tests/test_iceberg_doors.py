@@ -1,0 +1,127 @@
+"""Iceberg's views behind every door: scans, storages, the command line; the same rows through each."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from click.testing import CliRunner
+
+import lakebed
+from iceberg_golden import GoldenTable, each_golden_iceberg_table
+from lakebed._values import to_rows
+from lakebed.cli import cli, views
+from lakebed.errors import MissingFileError
+
+VIEWS = tuple(view for view in views.VIEWS if view not in ("changelogs", "indexes"))
+# One table of each kind; that they are few is for speed.
+each_table = each_golden_iceberg_table("dv_v3", "spec_evolution_v1", "empty_v*", "inline_*", "catalog_*")
+
+
+def scan_of(table: GoldenTable, view: str, **keywords: Any) -> Any:
+    return getattr(table.open(), view)(**keywords)
+
+
+@each_table
+@pytest.mark.parametrize("view", VIEWS)
+def test_every_way_out_gives_the_same_rows(table: GoldenTable, view: str):
+    scan = scan_of(table, view)
+    rows = scan.to_arrow()
+    assert rows.schema.equals(scan.schema)
+    assert scan.to_arrow_batch_reader().read_all().equals(rows)
+    assert pa.table(scan).equals(rows)
+    assert scan.to_arrow().equals(rows)
+    assert str(len(rows)) or repr(scan)
+    assert "<" in scan._repr_html_()
+
+
+@each_table
+@pytest.mark.parametrize("view", VIEWS)
+def test_projections_limits_and_threads_change_nothing_else(table: GoldenTable, view: str):
+    rows = scan_of(table, view).to_arrow()
+    for name in rows.column_names:
+        assert scan_of(table, view, columns=[name]).to_arrow().equals(rows.select([name])), name
+    backwards = rows.column_names[::-1]
+    assert scan_of(table, view, columns=backwards).to_arrow().equals(rows.select(backwards))
+    assert scan_of(table, view, limit=2).to_arrow().equals(rows.slice(0, 2))
+    assert scan_of(table, view, threads=1).to_arrow().equals(rows)
+
+
+@each_golden_iceberg_table("part_*", "spec_evolution_*")
+def test_filters_on_partitions(table: GoldenTable):
+    """Every value of every partition field finds the files that have it, and no others."""
+    read = scan_of(table, "files", columns=["file_path", "partition"]).to_arrow()
+    partitions = read["partition"].combine_chunks()
+    for field, column in zip(partitions.type, partitions.flatten(), strict=True):
+        if not (pa.types.is_string(field.type) or pa.types.is_integer(field.type)):
+            continue
+        for value in {value for value in column.to_pylist() if value is not None}:
+            literal = value if isinstance(value, int) else "'" + value.replace("'", "''") + "'"
+            name = field.name.replace('"', '""')
+            text = f'"{name}" = {literal}'
+            kept = (
+                scan_of(table, "files", columns=["file_path"], where=text).to_arrow()["file_path"].to_pylist()
+            )
+            paths = zip(read["file_path"].to_pylist(), column.to_pylist(), strict=True)
+            assert kept == [path for path, found in paths if found == value], text
+
+
+@each_table
+def test_schemas_are_known_without_reading_manifests(table: GoldenTable):
+    gone = dict.fromkeys(table.relocate, "/nowhere")
+    opened = lakebed.open_table(table.path / table.info["metadata_file"], relocate=gone)
+    for view in VIEWS:
+        assert getattr(opened, view)().schema.equals(scan_of(table, view).schema), view
+    if opened.snapshot_id is not None:
+        with pytest.raises(MissingFileError, match="/nowhere"):
+            opened.files().to_arrow()
+
+
+class Own:
+    """A storage of the user's own: paths as they are written."""
+
+    def __init__(self) -> None:
+        self.read_paths: list[str] = []
+
+    def read(self, path: str, start: int | None = None, end: int | None = None) -> bytes:
+        self.read_paths.append(path)
+        return Path(path.removeprefix("file://")).read_bytes()[start:end]
+
+    def list(self, prefix: str) -> list[str]:
+        folder = Path(prefix.removeprefix("file://"))
+        return [path.name for path in folder.iterdir()] if folder.is_dir() else []
+
+
+@each_table
+@pytest.mark.parametrize("library", ["pyarrow", "fsspec", "own"])
+def test_storages_bring_the_same(table: GoldenTable, library: str):
+    storage: Any = Own()
+    if library == "pyarrow":
+        storage = pytest.importorskip("pyarrow.fs").LocalFileSystem()
+    elif library == "fsspec":
+        storage = pytest.importorskip("fsspec").filesystem("file")
+    path = table.path / table.info["metadata_file"]
+    opened = lakebed.open_table(str(path), storage=storage, relocate=table.relocate)
+    for view in ("files", "entries", "manifests", "snapshots"):
+        assert getattr(opened, view)().to_arrow().equals(scan_of(table, view).to_arrow()), view
+
+
+@each_table
+@pytest.mark.parametrize("view", VIEWS)
+def test_the_command_line_prints_the_rows_as_json(table: GoldenTable, view: str):
+    words = [word for old, new in table.relocate.items() for word in ("--relocate", f"{old}={new}")]
+    path = str(table.path / table.info["metadata_file"])
+    result = CliRunner().invoke(cli, [view, path, *words, "-o", "json"])
+    assert result.exit_code == 0, result.output
+    read = scan_of(table, view).to_arrow()
+    expected = [dict(zip(read.schema.names, row, strict=True)) for row in to_rows(read)]
+    assert [json.loads(line) for line in result.stdout.splitlines()] == expected
+
+
+@each_golden_iceberg_table()
+def test_formats_are_detected(table: GoldenTable):
+    assert lakebed.open_table(table.path / table.info["metadata_file"]).format == "iceberg"
+    assert lakebed.open_table(table.path / table.info["metadata_file"], format="iceberg").format == "iceberg"
