@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-BENCH = Path(__file__).resolve().parents[1] / "benches" / "bench_manifest.py"
+BENCHES = Path(__file__).resolve().parents[1] / "benches"
+BENCH = BENCHES / "bench_manifest.py"
 TIMED = {
     "pypaimon": {
         ("lakebed", "entries"),
@@ -47,3 +48,13 @@ def test_quick_run_times_every_reader(table: str, tmp_path: Path) -> None:
     times = {(row[7].strip(), row[6].strip()): float(row[10]) for row in rows}
     assert times.keys() >= TIMED[table]
     assert all(seconds > 0 for seconds in times.values())
+
+
+def test_metadata_is_opened_by_every_reader(tmp_path: Path) -> None:
+    pytest.importorskip("pyiceberg")
+    command = [sys.executable, str(BENCHES / "bench_metadata.py"), "--sizes", "1", "--repeats", "1"]
+    done = subprocess.run([*command, "--cache", str(tmp_path)], capture_output=True, text=True, timeout=240)
+    assert done.returncode == 0, done.stdout + done.stderr
+    rows = [line.split("|") for line in done.stdout.splitlines() if line.startswith("| 1 MB ")]
+    assert {row[2].strip() for row in rows} == {"open", "snapshots", "history"}
+    assert all(float(row[4]) > 0 for row in rows)

@@ -155,6 +155,7 @@ def test_row_06_version_1_without_plural_fields_and_with_inline_manifests():
     assert len(opened.schemas().to_arrow()) == 1
     (manifest,) = opened.manifests().to_arrow().to_pylist()
     assert (manifest["spec_id"], manifest["content"], manifest["sequence_number"]) == (0, 0, 0)
+    assert manifest["length"] > 0
     assert opened.files().to_arrow()["partition"].combine_chunks().type.num_fields == 1
     assert len(opened.files().to_arrow()) > 0
 

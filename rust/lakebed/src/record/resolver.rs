@@ -96,15 +96,16 @@ impl RecordResolver {
         let besides = self.besides.iter().filter(|path| reader.has(path));
         paths.extend(besides.map(|path| (*path).to_owned()));
         let resolve = |paths: &[String]| {
+            let all = || Program::resolve_as(writer, reader, &Projection::Paths(paths.to_vec()), self.guard);
+            let Some(keys) = &self.keys else { return all() };
             let keyed = paths.iter().filter(|path| reader.has_int_keys(path));
-            let projection = match &self.keys {
-                Some(keys) => Projection::Keyed {
-                    paths: paths.to_vec(),
-                    keys: keyed.map(|path| (path.clone(), keys.clone())).collect(),
-                },
-                None => Projection::Paths(paths.to_vec()),
-            };
-            Program::resolve_as(writer, reader, &projection, self.guard)
+            let keys = keyed.map(|path| (path.clone(), keys.clone())).collect();
+            let keyed = Projection::Keyed { paths: paths.to_vec(), keys };
+            match Program::resolve_as(writer, reader, &keyed, self.guard) {
+                // The writer's pairs are of another form than the reader's: keys are not met first.
+                Err(error) if error.kind() == lakebed_avro::ErrorKind::Unresolvable => all(),
+                resolved => resolved,
+            }
         };
         let mut program = resolve(&paths)?;
         if !self.guard.is_empty() && !program.guards() {

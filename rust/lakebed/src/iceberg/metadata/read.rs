@@ -14,13 +14,16 @@ use super::scanner::Scanner;
 use super::section::Section;
 use super::snapshot::{Lineage, Snapshot, SnapshotHead, SnapshotRef, StoredSnapshot};
 use super::stored::Strings;
-use super::{MetadataFile, TableMetadata, Wanted};
+use super::{MetadataFile, TableMetadata, Wanted, Which};
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::partition::PartitionSpec;
 use crate::iceberg::types::Schema;
 
 /// The latest version of the format that is read.
 const MAX_VERSION: i32 = 3;
+
+/// How many snapshots are given away at once: a batch of rows.
+const SNAPSHOTS_AT_ONCE: usize = 4096;
 
 impl TableMetadata {
     /// Reads a metadata file from its start to its end, and keeps what is wanted.
@@ -37,20 +40,37 @@ impl TableMetadata {
     /// text; of the Avro layer's kinds, `Truncated` for a file that ends early, `Codec`, `Limit` for more
     /// than `max_file_bytes` of text or an element of more than `max_value_bytes`; what storage gives.
     pub fn read(file: &MetadataFile, wanted: &Wanted) -> Result<TableMetadata> {
-        let pass = |known| -> Result<Draft<'_>> {
-            let mut draft = Draft::new(wanted, known);
-            let mut scanner = Scanner::new(file.text()?, *file.limits());
-            scanner.members(|scanner, key| draft.member(scanner, key))?;
-            scanner.finish()?;
-            Ok(draft)
-        };
         let read = || {
-            let mut draft = pass(Current::default())?;
+            let mut draft = Draft::new(wanted, Current::default());
+            draft.read(file)?;
             if !draft.settle()? {
-                draft = pass(draft.current)?;
+                draft = Draft::new(wanted, draft.current);
+                draft.read(file)?;
                 draft.settle()?;
             }
             draft.finish()
+        };
+        read().map_err(|error: Error| file.place(error))
+    }
+
+    /// Reads every snapshot of the file that this was read from, some at a time and in its order, without
+    /// keeping those that `each` was given.
+    ///
+    /// # Errors
+    /// Those of [`TableMetadata::read`], and of `each`.
+    pub fn each_snapshot(
+        &self,
+        file: &MetadataFile,
+        mut each: impl FnMut(Vec<Snapshot>) -> Result<()>,
+    ) -> Result<()> {
+        let wanted = Wanted { snapshots: Which::All, ..Wanted::CURRENT };
+        let known = Current { schema: Some(self.current_schema_id), snapshot: self.current_snapshot_id };
+        let mut read = || {
+            let mut draft = Draft::new(&wanted, known);
+            draft.each = Some(&mut each);
+            draft.read(file)?;
+            draft.give_snapshots(1)?;
+            draft.finish().map(drop)
         };
         read().map_err(|error: Error| file.place(error))
     }
@@ -66,6 +86,8 @@ pub(super) struct Current {
 /// What was found under each key.
 pub(super) struct Draft<'w> {
     pub(super) wanted: &'w Wanted,
+    /// Who takes snapshots as soon as there are some.
+    each: Option<&'w mut dyn FnMut(Vec<Snapshot>) -> Result<()>>,
     pub(super) format_version: Option<i32>,
     pub(super) table_uuid: Option<String>,
     pub(super) location: Option<String>,
@@ -101,6 +123,7 @@ impl<'w> Draft<'w> {
         let schema = |json: Value| Schema::from_json(&json).map(Arc::new);
         Draft {
             wanted,
+            each: None,
             format_version: None,
             table_uuid: None,
             location: None,
@@ -129,6 +152,13 @@ impl<'w> Draft<'w> {
             next_row_id: None,
             encryption_keys: None,
         }
+    }
+
+    /// Reads a file from its start to its end.
+    fn read(&mut self, file: &MetadataFile) -> Result<()> {
+        let mut scanner = Scanner::new(file.text()?, *file.limits());
+        scanner.members(|scanner, key| self.member(scanner, key))?;
+        scanner.finish()
     }
 
     /// Reads the value of one key.
@@ -205,7 +235,11 @@ impl<'w> Draft<'w> {
         scanner.elements(|scanner| {
             let offset = scanner.offset();
             let lineage = match self.snapshots.take_any(scanner)? {
-                Some(snapshot) => snapshot.lineage(),
+                Some(snapshot) => {
+                    let lineage = snapshot.lineage();
+                    self.give_snapshots(SNAPSHOTS_AT_ONCE)?;
+                    lineage
+                }
                 None => {
                     let (head, end) = scanner.look::<SnapshotHead>()?;
                     self.snapshots.take(scanner, head.snapshot_id, end, current)?;
@@ -220,6 +254,14 @@ impl<'w> Draft<'w> {
             }
             Ok(())
         })
+    }
+
+    /// Gives away the snapshots that were kept, if someone takes them and there are `least` of them.
+    fn give_snapshots(&mut self, least: usize) -> Result<()> {
+        match &mut self.each {
+            Some(each) if self.snapshots.len() >= least => each(self.snapshots.take_kept()),
+            _ => Ok(()),
+        }
     }
 
     /// Makes sure of what is current; false if the file is to be read again for it.

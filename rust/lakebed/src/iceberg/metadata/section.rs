@@ -82,6 +82,11 @@ impl<S: DeserializeOwned, T> Section<S, T> {
         }
     }
 
+    /// How many are kept.
+    pub(super) fn len(&self) -> usize {
+        self.kept.len()
+    }
+
     /// What was kept.
     pub(super) fn take_kept(&mut self) -> Vec<T> {
         std::mem::take(&mut self.kept)

@@ -256,6 +256,24 @@ fn only_what_is_wanted_is_kept_in_whichever_order_it_comes() {
 }
 
 #[test]
+fn snapshots_are_given_away_as_they_come() {
+    let some: Vec<Value> =
+        (1..=9000).map(|id| json!({"snapshot-id": id, "timestamp-ms": id, "manifests": []})).collect();
+    let text = second(&json!({"snapshots": some, "current-snapshot-id": 9000})).to_string();
+    let file = MetadataFile::of_bytes(Buffer::from(text.as_bytes()), Limits::DEFAULT);
+    let metadata = TableMetadata::read(&file, &Wanted::CURRENT).expect("metadata");
+    let (mut ids, mut calls) = (Vec::new(), 0);
+    let read = metadata.each_snapshot(&file, |some| {
+        ids.extend(some.iter().map(|one| one.snapshot_id));
+        calls += 1;
+        Ok(())
+    });
+    assert!(read.is_ok());
+    assert!(ids.into_iter().eq(1..=9000));
+    assert_eq!(calls, 3);
+}
+
+#[test]
 fn compressed_text_is_told_by_its_first_bytes() {
     use std::io::Write;
     let text = second(&json!({})).to_string();

@@ -73,7 +73,6 @@ impl Scan {
     fn whole(&self) -> Result<RecordBatch> {
         let (columns, filter) = (self.options.columns.as_deref(), self.options.filter.as_deref());
         match self.view {
-            View::Snapshots => select(&self.table.snapshots_view()?, columns, filter),
             View::Refs => select(&self.table.refs_view()?, columns, filter),
             View::Schemas => select(&self.table.schemas_view()?, columns, filter),
             View::Manifests => {
@@ -154,6 +153,13 @@ impl scan::Scan for Scan {
 
     fn stream(&self) -> Result<Batches> {
         let rows: Batches = match &self.program {
+            None if self.view == View::Snapshots => {
+                let options = self.options.clone();
+                let select = move |rows: RecordBatch| {
+                    select(&rows, options.columns.as_deref(), options.filter.as_deref())
+                };
+                Box::new(self.table.snapshots_view()?.into_iter().map(select))
+            }
             None => once(self.whole()?),
             Some(program) => {
                 let plan = Plan::new(&self.table, self.options.filter.as_deref())?;

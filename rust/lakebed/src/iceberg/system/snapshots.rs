@@ -1,14 +1,17 @@
 //! `snapshots` (Iceberg's `SnapshotsTable.java`): one row per snapshot, in the order of the metadata.
 
+use std::sync::Arc;
+
 use arrow_schema::DataType::{Int64, Utf8};
-use arrow_schema::Field;
+use arrow_schema::{Field, Schema as ArrowSchema};
 
 use super::{instant, pairs};
 use crate::error::Result;
 use crate::iceberg::table::Table;
 use crate::record::find;
 use crate::scan::Batches;
-use crate::system::{Request, SystemTable, optional, required, whole};
+use crate::system::{Request, SystemTable, optional, required};
+use crate::view::batch;
 
 pub(super) const TABLE: SystemTable<Table> = SystemTable { name: "snapshots", columns, rows };
 
@@ -24,8 +27,10 @@ fn columns(_table: &Table) -> Result<Vec<Field>> {
 }
 
 fn rows(table: &Table, _request: &Request) -> Result<Batches> {
-    let view = table.snapshots_view()?;
-    let columns = columns(table)?;
-    let arrays = columns.iter().map(|column| find(&view, column.name())).collect::<Result<_>>()?;
-    whole(columns, arrays, view.num_rows())
+    let schema = Arc::new(ArrowSchema::new(columns(table)?));
+    let batches = table.snapshots_view()?.into_iter().map(move |view| {
+        let arrays = schema.fields().iter().map(|column| find(&view, column.name()));
+        batch(&schema, arrays.collect::<Result<_>>()?, view.num_rows())
+    });
+    Ok(Box::new(batches))
 }

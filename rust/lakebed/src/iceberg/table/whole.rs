@@ -8,10 +8,15 @@ use crate::iceberg::metadata::{Wanted, Which};
 use crate::iceberg::view::{Ref, refs, schemas, snapshots};
 
 impl Table {
-    /// The view `snapshots`: every snapshot that is there, in the order of the metadata, which is that of the
-    /// commits.
-    pub(crate) fn snapshots_view(&self) -> Result<RecordBatch> {
-        snapshots(&self.read(&Wanted { snapshots: Which::All, ..Wanted::CURRENT })?.snapshots)
+    /// The view `snapshots` in batches: every snapshot that is there, in the order of the metadata, which is
+    /// that of the commits.
+    pub(crate) fn snapshots_view(&self) -> Result<Vec<RecordBatch>> {
+        let mut batches = Vec::new();
+        self.metadata.each_snapshot(&self.file, |some| {
+            batches.push(snapshots(&some)?);
+            Ok(())
+        })?;
+        Ok(batches)
     }
 
     /// The view `refs`: `main`, the other branches by name, then the tags by name.
