@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::Int32Type;
-use arrow_array::{Array, ArrayRef, RecordBatch, StructArray, UInt32Array};
+use arrow_array::types::{Int32Type, Int64Type};
+use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch, StructArray, UInt32Array};
 use arrow_schema::{ArrowError, DataType, Field, Fields};
 use arrow_select::take::take;
 
@@ -19,16 +19,30 @@ pub(crate) struct Metric {
     pub(crate) name: &'static str,
     /// The entry's column of maps by field id.
     pub(crate) map: &'static str,
-    /// Whether its values are single values of the column's type.
-    pub(crate) bound: bool,
+    kind: Kind,
+}
+
+/// What the values of a metric are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// Numbers; those below zero, by which some writers say that they do not know, are null.
+    Count,
+    /// Numbers as they are stored.
+    StoredCount,
+    /// Single values of the column's type.
+    Bound,
 }
 
 const fn count(name: &'static str, map: &'static str) -> Metric {
-    Metric { name, map, bound: false }
+    Metric { name, map, kind: Kind::Count }
+}
+
+const fn stored_count(name: &'static str, map: &'static str) -> Metric {
+    Metric { name, map, kind: Kind::StoredCount }
 }
 
 const fn bound(name: &'static str, map: &'static str) -> Metric {
-    Metric { name, map, bound: true }
+    Metric { name, map, kind: Kind::Bound }
 }
 
 /// The metrics of the column `stats`, as every format has them.
@@ -43,10 +57,10 @@ pub(crate) const STATS: [Metric; 6] = [
 
 /// The metrics that the engine calls readable (Iceberg's `MetricsUtil.java`).
 pub(crate) const READABLE: [Metric; 6] = [
-    count("column_size", "column_sizes"),
-    count("value_count", "value_counts"),
-    count("null_value_count", "null_value_counts"),
-    count("nan_value_count", "nan_value_counts"),
+    stored_count("column_size", "column_sizes"),
+    stored_count("value_count", "value_counts"),
+    stored_count("null_value_count", "null_value_counts"),
+    stored_count("nan_value_count", "nan_value_counts"),
     bound("lower_bound", "lower_bounds"),
     bound("upper_bound", "upper_bounds"),
 ];
@@ -98,7 +112,7 @@ impl MetricsView {
     fn new(columns: Vec<(String, FieldRef)>, metrics: &'static [Metric]) -> MetricsView {
         let of_column = |(name, field): &(String, FieldRef)| {
             let fields = metrics.iter().map(|metric| {
-                let data_type = if metric.bound { field.ty.arrow() } else { DataType::Int64 };
+                let data_type = if metric.kind == Kind::Bound { field.ty.arrow() } else { DataType::Int64 };
                 Field::new(metric.name, data_type, true)
             });
             Field::new(name, DataType::Struct(fields.collect()), true)
@@ -134,9 +148,10 @@ impl MetricsView {
         let columns = self.columns.iter().zip(&self.fields).enumerate().map(|(place, ((_, field), ty))| {
             let metrics = self.metrics.iter().zip(&by_metric).map(|(metric, values)| {
                 let values = values.get(place).ok_or_else(|| internal(missing()))?;
-                Ok(match metric.bound {
-                    true => decode_bounds(values.as_binary::<i32>(), &field.ty),
-                    false => Arc::clone(values),
+                Ok(match metric.kind {
+                    Kind::Bound => decode_bounds(values.as_binary::<i32>(), &field.ty),
+                    Kind::Count => known_counts(values),
+                    Kind::StoredCount => Arc::clone(values),
                 })
             });
             let metrics = metrics.collect::<Result<Vec<_>>>()?;
@@ -145,6 +160,15 @@ impl MetricsView {
         let columns = columns.collect::<Result<Vec<_>>>()?;
         structs(&self.data_type(), columns, entries.num_rows())
     }
+}
+
+/// Counts as far as they are known.
+fn known_counts(counts: &ArrayRef) -> ArrayRef {
+    let counts = counts.as_primitive::<Int64Type>();
+    if counts.iter().flatten().all(|count| count >= 0) {
+        return Arc::new(counts.clone());
+    }
+    Arc::new(counts.iter().map(|count| count.filter(|count| *count >= 0)).collect::<Int64Array>())
 }
 
 fn structs(data_type: &DataType, columns: Vec<ArrayRef>, rows: usize) -> Result<ArrayRef> {
@@ -185,4 +209,66 @@ fn missing() -> ArrowError {
 #[cold]
 fn internal(error: ArrowError) -> Error {
     Error::new(ErrorKind::Argument, error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow_array::builder::{BinaryBuilder, Int32Builder, Int64Builder, MapBuilder};
+    use serde_json::json;
+
+    use super::*;
+    use crate::view::map_names;
+
+    /// One entry whose maps hold these values of the field 1.
+    fn entries(counts: &[i64], bound: &[u8]) -> RecordBatch {
+        let mut numbers = MapBuilder::new(Some(map_names()), Int32Builder::new(), Int64Builder::new());
+        for count in counts {
+            numbers.keys().append_value(1);
+            numbers.values().append_value(*count);
+        }
+        let mut bounds = MapBuilder::new(Some(map_names()), Int32Builder::new(), BinaryBuilder::new());
+        bounds.keys().append_value(1);
+        bounds.values().append_value(bound);
+        numbers.append(true).expect("a map");
+        bounds.append(true).expect("a map");
+        let (numbers, bounds): (ArrayRef, ArrayRef) = (Arc::new(numbers.finish()), Arc::new(bounds.finish()));
+        let of = |metric: &Metric| if metric.kind == Kind::Bound { &bounds } else { &numbers };
+        RecordBatch::try_from_iter(STATS.iter().map(|metric| (metric.map, Arc::clone(of(metric)))))
+            .expect("entries")
+    }
+
+    fn null_count(view: &MetricsView, name: &str, entries: &RecordBatch) -> Option<i64> {
+        let columns = view.build(entries).expect("metrics");
+        let counts = columns.as_struct().column(0).as_struct().column_by_name(name).expect("a count");
+        let counts = counts.as_primitive::<Int64Type>();
+        counts.is_valid(0).then(|| counts.value(0))
+    }
+
+    #[test]
+    fn counts_below_zero_are_unknown_but_shown_as_the_engine_shows_them() {
+        let fields = json!({"type": "struct", "fields": [
+            {"id": 1, "name": "a", "required": false, "type": "int"}]});
+        let schema = Schema::from_json(&fields).expect("a schema");
+        let stats = MetricsView::stats(&["a".to_owned()], &schema).expect("a view");
+        let readable = MetricsView::readable(&schema);
+        let unknown = entries(&[-1], &[1, 0, 0, 0]);
+        assert_eq!(null_count(&stats, "null_count", &unknown), None);
+        assert_eq!(null_count(&readable, "null_value_count", &unknown), Some(-1));
+        // Of a field that is there twice the last value counts.
+        assert_eq!(null_count(&stats, "null_count", &entries(&[5, 7], &[1, 0, 0, 0])), Some(7));
+    }
+
+    #[test]
+    fn bounds_of_another_width_are_unknown() {
+        let fields = json!({"type": "struct", "fields": [
+            {"id": 1, "name": "a", "required": false, "type": "int"}]});
+        let schema = Schema::from_json(&fields).expect("a schema");
+        let stats = MetricsView::stats(&["a".to_owned()], &schema).expect("a view");
+        let columns = stats.build(&entries(&[1], &[1, 0])).expect("metrics");
+        let lower = columns.as_struct().column(0).as_struct().column_by_name("lower_bound");
+        assert_eq!(
+            lower.map(|bounds| (bounds.data_type().clone(), bounds.null_count())),
+            Some((DataType::Int32, 1))
+        );
+    }
 }
