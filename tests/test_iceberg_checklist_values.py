@@ -233,7 +233,7 @@ def test_row_58_bounds_of_the_types_that_files_were_written_with(
     tmp_path: Path, kind: str, stored: bytes, expected: Any
 ):
     table = MadeTable(tmp_path / "t", (1, "c", kind), version=3)
-    bounds = {"lower_bounds": {1: stored}, "upper_bounds": {1: stored}}
+    bounds: dict[str, Any] = {"lower_bounds": {1: stored}, "upper_bounds": {1: stored}}
     table.commit(table.manifest(entry(**bounds, value_counts={1: 5}, null_value_counts={1: 2})))
     (row,) = table.open().files(stats=["c"]).to_arrow()["stats"].to_pylist()
     assert (row["c"]["lower_bound"], row["c"]["upper_bound"]) == (expected, expected)

@@ -130,8 +130,11 @@ def test_correction_12_distinct_counts_are_passed_over(table: MadeTable):
 
 
 def test_correction_13_bounds_are_bounds_and_not_extremes(table: MadeTable):
-    bounds = {"lower_bounds": {2: b"iceberg-table-na"}, "upper_bounds": {2: b"iceberg-table-nb"}}
-    counts = {"value_counts": {2: 10}, "null_value_counts": {2: 10}}
+    bounds: dict[str, Any] = {
+        "lower_bounds": {2: b"iceberg-table-na"},
+        "upper_bounds": {2: b"iceberg-table-nb"},
+    }
+    counts: dict[str, Any] = {"value_counts": {2: 10}, "null_value_counts": {2: 10}}
     table.commit(table.manifest(entry(**bounds), entry(path="all null", **counts)))
     first, second = (
         row["city"] for row in table.open().files(stats=["city"]).to_arrow()["stats"].to_pylist()

@@ -90,7 +90,7 @@ FILE = [
     field(103, "record_count", "long"),
     field(104, "file_size_in_bytes", "long"),
 ]
-ROW = {
+ROW: dict[str, Any] = {
     "status": 1,
     "data_file": {"file_path": "p", "file_format": "AVRO", "record_count": 3, "file_size_in_bytes": 5},
 }

@@ -141,7 +141,8 @@ def rewrite_list(folder: Path, table: lakebed.Table, moved: list[tuple[str, str]
     file = folder / "metadata" / Path(written).name
     with file.open("rb") as source:
         reader = fastavro.reader(source)
-        schema, metadata, rows = reader.writer_schema, reader.metadata, list(reader)
+        schema, metadata = reader.writer_schema, reader.metadata
+        rows: list[Any] = list(reader)
     for row in rows:
         for old, new in moved:
             row["manifest_path"] = row["manifest_path"].replace(old, new)
