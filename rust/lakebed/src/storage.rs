@@ -127,7 +127,12 @@ fn is_uri(path: &str) -> bool {
 
 #[cold]
 fn failed(error: std::io::Error, path: &str) -> Error {
-    let kind = if error.kind() == std::io::ErrorKind::NotFound { ErrorKind::Missing } else { ErrorKind::Io };
+    use std::io::ErrorKind::{InvalidFilename, InvalidInput, NotADirectory, NotFound};
+    // No file can be at a path that is none.
+    let kind = match error.kind() {
+        NotFound | NotADirectory | InvalidInput | InvalidFilename => ErrorKind::Missing,
+        _ => ErrorKind::Io,
+    };
     // The system's own words, without the number that Rust puts behind them.
     let words = error.to_string();
     let words = words.split(" (os error").next().unwrap_or_default();

@@ -30,7 +30,7 @@ fn read(files: &[PathBuf], columns: Option<&[String]>) -> Result<Outcome> {
     for file in files {
         let bytes = Buffer::from(fs::read(file)?);
         let header = ManifestHeader::read(&bytes, limits)?;
-        let known = Known { manifest: None, spec_id: header.spec_id, partition: header.partition };
+        let known = Known { spec_id: header.spec_id, partition: header.partition, ..Known::default() };
         let decoding = Decoding::from(limits);
         for batch in EntryReader::open(bytes, &columns, known, Statuses::ALL, &decoding, 1)? {
             batches.push(batch?);

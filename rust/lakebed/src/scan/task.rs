@@ -11,7 +11,7 @@ use crate::{iceberg, paimon};
 
 /// A scan's work on manifests, apart from the table: what crosses to an executor.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(tag = "format", rename_all = "lowercase")]
+#[serde(rename_all = "lowercase")]
 pub enum Task {
     /// Of a Paimon table.
     Paimon(paimon::Task),
