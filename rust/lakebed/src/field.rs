@@ -1,5 +1,7 @@
 //! The field table: what a format's records hold, one row a field.
 
+use std::sync::Arc;
+
 use arrow_schema::{DataType, Field};
 
 /// One field of a format's record.
@@ -32,4 +34,30 @@ impl FieldSpec {
     pub fn arrow(&self) -> Field {
         Field::new(self.column, (self.data_type)(), !self.required)
     }
+}
+
+// The types that field tables of every format have.
+
+pub(crate) fn int32() -> DataType {
+    DataType::Int32
+}
+
+pub(crate) fn int64() -> DataType {
+    DataType::Int64
+}
+
+pub(crate) fn utf8() -> DataType {
+    DataType::Utf8
+}
+
+pub(crate) fn binary() -> DataType {
+    DataType::Binary
+}
+
+pub(crate) fn ints() -> DataType {
+    DataType::List(Arc::new(Field::new("item", DataType::Int32, true)))
+}
+
+pub(crate) fn longs() -> DataType {
+    DataType::List(Arc::new(Field::new("item", DataType::Int64, true)))
 }

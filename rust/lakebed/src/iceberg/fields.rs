@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, Fields};
 
-use crate::field::FieldSpec;
+use crate::field::{FieldSpec, binary, int32, int64, ints, longs, utf8};
 
 const fn field(
     id: i32,
@@ -27,24 +27,6 @@ const fn alias(field: FieldSpec, aliases: &'static [&'static str]) -> FieldSpec 
 
 fn boolean() -> DataType {
     DataType::Boolean
-}
-fn int32() -> DataType {
-    DataType::Int32
-}
-fn int64() -> DataType {
-    DataType::Int64
-}
-fn utf8() -> DataType {
-    DataType::Utf8
-}
-fn binary() -> DataType {
-    DataType::Binary
-}
-fn ints() -> DataType {
-    DataType::List(Arc::new(Field::new("item", DataType::Int32, true)))
-}
-fn longs() -> DataType {
-    DataType::List(Arc::new(Field::new("item", DataType::Int64, true)))
 }
 
 fn by_field_id(values: DataType) -> DataType {

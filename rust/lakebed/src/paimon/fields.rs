@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, Fields, TimeUnit};
 
-use crate::field::FieldSpec;
+use crate::field::{FieldSpec, binary, int32, int64, ints, longs, utf8};
 
 /// The format marker every record carries: 2 in manifests and manifest lists, 1 in index manifests.
 pub const VERSION: &str = "_VERSION";
@@ -38,26 +38,11 @@ const fn optional(
 fn int8() -> DataType {
     DataType::Int8
 }
-fn int32() -> DataType {
-    DataType::Int32
-}
-fn int64() -> DataType {
-    DataType::Int64
-}
-fn utf8() -> DataType {
-    DataType::Utf8
-}
-fn binary() -> DataType {
-    DataType::Binary
-}
 fn wall_clock() -> DataType {
     DataType::Timestamp(TimeUnit::Microsecond, None)
 }
 fn strings() -> DataType {
     DataType::List(Arc::new(Field::new("item", DataType::Utf8, true)))
-}
-fn longs() -> DataType {
-    DataType::List(Arc::new(Field::new("item", DataType::Int64, true)))
 }
 
 /// `SimpleStats` as stored: two serialised BinaryRows and a null count per column of theirs.
@@ -67,10 +52,6 @@ pub fn simple_stats() -> DataType {
         Field::new("max_values", DataType::Binary, true),
         Field::new("null_counts", longs(), true),
     ]))
-}
-
-fn ints() -> DataType {
-    DataType::List(Arc::new(Field::new("item", DataType::Int32, true)))
 }
 
 /// Where the deletion vector of each data file stands in an index file; the format has no better names.

@@ -36,6 +36,18 @@ pub struct ScanOptions {
     pub threads: usize,
 }
 
+impl ScanOptions {
+    /// The columns, `stats` among them where statistics are asked for: those asked for by name need not be
+    /// asked for again as a column.
+    pub(crate) fn columns_and_stats(&self) -> Option<Vec<String>> {
+        let mut columns = self.columns.clone()?;
+        if self.stats.is_some() && !columns.iter().any(|name| name == "stats") {
+            columns.push("stats".to_owned());
+        }
+        Some(columns)
+    }
+}
+
 /// A view or a metadata table, resolved: its schema is known, nothing of its rows is read.
 pub trait Scan: Send + Sync {
     /// The schema of the rows.

@@ -24,13 +24,13 @@ impl Scan {
             bytes_total: Some(bytes(&manifests) + bytes(&pruned)),
             why: "summaries of the partition fields in the manifest list",
         }];
-        let count = |view: View, filter: Option<String>| -> Result<u64> {
+        let count = |view: View| -> Result<u64> {
             let columns = Some(vec!["record_count".to_owned()]);
-            let options = ScanOptions { columns, stats: None, limit: None, filter, ..self.options.clone() };
+            let options = ScanOptions { columns, stats: None, limit: None, ..self.options.clone() };
             let scan = Scan::new(self.table.clone(), view, options)?;
             scan.stream()?.map(|batch| Ok(batch?.num_rows() as u64)).sum()
         };
-        let matching = count(View::Entries, self.options.filter.clone())?;
+        let matching = count(View::Entries)?;
         let entries = |manifest: &ManifestFile| {
             let counts = [manifest.added, manifest.existing, manifest.deleted].map(|recorded| recorded.files);
             counts.into_iter().sum::<Option<u64>>()
@@ -39,7 +39,7 @@ impl Scan {
         let all = manifests.iter().map(entries).sum::<Option<u64>>().unwrap_or(matching);
         steps.push(Step::rows("entries", matching, all, "partition tuple of the entry"));
         if self.view != View::Entries {
-            let live = count(View::Files, self.options.filter.clone())?;
+            let live = count(View::Files)?;
             steps.push(Step::rows("files", live, matching, "added or existing, not deleted"));
         }
         Ok(steps)

@@ -39,13 +39,7 @@ impl EntryProgram {
     ) -> Result<EntryProgram> {
         let stats =
             options.stats.as_deref().map(|names| MetricsView::stats(names, &types.schema)).transpose()?;
-        let mut columns = options.columns.clone();
-        if let (Some(columns), true) = (&mut columns, stats.is_some()) {
-            // Statistics asked for by name need not be asked for again as a column.
-            if !columns.iter().any(|name| name == "stats") {
-                columns.push("stats".to_owned());
-            }
-        }
+        let columns = options.columns_and_stats();
         let metrics = stats.map(|stats| ("stats", stats));
         let view = EntryView::new(role, &types.partition, columns.as_deref(), metrics)?;
         EntryProgram::of_view(role, view, types, options.filter.as_deref(), decoding)

@@ -59,13 +59,7 @@ impl EntryProgram {
         // The engine's own tables show what its casts give; only what is shown to users must be sound.
         let retyped = if role == Role::Live { Retyped::Engine } else { Retyped::Sound };
         let stats = stats.map(|names| StatsView::new(names, schema, schemas, retyped)).transpose()?;
-        let mut columns = options.columns.clone();
-        if let (Some(columns), true) = (&mut columns, stats.is_some()) {
-            // Statistics asked for by name need not be asked for again as a column.
-            if !columns.iter().any(|name| name == "stats") {
-                columns.push("stats".to_owned());
-            }
-        }
+        let columns = options.columns_and_stats();
         let view = EntryView::new(role, location, schema, columns.as_deref(), stats)?;
         let filter = options.filter.as_deref().map(|text| PartitionFilter::new(text, schema).map(Arc::new));
         let entries = entry_columns(Some(view.raw()))?;
