@@ -49,7 +49,8 @@ def module_lines(module: ModuleType) -> Iterator[str]:
     for name in sorted(getattr(module, "__all__", defined)):
         value = getattr(module, name)
         if inspect.isclass(value):
-            bases = ", ".join(base.__name__ for base in value.__bases__ if base is not object)
+            own = parts(value)
+            bases = ", ".join(base.__name__ for base in value.__bases__ if base not in (object, *own))
             yield f"  class {name}({bases})" if bases else f"  class {name}"
             yield from (f"    {line}" for line in class_lines(value))
         elif inspect.isfunction(value):
@@ -58,9 +59,15 @@ def module_lines(module: ModuleType) -> Iterator[str]:
             yield f"  {name}"
 
 
+def parts(cls: type) -> list[type]:
+    """The class and those of its bases that are but parts of it: they stand in modules of its own package."""
+    return [base for base in cls.__mro__ if base is cls or base.__module__.startswith(f"{cls.__module__}.")]
+
+
 def class_lines(cls: type) -> Iterator[str]:
     """What the class adds to its bases."""
-    for name, value in sorted(vars(cls).items()):
+    own = {name: value for part in reversed(parts(cls)) for name, value in vars(part).items()}
+    for name, value in sorted(own.items()):
         special = name in ("__init__", "__iter__", "_repr_html_") or name.startswith("__arrow_c_")
         if name.startswith("_") and not special:
             continue

@@ -1,0 +1,117 @@
+"""A table: where it is, which snapshot it stands at, and its views.
+
+`standing` holds what it is, `history`, `content` and `groups` its views, each kind by itself.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lakebed import _html
+from lakebed._arguments import milliseconds, names, positive
+from lakebed.predicates import to_sql
+from lakebed.scan import Scan
+from lakebed.table.content import ContentViews
+from lakebed.table.groups import GroupViews
+from lakebed.table.history import HistoryViews
+from lakebed.view import place
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from lakebed.predicates import Predicate
+
+
+class Table(HistoryViews, ContentViews, GroupViews):
+    """A table that stands at one snapshot. `open_table` makes one; `at` gives the same table at another.
+
+    The views take the same keywords and return a lazy `Scan`:
+
+        columns: names of the columns wanted, in this order; what is not asked for is not decoded.
+        where: SQL-like text, or a condition made with `lakebed.col`, on the view's columns and its
+            partition's.
+        stats: (`entries`, `files`) names of table columns whose typed bounds and counts are wanted.
+        limit: rows at most.
+        threads: None for all cores.
+
+    They raise SchemaError for a column that is not there and PredicateError for a `where` that cannot be
+    bound, at once; errors of the data come when the scan is read.
+    """
+
+    def at(
+        self,
+        *,
+        snapshot: int | None = None,
+        tag: str | None = None,
+        branch: str | None = None,
+        timestamp: datetime | int | None = None,
+        watermark: int | None = None,
+    ) -> Table:
+        """The same table at another snapshot; snapshots, tags and times are those of the branch it stands on.
+
+        Args: exactly one of
+            snapshot: an id. A tag does not stand in for a snapshot that expired: ask for the tag.
+            tag: a name. Paimon's tags hold their snapshot, so that may have expired.
+            branch: a name; "main" goes back to the table itself. Gives the branch's latest snapshot (none
+                where nothing was committed to it) and latest schema; the others, their snapshot's schema.
+            timestamp: the snapshot that was the latest then. An int counts milliseconds since 1970 UTC; a
+                datetime without zone is local time of this machine, as everywhere in Python. Iceberg goes by
+                the log of `main`.
+            watermark: (Paimon) the earliest snapshot with this watermark or a later one, in the writer's own
+                unit.
+        Raises: SnapshotNotFoundError (naming what is there); UnsupportedError for a watermark of Iceberg's;
+            TypeError for none or several.
+        Cost: Paimon: reads one snapshot and one schema; by `timestamp` lists the snapshots and reads some of
+            them, by `watermark` all of them up to the one found. Iceberg: reads the metadata file again.
+        Source: Paimon's `TimeTravelUtil.java`, `SnapshotManager.java`; Iceberg's `SnapshotUtil.java`.
+        """
+        places = (snapshot, tag, branch, timestamp, watermark)
+        if sum(place is not None for place in places) != 1:
+            raise TypeError("at() takes exactly one of snapshot, tag, branch, timestamp, watermark")
+        millis = None if timestamp is None else milliseconds(timestamp)
+        return Table(
+            self._native.at(snapshot=snapshot, tag=tag, branch=branch, timestamp=millis, watermark=watermark)
+        )
+
+    @property
+    def metadata_tables(self) -> list[str]:
+        """The names of the engine's own metadata tables: "options" stands for `orders$options`."""
+        return self._native.metadata_tables
+
+    def metadata_table(
+        self,
+        name: str,
+        *,
+        columns: Sequence[str] | None = None,
+        where: str | Predicate | None = None,
+        limit: int | None = None,
+        threads: int | None = None,
+    ) -> Scan:
+        """One of the engine's own metadata tables, with its column names, order, types and texts.
+
+        Args: name, one of `metadata_tables`; where, on the metadata table's own columns; the others as in
+            all views.
+        Raises: SchemaError (no such metadata table or column), PredicateError; errors of the data when read.
+        Units: Paimon's TIMESTAMP(3) columns are timestamp[us] without a zone; instants are printed in UTC,
+            where the engine takes the zone of its machine.
+        Cost: that of the view of the same kind.
+        Source: Paimon's package `org.apache.paimon.table.system`; Iceberg's `MetadataTableType.java`.
+        """
+        scan = self._native.metadata_scan(
+            name,
+            names("columns", columns),
+            to_sql(where),
+            positive("limit", limit, least=0),
+            positive("threads", threads),
+        )
+        return Scan(scan, f"metadata table {name} of {self.location!r}")
+
+    def __repr__(self) -> str:
+        return f"<lakebed {self.format} table {self.location!r} {place(self._native)}>"
+
+    def _repr_html_(self) -> str:
+        rows = [("location", self.location), ("stands", place(self._native))]
+        about = _html.table(("", ""), rows, caption=f"{self.format} table")
+        options = sorted(self.properties.items())
+        return about + (_html.table(("option", "value"), options) if options else "")

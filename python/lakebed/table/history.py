@@ -1,0 +1,96 @@
+"""How a table came to be: views of its snapshots, refs and schemas."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lakebed.table.standing import Standing
+from lakebed.view import View, ViewScan
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from lakebed.predicates import Predicate
+
+
+class HistoryViews(Standing):
+    """Views of what the table was and is, before any of its files."""
+
+    def snapshots(
+        self,
+        *,
+        columns: Sequence[str] | None = None,
+        where: str | Predicate | None = None,
+        limit: int | None = None,
+        threads: int | None = None,
+    ) -> ViewScan:
+        """One row per snapshot that exists, oldest first.
+
+        Returns: `snapshot_id` int64, `parent_id` int64, `committed_at` timestamp[us, UTC], `operation` utf8,
+            `schema_id` int64, `total_record_count` int64 [rows], `manifest_list` utf8 (null for Paimon: there
+            are two, `base_manifest_list` and `delta_manifest_list`), `summary` map<utf8, utf8> (Paimon: the
+            commit's properties), then the format's own: Paimon's `watermark` int64, `statistics` utf8,
+            `commit_operation` utf8 ("MERGE", of newer writers), `log_offsets` map<int32, int64> (by bucket,
+            of older ones) and others; Iceberg's `sequence_number`, `first_row_id`, `added_rows` int64 and
+            others.
+        Cost: Paimon: reads every snapshot file. Iceberg: reads the metadata file.
+        Source: Paimon's `Snapshot.java`; Iceberg specification, "Snapshots".
+        """
+        return ViewScan(self._native, View("snapshots", columns, where, None, limit, threads))
+
+    def refs(
+        self,
+        *,
+        columns: Sequence[str] | None = None,
+        where: str | Predicate | None = None,
+        limit: int | None = None,
+        threads: int | None = None,
+    ) -> ViewScan:
+        """One row per branch and tag: `main`, the other branches, then the tags of the branch the table
+        stands on, each by name.
+
+        Returns: `name` utf8, `type` utf8 ("branch" | "tag"), `snapshot_id` int64 (a branch's latest; null
+            where nothing was committed to it), `max_reference_age_in_ms` int64 (how long it is kept; null
+            for ever), `min_snapshots_to_keep` int32 and `max_snapshot_age_in_ms` int64 (null for Paimon,
+            which has no such rules), then the format's own, among them Paimon's `schema_id` int64 and
+            `committed_at` timestamp[us, UTC] of the snapshot, `created_at` timestamp[us] (wall clock of the
+            tag's writer, only where it is kept for a time).
+        Cost: Paimon: lists branches and tags; reads one snapshot per branch, and every tag. Iceberg: nothing
+            that opening has not read.
+        Source: Paimon's `Tag.java`, `BranchManager.java`; Iceberg's metadata table `refs`.
+        """
+        return ViewScan(self._native, View("refs", columns, where, None, limit, threads))
+
+    def changelogs(
+        self,
+        *,
+        columns: Sequence[str] | None = None,
+        where: str | Predicate | None = None,
+        limit: int | None = None,
+        threads: int | None = None,
+    ) -> ViewScan:
+        """(Paimon) One row per long-lived changelog, oldest first: a snapshot that expired, changelog kept.
+
+        Returns: the columns of `snapshots`. Only the changelog's list need still be there; base and delta
+            lists may be gone.
+        Cost: reads every changelog file.
+        Source: Paimon's `Changelog.java`.
+        """
+        return ViewScan(self._native, View("changelogs", columns, where, None, limit, threads))
+
+    def schemas(
+        self,
+        *,
+        columns: Sequence[str] | None = None,
+        where: str | Predicate | None = None,
+        limit: int | None = None,
+        threads: int | None = None,
+    ) -> ViewScan:
+        """One row per version of the schema, oldest first.
+
+        Returns: `schema_id` int64, `fields` list<struct<id, name, type, required, doc>>, then the format's
+            own: Paimon's keys and `options`, Iceberg's `identifier_field_ids`.
+        Cost: Paimon: reads every schema file. Iceberg: reads the metadata file.
+        Source: Paimon's `TableSchema.java`; Iceberg specification, "Schemas and Data Types".
+        """
+        return ViewScan(self._native, View("schemas", columns, where, None, limit, threads))

@@ -1,0 +1,45 @@
+"""A table of the compiled core, and where it stands."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from lakebed import _native
+
+
+class Standing:
+    """What a table is and which snapshot it stands at: plain attributes, read when it was opened."""
+
+    def __init__(self, native: _native.Table) -> None:
+        self._native = native
+
+    @property
+    def format(self) -> str:
+        """The table format: "paimon" or "iceberg"."""
+        return self._native.format
+
+    @property
+    def location(self) -> str:
+        """Where the table is, without credentials."""
+        return self._native.location
+
+    @property
+    def snapshot_id(self) -> int | None:
+        """The snapshot the table stands at; None for a table without one."""
+        return self._native.snapshot_id
+
+    @property
+    def branch(self) -> str:
+        """The branch the table stands on, "main" for the table itself."""
+        return self._native.branch
+
+    @property
+    def tag(self) -> str | None:
+        """The tag the table was asked to stand at, or None."""
+        return self._native.tag
+
+    @property
+    def properties(self) -> dict[str, str]:
+        """Paimon: the options of the schema; Iceberg: the table's properties."""
+        return self._native.properties
