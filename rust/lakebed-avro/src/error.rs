@@ -55,7 +55,11 @@ pub enum ErrorKind {
     Duplicate,
     /// A projected column that the schema does not have.
     UnknownColumn,
-    /// Reading the input failed; the source says how.
+    /// An Arrow column whose type the schema's field does not take.
+    Type,
+    /// A null where the schema has none.
+    Required,
+    /// Reading the input or writing the output failed; the source says how.
     Io,
 }
 
@@ -84,6 +88,8 @@ impl ErrorKind {
             ErrorKind::Timestamp => "timestamp",
             ErrorKind::Duplicate => "duplicate",
             ErrorKind::UnknownColumn => "unknown-column",
+            ErrorKind::Type => "type",
+            ErrorKind::Required => "required",
             ErrorKind::Io => "io",
         }
     }
@@ -172,6 +178,14 @@ impl Error {
     #[must_use]
     pub fn at(mut self, outer: Location) -> Error {
         self.0.location = std::mem::take(&mut self.0.location).or(outer);
+        self
+    }
+
+    /// The same error, its record counted from so many records further out.
+    #[must_use]
+    pub(crate) fn records_later(mut self, records: u64) -> Error {
+        let record = &mut self.0.location.record;
+        *record = record.map(|record| record.saturating_add(records));
         self
     }
 

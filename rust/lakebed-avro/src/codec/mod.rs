@@ -13,10 +13,13 @@
 )]
 
 mod bzip2;
+mod compress;
 mod deflate;
 mod snappy;
 mod xz;
 mod zstandard;
+
+pub use compress::Compressor;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
@@ -56,6 +59,17 @@ impl Codec {
         known.map(|(codec, _)| *codec).ok_or_else(|| {
             let name = String::from_utf8_lossy(name);
             Error::new(ErrorKind::UnknownCodec, format!("codec {name:?} is not one of Avro's"))
+        })
+    }
+
+    /// The codec of that name.
+    ///
+    /// # Errors
+    /// [`ErrorKind::UnknownCodec`], naming those that there are.
+    pub fn named(name: &str) -> Result<Codec> {
+        Codec::from_header(Some(name.as_bytes())).map_err(|error| {
+            let known: Vec<&str> = CODECS.iter().map(|(_, name)| *name).collect();
+            Error::new(error.kind(), format!("{}: {}", error.message(), known.join(", ")))
         })
     }
 

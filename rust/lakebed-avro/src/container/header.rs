@@ -8,7 +8,8 @@ use crate::cursor::{Cursor, Fault};
 use crate::error::{Error, ErrorKind, Location, Result};
 use crate::limits::Limits;
 
-const MAGIC: [u8; 4] = *b"Obj\x01";
+/// The first bytes of every file.
+pub(crate) const MAGIC: [u8; 4] = *b"Obj\x01";
 
 /// Entries of the metadata map: far more than any writer has, few enough that two bytes each in the
 /// file cannot grow to gibibytes here.

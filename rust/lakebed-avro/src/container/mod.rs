@@ -17,6 +17,7 @@ mod input;
 
 pub use block::{Block, Blocks};
 pub use header::Header;
+pub(crate) use header::MAGIC;
 pub use input::Input;
 
 #[cfg(test)]

@@ -1,11 +1,14 @@
 //! Avro schemas as the decoder needs them: parsed by `apache-avro`, then expanded into one tree in
 //! which every named type stands where it is used.
 
+mod from_arrow;
 mod parse;
 
 use std::fmt;
 
 use serde_json::{Map, Value};
+
+pub use from_arrow::from_arrow;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
