@@ -166,6 +166,11 @@ impl Operands {
         self.values.binary_search_by(|literal| literal.cmp(value)).is_ok()
     }
 
+    /// Whether a pattern asks for no more than what a text begins with.
+    pub(crate) fn ask_for_prefix(&self) -> bool {
+        self.pattern.as_ref().is_some_and(|pattern| pattern.prefix().1)
+    }
+
     fn low_high(&self) -> Option<(&Value<'static>, &Value<'static>)> {
         self.values.first().zip(self.values.get(1))
     }
@@ -236,8 +241,7 @@ fn may_start_with(range: &Range<'_>, operands: &Operands) -> bool {
 
 /// Only a pattern that asks for no more than a prefix is matched by all that lies between two matches.
 fn may_be_unlike(range: &Range<'_>, operands: &Operands) -> bool {
-    let only_a_prefix = operands.pattern.as_ref().is_some_and(|pattern| pattern.prefix().1);
-    !only_a_prefix || may_start_otherwise(range, operands)
+    !operands.ask_for_prefix() || may_start_otherwise(range, operands)
 }
 
 /// All that lies between two texts of one prefix has that prefix too.

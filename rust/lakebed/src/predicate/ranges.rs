@@ -175,13 +175,16 @@ impl BoundLeaf {
     }
 }
 
-/// The bounds that can be relied on: not NaN, not crossed, and around zero not by its sign, which writers
+/// The bounds that can be relied on: no NaN, not crossed, and around zero not by its sign, which writers
 /// that compare floats as numbers lose.
 fn trusted<'a>(lower: Option<Value<'a>>, upper: Option<Value<'a>>, logic: Logic) -> Range<'a> {
     let crossed = lower.as_ref().zip(upper.as_ref()).is_some_and(|(lower, upper)| lower > upper);
-    if crossed || [&lower, &upper].into_iter().flatten().any(Value::is_nan) {
+    let [nan_below, nan_above] = [&lower, &upper].map(|bound| bound.as_ref().is_some_and(Value::is_nan));
+    if crossed || nan_below || (nan_above && logic == Logic::TwoValued) {
         return Range { lower: None, upper: None };
     }
+    // In Java's order NaN comes last: who has it above has the least value below.
+    let upper = upper.filter(|_| !nan_above);
     let least_zero = if logic == Logic::TwoValued { 0.0 } else { -0.0 };
     let with_zero = |bound: Option<Value<'a>>, zero: f64| {
         bound.map(|bound| match bound {
