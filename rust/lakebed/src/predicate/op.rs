@@ -140,7 +140,7 @@ static TABLE: [Row; 20] = {
         Row { operator: IsNotNull, name: "IS NOT NULL", form: Form::Postfix, negation: IsNull,
               on_value: |v, _| v.is_some(), on_range: |_, _| true },
         Row { operator: IsNan, name: "is_nan", form: Form::Test, negation: IsNotNan,
-              on_value: |v, _| v.is_some_and(Value::is_nan), on_range: |_, _| true },
+              on_value: |v, _| v.is_some_and(Value::is_nan), on_range: |_, _| false },
         Row { operator: IsNotNan, name: "NOT is_nan", form: Form::Test, negation: IsNan,
               on_value: |v, _| v.is_some_and(|v| !v.is_nan()), on_range: |_, _| true },
         Row { operator: StartsWith, name: "starts_with", form: Form::Function, negation: NotStartsWith,

@@ -62,16 +62,27 @@ impl BucketSelector {
 
     /// The values of each key, once for every term of an `OR`; all combinations of them are meant.
     fn combinations(&self, filter: &Node) -> Option<Vec<Combinations>> {
-        let values = self.keys.iter().map(|key| values_of(filter, *key)).collect::<Option<Vec<_>>>();
-        if let Some(values) = values {
-            let count = values.iter().try_fold(1_usize, |count, values| count.checked_mul(values.len()));
-            return count.filter(|count| *count <= MAX_COMBINATIONS).map(|_| vec![values]);
-        }
-        let Node::Or(terms) = filter else { return None };
-        let all: Vec<Vec<Combinations>> =
-            terms.iter().map(|term| self.combinations(term)).collect::<Option<_>>()?;
-        Some(all.into_iter().flatten().collect())
+        let of_terms: Option<Vec<Combinations>> = match filter {
+            Node::Or(terms) => {
+                let all = terms.iter().map(|term| self.combinations(term)).collect::<Option<Vec<_>>>();
+                all.map(|all| all.into_iter().flatten().collect())
+            }
+            Node::And(terms) => {
+                let alternatives = terms.iter().filter(|term| matches!(term, Node::Or(_)));
+                alternatives.filter_map(|term| self.combinations(term)).min_by_key(|all| count(all))
+            }
+            Node::Leaf(_) | Node::Constant(_) => None,
+        };
+        let crossed = self.keys.iter().map(|key| values_of(filter, *key)).collect::<Option<Vec<_>>>();
+        let found = [of_terms, crossed.map(|values| vec![values])].into_iter().flatten();
+        found.min_by_key(|all| count(all)).filter(|all| count(all) <= MAX_COMBINATIONS)
     }
+}
+
+/// How many combinations of values are meant.
+fn count(all: &[Combinations]) -> usize {
+    let product = |values: &Combinations| values.iter().map(BTreeSet::len).fold(1, usize::saturating_mul);
+    all.iter().map(product).fold(0, usize::saturating_add)
 }
 
 /// The values that a column has in matching rows; `None` where any may be.

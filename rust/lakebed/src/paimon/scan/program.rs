@@ -31,6 +31,8 @@ pub(super) struct EntryProgram {
     pub(super) view: EntryView,
     pub(super) pruner: Option<Arc<EntryPruner>>,
     pub(super) funnel: Funnel,
+    /// Whether other files than those of a manifest are not to be asked about, as elsewhere.
+    alone: bool,
     entries: RecordResolver,
     decoding: Decoding,
 }
@@ -76,9 +78,15 @@ impl EntryProgram {
             view,
             pruner,
             funnel: Funnel::default(),
+            alone: false,
             decoding,
         };
         program.with_columns()
+    }
+
+    /// The same program for one manifest at a time: files that only others could tell to drop are kept.
+    pub(super) fn alone(self) -> EntryProgram {
+        EntryProgram { alone: true, ..self }
     }
 
     /// The same program, telling `funnel` what each step keeps.
@@ -106,7 +114,7 @@ impl EntryProgram {
         let view = EntryView::new(Role::Deleted, table.location(), table.schema(), None, None)?;
         let (role, entries) = (Role::Deleted, entry_columns(Some(view.raw()))?);
         let (pruner, decoding) = (self.pruner.clone(), self.decoding.clone());
-        Ok(EntryProgram { role, view, entries, pruner, decoding, funnel: Funnel::default() })
+        Ok(EntryProgram { role, view, entries, pruner, decoding, alone: true, funnel: Funnel::default() })
     }
 
     /// Opens one manifest for the rows of this program.
@@ -129,7 +137,7 @@ impl EntryProgram {
     /// files are decided on.
     pub(super) fn gathers(&self) -> bool {
         let rule = self.pruner.as_ref().and_then(|pruner| pruner.rule());
-        self.role.is_live() && rule.is_some_and(|rule| rule.is_of_groups())
+        !self.alone && self.role.is_live() && rule.is_some_and(|rule| rule.is_of_groups())
     }
 
     /// Turns entries into rows, without those that are deleted or cannot match.

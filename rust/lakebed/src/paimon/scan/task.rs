@@ -76,7 +76,7 @@ impl Task {
             ..ScanOptions::default()
         };
         let schemas = schemas.collect::<Result<_>>()?;
-        EntryProgram::build(self.role, &self.location, &schema, &schemas, &options, decoding)
+        Ok(EntryProgram::build(self.role, &self.location, &schema, &schemas, &options, decoding)?.alone())
     }
 
     /// The schema of the task's rows.

@@ -68,6 +68,7 @@ fn bucket(files: &[File]) -> RecordBatch {
         ("level", Arc::new(Int32Array::from_iter_values(files.iter().map(|(level, ..)| *level)))),
         ("value_stats_cols", strings(&none)),
         ("write_cols", strings(&none)),
+        ("embedded_file_index", Arc::new(BinaryArray::new_null(files.len()))),
     ])
     .expect("files")
 }
