@@ -27,19 +27,19 @@ class Place:
 
     @property
     def id(self) -> str:
-        return f"{self.table.name}/{self.folder.name}" if self.folder != self.table.expected else self.table.name
+        return str(self.folder.relative_to(self.table.expected.parent))
 
     def open(self) -> Table:
         table = lakebed.open_table(self.table.path)
-        for prefix, keyword, kind in (
-            ("at-snapshot-", "snapshot", int),
-            ("at-tag-", "tag", str),
-            ("branch-", "branch", str),
-        ):
-            if self.folder != self.table.expected and self.folder.name.startswith(prefix):
-                return table.at(**{keyword: kind(self.folder.name.removeprefix(prefix))})
-        assert self.folder == self.table.expected, f"unknown place {self.folder}"
-        return table
+        name = self.folder.name
+        if self.folder == self.table.expected:
+            return table
+        if name.startswith("at-snapshot-"):
+            return table.at(snapshot=int(name.removeprefix("at-snapshot-")))
+        if name.startswith("at-tag-"):
+            return table.at(tag=name.removeprefix("at-tag-"))
+        assert name.startswith("branch-"), f"unknown place {self.folder}"
+        return table.at(branch=name.removeprefix("branch-"))
 
     def plans(self) -> list[dict[str, Any]]:
         plans: list[dict[str, Any]] = json.loads((self.folder / "plans.json").read_text("utf-8"))

@@ -6,11 +6,17 @@ open. The rules are those of `paimon_plans.py`.
 
 from __future__ import annotations
 
-import pytest
+from typing import TYPE_CHECKING
 
-from lakebed.table import Table
+import pytest
 from paimon_plans import FEWER, Place, is_of_floats, places, to_sql
-from shared_data import each
+
+import lakebed
+from lakebed.errors import PredicateError
+from shared_data import SAMPLE_TABLE, each
+
+if TYPE_CHECKING:
+    from lakebed.table import Table
 
 POSTPONED = -2
 
@@ -54,10 +60,7 @@ def _planned(table: Table, where: str | None, versions: list[dict[str, object]])
     [("nowhere = 1", "nowhere"), ("bucket(4, id) = 1", "transforms"), ("id = 'x'", "id")],
 )
 def test_what_does_not_bind_is_refused(where: str, message: str) -> None:
-    from lakebed import PredicateError, open_table
-    from shared_data import SAMPLE_TABLE
-
-    table = open_table(SAMPLE_TABLE)
+    table = lakebed.open_table(SAMPLE_TABLE)
     for view in (table.files, table.entries, table.manifests, table.partitions, table.buckets, table.deletes):
         with pytest.raises(PredicateError, match=message):
             view(where=where).to_arrow()

@@ -58,7 +58,9 @@ def _leaf(draw: st.DrawFn) -> tuple[str, Test]:
             text = f"{column} IS {'' if wanted else 'NOT '}NULL"
             return text, lambda row: (row[column] is None) == wanted
         case "in":
-            values = draw(st.lists(VALUES[column].filter(lambda value: value is not None), min_size=1, max_size=3))
+            values = draw(
+                st.lists(VALUES[column].filter(lambda value: value is not None), min_size=1, max_size=3)
+            )
             negated = draw(st.booleans())
             keys = [_key(value) for value in values]
             text = f"{column} {'NOT ' if negated else ''}IN ({', '.join(map(_sql, values))})"
@@ -158,7 +160,12 @@ def test_merged_rows_are_the_same(
             bounds = {"_MIN_VALUES": row(keys, k=min(row["k"] for row in rows)), "_NULL_COUNTS": [0]}
             bounds["_MAX_VALUES"] = row(keys, k=max(row["k"] for row in rows))
             stats = data.draw(_stats(rows, [name for name, _ in COLUMNS]))
-            file = {"key_stats": bounds, "value_stats": stats, "row_count": len(rows), "level": level}
+            file: dict[str, Any] = {
+                "key_stats": bounds,
+                "value_stats": stats,
+                "row_count": len(rows),
+                "level": level,
+            }
             entries.append(entry(ADD, f"f{number}", EMPTY_ROW, **file))
         table.commit(*entries)
         kept = _kept(table.root, where)
@@ -235,7 +242,8 @@ def test_texts_that_were_cut_behind_a_surrogate(tmp_path: Path) -> None:
     bounds = [row([("s", pa.string())], s=text) for text in ("\ud7ff" * 16, "\ud7ff" * 15 + "?")]
     stats = {"_MIN_VALUES": bounds[0], "_MAX_VALUES": bounds[1], "_NULL_COUNTS": [0]}
     table.commit(entry(ADD, "f0", value_stats=stats, row_count=9))
-    assert _kept(table.root, f"s = '{'\ud7ff' * 20}'") == {"f0"}
+    text = "\ud7ff" * 20
+    assert _kept(table.root, f"s = '{text}'") == {"f0"}
 
 
 def test_deletions_are_not_left_out(tmp_path: Path) -> None:
@@ -277,9 +285,11 @@ def test_nested_fields_bind_and_keep(tmp_path: Path) -> None:
 def test_explain_counts_rows_and_bytes_of_every_step(tmp_path: Path) -> None:
     table = MadeTable(tmp_path / "t", ("p", "INT"), ("k", "INT"), partitionKeys=["p"])
     for number in range(4):
-        bounds = [row([("p", pa.int32()), ("k", pa.int32())], p=number % 2, k=10 * number + end) for end in (0, 9)]
+        bounds = [
+            row([("p", pa.int32()), ("k", pa.int32())], p=number % 2, k=10 * number + end) for end in (0, 9)
+        ]
         stats = {"_MIN_VALUES": bounds[0], "_MAX_VALUES": bounds[1], "_NULL_COUNTS": [0, 0]}
-        file = {"value_stats": stats, "row_count": 100, "file_size": 1000}
+        file: dict[str, Any] = {"value_stats": stats, "row_count": 100, "file_size": 1000}
         table.commit(entry(ADD, f"f{number}", _partition(number % 2), **file))
     table.commit(entry(DELETE, "f0", _partition(0), value_stats=stats, row_count=100, file_size=1000))
     explain = lakebed.open_table(table.root).files(where="p = 0 AND k < 20").explain()
