@@ -42,7 +42,7 @@ fn child<'a>(rows: &'a StructArray, field: &FieldRef) -> Option<&'a ArrayRef> {
 
 /// The id that a file gives a field.
 fn id_of(field: &Field) -> Option<&String> {
-    IDS.iter().find_map(|key| field.metadata().get(*key))
+    IDS.into_iter().find_map(|key| field.metadata().get(key))
 }
 
 fn value(array: &ArrayRef, ty: &Type) -> Result<ArrayRef> {

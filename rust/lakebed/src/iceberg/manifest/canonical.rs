@@ -153,8 +153,8 @@ fn rename_by_ids(fields: &mut [Field]) -> Result<()> {
 /// As [`rename_by_ids`], of the records within too.
 fn rename_all_by_ids(fields: &mut [Field]) -> Result<()> {
     rename_by_ids(fields)?;
-    let nested = fields.iter_mut().filter_map(|field| record_of(&mut field.node));
-    nested.map(|fields| rename_all_by_ids(fields)).collect()
+    let mut nested = fields.iter_mut().filter_map(|field| record_of(&mut field.node));
+    nested.try_for_each(|fields| rename_all_by_ids(fields))
 }
 
 /// Renames a field that is not in the table where it has the name of one that is.
