@@ -5,6 +5,7 @@
 
 pub mod columnar;
 mod conform;
+mod diff;
 mod edges;
 pub mod error;
 pub mod field;
