@@ -59,12 +59,6 @@ impl<A: Appends> Scan for AppendScan<A> {
 
 /// The funnel's step of manifests: how many are read of how many, and their bytes.
 pub(crate) fn manifests_step(read: (usize, u64), all: (usize, u64), why: &'static str) -> Step {
-    Step {
-        step: "manifests",
-        kept: read.0 as u64,
-        total: all.0 as u64,
-        bytes_kept: Some(read.1),
-        bytes_total: Some(all.1),
-        why,
-    }
+    let step = Step::rows("manifests", read.0 as u64, all.0 as u64, why);
+    Step { bytes_kept: Some(read.1), bytes_total: Some(all.1), ..step }
 }
