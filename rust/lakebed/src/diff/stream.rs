@@ -96,3 +96,78 @@ fn identities(files: &RecordBatch) -> Result<&BinaryArray> {
     let last = files.columns().last().and_then(|column| column.as_binary_opt::<i32>());
     last.ok_or_else(|| Error::new(ErrorKind::Argument, "files come without their identities"))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow_array::StringArray;
+    use arrow_schema::{DataType, Field, Schema};
+
+    use super::*;
+    use crate::diff::Reader;
+    use crate::scan::ScanOptions;
+
+    fn batch(names: &[&str]) -> RecordBatch {
+        let fields =
+            [Field::new("file_path", DataType::Utf8, true), Field::new("_id", DataType::Binary, true)];
+        let ids = BinaryArray::from_iter_values(names.iter().map(|name| name.as_bytes()));
+        let paths = StringArray::from_iter_values(names);
+        RecordBatch::try_new(Arc::new(Schema::new(fields.to_vec())), vec![Arc::new(paths), Arc::new(ids)])
+            .expect("two columns")
+    }
+
+    /// Reads a batch for each of `batches`; reading on behind them fails.
+    fn reader(batches: &'static [&'static [&'static str]]) -> Reader {
+        Box::new(move || {
+            let behind = std::iter::once_with(|| Err(Error::new(ErrorKind::Io, "read too far")));
+            Box::new(batches.iter().map(|names| Ok(batch(names))).chain(behind))
+        })
+    }
+
+    fn whole(batches: &'static [&'static [&'static str]]) -> Reader {
+        Box::new(move || Box::new(batches.iter().map(|names| Ok(batch(names)))))
+    }
+
+    fn rows(legs: Vec<Leg>) -> Vec<String> {
+        let files = Schema::new(vec![Field::new("file_path", DataType::Utf8, true)]);
+        let columns = ChangeColumns::new(&ScanOptions::default(), &files);
+        let mut rows = Vec::new();
+        for batch in Differences::new(legs, columns) {
+            let batch = batch.expect("rows");
+            let (changes, paths) = (batch.column(0).as_string::<i32>(), batch.column(1).as_string::<i32>());
+            let both = changes.iter().zip(paths).filter_map(|(change, path)| change.zip(path));
+            rows.extend(both.map(|(change, path)| format!("{change} {path}")));
+        }
+        rows
+    }
+
+    #[test]
+    fn what_cancels_is_not_shown_and_nothing_is_read_behind_what_differs() {
+        let removed: &[&[&str]] = &[&["a", "kept"], &["b"]];
+        let added: &[&[&str]] = &[&["kept"], &["c", "c"]];
+        let legs = vec![
+            Leg { change: Change::Removed, identities: whole(removed), rows: reader(removed) },
+            Leg { change: Change::Added, identities: whole(added), rows: reader(added) },
+        ];
+        assert_eq!(rows(legs), ["removed a", "removed b", "added c", "added c"]);
+    }
+
+    #[test]
+    fn where_nothing_can_cancel_identities_are_not_read() {
+        let added: &[&[&str]] = &[&["a"], &[], &["b"]];
+        let legs = vec![Leg { change: Change::Added, identities: reader(&[]), rows: whole(added) }];
+        assert_eq!(rows(legs), ["added a", "added b"]);
+        assert!(rows(Vec::new()).is_empty());
+    }
+
+    #[test]
+    fn rewritten_manifests_are_read_for_identities_alone() {
+        let files: &[&[&str]] = &[&["a", "b"]];
+        let legs = vec![
+            Leg { change: Change::Removed, identities: whole(files), rows: reader(&[]) },
+            Leg { change: Change::Added, identities: whole(files), rows: reader(&[]) },
+        ];
+        assert!(rows(legs).is_empty());
+    }
+}
