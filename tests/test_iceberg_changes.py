@@ -145,7 +145,8 @@ def own_changes(table: lakebed.Table, commit: Row, commits: dict[int, Row]) -> l
     """What a commit changed; where it was made from none that is there, what its own entries say."""
     columns = ["change", "content", "file_path"]
     if commit["parent_id"] in commits:
-        return table.diff(commit["parent_id"], commit["snapshot_id"], columns=columns).to_arrow().to_pylist()
+        diff = table.diff(commit["parent_id"], commit["snapshot_id"], columns=columns)
+        return list(diff.to_arrow().to_pylist())
     words = {1: "added", 2: "removed"}
     entries = table.at(snapshot=commit["snapshot_id"]).entries(
         columns=["status", "snapshot_id", *columns[1:]]

@@ -16,6 +16,7 @@ use pyo3::types::PyCapsule;
 use crate::arrow::export_schema;
 use crate::boundary::detached;
 use crate::columnar::decoding;
+use crate::notes::warn;
 use crate::storage::PyStorage;
 use crate::stream::BatchStream;
 
@@ -42,12 +43,17 @@ impl Table {
         if !relocate.is_empty() {
             storage = Arc::new(Relocated::new(storage, location, relocate));
         }
-        detached(py, || format::open(location, format, storage, decoding)).map(Table)
+        Table::warned(py, detached(py, || format::open(location, format, storage, decoding))?)
     }
 
     #[getter]
     fn format(&self) -> &'static str {
         self.0.format()
+    }
+
+    #[getter]
+    fn format_version(&self) -> Option<i32> {
+        self.0.format_version()
     }
 
     #[getter]
@@ -92,11 +98,11 @@ impl Table {
             timestamp.map(Place::Timestamp),
             watermark.map(Place::Watermark),
         ];
-        detached(py, || {
+        let table = detached(py, || {
             let place = place.into_iter().flatten().next();
             self.0.at(&place.ok_or_else(|| Error::new(ErrorKind::Argument, "at() takes a place"))?)
-        })
-        .map(Table)
+        });
+        Table::warned(py, table?)
     }
 
     #[allow(clippy::too_many_arguments)] // the keywords that every view takes
@@ -166,6 +172,14 @@ impl Table {
         let options =
             ScanOptions { columns, filter: r#where, stats: None, limit, threads: threads.unwrap_or(0) };
         detached(py, || self.0.metadata_scan(name, options)).map(Scan)
+    }
+}
+
+impl Table {
+    /// A table, once what is odd about it is said.
+    fn warned(py: Python<'_>, table: Box<dyn table::Table>) -> PyResult<Table> {
+        warn(py, &table.notes())?;
+        Ok(Table(table))
     }
 }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::notes::Notes;
 use crate::scan::{Scan, ScanOptions};
 use crate::view::View;
 
@@ -10,6 +11,11 @@ use crate::view::View;
 pub trait Table: Send + Sync {
     /// The name of its format, one of [`FORMATS`](crate::format::FORMATS).
     fn format(&self) -> &'static str;
+
+    /// The version of the format that the table is of, where the format has versions.
+    fn format_version(&self) -> Option<i32> {
+        None
+    }
 
     /// Where the table is, without a slash at the end.
     fn location(&self) -> &str;
@@ -25,6 +31,11 @@ pub trait Table: Send + Sync {
 
     /// The tag that the table was asked to stand at, if it was.
     fn tag(&self) -> Option<&str>;
+
+    /// What is odd about the files that say where the table stands, and no error.
+    fn notes(&self) -> Notes {
+        Notes::default()
+    }
 
     /// The same table at another place.
     ///

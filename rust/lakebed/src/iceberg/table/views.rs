@@ -7,6 +7,7 @@ use crate::diff::AppendScan;
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::scan::{Appended, Scan, diff};
 use crate::iceberg::system::SYSTEM_TABLES;
+use crate::notes::Notes;
 use crate::scan::{self, ScanOptions};
 use crate::system::{MetadataScan, names};
 use crate::table::{self, Place, named};
@@ -15,6 +16,10 @@ use crate::view::View;
 impl table::Table for Table {
     fn format(&self) -> &'static str {
         "iceberg"
+    }
+
+    fn format_version(&self) -> Option<i32> {
+        Some(self.metadata().format_version)
     }
 
     fn location(&self) -> &str {
@@ -35,6 +40,10 @@ impl table::Table for Table {
 
     fn tag(&self) -> Option<&str> {
         self.tag()
+    }
+
+    fn notes(&self) -> Notes {
+        self.notes.clone()
     }
 
     fn at(&self, place: &Place) -> Result<Box<dyn table::Table>> {
