@@ -94,6 +94,25 @@ class Table:
         limit: int | None,
         threads: int | None,
     ) -> Scan: ...
+    def diff(
+        self,
+        before: int | str,
+        after: int | str,
+        columns: Sequence[str] | None,
+        where: str | None,
+        stats: Sequence[str] | None,
+        limit: int | None,
+        threads: int | None,
+    ) -> Scan: ...
+    def appends(
+        self,
+        after: int | str | None,
+        columns: Sequence[str] | None,
+        where: str | None,
+        stats: Sequence[str] | None,
+        limit: int | None,
+        threads: int | None,
+    ) -> Scan: ...
     @property
     def metadata_tables(self) -> list[str]: ...
     def metadata_scan(

@@ -121,6 +121,39 @@ impl Table {
         detached(py, || self.0.scan(View::named(view)?, options)).map(Scan)
     }
 
+    #[allow(clippy::too_many_arguments)] // the keywords that every view takes
+    #[pyo3(signature = (before, after, columns, r#where, stats, limit, threads))]
+    fn diff(
+        &self,
+        py: Python<'_>,
+        before: Version,
+        after: Version,
+        columns: Option<Vec<String>>,
+        r#where: Option<String>,
+        stats: Option<Vec<String>>,
+        limit: Option<usize>,
+        threads: Option<usize>,
+    ) -> PyResult<Scan> {
+        let options = ScanOptions { columns, filter: r#where, stats, limit, threads: threads.unwrap_or(0) };
+        detached(py, || self.0.diff(&before.into(), &after.into(), options)).map(Scan)
+    }
+
+    #[allow(clippy::too_many_arguments)] // the keywords that every view takes
+    #[pyo3(signature = (after, columns, r#where, stats, limit, threads))]
+    fn appends(
+        &self,
+        py: Python<'_>,
+        after: Option<Version>,
+        columns: Option<Vec<String>>,
+        r#where: Option<String>,
+        stats: Option<Vec<String>>,
+        limit: Option<usize>,
+        threads: Option<usize>,
+    ) -> PyResult<Scan> {
+        let options = ScanOptions { columns, filter: r#where, stats, limit, threads: threads.unwrap_or(0) };
+        detached(py, || self.0.appends(after.map(Place::from).as_ref(), options)).map(Scan)
+    }
+
     #[getter]
     fn metadata_tables(&self) -> Vec<&'static str> {
         self.0.metadata_tables()
@@ -147,6 +180,22 @@ impl Table {
     fn warned(py: Python<'_>, table: Box<dyn table::Table>) -> PyResult<Table> {
         warn(py, &table.notes())?;
         Ok(Table(table))
+    }
+}
+
+/// A snapshot's id, or the name of a tag or branch.
+#[derive(FromPyObject)]
+enum Version {
+    Id(i64),
+    Name(String),
+}
+
+impl From<Version> for Place {
+    fn from(version: Version) -> Place {
+        match version {
+            Version::Id(id) => Place::Snapshot(id),
+            Version::Name(name) => Place::Named(name),
+        }
     }
 }
 

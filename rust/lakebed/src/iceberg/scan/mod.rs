@@ -1,5 +1,7 @@
 //! Scanning a view: which manifests must be read, and their rows as a stream.
 
+mod appends;
+mod diff;
 mod explain;
 mod plan;
 mod program;
@@ -11,6 +13,8 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use arrow_schema::{ArrowError, SchemaRef};
 
+pub(crate) use appends::Appended;
+pub(crate) use diff::diff;
 use plan::{EntrySource, Plan};
 use program::EntryProgram;
 pub use task::Task;

@@ -88,7 +88,11 @@ impl EntryProgram {
                 spec_id: None,
                 notes: notes.clone(),
             };
-            let statuses = if self.role.is_live() { Statuses::LIVE } else { Statuses::ALL };
+            let statuses = match self.role {
+                Role::Entries => Statuses::ALL,
+                Role::Added => Statuses { existing: false, ..Statuses::LIVE },
+                Role::Files | Role::Deletes | Role::Live => Statuses::LIVE,
+            };
             EntryReader::open(bytes.clone(), &self.entries, known, statuses, &self.decoding, threads)
         };
         let entries = open().map_err(|error| error.in_file(&path))?;

@@ -1,5 +1,6 @@
 //! A table standing on a branch at a snapshot: what its metadata says.
 
+mod lineage;
 mod lists;
 #[cfg(test)]
 mod tests;

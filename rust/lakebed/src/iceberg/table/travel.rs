@@ -107,7 +107,7 @@ impl Table {
     }
 
     #[cold]
-    fn not_found(&self, message: String) -> Error {
+    pub(super) fn not_found(&self, message: String) -> Error {
         Error::new(ErrorKind::SnapshotNotFound, message).in_file(&self.location)
     }
 }

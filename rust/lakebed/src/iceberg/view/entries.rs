@@ -25,6 +25,8 @@ pub(crate) enum Role {
     Entries,
     /// Live files, of data and of deletes.
     Files,
+    /// Files that the manifest's own commit added.
+    Added,
     /// Live delete files and deletion vectors.
     Deletes,
     /// Live files under the entries' own names: what other views are made of.
@@ -125,7 +127,7 @@ fn columns_of(role: Role) -> Vec<Column> {
         Role::Entries => {
             ENTRY.iter().map(|spec| copy(spec.column)).chain([column("manifest", Make::Manifest)]).collect()
         }
-        Role::Files => COMMON.into_iter().chain(OF_FILES).collect(),
+        Role::Files | Role::Added => COMMON.into_iter().chain(OF_FILES).collect(),
         Role::Deletes => COMMON.into_iter().chain(OF_DELETES).collect(),
         Role::Live => ENTRY.iter().map(|spec| copy(spec.column)).collect(),
     }

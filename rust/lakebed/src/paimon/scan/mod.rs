@@ -1,6 +1,8 @@
 //! Scanning a view: which manifests must be read, and their rows as a stream.
 
+mod appends;
 mod deletes;
+mod diff;
 mod explain;
 mod gather;
 mod program;
@@ -14,7 +16,9 @@ use arrow_array::{BooleanArray, RecordBatch};
 use arrow_schema::SchemaRef;
 use arrow_select::filter::filter_record_batch;
 
+pub(crate) use appends::Appended;
 use deletes::{DeleteRows, add_vectors};
+pub(crate) use diff::diff;
 use gather::file_rows;
 use program::EntryProgram;
 pub use task::Task;

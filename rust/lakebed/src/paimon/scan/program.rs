@@ -97,7 +97,9 @@ impl EntryProgram {
     /// Decodes what rows are made of, and what is tested and counted besides.
     fn with_columns(mut self) -> Result<EntryProgram> {
         let mut needed: Vec<&str> = self.view.raw().iter().map(String::as_str).collect();
-        if let Some(pruner) = self.pruner.as_ref().filter(|_| self.role != Role::Deleted) {
+        if let Some(pruner) =
+            self.pruner.as_ref().filter(|_| !matches!(self.role, Role::Removed | Role::Deleted))
+        {
             needed.extend(pruner.input());
             needed.extend((self.role == Role::Entries).then_some("kind"));
         }
@@ -122,7 +124,7 @@ impl EntryProgram {
         let kind = match self.role {
             Role::Entries | Role::Changes => None,
             Role::Files | Role::Live | Role::Added => Some(ADD),
-            Role::Deleted => Some(DELETE),
+            Role::Removed | Role::Deleted => Some(DELETE),
         };
         let pruner = self.pruner.clone().filter(|pruner| pruner.says_something_of_buckets());
         let filter = match self.funnel.is_counting() {
@@ -152,7 +154,9 @@ impl EntryProgram {
             let live = deleted.live(&identities(&entries)?);
             entries = self.kept(&MERGED, &entries, &live)?;
         }
-        if let Some(pruner) = self.pruner.as_ref().filter(|_| self.role != Role::Deleted) {
+        if let Some(pruner) =
+            self.pruner.as_ref().filter(|_| !matches!(self.role, Role::Removed | Role::Deleted))
+        {
             let mut keep = pruner.keeps(&entries)?;
             if self.role == Role::Entries {
                 let kinds = find(&entries, "kind")?;
