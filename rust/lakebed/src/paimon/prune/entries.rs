@@ -212,11 +212,14 @@ impl BucketChoice {
     }
 }
 
+/// A partition, a bucket of it, and how many there are where that counts.
+type Bucket = (Box<[u8]>, i64, Option<i32>);
+
 /// Answers of a filter, kept: entries of one partition come in numbers.
 #[derive(Default)]
 pub(crate) struct BucketMemo {
-    known: HashMap<(Box<[u8]>, i64, Option<i32>), bool>,
-    last: Option<(Vec<u8>, i64, Option<i32>, bool)>,
+    known: HashMap<Bucket, bool>,
+    last: Option<(Bucket, bool)>,
 }
 
 /// Partitions and buckets whose answers are kept before the memory is emptied.
@@ -231,14 +234,14 @@ impl BucketMemo {
         bucket: i64,
         total_buckets: Option<i32>,
     ) -> Result<bool> {
-        if let Some((bytes, last_bucket, last_total, answer)) = &self.last
-            && bytes == partition
+        if let Some(((bytes, last_bucket, last_total), answer)) = &self.last
+            && **bytes == *partition
             && *last_bucket == bucket
             && *last_total == total_buckets
         {
             return Ok(*answer);
         }
-        let key = (Box::from(partition), bucket, total_buckets);
+        let key: Bucket = (Box::from(partition), bucket, total_buckets);
         let answer = match self.known.get(&key) {
             Some(answer) => *answer,
             None => {
@@ -246,11 +249,11 @@ impl BucketMemo {
                 if self.known.len() >= MEMO_ENTRIES {
                     self.known.clear();
                 }
-                self.known.insert(key, answer);
+                self.known.insert(key.clone(), answer);
                 answer
             }
         };
-        self.last = Some((partition.to_vec(), bucket, total_buckets, answer));
+        self.last = Some((key, answer));
         Ok(answer)
     }
 }

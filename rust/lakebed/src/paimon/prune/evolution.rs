@@ -126,9 +126,9 @@ impl<'s> RowRanges<'s> {
     fn has(&self, file: usize, column: i32) -> bool {
         let Some(schema) = self.schemas.get(&self.schema_ids.value(file)) else { return true };
         let Some(field) = schema.field_by_id(column) else { return false };
-        self.written.get(file).is_none_or(|names| {
-            names.as_ref().is_none_or(|names| names.iter().any(|name| *name == field.name))
-        })
+        self.written
+            .get(file)
+            .is_none_or(|names| names.as_ref().is_none_or(|names| names.contains(&field.name)))
     }
 
     /// Whether a file holds the blobs or vectors of one column, of which nothing is collected.

@@ -51,8 +51,8 @@ impl Scan {
             [kept + pruned.iter().map(of_manifest).sum(), kept]
         });
         let program = EntryProgram::new(role, &self.table, &options)?.counting(funnel.clone())?;
-        let rows = file_rows(Arc::new(program), &self.table, manifests, threads(options.threads));
-        rows.map(|counted| counted.map(drop)).collect::<Result<()>>()?;
+        let mut rows = file_rows(Arc::new(program), &self.table, manifests, threads(options.threads));
+        rows.try_for_each(|counted| counted.map(drop))?;
         let mut steps = funnel.steps();
         // The lists do not record how many rows the files of a manifest have.
         if let Some(manifests) = steps.first_mut() {
