@@ -1,5 +1,7 @@
 //! Apache Iceberg: table metadata, snapshots, manifest lists, manifests.
 
+mod content;
+mod deletes;
 pub mod discovery;
 pub mod fields;
 mod filter;

@@ -1,11 +1,13 @@
 //! Partition specs, and the one type that the partitions of all specs of a table share.
 
 mod conform;
+mod numbers;
 mod spec;
 mod unified;
 
 #[cfg(test)]
 mod tests;
 
+pub(crate) use numbers::PartitionNumbers;
 pub use spec::{PartitionField, PartitionSpec};
 pub use unified::{PartitionType, UnifiedField};

@@ -15,7 +15,7 @@ use crate::iceberg::manifest::{EntryColumns, EntryReader, Known, ManifestHeader,
 use crate::iceberg::manifest_list::ManifestFile;
 use crate::iceberg::metrics::MetricsView;
 use crate::iceberg::table::TableTypes;
-use crate::iceberg::view::{EntryView, Role, are_deletes};
+use crate::iceberg::view::{EntryView, Role};
 use crate::notes::Notes;
 use crate::record::find;
 use crate::scan::{Batches, ScanOptions};
@@ -25,6 +25,8 @@ pub(super) struct EntryProgram {
     pub(super) role: Role,
     pub(super) view: EntryView,
     entries: Arc<EntryColumns>,
+    /// The columns that entries are decoded for.
+    raw: Vec<String>,
     types: TableTypes,
     filter: Option<PartitionFilter>,
     decoding: Decoding,
@@ -61,11 +63,48 @@ impl EntryProgram {
         }
         let entries = EntryColumns::new(Some(&raw))?.with_metrics_of(view.metrics_of());
         let entries = Arc::new(entries);
-        Ok(EntryProgram { role, view, entries, types, filter, decoding })
+        Ok(EntryProgram { role, view, entries, raw, types, filter, decoding })
+    }
+
+    /// The same program, whose [`EntryProgram::entries`] have these columns too, and of metrics those of
+    /// these fields. The view shows no map whole.
+    pub(super) fn needing(
+        mut self,
+        columns: impl Iterator<Item = &'static str>,
+        field_ids: &[i32],
+    ) -> Result<EntryProgram> {
+        for column in columns {
+            if !self.raw.iter().any(|known| known == column) {
+                self.raw.push(column.to_owned());
+            }
+        }
+        let mut metrics_of = self.view.metrics_of().unwrap_or_default();
+        metrics_of.extend(field_ids);
+        self.entries = Arc::new(EntryColumns::new(Some(&self.raw))?.with_metrics_of(Some(metrics_of)));
+        Ok(self)
     }
 
     /// The rows of one manifest, in file order; errors and notes say in which file they were found.
     pub(super) fn open(
+        self: &Arc<EntryProgram>,
+        bytes: Buffer,
+        manifest: &ManifestFile,
+        threads: usize,
+        notes: &Notes,
+    ) -> Result<Batches> {
+        let path = manifest.path.clone();
+        let entries = self.entries(bytes, manifest, threads, notes)?;
+        let program = Arc::clone(self);
+        Ok(Box::new(
+            entries.map(move |entries| {
+                program.view.build(&entries?, &path).map_err(|error| error.in_file(&path))
+            }),
+        ))
+    }
+
+    /// The entries of one manifest that the rows are made of, in file order, and what else they were
+    /// decoded for; errors and notes say in which file they were found.
+    pub(super) fn entries(
         self: &Arc<EntryProgram>,
         bytes: Buffer,
         manifest: &ManifestFile,
@@ -86,8 +125,8 @@ impl EntryProgram {
         let entries = open().map_err(|error| error.in_file(&path))?;
         let program = Arc::clone(self);
         Ok(Box::new(entries.map(move |entries| {
-            let rows = entries.and_then(|entries| program.rows(entries, &path));
-            rows.map_err(|error| error.in_file(&path))
+            let wanted = entries.and_then(|entries| program.wanted(entries));
+            wanted.map_err(|error| error.in_file(&path))
         })))
     }
 
@@ -102,14 +141,15 @@ impl EntryProgram {
         Ok(spec.map(|spec| PartitionLayout { unified: Arc::clone(&self.types.partition), spec }))
     }
 
-    fn rows(&self, mut entries: RecordBatch, manifest: &str) -> Result<RecordBatch> {
-        if self.role == Role::Deletes {
-            entries = filter_record_batch(&entries, &are_deletes(&entries)?).map_err(internal)?;
+    /// The entries of the program's content that match its filter.
+    fn wanted(&self, mut entries: RecordBatch) -> Result<RecordBatch> {
+        if let Some(wanted) = self.role.content().of(&entries)? {
+            entries = filter_record_batch(&entries, &wanted).map_err(internal)?;
         }
         if let Some(filter) = &self.filter {
             let matches = filter.matches(find(&entries, "partition")?.as_struct())?;
             entries = filter_record_batch(&entries, &matches).map_err(internal)?;
         }
-        self.view.build(&entries, manifest)
+        Ok(entries)
     }
 }

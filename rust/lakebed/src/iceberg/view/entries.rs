@@ -3,16 +3,18 @@
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::Int32Type;
 use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch, StringArray, new_null_array};
 use arrow_schema::{DataType, Field, Schema as ArrowSchema, SchemaRef, TimeUnit};
 
 use crate::error::Result;
+use crate::field::{ints, texts};
+use crate::iceberg::content::Content;
 use crate::iceberg::fields::{ENTRY, PARTITION};
 use crate::iceberg::metrics::MetricsView;
 use crate::iceberg::partition::PartitionType;
 use crate::iceberg::view::target::{TARGET_INPUT, target_files};
 use crate::record::find;
+use crate::scan::DeletesAs;
 use crate::view::{batch, project};
 
 /// What a scan over entries yields.
@@ -27,6 +29,12 @@ pub(crate) enum Role {
     Deletes,
     /// Live files under the entries' own names: what other views are made of.
     Live,
+    /// Those of them that are data files.
+    LiveData,
+    /// Those of them that are delete files and deletion vectors.
+    LiveDeletes,
+    /// Live data files, each with the deletes that apply to it, under the column of that name.
+    Plan(DeletesAs),
 }
 
 impl Role {
@@ -34,7 +42,25 @@ impl Role {
     pub(crate) fn is_live(self) -> bool {
         self != Role::Entries
     }
+
+    /// What the entries are of.
+    pub(crate) fn content(self) -> Content {
+        match self {
+            Role::Entries | Role::Files | Role::Live => Content::Both,
+            Role::Deletes | Role::LiveDeletes => Content::Deletes,
+            Role::LiveData | Role::Plan(_) => Content::Data,
+        }
+    }
 }
+
+/// What plans add to entries: the numbers of the deletes that apply to a file, and what of the filter is
+/// left to test in its rows.
+pub(crate) const ATTACHED: &str = "delete_ids";
+pub(crate) const RESIDUAL: &str = "residual";
+
+/// What `deletes` adds to entries where it is asked for: how many data files each applies to, and which.
+pub(crate) const DATA_FILE_COUNT: &str = "data_file_count";
+pub(crate) const DATA_FILES: &str = "data_files";
 
 /// How a column of a view is made from entries.
 #[derive(Debug, Clone, Copy)]
@@ -47,6 +73,14 @@ enum Make {
     Metrics,
     TargetFile,
     Cardinality,
+    /// What [`ATTACHED`] has of the entry.
+    Attached,
+    /// What [`RESIDUAL`] has of the entry.
+    Residual,
+    /// What [`DATA_FILE_COUNT`] has of the entry.
+    DataFileCount,
+    /// What [`DATA_FILES`] has of the entry.
+    DataFiles,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -121,8 +155,19 @@ fn columns_of(role: Role) -> Vec<Column> {
         }
         Role::Files => COMMON.into_iter().chain(OF_FILES).collect(),
         Role::Deletes => COMMON.into_iter().chain(OF_DELETES).collect(),
-        Role::Live => ENTRY.iter().map(|spec| copy(spec.column)).collect(),
+        Role::Live | Role::LiveData | Role::LiveDeletes => ENTRY.iter().map(|spec| copy(spec.column)).collect(),
+        Role::Plan(deletes) => {
+            let of_plan = [column(deletes.column(), Make::Attached), column(RESIDUAL, Make::Residual)];
+            COMMON.into_iter().chain(OF_FILES).chain(of_plan).collect()
+        }
     }
+}
+
+/// The columns of a view that it has only where they are named, since they cost much.
+fn on_request(role: Role) -> &'static [Column] {
+    const OF_DELETES: [Column; 2] =
+        [column(DATA_FILE_COUNT, Make::DataFileCount), column(DATA_FILES, Make::DataFiles)];
+    if role == Role::Deletes { &OF_DELETES } else { &[] }
 }
 
 /// One view over entries, compiled: which of their columns it needs and how its own are made.
@@ -146,6 +191,9 @@ impl EntryView {
     ) -> Result<EntryView> {
         let mut known = columns_of(role);
         known.extend(metrics.as_ref().map(|(name, _)| column(name, Make::Metrics)));
+        if columns.is_some() {
+            known.extend(on_request(role));
+        }
         let columns = project(&known, |column| column.name, columns)?;
         let fields = columns.iter().map(|column| {
             let data_type = data_type(*column, partition, metrics.as_ref().map(|(_, metrics)| metrics));
@@ -162,6 +210,11 @@ impl EntryView {
     /// The schema of the view's batches.
     pub(crate) fn schema(&self) -> &SchemaRef {
         &self.schema
+    }
+
+    /// Whether it has a column of that name.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.columns.iter().any(|column| column.name == name)
     }
 
     /// The columns of [`ENTRY`] that the view is made of.
@@ -198,6 +251,10 @@ impl EntryView {
                 },
                 Make::TargetFile => target_files(entries),
                 Make::Cardinality => cardinalities(entries),
+                Make::Attached => find(entries, ATTACHED),
+                Make::Residual => find(entries, RESIDUAL),
+                Make::DataFileCount => find(entries, DATA_FILE_COUNT),
+                Make::DataFiles => find(entries, DATA_FILES),
             };
             array.map_err(|error| error.in_field(column.name))
         });
@@ -212,9 +269,11 @@ fn data_type(column: Column, partition: &PartitionType, metrics: Option<&Metrics
             ENTRY.iter().find(|spec| spec.column == name).map_or(DataType::Null, |spec| (spec.data_type)())
         }
         Make::Absent(data_type) => data_type(),
-        Make::Manifest | Make::TargetFile => DataType::Utf8,
+        Make::Manifest | Make::TargetFile | Make::Residual => DataType::Utf8,
+        Make::Attached => ints(),
         Make::Metrics => metrics.map_or(DataType::Null, MetricsView::data_type),
-        Make::Cardinality => DataType::Int64,
+        Make::Cardinality | Make::DataFileCount => DataType::Int64,
+        Make::DataFiles => texts(),
     }
 }
 
@@ -226,10 +285,11 @@ fn raw_columns(role: Role, columns: &[Column], metrics: Option<&MetricsView>) ->
             Make::Metrics => raw.extend(metrics.into_iter().flat_map(MetricsView::input)),
             Make::TargetFile => raw.extend(TARGET_INPUT),
             Make::Cardinality => raw.extend(["content_offset", "record_count"]),
-            Make::Absent(_) | Make::Manifest => {}
+            Make::Absent(_) | Make::Manifest | Make::Attached | Make::Residual => {}
+            Make::DataFileCount | Make::DataFiles => {}
         }
     }
-    if role == Role::Deletes {
+    if role.content() != Content::Both {
         raw.push("content");
     }
     let mut once: Vec<String> = Vec::with_capacity(raw.len());
@@ -248,10 +308,4 @@ fn cardinalities(entries: &RecordBatch) -> Result<ArrayRef> {
     let vectors = find(entries, "content_offset")?;
     let cardinality = |row: usize| (vectors.is_valid(row) && counts.is_valid(row)).then(|| counts.value(row));
     Ok(Arc::new((0..entries.num_rows()).map(cardinality).collect::<Int64Array>()))
-}
-
-/// Which entries are of delete files.
-pub(crate) fn are_deletes(entries: &RecordBatch) -> Result<arrow_array::BooleanArray> {
-    let content = find(entries, "content")?;
-    Ok(content.as_primitive::<Int32Type>().iter().map(|content| Some(content != Some(0))).collect())
 }
