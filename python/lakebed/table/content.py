@@ -108,11 +108,15 @@ class ContentViews(Standing):
             Iceberg: the rows of `files` whose `content` is 1 or 2, then `referenced_data_file` utf8 (where it
             is one file, by reference or by the bounds of the paths), `content_offset`,
             `content_size_in_bytes`, `cardinality` int64 (of deletion vectors), `equality_ids` list<int32>,
-            `file_sequence_number`, `snapshot_id` int64.
+            `file_sequence_number`, `snapshot_id` int64. Only where `columns` names them: `data_file_count`
+            int64 and `data_files` list<utf8>, the data files of the snapshot that it applies to, as plans
+            have it; none for a delete whose files are gone.
         Raises: (when read) CorruptError (a vector, or one whose cardinality is not the recorded one).
         Cost: the index manifest. With `referenced_data_file`, besides, the names and external paths of the
             manifests' entries; with `positions`, and with `record_count` where no cardinality is recorded,
-            one read of each index file.
+            one read of each index file. Iceberg: the delete manifests; with `data_file_count` or
+            `data_files` a plan of the whole table besides, before the first row, and for `data_files` memory
+            for all paths and 16 bytes for each pair of a delete and a data file.
         Source: Paimon's `IndexManifestEntry.java`, `DeletionVectorsIndexFile.java`; Iceberg's
             `ContentFileUtil.java`.
         """

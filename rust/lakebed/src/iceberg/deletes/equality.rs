@@ -7,6 +7,7 @@ use arrow_array::types::Int32Type;
 use arrow_array::{Array, RecordBatch};
 
 use super::sequence::{BySequence, Member};
+use super::spans::SpanTree;
 use super::stats::{ColumnStats, EqualityField, StoredStats};
 use crate::error::{Error, ErrorKind, Result};
 use crate::record::find;
@@ -92,23 +93,27 @@ impl EqualityBuilder {
                 *set = ids.iter().filter_map(place).collect();
             }
         }
-        Ok(EqualityDeletes {
-            by_partition: BySequence::new(partitions, self.by_partition),
-            global: BySequence::new(1, self.global),
+        let mut deletes = EqualityDeletes {
+            by_partition: Groups::new(partitions, self.by_partition),
+            global: Groups::new(1, self.global),
             deletes: self.deletes,
             set_of: self.sets,
             sets,
             fields,
             stats,
-        })
+        };
+        let spans = |groups: &Groups| groups.spans(&deletes);
+        let (by_partition, global) = (spans(&deletes.by_partition), spans(&deletes.global));
+        (deletes.by_partition.spans, deletes.global.spans) = (by_partition, global);
+        Ok(deletes)
     }
 }
 
 /// Equality deletes, by partition and sequence number.
 #[derive(Debug, Default)]
 pub(super) struct EqualityDeletes {
-    by_partition: BySequence,
-    global: BySequence,
+    by_partition: Groups,
+    global: Groups,
     /// The number of each among all deletes.
     deletes: Vec<i32>,
     /// Which of `sets` each compares.
@@ -137,21 +142,100 @@ impl EqualityDeletes {
     ) {
         // Deletes are of what was there before them: rows of the same commit stay.
         let Some(least) = sequence.checked_add(1) else { return };
-        let of_partition = partition.map_or(&[] as &[i32], |group| self.by_partition.since(group, least));
-        for number in of_partition.iter().chain(self.global.since(0, least)) {
-            let Ok(number) = usize::try_from(*number) else { continue };
-            if let Some(delete) = self.deletes.get(number).filter(|_| self.may_match(number, stats, row)) {
-                found.push(*delete);
-            }
+        let groups = [(&self.by_partition, partition), (&self.global, Some(0))];
+        for (groups, group) in groups {
+            let Some(group) = group else { continue };
+            groups.each_since(group, least, stats, row, |number| {
+                if let Some(delete) = self.deletes.get(number).filter(|_| self.may_match(number, stats, row))
+                {
+                    found.push(*delete);
+                }
+            });
         }
     }
 
-    fn may_match(&self, number: usize, stats: &[ColumnStats], row: usize) -> bool {
+    /// The columns that a delete compares.
+    fn columns_of(&self, number: usize) -> &[usize] {
         let set = self.set_of.get(number).and_then(|set| self.sets.get(*set));
-        let columns = set.map(Vec::as_slice).unwrap_or_default();
-        columns.iter().all(|column| match (stats.get(*column), self.stats.get(*column)) {
+        set.map(Vec::as_slice).unwrap_or_default()
+    }
+
+    fn may_match(&self, number: usize, stats: &[ColumnStats], row: usize) -> bool {
+        self.columns_of(number).iter().all(|column| match (stats.get(*column), self.stats.get(*column)) {
             (Some(file), Some(deletes)) => file.may_meet(row, deletes, number),
             _ => true,
         })
+    }
+}
+
+/// Groups of more deletes than this are searched by the ranges of their values.
+const FEW: usize = 32;
+
+/// Equality deletes in groups.
+#[derive(Debug, Default)]
+struct Groups {
+    deletes: BySequence,
+    /// Of large groups.
+    spans: HashMap<usize, Spans>,
+}
+
+/// The ranges of the values that the deletes of a large group delete in one column.
+#[derive(Debug)]
+struct Spans {
+    column: usize,
+    tree: SpanTree,
+    /// Where the deletes stand that are not in the tree.
+    others: Vec<usize>,
+}
+
+impl Groups {
+    fn new(groups: usize, members: Vec<Member>) -> Groups {
+        Groups { deletes: BySequence::new(groups, members), spans: HashMap::new() }
+    }
+
+    /// The trees of the large groups, each of the first column that its first delete compares.
+    fn spans(&self, all: &EqualityDeletes) -> HashMap<usize, Spans> {
+        let of_group = |group: usize| {
+            let places = self.deletes.places(group);
+            let first = self.deletes.at(places.start).filter(|_| places.len() > FEW)?;
+            let column = *all.columns_of(first).first()?;
+            let stats = all.stats.get(column)?;
+            let (mut spans, mut others) = (Vec::new(), Vec::new());
+            for place in places {
+                let number = self.deletes.at(place)?;
+                let ranged = all.columns_of(number).contains(&column) && !stats.may_be_outside(number);
+                match stats.span(number).filter(|_| ranged) {
+                    Some((low, high)) => spans.push((low, high, place)),
+                    None => others.push(place),
+                }
+            }
+            (spans.len() > FEW).then(|| (group, Spans { column, tree: SpanTree::new(spans), others }))
+        };
+        (0..self.deletes.groups()).filter_map(of_group).collect()
+    }
+
+    /// Calls `each` with the deletes of a group since a sequence number, by that, less some whose values are
+    /// in other ranges than those of the file in `row`.
+    fn each_since(
+        &self,
+        group: usize,
+        least: i64,
+        stats: &[ColumnStats],
+        row: usize,
+        mut each: impl FnMut(usize),
+    ) {
+        let places = self.deletes.places_since(group, least);
+        let spans = self.spans.get(&group).filter(|_| places.len() > FEW);
+        let spans = spans.and_then(|spans| Some((spans, stats.get(spans.column)?.span(row)?)));
+        let Some((spans, (low, high))) = spans else {
+            places.filter_map(|place| self.deletes.at(place)).for_each(each);
+            return;
+        };
+        let others = spans.others.partition_point(|place| *place < places.start);
+        let mut found = spans.others.get(others..).unwrap_or_default().to_vec();
+        spans.tree.meeting(low, high, &mut found);
+        found.retain(|place| *place >= places.start);
+        found.sort_unstable();
+        found.into_iter().filter_map(|place| self.deletes.at(place)).for_each(&mut each);
     }
 }

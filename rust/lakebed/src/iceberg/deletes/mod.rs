@@ -15,6 +15,7 @@
 mod build;
 mod equality;
 mod sequence;
+mod spans;
 mod stats;
 #[cfg(test)]
 mod tests;

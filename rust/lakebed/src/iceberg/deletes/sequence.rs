@@ -1,5 +1,7 @@
 //! Deletes in groups, found by group and sequence number.
 
+use std::ops::Range;
+
 /// A delete of a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Member {
@@ -33,11 +35,30 @@ impl BySequence {
     ///
     /// Cost: a binary search among those of the group.
     pub(super) fn since(&self, group: usize, least: i64) -> &[i32] {
-        let range = self.starts.get(group).zip(self.starts.get(group + 1));
-        let (start, end) = range.map_or((0, 0), |(start, end)| (*start, *end));
+        self.deletes.get(self.places_since(group, least)).unwrap_or_default()
+    }
+
+    /// Where those stand among the deletes of all groups.
+    pub(super) fn places_since(&self, group: usize, least: i64) -> Range<usize> {
+        let Range { start, end } = self.places(group);
         let sequences = self.sequences.get(start..end).unwrap_or_default();
-        let older = sequences.partition_point(|sequence| *sequence < least);
-        self.deletes.get(start + older..end).unwrap_or_default()
+        start + sequences.partition_point(|sequence| *sequence < least)..end
+    }
+
+    /// How many groups there are.
+    pub(super) fn groups(&self) -> usize {
+        self.starts.len().saturating_sub(1)
+    }
+
+    /// Where the deletes of a group stand.
+    pub(super) fn places(&self, group: usize) -> Range<usize> {
+        let range = self.starts.get(group).zip(self.starts.get(group + 1));
+        range.map_or(0..0, |(start, end)| *start..*end)
+    }
+
+    /// The delete at a place.
+    pub(super) fn at(&self, place: usize) -> Option<usize> {
+        self.deletes.get(place).and_then(|delete| usize::try_from(*delete).ok())
     }
 }
 

@@ -130,6 +130,25 @@ impl ColumnStats {
     }
 }
 
+impl ColumnStats {
+    /// The range of the values in `row`, null and NaN apart, as numbers in the same order: of texts and bytes
+    /// those of their first bytes.
+    pub(super) fn span(&self, row: usize) -> Option<(i128, i128)> {
+        match &self.ranges {
+            Ranges::Numbers(ranges) => ranges.get(row).copied().flatten(),
+            Ranges::Bytes(bounds) => {
+                let [lower, upper] = bounds.as_ref();
+                value(lower, row).map(first_bytes).zip(value(upper, row).map(first_bytes))
+            }
+        }
+    }
+
+    /// Whether some value in `row` may be in no range: null or NaN.
+    pub(super) fn may_be_outside(&self, row: usize) -> bool {
+        self.facts.get(row).is_none_or(|facts| facts.may_hold_null || facts.may_hold_nan)
+    }
+}
+
 impl Ranges {
     fn new(lower: &ArrayRef, upper: &ArrayRef) -> Ranges {
         match (bytes(lower), bytes(upper)) {
@@ -166,6 +185,12 @@ impl Ranges {
 
 fn value(bounds: &BinaryArray, row: usize) -> Option<&[u8]> {
     (row < bounds.len() && bounds.is_valid(row)).then(|| bounds.value(row))
+}
+
+/// The first bytes as a number, which is no higher for a text that is not.
+fn first_bytes(bytes: &[u8]) -> i128 {
+    let padded = bytes.iter().copied().chain(std::iter::repeat(0)).take(15);
+    padded.fold(0, |number, byte| number << 8 | i128::from(byte))
 }
 
 /// Bounds that compare as bytes do.
@@ -213,4 +238,39 @@ fn ordered(float: f64) -> Option<i128> {
 #[cold]
 fn internal(error: ArrowError) -> Error {
     Error::new(ErrorKind::Argument, error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow_array::Int64Array;
+
+    use super::*;
+
+    fn doubles(lower: f64, upper: f64, nans: Option<i64>) -> ColumnStats {
+        let count = |count: Option<i64>| Arc::new(Int64Array::from(vec![count])) as ArrayRef;
+        let bound = |bound: f64| Arc::new(BinaryArray::from(vec![&bound.to_le_bytes()[..]])) as ArrayRef;
+        let stored = [count(Some(2)), count(Some(0)), count(nans), bound(lower), bound(upper)];
+        StoredStats(stored).interpret(&EqualityField { id: 1, ty: Type::Double, required: false })
+    }
+
+    #[test]
+    fn floats_share_what_is_equal() {
+        let meet = |one: &ColumnStats, other: &ColumnStats| one.may_meet(0, other, 0);
+        let positive = doubles(0.0, 1.0, Some(0));
+        assert!(meet(&positive, &doubles(-1.0, -0.0, Some(0))));
+        assert!(!meet(&positive, &doubles(-2.0, -1.0, Some(0))));
+        assert!(meet(&positive, &doubles(f64::NAN, -1.0, Some(0))));
+        assert!(meet(&doubles(f64::NEG_INFINITY, -3.0, Some(0)), &doubles(-5.0, -4.0, Some(0))));
+        // NaN stands in no bounds.
+        assert!(meet(&doubles(0.0, 1.0, Some(1)), &doubles(5.0, 6.0, None)));
+        assert!(!meet(&positive, &doubles(5.0, 6.0, None)));
+    }
+
+    #[test]
+    fn what_has_no_such_row_may_meet() {
+        let one = doubles(0.0, 1.0, Some(0));
+        assert!(one.may_meet(1, &one, 0) && one.may_meet(0, &one, 7));
+    }
 }

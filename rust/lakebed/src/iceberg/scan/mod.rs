@@ -23,7 +23,9 @@ use super::groups::{GROUP_INPUT, Groups};
 use super::manifest_list::ManifestFile;
 use super::metrics::MetricsView;
 use super::table::{Table, TableTypes};
-use super::view::{DATA_FILE_COUNT, DATA_FILES, EntryView, Role, buckets, partitions, refs, schemas, snapshots};
+use super::view::{
+    DATA_FILE_COUNT, DATA_FILES, EntryView, Role, buckets, partitions, refs, schemas, snapshots,
+};
 use crate::error::{Error, ErrorKind, Result};
 use crate::notes::Notes;
 use crate::scan::{
@@ -149,12 +151,7 @@ fn own_view(
     EntryView::new(role, &types.partition, Some(&columns), metrics)
 }
 
-fn entries_of(
-    table: &Table,
-    program: EntryProgram,
-    manifests: Vec<ManifestFile>,
-    threads: usize,
-) -> Batches {
+fn entries_of(table: &Table, program: EntryProgram, manifests: Vec<ManifestFile>, threads: usize) -> Batches {
     let source = EntrySource::new(Arc::new(program), table.clone(), Notes::default());
     Box::new(ManifestStream::new(source, manifests, threads))
 }

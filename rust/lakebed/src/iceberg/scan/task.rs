@@ -14,7 +14,7 @@ use crate::columnar::Decoding;
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::manifest_list::ManifestFile;
 use crate::iceberg::table::{StoredTypes, TableTypes};
-use crate::iceberg::view::Role;
+use crate::iceberg::view::{DATA_FILE_COUNT, DATA_FILES, Role};
 use crate::notes::Notes;
 use crate::scan::{Batches, Part, ScanOptions, brought};
 
@@ -26,6 +26,10 @@ impl Scan {
         };
         if part == Part::Deleted {
             let message = "manifests of Iceberg take nothing away from each other";
+            return Err(Error::new(ErrorKind::Argument, message));
+        }
+        if program.view.has(DATA_FILES) || program.view.has(DATA_FILE_COUNT) {
+            let message = format!("{DATA_FILES} and {DATA_FILE_COUNT} are made from all manifests at once");
             return Err(Error::new(ErrorKind::Argument, message));
         }
         let plan = Plan::new(&self.table, self.options.filter.as_deref())?;

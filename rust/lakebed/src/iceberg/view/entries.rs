@@ -155,7 +155,9 @@ fn columns_of(role: Role) -> Vec<Column> {
         }
         Role::Files => COMMON.into_iter().chain(OF_FILES).collect(),
         Role::Deletes => COMMON.into_iter().chain(OF_DELETES).collect(),
-        Role::Live | Role::LiveData | Role::LiveDeletes => ENTRY.iter().map(|spec| copy(spec.column)).collect(),
+        Role::Live | Role::LiveData | Role::LiveDeletes => {
+            ENTRY.iter().map(|spec| copy(spec.column)).collect()
+        }
         Role::Plan(deletes) => {
             let of_plan = [column(deletes.column(), Make::Attached), column(RESIDUAL, Make::Residual)];
             COMMON.into_iter().chain(OF_FILES).chain(of_plan).collect()
