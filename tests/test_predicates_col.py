@@ -52,6 +52,11 @@ class Word(str, enum.Enum):
         ((c == 1) | (c == 2) & (c == 3), '"c" = 1 OR ("c" = 2 AND "c" = 3)'),
         (((c == 1) | (c == 2)) & (c == 3), '("c" = 1 OR "c" = 2) AND "c" = 3'),
         (~((c == 1) | (c == 2)) | c.is_null(), 'NOT ("c" = 1 OR "c" = 2) OR "c" IS NULL'),
+        (c.bucket(16) == 3, 'bucket(16, "c") = 3'),
+        (c.truncate(2).starts_with("a"), "starts_with(truncate(2, \"c\"), 'a')"),
+        (c.day() >= dt.date(2026, 1, 1), "day(\"c\") >= DATE '2026-01-01'"),
+        (col("a.ts").hour().isin([1, 2]), 'hour("a.ts") IN (1, 2)'),
+        (c.month().is_null() | (c.year() == 1), 'month("c") IS NULL OR year("c") = 1'),
         (col('a "b".c') == 1, '"a ""b"".c" = 1'),
     ],
 )

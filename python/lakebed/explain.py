@@ -11,7 +11,7 @@ from lakebed import _html
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_COLUMNS = ("step", "kept", "of", "bytes", "of", "why")
+_COLUMNS = ("step", "kept", "of", "rows", "of", "bytes", "of", "why")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,6 +21,7 @@ class Step:
     Attributes:
         step: what is counted: `manifests`, `entries`, `files`.
         kept, total: how many passed, of how many.
+        rows_kept, rows_total: the rows in them.
         bytes_kept, bytes_total: their size in bytes.
         why: what the step tested, in words.
     """
@@ -28,6 +29,8 @@ class Step:
     step: str
     kept: int | None = None
     total: int | None = None
+    rows_kept: int | None = None
+    rows_total: int | None = None
     bytes_kept: int | None = None
     bytes_total: int | None = None
     why: str | None = None
@@ -45,7 +48,7 @@ class Explain:
         return cls(tuple(Step(**step) for step in json.loads(text)["steps"]))
 
     def to_dict(self) -> dict[str, list[dict[str, Any]]]:
-        """`{"steps": [{"step", "kept", "total", "bytes_kept", "bytes_total", "why"}, …]}`."""
+        """`{"steps": [{…}, …]}`, with the attributes of `Step` as keys."""
         return {"steps": [asdict(step) for step in self.steps]}
 
     def __str__(self) -> str:
@@ -59,6 +62,7 @@ class Explain:
 
     def _rows(self) -> Iterator[tuple[str, ...]]:
         for step in self.steps:
-            numbers = (step.kept, step.total, step.bytes_kept, step.bytes_total)
+            rows, size = (step.rows_kept, step.rows_total), (step.bytes_kept, step.bytes_total)
+            numbers = (step.kept, step.total, *rows, *size)
             texts = ("" if number is None else f"{number:,}" for number in numbers)
             yield (step.step, *texts, step.why or "")

@@ -99,13 +99,44 @@ class Predicate:
 
 
 class Column:
-    """A column by name; comparing it gives a `Predicate`. Made by `col`."""
+    """A column by name, or what a transform makes of it; comparing it gives a `Predicate`. Made by `col`."""
 
-    __slots__ = ("_name",)
+    __slots__ = ("_name", "_transform")
     __hash__: ClassVar[None]  # type: ignore[assignment]
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, transform: str | None = None) -> None:
         self._name = name
+        self._transform = transform
+        """The start of the transform's call: `bucket(16, `."""
+
+    def bucket(self, count: int) -> Column:
+        """(Iceberg) The bucket of `count` that the value is in, an int."""
+        return self._transformed(f"bucket({int(count)}, ")
+
+    def truncate(self, width: int) -> Column:
+        """(Iceberg) Text or bytes cut to `width`, numbers rounded down to a multiple of it."""
+        return self._transformed(f"truncate({int(width)}, ")
+
+    def year(self) -> Column:
+        """(Iceberg) Years since 1970 of a date or timestamp, an int."""
+        return self._transformed("year(")
+
+    def month(self) -> Column:
+        """(Iceberg) Months since January 1970 of a date or timestamp, an int."""
+        return self._transformed("month(")
+
+    def day(self) -> Column:
+        """(Iceberg) The date of a date or timestamp, in UTC."""
+        return self._transformed("day(")
+
+    def hour(self) -> Column:
+        """(Iceberg) Hours since 1970 of a timestamp, an int."""
+        return self._transformed("hour(")
+
+    def _transformed(self, call: str) -> Column:
+        if self._transform is not None:
+            raise TypeError(f"{self!r} is transformed already: a transform takes a column")
+        return Column(self._name, call)
 
     def __eq__(self, value: Value) -> Predicate:  # type: ignore[override]
         return self._compare("=", value)
@@ -166,13 +197,17 @@ class Column:
 
     @property
     def _sql(self) -> str:
-        return _quoted(self._name, '"')
+        column = _quoted(self._name, '"')
+        return column if self._transform is None else f"{self._transform}{column})"
 
     def __bool__(self) -> NoReturn:
         raise TypeError(f"{self!r} has no truth value: compare it, for example {self!r} == True")
 
     def __repr__(self) -> str:
-        return f"col({self._name!r})"
+        if self._transform is None:
+            return f"col({self._name!r})"
+        name, _, parameter = self._transform.partition("(")
+        return f"col({self._name!r}).{name}({parameter.removesuffix(', ')})"
 
 
 def _literal(value: Value) -> str:

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use arrow_array::{Array, ArrayRef, BinaryArray, BooleanArray, Int64Array, StructArray};
+use arrow_array::{Array, ArrayRef, BinaryArray, BooleanArray, StructArray};
 use arrow_schema::{Field, Schema as ArrowSchema};
 
 use super::manifest_list::{FieldSummary, ManifestFile};
@@ -13,7 +13,7 @@ use super::transform::Transform;
 use super::types::Schema;
 use super::value::decode_bounds;
 use crate::error::{Error, ErrorKind, Result};
-use crate::predicate::{BoundPredicate, ColumnRanges, Predicate, Ranges};
+use crate::predicate::{BoundPredicate, ColumnRanges, Contents, Predicate};
 
 /// A filter bound to the partition fields of one table.
 #[derive(Debug)]
@@ -71,9 +71,17 @@ impl PartitionFilter {
     pub(crate) fn may_match(&self, summaries: &Summaries) -> Result<Vec<bool>> {
         let columns = self.columns.iter().map(|position| summaries.columns.get(*position).cloned());
         let columns: Vec<Option<ColumnRanges>> = columns.collect();
-        let ranges = Ranges { row_counts: None, columns: &columns };
-        Ok(self.predicate.may_match(&ranges, summaries.manifests)?.iter().collect())
+        Ok(self.predicate.may_match(&columns, summaries.manifests)?.iter().collect())
     }
+}
+
+/// Whether there may be nulls, NaN and other values. Without a bound there are no others, but for writers
+/// that record neither nulls nor bounds where there are values.
+fn contents(summary: Option<&FieldSummary>) -> [bool; 3] {
+    let Some(summary) = summary else { return [true; 3] };
+    let nans = summary.contains_nan;
+    let unexplained = !summary.contains_null && nans != Some(true);
+    [summary.contains_null, nans != Some(false), summary.lower_bound.is_some() || unexplained]
 }
 
 /// What a manifest list says of the partitions in each of its manifests, a column per partition field.
@@ -101,11 +109,10 @@ impl Summaries {
                 let bytes: BinaryArray = summaries.iter().map(|summary| bound((*summary)?)).collect();
                 decode_bounds(&bytes, &unified.ty)
             };
-            let nulls = summaries.iter().map(|summary| (!summary.as_ref()?.contains_null).then_some(0));
             ColumnRanges {
                 lower: bound(|summary| summary.lower_bound.as_deref()),
                 upper: bound(|summary| summary.upper_bound.as_deref()),
-                null_counts: Some(nulls.collect::<Int64Array>()),
+                contents: Contents::new(manifests.len(), |manifest| contents(summaries[manifest])),
             }
         });
         Summaries { manifests: manifests.len(), columns: columns.collect() }

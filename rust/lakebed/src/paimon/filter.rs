@@ -13,7 +13,7 @@ use super::binary_row::{arity, decode_column, decode_rows};
 use super::schema::TableSchema;
 use super::types::{DataField, widen};
 use crate::error::{Error, ErrorKind, Result};
-use crate::predicate::{BoundPredicate, ColumnRanges, Predicate, Ranges};
+use crate::predicate::{BoundPredicate, ColumnRanges, Contents, Counts, Predicate};
 use crate::record::find;
 
 /// The pseudo column that filters can name besides the partition columns.
@@ -132,18 +132,17 @@ impl PartitionFilter {
             (0..nulls.len()).map(|row| nulls.is_valid(row).then(|| count(row)).flatten()).collect()
         };
         let bounds = lower.into_iter().zip(upper).enumerate();
+        let contents = |nulls: Option<&Int64Array>| {
+            Contents::from_counts(count, Counts { values: Some(&entries), nulls, nans: None })
+        };
         let mut columns: Vec<Option<ColumnRanges>> = bounds
             .map(|(position, (lower, upper))| {
-                Some(ColumnRanges { lower, upper, null_counts: Some(null_count(position)) })
+                Some(ColumnRanges { lower, upper, contents: contents(Some(&null_count(position))) })
             })
             .collect();
-        columns.push(Some(ColumnRanges {
-            lower: find(list, "min_bucket")?,
-            upper: find(list, "max_bucket")?,
-            null_counts: None,
-        }));
-        let ranges = Ranges { row_counts: Some(&entries), columns: &columns };
-        Ok(self.predicate.may_match(&ranges, count)?.iter().collect())
+        let (lower, upper) = (find(list, "min_bucket")?, find(list, "max_bucket")?);
+        columns.push(Some(ColumnRanges { lower, upper, contents: contents(None) }));
+        Ok(self.predicate.may_match(&columns, count)?.iter().collect())
     }
 }
 

@@ -4,99 +4,240 @@ use std::collections::BTreeSet;
 
 use arrow_schema::{DataType, Schema};
 
-use super::cast::cast;
-use super::expr::{Leaf, Literal, Predicate, Quoted};
+use super::cast::{cast, uuid_text};
+use super::expr::{Leaf, Literal, Predicate, Quoted, Term};
 use super::like::LikePattern;
 use super::op::{Form, Operands, Operator};
-use super::value::is_comparable;
+use super::value::{Value, is_comparable};
 use crate::error::{Error, ErrorKind, Result};
 
 /// `LIKE` without `ESCAPE` escapes with a backslash, as in Paimon and Spark.
 const DEFAULT_ESCAPE: char = '\\';
 
-/// A predicate bound to a schema: what [`BoundPredicate::evaluate`] and [`BoundPredicate::may_match`] run.
-#[derive(Debug, Clone)]
-pub struct BoundPredicate {
-    pub(super) node: Node,
-    pub(super) columns: BTreeSet<usize>,
+/// How a format takes what is null, what is NaN and the signs of zeros.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Logic {
+    /// SQL's, which is Paimon's: null matches nothing but what asks for null, so that a comparison and its
+    /// negation both leave it out. Floats are in Java's total order: −0.0 before 0.0, NaN last.
+    ThreeValued,
+    /// Iceberg's: what negates a test matches null (`<>`, `NOT IN`, `NOT starts_with`, `NOT is_nan`), so
+    /// that no row is neither in nor out. Ranges say nothing of NaN, which is never less or greater than a
+    /// bound; the two zeros are equal.
+    TwoValued,
 }
 
+/// What a term stands for.
 #[derive(Debug, Clone)]
-pub(super) enum Node {
+pub struct Column {
+    /// Its number, by which arrays and ranges are given.
+    pub index: usize,
+    /// Its type.
+    pub data_type: DataType,
+    /// Whether it is never null.
+    pub required: bool,
+    /// Whether its texts are UUIDs, lower-case and with hyphens.
+    pub is_uuid: bool,
+}
+
+impl Column {
+    /// A column of `data_type` that may be null.
+    pub fn new(index: usize, data_type: DataType) -> Column {
+        Column { index, data_type, required: false, is_uuid: false }
+    }
+}
+
+/// A predicate bound to columns: what [`BoundPredicate::evaluate`], [`BoundPredicate::may_match`] and
+/// [`BoundPredicate::must_match`] run.
+#[derive(Debug, Clone)]
+pub struct BoundPredicate {
+    pub(crate) node: Node,
+    columns: BTreeSet<usize>,
+}
+
+/// A bound predicate, or a part of one.
+#[derive(Debug, Clone)]
+pub(crate) enum Node {
     Constant(bool),
     Leaf(BoundLeaf),
     And(Vec<Node>),
     Or(Vec<Node>),
 }
 
+/// A bound `term operator literals`.
 #[derive(Debug, Clone)]
-pub(super) struct BoundLeaf {
-    pub(super) operator: Operator,
-    pub(super) column: usize,
-    pub(super) data_type: DataType,
-    pub(super) operands: Operands,
+pub(crate) struct BoundLeaf {
+    pub(crate) operator: Operator,
+    pub(crate) column: Column,
+    pub(crate) operands: Operands,
+    pub(super) logic: Logic,
+    /// As it was written.
+    #[allow(dead_code)]
+    pub(crate) written: Leaf,
 }
 
 impl Predicate {
     /// Resolves columns by exact name among the top-level fields of `schema` and casts each literal,
     /// exactly, to its column's type: Boolean, Int8 to Int64, Float32, Float64, Decimal128, Utf8, Binary,
-    /// Date32, Time32(ms), Timestamp of any unit. Timestamps of columns with a zone are instants: a literal
-    /// without an offset is of UTC.
+    /// Date32, Time32(ms), Time64(us), Timestamp of any unit. Timestamps of columns with a zone are
+    /// instants: a literal without an offset is of UTC.
     ///
     /// A comparison with NULL is never true, `NOT IN` with a NULL among its literals neither (Paimon's
     /// `NullFalseLeafBinaryFunction.java`, `NotIn.java`); `<=> NULL` asks for nulls.
     ///
     /// Errors: [`ErrorKind::Predicate`] naming an unknown column and the known ones; or column, type and
-    /// literal where the literal does not fit.
+    /// literal where the literal does not fit; or a transform, which needs a table that has those.
     pub fn bind(&self, schema: &Schema) -> Result<BoundPredicate> {
-        let node = bind_node(self, schema)?;
-        let mut columns = BTreeSet::new();
-        collect_columns(&node, &mut columns);
-        Ok(BoundPredicate { node, columns })
+        self.bind_with(Logic::ThreeValued, &mut |term| {
+            if term.transform.is_some() {
+                let message = format!("filter: {term}: transforms are of Iceberg's columns");
+                return Err(Error::new(ErrorKind::Predicate, message));
+            }
+            let (index, field) = schema.fields().find(&term.column).ok_or_else(|| {
+                let known = schema.fields().iter().map(|field| field.name().as_str());
+                unknown_column(&term.column, known)
+            })?;
+            Ok(Column::new(index, field.data_type().clone()))
+        })
+    }
+
+    /// Resolves terms by `find`, which gives each distinct column one number, and casts literals as
+    /// [`Predicate::bind`] does.
+    ///
+    /// # Errors
+    /// Those of `find`; `Predicate` where a literal or an operator does not fit its column.
+    pub fn bind_with(
+        &self,
+        logic: Logic,
+        find: &mut dyn FnMut(&Term) -> Result<Column>,
+    ) -> Result<BoundPredicate> {
+        Ok(BoundPredicate::new(bind_node(self, logic, find)?))
     }
 }
 
 impl BoundPredicate {
-    /// The numbers of the schema's fields it reads.
+    pub(crate) fn new(node: Node) -> BoundPredicate {
+        let mut columns = BTreeSet::new();
+        node.for_each_leaf(&mut |leaf| {
+            columns.insert(leaf.column.index);
+        });
+        BoundPredicate { node, columns }
+    }
+
+    /// The numbers of the columns it reads.
     pub fn columns(&self) -> &BTreeSet<usize> {
         &self.columns
     }
 }
 
-fn collect_columns(node: &Node, columns: &mut BTreeSet<usize>) {
-    match node {
-        Node::Constant(_) => {}
-        Node::Leaf(leaf) => {
-            columns.insert(leaf.column);
+#[allow(dead_code)]
+impl Node {
+    /// All of `terms`, without those that say nothing.
+    pub(crate) fn and(terms: impl IntoIterator<Item = Node>) -> Node {
+        let mut left = Vec::new();
+        for term in terms {
+            match term {
+                Node::Constant(true) => {}
+                Node::Constant(false) => return Node::Constant(false),
+                Node::And(inner) => left.extend(inner),
+                other => left.push(other),
+            }
         }
-        Node::And(terms) | Node::Or(terms) => terms.iter().for_each(|term| collect_columns(term, columns)),
+        if left.len() > 1 { Node::And(left) } else { left.pop().unwrap_or(Node::Constant(true)) }
+    }
+
+    /// Any of `terms`, without those that say nothing.
+    pub(crate) fn or(terms: impl IntoIterator<Item = Node>) -> Node {
+        let mut left = Vec::new();
+        for term in terms {
+            match term {
+                Node::Constant(false) => {}
+                Node::Constant(true) => return Node::Constant(true),
+                Node::Or(inner) => left.extend(inner),
+                other => left.push(other),
+            }
+        }
+        if left.len() > 1 { Node::Or(left) } else { left.pop().unwrap_or(Node::Constant(false)) }
+    }
+
+    /// The same with each leaf replaced, simplified.
+    pub(crate) fn map_leaves(&self, replace: &mut dyn FnMut(&BoundLeaf) -> Result<Node>) -> Result<Node> {
+        let mut all =
+            |terms: &[Node]| terms.iter().map(|term| term.map_leaves(replace)).collect::<Result<Vec<_>>>();
+        Ok(match self {
+            Node::Constant(value) => Node::Constant(*value),
+            Node::Leaf(leaf) => replace(leaf)?,
+            Node::And(terms) => Node::and(all(terms)?),
+            Node::Or(terms) => Node::or(all(terms)?),
+        })
+    }
+
+    pub(crate) fn for_each_leaf(&self, visit: &mut dyn FnMut(&BoundLeaf)) {
+        match self {
+            Node::Constant(_) => {}
+            Node::Leaf(leaf) => visit(leaf),
+            Node::And(terms) | Node::Or(terms) => terms.iter().for_each(|term| term.for_each_leaf(visit)),
+        }
+    }
+
+    /// What it says in names, as its leaves were written.
+    pub(crate) fn written(&self) -> Predicate {
+        let all = |terms: &[Node]| terms.iter().map(Node::written).collect();
+        match self {
+            Node::Constant(value) => Predicate::Constant(*value),
+            Node::Leaf(leaf) => Predicate::Leaf(leaf.written.clone()),
+            Node::And(terms) => Predicate::and(all(terms)),
+            Node::Or(terms) => Predicate::or(all(terms)),
+        }
     }
 }
 
-fn bind_node(predicate: &Predicate, schema: &Schema) -> Result<Node> {
-    let bind_all =
-        |terms: &[Predicate]| terms.iter().map(|term| bind_node(term, schema)).collect::<Result<Vec<_>>>();
+#[allow(dead_code)]
+impl BoundLeaf {
+    /// The same operator on another column, with other values, none of them null; sorted here for lists.
+    pub(crate) fn with(
+        &self,
+        operator: Operator,
+        column: Column,
+        mut values: Vec<Value<'static>>,
+    ) -> BoundLeaf {
+        if operator.row().form == Form::List {
+            values.sort_unstable();
+            values.dedup();
+        }
+        let operands = Operands { values, pattern: None };
+        BoundLeaf { operator, column, operands, logic: self.logic, written: self.written.clone() }
+    }
+}
+
+fn bind_node(
+    predicate: &Predicate,
+    logic: Logic,
+    find: &mut dyn FnMut(&Term) -> Result<Column>,
+) -> Result<Node> {
+    let mut all = |terms: &[Predicate]| {
+        terms.iter().map(|term| bind_node(term, logic, find)).collect::<Result<Vec<_>>>()
+    };
     Ok(match predicate {
         Predicate::Constant(value) => Node::Constant(*value),
-        Predicate::Leaf(leaf) => bind_leaf(leaf, schema)?,
-        Predicate::And(terms) => Node::And(bind_all(terms)?),
-        Predicate::Or(terms) => Node::Or(bind_all(terms)?),
+        Predicate::Leaf(leaf) => bind_leaf(leaf, logic, find(&leaf.term)?)?,
+        Predicate::And(terms) => Node::And(all(terms)?),
+        Predicate::Or(terms) => Node::Or(all(terms)?),
     })
 }
 
-fn bind_leaf(leaf: &Leaf, schema: &Schema) -> Result<Node> {
-    let (column, field) =
-        schema.fields().find(&leaf.column).ok_or_else(|| unknown_column(&leaf.column, schema))?;
-    let data_type = field.data_type();
-    if !is_comparable(data_type) {
-        return Err(misfit(leaf, data_type, "columns of this type cannot be filtered"));
+fn bind_leaf(leaf: &Leaf, logic: Logic, column: Column) -> Result<Node> {
+    if !is_comparable(&column.data_type) {
+        return Err(misfit(leaf, &column.data_type, "columns of this type cannot be filtered"));
     }
     let (operator, literals) = match resolve_nulls(leaf) {
         Resolved::Never => return Ok(Node::Constant(false)),
         Resolved::Operator(operator, literals) => (operator, literals),
     };
-    let operands = bind_operands(leaf, operator, &literals, data_type)?;
-    Ok(Node::Leaf(BoundLeaf { operator, column, data_type: data_type.clone(), operands }))
+    let mut operands = bind_operands(leaf, operator, &literals, &column)?;
+    if logic == Logic::TwoValued {
+        operands.values = operands.values.into_iter().map(Value::with_one_zero).collect();
+    }
+    Ok(Node::Leaf(BoundLeaf { operator, column, operands, logic, written: leaf.clone() }))
 }
 
 enum Resolved<'a> {
@@ -122,17 +263,22 @@ fn bind_operands(
     leaf: &Leaf,
     operator: Operator,
     literals: &[&Literal],
-    data_type: &DataType,
+    column: &Column,
 ) -> Result<Operands> {
+    let data_type = &column.data_type;
     let form = operator.row().form;
     check_shape(leaf, form, literals.len(), data_type)?;
     if form == Form::Pattern {
         let pattern = bind_pattern(literals).map_err(|reason| misfit(leaf, data_type, &reason))?;
-        return Ok(Operands { values: Vec::new(), pattern: Some(pattern) });
+        let values = vec![Value::Bytes(pattern.prefix().0.into())];
+        return Ok(Operands { values, pattern: Some(pattern) });
     }
     let mut values = Vec::with_capacity(literals.len());
     for literal in literals {
-        values.push(cast(literal, data_type).map_err(|reason| {
+        // What a text begins with need not be all of a UUID.
+        let is_uuid = column.is_uuid && form != Form::Function;
+        let value = if is_uuid { uuid_text(literal) } else { cast(literal, data_type) };
+        values.push(value.map_err(|reason| {
             let what = format!("cannot take {literal}: {reason}");
             misfit(leaf, data_type, &what)
         })?);
@@ -181,9 +327,10 @@ fn bind_pattern(literals: &[&Literal]) -> Result<LikePattern, String> {
     })
 }
 
+/// No column of that name: names those that there are.
 #[cold]
-fn unknown_column(name: &str, schema: &Schema) -> Error {
-    let known: Vec<_> = schema.fields().iter().map(|field| field.name().as_str()).collect();
+pub(crate) fn unknown_column<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Error {
+    let known: Vec<_> = known.collect();
     let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
     let name = Quoted('"', name);
     Error::new(ErrorKind::Predicate, format!("filter: no column {name} to filter by; there are: {known}"))
@@ -191,6 +338,6 @@ fn unknown_column(name: &str, schema: &Schema) -> Error {
 
 #[cold]
 fn misfit(leaf: &Leaf, data_type: &DataType, reason: &str) -> Error {
-    let column = Quoted('"', &leaf.column);
-    Error::new(ErrorKind::Predicate, format!("filter: column {column} of type {data_type}: {reason}"))
+    let term = &leaf.term;
+    Error::new(ErrorKind::Predicate, format!("filter: column {term} of type {data_type}: {reason}"))
 }

@@ -24,7 +24,7 @@ pub(super) fn cast(literal: &Literal, data_type: &DataType) -> Result<Value<'sta
         DataType::Utf8 => string(literal).map(|text| Value::Bytes(Cow::Owned(text.into()))),
         DataType::Binary => binary(literal).map(|bytes| Value::Bytes(Cow::Owned(bytes))),
         DataType::Date32 => date(literal).map(Value::Int),
-        DataType::Time32(unit) => time(literal, *unit).map(Value::Int),
+        DataType::Time32(unit) | DataType::Time64(unit) => time(literal, *unit).map(Value::Int),
         DataType::Timestamp(unit, zone) => timestamp(literal, *unit, zone.is_some()).map(Value::Int),
         other => Err(format!("columns of type {other} cannot be filtered")),
     }
@@ -82,6 +82,16 @@ fn binary(literal: &Literal) -> Result<Vec<u8>, String> {
         Literal::String(text) => Ok(text.clone().into_bytes()),
         Literal::Uuid(text) => uuid(text).ok_or_else(|| "not a UUID".into()),
         _ => Err(OTHER_KIND.into()),
+    }
+}
+
+/// A UUID as views show it, so that equal ones are equal texts and their order is that of their bytes.
+pub(super) fn uuid_text(literal: &Literal) -> Result<Value<'static>, String> {
+    match literal {
+        Literal::Uuid(text) | Literal::String(text) if uuid(text).is_some() => {
+            Ok(Value::Bytes(Cow::Owned(text.to_ascii_lowercase().into_bytes())))
+        }
+        _ => Err("not a UUID".into()),
     }
 }
 

@@ -25,16 +25,46 @@ pub enum Predicate {
     Or(Vec<Predicate>),
 }
 
-/// `column operator literals`.
+/// `term operator literals`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Leaf {
-    /// The column's name, nested names joined by dots.
-    pub column: String,
+    /// What is asked about.
+    pub term: Term,
     /// What is asked of it.
     pub operator: Operator,
     /// The operator's literals: none for null and NaN tests, two for `BETWEEN`, the pattern and perhaps
     /// the escape character for `LIKE`, any number for `IN`, one for all others.
     pub literals: Vec<Literal>,
+}
+
+/// A column, or what a partition transform makes of it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Term {
+    /// The column's name, nested names joined by dots.
+    pub column: String,
+    /// The transform, where there is one.
+    pub transform: Option<Call>,
+}
+
+/// A partition transform as text calls it: `bucket(16, …)`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Call {
+    /// The name of the transform, in the singular and in lower case.
+    pub name: String,
+    /// The number of buckets, the width.
+    pub parameter: Option<u32>,
+}
+
+impl From<&str> for Term {
+    fn from(column: &str) -> Term {
+        Term { column: column.to_owned(), transform: None }
+    }
+}
+
+impl From<String> for Term {
+    fn from(column: String) -> Term {
+        Term { column, transform: None }
+    }
 }
 
 /// A literal as written. Its value, and whether it fits, is known only with a column's type.
@@ -61,9 +91,9 @@ pub enum Literal {
 }
 
 impl Predicate {
-    /// `column operator literals`.
-    pub fn leaf(column: impl Into<String>, operator: Operator, literals: Vec<Literal>) -> Predicate {
-        Predicate::Leaf(Leaf { column: column.into(), operator, literals })
+    /// `term operator literals`.
+    pub fn leaf(term: impl Into<Term>, operator: Operator, literals: Vec<Literal>) -> Predicate {
+        Predicate::Leaf(Leaf { term: term.into(), operator, literals })
     }
 
     /// All of `terms`; `TRUE` where there are none. Nested conjunctions become one.
@@ -108,7 +138,7 @@ impl Predicate {
     pub fn columns(&self) -> BTreeSet<&str> {
         match self {
             Predicate::Constant(_) => BTreeSet::new(),
-            Predicate::Leaf(leaf) => BTreeSet::from([leaf.column.as_str()]),
+            Predicate::Leaf(leaf) => BTreeSet::from([leaf.term.column.as_str()]),
             Predicate::And(terms) | Predicate::Or(terms) => {
                 terms.iter().flat_map(Predicate::columns).collect()
             }
@@ -149,17 +179,28 @@ fn join(f: &mut fmt::Formatter<'_>, terms: &[Predicate], separator: &str) -> fmt
 
 impl fmt::Display for Leaf {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let column = Quoted('"', &self.column);
+        let term = &self.term;
         let row = self.operator.row();
         let name = row.name;
         match row.form {
-            Form::Infix => write!(f, "{column} {name} {}", Separated(&self.literals, "")),
-            Form::Postfix => write!(f, "{column} {name}"),
-            Form::List => write!(f, "{column} {name} ({})", Separated(&self.literals, ", ")),
-            Form::Between => write!(f, "{column} {name} {}", Separated(&self.literals, " AND ")),
-            Form::Pattern => write!(f, "{column} {name} {}", Separated(&self.literals, " ESCAPE ")),
-            Form::Test => write!(f, "{name}({column})"),
-            Form::Function => write!(f, "{name}({column}, {})", Separated(&self.literals, ", ")),
+            Form::Infix => write!(f, "{term} {name} {}", Separated(&self.literals, "")),
+            Form::Postfix => write!(f, "{term} {name}"),
+            Form::List => write!(f, "{term} {name} ({})", Separated(&self.literals, ", ")),
+            Form::Between => write!(f, "{term} {name} {}", Separated(&self.literals, " AND ")),
+            Form::Pattern => write!(f, "{term} {name} {}", Separated(&self.literals, " ESCAPE ")),
+            Form::Test => write!(f, "{name}({term})"),
+            Form::Function => write!(f, "{name}({term}, {})", Separated(&self.literals, ", ")),
+        }
+    }
+}
+
+impl fmt::Display for Term {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let column = Quoted('"', &self.column);
+        match &self.transform {
+            None => column.fmt(f),
+            Some(Call { name, parameter: None }) => write!(f, "{name}({column})"),
+            Some(Call { name, parameter: Some(parameter) }) => write!(f, "{name}({parameter}, {column})"),
         }
     }
 }

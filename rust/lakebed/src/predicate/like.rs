@@ -43,6 +43,18 @@ impl LikePattern {
         Ok(LikePattern(pieces))
     }
 
+    /// The bytes that every text which matches begins with, and whether nothing more is asked of the rest.
+    pub(super) fn prefix(&self) -> (Vec<u8>, bool) {
+        let literal = |piece: &Piece| match piece {
+            Piece::Byte(byte) => Some(*byte),
+            _ => None,
+        };
+        let bytes: Vec<u8> = self.0.iter().map_while(literal).collect();
+        let rest = self.0.get(bytes.len()..).unwrap_or_default();
+        let is_all = *rest == [Piece::AnyText];
+        (bytes, is_all)
+    }
+
     /// Whether all of `text` matches. At worst the product of both lengths, no recursion: only the last
     /// `%` ever needs to be tried again, with one more character in it.
     pub(super) fn matches(&self, text: &[u8]) -> bool {

@@ -1,9 +1,10 @@
 //! Filters on table columns: one algebra, one table of operators.
 //!
-//! Text is parsed to a [`Predicate`], which knows names only; bound to a schema it becomes a
+//! Text is parsed to a [`Predicate`], which knows names only; bound to columns it becomes a
 //! [`BoundPredicate`], which runs on rows ([`BoundPredicate::evaluate`]) and on what is known of groups of
-//! rows ([`BoundPredicate::may_match`]). Both runs, `NOT` and the SQL spelling come from the rows of one
-//! table in `op.rs`: an operator is added there. Semantics are those of Paimon's `org.apache.paimon.predicate`.
+//! rows: whether any may match ([`BoundPredicate::may_match`]), whether all must
+//! ([`BoundPredicate::must_match`]). All runs, `NOT` and the SQL spelling come from the rows of one table in
+//! `op.rs`: an operator is added there. Where formats differ, in what null and NaN mean, a [`Logic`] says so.
 
 mod bind;
 mod cast;
@@ -12,13 +13,18 @@ mod expr;
 mod like;
 mod op;
 mod parse;
+mod ranges;
 #[cfg(test)]
 mod tests;
 mod token;
 mod value;
 
-pub use bind::BoundPredicate;
-pub use evaluate::{ColumnRanges, Ranges};
-pub use expr::{Leaf, Literal, Predicate};
+#[allow(unused_imports)]
+pub(crate) use bind::{BoundLeaf, Node, unknown_column};
+pub use bind::{BoundPredicate, Column, Logic};
+pub use expr::{Call, Leaf, Literal, Predicate, Term};
 pub use op::Operator;
 pub use parse::{MAX_DEPTH, MAX_TEXT_BYTES};
+pub use ranges::{ColumnRanges, Contents, Counts};
+#[allow(unused_imports)]
+pub(crate) use value::Value;

@@ -51,15 +51,15 @@ pub(super) enum Form {
 }
 
 /// The literals of a bound operator, none of them null: `values` in the order written, but sorted for
-/// `IN` and `NOT IN`; the pattern of `LIKE` and `NOT LIKE`.
+/// `IN` and `NOT IN`; of `LIKE` and `NOT LIKE` the pattern, and as the one value what it begins with.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Operands {
-    pub(super) values: Vec<Value<'static>>,
+pub(crate) struct Operands {
+    pub(crate) values: Vec<Value<'static>>,
     pub(super) pattern: Option<LikePattern>,
 }
 
-/// What is known of the non-null values of a column: none is below `lower` or above `upper`.
-/// `None` is no bound known.
+/// What is known of the values of a column that are neither null nor NaN: none is below `lower` or above
+/// `upper`. `None` is no bound known.
 #[derive(Debug, Clone)]
 pub(super) struct Range<'a> {
     pub(super) lower: Option<Value<'a>>,
@@ -73,8 +73,8 @@ pub(super) struct Row {
     pub(super) negation: Operator,
     /// Whether a value (`None`: null) surely matches. A null matches only where null is asked for.
     pub(super) on_value: fn(Option<&Value<'_>>, &Operands) -> bool,
-    /// Whether some non-null value within the range may match. Nulls and NaN beside the range are not
-    /// its business: see `evaluate::may_match`.
+    /// Whether some value within the range may match. Nulls and NaN beside the range are not its business:
+    /// see `ranges.rs`.
     pub(super) on_range: fn(&Range<'_>, &Operands) -> bool,
 }
 
@@ -148,9 +148,9 @@ static TABLE: [Row; 20] = {
         Row { operator: NotStartsWith, name: "NOT starts_with", form: Form::Function, negation: StartsWith,
               on_value: |v, o| v.is_some_and(|v| any(o, |p| !v.starts_with(p))), on_range: may_start_otherwise },
         Row { operator: Like, name: "LIKE", form: Form::Pattern, negation: NotLike,
-              on_value: |v, o| like(v, o) == Some(true), on_range: |_, _| true },
+              on_value: |v, o| like(v, o) == Some(true), on_range: may_start_with },
         Row { operator: NotLike, name: "NOT LIKE", form: Form::Pattern, negation: Like,
-              on_value: |v, o| like(v, o) == Some(false), on_range: |_, _| true },
+              on_value: |v, o| like(v, o) == Some(false), on_range: may_be_unlike },
         Row { operator: Between, name: "BETWEEN", form: Form::Between, negation: NotBetween,
               on_value: |v, o| between(v, o) == Some(true),
               on_range: |r, o| o.low_high().is_some_and(|(low, high)| r.at_least(low) && r.at_most(high)) },
@@ -232,6 +232,12 @@ fn may_start_with(range: &Range<'_>, operands: &Operands) -> bool {
         let upper = range.upper.as_ref().is_none_or(|upper| upper >= prefix);
         lower && upper
     })
+}
+
+/// Only a pattern that asks for no more than a prefix is matched by all that lies between two matches.
+fn may_be_unlike(range: &Range<'_>, operands: &Operands) -> bool {
+    let only_a_prefix = operands.pattern.as_ref().is_some_and(|pattern| pattern.prefix().1);
+    !only_a_prefix || may_start_otherwise(range, operands)
 }
 
 /// All that lies between two texts of one prefix has that prefix too.

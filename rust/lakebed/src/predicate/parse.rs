@@ -8,16 +8,17 @@
 //! any       = all {OR all}
 //! all       = not {AND not}
 //! not       = {NOT} ( "(" any ")" | TRUE | FALSE | function | condition )
-//! function  = is_nan "(" column ")" | starts_with "(" column "," literal ")"
-//! condition = column [ comparison literal | IS [NOT] NULL | IS [NOT] DISTINCT FROM literal
-//!                    | [NOT] IN "(" literal {"," literal} ")" | [NOT] BETWEEN literal AND literal
-//!                    | [NOT] LIKE literal [ESCAPE literal] ]
-//!           | literal comparison column
+//! function  = is_nan "(" term ")" | starts_with "(" term "," literal ")"
+//! condition = term [ comparison literal | IS [NOT] NULL | IS [NOT] NAN | IS [NOT] DISTINCT FROM literal
+//!                  | [NOT] IN "(" literal {"," literal} ")" | [NOT] BETWEEN literal AND literal
+//!                  | [NOT] LIKE literal [ESCAPE literal] ]
+//!           | literal comparison term
+//! term      = column | transform "(" [number ","] column ")"
 //! ```
 
 use sqlparser::tokenizer::Token;
 
-use super::expr::{Literal, Predicate};
+use super::expr::{Call, Literal, Predicate, Term};
 use super::op::Operator;
 use super::token::Tokens;
 use crate::error::{Error, ErrorKind, Result};
@@ -33,10 +34,20 @@ const RESERVED: [&str; 13] = [
     "AND", "OR", "NOT", "IS", "IN", "LIKE", "ESCAPE", "BETWEEN", "DISTINCT", "FROM", "NULL", "TRUE", "FALSE",
 ];
 
-/// Iceberg's partition transforms, which text may name as functions.
-const TRANSFORMS: [&str; 12] = [
-    "bucket", "truncate", "identity", "void", "year", "years", "month", "months", "day", "days", "hour",
-    "hours",
+/// Iceberg's partition transforms as text may name them, with their own name and whether they take a number.
+const TRANSFORMS: [(&str, &str, bool); 12] = [
+    ("bucket", "bucket", true),
+    ("truncate", "truncate", true),
+    ("identity", "identity", false),
+    ("void", "void", false),
+    ("year", "year", false),
+    ("years", "year", false),
+    ("month", "month", false),
+    ("months", "month", false),
+    ("day", "day", false),
+    ("days", "day", false),
+    ("hour", "hour", false),
+    ("hours", "hour", false),
 ];
 
 impl Predicate {
@@ -63,7 +74,7 @@ struct Parser<'a> {
 }
 
 enum Operand {
-    Column(String),
+    Term(Term),
     Literal(Literal),
 }
 
@@ -104,14 +115,12 @@ impl Parser<'_> {
         if self.tokens.peek() == &Token::LParen {
             return self.nested();
         }
-        let called = self.tokens.peek_after(1) == &Token::LParen;
-        if let Some(name) = self.tokens.peek_word().filter(|_| called) {
-            let name = name.to_ascii_lowercase();
+        if let Some(name) = self.called().filter(|name| transform(name).is_none()) {
             return self.function(&name);
         }
         let start = self.tokens.mark();
         match self.operand()? {
-            Operand::Column(column) => self.condition(column),
+            Operand::Term(term) => self.condition(term),
             Operand::Literal(literal) => self.flipped(start, literal),
         }
     }
@@ -128,38 +137,74 @@ impl Parser<'_> {
         Ok(predicate)
     }
 
+    /// The name, in lower case, of the function called here.
+    fn called(&self) -> Option<String> {
+        let called = self.tokens.peek_after(1) == &Token::LParen;
+        self.tokens.peek_word().filter(|_| called).map(str::to_ascii_lowercase)
+    }
+
     fn function(&mut self, name: &str) -> Result<Predicate> {
         let operator = match name {
             "is_nan" => Operator::IsNan,
             "starts_with" => Operator::StartsWith,
-            name if TRANSFORMS.contains(&name) => {
-                let message = format!("the transform call {name}(…) is not supported on this table");
-                return Err(self.tokens.error(&message));
-            }
             name if RESERVED.iter().any(|word| word.eq_ignore_ascii_case(name)) => {
                 return Err(self.tokens.expected("a column, a literal or a condition"));
             }
-            name => return Err(self.tokens.error(&format!("no function {name}: is_nan, starts_with"))),
+            name => {
+                let known: Vec<&str> = TRANSFORMS.iter().map(|(name, ..)| *name).collect();
+                let message =
+                    format!("no function {name}: there are is_nan, starts_with, {}", known.join(", "));
+                return Err(self.tokens.error(&message));
+            }
         };
         self.tokens.advance();
         self.tokens.expect(&Token::LParen)?;
-        let column = self.column()?;
+        let term = self.column_term()?;
         let mut literals = Vec::new();
         if operator == Operator::StartsWith {
             self.tokens.expect(&Token::Comma)?;
             literals.push(self.literal()?);
         }
         self.tokens.expect(&Token::RParen)?;
-        Ok(Predicate::leaf(column, operator, literals))
+        Ok(Predicate::leaf(term, operator, literals))
     }
 
-    /// What follows a column; nothing asks whether a boolean column is true.
-    fn condition(&mut self, column: String) -> Result<Predicate> {
+    /// `bucket(16, column)`.
+    fn transformed(&mut self, name: &str, takes_number: bool) -> Result<Term> {
+        self.tokens.advance();
+        self.tokens.expect(&Token::LParen)?;
+        let mut parameter = None;
+        if takes_number {
+            parameter = Some(self.parameter()?);
+            self.tokens.expect(&Token::Comma)?;
+        }
+        if self.called().is_some() {
+            return Err(self.tokens.error("a transform takes a column"));
+        }
+        let Term { column, .. } = self.column_term()?;
+        self.tokens.expect(&Token::RParen)?;
+        Ok(Term { column, transform: Some(Call { name: name.to_owned(), parameter }) })
+    }
+
+    /// A transform's number: within 31 bits, above 0.
+    fn parameter(&mut self) -> Result<u32> {
+        let number = match self.tokens.peek() {
+            Token::Number(digits, _) => digits.parse::<u32>().ok(),
+            _ => None,
+        };
+        let number = number.filter(|number| (1..=i32::MAX.unsigned_abs()).contains(number));
+        let number = number.ok_or_else(|| self.tokens.expected("a whole number above 0"))?;
+        self.tokens.advance();
+        Ok(number)
+    }
+
+    /// What follows a term; nothing asks whether a boolean column is true.
+    fn condition(&mut self, term: Term) -> Result<Predicate> {
         if let Some(operator) = self.comparison() {
-            return Ok(Predicate::leaf(column, operator, vec![self.literal()?]));
+            return Ok(Predicate::leaf(term, operator, vec![self.literal()?]));
         }
         if self.tokens.eat_keyword("IS") {
-            return self.is(column);
+            return self.is(term);
         }
         let negated = self.tokens.eat_keyword("NOT");
         let (operator, literals) = if self.tokens.eat_keyword("IN") {
@@ -176,21 +221,23 @@ impl Parser<'_> {
             (Operator::Eq, vec![Literal::Boolean(true)])
         };
         let operator = if negated { operator.negation() } else { operator };
-        Ok(Predicate::leaf(column, operator, literals))
+        Ok(Predicate::leaf(term, operator, literals))
     }
 
-    fn is(&mut self, column: String) -> Result<Predicate> {
+    fn is(&mut self, term: Term) -> Result<Predicate> {
         let negated = self.tokens.eat_keyword("NOT");
         let (operator, literals) = if self.tokens.eat_keyword("NULL") {
             (Operator::IsNull, vec![])
+        } else if self.tokens.eat_keyword("NAN") {
+            (Operator::IsNan, vec![])
         } else if self.tokens.eat_keyword("DISTINCT") {
             self.tokens.expect_keyword("FROM")?;
             (Operator::NotEqNullSafe, vec![self.literal()?])
         } else {
-            return Err(self.tokens.expected("NULL or DISTINCT FROM"));
+            return Err(self.tokens.expected("NULL, NAN or DISTINCT FROM"));
         };
         let operator = if negated { operator.negation() } else { operator };
-        Ok(Predicate::leaf(column, operator, literals))
+        Ok(Predicate::leaf(term, operator, literals))
     }
 
     fn list(&mut self) -> Result<Vec<Literal>> {
@@ -215,7 +262,7 @@ impl Parser<'_> {
     fn flipped(&mut self, start: usize, literal: Literal) -> Result<Predicate> {
         match (self.comparison(), literal) {
             (Some(operator), literal) => {
-                Ok(Predicate::leaf(self.column()?, operator.flipped(), vec![literal]))
+                Ok(Predicate::leaf(self.column_term()?, operator.flipped(), vec![literal]))
             }
             (None, Literal::Boolean(value)) => Ok(Predicate::Constant(value)),
             (None, _) => Err(self.tokens.error_at(start, "a literal alone is not a condition")),
@@ -237,14 +284,10 @@ impl Parser<'_> {
         Some(operator)
     }
 
-    fn column(&mut self) -> Result<String> {
+    fn column_term(&mut self) -> Result<Term> {
         let start = self.tokens.mark();
         match self.operand()? {
-            Operand::Column(column) if self.tokens.peek() != &Token::LParen => Ok(column),
-            Operand::Column(name) if TRANSFORMS.contains(&name.to_ascii_lowercase().as_str()) => {
-                let message = format!("the transform call {name}(…) is not supported on this table");
-                Err(self.tokens.error_at(start, &message))
-            }
+            Operand::Term(term) if self.tokens.peek() != &Token::LParen => Ok(term),
             _ => Err(self.tokens.error_at(start, "expected a column")),
         }
     }
@@ -253,7 +296,7 @@ impl Parser<'_> {
         let start = self.tokens.mark();
         match self.operand()? {
             Operand::Literal(literal) => Ok(literal),
-            Operand::Column(_) => {
+            Operand::Term(_) => {
                 let message = "expected a literal (columns are compared with literals, strings stand in '…')";
                 Err(self.tokens.error_at(start, message))
             }
@@ -283,8 +326,11 @@ impl Parser<'_> {
         Ok(Operand::Literal(literal))
     }
 
-    /// A column's name, a constant, or a literal that starts with its type.
+    /// A column's name, a transform of a column, a constant, or a literal that starts with its type.
     fn word(&mut self) -> Result<Operand> {
+        if let Some((name, takes_number)) = self.called().and_then(|name| transform(&name)) {
+            return self.transformed(name, takes_number).map(Operand::Term);
+        }
         let keyword = self.tokens.peek_word().map(str::to_ascii_uppercase).unwrap_or_default();
         if let Token::SingleQuotedString(text) = self.tokens.peek_after(1) {
             let make = match keyword.as_str() {
@@ -306,7 +352,7 @@ impl Parser<'_> {
             "TRUE" => Literal::Boolean(true),
             "FALSE" => Literal::Boolean(false),
             word if RESERVED.contains(&word) => return Err(self.tokens.expected("a column or a literal")),
-            _ => return Ok(Operand::Column(self.name()?)),
+            _ => return Ok(Operand::Term(self.name()?.into())),
         };
         self.tokens.advance();
         Ok(Operand::Literal(constant))
@@ -327,6 +373,12 @@ impl Parser<'_> {
             name.push('.');
         }
     }
+}
+
+/// The transform that text calls so: its own name, and whether it takes a number.
+fn transform(called: &str) -> Option<(&'static str, bool)> {
+    let known = TRANSFORMS.iter().find(|(name, ..)| *name == called)?;
+    Some((known.1, known.2))
 }
 
 fn decode_hex(digits: &str) -> Option<Vec<u8>> {

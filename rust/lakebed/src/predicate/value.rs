@@ -7,8 +7,8 @@ use arrow_array::Array;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
     ArrowPrimitiveType, Date32Type, Decimal128Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type,
-    Int64Type, Time32MillisecondType, TimestampMicrosecondType, TimestampMillisecondType,
-    TimestampNanosecondType, TimestampSecondType,
+    Int64Type, Time32MillisecondType, Time64MicrosecondType, TimestampMicrosecondType,
+    TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType,
 };
 use arrow_schema::{DataType, TimeUnit};
 
@@ -17,7 +17,7 @@ use arrow_schema::{DataType, TimeUnit};
 /// Dates, times and timestamps are integers in their column's unit, decimals unscaled in their column's
 /// scale; so two values compare only when they belong to columns of one type.
 #[derive(Debug, Clone)]
-pub(super) enum Value<'a> {
+pub(crate) enum Value<'a> {
     Boolean(bool),
     Int(i64),
     Decimal(i128),
@@ -27,7 +27,7 @@ pub(super) enum Value<'a> {
 
 impl Value<'_> {
     /// The bytes of a string or binary value.
-    pub(super) fn as_bytes(&self) -> Option<&[u8]> {
+    pub(crate) fn as_bytes(&self) -> Option<&[u8]> {
         match self {
             Value::Bytes(bytes) => Some(bytes),
             _ => None,
@@ -40,8 +40,16 @@ impl Value<'_> {
     }
 
     /// Whether this is a floating point NaN.
-    pub(super) fn is_nan(&self) -> bool {
+    pub(crate) fn is_nan(&self) -> bool {
         matches!(self, Value::Float(value) if value.is_nan())
+    }
+
+    /// The value with one zero: for those to whom -0.0 and 0.0 are equal, as to SQL.
+    pub(super) fn with_one_zero(self) -> Self {
+        match self {
+            Value::Float(0.0) => Value::Float(0.0),
+            other => other,
+        }
     }
 
     /// The place of the domain among the domains, which makes the order total.
@@ -92,15 +100,15 @@ impl Eq for Value<'_> {}
 type Read = for<'a> fn(&'a dyn Array, usize) -> Value<'a>;
 
 /// An Arrow array read as [`Value`]s.
-pub(super) struct Column<'a> {
+pub(super) struct Reader<'a> {
     array: &'a dyn Array,
     read: Read,
 }
 
-impl<'a> Column<'a> {
-    /// `array` as a column, or `None` where predicates do not handle its type.
-    pub(super) fn new(array: &'a dyn Array) -> Option<Column<'a>> {
-        reader(array.data_type()).map(|read| Column { array, read })
+impl<'a> Reader<'a> {
+    /// `array` to be read, or `None` where predicates do not handle its type.
+    pub(super) fn new(array: &'a dyn Array) -> Option<Reader<'a>> {
+        read_of(array.data_type()).map(|read| Reader { array, read })
     }
 
     /// The value of `row`, `None` where it is null. Panics past the end, as every array does.
@@ -111,10 +119,10 @@ impl<'a> Column<'a> {
 
 /// Whether predicates handle columns of this type.
 pub(super) fn is_comparable(data_type: &DataType) -> bool {
-    reader(data_type).is_some()
+    read_of(data_type).is_some()
 }
 
-fn reader(data_type: &DataType) -> Option<Read> {
+fn read_of(data_type: &DataType) -> Option<Read> {
     Some(match data_type {
         DataType::Boolean => |array, row| Value::Boolean(array.as_boolean().value(row)),
         DataType::Int8 => int::<Int8Type>,
@@ -123,6 +131,7 @@ fn reader(data_type: &DataType) -> Option<Read> {
         DataType::Int64 => int::<Int64Type>,
         DataType::Date32 => int::<Date32Type>,
         DataType::Time32(TimeUnit::Millisecond) => int::<Time32MillisecondType>,
+        DataType::Time64(TimeUnit::Microsecond) => int::<Time64MicrosecondType>,
         DataType::Timestamp(TimeUnit::Second, _) => int::<TimestampSecondType>,
         DataType::Timestamp(TimeUnit::Millisecond, _) => int::<TimestampMillisecondType>,
         DataType::Timestamp(TimeUnit::Microsecond, _) => int::<TimestampMicrosecondType>,

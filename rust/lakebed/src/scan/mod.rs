@@ -1,5 +1,7 @@
 //! What every scan is, whatever the format: options in, batches out.
 
+#[allow(dead_code)]
+mod funnel;
 mod parallel;
 mod place;
 mod stream;
@@ -9,6 +11,8 @@ use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use serde::Serialize;
 
+#[allow(unused_imports)]
+pub(crate) use funnel::{Amount, Funnel, Stage};
 pub(crate) use parallel::{in_parallel, threads};
 pub(crate) use place::brought;
 pub(crate) use stream::{ManifestSource, ManifestStream};
@@ -155,6 +159,10 @@ pub struct Step {
     pub kept: u64,
     /// How many there were.
     pub total: u64,
+    /// Rows in those left, where they are counted.
+    pub rows_kept: Option<u64>,
+    /// Rows in all, where they are counted.
+    pub rows_total: Option<u64>,
     /// Bytes of those left, where they are counted.
     pub bytes_kept: Option<u64>,
     /// Bytes of all, where they are counted.
@@ -165,7 +173,16 @@ pub struct Step {
 
 impl Step {
     pub(crate) fn rows(step: &'static str, kept: u64, total: u64, why: &'static str) -> Step {
-        Step { step, kept, total, bytes_kept: None, bytes_total: None, why }
+        Step {
+            step,
+            kept,
+            total,
+            rows_kept: None,
+            rows_total: None,
+            bytes_kept: None,
+            bytes_total: None,
+            why,
+        }
     }
 }
 

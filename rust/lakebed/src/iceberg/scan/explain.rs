@@ -20,6 +20,8 @@ impl Scan {
             step: "manifests",
             kept: manifests.len() as u64,
             total: (manifests.len() + pruned.len()) as u64,
+            rows_kept: None,
+            rows_total: None,
             bytes_kept: Some(bytes(&manifests)),
             bytes_total: Some(bytes(&manifests) + bytes(&pruned)),
             why: "summaries of the partition fields in the manifest list",

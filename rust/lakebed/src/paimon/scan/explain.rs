@@ -22,6 +22,8 @@ impl Scan {
             step: "manifests",
             kept: manifests.len() as u64,
             total: (manifests.len() + pruned.len()) as u64,
+            rows_kept: None,
+            rows_total: None,
             bytes_kept: Some(bytes(&manifests)),
             bytes_total: Some(bytes(&manifests) + bytes(&pruned)),
             why: "bounds of partition and bucket in the manifest list",

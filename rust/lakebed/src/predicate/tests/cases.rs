@@ -170,13 +170,16 @@ fn ranges() {
         let bounds = |key: &str| row(&stats.iter().map(|stat| &stat[key]).collect::<Vec<_>>(), &columns);
         let ((schema, lower), (_, upper)) = (bounds("min"), bounds("max"));
         let counts = |value: &Value| Int64Array::from(vec![value.as_i64()]);
+        let row_counts = counts(&case["row_count"]);
+        let contents = |nulls: &Value| {
+            let nulls = counts(nulls);
+            Contents::from_counts(1, Counts { values: Some(&row_counts), nulls: Some(&nulls), nans: None })
+        };
         let ranges: Vec<_> = (stats.iter().zip(lower).zip(upper))
             .map(|((stat, lower), upper)| {
-                Some(ColumnRanges { lower, upper, null_counts: Some(counts(&stat["null_count"])) })
+                Some(ColumnRanges { lower, upper, contents: contents(&stat["null_count"]) })
             })
             .collect();
-        let row_counts = counts(&case["row_count"]);
-        let ranges = Ranges { row_counts: Some(&row_counts), columns: &ranges };
         let answer = predicate.bind(&schema).unwrap().may_match(&ranges, 1).unwrap().value(0);
         assert!(accepted(&case, answer), "{case}");
     }

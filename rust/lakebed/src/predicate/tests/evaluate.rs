@@ -128,8 +128,7 @@ fn what_is_not_known_is_kept() {
     assert!(!may_match("c0 < 3", &three, &unknown, None, None));
     assert!(may_match("c0 > 9", &three, &unknown, None, None));
     assert!(!may_match("c0 > 3", &unknown, &three, None, None));
-    let ranges = Ranges { row_counts: None, columns: &[] };
-    assert!(bind("c0 = 5", &three).may_match(&ranges, 2).unwrap().iter().all(|kept| kept));
+    assert!(bind("c0 = 5", &three).may_match(&[], 2).unwrap().iter().all(|kept| kept));
 }
 
 #[test]
@@ -157,7 +156,58 @@ fn prefixes_prune_by_text_bounds() {
     assert!(!asked("starts_with(c0, 'ab')", "a", "aa"));
     assert!(!asked("NOT starts_with(c0, 'ab')", "ab", "abz"));
     assert!(asked("NOT starts_with(c0, 'ab')", "ab", "ac"));
-    assert!(asked("c0 LIKE 'x%'", "a", "b"));
+    assert!(!asked("c0 LIKE 'x%'", "a", "b"));
+    assert!(asked("c0 LIKE 'a_x'", "a", "b"));
+    assert!(!asked("c0 LIKE 'a_x'", "b", "c"));
+    assert!(asked("c0 LIKE '%x'", "a", "b"));
+    assert!(!asked("c0 NOT LIKE 'a%'", "a", "ab"));
+    assert!(asked("c0 NOT LIKE 'a%b'", "a", "ab"));
+}
+
+#[test]
+fn two_valued_logic_has_nulls_on_one_side_and_one_zero() {
+    let values: ArrayRef = array::<Float64Array, _>(vec![Some(1.0), None, Some(-0.0), Some(f64::NAN)]);
+    let column = Column::new(0, DataType::Float64);
+    let rows = |text: &str| -> Vec<bool> {
+        let bound = parse(text).bind_with(Logic::TwoValued, &mut |_| Ok(column.clone())).unwrap();
+        bound.evaluate(std::slice::from_ref(&values), 4).unwrap().iter().collect()
+    };
+    let table = [
+        ("c0 = 1", [true, false, false, false]),
+        ("c0 <> 1", [false, true, true, true]),
+        ("c0 NOT IN (1, 5)", [false, true, true, true]),
+        ("c0 = 0", [false, false, true, false]),
+        ("c0 < 0", [false, false, false, false]),
+        ("c0 < 5", [true, false, true, false]),
+        ("NOT is_nan(c0)", [true, true, true, false]),
+        ("c0 <> NULL", [false, false, false, false]),
+    ];
+    for (text, expected) in table {
+        assert_eq!(rows(text), expected, "{text}");
+    }
+}
+
+#[test]
+fn what_every_row_must_match_is_known_from_counts_and_bounds() {
+    let bounds = |value: i32| -> ArrayRef { array::<Int32Array, _>(vec![value]) };
+    let asked = |text, nulls: Option<i64>, lower, upper| {
+        let (values, nulls) = (Int64Array::from(vec![10]), Int64Array::from(vec![nulls]));
+        let counts = Counts { values: Some(&values), nulls: Some(&nulls), nans: None };
+        let contents = Contents::from_counts(1, counts);
+        let known = [Some(ColumnRanges { lower: bounds(lower), upper: bounds(upper), contents })];
+        bind(text, &bounds(lower)).must_match(&known, 1).unwrap().value(0)
+    };
+    assert!(asked("c0 < 8", Some(0), 3, 7));
+    assert!(!asked("c0 < 8", Some(1), 3, 7));
+    assert!(!asked("c0 < 8", None, 3, 7));
+    assert!(!asked("c0 < 7", Some(0), 3, 7));
+    assert!(asked("c0 = 3", Some(0), 3, 3));
+    assert!(asked("c0 IN (1, 3)", Some(0), 3, 3));
+    assert!(!asked("c0 IN (3, 7)", Some(0), 3, 7));
+    assert!(asked("c0 NOT IN (1, 9)", Some(0), 3, 7));
+    assert!(asked("c0 IS NULL", Some(10), 3, 3));
+    assert!(asked("c0 IS NOT NULL", Some(0), 3, 7));
+    assert!(!bind("c0 < 8", &bounds(3)).must_match(&[], 1).unwrap().value(0));
 }
 
 #[test]

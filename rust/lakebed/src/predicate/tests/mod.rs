@@ -14,7 +14,7 @@ use arrow_array::{
 };
 use arrow_schema::{DataType, Field, Schema};
 
-use super::{BoundPredicate, ColumnRanges, Literal, Predicate, Ranges};
+use super::{BoundPredicate, Call, Column, ColumnRanges, Contents, Counts, Literal, Logic, Predicate, Term};
 use crate::error::{ErrorKind, Result};
 
 fn parse(text: &str) -> Predicate {
@@ -43,10 +43,11 @@ fn rows(text: &str, array: &ArrayRef) -> Vec<bool> {
 /// Whether a group of `rows` rows may match, given the one-value arrays of its bounds.
 fn may_match(text: &str, lower: &ArrayRef, upper: &ArrayRef, nulls: Option<i64>, rows: Option<i64>) -> bool {
     let row_counts = Int64Array::from(vec![rows]);
-    let null_counts = Some(Int64Array::from(vec![nulls]));
-    let columns = [Some(ColumnRanges { lower: lower.clone(), upper: upper.clone(), null_counts })];
-    let ranges = Ranges { row_counts: Some(&row_counts), columns: &columns };
-    bind(text, lower).may_match(&ranges, 1).unwrap().value(0)
+    let null_counts = Int64Array::from(vec![nulls]);
+    let counts = Counts { values: Some(&row_counts), nulls: Some(&null_counts), nans: None };
+    let contents = Contents::from_counts(1, counts);
+    let columns = [Some(ColumnRanges { lower: lower.clone(), upper: upper.clone(), contents })];
+    bind(text, lower).may_match(&columns, 1).unwrap().value(0)
 }
 
 fn array<A: From<Vec<V>> + arrow_array::Array + 'static, V>(values: Vec<V>) -> ArrayRef {

@@ -69,7 +69,7 @@ fn an_error_shows_its_place() {
         ("a = 1 -- and b = 2", 6, "comments"),
         ("(a = 1", 6, "\")\""),
         ("a IN ()", 6, "a column or a literal"),
-        ("a IS 5", 5, "NULL or DISTINCT FROM"),
+        ("a IS 5", 5, "NULL, NAN or DISTINCT FROM"),
         ("a NOT 5", 6, "IN, BETWEEN or LIKE"),
         ("a = X'0'", 4, "pairs of hexadecimal"),
         ("a = 'open", 4, "Unterminated"),
@@ -77,8 +77,10 @@ fn an_error_shows_its_place() {
         ("NULL", 0, "a literal alone"),
         ("AND a = 1", 0, "a column or a literal"),
         ("a = - 'x'", 6, "a number"),
-        ("bucket(16, id) = 3", 0, "bucket(…) is not supported on this table"),
-        ("3 = bucket(16, id)", 4, "bucket(…) is not supported on this table"),
+        ("bucket(0, id) = 3", 7, "a whole number above 0"),
+        ("bucket(id) = 3", 7, "a whole number above 0"),
+        ("day(day(ts)) = 3", 4, "a transform takes a column"),
+        ("day(5) = 3", 4, "expected a column"),
         ("upper(a) = 'X'", 0, "no function upper"),
         ("is_nan(5)", 7, "expected a column"),
     ];
@@ -88,6 +90,24 @@ fn an_error_shows_its_place() {
         assert!(shown.contains(message), "{text}: {shown}");
         assert_eq!(caret.find('^').unwrap() - 2, place, "{text}: {shown}");
     }
+}
+
+#[test]
+fn transforms_are_called_like_functions() {
+    for (text, read) in [
+        ("BUCKET(16, id) = 3", r#"bucket(16, "id") = 3"#),
+        ("3 = bucket(16, id)", r#"bucket(16, "id") = 3"#),
+        ("days(a.ts) IN ('2026-01-01')", r#"day("a.ts") IN ('2026-01-01')"#),
+        ("starts_with(truncate(2, s), 'ab')", r#"starts_with(truncate(2, "s"), 'ab')"#),
+        ("NOT hour(ts) IS NULL", r#"hour("ts") IS NOT NULL"#),
+        ("a IS NOT NAN AND a IS NAN", r#"NOT is_nan("a") AND is_nan("a")"#),
+        // Names are names where nothing is called.
+        ("day > 3 AND \"bucket\" = 1", r#""day" > 3 AND "bucket" = 1"#),
+    ] {
+        assert_eq!(parse(text).to_string(), read);
+    }
+    let error = parse("day(c0) = '2026-01-01'").bind(&schema(&[DataType::Date32])).unwrap_err();
+    assert!(error.message().contains("transforms are of Iceberg's columns"), "{error}");
 }
 
 #[test]

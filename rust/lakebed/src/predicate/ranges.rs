@@ -1,0 +1,193 @@
+//! Bound predicates on what is known of groups of rows: the rows of a manifest, of a file.
+
+use arrow_array::{Array, ArrayRef, Int64Array};
+use arrow_buffer::BooleanBuffer;
+use arrow_schema::DataType;
+
+use super::bind::{BoundLeaf, BoundPredicate, Logic};
+use super::evaluate::{checked, mismatch, walk};
+use super::op::{Operator, Range};
+use super::value::{Reader, Value};
+use crate::error::Result;
+
+/// What is known of one column in each group.
+#[derive(Debug, Clone)]
+pub struct ColumnRanges {
+    /// No value is less; the column's type, null where unknown.
+    pub lower: ArrayRef,
+    /// No value is greater; the column's type, null where unknown.
+    pub upper: ArrayRef,
+    /// What may be in it.
+    pub contents: Contents,
+}
+
+/// Whether each group may hold nulls, NaN, and values that are neither.
+#[derive(Debug, Clone)]
+pub struct Contents {
+    nulls: BooleanBuffer,
+    nans: BooleanBuffer,
+    values: BooleanBuffer,
+}
+
+/// Numbers of values in each group; null or absent where unknown.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Counts<'a> {
+    /// All values, nulls and NaN among them.
+    pub values: Option<&'a Int64Array>,
+    /// Nulls.
+    pub nulls: Option<&'a Int64Array>,
+    /// NaN.
+    pub nans: Option<&'a Int64Array>,
+}
+
+impl Contents {
+    /// What may be in groups of which nothing is known.
+    pub fn unknown(groups: usize) -> Contents {
+        Contents::new(groups, |_| [true; 3])
+    }
+
+    /// `of` says of each group whether it may hold nulls, NaN and other values.
+    pub fn new(groups: usize, of: impl Fn(usize) -> [bool; 3]) -> Contents {
+        let bits = |which: usize| BooleanBuffer::collect_bool(groups, |group| of(group)[which]);
+        Contents { nulls: bits(0), nans: bits(1), values: bits(2) }
+    }
+
+    /// From counts; those that are below zero or contradict each other say nothing.
+    ///
+    /// Whether NaN are counted or not, columns that are no floats have none.
+    pub fn from_counts(groups: usize, counts: Counts<'_>) -> Contents {
+        Contents::new(groups, |group| {
+            let count = |counts: Option<&Int64Array>| known(counts, group);
+            let (values, nulls, nans) = (count(counts.values), count(counts.nulls), count(counts.nans));
+            let least = nulls.unwrap_or(0).saturating_add(nans.unwrap_or(0));
+            if values.is_some_and(|values| least > values) {
+                return [true; 3];
+            }
+            let left = values.is_none_or(|values| least < values);
+            // What is neither counted as null nor as NaN may be either where that is not counted.
+            [nulls.map_or(left, |nulls| nulls > 0), nans.map_or(left, |nans| nans > 0), left]
+        })
+    }
+}
+
+/// A count as far as it is known.
+fn known(counts: Option<&Int64Array>, group: usize) -> Option<i64> {
+    let counts = counts.filter(|counts| counts.is_valid(group))?;
+    Some(counts.value(group)).filter(|count| *count >= 0)
+}
+
+impl BoundPredicate {
+    /// False for each group in which no row can match; true where one may, or too little is known.
+    ///
+    /// `columns` are by the numbers of the columns it was bound to; `None`, or past the end, where nothing
+    /// is known of one. Bounds that contradict each other are unknown. A bound of a group is used even
+    /// where the other is unknown.
+    ///
+    /// Errors: [`ErrorKind::Argument`](crate::error::ErrorKind::Argument) for an array of another type or length.
+    /// Source: Paimon's `LeafPredicate.test(rowCount, min, max, nullCount)`, more precise for null tests;
+    /// Iceberg's `InclusiveMetricsEvaluator.java`.
+    pub fn may_match(&self, columns: &[Option<ColumnRanges>], groups: usize) -> Result<BooleanBuffer> {
+        self.over_ranges(columns, groups, true, BoundLeaf::may_match)
+    }
+
+    /// True for each group of which every row surely matches; false where one may not, or too little is
+    /// known. Groups without rows match.
+    ///
+    /// `columns` and errors are those of [`BoundPredicate::may_match`].
+    ///
+    /// Source: Iceberg's `StrictMetricsEvaluator.java`.
+    pub fn must_match(&self, columns: &[Option<ColumnRanges>], groups: usize) -> Result<BooleanBuffer> {
+        self.over_ranges(columns, groups, false, BoundLeaf::must_match)
+    }
+
+    fn over_ranges(
+        &self,
+        columns: &[Option<ColumnRanges>],
+        groups: usize,
+        unknown: bool,
+        answer: fn(&BoundLeaf, &Group<'_>) -> bool,
+    ) -> Result<BooleanBuffer> {
+        walk(&self.node, groups, &|leaf| {
+            let Some(Some(ranges)) = columns.get(leaf.column.index) else {
+                return Ok(BooleanBuffer::collect_bool(groups, |_| unknown));
+            };
+            let known = Known::new(leaf, ranges, groups)?;
+            Ok(BooleanBuffer::collect_bool(groups, |group| answer(leaf, &known.group(leaf, group))))
+        })
+    }
+}
+
+/// The ranges of one leaf's column, read.
+struct Known<'a> {
+    lower: Reader<'a>,
+    upper: Reader<'a>,
+    contents: &'a Contents,
+}
+
+impl<'a> Known<'a> {
+    fn new(leaf: &BoundLeaf, ranges: &'a ColumnRanges, groups: usize) -> Result<Known<'a>> {
+        let contents = &ranges.contents;
+        if contents.values.len() != groups {
+            return Err(mismatch(leaf, "counts differ in number from the groups"));
+        }
+        let lower = checked(leaf, &ranges.lower, groups)?;
+        Ok(Known { lower, upper: checked(leaf, &ranges.upper, groups)?, contents })
+    }
+
+    fn group(&self, leaf: &BoundLeaf, group: usize) -> Group<'a> {
+        let column = &leaf.column;
+        let is_float = matches!(column.data_type, DataType::Float32 | DataType::Float64);
+        let values = self.contents.values.value(group);
+        Group {
+            nulls: !column.required && self.contents.nulls.value(group),
+            nans: is_float && self.contents.nans.value(group),
+            range: values.then(|| trusted(self.lower.get(group), self.upper.get(group), leaf.logic)),
+        }
+    }
+}
+
+/// What one group may hold: nulls, NaN, values within a range.
+struct Group<'a> {
+    nulls: bool,
+    nans: bool,
+    range: Option<Range<'a>>,
+}
+
+impl BoundLeaf {
+    fn may_match(&self, group: &Group<'_>) -> bool {
+        let on_range = self.operator.row().on_range;
+        (group.nulls && self.matches_null())
+            || (group.nans && self.matches_nan())
+            || group.range.as_ref().is_some_and(|range| on_range(range, &self.operands))
+    }
+
+    fn must_match(&self, group: &Group<'_>) -> bool {
+        let may_fail = self.operator.negation().row().on_range;
+        !(group.nulls && !self.matches_null()
+            || group.nans && !self.matches_nan()
+            || group.range.as_ref().is_some_and(|range| may_fail(range, &self.operands)))
+    }
+
+    /// Whether NaN that bounds do not tell of match.
+    fn matches_nan(&self) -> bool {
+        let beyond = matches!(self.operator, Operator::Gt | Operator::GtEq | Operator::NotBetween);
+        !(beyond && self.logic == Logic::TwoValued) && self.matches(Some(Value::Float(f64::NAN)))
+    }
+}
+
+/// The bounds that can be relied on: not NaN, not crossed, and around zero not by its sign, which writers
+/// that compare floats as numbers lose.
+fn trusted<'a>(lower: Option<Value<'a>>, upper: Option<Value<'a>>, logic: Logic) -> Range<'a> {
+    let crossed = lower.as_ref().zip(upper.as_ref()).is_some_and(|(lower, upper)| lower > upper);
+    if crossed || [&lower, &upper].into_iter().flatten().any(Value::is_nan) {
+        return Range { lower: None, upper: None };
+    }
+    let least_zero = if logic == Logic::TwoValued { 0.0 } else { -0.0 };
+    let with_zero = |bound: Option<Value<'a>>, zero: f64| {
+        bound.map(|bound| match bound {
+            Value::Float(0.0) => Value::Float(zero),
+            other => other,
+        })
+    };
+    Range { lower: with_zero(lower, least_zero), upper: with_zero(upper, 0.0) }
+}

@@ -1,0 +1,126 @@
+//! What the steps of a scan keep, counted as it runs.
+
+use std::collections::BTreeMap;
+use std::iter::Sum;
+use std::ops::Add;
+use std::sync::{Arc, Mutex};
+
+use super::Step;
+
+/// A step that may leave something out.
+#[derive(Debug)]
+pub(crate) struct Stage {
+    /// Its place among the steps of its scan.
+    pub(crate) order: u8,
+    /// What is counted: manifests, entries, files.
+    pub(crate) step: &'static str,
+    /// What decides.
+    pub(crate) why: &'static str,
+}
+
+/// So many manifests or files, with their rows and bytes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Amount {
+    pub(crate) count: u64,
+    pub(crate) rows: u64,
+    pub(crate) bytes: u64,
+}
+
+impl Add for Amount {
+    type Output = Amount;
+
+    fn add(self, other: Amount) -> Amount {
+        Amount {
+            count: self.count.saturating_add(other.count),
+            rows: self.rows.saturating_add(other.rows),
+            bytes: self.bytes.saturating_add(other.bytes),
+        }
+    }
+}
+
+impl Sum for Amount {
+    fn sum<I: Iterator<Item = Amount>>(amounts: I) -> Amount {
+        amounts.fold(Amount::default(), Add::add)
+    }
+}
+
+/// The stages that were passed, with all that came to them and what they kept.
+type Passed = BTreeMap<u8, (&'static Stage, Amount, Amount)>;
+
+/// Counts what stages keep, from whichever thread; clones share it. Counts nothing unless asked to, so that
+/// scans can always tell it what they do.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Funnel(Option<Arc<Mutex<Passed>>>);
+
+impl Funnel {
+    /// One that counts.
+    pub(crate) fn counting() -> Funnel {
+        Funnel(Some(Arc::default()))
+    }
+
+    /// Whether it counts: what only the counts need is left out where it does not.
+    pub(crate) fn is_counting(&self) -> bool {
+        self.0.is_some()
+    }
+
+    /// Takes note of what came to a stage and what was kept; `amounts` are made only where it counts.
+    pub(crate) fn pass(&self, stage: &'static Stage, amounts: impl FnOnce() -> [Amount; 2]) {
+        let Some(passed) = &self.0 else { return };
+        let [total, kept] = amounts();
+        let Ok(mut passed) = passed.lock() else { return };
+        let counted = passed.entry(stage.order).or_insert((stage, Amount::default(), Amount::default()));
+        (counted.1, counted.2) = (counted.1 + total, counted.2 + kept);
+    }
+
+    /// The steps, in their order.
+    pub(crate) fn steps(&self) -> Vec<Step> {
+        let Some(passed) = self.0.as_ref().and_then(|passed| passed.lock().ok()) else { return Vec::new() };
+        let step = |(stage, total, kept): &(&'static Stage, Amount, Amount)| Step {
+            step: stage.step,
+            kept: kept.count,
+            total: total.count,
+            rows_kept: Some(kept.rows),
+            rows_total: Some(total.rows),
+            bytes_kept: Some(kept.bytes),
+            bytes_total: Some(total.bytes),
+            why: stage.why,
+        };
+        passed.values().map(step).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    static FIRST: Stage = Stage { order: 0, step: "manifests", why: "summaries" };
+    static LAST: Stage = Stage { order: 1, step: "files", why: "statistics" };
+
+    fn amount(count: u64) -> Amount {
+        Amount { count, rows: 10 * count, bytes: 100 * count }
+    }
+
+    #[test]
+    fn what_threads_tell_is_summed_up_in_the_order_of_the_stages() {
+        let funnel = Funnel::counting();
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| funnel.clone().pass(&LAST, || [amount(3), amount(1)]));
+            }
+        });
+        funnel.pass(&FIRST, || [amount(2), amount(2)]);
+        let steps: Vec<_> =
+            funnel.steps().into_iter().map(|step| (step.step, step.kept, step.total)).collect();
+        assert_eq!(steps, [("manifests", 2, 2), ("files", 4, 12)]);
+        assert_eq!(
+            funnel.steps().last().map(|step| (step.rows_kept, step.bytes_total)),
+            Some((Some(40), Some(1200)))
+        );
+    }
+
+    #[test]
+    fn one_that_does_not_count_costs_nothing() {
+        Funnel::default().pass(&FIRST, || unreachable!("nothing is counted"));
+        assert!(Funnel::default().steps().is_empty());
+    }
+}
