@@ -54,7 +54,9 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     add("--readers", type=_words, default=None, help="only readers whose name starts with one of these")
     add("--entries", type=int, default=None, help="data files of every table made here")
     add("--repeats", type=int, default=9, help="timed rounds (default 9)")
-    add("--java-threads", type=int, default=os.cpu_count() or 1, help="threads that Iceberg's Java plans with")
+    add(
+        "--java-threads", type=int, default=os.cpu_count() or 1, help="threads that Iceberg's Java plans with"
+    )
     add("--given", type=_given, action="append", default=[], metavar="TABLE=DIR", help="use this one instead")
     add("--cache", type=Path, default=HERE / ".cache", help="where the tables are kept")
     add("--json", type=Path, default=None, help="also write every run there, one JSON object a line")
