@@ -38,8 +38,8 @@ class PlanViews(Standing):
             utf8 (SQL; null: nothing is left to test). A file without deletes has an empty list. A deletion
             vector, or position deletes by sequence number, come first, then equality deletes. Of a position
             delete file of several data files the rows decide; it is listed with each file of its partition.
-        Raises: UnsupportedError (Paimon); ValueError for other `deletes`; CorruptError (when read: two deletion vectors of one file, or one
-            that does not fit it).
+        Raises: UnsupportedError (Paimon); ValueError for other `deletes`; when read, CorruptError (two
+            deletion vectors of one file, or one that does not fit it).
         Cost: reads the delete manifests whole before the first row, unless `columns` leaves the deletes out,
             then data manifests as they are asked for. Memory is that of the deletes and one batch. Each file
             costs a binary search in the deletes of its partition.

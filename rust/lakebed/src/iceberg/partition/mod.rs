@@ -8,6 +8,7 @@ mod unified;
 #[cfg(test)]
 mod tests;
 
+pub(in crate::iceberg) use conform::conform;
 pub(crate) use numbers::PartitionNumbers;
 pub use spec::{PartitionField, PartitionSpec};
 pub use unified::{PartitionType, UnifiedField};

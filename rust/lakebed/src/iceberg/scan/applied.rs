@@ -45,7 +45,7 @@ pub(super) fn stream(
         next += entries.as_ref().map_or(0, RecordBatch::num_rows);
         applied.cuts(entries, first)
     });
-    Ok(Box::new(cuts.map(move |entries| program.view.build(&entries?, ""))))
+    Ok(Box::new(cuts.map(move |entries| program.rows(&entries?, ""))))
 }
 
 /// Manifests as the entries that rows are made of.

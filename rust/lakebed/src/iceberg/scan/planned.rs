@@ -16,7 +16,7 @@ use crate::error::Result;
 use crate::iceberg::deletes::{DataFiles, DeleteIndex};
 use crate::iceberg::manifest_list::ManifestFile;
 use crate::iceberg::table::Table;
-use crate::iceberg::view::{ATTACHED, RESIDUAL, Role};
+use crate::iceberg::view::{RESIDUAL, Role};
 use crate::notes::Notes;
 use crate::scan::{Batches, DeletesAs, ManifestSource, ManifestStream, ScanOptions, threads};
 use crate::view::{batch, lists};
@@ -61,7 +61,8 @@ pub(super) fn stream(table: &Table, options: &ScanOptions, notes: Notes) -> Resu
     }
     let schema = shown(program.view.schema(), options.deletes);
     let manifests = Plan::of_list(table, list, options.filter.as_deref())?.of_role(program.role);
-    let attach = Arc::new(Attach { index, residuals: Residuals::new(options.filter.as_deref())? });
+    let (column, residuals) = (options.deletes.column(), Residuals::new(options.filter.as_deref())?);
+    let attach = Arc::new(Attach { index, column, residuals });
     let entries = EntrySource::new(Arc::new(program), table.clone(), notes);
     let rows = ManifestStream::new(PlanSource { entries, attach }, manifests, threads);
     Ok(match shown_deletes {
@@ -89,7 +90,7 @@ impl ManifestSource for PlanSource {
             cuts.into_iter().flatten().chain(error)
         });
         Ok(Box::new(cuts.map(move |entries| {
-            let rows = entries.and_then(|entries| program.view.build(&entries, &path));
+            let rows = entries.and_then(|entries| program.rows(&entries, &path));
             rows.map_err(|error| error.in_file(&path))
         })))
     }
@@ -99,6 +100,8 @@ impl ManifestSource for PlanSource {
 struct Attach {
     /// None where deletes are not asked for.
     index: Option<DeleteIndex>,
+    /// The column of their numbers.
+    column: &'static str,
     residuals: Residuals,
 }
 
@@ -110,7 +113,7 @@ impl Attach {
         for row in first..entries.num_rows() {
             let before = ids.len();
             if let (Some(index), Some(files)) = (&self.index, files) {
-                index.append(files, row, &mut ids).map_err(|error| error.in_field(ATTACHED))?;
+                index.append(files, row, &mut ids).map_err(|error| error.in_field(self.column))?;
             }
             lengths.push(ids.len() - before);
             if ids.len() >= NUMBERS_PER_BATCH {
@@ -119,7 +122,7 @@ impl Attach {
         }
         let entries = entries.slice(first, lengths.len());
         let attached = lists(lengths.into_iter(), Arc::new(Int32Array::from(ids)))?;
-        with_columns(&entries, vec![(ATTACHED, attached), (RESIDUAL, self.residuals.of(&entries))])
+        with_columns(&entries, vec![(self.column, attached), (RESIDUAL, self.residuals.of(&entries))])
     }
 }
 

@@ -8,6 +8,7 @@ use arrow_buffer::Buffer;
 use arrow_select::filter::filter_record_batch;
 
 use super::internal;
+use super::vectors::{VectorReader, in_runs};
 use crate::columnar::Decoding;
 use crate::error::Result;
 use crate::iceberg::filter::PartitionFilter;
@@ -30,6 +31,7 @@ pub(super) struct EntryProgram {
     types: TableTypes,
     filter: Option<PartitionFilter>,
     decoding: Decoding,
+    vectors: Option<VectorReader>,
 }
 
 impl EntryProgram {
@@ -63,7 +65,7 @@ impl EntryProgram {
         }
         let entries = EntryColumns::new(Some(&raw))?.with_metrics_of(view.metrics_of());
         let entries = Arc::new(entries);
-        Ok(EntryProgram { role, view, entries, raw, types, filter, decoding })
+        Ok(EntryProgram { role, view, entries, raw, types, filter, decoding, vectors: None })
     }
 
     /// The same program, whose [`EntryProgram::entries`] have these columns too, and of metrics those of
@@ -84,6 +86,12 @@ impl EntryProgram {
         Ok(self)
     }
 
+    /// The same program, which reads the deletion vectors whose positions the view shows.
+    pub(super) fn reading(self, vectors: VectorReader) -> EntryProgram {
+        let vectors = self.view.needs_positions().then_some(vectors);
+        EntryProgram { vectors, ..self }
+    }
+
     /// The rows of one manifest, in file order; errors and notes say in which file they were found.
     pub(super) fn open(
         self: &Arc<EntryProgram>,
@@ -96,9 +104,7 @@ impl EntryProgram {
         let entries = self.entries(bytes, manifest, threads, notes)?;
         let program = Arc::clone(self);
         Ok(Box::new(
-            entries.map(move |entries| {
-                program.view.build(&entries?, &path).map_err(|error| error.in_file(&path))
-            }),
+            entries.map(move |entries| program.rows(&entries?, &path).map_err(|error| error.in_file(&path))),
         ))
     }
 
@@ -119,15 +125,26 @@ impl EntryProgram {
                 spec_id: None,
                 notes: notes.clone(),
             };
-            let statuses = if self.role.is_live() { Statuses::LIVE } else { Statuses::ALL };
+            let statuses = match self.role {
+                Role::Entries => Statuses::ALL,
+                Role::Added => Statuses { existing: false, ..Statuses::LIVE },
+                _ => Statuses::LIVE,
+            };
             EntryReader::open(bytes.clone(), &self.entries, known, statuses, &self.decoding, threads)
         };
         let entries = open().map_err(|error| error.in_file(&path))?;
-        let program = Arc::clone(self);
-        Ok(Box::new(entries.map(move |entries| {
-            let wanted = entries.and_then(|entries| program.wanted(entries));
-            wanted.map_err(|error| error.in_file(&path))
-        })))
+        let (program, place) = (Arc::clone(self), path.clone());
+        let runs = entries.flat_map(move |entries| match entries.and_then(|entries| program.runs(entries)) {
+            Ok(runs) => runs.into_iter().map(Ok).collect(),
+            Err(error) => vec![Err(error.in_file(&place))],
+        });
+        Ok(Box::new(runs))
+    }
+
+    /// The rows that are made of some of a manifest's entries.
+    pub(super) fn rows(&self, entries: &RecordBatch, manifest: &str) -> Result<RecordBatch> {
+        let positions = self.vectors.as_ref().map(|vectors| vectors.positions(entries)).transpose()?;
+        self.view.build(entries, manifest, positions.as_ref())
     }
 
     /// How the manifest's tuples are shown: by the table's spec of its id or, where the table has forgotten
@@ -141,8 +158,9 @@ impl EntryProgram {
         Ok(spec.map(|spec| PartitionLayout { unified: Arc::clone(&self.types.partition), spec }))
     }
 
-    /// The entries of the program's content that match its filter.
-    fn wanted(&self, mut entries: RecordBatch) -> Result<RecordBatch> {
+    /// Those of some entries that the view shows, in batches that are not too large with what is read for
+    /// them.
+    fn runs(&self, mut entries: RecordBatch) -> Result<Vec<RecordBatch>> {
         if let Some(wanted) = self.role.content().of(&entries)? {
             entries = filter_record_batch(&entries, &wanted).map_err(internal)?;
         }
@@ -150,6 +168,6 @@ impl EntryProgram {
             let matches = filter.matches(find(&entries, "partition")?.as_struct())?;
             entries = filter_record_batch(&entries, &matches).map_err(internal)?;
         }
-        Ok(entries)
+        if self.vectors.is_some() { in_runs(&entries) } else { Ok(vec![entries]) }
     }
 }

@@ -14,7 +14,7 @@ use crate::columnar::Decoding;
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::manifest_list::ManifestFile;
 use crate::iceberg::table::{StoredTypes, TableTypes};
-use crate::iceberg::view::{DATA_FILE_COUNT, DATA_FILES, Role};
+use crate::iceberg::view::{DATA_FILE_COUNT, DATA_FILES, POSITIONS, Role};
 use crate::notes::Notes;
 use crate::scan::{Batches, Part, ScanOptions, brought};
 
@@ -28,8 +28,8 @@ impl Scan {
             let message = "manifests of Iceberg take nothing away from each other";
             return Err(Error::new(ErrorKind::Argument, message));
         }
-        if program.view.has(DATA_FILES) || program.view.has(DATA_FILE_COUNT) {
-            let message = format!("{DATA_FILES} and {DATA_FILE_COUNT} are made from all manifests at once");
+        if [POSITIONS, DATA_FILES, DATA_FILE_COUNT].iter().any(|name| program.view.has(name)) {
+            let message = "positions and data files of deletes are in other files than their manifests";
             return Err(Error::new(ErrorKind::Argument, message));
         }
         let plan = Plan::new(&self.table, self.options.filter.as_deref())?;

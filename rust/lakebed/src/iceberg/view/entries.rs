@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch, StringArray, new_null_array};
+use arrow_array::{Array, ArrayRef, Int64Array, ListArray, RecordBatch, StringArray, new_null_array};
 use arrow_schema::{DataType, Field, Schema as ArrowSchema, SchemaRef, TimeUnit};
 
 use crate::error::Result;
-use crate::field::{ints, texts};
+use crate::field::{int64, ints, longs, texts, utf8};
 use crate::iceberg::content::Content;
+use crate::iceberg::deletion_vector::VECTOR_INPUT;
 use crate::iceberg::fields::{ENTRY, PARTITION};
 use crate::iceberg::metrics::MetricsView;
 use crate::iceberg::partition::PartitionType;
@@ -25,6 +26,8 @@ pub(crate) enum Role {
     Entries,
     /// Live files, of data and of deletes.
     Files,
+    /// Files that the manifest's own commit added.
+    Added,
     /// Live delete files and deletion vectors.
     Deletes,
     /// Live files under the entries' own names: what other views are made of.
@@ -46,19 +49,19 @@ impl Role {
     /// What the entries are of.
     pub(crate) fn content(self) -> Content {
         match self {
-            Role::Entries | Role::Files | Role::Live => Content::Both,
+            Role::Entries | Role::Files | Role::Added | Role::Live => Content::Both,
             Role::Deletes | Role::LiveDeletes => Content::Deletes,
             Role::LiveData | Role::Plan(_) => Content::Data,
         }
     }
 }
 
-/// What plans add to entries: the numbers of the deletes that apply to a file, and what of the filter is
-/// left to test in its rows.
-pub(crate) const ATTACHED: &str = "delete_ids";
+/// What plans add to entries: what of the filter is left to test in their rows.
 pub(crate) const RESIDUAL: &str = "residual";
 
-/// What `deletes` adds to entries where it is asked for: how many data files each applies to, and which.
+/// What `deletes` adds where it is asked for: deleted rows, how many data files each delete applies to, and
+/// which.
+pub(crate) const POSITIONS: &str = "positions";
 pub(crate) const DATA_FILE_COUNT: &str = "data_file_count";
 pub(crate) const DATA_FILES: &str = "data_files";
 
@@ -73,14 +76,9 @@ enum Make {
     Metrics,
     TargetFile,
     Cardinality,
-    /// What [`ATTACHED`] has of the entry.
-    Attached,
-    /// What [`RESIDUAL`] has of the entry.
-    Residual,
-    /// What [`DATA_FILE_COUNT`] has of the entry.
-    DataFileCount,
-    /// What [`DATA_FILES`] has of the entry.
-    DataFiles,
+    Positions,
+    /// What the scan has put beside the entry, under the column's name.
+    Given(fn() -> DataType),
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -148,28 +146,29 @@ const OF_DELETES: [Column; 7] = [
     copy("snapshot_id"),
 ];
 
+/// What `deletes` has only where it is asked for: each may be larger than all others together, or cost as
+/// much as a plan.
+const ON_DEMAND: [Column; 3] = [
+    column(POSITIONS, Make::Positions),
+    column(DATA_FILE_COUNT, Make::Given(int64)),
+    column(DATA_FILES, Make::Given(texts)),
+];
+
 fn columns_of(role: Role) -> Vec<Column> {
     match role {
         Role::Entries => {
             ENTRY.iter().map(|spec| copy(spec.column)).chain([column("manifest", Make::Manifest)]).collect()
         }
-        Role::Files => COMMON.into_iter().chain(OF_FILES).collect(),
+        Role::Files | Role::Added => COMMON.into_iter().chain(OF_FILES).collect(),
         Role::Deletes => COMMON.into_iter().chain(OF_DELETES).collect(),
         Role::Live | Role::LiveData | Role::LiveDeletes => {
             ENTRY.iter().map(|spec| copy(spec.column)).collect()
         }
         Role::Plan(deletes) => {
-            let of_plan = [column(deletes.column(), Make::Attached), column(RESIDUAL, Make::Residual)];
+            let of_plan = [column(deletes.column(), Make::Given(ints)), column(RESIDUAL, Make::Given(utf8))];
             COMMON.into_iter().chain(OF_FILES).chain(of_plan).collect()
         }
     }
-}
-
-/// The columns of a view that it has only where they are named, since they cost much.
-fn on_request(role: Role) -> &'static [Column] {
-    const OF_DELETES: [Column; 2] =
-        [column(DATA_FILE_COUNT, Make::DataFileCount), column(DATA_FILES, Make::DataFiles)];
-    if role == Role::Deletes { &OF_DELETES } else { &[] }
 }
 
 /// One view over entries, compiled: which of their columns it needs and how its own are made.
@@ -193,8 +192,8 @@ impl EntryView {
     ) -> Result<EntryView> {
         let mut known = columns_of(role);
         known.extend(metrics.as_ref().map(|(name, _)| column(name, Make::Metrics)));
-        if columns.is_some() {
-            known.extend(on_request(role));
+        if columns.is_some() && role == Role::Deletes {
+            known.extend(ON_DEMAND);
         }
         let columns = project(&known, |column| column.name, columns)?;
         let fields = columns.iter().map(|column| {
@@ -236,8 +235,19 @@ impl EntryView {
         self.metrics.as_ref().filter(|_| !shown).map(|(_, metrics)| metrics.field_ids())
     }
 
-    /// Makes the view's rows from entries of one manifest.
-    pub(crate) fn build(&self, entries: &RecordBatch, manifest: &str) -> Result<RecordBatch> {
+    /// Whether rows hold positions, for which deletion vectors are read.
+    pub(crate) fn needs_positions(&self) -> bool {
+        self.columns.iter().any(|column| matches!(column.make, Make::Positions))
+    }
+
+    /// Makes the view's rows from entries of one manifest; the positions of each are given where they are
+    /// needed.
+    pub(crate) fn build(
+        &self,
+        entries: &RecordBatch,
+        manifest: &str,
+        positions: Option<&ListArray>,
+    ) -> Result<RecordBatch> {
         let rows = entries.num_rows();
         let columns = self.columns.iter().zip(self.schema.fields()).map(|(column, field)| {
             let array = match column.make {
@@ -253,10 +263,11 @@ impl EntryView {
                 },
                 Make::TargetFile => target_files(entries),
                 Make::Cardinality => cardinalities(entries),
-                Make::Attached => find(entries, ATTACHED),
-                Make::Residual => find(entries, RESIDUAL),
-                Make::DataFileCount => find(entries, DATA_FILE_COUNT),
-                Make::DataFiles => find(entries, DATA_FILES),
+                Make::Given(_) => find(entries, column.name),
+                Make::Positions => Ok(match positions {
+                    Some(positions) => Arc::new(positions.clone()),
+                    None => new_null_array(field.data_type(), rows),
+                }),
             };
             array.map_err(|error| error.in_field(column.name))
         });
@@ -270,12 +281,11 @@ fn data_type(column: Column, partition: &PartitionType, metrics: Option<&Metrics
         Make::Copy(name) => {
             ENTRY.iter().find(|spec| spec.column == name).map_or(DataType::Null, |spec| (spec.data_type)())
         }
-        Make::Absent(data_type) => data_type(),
-        Make::Manifest | Make::TargetFile | Make::Residual => DataType::Utf8,
-        Make::Attached => ints(),
+        Make::Absent(data_type) | Make::Given(data_type) => data_type(),
+        Make::Manifest | Make::TargetFile => DataType::Utf8,
         Make::Metrics => metrics.map_or(DataType::Null, MetricsView::data_type),
-        Make::Cardinality | Make::DataFileCount => DataType::Int64,
-        Make::DataFiles => texts(),
+        Make::Cardinality => DataType::Int64,
+        Make::Positions => longs(),
     }
 }
 
@@ -287,8 +297,8 @@ fn raw_columns(role: Role, columns: &[Column], metrics: Option<&MetricsView>) ->
             Make::Metrics => raw.extend(metrics.into_iter().flat_map(MetricsView::input)),
             Make::TargetFile => raw.extend(TARGET_INPUT),
             Make::Cardinality => raw.extend(["content_offset", "record_count"]),
-            Make::Absent(_) | Make::Manifest | Make::Attached | Make::Residual => {}
-            Make::DataFileCount | Make::DataFiles => {}
+            Make::Positions => raw.extend(VECTOR_INPUT),
+            Make::Absent(_) | Make::Manifest | Make::Given(_) => {}
         }
     }
     if role.content() != Content::Both {
