@@ -2,6 +2,7 @@
 
 #[allow(dead_code)]
 mod funnel;
+mod numbered;
 mod parallel;
 mod place;
 mod stream;
@@ -13,6 +14,7 @@ use serde::Serialize;
 
 #[allow(unused_imports)]
 pub(crate) use funnel::{Amount, Funnel, Stage};
+pub(crate) use numbered::Numbered;
 pub(crate) use parallel::{in_parallel, threads};
 pub(crate) use place::brought;
 pub(crate) use stream::{ManifestSource, ManifestStream};

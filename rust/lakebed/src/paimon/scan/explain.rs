@@ -24,13 +24,15 @@ pub(super) static PARTITION: Stage =
     Stage { order: 1, step: "entries", why: "partition and bucket of the entry" };
 pub(super) static MERGED: Stage =
     Stage { order: 2, step: "files", why: "added, and deleted by no entry of the snapshot" };
+pub(super) static BATCH_READ: Stage =
+    Stage { order: 3, step: "files", why: "levels and buckets that batch reads pass over" };
 pub(super) static STATISTICS: Stage = Stage {
-    order: 3,
+    order: 4,
     step: "files",
     why: "statistics of the file: bounds and null counts of keys and values",
 };
 pub(super) static TOGETHER: Stage = Stage {
-    order: 4,
+    order: 5,
     step: "files",
     why: "statistics of all files that may hold versions or columns of the same rows",
 };
@@ -41,7 +43,11 @@ impl Scan {
         if !self.view.is_of_entries() {
             return Ok(Vec::new());
         }
-        let role = if self.view == View::Entries { Role::Entries } else { Role::Files };
+        let role = match self.view {
+            View::Entries => Role::Entries,
+            View::Plan => Role::Plan(self.options.deletes),
+            _ => Role::Files,
+        };
         let columns = Some(vec!["bucket".to_owned()]);
         let options = ScanOptions { columns, stats: None, limit: None, ..self.options.clone() };
         let funnel = Funnel::counting();

@@ -9,21 +9,23 @@ use arrow_array::{BooleanArray, RecordBatch};
 use arrow_buffer::{BooleanBuffer, Buffer};
 use arrow_select::filter::filter_record_batch;
 
-use super::explain::{Counted, MERGED, PARTITION, STATISTICS, amount};
+use super::explain::{BATCH_READ, Counted, MERGED, PARTITION, STATISTICS, amount};
 use super::internal;
+use super::planned::{Attach, residuals};
 use crate::columnar::Decoding;
 use crate::error::Result;
 use crate::paimon::fields::ENTRY;
 use crate::paimon::identity::{Deleted, identities};
 use crate::paimon::manifest::{ADD, DELETE, EntryFilter, EntryReader, entry_columns};
 use crate::paimon::manifest_list::ManifestFile;
-use crate::paimon::prune::{BucketMemo, EntryPruner, Rule};
+use crate::paimon::prune::{BatchRead, BucketMemo, EntryPruner, Rule};
 use crate::paimon::schema::TableSchema;
 use crate::paimon::stats::{Retyped, StatsView};
 use crate::paimon::table::Table;
-use crate::paimon::view::{EntryView, Role};
+use crate::paimon::view::{EntryView, RESIDUAL, Role};
 use crate::record::{RecordResolver, find};
 use crate::scan::{Funnel, ScanOptions, Stage};
+use crate::view::with_columns;
 
 /// How entries become rows: shared by a scan, its threads and tasks elsewhere.
 pub(super) struct EntryProgram {
@@ -33,6 +35,10 @@ pub(super) struct EntryProgram {
     pub(super) funnel: Funnel,
     /// Whether other files than those of a manifest are not to be asked about, as elsewhere.
     alone: bool,
+    /// What a plan adds to entries.
+    attach: Option<Arc<Attach>>,
+    /// What a plan leaves out whatever the filter.
+    read: BatchRead,
     entries: RecordResolver,
     decoding: Decoding,
 }
@@ -79,6 +85,8 @@ impl EntryProgram {
             pruner,
             funnel: Funnel::default(),
             alone: false,
+            attach: None,
+            read: BatchRead::new(schema),
             decoding,
         };
         program.with_columns()
@@ -87,6 +95,11 @@ impl EntryProgram {
     /// The same program for one manifest at a time: files that only others could tell to drop are kept.
     pub(super) fn alone(self) -> EntryProgram {
         EntryProgram { alone: true, ..self }
+    }
+
+    /// The same program of a plan, whose deletes are known.
+    pub(super) fn attaching(self, attach: Option<Arc<Attach>>) -> EntryProgram {
+        EntryProgram { attach, ..self }
     }
 
     /// The same program, telling `funnel` what each step keeps.
@@ -103,6 +116,9 @@ impl EntryProgram {
             needed.extend(pruner.input());
             needed.extend((self.role == Role::Entries).then_some("kind"));
         }
+        if matches!(self.role, Role::Plan(_)) {
+            needed.extend(self.read.input());
+        }
         if self.funnel.is_counting() {
             needed.extend(["kind", "partition", "bucket", "total_buckets", "row_count", "file_size"]);
         }
@@ -116,14 +132,15 @@ impl EntryProgram {
         let view = EntryView::new(Role::Deleted, table.location(), table.schema(), None, None)?;
         let (role, entries) = (Role::Deleted, entry_columns(Some(view.raw()))?);
         let (pruner, decoding) = (self.pruner.clone(), self.decoding.clone());
-        Ok(EntryProgram { role, view, entries, pruner, decoding, alone: true, funnel: Funnel::default() })
+        let (funnel, attach, read) = (Funnel::default(), None, self.read);
+        Ok(EntryProgram { role, view, entries, pruner, decoding, alone: true, funnel, attach, read })
     }
 
     /// Opens one manifest for the rows of this program.
     pub(super) fn open(&self, bytes: Buffer, manifest: &ManifestFile, threads: usize) -> Result<EntryReader> {
         let kind = match self.role {
             Role::Entries | Role::Changes => None,
-            Role::Files | Role::Live | Role::Added => Some(ADD),
+            Role::Files | Role::Live | Role::Added | Role::Plan(_) => Some(ADD),
             Role::Removed | Role::Deleted => Some(DELETE),
         };
         let pruner = self.pruner.clone().filter(|pruner| pruner.says_something_of_buckets());
@@ -154,6 +171,9 @@ impl EntryProgram {
             let live = deleted.live(&identities(&entries)?);
             entries = self.kept(&MERGED, &entries, &live)?;
         }
+        if matches!(self.role, Role::Plan(_)) {
+            entries = self.kept(&BATCH_READ, &entries, &self.read.reads(&entries)?)?;
+        }
         if let Some(pruner) =
             self.pruner.as_ref().filter(|_| !matches!(self.role, Role::Removed | Role::Deleted))
         {
@@ -165,12 +185,12 @@ impl EntryProgram {
             }
             entries = self.kept(&STATISTICS, &entries, &keep.into())?;
         }
-        if self.gathers() { Ok(entries) } else { self.view.build(&entries, manifest) }
+        if self.gathers() { Ok(entries) } else { self.shown(&entries, manifest) }
     }
 
     /// The rows of files that were decided on together.
     pub(super) fn finish(&self, files: &RecordBatch) -> Result<RecordBatch> {
-        self.view.build(files, "")
+        self.shown(files, "")
     }
 
     /// Files that were tested, without the statistics that nothing else is made of.
@@ -185,6 +205,19 @@ impl EntryProgram {
         let columns: Vec<usize> =
             columns.filter(|(_, field)| is_needed(field.name())).map(|(number, _)| number).collect();
         files.project(&columns).map_err(internal)
+    }
+
+    /// The rows of entries that are left.
+    fn shown(&self, entries: &RecordBatch, manifest: &str) -> Result<RecordBatch> {
+        let Role::Plan(deletes) = self.role else { return self.view.build(entries, manifest) };
+        let mut more = Vec::new();
+        if let Some(attach) = &self.attach {
+            more.push((deletes.column(), attach.deletes_of(entries)?));
+        }
+        if self.view.has(RESIDUAL) {
+            more.push((RESIDUAL, residuals(self.pruner.as_deref(), entries)?));
+        }
+        self.view.build(&with_columns(entries, more)?, manifest)
     }
 
     /// What the guard of a manifest does while it is decoded, done behind it, where it is counted.
