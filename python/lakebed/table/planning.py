@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from lakebed._arguments import one_of
@@ -11,6 +12,7 @@ from lakebed.view import PlanScan, View
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from lakebed import _native
     from lakebed.predicates import Predicate
 
 
@@ -45,5 +47,12 @@ class PlanViews(Standing):
             costs a binary search in the deletes of its partition.
         Source: Iceberg specification, "Scan Planning"; Iceberg's `DeleteFileIndex.java`.
         """
-        one_of("deletes", deletes, ("list", "ids"))
-        return PlanScan(self._native, View("plan", columns, where, stats, limit, threads, deletes))
+        return PlanScan(self._native, _Plan("plan", columns, where, stats, limit, threads, deletes))
+
+
+@dataclass(frozen=True)
+class _Plan(View):
+    deletes: str
+
+    def scan(self, table: _native.Table) -> _native.Scan:
+        return table.scan(self.name, *self.arguments(), one_of("deletes", self.deletes, ("list", "ids")))
