@@ -120,6 +120,9 @@ def test_pyiceberg_plans_the_same_deletes(table: GoldenTable):
     for snapshot in other.metadata.snapshots:
         at = table.open().at(snapshot=snapshot.snapshot_id)
         plan = at.plan(columns=["file_path", "delete_files"]).to_arrow().to_pylist()
+        if any(one["content_offset"] is not None for row in plan for one in row["delete_files"]):
+            # It drops what tells a deletion vector from position deletes of its partition.
+            continue
         try:
             tasks = list(planner.scan(snapshot_id=snapshot.snapshot_id).plan_files())
         except Exception as error:  # noqa: BLE001 - of many classes; the reason is listed

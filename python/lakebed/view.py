@@ -31,7 +31,6 @@ class View:
     stats: Sequence[str] | None
     limit: int | None
     threads: int | None
-    deletes: str | None = None
 
     def scan(self, table: _native.Table) -> _native.Scan:
         """The compiled core's scan. Raises: SchemaError, PredicateError, TypeError, ValueError."""
@@ -45,7 +44,6 @@ class View:
             names("stats", self.stats),
             positive("limit", self.limit, least=0),
             positive("threads", self.threads),
-            self.deletes,
         )
 
 

@@ -140,7 +140,9 @@ impl Table {
         limit: Option<usize>,
         threads: Option<usize>,
     ) -> PyResult<Scan> {
-        let options = ScanOptions { columns, filter: r#where, stats, limit, threads: threads.unwrap_or(0) };
+        let threads = threads.unwrap_or(0);
+        let options =
+            ScanOptions { columns, filter: r#where, stats, limit, threads, ..ScanOptions::default() };
         detached(py, || self.0.diff(&before.into(), &after.into(), options)).map(Scan)
     }
 
@@ -156,7 +158,9 @@ impl Table {
         limit: Option<usize>,
         threads: Option<usize>,
     ) -> PyResult<Scan> {
-        let options = ScanOptions { columns, filter: r#where, stats, limit, threads: threads.unwrap_or(0) };
+        let threads = threads.unwrap_or(0);
+        let options =
+            ScanOptions { columns, filter: r#where, stats, limit, threads, ..ScanOptions::default() };
         detached(py, || self.0.appends(after.map(Place::from).as_ref(), options)).map(Scan)
     }
 
