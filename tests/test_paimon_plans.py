@@ -41,12 +41,9 @@ def test_plans_are_those_of_the_engine(place: Place) -> None:
 
 def _is_shown(plan: dict[str, Any], rows: list[dict[str, Any]], place: Place) -> bool:
     """Whether the deletes of `rows` are those that the engine gives the same files."""
+    parts = ("content", "file_path", "content_offset", "content_size", "record_count")
     shown = {
-        row["file_name"]: [
-            (delete["content"], delete["file_path"], delete["content_offset"], delete["content_size"])
-            + (delete["record_count"],)
-            for delete in row["delete_files"]
-        ]
+        row["file_name"]: [tuple(delete[part] for part in parts) for delete in row["delete_files"]]
         for row in rows
     }
     for name, deletes in shown.items():

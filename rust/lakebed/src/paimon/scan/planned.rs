@@ -19,11 +19,14 @@ use crate::record::find;
 use crate::scan::DeletesAs;
 use crate::view::{lists, planned_deletes};
 
+/// A data file by its partition row, its bucket and its name.
+type DataFile = (Box<[u8]>, i32, Box<str>);
+
 /// What plans add to entries: the deletes that apply to a file, and what of the filter is left to test.
 pub(super) struct Attach {
     deletes: DeletesAs,
     /// The row number of each vector among those of the snapshot, by what it applies to.
-    numbers: HashMap<(Box<[u8]>, i32, Box<str>), i32>,
+    numbers: HashMap<DataFile, i32>,
     /// Every vector as plans show it.
     shown: StructArray,
 }
