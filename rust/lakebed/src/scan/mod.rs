@@ -1,6 +1,5 @@
 //! What every scan is, whatever the format: options in, batches out.
 
-#[allow(dead_code)]
 mod funnel;
 mod numbered;
 mod parallel;
@@ -12,7 +11,6 @@ use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use serde::Serialize;
 
-#[allow(unused_imports)]
 pub(crate) use funnel::{Amount, Funnel, Stage};
 pub(crate) use numbered::Numbered;
 pub(crate) use parallel::{in_parallel, threads};
@@ -31,8 +29,8 @@ pub type Batches = Box<dyn Iterator<Item = Result<RecordBatch>> + Send>;
 pub struct ScanOptions {
     /// Columns, in this order; `None` for all.
     pub columns: Option<Vec<String>>,
-    /// A filter: on the own columns of what is made without manifests and of metadata tables, on partition
-    /// columns and the bucket of the other views.
+    /// A filter: on the own columns of what is made without manifests and of metadata tables, on columns of
+    /// the table in the other views.
     pub filter: Option<String>,
     /// Columns of the table whose typed statistics become the column `stats`.
     pub stats: Option<Vec<String>>,

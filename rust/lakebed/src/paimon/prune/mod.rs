@@ -23,6 +23,6 @@ mod tests;
 mod values;
 
 pub(crate) use batch::BatchRead;
-pub(crate) use entries::{BucketMemo, EntryPruner};
+pub(crate) use entries::{BucketMemo, EntryPruner, Test};
 pub(crate) use partitions::PartitionPredicate;
 pub(crate) use rule::Rule;

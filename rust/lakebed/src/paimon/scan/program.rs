@@ -9,7 +9,7 @@ use arrow_array::{BooleanArray, RecordBatch};
 use arrow_buffer::{BooleanBuffer, Buffer};
 use arrow_select::filter::filter_record_batch;
 
-use super::explain::{BATCH_READ, Counted, MERGED, PARTITION, STATISTICS, amount};
+use super::explain::{BATCH_READ, BUCKET, Counted, INDEX, KEYS, MERGED, PARTITION, VALUES, amount};
 use super::internal;
 use super::planned::{Attach, residuals};
 use crate::columnar::Decoding;
@@ -18,7 +18,7 @@ use crate::paimon::fields::ENTRY;
 use crate::paimon::identity::{Deleted, identities};
 use crate::paimon::manifest::{ADD, DELETE, EntryFilter, EntryReader, entry_columns};
 use crate::paimon::manifest_list::ManifestFile;
-use crate::paimon::prune::{BatchRead, BucketMemo, EntryPruner, Rule};
+use crate::paimon::prune::{BatchRead, BucketMemo, EntryPruner, Rule, Test};
 use crate::paimon::schema::TableSchema;
 use crate::paimon::stats::{Retyped, StatsView};
 use crate::paimon::table::Table;
@@ -110,9 +110,7 @@ impl EntryProgram {
     /// Decodes what rows are made of, and what is tested and counted besides.
     fn with_columns(mut self) -> Result<EntryProgram> {
         let mut needed: Vec<&str> = self.view.raw().iter().map(String::as_str).collect();
-        if let Some(pruner) =
-            self.pruner.as_ref().filter(|_| !matches!(self.role, Role::Removed | Role::Deleted))
-        {
+        if let Some(pruner) = self.pruner.as_ref().filter(|_| !self.is_of_deletions()) {
             needed.extend(pruner.input());
             needed.extend((self.role == Role::Entries).then_some("kind"));
         }
@@ -152,6 +150,11 @@ impl EntryProgram {
         EntryReader::open(bytes, &self.entries, filter, Some(manifest.clone()), &self.decoding, threads)
     }
 
+    /// Whether the rows are of entries that delete, of whose statistics nothing is to be said.
+    fn is_of_deletions(&self) -> bool {
+        matches!(self.role, Role::Removed | Role::Deleted)
+    }
+
     /// Whether files are decided on together, so that [`EntryProgram::rows`] gives entries of which
     /// files are decided on.
     pub(super) fn gathers(&self) -> bool {
@@ -166,24 +169,18 @@ impl EntryProgram {
         manifest: &str,
         deleted: &Deleted,
     ) -> Result<RecordBatch> {
-        let mut entries = self.judged(entries)?;
-        if self.role.is_live() && !deleted.is_empty() {
-            let live = deleted.live(&identities(&entries)?);
-            entries = self.kept(&MERGED, &entries, &live)?;
-        }
+        let mut entries = self.live(&self.judged(entries)?, deleted)?;
         if matches!(self.role, Role::Plan(_)) {
             entries = self.kept(&BATCH_READ, &entries, &self.read.reads(&entries)?)?;
         }
-        if let Some(pruner) =
-            self.pruner.as_ref().filter(|_| !matches!(self.role, Role::Removed | Role::Deleted))
-        {
-            let mut keep = pruner.keeps(&entries)?;
-            if self.role == Role::Entries {
-                let kinds = find(&entries, "kind")?;
-                let kinds = kinds.as_primitive::<Int8Type>().values();
-                keep = &keep | &BooleanBuffer::collect_bool(kinds.len(), |row| kinds[row] == DELETE);
+        if let Some(pruner) = self.pruner.as_ref().filter(|_| !self.is_of_deletions()) {
+            for test in pruner.tests() {
+                let mut passes = pruner.passes(test, &entries)?;
+                if self.role == Role::Entries {
+                    passes = &passes | &of_kind(&entries, DELETE)?;
+                }
+                entries = self.kept(of_test(test), &entries, &passes.into())?;
             }
-            entries = self.kept(&STATISTICS, &entries, &keep.into())?;
         }
         if self.gathers() { Ok(entries) } else { self.shown(&entries, manifest) }
     }
@@ -222,22 +219,36 @@ impl EntryProgram {
 
     /// What the guard of a manifest does while it is decoded, done behind it, where it is counted.
     fn judged(&self, entries: &RecordBatch) -> Result<RecordBatch> {
-        if !self.funnel.is_counting() {
-            return Ok(entries.clone());
-        }
-        let counted = Counted::new(entries)?;
         let mut entries = entries.clone();
-        if let Some(pruner) = &self.pruner {
-            let mut memo = BucketMemo::default();
-            let keep = (0..entries.num_rows()).map(|row| counted.keeps(&mut memo, pruner, row).map(Some));
-            entries = self.kept(&PARTITION, &entries, &keep.collect::<Result<BooleanArray>>()?)?;
-        }
-        if self.role.is_live() {
-            let kinds = find(&entries, "kind")?;
-            let added = kinds.as_primitive::<Int8Type>().iter().map(|kind| Some(kind == Some(ADD)));
-            entries = self.kept(&MERGED, &entries, &added.collect())?;
+        let Some(pruner) = self.pruner.as_ref().filter(|_| self.funnel.is_counting()) else {
+            return Ok(entries);
+        };
+        let mut memo = BucketMemo::default();
+        for (stage, hashed) in [(&PARTITION, false), (&BUCKET, true)] {
+            if hashed && !pruner.hashes_keys() {
+                continue;
+            }
+            let counted = Counted::new(&entries)?;
+            let keep =
+                (0..entries.num_rows()).map(|row| counted.keeps(&mut memo, pruner, row, hashed).map(Some));
+            entries = self.kept(stage, &entries, &keep.collect::<Result<BooleanArray>>()?)?;
         }
         Ok(entries)
+    }
+
+    /// The files that are added, and deleted by no entry.
+    fn live(&self, entries: &RecordBatch, deleted: &Deleted) -> Result<RecordBatch> {
+        if !self.role.is_live() || (deleted.is_empty() && !self.funnel.is_counting()) {
+            return Ok(entries.clone());
+        }
+        let mut live = BooleanBuffer::new_set(entries.num_rows());
+        if self.funnel.is_counting() {
+            live = of_kind(entries, ADD)?;
+        }
+        if !deleted.is_empty() {
+            live = &live & deleted.live(&identities(entries)?).values();
+        }
+        self.kept(&MERGED, entries, &live.into())
     }
 
     /// The entries that a step keeps.
@@ -254,5 +265,21 @@ impl EntryProgram {
         };
         self.funnel.pass(stage, || [amount(entries), amount(&kept)]);
         Ok(kept)
+    }
+}
+
+/// Which entries are of a kind.
+fn of_kind(entries: &RecordBatch, kind: i8) -> Result<BooleanBuffer> {
+    let kinds = find(entries, "kind")?;
+    let kinds = kinds.as_primitive::<Int8Type>().values();
+    Ok(BooleanBuffer::collect_bool(kinds.len(), |row| kinds[row] == kind))
+}
+
+/// What a test of single files is called.
+fn of_test(test: Test) -> &'static Stage {
+    match test {
+        Test::Keys => &KEYS,
+        Test::Values => &VALUES,
+        Test::Index => &INDEX,
     }
 }
