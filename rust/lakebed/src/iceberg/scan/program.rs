@@ -8,6 +8,7 @@ use arrow_buffer::Buffer;
 use arrow_select::filter::filter_record_batch;
 
 use super::internal;
+use super::vectors::{VectorReader, in_runs};
 use crate::columnar::Decoding;
 use crate::error::Result;
 use crate::iceberg::filter::PartitionFilter;
@@ -28,6 +29,7 @@ pub(super) struct EntryProgram {
     types: TableTypes,
     filter: Option<PartitionFilter>,
     decoding: Decoding,
+    vectors: Option<VectorReader>,
 }
 
 impl EntryProgram {
@@ -61,7 +63,13 @@ impl EntryProgram {
         }
         let entries = EntryColumns::new(Some(&raw))?.with_metrics_of(view.metrics_of());
         let entries = Arc::new(entries);
-        Ok(EntryProgram { role, view, entries, types, filter, decoding })
+        Ok(EntryProgram { role, view, entries, types, filter, decoding, vectors: None })
+    }
+
+    /// The same program, which reads the deletion vectors whose positions the view shows.
+    pub(super) fn reading(self, vectors: VectorReader) -> EntryProgram {
+        let vectors = self.view.needs_positions().then_some(vectors);
+        EntryProgram { vectors, ..self }
     }
 
     /// The rows of one manifest, in file order; errors and notes say in which file they were found.
@@ -80,13 +88,21 @@ impl EntryProgram {
                 spec_id: None,
                 notes: notes.clone(),
             };
-            let statuses = if self.role.is_live() { Statuses::LIVE } else { Statuses::ALL };
+            let statuses = match self.role {
+                Role::Entries => Statuses::ALL,
+                Role::Added => Statuses { existing: false, ..Statuses::LIVE },
+                Role::Files | Role::Deletes | Role::Live => Statuses::LIVE,
+            };
             EntryReader::open(bytes.clone(), &self.entries, known, statuses, &self.decoding, threads)
         };
         let entries = open().map_err(|error| error.in_file(&path))?;
-        let program = Arc::clone(self);
-        Ok(Box::new(entries.map(move |entries| {
-            let rows = entries.and_then(|entries| program.rows(entries, &path));
+        let (keeping, showing) = (Arc::clone(self), Arc::clone(self));
+        let runs = entries.flat_map(move |entries| match entries.and_then(|entries| keeping.runs(entries)) {
+            Ok(runs) => runs.into_iter().map(Ok).collect(),
+            Err(error) => vec![Err(error)],
+        });
+        Ok(Box::new(runs.map(move |run| {
+            let rows = run.and_then(|entries| showing.rows(&entries, &path));
             rows.map_err(|error| error.in_file(&path))
         })))
     }
@@ -102,7 +118,9 @@ impl EntryProgram {
         Ok(spec.map(|spec| PartitionLayout { unified: Arc::clone(&self.types.partition), spec }))
     }
 
-    fn rows(&self, mut entries: RecordBatch, manifest: &str) -> Result<RecordBatch> {
+    /// Those of some entries that the view shows, in batches that are not too large with what is read for
+    /// them.
+    fn runs(&self, mut entries: RecordBatch) -> Result<Vec<RecordBatch>> {
         if self.role == Role::Deletes {
             entries = filter_record_batch(&entries, &are_deletes(&entries)?).map_err(internal)?;
         }
@@ -110,6 +128,11 @@ impl EntryProgram {
             let matches = filter.matches(find(&entries, "partition")?.as_struct())?;
             entries = filter_record_batch(&entries, &matches).map_err(internal)?;
         }
-        self.view.build(&entries, manifest)
+        if self.vectors.is_some() { in_runs(&entries) } else { Ok(vec![entries]) }
+    }
+
+    fn rows(&self, entries: &RecordBatch, manifest: &str) -> Result<RecordBatch> {
+        let positions = self.vectors.as_ref().map(|vectors| vectors.positions(entries)).transpose()?;
+        self.view.build(entries, manifest, positions.as_ref())
     }
 }
