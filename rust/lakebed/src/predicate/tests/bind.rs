@@ -114,7 +114,7 @@ fn operators_refuse_columns_they_do_not_apply_to() {
         (r"c0 LIKE 'a\'", DataType::Utf8),
         ("c0 LIKE 'a' ESCAPE '!!'", DataType::Utf8),
         ("c0 LIKE 'a' ESCAPE ''", DataType::Utf8),
-        ("c0 IS NULL", DataType::Struct(Vec::<Field>::new().into())),
+        ("c0 = 1", DataType::Struct(Vec::<Field>::new().into())),
     ] {
         assert_eq!(try_bind(text, &data_type).unwrap_err().kind(), ErrorKind::Predicate, "{text}");
     }
