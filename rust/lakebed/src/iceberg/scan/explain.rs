@@ -43,6 +43,9 @@ impl Scan {
         if self.view != View::Entries {
             let live = count(View::Files)?;
             steps.push(Step::rows("files", live, matching, "added or existing, not deleted"));
+            if self.view == View::Plan {
+                steps.push(Step::rows("data files", count(View::Plan)?, live, "data, no deletes"));
+            }
         }
         Ok(steps)
     }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use arrow_array::{BooleanArray, RecordBatch};
+use arrow_buffer::Buffer;
 use arrow_select::filter::filter_record_batch;
 
 use super::internal;
@@ -10,7 +11,7 @@ use super::program::EntryProgram;
 use crate::error::Result;
 use crate::iceberg::fields::LIST;
 use crate::iceberg::filter::{PartitionFilter, Summaries};
-use crate::iceberg::manifest_list::{DELETES, ManifestFile};
+use crate::iceberg::manifest_list::ManifestFile;
 use crate::iceberg::table::Table;
 use crate::iceberg::view::{Role, manifests};
 use crate::notes::Notes;
@@ -54,10 +55,8 @@ impl Plan {
     /// The manifests that rows of `role` may stand in.
     pub(super) fn of_role(self, role: Role) -> Vec<ManifestFile> {
         let mut manifests = self.manifests;
-        manifests.retain(|manifest| {
-            (!role.is_live() || manifest.may_be_live())
-                && (role != Role::Deletes || manifest.content == DELETES)
-        });
+        manifests
+            .retain(|manifest| (!role.is_live() || manifest.may_be_live()) && role.content().has(manifest));
         manifests
     }
 
@@ -90,14 +89,25 @@ impl EntrySource {
     pub(super) fn new(program: Arc<EntryProgram>, table: Table, notes: Notes) -> EntrySource {
         EntrySource { program, table, notes }
     }
+
+    pub(super) fn program(&self) -> &Arc<EntryProgram> {
+        &self.program
+    }
+
+    /// The entries of a manifest that rows are made of.
+    pub(super) fn entries(&self, manifest: &ManifestFile, threads: usize) -> Result<Batches> {
+        self.program.entries(self.read(manifest)?, manifest, threads, &self.notes)
+    }
+
+    fn read(&self, manifest: &ManifestFile) -> Result<Buffer> {
+        self.table.storage().read(&manifest.path).map_err(|error| error.in_file(&manifest.path))
+    }
 }
 
 impl ManifestSource for EntrySource {
     type Manifest = ManifestFile;
 
     fn open(&self, manifest: &ManifestFile, threads: usize) -> Result<Batches> {
-        let bytes =
-            self.table.storage().read(&manifest.path).map_err(|error| error.in_file(&manifest.path))?;
-        self.program.open(bytes, manifest, threads, &self.notes)
+        self.program.open(self.read(manifest)?, manifest, threads, &self.notes)
     }
 }

@@ -16,7 +16,7 @@ use crate::iceberg::manifest::{EntryColumns, EntryReader, Known, ManifestHeader,
 use crate::iceberg::manifest_list::ManifestFile;
 use crate::iceberg::metrics::MetricsView;
 use crate::iceberg::table::TableTypes;
-use crate::iceberg::view::{EntryView, Role, are_deletes};
+use crate::iceberg::view::{EntryView, Role};
 use crate::notes::Notes;
 use crate::record::find;
 use crate::scan::{Batches, ScanOptions};
@@ -26,6 +26,8 @@ pub(super) struct EntryProgram {
     pub(super) role: Role,
     pub(super) view: EntryView,
     entries: Arc<EntryColumns>,
+    /// The columns that entries are decoded for.
+    raw: Vec<String>,
     types: TableTypes,
     filter: Option<PartitionFilter>,
     decoding: Decoding,
@@ -63,7 +65,25 @@ impl EntryProgram {
         }
         let entries = EntryColumns::new(Some(&raw))?.with_metrics_of(view.metrics_of());
         let entries = Arc::new(entries);
-        Ok(EntryProgram { role, view, entries, types, filter, decoding, vectors: None })
+        Ok(EntryProgram { role, view, entries, raw, types, filter, decoding, vectors: None })
+    }
+
+    /// The same program, whose [`EntryProgram::entries`] have these columns too, and of metrics those of
+    /// these fields. The view shows no map whole.
+    pub(super) fn needing(
+        mut self,
+        columns: impl Iterator<Item = &'static str>,
+        field_ids: &[i32],
+    ) -> Result<EntryProgram> {
+        for column in columns {
+            if !self.raw.iter().any(|known| known == column) {
+                self.raw.push(column.to_owned());
+            }
+        }
+        let mut metrics_of = self.view.metrics_of().unwrap_or_default();
+        metrics_of.extend(field_ids);
+        self.entries = Arc::new(EntryColumns::new(Some(&self.raw))?.with_metrics_of(Some(metrics_of)));
+        Ok(self)
     }
 
     /// The same program, which reads the deletion vectors whose positions the view shows.
@@ -81,6 +101,23 @@ impl EntryProgram {
         notes: &Notes,
     ) -> Result<Batches> {
         let path = manifest.path.clone();
+        let entries = self.entries(bytes, manifest, threads, notes)?;
+        let program = Arc::clone(self);
+        Ok(Box::new(
+            entries.map(move |entries| program.rows(&entries?, &path).map_err(|error| error.in_file(&path))),
+        ))
+    }
+
+    /// The entries of one manifest that the rows are made of, in file order, and what else they were
+    /// decoded for; errors and notes say in which file they were found.
+    pub(super) fn entries(
+        self: &Arc<EntryProgram>,
+        bytes: Buffer,
+        manifest: &ManifestFile,
+        threads: usize,
+        notes: &Notes,
+    ) -> Result<Batches> {
+        let path = manifest.path.clone();
         let open = || {
             let known = Known {
                 partition: self.layout_of(&bytes, manifest)?,
@@ -91,20 +128,23 @@ impl EntryProgram {
             let statuses = match self.role {
                 Role::Entries => Statuses::ALL,
                 Role::Added => Statuses { existing: false, ..Statuses::LIVE },
-                Role::Files | Role::Deletes | Role::Live => Statuses::LIVE,
+                _ => Statuses::LIVE,
             };
             EntryReader::open(bytes.clone(), &self.entries, known, statuses, &self.decoding, threads)
         };
         let entries = open().map_err(|error| error.in_file(&path))?;
-        let (keeping, showing) = (Arc::clone(self), Arc::clone(self));
-        let runs = entries.flat_map(move |entries| match entries.and_then(|entries| keeping.runs(entries)) {
+        let (program, place) = (Arc::clone(self), path.clone());
+        let runs = entries.flat_map(move |entries| match entries.and_then(|entries| program.runs(entries)) {
             Ok(runs) => runs.into_iter().map(Ok).collect(),
-            Err(error) => vec![Err(error)],
+            Err(error) => vec![Err(error.in_file(&place))],
         });
-        Ok(Box::new(runs.map(move |run| {
-            let rows = run.and_then(|entries| showing.rows(&entries, &path));
-            rows.map_err(|error| error.in_file(&path))
-        })))
+        Ok(Box::new(runs))
+    }
+
+    /// The rows that are made of some of a manifest's entries.
+    pub(super) fn rows(&self, entries: &RecordBatch, manifest: &str) -> Result<RecordBatch> {
+        let positions = self.vectors.as_ref().map(|vectors| vectors.positions(entries)).transpose()?;
+        self.view.build(entries, manifest, positions.as_ref())
     }
 
     /// How the manifest's tuples are shown: by the table's spec of its id or, where the table has forgotten
@@ -121,18 +161,13 @@ impl EntryProgram {
     /// Those of some entries that the view shows, in batches that are not too large with what is read for
     /// them.
     fn runs(&self, mut entries: RecordBatch) -> Result<Vec<RecordBatch>> {
-        if self.role == Role::Deletes {
-            entries = filter_record_batch(&entries, &are_deletes(&entries)?).map_err(internal)?;
+        if let Some(wanted) = self.role.content().of(&entries)? {
+            entries = filter_record_batch(&entries, &wanted).map_err(internal)?;
         }
         if let Some(filter) = &self.filter {
             let matches = filter.matches(find(&entries, "partition")?.as_struct())?;
             entries = filter_record_batch(&entries, &matches).map_err(internal)?;
         }
         if self.vectors.is_some() { in_runs(&entries) } else { Ok(vec![entries]) }
-    }
-
-    fn rows(&self, entries: &RecordBatch, manifest: &str) -> Result<RecordBatch> {
-        let positions = self.vectors.as_ref().map(|vectors| vectors.positions(entries)).transpose()?;
-        self.view.build(entries, manifest, positions.as_ref())
     }
 }
