@@ -122,11 +122,6 @@ def test_selections_and_limits(table: GoldenTable):
         assert at.plan(limit=0).to_arrow().num_rows == 0
 
 
-def test_a_paimon_table_is_refused():
-    with pytest.raises(lakebed.errors.UnsupportedError, match="Paimon"):
-        lakebed.open_table(SAMPLE_TABLE).plan()
-
-
 @each_golden_iceberg_table("empty*", "pos_deletes*")
 def test_what_is_not_there(table: GoldenTable):
     now = table.open()

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int8Type;
-use arrow_array::{BooleanArray, RecordBatch};
+use arrow_array::{Array, BooleanArray, RecordBatch};
 use arrow_buffer::{BooleanBuffer, Buffer};
 use arrow_select::filter::filter_record_batch;
 
@@ -175,6 +175,9 @@ impl EntryProgram {
         }
         if let Some(pruner) = self.pruner.as_ref().filter(|_| !self.is_of_deletions()) {
             for test in pruner.tests() {
+                if test == Test::Index && !has_indexes(&entries)? {
+                    continue;
+                }
                 let mut passes = pruner.passes(test, &entries)?;
                 if self.role == Role::Entries {
                     passes = &passes | &of_kind(&entries, DELETE)?;
@@ -273,6 +276,12 @@ fn of_kind(entries: &RecordBatch, kind: i8) -> Result<BooleanBuffer> {
     let kinds = find(entries, "kind")?;
     let kinds = kinds.as_primitive::<Int8Type>().values();
     Ok(BooleanBuffer::collect_bool(kinds.len(), |row| kinds[row] == kind))
+}
+
+/// Whether any file carries an index in its entry.
+fn has_indexes(entries: &RecordBatch) -> Result<bool> {
+    let indexes = find(entries, "embedded_file_index")?;
+    Ok(indexes.null_count() < indexes.len())
 }
 
 /// What a test of single files is called.
