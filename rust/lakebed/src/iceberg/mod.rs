@@ -2,7 +2,6 @@
 
 pub mod discovery;
 pub mod fields;
-mod filter;
 mod groups;
 mod json;
 pub mod manifest;
@@ -10,6 +9,7 @@ pub mod manifest_list;
 pub mod metadata;
 mod metrics;
 pub mod partition;
+pub mod prune;
 mod scan;
 mod system;
 mod table;

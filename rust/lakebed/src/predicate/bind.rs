@@ -71,7 +71,6 @@ pub(crate) struct BoundLeaf {
     pub(crate) operands: Operands,
     pub(super) logic: Logic,
     /// As it was written.
-    #[allow(dead_code)]
     pub(crate) written: Leaf,
 }
 
@@ -129,7 +128,6 @@ impl BoundPredicate {
     }
 }
 
-#[allow(dead_code)]
 impl Node {
     /// All of `terms`, without those that say nothing.
     pub(crate) fn and(terms: impl IntoIterator<Item = Node>) -> Node {
@@ -191,9 +189,13 @@ impl Node {
     }
 }
 
-#[allow(dead_code)]
 impl BoundLeaf {
-    /// The same operator on another column, with other values, none of them null; sorted here for lists.
+    /// The same on another column of the same type.
+    pub(crate) fn on(&self, column: Column) -> BoundLeaf {
+        BoundLeaf { column, ..self.clone() }
+    }
+
+    /// Another operator on another column, with other values, none of them null; sorted here for lists.
     pub(crate) fn with(
         &self,
         operator: Operator,
@@ -226,18 +228,32 @@ fn bind_node(
 }
 
 fn bind_leaf(leaf: &Leaf, logic: Logic, column: Column) -> Result<Node> {
-    if !is_comparable(&column.data_type) {
-        return Err(misfit(leaf, &column.data_type, "columns of this type cannot be filtered"));
+    if leaf.operator.row().form != Form::Postfix && !is_comparable(&column.data_type) {
+        return Err(misfit(leaf, &column.data_type, "columns of this type are only null or not"));
     }
     let (operator, literals) = match resolve_nulls(leaf) {
         Resolved::Never => return Ok(Node::Constant(false)),
         Resolved::Operator(operator, literals) => (operator, literals),
     };
+    if let Some(answer) = known_null_test(operator, &column) {
+        return Ok(Node::Constant(answer));
+    }
     let mut operands = bind_operands(leaf, operator, &literals, &column)?;
     if logic == Logic::TwoValued {
         operands.values = operands.values.into_iter().map(Value::with_one_zero).collect();
     }
     Ok(Node::Leaf(BoundLeaf { operator, column, operands, logic, written: leaf.clone() }))
+}
+
+/// Whether a column is null, where its type or its being required says so of every row.
+fn known_null_test(operator: Operator, column: &Column) -> Option<bool> {
+    let always_null = column.data_type == DataType::Null;
+    let asks_for_null = match operator {
+        Operator::IsNull => true,
+        Operator::IsNotNull => false,
+        _ => return None,
+    };
+    (column.required || always_null).then_some(asks_for_null == always_null)
 }
 
 enum Resolved<'a> {

@@ -19,12 +19,10 @@ mod tests;
 mod token;
 mod value;
 
-#[allow(unused_imports)]
 pub(crate) use bind::{BoundLeaf, Node, unknown_column};
 pub use bind::{BoundPredicate, Column, Logic};
 pub use expr::{Call, Leaf, Literal, Predicate, Term};
 pub use op::Operator;
 pub use parse::{MAX_DEPTH, MAX_TEXT_BYTES};
 pub use ranges::{ColumnRanges, Contents, Counts};
-#[allow(unused_imports)]
-pub(crate) use value::Value;
+pub(crate) use value::{Reader, Value};

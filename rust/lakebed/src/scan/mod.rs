@@ -1,6 +1,5 @@
 //! What every scan is, whatever the format: options in, batches out.
 
-#[allow(dead_code)]
 mod funnel;
 mod parallel;
 mod place;
@@ -11,7 +10,6 @@ use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use serde::Serialize;
 
-#[allow(unused_imports)]
 pub(crate) use funnel::{Amount, Funnel, Stage};
 pub(crate) use parallel::{in_parallel, threads};
 pub(crate) use place::brought;

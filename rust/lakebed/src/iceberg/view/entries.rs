@@ -9,6 +9,7 @@ use arrow_schema::{DataType, Field, Schema as ArrowSchema, SchemaRef, TimeUnit};
 
 use crate::error::Result;
 use crate::iceberg::fields::{ENTRY, PARTITION};
+use crate::iceberg::manifest_list::{DELETES, ManifestFile};
 use crate::iceberg::metrics::MetricsView;
 use crate::iceberg::partition::PartitionType;
 use crate::iceberg::view::target::{TARGET_INPUT, target_files};
@@ -33,6 +34,11 @@ impl Role {
     /// Whether entries that say DELETED are left out.
     pub(crate) fn is_live(self) -> bool {
         self != Role::Entries
+    }
+
+    /// Whether manifests of that content may hold its files.
+    pub(crate) fn may_stand_in(self, manifest: &ManifestFile) -> bool {
+        self != Role::Deletes || manifest.content == DELETES
     }
 }
 
@@ -169,7 +175,7 @@ impl EntryView {
         &self.raw
     }
 
-    /// The ids of the columns whose metrics alone are needed; `None` where maps are shown whole.
+    /// The ids of the columns whose metrics are needed; `None` where maps are shown whole.
     pub(crate) fn metrics_of(&self) -> Option<Vec<i32>> {
         let shown = self.columns.iter().any(|column| match column.make {
             Make::Copy(name) => ENTRY
@@ -178,7 +184,8 @@ impl EntryView {
             Make::TargetFile => true,
             _ => false,
         });
-        self.metrics.as_ref().filter(|_| !shown).map(|(_, metrics)| metrics.field_ids())
+        let of_metrics = || self.metrics.as_ref().map(|(_, metrics)| metrics.field_ids());
+        (!shown).then(|| of_metrics().unwrap_or_default())
     }
 
     /// Makes the view's rows from entries of one manifest.
