@@ -36,6 +36,8 @@ pub struct RowFilter {
 pub(super) struct FilterTerm {
     term: Term,
     pub(super) source: Source,
+    /// Whether it is of a column within a struct.
+    pub(super) nested: bool,
     column: Column,
 }
 
@@ -101,7 +103,9 @@ impl Binder<'_> {
             Some(field) => self.of_column(term, field, index)?,
             None => self.of_partition(term, index)?,
         };
-        Ok(FilterTerm { term: term.clone(), source, column })
+        let top = |field: &FieldRef| self.schema.fields.iter().any(|top| top.id == field.id);
+        let nested = matches!(&source, Source::Column(field, _) if !top(field));
+        Ok(FilterTerm { term: term.clone(), source, nested, column })
     }
 
     fn column(&self, name: &str) -> Result<Option<&FieldRef>> {

@@ -39,6 +39,8 @@ struct Column {
     transform: Transform,
     /// Where its id stands among those of all columns.
     place: usize,
+    /// Whether it is nested in structs.
+    nested: bool,
 }
 
 impl MetricsEvaluator {
@@ -52,7 +54,8 @@ impl MetricsEvaluator {
                     ids.push(field.id);
                     ids.len() - 1
                 });
-                Some(Column { field: Arc::clone(field), transform: transform.clone(), place })
+                let (field, transform) = (Arc::clone(field), transform.clone());
+                Some(Column { field, transform, place, nested: term.nested })
             }
         });
         let columns: Vec<_> = columns.collect();
@@ -103,7 +106,8 @@ impl MetricsEvaluator {
         let nans = if self.has_floats { read(NAN_COUNTS)? } else { Vec::new() };
         let ([values, nulls], [lower, upper]) = (COUNTS.map(read), BOUNDS.map(read));
         let stored = Stored { values: values?, nulls: nulls?, nans, lower: lower?, upper: upper? };
-        let of = |column: &Column| stored.ranges(column, entries.num_rows());
+        let rows = rows(entries)?;
+        let of = |column: &Column| stored.ranges(column, &rows);
         Ok(self.columns.iter().map(|column| of(column.as_ref()?)).collect())
     }
 }
@@ -118,10 +122,14 @@ struct Stored {
 }
 
 impl Stored {
-    fn ranges(&self, column: &Column, files: usize) -> Option<ColumnRanges> {
-        let Column { field, transform, place } = column;
+    fn ranges(&self, column: &Column, rows: &Int64Array) -> Option<ColumnRanges> {
+        let Column { field, transform, place, nested } = column;
         let count = |counts: &'_ [ArrayRef]| counts.get(*place)?.as_primitive_opt::<Int64Type>().cloned();
-        let (values, nulls) = (count(&self.values), count(&self.nulls));
+        let (mut values, mut nulls) = (count(&self.values), count(&self.nulls));
+        if let (true, Some(counted), Some(null)) = (nested, &values, &nulls) {
+            let (all, more) = with_uncounted(counted, null, rows);
+            (values, nulls) = (Some(all), Some(more));
+        }
         let nans = count(&self.nans).filter(|_| is_float(&field.ty));
         let counts = Counts { values: values.as_ref(), nulls: nulls.as_ref(), nans: nans.as_ref() };
         let bounds = |bounds: &'_ [ArrayRef]| {
@@ -131,9 +139,23 @@ impl Stored {
         Some(ColumnRanges {
             lower: bounds(&self.lower)?,
             upper: bounds(&self.upper)?,
-            contents: Contents::from_counts(files, counts),
+            contents: Contents::from_counts(rows.len(), counts),
         })
     }
+}
+
+/// Counts of values and nulls in which rows whose struct is null have a null: Iceberg's Java library does not
+/// count those of floats.
+fn with_uncounted(values: &Int64Array, nulls: &Int64Array, rows: &Int64Array) -> (Int64Array, Int64Array) {
+    let uncounted = |row: usize| match values.is_valid(row) {
+        true => rows.value(row).saturating_sub(values.value(row)).max(0),
+        false => 0,
+    };
+    let add = |counts: &Int64Array| -> Int64Array {
+        let counts = counts.iter().enumerate();
+        counts.map(|(row, count)| count.map(|count| count.saturating_add(uncounted(row)))).collect()
+    };
+    (add(values), add(nulls))
 }
 
 fn is_float(ty: &Type) -> bool {

@@ -80,7 +80,11 @@ impl Pruner {
     }
 
     /// Whether each manifest may hold entries that match; those of a spec that the table does not know may.
-    pub(crate) fn may_match(&self, manifests: &[ManifestFile], summaries: &Summaries) -> Result<BooleanArray> {
+    pub(crate) fn may_match(
+        &self,
+        manifests: &[ManifestFile],
+        summaries: &Summaries,
+    ) -> Result<BooleanArray> {
         let mut kept = vec![true; manifests.len()];
         for (spec_id, projection) in &self.projections {
             let may_match = summaries.may_match(projection)?;

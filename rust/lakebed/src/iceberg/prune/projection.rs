@@ -63,7 +63,9 @@ struct Projector<'a> {
 impl Projector<'_> {
     fn leaf(&self, leaf: &BoundLeaf) -> Node {
         match self.filter.source(leaf.column.index) {
-            Some(Source::Partition(position)) if self.partition.position_in(*position, self.spec).is_some() => {
+            Some(Source::Partition(position))
+                if self.partition.position_in(*position, self.spec).is_some() =>
+            {
                 Node::Leaf(leaf.on(self.column(*position)))
             }
             // In tuples of this spec it is null.
@@ -125,7 +127,9 @@ impl Target<'_> {
             }
             (Lt | LtEq | Gt | GtEq, [value]) => self.ordered(leaf, leaf.operator, value, mode),
             (Eq | EqNullSafe | In, values) if mode == Mode::Inclusive => self.among(leaf, In, values),
-            (NotEq | NotEqNullSafe | NotIn, values) if mode == Mode::Strict => self.among(leaf, NotIn, values),
+            (NotEq | NotEqNullSafe | NotIn, values) if mode == Mode::Strict => {
+                self.among(leaf, NotIn, values)
+            }
             (StartsWith | NotStartsWith, [prefix]) => self.prefixed(leaf, leaf.operator, prefix, mode),
             // What matches a pattern begins as it does; what begins so matches where no more is asked.
             (Like, [prefix]) if mode == Mode::Inclusive || leaf.operands.ask_for_prefix() => {
@@ -139,7 +143,13 @@ impl Target<'_> {
     }
 
     /// Of a comparison: what is less than a value becomes no more than what that becomes.
-    fn ordered(&self, leaf: &BoundLeaf, operator: Operator, value: &Value<'static>, mode: Mode) -> Option<Node> {
+    fn ordered(
+        &self,
+        leaf: &BoundLeaf,
+        operator: Operator,
+        value: &Value<'static>,
+        mode: Mode,
+    ) -> Option<Node> {
         use Operator::{Gt, GtEq, Lt, LtEq};
         let (step, projected) = match (mode, operator) {
             (Mode::Inclusive, Lt) => (-1, LtEq),
@@ -170,7 +180,9 @@ impl Target<'_> {
             (Gt, [Value::Int(period)]) => *period <= 0,
             _ => false,
         };
-        if let (true, Some(Value::Int(period))) = (self.is_widened() && may_be_one_too_high, values.first_mut()) {
+        if let (true, Some(Value::Int(period))) =
+            (self.is_widened() && may_be_one_too_high, values.first_mut())
+        {
             *period = period.saturating_add(1);
         }
         Some(self.leaf(leaf, projected, values))

@@ -64,7 +64,10 @@ fn array(values: &[Value<'static>], ty: &Type) -> Option<ArrayRef> {
     })
 }
 
-fn ints<T: ArrowPrimitiveType<Native: TryFrom<i64>>>(values: &[Value<'static>], ty: &Type) -> Option<ArrayRef> {
+fn ints<T: ArrowPrimitiveType<Native: TryFrom<i64>>>(
+    values: &[Value<'static>],
+    ty: &Type,
+) -> Option<ArrayRef> {
     let native = values.iter().map(|value| match value {
         Value::Int(value) => T::Native::try_from(*value).ok(),
         _ => None,

@@ -53,7 +53,11 @@ impl Plan {
     /// Tells how many manifests it leaves out for `role`, and why.
     pub(super) fn count(&self, role: Role, funnel: &Funnel) {
         let sum = |manifests: &[ManifestFile], keeps: &dyn Fn(&ManifestFile) -> bool| {
-            manifests.iter().filter(|manifest| role.may_stand_in(manifest) && keeps(manifest)).map(amount).sum()
+            manifests
+                .iter()
+                .filter(|manifest| role.may_stand_in(manifest) && keeps(manifest))
+                .map(amount)
+                .sum()
         };
         let sum_all = |keeps: &dyn Fn(&ManifestFile) -> bool| -> Amount {
             sum(&self.manifests, keeps) + sum(&self.pruned, keeps)
@@ -79,8 +83,11 @@ impl Plan {
     }
 }
 
-static COUNTS: Stage =
-    Stage { order: 0, step: "manifests", why: "counts of the manifest list: some entry is added or existing" };
+static COUNTS: Stage = Stage {
+    order: 0,
+    step: "manifests",
+    why: "counts of the manifest list: some entry is added or existing",
+};
 static SUMMARIES: Stage =
     Stage { order: 1, step: "manifests", why: "summaries of the partition fields in the manifest list" };
 

@@ -230,7 +230,8 @@ fn residuals_of_a_batch() {
     let partition = PartitionType::unify(std::slice::from_ref(&spec), &[&schema]);
     let predicate = Predicate::parse("a < 3 AND b = 1 OR a = 7").expect("a filter");
     let filter = RowFilter::new(&predicate, &schema, &partition, Names::Exact).expect("a filter");
-    let values: ArrayRef = Arc::new(arrow_array::Int32Array::from(vec![Some(1), Some(7), Some(3), None, Some(2)]));
+    let values: ArrayRef =
+        Arc::new(arrow_array::Int32Array::from(vec![Some(1), Some(7), Some(3), None, Some(2)]));
     let tuples = StructArray::try_new(partition.arrow_fields(), vec![values], None).expect("tuples");
     let residual = Residual::new(Arc::new(filter), &spec, &partition).expect("a residual");
     let texts = residual.texts(&tuples).expect("texts");

@@ -146,12 +146,20 @@ fn plans_of_the_engine() {
         let table = open(&folder, &summary);
         let files: BTreeMap<u64, String> = lines(&folder.join("expected/plan_files.jsonl.gz"))
             .iter()
-            .map(|file| (file["i"].as_u64().expect("a number"), file["file_path"].as_str().expect("a path").into()))
+            .map(|file| {
+                (file["i"].as_u64().expect("a number"), file["file_path"].as_str().expect("a path").into())
+            })
             .collect();
         let mut snapshots = BTreeMap::new();
         for plan in lines(&folder.join("expected/plans.jsonl.gz")) {
             let id = plan["snapshot_id"].as_i64().expect("an id");
-            let at = || if table.snapshot_id() == Some(id) { table.clone() } else { table.at_snapshot(id).expect("a snapshot") };
+            let at = || {
+                if table.snapshot_id() == Some(id) {
+                    table.clone()
+                } else {
+                    table.at_snapshot(id).expect("a snapshot")
+                }
+            };
             let snapshot = snapshots.entry(id).or_insert_with(|| Snapshot::new(&at()));
             let name = folder.file_name().and_then(|name| name.to_str()).expect("a name");
             let mut note = |kind: &str, what: String| {
@@ -160,7 +168,9 @@ fn plans_of_the_engine() {
             let filter = match snapshot.bind(&plan["filter"]) {
                 Ok(filter) => filter,
                 Err(error) => {
-                    if plan.get("error").is_none() { note("refused", error.to_string()); }
+                    if plan.get("error").is_none() {
+                        note("refused", error.to_string());
+                    }
                     continue;
                 }
             };
@@ -170,34 +180,54 @@ fn plans_of_the_engine() {
                 if ours != theirs {
                     let more: Vec<_> = ours.difference(theirs).collect();
                     let fewer: Vec<_> = theirs.difference(ours).collect();
-                    if !more.is_empty() { note(&format!("{kind} more"), format!("{more:?}")); }
-                    if !fewer.is_empty() { note(&format!("{kind} fewer"), format!("{fewer:?}")); }
+                    if !more.is_empty() {
+                        note(&format!("{kind} more"), format!("{more:?}"));
+                    }
+                    if !fewer.is_empty() {
+                        note(&format!("{kind} fewer"), format!("{fewer:?}"));
+                    }
                 }
             };
-            let texts = |numbers: &Value| numbers.as_array().expect("n").iter().map(Value::to_string).collect();
+            let texts =
+                |numbers: &Value| numbers.as_array().expect("n").iter().map(Value::to_string).collect();
             if plan.get("manifests_matched").is_some() {
                 let ours = found.manifests.iter().map(ToString::to_string).collect();
                 compare("manifests", &ours, &texts(&plan["manifests_matched"]));
             }
             for (key, ours) in [("inclusive_metrics", &found.inclusive), ("strict_metrics", &found.strict)] {
-                if plan.get(key).is_some() { compare(key, ours, &paths(&plan[key], &files)); }
+                if plan.get(key).is_some() {
+                    compare(key, ours, &paths(&plan[key], &files));
+                }
             }
             if plan.get("files").is_some() {
                 let ours = found.files.keys().cloned().collect();
                 compare("files", &ours, &paths(&plan["files"], &files));
                 for residual in plan["residuals"].as_array().expect("residuals") {
-                    let expected = snapshot.spelled(expressions::predicate(&residual["json"], &snapshot.types.schema));
+                    let expected =
+                        snapshot.spelled(expressions::predicate(&residual["json"], &snapshot.types.schema));
                     for path in paths(&residual["files"], &files) {
                         let Some(ours) = found.files.get(&path) else { continue };
                         let ours = snapshot.spelled(Predicate::parse(ours).expect("a residual"));
-                        if ours != expected { note("residual", format!("{ours}, not {expected}: {path}")); }
+                        if ours != expected {
+                            note("residual", format!("{ours}, not {expected}: {path}"));
+                        }
                     }
                 }
             }
         }
     }
     let mut report = format!("{plans} plans\n");
-    for (kind, all) in &differ { report += &format!("## {kind}: {}\n{}\n", all.len(), all.iter().take(400).cloned().collect::<Vec<_>>().join("\n")); }
+    for (kind, all) in &differ {
+        report += &format!(
+            "## {kind}: {}\n{}\n",
+            all.len(),
+            all.iter().take(400).cloned().collect::<Vec<_>>().join("\n")
+        );
+    }
     std::fs::write("/tmp/golden_report.txt", report).unwrap();
-    assert!(differ.is_empty(), "{:?}", differ.iter().map(|(kind, all)| (kind, all.len())).collect::<Vec<_>>());
+    assert!(
+        differ.is_empty(),
+        "{:?}",
+        differ.iter().map(|(kind, all)| (kind, all.len())).collect::<Vec<_>>()
+    );
 }
