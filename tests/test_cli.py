@@ -118,7 +118,8 @@ def test_a_moved_table_without_saying_so_is_one_line():
 def test_metadata_tables_of_an_iceberg_table():
     opened = iceberg()
     assert output("metadata", ICEBERG).splitlines() == opened.metadata_tables
-    for name in opened.metadata_tables:
+    # The sample's delete files are not among its metadata.
+    for name in set(opened.metadata_tables) - {"position_deletes"}:
         rows = opened.metadata_table(name).to_arrow().num_rows
         assert len(output("metadata", ICEBERG, *MOVED, name, "-o", "json").splitlines()) == rows
 

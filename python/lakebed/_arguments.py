@@ -27,6 +27,14 @@ def positive(argument: str, value: int | None, least: int = 1) -> int | None:
     return value
 
 
+def version(argument: str, value: int | str) -> int | str:
+    """A snapshot's id, or the name of a tag or branch. Raises: TypeError."""
+    if isinstance(value, bool) or not isinstance(value, int | str):
+        message = f"{argument} takes a snapshot's id or the name of a tag or branch"
+        raise TypeError(f"{message}, not {type(value).__name__}")
+    return value
+
+
 def milliseconds(time: datetime | int) -> int:
     """An instant as whole milliseconds since 1970 UTC, rounded down; ints are that already.
 

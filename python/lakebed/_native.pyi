@@ -18,6 +18,7 @@ __all__ = [
     "decode_values",
     "encode_rows",
     "encode_values",
+    "iceberg_read_deletion_vector",
     "iceberg_read_manifest",
     "iceberg_read_manifest_list",
     "iceberg_read_metadata",
@@ -64,6 +65,8 @@ class Table:
     @property
     def format(self) -> str: ...
     @property
+    def format_version(self) -> int | None: ...
+    @property
     def location(self) -> str: ...
     @property
     def snapshot_id(self) -> int | None: ...
@@ -85,6 +88,25 @@ class Table:
     def scan(
         self,
         view: str,
+        columns: Sequence[str] | None,
+        where: str | None,
+        stats: Sequence[str] | None,
+        limit: int | None,
+        threads: int | None,
+    ) -> Scan: ...
+    def diff(
+        self,
+        before: int | str,
+        after: int | str,
+        columns: Sequence[str] | None,
+        where: str | None,
+        stats: Sequence[str] | None,
+        limit: int | None,
+        threads: int | None,
+    ) -> Scan: ...
+    def appends(
+        self,
+        after: int | str | None,
         columns: Sequence[str] | None,
         where: str | None,
         stats: Sequence[str] | None,
@@ -125,6 +147,7 @@ def decode_rows(binary: Any, types: Any) -> Batch: ...
 def encode_rows(struct: Any, types: Any | None) -> Batch: ...
 def decode_values(binary: Any, types: Any) -> Batch: ...
 def encode_values(array: Any) -> Batch: ...
+def iceberg_read_deletion_vector(source: Any, offset: int, length: int, limits: object) -> Batch: ...
 def iceberg_read_manifest(
     source: Any, columns: Sequence[str] | None, listed: str | None, limits: object, threads: int | None
 ) -> BatchStream: ...

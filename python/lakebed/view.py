@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     from lakebed import _native
 
+    Arguments = tuple[list[str] | None, str | None, list[str] | None, int | None, int | None]
+
 
 @dataclass(frozen=True)
 class View:
@@ -32,8 +34,11 @@ class View:
 
     def scan(self, table: _native.Table) -> _native.Scan:
         """The compiled core's scan. Raises: SchemaError, PredicateError, TypeError, ValueError."""
-        return table.scan(
-            self.name,
+        return table.scan(self.name, *self.arguments())
+
+    def arguments(self) -> Arguments:
+        """The keywords as the compiled core takes them. Raises: PredicateError, TypeError, ValueError."""
+        return (
             names("columns", self.columns),
             to_sql(self.where),
             names("stats", self.stats),

@@ -26,7 +26,7 @@ VIEWS = {
     "indexes": "(Paimon) One row per index file.",
 }
 # What a terminal's table begins with, since it has no room for all; a pipe gets the columns as they are.
-_FIRST = {
+FIRST = {
     "snapshots": ("snapshot_id", "committed_at", "operation", "total_record_count", "delta_record_count"),
     "changelogs": ("snapshot_id", "committed_at", "operation", "changelog_manifest_list"),
     "refs": ("name", "type", "snapshot_id", "schema_id", "committed_at", "created_at"),
@@ -67,7 +67,7 @@ def view_command(view: str) -> click.Command:
         from lakebed.cli.output import write
 
         scan = getattr(open_table(), view)(limit=limit, **selection)
-        first = () if selection["columns"] else _FIRST[view]
+        first = () if selection["columns"] else FIRST[view]
         write(scan, output, output_file, all_rows=limit is not None, first=first)
 
     decorators = [options.table, options.where, options.columns]

@@ -109,16 +109,18 @@ class ContentViews(Standing):
             `sequence_number` and `created_at` are null. Then `referenced_data_file` utf8 (full),
             `referenced_file_name` utf8, `content_offset` and `content_size_in_bytes` int64 (as recorded: what
             `lakebed.paimon.read_deletion_vector` takes), `cardinality` int64 (as recorded, null in old
-            tables), `file_name` utf8. Only where `columns` names it: `positions` list<int64>, the deleted
-            rows by their position in the data file, ascending.
+            tables), `file_name` utf8.
             Iceberg: the rows of `files` whose `content` is 1 or 2, then `referenced_data_file` utf8 (where it
             is one file, by reference or by the bounds of the paths), `content_offset`,
-            `content_size_in_bytes`, `cardinality` int64 (of deletion vectors), `equality_ids` list<int32>,
-            `file_sequence_number`, `snapshot_id` int64.
+            `content_size_in_bytes` (what `lakebed.iceberg.read_deletion_vector` takes), `cardinality` int64
+            (of deletion vectors), `equality_ids` list<int32>, `file_sequence_number`, `snapshot_id` int64.
+            Only where `columns` names it: `positions` list<int64>, the rows that a deletion vector deletes by
+            their position in the data file, ascending; null for delete files.
         Raises: (when read) CorruptError (a vector, or one whose cardinality is not the recorded one).
-        Cost: the index manifest. With `referenced_data_file`, besides, the names and external paths of the
-            manifests' entries; with `positions`, and with `record_count` where no cardinality is recorded,
-            one read of each index file.
+        Cost: Paimon: the index manifest. With `referenced_data_file`, besides, the names and external paths
+            of the manifests' entries; with `positions`, and with `record_count` where no cardinality is
+            recorded, one read of each index file. Iceberg: the manifests of deletes; with `positions` one
+            read for each vector, of its bytes alone, and batches of about a million positions.
         Source: Paimon's `IndexManifestEntry.java`, `DeletionVectorsIndexFile.java`; Iceberg's
             `ContentFileUtil.java`.
         """

@@ -16,6 +16,7 @@ use pyo3::types::PyCapsule;
 use crate::arrow::export_schema;
 use crate::boundary::detached;
 use crate::columnar::decoding;
+use crate::notes::warn;
 use crate::storage::PyStorage;
 use crate::stream::BatchStream;
 
@@ -42,12 +43,17 @@ impl Table {
         if !relocate.is_empty() {
             storage = Arc::new(Relocated::new(storage, location, relocate));
         }
-        detached(py, || format::open(location, format, storage, decoding)).map(Table)
+        Table::warned(py, detached(py, || format::open(location, format, storage, decoding))?)
     }
 
     #[getter]
     fn format(&self) -> &'static str {
         self.0.format()
+    }
+
+    #[getter]
+    fn format_version(&self) -> Option<i32> {
+        self.0.format_version()
     }
 
     #[getter]
@@ -92,11 +98,11 @@ impl Table {
             timestamp.map(Place::Timestamp),
             watermark.map(Place::Watermark),
         ];
-        detached(py, || {
+        let table = detached(py, || {
             let place = place.into_iter().flatten().next();
             self.0.at(&place.ok_or_else(|| Error::new(ErrorKind::Argument, "at() takes a place"))?)
-        })
-        .map(Table)
+        });
+        Table::warned(py, table?)
     }
 
     #[allow(clippy::too_many_arguments)] // the keywords that every view takes
@@ -113,6 +119,39 @@ impl Table {
     ) -> PyResult<Scan> {
         let options = ScanOptions { columns, filter: r#where, stats, limit, threads: threads.unwrap_or(0) };
         detached(py, || self.0.scan(View::named(view)?, options)).map(Scan)
+    }
+
+    #[allow(clippy::too_many_arguments)] // the keywords that every view takes
+    #[pyo3(signature = (before, after, columns, r#where, stats, limit, threads))]
+    fn diff(
+        &self,
+        py: Python<'_>,
+        before: Version,
+        after: Version,
+        columns: Option<Vec<String>>,
+        r#where: Option<String>,
+        stats: Option<Vec<String>>,
+        limit: Option<usize>,
+        threads: Option<usize>,
+    ) -> PyResult<Scan> {
+        let options = ScanOptions { columns, filter: r#where, stats, limit, threads: threads.unwrap_or(0) };
+        detached(py, || self.0.diff(&before.into(), &after.into(), options)).map(Scan)
+    }
+
+    #[allow(clippy::too_many_arguments)] // the keywords that every view takes
+    #[pyo3(signature = (after, columns, r#where, stats, limit, threads))]
+    fn appends(
+        &self,
+        py: Python<'_>,
+        after: Option<Version>,
+        columns: Option<Vec<String>>,
+        r#where: Option<String>,
+        stats: Option<Vec<String>>,
+        limit: Option<usize>,
+        threads: Option<usize>,
+    ) -> PyResult<Scan> {
+        let options = ScanOptions { columns, filter: r#where, stats, limit, threads: threads.unwrap_or(0) };
+        detached(py, || self.0.appends(after.map(Place::from).as_ref(), options)).map(Scan)
     }
 
     #[getter]
@@ -133,6 +172,30 @@ impl Table {
         let options =
             ScanOptions { columns, filter: r#where, stats: None, limit, threads: threads.unwrap_or(0) };
         detached(py, || self.0.metadata_scan(name, options)).map(Scan)
+    }
+}
+
+impl Table {
+    /// A table, once what is odd about it is said.
+    fn warned(py: Python<'_>, table: Box<dyn table::Table>) -> PyResult<Table> {
+        warn(py, &table.notes())?;
+        Ok(Table(table))
+    }
+}
+
+/// A snapshot's id, or the name of a tag or branch.
+#[derive(FromPyObject)]
+enum Version {
+    Id(i64),
+    Name(String),
+}
+
+impl From<Version> for Place {
+    fn from(version: Version) -> Place {
+        match version {
+            Version::Id(id) => Place::Snapshot(id),
+            Version::Name(name) => Place::Named(name),
+        }
     }
 }
 

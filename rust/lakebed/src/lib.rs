@@ -5,6 +5,8 @@
 
 pub mod columnar;
 mod conform;
+pub mod deletion_vector;
+mod diff;
 mod edges;
 pub mod error;
 pub mod field;

@@ -61,6 +61,13 @@ fn walk(folder: &Path, keep: &dyn Fn(&str) -> bool, found: &mut Vec<PathBuf>) {
     }
 }
 
+/// Bytes by their hexadecimal digits, between which anything else may stand.
+pub(crate) fn hex(text: &str) -> Vec<u8> {
+    let digits: Vec<u8> = text.bytes().filter(u8::is_ascii_hexdigit).collect();
+    let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).expect("ASCII"), 16);
+    digits.chunks(2).map(|pair| byte(pair).expect("hex")).collect()
+}
+
 /// A fixed sequence of numbers, for tests that change bytes at random.
 pub(crate) struct Random(pub(crate) u64);
 

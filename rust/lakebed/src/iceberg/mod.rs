@@ -1,5 +1,7 @@
 //! Apache Iceberg: table metadata, snapshots, manifest lists, manifests.
 
+mod delete_file;
+pub mod deletion_vector;
 pub mod discovery;
 pub mod fields;
 mod groups;

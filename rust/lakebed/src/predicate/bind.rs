@@ -222,8 +222,8 @@ fn bind_node(
     Ok(match predicate {
         Predicate::Constant(value) => Node::Constant(*value),
         Predicate::Leaf(leaf) => bind_leaf(leaf, logic, find(&leaf.term)?)?,
-        Predicate::And(terms) => Node::And(all(terms)?),
-        Predicate::Or(terms) => Node::Or(all(terms)?),
+        Predicate::And(terms) => Node::and(all(terms)?),
+        Predicate::Or(terms) => Node::or(all(terms)?),
     })
 }
 

@@ -7,5 +7,6 @@ mod unified;
 #[cfg(test)]
 mod tests;
 
+pub(in crate::iceberg) use conform::conform;
 pub use spec::{PartitionField, PartitionSpec};
 pub use unified::{PartitionType, UnifiedField};

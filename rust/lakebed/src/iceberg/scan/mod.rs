@@ -1,18 +1,24 @@
 //! Scanning a view: which manifests must be read, and their rows as a stream.
 
+mod appends;
+mod diff;
 mod explain;
 mod plan;
 mod program;
 mod task;
+mod vectors;
 
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use arrow_schema::{ArrowError, SchemaRef};
 
+pub(crate) use appends::Appended;
+pub(crate) use diff::diff;
 use plan::{EntrySource, Plan};
 use program::EntryProgram;
 pub use task::Task;
+use vectors::VectorReader;
 
 use super::groups::{GROUP_INPUT, Groups};
 use super::manifest_list::ManifestFile;
@@ -112,7 +118,13 @@ fn grouped(view: View, groups: &Groups) -> Result<RecordBatch> {
 }
 
 fn program(role: Role, table: &Table, options: &ScanOptions) -> Result<EntryProgram> {
-    EntryProgram::new(role, table.types()?, options, table.decoding().clone())
+    let decoding = table.decoding();
+    let vectors = VectorReader {
+        storage: Arc::clone(table.storage()),
+        limits: decoding.limits,
+        threads: threads(options.threads),
+    };
+    Ok(EntryProgram::new(role, table.types()?, options, decoding.clone())?.reading(vectors))
 }
 
 /// The columns of entries that are named, of `manifests`, with metrics where they are given a column.
@@ -164,8 +176,9 @@ impl scan::Scan for Scan {
             Some(program) => {
                 let plan = Plan::new(&self.table, self.options.filter.as_deref())?;
                 let source = EntrySource::new(Arc::clone(program), self.table.clone(), self.notes.clone());
-                let manifests = plan.of_role(program.role);
-                Box::new(ManifestStream::new(source, manifests, threads(self.options.threads)))
+                // Threads that read vectors go through the manifests one by one.
+                let threads = if program.view.needs_positions() { 1 } else { threads(self.options.threads) };
+                Box::new(ManifestStream::new(source, plan.of_role(program.role), threads))
             }
         };
         Ok(limited(rows, self.options.limit))

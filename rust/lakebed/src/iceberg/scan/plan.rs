@@ -38,7 +38,8 @@ impl Plan {
         Plan::of_list(table, RecordBatch::new_empty(schema), filter)
     }
 
-    fn of_list(table: &Table, list: RecordBatch, filter: Option<&str>) -> Result<Plan> {
+    /// The plan of a manifest list, in the types of `table`.
+    pub(super) fn of_list(table: &Table, list: RecordBatch, filter: Option<&str>) -> Result<Plan> {
         let mut manifests = ManifestFile::all(&list)?;
         let Some(text) = filter else { return Ok(Plan { list, manifests, pruned: Vec::new() }) };
         let types = table.types()?;

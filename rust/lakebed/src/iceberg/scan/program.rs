@@ -9,6 +9,7 @@ use arrow_buffer::{BooleanBuffer, Buffer};
 use arrow_select::filter::filter_record_batch;
 
 use super::internal;
+use super::vectors::{VectorReader, in_runs};
 use crate::columnar::Decoding;
 use crate::error::{Error, Result};
 use crate::iceberg::fields::PARTITION;
@@ -32,6 +33,7 @@ pub(super) struct EntryProgram {
     pruner: Option<Pruner>,
     decoding: Decoding,
     funnel: Funnel,
+    vectors: Option<VectorReader>,
 }
 
 impl EntryProgram {
@@ -82,7 +84,13 @@ impl EntryProgram {
             ids.extend(pruner.metrics.field_ids());
         }
         let entries = Arc::new(EntryColumns::new(Some(&raw))?.with_metrics_of(metrics_of));
-        Ok(EntryProgram { role, view, entries, types, pruner, decoding, funnel })
+        Ok(EntryProgram { role, view, entries, types, pruner, decoding, funnel, vectors: None })
+    }
+
+    /// The same program, which reads the deletion vectors whose positions the view shows.
+    pub(super) fn reading(self, vectors: VectorReader) -> EntryProgram {
+        let vectors = self.view.needs_positions().then_some(vectors);
+        EntryProgram { vectors, ..self }
     }
 
     /// The rows of one manifest, in file order; errors and notes say in which file they were found.
@@ -106,17 +114,22 @@ impl EntryProgram {
                 spec_id: None,
                 notes: notes.clone(),
             };
-            // Deleted entries are counted, though they are not wanted.
-            let live = self.role.is_live() && !self.funnel.is_counting();
-            let statuses = if live { Statuses::LIVE } else { Statuses::ALL };
+            // What is left out is counted.
+            let statuses = if self.funnel.is_counting() { Statuses::ALL } else { self.role.statuses() };
             let entries =
                 EntryReader::open(bytes.clone(), &self.entries, known, statuses, &self.decoding, threads)?;
             Ok((entries, projection))
         };
         let (entries, projection) = open().map_err(|error: Error| error.in_file(&path))?;
-        let program = Arc::clone(self);
-        Ok(Box::new(entries.map(move |entries| {
-            let rows = entries.and_then(|entries| program.rows(entries, &path, projection.as_deref()));
+        let (keeping, showing) = (Arc::clone(self), Arc::clone(self));
+        let runs = entries.flat_map(move |entries| {
+            match entries.and_then(|entries| keeping.runs(entries, projection.as_deref())) {
+                Ok(runs) => runs.into_iter().map(Ok).collect(),
+                Err(error) => vec![Err(error)],
+            }
+        });
+        Ok(Box::new(runs.map(move |run| {
+            let rows = run.and_then(|entries| showing.rows(&entries, &path));
             rows.map_err(|error| error.in_file(&path))
         })))
     }
@@ -132,19 +145,22 @@ impl EntryProgram {
         Ok(spec.map(|spec| PartitionLayout { unified: Arc::clone(&self.types.partition), spec }))
     }
 
-    fn rows(
-        &self,
-        mut entries: RecordBatch,
-        manifest: &str,
-        projection: Option<&BoundPredicate>,
-    ) -> Result<RecordBatch> {
+    /// Those of some entries that the view shows, in batches that are not too large with what is read for
+    /// them.
+    fn runs(&self, entries: RecordBatch, projection: Option<&BoundPredicate>) -> Result<Vec<RecordBatch>> {
+        let entries = self.wanted(entries, projection)?;
+        if self.vectors.is_some() { in_runs(&entries) } else { Ok(vec![entries]) }
+    }
+
+    /// The entries of the program's role that may match its filter, whose projection on their spec is given.
+    fn wanted(&self, mut entries: RecordBatch, projection: Option<&BoundPredicate>) -> Result<RecordBatch> {
         if self.role == Role::Deletes {
             entries = filter_record_batch(&entries, &are_deletes(&entries)?).map_err(internal)?;
         }
         if self.role.is_live() && self.funnel.is_counting() {
-            let statuses = find(&entries, "status")?;
+            let (statuses, wanted) = (find(&entries, "status")?, self.role.statuses());
             let statuses = statuses.as_primitive::<Int32Type>().values().iter();
-            let live: BooleanBuffer = statuses.map(|status| Statuses::LIVE.has(*status)).collect();
+            let live: BooleanBuffer = statuses.map(|status| wanted.has(*status)).collect();
             entries = self.keep(entries, live, &LIVE)?;
         }
         if let Some(projection) = projection {
@@ -156,7 +172,12 @@ impl EntryProgram {
             let matching = pruner.metrics.may_match(&entries)?;
             entries = self.keep(entries, matching, &METRICS)?;
         }
-        self.view.build(&entries, manifest)
+        Ok(entries)
+    }
+
+    fn rows(&self, entries: &RecordBatch, manifest: &str) -> Result<RecordBatch> {
+        let positions = self.vectors.as_ref().map(|vectors| vectors.positions(entries)).transpose()?;
+        self.view.build(entries, manifest, positions.as_ref())
     }
 
     fn keep(&self, entries: RecordBatch, kept: BooleanBuffer, stage: &'static Stage) -> Result<RecordBatch> {

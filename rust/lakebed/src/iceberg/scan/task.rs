@@ -28,6 +28,10 @@ impl Scan {
             let message = "manifests of Iceberg take nothing away from each other";
             return Err(Error::new(ErrorKind::Argument, message));
         }
+        if program.view.needs_positions() {
+            let message = "positions are in files that manifests name, not in manifests";
+            return Err(Error::new(ErrorKind::Argument, message));
+        }
         let plan = Plan::new(&self.table, self.options.filter.as_deref())?;
         let placed =
             |manifest: ManifestFile| Placed { place: self.table.storage().place(&manifest.path), manifest };

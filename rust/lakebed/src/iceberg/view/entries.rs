@@ -4,11 +4,14 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int32Type;
-use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch, StringArray, new_null_array};
+use arrow_array::{Array, ArrayRef, Int64Array, ListArray, RecordBatch, StringArray, new_null_array};
 use arrow_schema::{DataType, Field, Schema as ArrowSchema, SchemaRef, TimeUnit};
 
 use crate::error::Result;
+use crate::field::longs;
+use crate::iceberg::deletion_vector::VECTOR_INPUT;
 use crate::iceberg::fields::{ENTRY, PARTITION};
+use crate::iceberg::manifest::Statuses;
 use crate::iceberg::manifest_list::{DELETES, ManifestFile};
 use crate::iceberg::metrics::MetricsView;
 use crate::iceberg::partition::PartitionType;
@@ -24,6 +27,8 @@ pub(crate) enum Role {
     Entries,
     /// Live files, of data and of deletes.
     Files,
+    /// Files that the manifest's own commit added.
+    Added,
     /// Live delete files and deletion vectors.
     Deletes,
     /// Live files under the entries' own names: what other views are made of.
@@ -34,6 +39,15 @@ impl Role {
     /// Whether entries that say DELETED are left out.
     pub(crate) fn is_live(self) -> bool {
         self != Role::Entries
+    }
+
+    /// The entries that are shown.
+    pub(crate) fn statuses(self) -> Statuses {
+        match self {
+            Role::Entries => Statuses::ALL,
+            Role::Added => Statuses { existing: false, ..Statuses::LIVE },
+            Role::Files | Role::Deletes | Role::Live => Statuses::LIVE,
+        }
     }
 
     /// Whether manifests of that content may hold its files.
@@ -53,6 +67,7 @@ enum Make {
     Metrics,
     TargetFile,
     Cardinality,
+    Positions,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -120,12 +135,15 @@ const OF_DELETES: [Column; 7] = [
     copy("snapshot_id"),
 ];
 
+/// What `deletes` has only where it is asked for: it may be larger than all others together.
+const ON_DEMAND: Column = column("positions", Make::Positions);
+
 fn columns_of(role: Role) -> Vec<Column> {
     match role {
         Role::Entries => {
             ENTRY.iter().map(|spec| copy(spec.column)).chain([column("manifest", Make::Manifest)]).collect()
         }
-        Role::Files => COMMON.into_iter().chain(OF_FILES).collect(),
+        Role::Files | Role::Added => COMMON.into_iter().chain(OF_FILES).collect(),
         Role::Deletes => COMMON.into_iter().chain(OF_DELETES).collect(),
         Role::Live => ENTRY.iter().map(|spec| copy(spec.column)).collect(),
     }
@@ -152,6 +170,7 @@ impl EntryView {
     ) -> Result<EntryView> {
         let mut known = columns_of(role);
         known.extend(metrics.as_ref().map(|(name, _)| column(name, Make::Metrics)));
+        known.extend(columns.filter(|_| role == Role::Deletes).map(|_| ON_DEMAND));
         let columns = project(&known, |column| column.name, columns)?;
         let fields = columns.iter().map(|column| {
             let data_type = data_type(*column, partition, metrics.as_ref().map(|(_, metrics)| metrics));
@@ -188,8 +207,19 @@ impl EntryView {
         (!shown).then(|| of_metrics().unwrap_or_default())
     }
 
-    /// Makes the view's rows from entries of one manifest.
-    pub(crate) fn build(&self, entries: &RecordBatch, manifest: &str) -> Result<RecordBatch> {
+    /// Whether rows hold positions, for which deletion vectors are read.
+    pub(crate) fn needs_positions(&self) -> bool {
+        self.columns.iter().any(|column| matches!(column.make, Make::Positions))
+    }
+
+    /// Makes the view's rows from entries of one manifest; the positions of each are given where they are
+    /// needed.
+    pub(crate) fn build(
+        &self,
+        entries: &RecordBatch,
+        manifest: &str,
+        positions: Option<&ListArray>,
+    ) -> Result<RecordBatch> {
         let rows = entries.num_rows();
         let columns = self.columns.iter().zip(self.schema.fields()).map(|(column, field)| {
             let array = match column.make {
@@ -205,6 +235,10 @@ impl EntryView {
                 },
                 Make::TargetFile => target_files(entries),
                 Make::Cardinality => cardinalities(entries),
+                Make::Positions => Ok(match positions {
+                    Some(positions) => Arc::new(positions.clone()),
+                    None => new_null_array(field.data_type(), rows),
+                }),
             };
             array.map_err(|error| error.in_field(column.name))
         });
@@ -222,6 +256,7 @@ fn data_type(column: Column, partition: &PartitionType, metrics: Option<&Metrics
         Make::Manifest | Make::TargetFile => DataType::Utf8,
         Make::Metrics => metrics.map_or(DataType::Null, MetricsView::data_type),
         Make::Cardinality => DataType::Int64,
+        Make::Positions => longs(),
     }
 }
 
@@ -233,6 +268,7 @@ fn raw_columns(role: Role, columns: &[Column], metrics: Option<&MetricsView>) ->
             Make::Metrics => raw.extend(metrics.into_iter().flat_map(MetricsView::input)),
             Make::TargetFile => raw.extend(TARGET_INPUT),
             Make::Cardinality => raw.extend(["content_offset", "record_count"]),
+            Make::Positions => raw.extend(VECTOR_INPUT),
             Make::Absent(_) | Make::Manifest => {}
         }
     }

@@ -1,6 +1,8 @@
 //! Scanning a view: which manifests must be read, and their rows as a stream.
 
+mod appends;
 mod deletes;
+mod diff;
 mod explain;
 mod program;
 mod stream;
@@ -13,7 +15,9 @@ use arrow_array::{BooleanArray, RecordBatch};
 use arrow_schema::SchemaRef;
 use arrow_select::filter::filter_record_batch;
 
+pub(crate) use appends::Appended;
 use deletes::{DeleteRows, add_vectors};
+pub(crate) use diff::diff;
 use program::EntryProgram;
 use stream::EntrySource;
 pub use task::Task;
@@ -104,8 +108,7 @@ impl Scan {
         }
         if entries {
             let role = if view == View::Files { Role::Files } else { Role::Entries };
-            let schemas = if options.stats.is_some() { table.schemas()? } else { BTreeMap::new() };
-            let program = EntryProgram::new(role, &table, schemas, &options)?;
+            let program = program(role, &table, &options)?;
             let schema = Arc::clone(program.view.schema());
             return Ok(Scan { table, view, options, schema, program: Some(Arc::new(program)) });
         }
@@ -185,6 +188,11 @@ impl Plan {
     }
 }
 
+fn program(role: Role, table: &Table, options: &ScanOptions) -> Result<EntryProgram> {
+    let schemas = if options.stats.is_some() { table.schemas()? } else { BTreeMap::new() };
+    EntryProgram::new(role, table, schemas, options)
+}
+
 /// The live files of a table, or every entry for [`Role::Changes`], under their own names as `options`
 /// filter them and give them statistics. Reads the manifest lists.
 pub(super) fn own_rows(
@@ -195,8 +203,7 @@ pub(super) fn own_rows(
 ) -> Result<impl Iterator<Item = Result<RecordBatch>> + Send + use<>> {
     let columns = columns.iter().map(|name| (*name).to_owned()).collect();
     let options = ScanOptions { columns: Some(columns), ..options.clone() };
-    let schemas = if options.stats.is_some() { table.schemas()? } else { BTreeMap::new() };
-    let program = EntryProgram::new(role, table, schemas, &options)?;
+    let program = program(role, table, &options)?;
     let Plan { manifests, .. } = Plan::new(table, options.filter.as_deref())?;
     let source = EntrySource::new(Arc::new(program), table.clone());
     Ok(ManifestStream::new(source, manifests, threads(options.threads)))

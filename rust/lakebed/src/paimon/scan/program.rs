@@ -79,7 +79,7 @@ impl EntryProgram {
         let kind = match self.role {
             Role::Entries | Role::Changes => None,
             Role::Files | Role::Live | Role::Added => Some(ADD),
-            Role::Deleted => Some(DELETE),
+            Role::Removed | Role::Deleted => Some(DELETE),
         };
         let filter = EntryFilter { kind, partitions: self.filter.clone() };
         EntryReader::open(bytes, &self.entries, filter, Some(manifest.clone()), &self.decoding, threads)

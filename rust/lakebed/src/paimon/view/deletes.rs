@@ -16,6 +16,7 @@ use super::super::index_files::IndexFiles;
 use super::super::paths::DataPaths;
 use super::super::schema::TableSchema;
 use crate::error::{Error, ErrorKind, Result};
+use crate::field::longs;
 use crate::record::find;
 use crate::view::{batch, project};
 
@@ -196,14 +197,9 @@ fn data_type(make: Make, partition: &PartitionType) -> DataType {
         }
         Make::Absent(Absent::Instant) => DataType::Timestamp(TimeUnit::Microsecond, None),
         Make::Partition => partition.data_type(),
-        Make::Positions => DataType::List(Arc::new(positions_item())),
+        Make::Positions => longs(),
         _ => DataType::Int64,
     }
-}
-
-/// The item of the column `positions`.
-pub(crate) fn positions_item() -> Field {
-    Field::new("item", DataType::Int64, true)
 }
 
 /// The deletion vectors of some index files, in their order.

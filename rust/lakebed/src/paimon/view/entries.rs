@@ -30,6 +30,8 @@ pub enum Role {
     Changes,
     /// Added files with their identity, for a merge elsewhere.
     Added,
+    /// Deleted files with their identity, as the entries show them that delete.
+    Removed,
     /// Identities of deleted files, for a merge elsewhere.
     Deleted,
 }
@@ -140,7 +142,7 @@ impl EntryView {
     ) -> Result<EntryView> {
         let mut known = match role {
             Role::Entries => entry_columns(),
-            Role::Files | Role::Added => FILES.to_vec(),
+            Role::Files | Role::Added | Role::Removed => FILES.to_vec(),
             Role::Live | Role::Changes => own_columns(),
             Role::Deleted => Vec::new(),
         };
@@ -149,7 +151,7 @@ impl EntryView {
         }
         let mut columns =
             if role == Role::Deleted { known } else { project(&known, |column| column.name, columns)? };
-        if matches!(role, Role::Added | Role::Deleted) {
+        if matches!(role, Role::Added | Role::Removed | Role::Deleted) {
             columns.push(column(IDENTITY_COLUMN, Make::Identity));
         }
         let partition = PartitionType::new(schema);
