@@ -1,4 +1,4 @@
-"""Random tables under random filters: no file with a row that matches is left out, and little else is kept."""
+"""Random tables under random filters: no file with a row that matches is left out, little else is kept."""
 
 from __future__ import annotations
 
@@ -167,7 +167,9 @@ def leaves(draw: st.DrawFn) -> Leaf:
     return Leaf(column, operator, tuple(literals))
 
 
-filters = st.recursive(leaves(), lambda inner: st.builds(Joined, st.sampled_from(["AND", "OR"]), inner, inner), max_leaves=4)
+filters = st.recursive(
+    leaves(), lambda inner: st.builds(Joined, st.sampled_from(["AND", "OR"]), inner, inner), max_leaves=4
+)
 rows = st.fixed_dictionaries({name: st.none() | st.sampled_from(values) for name, values in VALUES.items()})
 sources = st.sampled_from([(name, text) for name, texts in TRANSFORMS.items() for text in texts])
 
@@ -201,7 +203,9 @@ def metrics(some: Sequence[Row], writer: Writer) -> dict[str, dict[int, Any]]:
         values = [value for value in values if value == value]
         if writer.bounds and values:
             # Negative zero is the least of the two, as writers must have it.
-            ordered = sorted(values, key=lambda value: (value, math.copysign(1, value)) if name == "x" else value)
+            ordered = sorted(
+                values, key=lambda value: (value, math.copysign(1, value)) if name == "x" else value
+            )
             found["lower_bounds"][number] = binary(name, ordered[0])
             found["upper_bounds"][number] = binary(name, ordered[-1])
     return dict(found)
@@ -210,7 +214,9 @@ def metrics(some: Sequence[Row], writer: Writer) -> dict[str, dict[int, Any]]:
 class Written:
     """A table whose files hold the rows that are given, each the rows of one partition."""
 
-    def __init__(self, root: Path, some: Sequence[Row], spec: Sequence[tuple[str, str]], writer: Writer) -> None:
+    def __init__(
+        self, root: Path, some: Sequence[Row], spec: Sequence[tuple[str, str]], writer: Writer
+    ) -> None:
         self.spec = spec
         fields = [
             {"source-id": IDS[name], "field-id": 1000 + place, "name": f"p{place}", "transform": text}
@@ -239,7 +245,8 @@ class Written:
 
     def commit(self, entries: Sequence[Record], tuples: Sequence[list[Any]]) -> None:
         partition = [
-            field(1000 + place, f"p{place}", optional(avro_type(str(kind)))) for place, kind in enumerate(self.results)
+            field(1000 + place, f"p{place}", optional(avro_type(str(kind))))
+            for place, kind in enumerate(self.results)
         ]
         manifests = []
         # A manifest for every other file, so that some are pruned.
@@ -270,7 +277,9 @@ class Written:
         return found
 
     def kept(self, where: str) -> set[str]:
-        return set(self.table.open().files(columns=["file_path"], where=where).to_arrow()["file_path"].to_pylist())
+        return set(
+            self.table.open().files(columns=["file_path"], where=where).to_arrow()["file_path"].to_pylist()
+        )
 
     def kept_by_pyiceberg(self, where: Leaf | Joined) -> set[str] | None:
         """None where PyIceberg cannot plan: it compares null partition values."""
