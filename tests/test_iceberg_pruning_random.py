@@ -190,7 +190,7 @@ def binary(column: str, value: Any) -> bytes:
     return to_bytes(TYPES[column], value)
 
 
-def metrics(some: Sequence[Row], writer: Writer) -> dict[str, dict[int, Any]]:
+def metrics(some: Sequence[Row], writer: Writer) -> dict[str, Any]:
     """The maps of a data file."""
     found: dict[str, dict[int, Any]] = defaultdict(dict)
     for name, number in IDS.items():
@@ -226,7 +226,7 @@ class Written:
         columns = [(number, name, kinds[name]) for name, number in IDS.items()]
         self.table = MadeTable(root, *columns, spec=fields)
         of_spec = [(name, parse_transform(text)) for name, text in spec]
-        self.results = [transform.result_type(TYPES[name]) for name, transform in of_spec]
+        self.results: list[Any] = [transform.result_type(TYPES[name]) for name, transform in of_spec]
         apply = [(name, transform.transform(TYPES[name])) for name, transform in of_spec]
         self.files: dict[str, list[Row]] = {}
         groups: dict[str, tuple[list[Any], list[Row]]] = {}

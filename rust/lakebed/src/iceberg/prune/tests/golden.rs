@@ -236,7 +236,7 @@ fn compare(plan: &Value, snapshot: &Snapshot, files: &BTreeMap<u64, String>, dif
     }
     if plan["strict_metrics"].is_array() {
         let theirs = paths(&plan["strict_metrics"], files);
-        differences.sets("strict", [&found.strict, &theirs], [known.nested || known.float, false]);
+        differences.sets("strict", [&found.strict, &theirs], [known.nested || known.float, known.nested]);
     }
     if !plan["files"].is_array() {
         return;
