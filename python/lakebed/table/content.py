@@ -85,7 +85,11 @@ class ContentViews(Standing):
             the format's own; what a format does not have is null. With `stats`, a last column `stats`:
             struct<column: struct<value_count, null_count, nan_count, column_size int64, lower_bound,
                 upper_bound of the column's type>>.
-        Cost: as `entries`; for Paimon plus one hash of the identity of each deletion.
+            Paimon's files that `where` leaves may hold rows that match, by partition, bucket, statistics and
+            indexes. Of a table with primary keys a file stays with those whose rows it may hide; files of
+            level 0 that batch reads pass over are live all the same.
+        Cost: as `entries`; for Paimon plus one hash of the identity of each deletion. Filters on values of a
+            Paimon table with primary keys, or of data evolution, hold the files that keys leave in memory.
         Source: Paimon's `FileEntry.java` (merge), `DataFilePathFactory.java` (paths); Iceberg specification,
             "Scan Planning".
         """

@@ -13,6 +13,7 @@ pub mod field;
 pub mod format;
 pub mod iceberg;
 mod json;
+mod murmur;
 pub mod notes;
 pub mod paimon;
 pub mod predicate;
@@ -28,6 +29,7 @@ mod text;
 mod time;
 pub mod view;
 mod words;
+mod xxhash;
 
 pub use error::{Error, ErrorKind, Location, Result};
 pub use lakebed_avro::Limits;

@@ -15,7 +15,7 @@ mod op;
 mod parse;
 mod ranges;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod token;
 mod value;
 

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 
+use super::keep;
 use super::program::EntryProgram;
 use super::stream::EntrySource;
-use super::{keep, program};
 use crate::diff::{Appends, manifests_step, only};
 use crate::error::Result;
 use crate::paimon::manifest_list::{ManifestFile, manifest_files};
@@ -33,8 +33,8 @@ impl Appended {
     /// # Errors
     /// `UnknownColumn`, `Predicate`; those of reading the schemas for statistics.
     pub(crate) fn new(table: Table, snapshots: Arc<[Snapshot]>, options: ScanOptions) -> Result<Appended> {
-        let schema = Arc::clone(program(Role::Files, &table, &options)?.view.schema());
-        let program = Arc::new(program(Role::Added, &table, &options)?);
+        let schema = Arc::clone(EntryProgram::new(Role::Files, &table, &options)?.view.schema());
+        let program = Arc::new(EntryProgram::new(Role::Added, &table, &options)?);
         Ok(Appended { table, snapshots, options, program, schema })
     }
 

@@ -4,14 +4,14 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Int8Type, Int32Type};
 use arrow_array::{Array, Int64Array, RecordBatch};
 
-use super::Scan;
+use super::{Scan, bound};
 use crate::deletion_vector::position_lists;
 use crate::error::Result;
 use crate::paimon::deletion_vector::{DeletionVector, VectorRange, read_vectors};
-use crate::paimon::filter::PartitionFilter;
 use crate::paimon::groups::Groups;
 use crate::paimon::index_files::IndexFiles;
 use crate::paimon::manifest::ADD;
+use crate::paimon::prune::{EntryPruner, PartitionPredicate};
 use crate::paimon::table::Table;
 use crate::paimon::view::{DeletesView, ExternalFiles, Vectors};
 use crate::record::find;
@@ -39,10 +39,17 @@ impl DeleteRows {
     /// the table.
     pub(super) fn open(table: &Table, options: &ScanOptions) -> Result<DeleteRows> {
         let view = DeletesView::new(table.location(), table.schema(), options.columns.as_deref())?;
-        let filter = options.filter.as_deref().map(|text| PartitionFilter::new(text, table.schema()));
-        let files = IndexFiles::read(table, filter.transpose()?.as_ref())?.of_type(DELETION_VECTORS)?;
-        let needed = view.needs_data_paths() && files.len() > 0;
-        let external = if needed { external_files(table, options)? } else { ExternalFiles::new() };
+        let pruner = bound(options.filter.as_deref(), table.schema())?;
+        let partitions = pruner.as_ref().map(EntryPruner::partitions);
+        let files = IndexFiles::read(table, partitions)?.of_type(DELETION_VECTORS)?;
+        let external = match view.needs_data_paths() && files.len() > 0 {
+            true => {
+                // Files whose rows cannot match have vectors all the same.
+                let filter = partitions.map(PartitionPredicate::written);
+                external_files(table, &ScanOptions { filter, ..options.clone() })?
+            }
+            false => ExternalFiles::new(),
+        };
         let threads = threads(options.threads).max(1);
         Ok(DeleteRows { table: table.clone(), view, files, external, next: 0, threads })
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::program::EntryProgram;
 use super::stream::EntrySource;
-use super::{Plan, program};
+use super::{Plan, bound};
 use crate::diff::{Change, ChangeColumns, DiffScan, Leg, Legs, Reader, Side, Sides, apart};
 use crate::error::Result;
 use crate::paimon::manifest_list::ManifestFile;
@@ -41,12 +41,16 @@ pub(crate) fn diff(
     after: Table,
     options: &ScanOptions,
 ) -> Result<DiffScan<impl Sides + use<>>> {
-    let wanted = ChangeColumns::of_files(options);
-    let columns = ChangeColumns::new(options, program(Role::Files, table, &wanted)?.view.schema());
+    // Entries that add and that delete one file cancel each other only if neither is left out for what its
+    // statistics say: those of the latter may be gone.
+    let pruner = bound(options.filter.as_deref(), table.schema())?;
+    let filter = pruner.map(|pruner| pruner.partitions().written());
+    let wanted = ScanOptions { filter, ..ChangeColumns::of_files(options) };
+    let columns = ChangeColumns::new(options, EntryProgram::new(Role::Files, table, &wanted)?.view.schema());
     let alone = ScanOptions { columns: Some(Vec::new()), stats: None, ..wanted.clone() };
     let entries = |rows, identities, number| -> Result<Entries> {
-        let rows = Arc::new(program(rows, table, &wanted)?);
-        Ok(Entries { rows, identities: Arc::new(program(identities, table, &alone)?), number })
+        let rows = Arc::new(EntryProgram::new(rows, table, &wanted)?);
+        Ok(Entries { rows, identities: Arc::new(EntryProgram::new(identities, table, &alone)?), number })
     };
     let added = entries(Role::Added, Role::Added, |manifest| manifest.added)?;
     let deleted = entries(Role::Removed, Role::Deleted, |manifest| manifest.deleted)?;

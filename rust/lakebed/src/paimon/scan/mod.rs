@@ -4,6 +4,7 @@ mod appends;
 mod deletes;
 mod diff;
 mod explain;
+mod gather;
 mod program;
 mod stream;
 mod task;
@@ -18,23 +19,22 @@ use arrow_select::filter::filter_record_batch;
 pub(crate) use appends::Appended;
 use deletes::{DeleteRows, add_vectors};
 pub(crate) use diff::diff;
+use gather::file_rows;
 use program::EntryProgram;
-use stream::EntrySource;
 pub use task::Task;
 
 use super::fields::LIST;
-use super::filter::{PartitionFilter, PartitionType};
 use super::groups::{GROUP_INPUT, Groups, KIND};
 use super::index_files::IndexFiles;
 use super::manifest_list::{ManifestFile, manifest_files};
+use super::partition::PartitionType;
+use super::prune::EntryPruner;
 use super::schema::TableSchema;
 use super::table::Table;
 use super::view::{DeletesView, Role, buckets, indexes, partitions, refs, schemas, snapshots};
 use crate::error::{Error, ErrorKind, Result};
 use crate::record::record_schema;
-use crate::scan::{
-    self, Batches, ManifestStream, Part, PlannedManifest, ScanOptions, Step, limited, once, threads,
-};
+use crate::scan::{self, Batches, Part, PlannedManifest, ScanOptions, Step, limited, once, threads};
 use crate::view::{View, select};
 
 /// One view of a table, resolved: its schema is known, nothing of its rows is read.
@@ -59,7 +59,7 @@ impl scan::Scan for Scan {
             Some(program) => {
                 let (program, table) = (Arc::clone(program), self.table.clone());
                 let (manifests, threads) = (self.plan()?.manifests, threads(self.options.threads));
-                Box::new(ManifestStream::new(EntrySource::new(program, table), manifests, threads))
+                file_rows(program, &table, manifests, threads)
             }
         };
         Ok(limited(rows, self.options.limit))
@@ -108,7 +108,7 @@ impl Scan {
         }
         if entries {
             let role = if view == View::Files { Role::Files } else { Role::Entries };
-            let program = program(role, &table, &options)?;
+            let program = EntryProgram::new(role, &table, &options)?;
             let schema = Arc::clone(program.view.schema());
             return Ok(Scan { table, view, options, schema, program: Some(Arc::new(program)) });
         }
@@ -117,11 +117,11 @@ impl Scan {
             View::Refs => select(&refs(&[])?, columns, filter)?,
             View::Schemas => select(&schemas(&[])?, columns, filter)?,
             View::Partitions | View::Buckets => {
-                filter.map(|text| PartitionFilter::new(text, table.schema())).transpose()?;
+                bound(filter, table.schema())?;
                 select(&grouped(view, &Groups::default(), table.schema())?, columns, None)?
             }
             View::Deletes | View::Indexes => {
-                filter.map(|text| PartitionFilter::new(text, table.schema())).transpose()?;
+                bound(filter, table.schema())?;
                 if view == View::Deletes {
                     let deletes = DeletesView::new(table.location(), table.schema(), columns)?;
                     RecordBatch::new_empty(Arc::clone(deletes.schema()))
@@ -161,9 +161,8 @@ impl Scan {
                 select(&grouped(self.view, &groups, self.table.schema())?, columns, None)
             }
             View::Indexes => {
-                let filter =
-                    filter.map(|text| PartitionFilter::new(text, self.table.schema())).transpose()?;
-                let files = IndexFiles::read(&self.table, filter.as_ref())?;
+                let pruner = bound(filter, self.table.schema())?;
+                let files = IndexFiles::read(&self.table, pruner.as_ref().map(EntryPruner::partitions))?;
                 select(&indexes(&files, self.table.schema())?, columns, None)
             }
             _ => {
@@ -188,11 +187,6 @@ impl Plan {
     }
 }
 
-fn program(role: Role, table: &Table, options: &ScanOptions) -> Result<EntryProgram> {
-    let schemas = if options.stats.is_some() { table.schemas()? } else { BTreeMap::new() };
-    EntryProgram::new(role, table, schemas, options)
-}
-
 /// The live files of a table, or every entry for [`Role::Changes`], under their own names as `options`
 /// filter them and give them statistics. Reads the manifest lists.
 pub(super) fn own_rows(
@@ -200,13 +194,12 @@ pub(super) fn own_rows(
     table: &Table,
     columns: &[&str],
     options: &ScanOptions,
-) -> Result<impl Iterator<Item = Result<RecordBatch>> + Send + use<>> {
+) -> Result<Batches> {
     let columns = columns.iter().map(|name| (*name).to_owned()).collect();
     let options = ScanOptions { columns: Some(columns), ..options.clone() };
-    let program = program(role, table, &options)?;
+    let program = EntryProgram::new(role, table, &options)?;
     let Plan { manifests, .. } = Plan::new(table, options.filter.as_deref())?;
-    let source = EntrySource::new(Arc::new(program), table.clone());
-    Ok(ManifestStream::new(source, manifests, threads(options.threads)))
+    Ok(file_rows(Arc::new(program), table, manifests, threads(options.threads)))
 }
 
 /// The buckets of a table's live files, as `options` filter them.
@@ -232,10 +225,15 @@ fn grouped(view: View, groups: &Groups, schema: &TableSchema) -> Result<RecordBa
 }
 
 fn keep(filter: Option<&str>, schema: &TableSchema, list: &RecordBatch) -> Result<Vec<bool>> {
-    match filter {
-        Some(text) => PartitionFilter::new(text, schema)?.may_match(list),
+    match bound(filter, schema)? {
+        Some(pruner) => pruner.partitions().may_match(list),
         None => Ok(vec![true; list.num_rows()]),
     }
+}
+
+/// A filter on partitions and buckets; what it asks of other columns is checked and left open.
+fn bound(filter: Option<&str>, schema: &TableSchema) -> Result<Option<EntryPruner>> {
+    filter.map(|text| EntryPruner::new(text, schema, &BTreeMap::new())).transpose()
 }
 
 #[cold]

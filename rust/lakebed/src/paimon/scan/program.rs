@@ -3,75 +3,120 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use arrow_array::RecordBatch;
-use arrow_buffer::Buffer;
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int8Type;
+use arrow_array::{BooleanArray, RecordBatch};
+use arrow_buffer::{BooleanBuffer, Buffer};
 use arrow_select::filter::filter_record_batch;
 
+use super::explain::{Counted, MERGED, PARTITION, STATISTICS, amount};
 use super::internal;
 use crate::columnar::Decoding;
 use crate::error::Result;
-use crate::paimon::filter::PartitionFilter;
+use crate::paimon::fields::ENTRY;
 use crate::paimon::identity::{Deleted, identities};
 use crate::paimon::manifest::{ADD, DELETE, EntryFilter, EntryReader, entry_columns};
 use crate::paimon::manifest_list::ManifestFile;
+use crate::paimon::prune::{BucketMemo, EntryPruner, Rule};
 use crate::paimon::schema::TableSchema;
 use crate::paimon::stats::{Retyped, StatsView};
 use crate::paimon::table::Table;
 use crate::paimon::view::{EntryView, Role};
-use crate::record::RecordResolver;
-use crate::scan::ScanOptions;
+use crate::record::{RecordResolver, find};
+use crate::scan::{Funnel, ScanOptions, Stage};
 
 /// How entries become rows: shared by a scan, its threads and tasks elsewhere.
 pub(super) struct EntryProgram {
     pub(super) role: Role,
     pub(super) view: EntryView,
+    pub(super) pruner: Option<Arc<EntryPruner>>,
+    pub(super) funnel: Funnel,
+    /// Whether other files than those of a manifest are not to be asked about, as elsewhere.
+    alone: bool,
     entries: RecordResolver,
-    filter: Option<Arc<PartitionFilter>>,
     decoding: Decoding,
 }
 
+/// The versions of the schema that the files of a scan may have, where statistics are of interest.
+pub(super) fn schemas(table: &Table, options: &ScanOptions) -> Result<BTreeMap<i64, TableSchema>> {
+    if needs_schemas(table.schema(), options)? { table.schemas() } else { Ok(BTreeMap::new()) }
+}
+
+/// Whether rows show statistics or are filtered by them.
+pub(super) fn needs_schemas(schema: &TableSchema, options: &ScanOptions) -> Result<bool> {
+    let filter = options.filter.as_deref();
+    let by_filter = filter.map(|text| EntryPruner::needs_schemas(text, schema)).transpose()?;
+    Ok(options.stats.is_some() || by_filter.unwrap_or(false))
+}
+
 impl EntryProgram {
-    pub(super) fn new(
-        role: Role,
-        table: &Table,
-        schemas: BTreeMap<i64, TableSchema>,
-        options: &ScanOptions,
-    ) -> Result<EntryProgram> {
-        EntryProgram::build(
-            role,
-            table.location(),
-            table.schema(),
-            schemas,
-            options,
-            table.decoding().clone(),
-        )
+    pub(super) fn new(role: Role, table: &Table, options: &ScanOptions) -> Result<EntryProgram> {
+        let schemas = schemas(table, options)?;
+        let (schema, decoding) = (table.schema(), table.decoding().clone());
+        EntryProgram::build(role, table.location(), schema, &schemas, options, decoding)
     }
 
     pub(super) fn build(
         role: Role,
         location: &str,
         schema: &TableSchema,
-        schemas: BTreeMap<i64, TableSchema>,
+        schemas: &BTreeMap<i64, TableSchema>,
         options: &ScanOptions,
         decoding: Decoding,
     ) -> Result<EntryProgram> {
         let stats = options.stats.as_ref().filter(|_| role != Role::Deleted);
         // The engine's own tables show what its casts give; only what is shown to users must be sound.
         let retyped = if role == Role::Live { Retyped::Engine } else { Retyped::Sound };
-        let stats = stats.map(|names| StatsView::new(names, schema, schemas, retyped)).transpose()?;
+        let stats = stats.map(|names| StatsView::new(names, schema, schemas.clone(), retyped)).transpose()?;
         let columns = options.columns_and_stats();
         let view = EntryView::new(role, location, schema, columns.as_deref(), stats)?;
-        let filter = options.filter.as_deref().map(|text| PartitionFilter::new(text, schema).map(Arc::new));
-        let entries = entry_columns(Some(view.raw()))?;
-        Ok(EntryProgram { role, view, entries, filter: filter.transpose()?, decoding })
+        let filter = options.filter.as_deref();
+        let pruner = filter.map(|text| EntryPruner::new(text, schema, schemas).map(Arc::new)).transpose()?;
+        let program = EntryProgram {
+            entries: entry_columns(Some(view.raw()))?,
+            role,
+            view,
+            pruner,
+            funnel: Funnel::default(),
+            alone: false,
+            decoding,
+        };
+        program.with_columns()
+    }
+
+    /// The same program for one manifest at a time: files that only others could tell to drop are kept.
+    pub(super) fn alone(self) -> EntryProgram {
+        EntryProgram { alone: true, ..self }
+    }
+
+    /// The same program, telling `funnel` what each step keeps.
+    pub(super) fn counting(self, funnel: Funnel) -> Result<EntryProgram> {
+        EntryProgram { funnel, ..self }.with_columns()
+    }
+
+    /// Decodes what rows are made of, and what is tested and counted besides.
+    fn with_columns(mut self) -> Result<EntryProgram> {
+        let mut needed: Vec<&str> = self.view.raw().iter().map(String::as_str).collect();
+        if let Some(pruner) =
+            self.pruner.as_ref().filter(|_| !matches!(self.role, Role::Removed | Role::Deleted))
+        {
+            needed.extend(pruner.input());
+            needed.extend((self.role == Role::Entries).then_some("kind"));
+        }
+        if self.funnel.is_counting() {
+            needed.extend(["kind", "partition", "bucket", "total_buckets", "row_count", "file_size"]);
+        }
+        let names = ENTRY.iter().map(|spec| spec.column).filter(|name| needed.contains(name));
+        self.entries = entry_columns(Some(&names.map(str::to_owned).collect::<Vec<_>>()))?;
+        Ok(self)
     }
 
     /// The program that finds the files which this one's filter keeps and some entry deletes.
     pub(super) fn deletions(&self, table: &Table) -> Result<EntryProgram> {
         let view = EntryView::new(Role::Deleted, table.location(), table.schema(), None, None)?;
         let (role, entries) = (Role::Deleted, entry_columns(Some(view.raw()))?);
-        let (filter, decoding) = (self.filter.clone(), self.decoding.clone());
-        Ok(EntryProgram { role, view, entries, filter, decoding })
+        let (pruner, decoding) = (self.pruner.clone(), self.decoding.clone());
+        Ok(EntryProgram { role, view, entries, pruner, decoding, alone: true, funnel: Funnel::default() })
     }
 
     /// Opens one manifest for the rows of this program.
@@ -81,22 +126,100 @@ impl EntryProgram {
             Role::Files | Role::Live | Role::Added => Some(ADD),
             Role::Removed | Role::Deleted => Some(DELETE),
         };
-        let filter = EntryFilter { kind, partitions: self.filter.clone() };
+        let pruner = self.pruner.clone().filter(|pruner| pruner.says_something_of_buckets());
+        let filter = match self.funnel.is_counting() {
+            // What is dropped is to be counted.
+            true => EntryFilter::default(),
+            false => EntryFilter { kind, pruner },
+        };
         EntryReader::open(bytes, &self.entries, filter, Some(manifest.clone()), &self.decoding, threads)
     }
 
-    /// Turns entries into rows, without those that are deleted.
+    /// Whether files are decided on together, so that [`EntryProgram::rows`] gives entries of which
+    /// files are decided on.
+    pub(super) fn gathers(&self) -> bool {
+        let rule = self.pruner.as_ref().and_then(|pruner| pruner.rule());
+        !self.alone && self.role.is_live() && rule.is_some_and(|rule| rule.is_of_groups())
+    }
+
+    /// Turns entries into rows, without those that are deleted or cannot match.
     pub(super) fn rows(
         &self,
         entries: &RecordBatch,
         manifest: &str,
         deleted: &Deleted,
     ) -> Result<RecordBatch> {
-        if !self.role.is_live() || deleted.is_empty() {
-            return self.view.build(entries, manifest);
+        let mut entries = self.judged(entries)?;
+        if self.role.is_live() && !deleted.is_empty() {
+            let live = deleted.live(&identities(&entries)?);
+            entries = self.kept(&MERGED, &entries, &live)?;
         }
-        let live = deleted.live(&identities(entries)?);
-        let entries = filter_record_batch(entries, &live).map_err(internal)?;
-        self.view.build(&entries, manifest)
+        if let Some(pruner) =
+            self.pruner.as_ref().filter(|_| !matches!(self.role, Role::Removed | Role::Deleted))
+        {
+            let mut keep = pruner.keeps(&entries)?;
+            if self.role == Role::Entries {
+                let kinds = find(&entries, "kind")?;
+                let kinds = kinds.as_primitive::<Int8Type>().values();
+                keep = &keep | &BooleanBuffer::collect_bool(kinds.len(), |row| kinds[row] == DELETE);
+            }
+            entries = self.kept(&STATISTICS, &entries, &keep.into())?;
+        }
+        if self.gathers() { Ok(entries) } else { self.view.build(&entries, manifest) }
+    }
+
+    /// The rows of files that were decided on together.
+    pub(super) fn finish(&self, files: &RecordBatch) -> Result<RecordBatch> {
+        self.view.build(files, "")
+    }
+
+    /// Files that were tested, without the statistics that nothing else is made of.
+    pub(super) fn without_statistics(&self, files: &RecordBatch) -> Result<RecordBatch> {
+        let evolves = self.pruner.as_ref().is_some_and(|pruner| pruner.rule() == Some(Rule::Evolution));
+        let is_needed = |name: &String| {
+            let is_statistics = ["key_stats", "value_stats", "embedded_file_index"].contains(&name.as_str());
+            evolves || !is_statistics || self.view.raw().contains(name)
+        };
+        let schema = files.schema();
+        let columns = schema.fields().iter().enumerate();
+        let columns: Vec<usize> =
+            columns.filter(|(_, field)| is_needed(field.name())).map(|(number, _)| number).collect();
+        files.project(&columns).map_err(internal)
+    }
+
+    /// What the guard of a manifest does while it is decoded, done behind it, where it is counted.
+    fn judged(&self, entries: &RecordBatch) -> Result<RecordBatch> {
+        if !self.funnel.is_counting() {
+            return Ok(entries.clone());
+        }
+        let counted = Counted::new(entries)?;
+        let mut entries = entries.clone();
+        if let Some(pruner) = &self.pruner {
+            let mut memo = BucketMemo::default();
+            let keep = (0..entries.num_rows()).map(|row| counted.keeps(&mut memo, pruner, row).map(Some));
+            entries = self.kept(&PARTITION, &entries, &keep.collect::<Result<BooleanArray>>()?)?;
+        }
+        if self.role.is_live() {
+            let kinds = find(&entries, "kind")?;
+            let added = kinds.as_primitive::<Int8Type>().iter().map(|kind| Some(kind == Some(ADD)));
+            entries = self.kept(&MERGED, &entries, &added.collect())?;
+        }
+        Ok(entries)
+    }
+
+    /// The entries that a step keeps.
+    pub(super) fn kept(
+        &self,
+        stage: &'static Stage,
+        entries: &RecordBatch,
+        keep: &BooleanArray,
+    ) -> Result<RecordBatch> {
+        let kept = if keep.true_count() == keep.len() {
+            entries.clone()
+        } else {
+            filter_record_batch(entries, keep).map_err(internal)?
+        };
+        self.funnel.pass(stage, || [amount(entries), amount(&kept)]);
+        Ok(kept)
     }
 }

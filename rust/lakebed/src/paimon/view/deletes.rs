@@ -11,8 +11,8 @@ use arrow_array::{
 use arrow_schema::{ArrowError, DataType, Field, Schema as ArrowSchema, SchemaRef, TimeUnit};
 use arrow_select::take::{take, take_record_batch};
 
-use super::super::filter::PartitionType;
 use super::super::index_files::IndexFiles;
+use super::super::partition::PartitionType;
 use super::super::paths::DataPaths;
 use super::super::schema::TableSchema;
 use crate::error::{Error, ErrorKind, Result};

@@ -7,8 +7,8 @@ use arrow_array::{ArrayRef, Int32Array, RecordBatch, StringArray, new_null_array
 use arrow_schema::{DataType, Field, Schema as ArrowSchema, SchemaRef};
 
 use super::super::fields::ENTRY;
-use super::super::filter::PartitionType;
 use super::super::identity::{IDENTITY, identities};
+use super::super::partition::PartitionType;
 use super::super::paths::DataPaths;
 use super::super::schema::TableSchema;
 use super::super::stats::{STATS_INPUT, StatsView};
