@@ -98,3 +98,16 @@ class ViewScan(Scan):
         """The first rows, the limit pushed down to the scan. Raises: as `to_arrow`."""
         limit = count if self._view.limit is None else min(count, self._view.limit)
         return Scan(replace(self._view, limit=limit).scan(self._table), self._name).to_arrow()
+
+
+class PlanScan(ViewScan):
+    """A scan of a table's plan, and of the deletes that it speaks of."""
+
+    @property
+    def deletes(self) -> Scan:
+        """The deletes that the plan's files may have, a row each.
+
+        Returns: `delete_id` int32, which `delete_ids` names, then the columns of `deletes`.
+        Cost: as `deletes`, when it is read.
+        """
+        return Scan(self._native.deletes(), f"deletes of the {self._name}")

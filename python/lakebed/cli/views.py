@@ -23,6 +23,7 @@ VIEWS = {
     "partitions": "One row per partition that has files.",
     "buckets": "One row per bucket that has files.",
     "deletes": "One row per deletion vector or delete file.",
+    "plan": "(Iceberg) One row per data file that a query must read, with the deletes that apply to it.",
     "indexes": "(Paimon) One row per index file.",
 }
 # What a terminal's table begins with, since it has no room for all; a pipe gets the columns as they are.
@@ -49,9 +50,13 @@ FIRST = {
         *("partition", "bucket", "record_count", "referenced_file_name", "referenced_data_file"),
         *("content_offset", "content_size_in_bytes", "file_path"),
     ),
+    "plan": (
+        *("partition", "stats", "record_count", "file_size_in_bytes", "residual"),
+        *("file_path", "delete_files", "delete_ids"),
+    ),
     "indexes": ("index_type", "partition", "bucket", "row_count", "file_size_in_bytes", "file_name"),
 }
-_WITH_STATS = frozenset({"entries", "files"})
+_WITH_STATS = frozenset({"entries", "files", "plan"})
 
 
 def view_command(view: str) -> click.Command:
@@ -72,6 +77,7 @@ def view_command(view: str) -> click.Command:
 
     decorators = [options.table, options.where, options.columns]
     decorators += [options.stats] if view in _WITH_STATS else []
+    decorators += [options.deletes] if view == "plan" else []
     decorators += [options.limit, options.output]
     for decorate in reversed(decorators):
         run = decorate(run)

@@ -119,12 +119,16 @@ class ContentViews(Standing):
             `content_size_in_bytes` (what `lakebed.iceberg.read_deletion_vector` takes), `cardinality` int64
             (of deletion vectors), `equality_ids` list<int32>, `file_sequence_number`, `snapshot_id` int64.
             Only where `columns` names it: `positions` list<int64>, the rows that a deletion vector deletes by
-            their position in the data file, ascending; null for delete files.
+            their position in the data file, ascending; null for delete files. Of Iceberg likewise,
+            `data_file_count` int64 and `data_files` list<utf8>: the data files of the snapshot that the
+            delete applies to, as plans have it; none where they are gone.
         Raises: (when read) CorruptError (a vector, or one whose cardinality is not the recorded one).
         Cost: Paimon: the index manifest. With `referenced_data_file`, besides, the names and external paths
             of the manifests' entries; with `positions`, and with `record_count` where no cardinality is
             recorded, one read of each index file. Iceberg: the manifests of deletes; with `positions` one
-            read for each vector, of its bytes alone, and batches of about a million positions.
+            read for each vector, of its bytes alone, and batches of about a million positions; with
+            `data_file_count` or `data_files` a plan of the whole table before the first row, and for
+            `data_files` memory for all paths and 16 bytes for each pair of a delete and a data file.
         Source: Paimon's `IndexManifestEntry.java`, `DeletionVectorsIndexFile.java`; Iceberg's
             `ContentFileUtil.java`.
         """

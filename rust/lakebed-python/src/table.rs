@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use lakebed::format;
 use lakebed::relocate::Relocated;
-use lakebed::scan::{self, Part, ScanOptions};
+use lakebed::scan::{self, DeletesAs, Part, ScanOptions};
 use lakebed::storage::{Local, Storage};
 use lakebed::table::{self, Place};
 use lakebed::view::View;
@@ -106,7 +106,7 @@ impl Table {
     }
 
     #[allow(clippy::too_many_arguments)] // the keywords that every view takes
-    #[pyo3(signature = (view, columns, r#where, stats, limit, threads))]
+    #[pyo3(signature = (view, columns, r#where, stats, limit, threads, deletes=None))]
     fn scan(
         &self,
         py: Python<'_>,
@@ -116,9 +116,15 @@ impl Table {
         stats: Option<Vec<String>>,
         limit: Option<usize>,
         threads: Option<usize>,
+        deletes: Option<&str>,
     ) -> PyResult<Scan> {
-        let options = ScanOptions { columns, filter: r#where, stats, limit, threads: threads.unwrap_or(0) };
-        detached(py, || self.0.scan(View::named(view)?, options)).map(Scan)
+        let threads = threads.unwrap_or(0);
+        detached(py, || {
+            let deletes = deletes.map(deletes_as).transpose()?.unwrap_or_default();
+            let options = ScanOptions { columns, filter: r#where, stats, limit, threads, deletes };
+            self.0.scan(View::named(view)?, options)
+        })
+        .map(Scan)
     }
 
     #[allow(clippy::too_many_arguments)] // the keywords that every view takes
@@ -134,7 +140,9 @@ impl Table {
         limit: Option<usize>,
         threads: Option<usize>,
     ) -> PyResult<Scan> {
-        let options = ScanOptions { columns, filter: r#where, stats, limit, threads: threads.unwrap_or(0) };
+        let threads = threads.unwrap_or(0);
+        let options =
+            ScanOptions { columns, filter: r#where, stats, limit, threads, ..ScanOptions::default() };
         detached(py, || self.0.diff(&before.into(), &after.into(), options)).map(Scan)
     }
 
@@ -150,7 +158,9 @@ impl Table {
         limit: Option<usize>,
         threads: Option<usize>,
     ) -> PyResult<Scan> {
-        let options = ScanOptions { columns, filter: r#where, stats, limit, threads: threads.unwrap_or(0) };
+        let threads = threads.unwrap_or(0);
+        let options =
+            ScanOptions { columns, filter: r#where, stats, limit, threads, ..ScanOptions::default() };
         detached(py, || self.0.appends(after.map(Place::from).as_ref(), options)).map(Scan)
     }
 
@@ -169,8 +179,8 @@ impl Table {
         limit: Option<usize>,
         threads: Option<usize>,
     ) -> PyResult<Scan> {
-        let options =
-            ScanOptions { columns, filter: r#where, stats: None, limit, threads: threads.unwrap_or(0) };
+        let threads = threads.unwrap_or(0);
+        let options = ScanOptions { columns, filter: r#where, limit, threads, ..ScanOptions::default() };
         detached(py, || self.0.metadata_scan(name, options)).map(Scan)
     }
 }
@@ -218,6 +228,10 @@ impl Scan {
         detached(py, || to_json(&serde_json::json!({ "steps": self.0.explain()? })))
     }
 
+    fn deletes(&self, py: Python<'_>) -> PyResult<Scan> {
+        detached(py, || self.0.deletes()).map(Scan)
+    }
+
     fn manifests(&self, py: Python<'_>) -> PyResult<String> {
         detached(py, || to_json(&self.0.manifests()?))
     }
@@ -232,6 +246,15 @@ impl Scan {
             };
             to_json(&self.0.task(part)?)
         })
+    }
+}
+
+/// How a plan names deletes, by the word for it.
+fn deletes_as(word: &str) -> lakebed::Result<DeletesAs> {
+    match word {
+        "list" => Ok(DeletesAs::Files),
+        "ids" => Ok(DeletesAs::Ids),
+        _ => Err(Error::new(ErrorKind::Argument, format!("deletes is \"list\" or \"ids\", not {word:?}"))),
     }
 }
 

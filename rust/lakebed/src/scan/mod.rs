@@ -37,6 +37,29 @@ pub struct ScanOptions {
     pub limit: Option<usize>,
     /// Threads inside each call; 0 for one per processor.
     pub threads: usize,
+    /// How a plan names the deletes of its files.
+    pub deletes: DeletesAs,
+}
+
+/// How a plan names the deletes that apply to a file.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DeletesAs {
+    /// Each in full, in the column `delete_files`.
+    #[default]
+    Files,
+    /// By their numbers among the rows of [`Scan::deletes`], in the column `delete_ids`.
+    Ids,
+}
+
+impl DeletesAs {
+    /// The column that holds them.
+    pub(crate) fn column(self) -> &'static str {
+        match self {
+            DeletesAs::Files => "delete_files",
+            DeletesAs::Ids => "delete_ids",
+        }
+    }
 }
 
 impl ScanOptions {
@@ -74,6 +97,15 @@ pub trait Scan: Send + Sync {
     /// Those of the scan.
     fn explain(&self) -> Result<Vec<Step>> {
         Ok(Vec::new())
+    }
+
+    /// Of a plan, the deletes that its files may have: `delete_id` int32, by which
+    /// [`DeletesAs::Ids`] names them, then the columns of the view `deletes`.
+    ///
+    /// # Errors
+    /// `Argument` for what is no plan.
+    fn deletes(&self) -> Result<Box<dyn Scan>> {
+        Err(Error::new(ErrorKind::Argument, "only plans have deletes"))
     }
 
     /// The manifests to read; none for what is made without them. Reads the manifest lists.

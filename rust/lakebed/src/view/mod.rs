@@ -36,6 +36,8 @@ pub enum View {
     Buckets,
     /// One row per deletion vector.
     Deletes,
+    /// One row per data file that a query must read, with the deletes that apply to it.
+    Plan,
     /// One row per index file.
     Indexes,
 }
@@ -52,13 +54,14 @@ const VIEWS: &[(View, &str)] = &[
     (View::Partitions, "partitions"),
     (View::Buckets, "buckets"),
     (View::Deletes, "deletes"),
+    (View::Plan, "plan"),
     (View::Indexes, "indexes"),
 ];
 
 impl View {
     /// Whether rows are made of manifest entries, one by one or summed up.
     pub(crate) fn is_of_entries(self) -> bool {
-        matches!(self, View::Entries | View::Files | View::Partitions | View::Buckets)
+        matches!(self, View::Entries | View::Files | View::Partitions | View::Buckets | View::Plan)
     }
 
     /// The view's name.

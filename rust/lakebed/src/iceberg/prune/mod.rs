@@ -35,7 +35,7 @@ use crate::predicate::{BoundPredicate, Predicate};
 
 /// A filter made ready for one table: its projections on all of the table's specs.
 pub(crate) struct Pruner {
-    pub(crate) filter: RowFilter,
+    pub(crate) filter: Arc<RowFilter>,
     pub(crate) metrics: MetricsEvaluator,
     partition: Arc<PartitionType>,
     /// By the id of the spec.
@@ -61,7 +61,7 @@ impl Pruner {
             projections: types.specs.iter().map(of_spec).collect::<Result<_>>()?,
             metrics: MetricsEvaluator::new(&filter),
             partition: Arc::clone(&types.partition),
-            filter,
+            filter: Arc::new(filter),
         })
     }
 

@@ -44,6 +44,11 @@ impl Residual {
         Ok(Residual { leaves: leaves.iter().map(both).collect::<Result<_>>()?, filter })
     }
 
+    /// Of `filter` where nothing is known of partitions: all of it.
+    pub fn whole(filter: Arc<RowFilter>) -> Residual {
+        Residual { filter, leaves: Vec::new() }
+    }
+
     /// The SQL text of what is left for each of `tuples`: null where all rows match, `FALSE` where none does.
     ///
     /// # Errors

@@ -9,12 +9,14 @@ use crate::error::Result;
 use crate::iceberg::view::{EntryView, Role};
 use crate::notes::Notes;
 use crate::scan::{Funnel, ManifestStream, Step, threads};
+use crate::view::View;
 
 impl Scan {
     /// What each step keeps of manifests, entries and files, counted in one pass that makes no rows.
     pub(super) fn steps(&self) -> Result<Vec<Step>> {
         let role = match &self.program {
             Some(program) => program.role,
+            None if self.view == View::Plan => Role::LiveData,
             None if self.view.is_of_entries() => Role::Live,
             None => return Ok(Vec::new()),
         };

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
+use arrow_buffer::Buffer;
 use arrow_select::filter::filter_record_batch;
 
 use super::internal;
@@ -56,7 +57,7 @@ impl Plan {
         let sum = |manifests: &[ManifestFile], keeps: &dyn Fn(&ManifestFile) -> bool| {
             manifests
                 .iter()
-                .filter(|manifest| role.may_stand_in(manifest) && keeps(manifest))
+                .filter(|manifest| role.content().has(manifest) && keeps(manifest))
                 .map(amount)
                 .sum()
         };
@@ -72,7 +73,7 @@ impl Plan {
     pub(super) fn of_role(self, role: Role) -> Vec<ManifestFile> {
         let mut manifests = self.manifests;
         manifests
-            .retain(|manifest| (!role.is_live() || manifest.may_be_live()) && role.may_stand_in(manifest));
+            .retain(|manifest| (!role.is_live() || manifest.may_be_live()) && role.content().has(manifest));
         manifests
     }
 
@@ -120,14 +121,25 @@ impl EntrySource {
     pub(super) fn new(program: Arc<EntryProgram>, table: Table, notes: Notes) -> EntrySource {
         EntrySource { program, table, notes }
     }
+
+    pub(super) fn program(&self) -> &Arc<EntryProgram> {
+        &self.program
+    }
+
+    /// The entries of a manifest that rows are made of.
+    pub(super) fn entries(&self, manifest: &ManifestFile, threads: usize) -> Result<Batches> {
+        self.program.entries(self.read(manifest)?, manifest, threads, &self.notes)
+    }
+
+    fn read(&self, manifest: &ManifestFile) -> Result<Buffer> {
+        self.table.storage().read(&manifest.path).map_err(|error| error.in_file(&manifest.path))
+    }
 }
 
 impl ManifestSource for EntrySource {
     type Manifest = ManifestFile;
 
     fn open(&self, manifest: &ManifestFile, threads: usize) -> Result<Batches> {
-        let bytes =
-            self.table.storage().read(&manifest.path).map_err(|error| error.in_file(&manifest.path))?;
-        self.program.open(bytes, manifest, threads, &self.notes)
+        self.program.open(self.read(manifest)?, manifest, threads, &self.notes)
     }
 }

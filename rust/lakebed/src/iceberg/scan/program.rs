@@ -18,7 +18,7 @@ use crate::iceberg::manifest_list::ManifestFile;
 use crate::iceberg::metrics::MetricsView;
 use crate::iceberg::prune::Pruner;
 use crate::iceberg::table::TableTypes;
-use crate::iceberg::view::{EntryView, Role, are_deletes};
+use crate::iceberg::view::{EntryView, Role};
 use crate::notes::Notes;
 use crate::predicate::BoundPredicate;
 use crate::record::find;
@@ -29,6 +29,10 @@ pub(super) struct EntryProgram {
     pub(super) role: Role,
     pub(super) view: EntryView,
     entries: Arc<EntryColumns>,
+    /// The columns that entries are decoded for.
+    raw: Vec<String>,
+    /// The fields whose metrics they are decoded for; `None` for all.
+    metrics_of: Option<Vec<i32>>,
     types: TableTypes,
     pruner: Option<Pruner>,
     decoding: Decoding,
@@ -83,8 +87,39 @@ impl EntryProgram {
         if let (Some(ids), Some(pruner)) = (&mut metrics_of, &pruner) {
             ids.extend(pruner.metrics.field_ids());
         }
-        let entries = Arc::new(EntryColumns::new(Some(&raw))?.with_metrics_of(metrics_of));
-        Ok(EntryProgram { role, view, entries, types, pruner, decoding, funnel, vectors: None })
+        let entries = Arc::new(EntryColumns::new(Some(&raw))?.with_metrics_of(metrics_of.clone()));
+        Ok(EntryProgram {
+            role,
+            view,
+            entries,
+            raw,
+            metrics_of,
+            types,
+            pruner,
+            decoding,
+            funnel,
+            vectors: None,
+        })
+    }
+
+    /// The same program, whose [`EntryProgram::entries`] have these columns too, and of metrics those of
+    /// these fields.
+    pub(super) fn needing(
+        mut self,
+        columns: impl Iterator<Item = &'static str>,
+        field_ids: &[i32],
+    ) -> Result<EntryProgram> {
+        for column in columns {
+            if !self.raw.iter().any(|known| known == column) {
+                self.raw.push(column.to_owned());
+            }
+        }
+        if let Some(ids) = &mut self.metrics_of {
+            ids.extend(field_ids);
+        }
+        let entries = EntryColumns::new(Some(&self.raw))?.with_metrics_of(self.metrics_of.clone());
+        self.entries = Arc::new(entries);
+        Ok(self)
     }
 
     /// The same program, which reads the deletion vectors whose positions the view shows.
@@ -95,6 +130,23 @@ impl EntryProgram {
 
     /// The rows of one manifest, in file order; errors and notes say in which file they were found.
     pub(super) fn open(
+        self: &Arc<EntryProgram>,
+        bytes: Buffer,
+        manifest: &ManifestFile,
+        threads: usize,
+        notes: &Notes,
+    ) -> Result<Batches> {
+        let path = manifest.path.clone();
+        let entries = self.entries(bytes, manifest, threads, notes)?;
+        let program = Arc::clone(self);
+        Ok(Box::new(
+            entries.map(move |entries| program.rows(&entries?, &path).map_err(|error| error.in_file(&path))),
+        ))
+    }
+
+    /// The entries of one manifest that the rows are made of, in file order, and what else they were
+    /// decoded for; errors and notes say in which file they were found.
+    pub(super) fn entries(
         self: &Arc<EntryProgram>,
         bytes: Buffer,
         manifest: &ManifestFile,
@@ -121,17 +173,20 @@ impl EntryProgram {
             Ok((entries, projection))
         };
         let (entries, projection) = open().map_err(|error: Error| error.in_file(&path))?;
-        let (keeping, showing) = (Arc::clone(self), Arc::clone(self));
+        let program = Arc::clone(self);
         let runs = entries.flat_map(move |entries| {
-            match entries.and_then(|entries| keeping.runs(entries, projection.as_deref())) {
+            match entries.and_then(|entries| program.runs(entries, projection.as_deref())) {
                 Ok(runs) => runs.into_iter().map(Ok).collect(),
-                Err(error) => vec![Err(error)],
+                Err(error) => vec![Err(error.in_file(&path))],
             }
         });
-        Ok(Box::new(runs.map(move |run| {
-            let rows = run.and_then(|entries| showing.rows(&entries, &path));
-            rows.map_err(|error| error.in_file(&path))
-        })))
+        Ok(Box::new(runs))
+    }
+
+    /// The rows that are made of some of a manifest's entries.
+    pub(super) fn rows(&self, entries: &RecordBatch, manifest: &str) -> Result<RecordBatch> {
+        let positions = self.vectors.as_ref().map(|vectors| vectors.positions(entries)).transpose()?;
+        self.view.build(entries, manifest, positions.as_ref())
     }
 
     /// How the manifest's tuples are shown: by the table's spec of its id or, where the table has forgotten
@@ -154,8 +209,8 @@ impl EntryProgram {
 
     /// The entries of the program's role that may match its filter, whose projection on their spec is given.
     fn wanted(&self, mut entries: RecordBatch, projection: Option<&BoundPredicate>) -> Result<RecordBatch> {
-        if self.role == Role::Deletes {
-            entries = filter_record_batch(&entries, &are_deletes(&entries)?).map_err(internal)?;
+        if let Some(wanted) = self.role.content().of(&entries)? {
+            entries = filter_record_batch(&entries, &wanted).map_err(internal)?;
         }
         if self.role.is_live() && self.funnel.is_counting() {
             let (statuses, wanted) = (find(&entries, "status")?, self.role.statuses());
@@ -173,11 +228,6 @@ impl EntryProgram {
             entries = self.keep(entries, matching, &METRICS)?;
         }
         Ok(entries)
-    }
-
-    fn rows(&self, entries: &RecordBatch, manifest: &str) -> Result<RecordBatch> {
-        let positions = self.vectors.as_ref().map(|vectors| vectors.positions(entries)).transpose()?;
-        self.view.build(entries, manifest, positions.as_ref())
     }
 
     fn keep(&self, entries: RecordBatch, kept: BooleanBuffer, stage: &'static Stage) -> Result<RecordBatch> {

@@ -9,8 +9,9 @@ use arrow_array::{Array, ArrayRef, RecordBatch, StringArray, UInt64Array, new_nu
 use arrow_schema::{DataType, Field, Schema as ArrowSchema, SchemaRef};
 use arrow_select::take::take;
 
-use super::rows::{Content, Scope, entries};
+use super::rows::{Scope, entries};
 use crate::error::{Error, ErrorKind, Result};
+use crate::iceberg::content::Content;
 use crate::iceberg::delete_file::{DeleteFileReader, DeletedRows};
 use crate::iceberg::deletion_vector::PlacedVector;
 use crate::iceberg::fields::{PARTITION, ROW};

@@ -3,20 +3,20 @@
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::Int32Type;
 use arrow_array::{Array, ArrayRef, Int64Array, ListArray, RecordBatch, StringArray, new_null_array};
 use arrow_schema::{DataType, Field, Schema as ArrowSchema, SchemaRef, TimeUnit};
 
 use crate::error::Result;
-use crate::field::longs;
+use crate::field::{int64, ints, longs, texts, utf8};
+use crate::iceberg::content::Content;
 use crate::iceberg::deletion_vector::VECTOR_INPUT;
 use crate::iceberg::fields::{ENTRY, PARTITION};
 use crate::iceberg::manifest::Statuses;
-use crate::iceberg::manifest_list::{DELETES, ManifestFile};
 use crate::iceberg::metrics::MetricsView;
 use crate::iceberg::partition::PartitionType;
 use crate::iceberg::view::target::{TARGET_INPUT, target_files};
 use crate::record::find;
+use crate::scan::DeletesAs;
 use crate::view::{batch, project};
 
 /// What a scan over entries yields.
@@ -33,6 +33,12 @@ pub(crate) enum Role {
     Deletes,
     /// Live files under the entries' own names: what other views are made of.
     Live,
+    /// Those of them that are data files.
+    LiveData,
+    /// Those of them that are delete files and deletion vectors.
+    LiveDeletes,
+    /// Live data files, each with the deletes that apply to it, under the column of that name.
+    Plan(DeletesAs),
 }
 
 impl Role {
@@ -46,15 +52,28 @@ impl Role {
         match self {
             Role::Entries => Statuses::ALL,
             Role::Added => Statuses { existing: false, ..Statuses::LIVE },
-            Role::Files | Role::Deletes | Role::Live => Statuses::LIVE,
+            _ => Statuses::LIVE,
         }
     }
 
-    /// Whether manifests of that content may hold its files.
-    pub(crate) fn may_stand_in(self, manifest: &ManifestFile) -> bool {
-        self != Role::Deletes || manifest.content == DELETES
+    /// What the entries are of.
+    pub(crate) fn content(self) -> Content {
+        match self {
+            Role::Entries | Role::Files | Role::Added | Role::Live => Content::Both,
+            Role::Deletes | Role::LiveDeletes => Content::Deletes,
+            Role::LiveData | Role::Plan(_) => Content::Data,
+        }
     }
 }
+
+/// What plans add to entries: what of the filter is left to test in their rows.
+pub(crate) const RESIDUAL: &str = "residual";
+
+/// What `deletes` adds where it is asked for: deleted rows, how many data files each delete applies to, and
+/// which.
+pub(crate) const POSITIONS: &str = "positions";
+pub(crate) const DATA_FILE_COUNT: &str = "data_file_count";
+pub(crate) const DATA_FILES: &str = "data_files";
 
 /// How a column of a view is made from entries.
 #[derive(Debug, Clone, Copy)]
@@ -68,6 +87,8 @@ enum Make {
     TargetFile,
     Cardinality,
     Positions,
+    /// What the scan has put beside the entry, under the column's name.
+    Given(fn() -> DataType),
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -135,8 +156,13 @@ const OF_DELETES: [Column; 7] = [
     copy("snapshot_id"),
 ];
 
-/// What `deletes` has only where it is asked for: it may be larger than all others together.
-const ON_DEMAND: Column = column("positions", Make::Positions);
+/// What `deletes` has only where it is asked for: each may be larger than all others together, or cost as
+/// much as a plan.
+const ON_DEMAND: [Column; 3] = [
+    column(POSITIONS, Make::Positions),
+    column(DATA_FILE_COUNT, Make::Given(int64)),
+    column(DATA_FILES, Make::Given(texts)),
+];
 
 fn columns_of(role: Role) -> Vec<Column> {
     match role {
@@ -145,7 +171,13 @@ fn columns_of(role: Role) -> Vec<Column> {
         }
         Role::Files | Role::Added => COMMON.into_iter().chain(OF_FILES).collect(),
         Role::Deletes => COMMON.into_iter().chain(OF_DELETES).collect(),
-        Role::Live => ENTRY.iter().map(|spec| copy(spec.column)).collect(),
+        Role::Live | Role::LiveData | Role::LiveDeletes => {
+            ENTRY.iter().map(|spec| copy(spec.column)).collect()
+        }
+        Role::Plan(deletes) => {
+            let of_plan = [column(deletes.column(), Make::Given(ints)), column(RESIDUAL, Make::Given(utf8))];
+            COMMON.into_iter().chain(OF_FILES).chain(of_plan).collect()
+        }
     }
 }
 
@@ -170,7 +202,9 @@ impl EntryView {
     ) -> Result<EntryView> {
         let mut known = columns_of(role);
         known.extend(metrics.as_ref().map(|(name, _)| column(name, Make::Metrics)));
-        known.extend(columns.filter(|_| role == Role::Deletes).map(|_| ON_DEMAND));
+        if columns.is_some() && role == Role::Deletes {
+            known.extend(ON_DEMAND);
+        }
         let columns = project(&known, |column| column.name, columns)?;
         let fields = columns.iter().map(|column| {
             let data_type = data_type(*column, partition, metrics.as_ref().map(|(_, metrics)| metrics));
@@ -187,6 +221,11 @@ impl EntryView {
     /// The schema of the view's batches.
     pub(crate) fn schema(&self) -> &SchemaRef {
         &self.schema
+    }
+
+    /// Whether it has a column of that name.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.columns.iter().any(|column| column.name == name)
     }
 
     /// The columns of [`ENTRY`] that the view is made of.
@@ -235,6 +274,7 @@ impl EntryView {
                 },
                 Make::TargetFile => target_files(entries),
                 Make::Cardinality => cardinalities(entries),
+                Make::Given(_) => find(entries, column.name),
                 Make::Positions => Ok(match positions {
                     Some(positions) => Arc::new(positions.clone()),
                     None => new_null_array(field.data_type(), rows),
@@ -252,7 +292,7 @@ fn data_type(column: Column, partition: &PartitionType, metrics: Option<&Metrics
         Make::Copy(name) => {
             ENTRY.iter().find(|spec| spec.column == name).map_or(DataType::Null, |spec| (spec.data_type)())
         }
-        Make::Absent(data_type) => data_type(),
+        Make::Absent(data_type) | Make::Given(data_type) => data_type(),
         Make::Manifest | Make::TargetFile => DataType::Utf8,
         Make::Metrics => metrics.map_or(DataType::Null, MetricsView::data_type),
         Make::Cardinality => DataType::Int64,
@@ -269,10 +309,10 @@ fn raw_columns(role: Role, columns: &[Column], metrics: Option<&MetricsView>) ->
             Make::TargetFile => raw.extend(TARGET_INPUT),
             Make::Cardinality => raw.extend(["content_offset", "record_count"]),
             Make::Positions => raw.extend(VECTOR_INPUT),
-            Make::Absent(_) | Make::Manifest => {}
+            Make::Absent(_) | Make::Manifest | Make::Given(_) => {}
         }
     }
-    if role == Role::Deletes {
+    if role.content() != Content::Both {
         raw.push("content");
     }
     let mut once: Vec<String> = Vec::with_capacity(raw.len());
@@ -291,10 +331,4 @@ fn cardinalities(entries: &RecordBatch) -> Result<ArrayRef> {
     let vectors = find(entries, "content_offset")?;
     let cardinality = |row: usize| (vectors.is_valid(row) && counts.is_valid(row)).then(|| counts.value(row));
     Ok(Arc::new((0..entries.num_rows()).map(cardinality).collect::<Int64Array>()))
-}
-
-/// Which entries are of delete files.
-pub(crate) fn are_deletes(entries: &RecordBatch) -> Result<arrow_array::BooleanArray> {
-    let content = find(entries, "content")?;
-    Ok(content.as_primitive::<Int32Type>().iter().map(|content| Some(content != Some(0))).collect())
 }

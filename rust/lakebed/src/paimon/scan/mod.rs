@@ -102,6 +102,9 @@ impl Scan {
     pub fn new(table: Table, view: View, options: ScanOptions) -> Result<Scan> {
         let columns = options.columns.as_deref();
         let filter = options.filter.as_deref();
+        if view == View::Plan {
+            return Err(Error::new(ErrorKind::Unsupported, "plans of Paimon tables are not made"));
+        }
         let entries = matches!(view, View::Entries | View::Files);
         if options.stats.is_some() && !entries {
             return Err(Error::new(ErrorKind::Argument, "stats= is for the views entries and files"));

@@ -81,7 +81,7 @@ impl Snapshot {
             let tuple = of_spec.evaluate(tuples.as_struct().columns(), batch.num_rows()).expect("an answer");
             let may = pruner.metrics.may_match(batch).expect("an answer");
             let must = pruner.metrics.must_match(batch).expect("an answer");
-            let residual = Residual::new(Arc::new(pruner.filter.clone()), spec, &self.types.partition);
+            let residual = Residual::new(Arc::clone(&pruner.filter), spec, &self.types.partition);
             let residual = residual.expect("residuals").texts(tuples.as_struct()).expect("texts");
             let content = find(batch, "content").expect("a content");
             let content = content.as_primitive::<Int32Type>();
