@@ -52,8 +52,9 @@ def test_projections_limits_and_threads_change_nothing_else(table: GoldenTable, 
 
 @each_golden_iceberg_table("part_*", "spec_evolution_*")
 def test_filters_on_partitions(table: GoldenTable):
-    """Every value of every partition field finds the files that have it, and no others; where a column has the
-    name it is that which is asked for, and files of specs without the field may have it too.
+    """Every value of every partition field finds the files that have it, and no others.
+
+    Where a column has the name it is that which is asked for: files of specs without the field may have it.
     """
     columns = {field["name"] for field in table.open().schemas().to_arrow().to_pylist()[-1]["fields"]}
     read = scan_of(table, "files", columns=["file_path", "partition"]).to_arrow()

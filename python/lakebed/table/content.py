@@ -73,10 +73,9 @@ class ContentViews(Standing):
         """One row per live file: of Paimon additions less deletions, of Iceberg what is added or existing,
         delete files and deletion vectors included.
 
-        Args: where, Paimon: on partition columns and `bucket`. Iceberg: on any columns, nested ones by dotted
-            paths, on transforms of them (`bucket(16, id) = 3`), and on partition fields whose names no column
-            has; files in which no row can match are left out, by the summaries of their manifest, their
-            partition and the metrics of their columns. The others as in all views.
+        Args: where, on any columns, nested ones by dotted paths, of Paimon on `bucket` too, of Iceberg on
+            transforms (`bucket(16, id) = 3`) and on partition fields whose names no column has: files are
+            left out in which, by partition and statistics, no row can match. The others as in all views.
         Returns: `content` int32 (0 data, 1 position deletes, 2 equality deletes), `file_path` utf8 (full),
             `file_format` utf8, `partition` struct of the partition's types (those of all Iceberg specs, by
             field id), `spec_id` int32, `bucket` int32, `level` int32, `record_count` int64 [rows],
