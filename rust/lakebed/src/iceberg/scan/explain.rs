@@ -29,8 +29,8 @@ impl Scan {
         let decoding = self.table.decoding().clone();
         let program = EntryProgram::counting(role, view, types, filter, decoding, funnel.clone())?;
         let source = EntrySource::new(Arc::new(program), self.table.clone(), Notes::default());
-        let files = ManifestStream::new(source, plan.of_role(role), threads(self.options.threads));
-        files.map(|counted| counted.map(drop)).collect::<Result<()>>()?;
+        let mut files = ManifestStream::new(source, plan.of_role(role), threads(self.options.threads));
+        files.try_for_each(|counted| counted.map(drop))?;
         Ok(funnel.steps())
     }
 }
