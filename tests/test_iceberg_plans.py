@@ -13,7 +13,6 @@ import pytest
 import lakebed
 from iceberg_answers import assert_same_rows, canonical_rows
 from iceberg_golden import GoldenTable, each_golden_iceberg_table
-from shared_data import SAMPLE_TABLE
 
 if TYPE_CHECKING:
     from iceberg_answers import Row

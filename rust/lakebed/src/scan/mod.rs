@@ -29,8 +29,8 @@ pub type Batches = Box<dyn Iterator<Item = Result<RecordBatch>> + Send>;
 pub struct ScanOptions {
     /// Columns, in this order; `None` for all.
     pub columns: Option<Vec<String>>,
-    /// A filter: on the own columns of what is made without manifests and of metadata tables, on columns of
-    /// the table in the other views.
+    /// A filter: on the own columns of what is made without manifests and of metadata tables. On the other
+    /// views it says which files are wanted, by any columns of the table.
     pub filter: Option<String>,
     /// Columns of the table whose typed statistics become the column `stats`.
     pub stats: Option<Vec<String>>,

@@ -225,7 +225,11 @@ impl scan::Scan for Scan {
         if self.view != View::Plan {
             return Err(Error::new(ErrorKind::Argument, "only plans have deletes"));
         }
-        let options = ScanOptions { threads: self.options.threads, ..ScanOptions::default() };
+        let options = ScanOptions {
+            threads: self.options.threads,
+            filter: self.options.filter.clone(),
+            ..ScanOptions::default()
+        };
         Ok(Box::new(Numbered::new(Scan::new(self.table.clone(), View::Deletes, options)?)))
     }
 
