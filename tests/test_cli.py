@@ -300,7 +300,7 @@ def test_the_version():
         (("files", TABLE, "--where", "no_such = 1"), 2),
         (("files", TABLE, "--where", "bucket ="), 2),
         (("metadata", TABLE, "no_such"), 2),
-        (("files", ICEBERG, *MOVED, "--where", "amount = 1"), 2),
+        (("files", ICEBERG, *MOVED, "--where", "no_such = 1"), 2),
     ],
 )
 def test_an_error_is_one_line_and_an_exit_code(words, exit_code):

@@ -26,6 +26,7 @@ class ContentViews(Standing):
     ) -> ViewScan:
         """One row per manifest of the snapshot, in the order of its lists.
 
+        Args: where, as in `files`: what summaries of partitions can tell; the others as in all views.
         Returns: `path` utf8, `length` int64 [bytes], `content` int32 (0 data, 1 deletes), `spec_id` int32,
             `added_files_count`, `existing_files_count`, `deleted_files_count` and the same of rows int64
             (null: not recorded), `partition_lower` and `partition_upper` struct of the partition's types,
@@ -46,6 +47,7 @@ class ContentViews(Standing):
     ) -> ViewScan:
         """One row per entry of the snapshot's manifests, as stored: nothing merged, nothing hidden.
 
+        Args: where, as in `files`; the others as in all views.
         Returns: Paimon: `kind` int8 (0 add, 1 delete), `partition` struct of the partition's types, `bucket`,
             `total_buckets`, then the data file's fields, stats as stored (BinaryRow bytes and null counts).
             Iceberg: `status` int32 (0 existing, 1 added, 2 deleted), `snapshot_id`, `sequence_number`,
@@ -71,6 +73,9 @@ class ContentViews(Standing):
         """One row per live file: of Paimon additions less deletions, of Iceberg what is added or existing,
         delete files and deletion vectors included.
 
+        Args: where, on any columns, nested ones by dotted paths, of Paimon on `bucket` too, of Iceberg on
+            transforms (`bucket(16, id) = 3`) and on partition fields whose names no column has: files are
+            left out in which, by partition and statistics, no row can match. The others as in all views.
         Returns: `content` int32 (0 data, 1 position deletes, 2 equality deletes), `file_path` utf8 (full),
             `file_format` utf8, `partition` struct of the partition's types (those of all Iceberg specs, by
             field id), `spec_id` int32, `bucket` int32, `level` int32, `record_count` int64 [rows],
@@ -99,7 +104,7 @@ class ContentViews(Standing):
     ) -> ViewScan:
         """One row per deletion vector or delete file, with the data file that it applies to.
 
-        Args: where, on partition columns and `bucket`; the others as in all views.
+        Args: where, as in `files`, of the deletes' own partition and metrics; the others as in all views.
         Returns: the columns of `files` as they apply to deletes. Paimon: `content` int32 (1 position
             deletes), `file_path` utf8 (full, of the index file), `file_format` utf8 ("deletion-vector"),
             `partition` struct of the partition's types, `bucket` int32, `record_count` int64 [rows deleted],

@@ -29,7 +29,6 @@ mod text;
 mod time;
 pub mod view;
 mod words;
-mod xxhash;
 
 pub use error::{Error, ErrorKind, Location, Result};
 pub use lakebed_avro::Limits;

@@ -195,7 +195,6 @@ impl BoundLeaf {
         BoundLeaf { column, ..self.clone() }
     }
 
-    #[allow(dead_code)]
     /// Another operator on another column, with other values, none of them null; sorted here for lists.
     pub(crate) fn with(
         &self,
@@ -223,8 +222,8 @@ fn bind_node(
     Ok(match predicate {
         Predicate::Constant(value) => Node::Constant(*value),
         Predicate::Leaf(leaf) => bind_leaf(leaf, logic, find(&leaf.term)?)?,
-        Predicate::And(terms) => Node::And(all(terms)?),
-        Predicate::Or(terms) => Node::Or(all(terms)?),
+        Predicate::And(terms) => Node::and(all(terms)?),
+        Predicate::Or(terms) => Node::or(all(terms)?),
     })
 }
 

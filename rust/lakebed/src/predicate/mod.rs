@@ -25,5 +25,4 @@ pub use expr::{Call, Leaf, Literal, Predicate, Term};
 pub use op::Operator;
 pub use parse::{MAX_DEPTH, MAX_TEXT_BYTES};
 pub use ranges::{ColumnRanges, Contents, Counts};
-#[allow(unused_imports)]
 pub(crate) use value::{Reader, Value};

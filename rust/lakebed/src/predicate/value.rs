@@ -26,7 +26,6 @@ pub(crate) enum Value<'a> {
 }
 
 impl Value<'_> {
-    #[allow(dead_code)]
     /// The value, borrowed from nothing.
     pub(crate) fn into_owned(self) -> Value<'static> {
         match self {
@@ -123,7 +122,6 @@ impl<'a> Reader<'a> {
         Reader { array, read: read_of(array.data_type()).unwrap_or(|_, _| Value::Boolean(true)) }
     }
 
-    #[allow(dead_code)]
     /// How many values there are.
     pub(crate) fn len(&self) -> usize {
         self.array.len()

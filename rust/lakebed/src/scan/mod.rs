@@ -1,6 +1,5 @@
 //! What every scan is, whatever the format: options in, batches out.
 
-#[allow(dead_code)]
 mod funnel;
 mod parallel;
 mod place;
@@ -11,7 +10,6 @@ use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use serde::Serialize;
 
-#[allow(unused_imports)]
 pub(crate) use funnel::{Amount, Funnel, Stage};
 pub(crate) use parallel::{in_parallel, threads};
 pub(crate) use place::brought;
@@ -29,8 +27,9 @@ pub type Batches = Box<dyn Iterator<Item = Result<RecordBatch>> + Send>;
 pub struct ScanOptions {
     /// Columns, in this order; `None` for all.
     pub columns: Option<Vec<String>>,
-    /// A filter: on the own columns of what is made without manifests and of metadata tables, on partition
-    /// columns and the bucket of the other views.
+    /// A filter: on the own columns of what is made without manifests and of metadata tables. On the other
+    /// views it says which files are wanted: of Paimon by partition columns and the bucket, of Iceberg by any
+    /// columns of the table.
     pub filter: Option<String>,
     /// Columns of the table whose typed statistics become the column `stats`.
     pub stats: Option<Vec<String>>,

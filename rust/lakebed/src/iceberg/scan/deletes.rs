@@ -106,21 +106,23 @@ fn equality_fields(table: &Table, types: &TableTypes, ids: &[i32]) -> Result<Vec
 pub(super) struct PlannedDeletes {
     table: Table,
     program: Arc<EntryProgram>,
+    filter: Option<String>,
     schema: SchemaRef,
     threads: usize,
     notes: Notes,
 }
 
 impl PlannedDeletes {
-    /// The deletes of the snapshot where `table` stands.
-    pub(super) fn new(table: &Table, wanted_threads: usize) -> Result<PlannedDeletes> {
-        let options = ScanOptions::default();
+    /// The deletes of the snapshot where `table` stands that the filter and the threads of `plan` leave.
+    pub(super) fn new(table: &Table, plan: &ScanOptions) -> Result<PlannedDeletes> {
+        let filter = plan.filter.clone();
+        let options = ScanOptions { filter: filter.clone(), ..ScanOptions::default() };
         let program = EntryProgram::new(Role::Deletes, table.types()?, &options, table.decoding().clone())?;
         let number = Arc::new(Field::new("delete_id", DataType::Int32, true));
         let fields = std::iter::once(&number).chain(program.view.schema().fields()).cloned();
         let schema = Arc::new(ArrowSchema::new(fields.collect::<Vec<_>>()));
-        let (table, threads) = (table.clone(), threads(wanted_threads));
-        Ok(PlannedDeletes { table, program: Arc::new(program), schema, threads, notes: Notes::default() })
+        let (table, program, threads) = (table.clone(), Arc::new(program), threads(plan.threads));
+        Ok(PlannedDeletes { table, program, filter, schema, threads, notes: Notes::default() })
     }
 }
 
@@ -130,7 +132,7 @@ impl scan::Scan for PlannedDeletes {
     }
 
     fn stream(&self) -> Result<Batches> {
-        let manifests = Plan::new(&self.table, None)?.of_role(Role::Deletes);
+        let manifests = Plan::new(&self.table, self.filter.as_deref())?.of_role(Role::Deletes);
         let source = EntrySource::new(Arc::clone(&self.program), self.table.clone(), self.notes.clone());
         let rows = ManifestStream::new(source, manifests, self.threads);
         let (schema, mut next) = (Arc::clone(&self.schema), 0);

@@ -226,7 +226,7 @@ impl scan::Scan for Scan {
         if self.view != View::Plan {
             return Err(Error::new(ErrorKind::Argument, "only plans have deletes"));
         }
-        Ok(Box::new(PlannedDeletes::new(&self.table, self.options.threads)?))
+        Ok(Box::new(PlannedDeletes::new(&self.table, &self.options)?))
     }
 
     fn manifests(&self) -> Result<Vec<PlannedManifest>> {

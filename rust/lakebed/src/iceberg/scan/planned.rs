@@ -10,7 +10,7 @@ use arrow_select::take::take;
 
 use super::deletes::{Deletes, shown_fields};
 use super::plan::{EntrySource, Plan};
-use super::residual::Residuals;
+use super::residual::{Residuals, residuals};
 use super::{internal, program};
 use crate::error::Result;
 use crate::iceberg::deletes::{DataFiles, DeleteIndex};
@@ -31,7 +31,6 @@ const SHOWN_PER_BATCH: usize = 1 << 16;
 /// # Errors
 /// `UnknownColumn`, `Predicate`.
 pub(super) fn schema(table: &Table, options: &ScanOptions) -> Result<SchemaRef> {
-    Residuals::new(options.filter.as_deref())?;
     Ok(shown(program(Role::Plan(options.deletes), table, options)?.view.schema(), options.deletes))
 }
 
@@ -47,24 +46,24 @@ fn shown(schema: &SchemaRef, deletes: DeletesAs) -> SchemaRef {
 
 /// Starts reading: the delete manifests are read whole before the first data manifest.
 pub(super) fn stream(table: &Table, options: &ScanOptions, notes: Notes) -> Result<Batches> {
-    let threads = threads(options.threads);
-    let list = table.manifest_list()?;
+    let (threads, filter) = (threads(options.threads), options.filter.as_deref());
+    let (list, types) = (table.manifest_list()?, table.types()?);
     let mut program = program(Role::Plan(options.deletes), table, options)?;
     let mut shown_deletes = None;
     let mut index = None;
     if program.view.has(options.deletes.column()) {
-        let plan = Plan::of_list(table, list.clone(), None)?;
+        let plan = Plan::of_list(table, list.clone(), filter)?;
         let in_full = options.deletes == DeletesAs::Files;
-        let deletes = Deletes::read(table, &table.types()?, plan, None, (threads, in_full))?;
+        let deletes = Deletes::read(table, &types, plan, filter, (threads, in_full))?;
         program = program.needing(deletes.index.input(), &deletes.index.field_ids())?;
         (index, shown_deletes) = (Some(deletes.index), deletes.shown);
     }
     let schema = shown(program.view.schema(), options.deletes);
-    let manifests = Plan::of_list(table, list, options.filter.as_deref())?.of_role(program.role);
-    let (column, residuals) = (options.deletes.column(), Residuals::new(options.filter.as_deref())?);
-    let attach = Arc::new(Attach { index, column, residuals });
+    let manifests = Plan::of_list(table, list, filter)?.of_role(program.role);
+    let attach = Arc::new(Attach { index, column: options.deletes.column() });
+    let residuals = Residuals::new(filter.filter(|_| program.view.has(RESIDUAL)), types)?;
     let entries = EntrySource::new(Arc::new(program), table.clone(), notes);
-    let rows = ManifestStream::new(PlanSource { entries, attach }, manifests, threads);
+    let rows = ManifestStream::new(PlanSource { entries, attach, residuals }, manifests, threads);
     Ok(match shown_deletes {
         Some(deletes) => Box::new(InFull { rows: Box::new(rows), schema, deletes, left: None }),
         None => Box::new(rows),
@@ -75,6 +74,7 @@ pub(super) fn stream(table: &Table, options: &ScanOptions, notes: Notes) -> Resu
 struct PlanSource {
     entries: EntrySource,
     attach: Arc<Attach>,
+    residuals: Residuals,
 }
 
 impl ManifestSource for PlanSource {
@@ -83,9 +83,13 @@ impl ManifestSource for PlanSource {
     fn open(&self, manifest: &ManifestFile, threads: usize) -> Result<Batches> {
         let (attach, program) = (Arc::clone(&self.attach), Arc::clone(self.entries.program()));
         let path = manifest.path.clone();
+        let residual = self.residuals.of_spec(manifest.spec_id)?;
         let entries = self.entries.entries(manifest, threads)?;
         let cuts = entries.flat_map(move |entries| {
-            let cuts = entries.and_then(|entries| Cuts::new(Arc::clone(&attach), entries));
+            let cuts = entries.and_then(|entries| {
+                let left = residuals(residual.as_ref(), &entries)?;
+                Cuts::new(Arc::clone(&attach), with_columns(&entries, vec![(RESIDUAL, left)])?)
+            });
             let (cuts, error) = cuts.map_or_else(|error| (None, Some(Err(error))), |cuts| (Some(cuts), None));
             cuts.into_iter().flatten().chain(error)
         });
@@ -102,7 +106,6 @@ struct Attach {
     index: Option<DeleteIndex>,
     /// The column of their numbers.
     column: &'static str,
-    residuals: Residuals,
 }
 
 impl Attach {
@@ -122,7 +125,7 @@ impl Attach {
         }
         let entries = entries.slice(first, lengths.len());
         let attached = lists(lengths.into_iter(), Arc::new(Int32Array::from(ids)))?;
-        with_columns(&entries, vec![(self.column, attached), (RESIDUAL, self.residuals.of(&entries))])
+        with_columns(&entries, vec![(self.column, attached)])
     }
 }
 

@@ -2,35 +2,47 @@
 
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, RecordBatch, StringArray, new_null_array};
+use arrow_array::cast::AsArray;
+use arrow_array::{ArrayRef, RecordBatch, new_null_array};
 use arrow_schema::DataType;
 
 use crate::error::Result;
-use crate::predicate::Predicate;
+use crate::iceberg::fields::PARTITION;
+use crate::iceberg::prune::{Pruner, Residual};
+use crate::iceberg::table::TableTypes;
+use crate::record::find;
 
-/// The residuals of files under one filter, as the text of the filter; `None`: nothing is left to test.
+/// The residuals of a table's files under one filter, or under none.
 pub(super) struct Residuals {
-    filter: Option<String>,
+    types: TableTypes,
+    pruner: Option<Pruner>,
 }
 
 impl Residuals {
     /// Of the filter that `text` is, or of none.
     ///
     /// # Errors
-    /// `Predicate` for a text that does not parse.
-    pub(super) fn new(text: Option<&str>) -> Result<Residuals> {
-        let filter = text.map(Predicate::parse).transpose()?;
-        Ok(Residuals { filter: filter.map(|filter| filter.to_string()) })
+    /// Those of [`Pruner::new`].
+    pub(super) fn new(text: Option<&str>, types: TableTypes) -> Result<Residuals> {
+        let pruner = text.map(|text| Pruner::new(text, &types)).transpose()?;
+        Ok(Residuals { types, pruner })
     }
 
-    /// The residual of each of `entries`.
-    pub(super) fn of(&self, entries: &RecordBatch) -> ArrayRef {
-        let rows = entries.num_rows();
-        match &self.filter {
-            Some(filter) => {
-                Arc::new(StringArray::from_iter_values(std::iter::repeat_n(filter.as_str(), rows)))
-            }
-            None => new_null_array(&DataType::Utf8, rows),
+    /// Those of the files of a manifest, by its spec; `None` where there is no filter.
+    pub(super) fn of_spec(&self, spec_id: i32) -> Result<Option<Residual>> {
+        let Some(pruner) = &self.pruner else { return Ok(None) };
+        let filter = Arc::clone(&pruner.filter);
+        match self.types.specs.iter().find(|spec| spec.spec_id == spec_id) {
+            Some(spec) => Residual::new(filter, spec, &self.types.partition).map(Some),
+            None => Ok(Some(Residual::whole(filter))),
         }
+    }
+}
+
+/// What is left to test in each of `entries`.
+pub(super) fn residuals(residual: Option<&Residual>, entries: &RecordBatch) -> Result<ArrayRef> {
+    match residual {
+        Some(residual) => Ok(Arc::new(residual.texts(find(entries, PARTITION)?.as_struct())?)),
+        None => Ok(new_null_array(&DataType::Utf8, entries.num_rows())),
     }
 }

@@ -11,6 +11,7 @@ use crate::field::{int64, ints, longs, texts, utf8};
 use crate::iceberg::content::Content;
 use crate::iceberg::deletion_vector::VECTOR_INPUT;
 use crate::iceberg::fields::{ENTRY, PARTITION};
+use crate::iceberg::manifest::Statuses;
 use crate::iceberg::metrics::MetricsView;
 use crate::iceberg::partition::PartitionType;
 use crate::iceberg::view::target::{TARGET_INPUT, target_files};
@@ -44,6 +45,15 @@ impl Role {
     /// Whether entries that say DELETED are left out.
     pub(crate) fn is_live(self) -> bool {
         self != Role::Entries
+    }
+
+    /// The entries that are shown.
+    pub(crate) fn statuses(self) -> Statuses {
+        match self {
+            Role::Entries => Statuses::ALL,
+            Role::Added => Statuses { existing: false, ..Statuses::LIVE },
+            _ => Statuses::LIVE,
+        }
     }
 
     /// What the entries are of.
@@ -223,7 +233,7 @@ impl EntryView {
         &self.raw
     }
 
-    /// The ids of the columns whose metrics alone are needed; `None` where maps are shown whole.
+    /// The ids of the columns whose metrics are needed; `None` where maps are shown whole.
     pub(crate) fn metrics_of(&self) -> Option<Vec<i32>> {
         let shown = self.columns.iter().any(|column| match column.make {
             Make::Copy(name) => ENTRY
@@ -232,7 +242,8 @@ impl EntryView {
             Make::TargetFile => true,
             _ => false,
         });
-        self.metrics.as_ref().filter(|_| !shown).map(|(_, metrics)| metrics.field_ids())
+        let of_metrics = || self.metrics.as_ref().map(|(_, metrics)| metrics.field_ids());
+        (!shown).then(|| of_metrics().unwrap_or_default())
     }
 
     /// Whether rows hold positions, for which deletion vectors are read.

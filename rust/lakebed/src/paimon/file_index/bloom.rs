@@ -2,11 +2,11 @@
 //! `FastHash.java`).
 
 use roaring::RoaringBitmap;
+use twox_hash::XxHash64;
 
 use super::{Input, Rows, number};
 use crate::paimon::types::TypeKind;
 use crate::predicate::{BoundLeaf, Operator, Value};
-use crate::xxhash;
 
 /// No row where none of the literals is there; any else.
 pub(super) fn rows(body: &[u8], leaf: &BoundLeaf, kind: &TypeKind) -> Rows {
@@ -41,7 +41,7 @@ fn may_contain(bits: &[u8], functions: i32, hash: u64) -> Option<bool> {
 /// `None` for values that are not hashed, or in more than one form.
 fn hash(value: &Value<'_>, kind: &TypeKind) -> Option<u64> {
     match (value, kind) {
-        (Value::Bytes(bytes), _) => Some(xxhash::hash(bytes)),
+        (Value::Bytes(bytes), _) => Some(XxHash64::oneshot(0, bytes)),
         (Value::Float(float), _) if float.is_nan() => None,
         (Value::Float(float), TypeKind::Float) => {
             Some(mixed(i64::from((*float as f32).to_bits().cast_signed())))

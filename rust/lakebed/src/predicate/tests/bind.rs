@@ -114,10 +114,20 @@ fn operators_refuse_columns_they_do_not_apply_to() {
         (r"c0 LIKE 'a\'", DataType::Utf8),
         ("c0 LIKE 'a' ESCAPE '!!'", DataType::Utf8),
         ("c0 LIKE 'a' ESCAPE ''", DataType::Utf8),
-        ("c0 = 1", DataType::Struct(Vec::<Field>::new().into())),
+        ("c0 = 'x'", DataType::Struct(Vec::<Field>::new().into())),
     ] {
         assert_eq!(try_bind(text, &data_type).unwrap_err().kind(), ErrorKind::Predicate, "{text}");
     }
+}
+
+#[test]
+fn types_that_are_not_compared_are_null_or_not() {
+    let column: ArrayRef = arrow_array::new_null_array(&DataType::new_list(DataType::Int32, true), 2);
+    assert_eq!(rows("c0 IS NULL", &column), [true, true]);
+    assert_eq!(rows("c0 IS NOT NULL", &column), [false, false]);
+    let always_null = arrow_array::new_null_array(&DataType::Null, 1);
+    assert_eq!(rows("c0 IS NULL OR c0 IS NOT NULL", &always_null), [true]);
+    assert_eq!(rows("c0 IS NOT NULL", &always_null), [false]);
 }
 
 #[test]
