@@ -38,11 +38,11 @@ def summarised(root: Path, source: str, kind: str, value: Any, **summary: Any) -
 
 
 def manifests(table: MadeTable, where: str) -> int:
-    return table.open().manifests(where=where).to_arrow().num_rows
+    return len(table.open().manifests(where=where).to_arrow())
 
 
 def files(table: MadeTable, where: str) -> int:
-    return table.open().files(where=where).to_arrow().num_rows
+    return len(table.open().files(where=where).to_arrow())
 
 
 def test_row_54_a_partition_of_nulls(tmp_path: Path):
