@@ -22,7 +22,7 @@ from corpus import Corpus, MissingInputError, Table, blocks, generator, records
 COLUMNS, MANIFESTS = 12, 5
 
 
-def _pyiceberg(cache: Path, entries: int, given: Path | None) -> Corpus:
+def by_pyiceberg(cache: Path, entries: int, given: Path | None) -> Corpus:
     """The given or cached table, or a new one."""
     table = given or cache / "iceberg" / f"pyiceberg_{entries}x{COLUMNS}_m{MANIFESTS}"
     if not complete(table, given):
@@ -47,7 +47,7 @@ def _java_large(cache: Path, entries: int, given: Path | None) -> Corpus:
 
 ALL = ("entries", "projected", "files", "stats")
 TABLES = [
-    Table("pyiceberg", ALL, 50_000, _pyiceberg),
+    Table("pyiceberg", ALL, 50_000, by_pyiceberg),
     Table("iceberg-java", ALL, 50_000, _java_gzip),
     Table("iceberg-zstd", ALL, 50_000, _java_zstd),
     Table("iceberg-memory", ("stream",), 300_000, _java_large, most_rounds=1),

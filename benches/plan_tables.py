@@ -1,4 +1,4 @@
-"""The Iceberg tables of `bench_plan.py`: by Iceberg Java, one of them with deletes."""
+"""The Iceberg tables of `bench_plan.py`: by PyIceberg and by Iceberg Java, one of them with deletes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from corpus import Corpus, Table
-from iceberg_tables import complete, describe, generate, listed_manifests
+from iceberg_tables import by_pyiceberg, complete, describe, generate, listed_manifests
 
 COLUMNS = 12
 _DELETES = {"regions": 20, "days": 10, "pos-deletes": 20_000, "eq-deletes": 2_000, "seed": 7}
@@ -42,6 +42,7 @@ def _table(cache: Path, given: Path | None, name: str, options: dict[str, int]) 
 
 TASKS = ("all", "stream", "partition", "range")
 TABLES = [
+    Table("pyiceberg", ("all", "stream"), 50_000, by_pyiceberg),
     Table("iceberg-50k", TASKS, 50_000, _plain),
     Table("iceberg-deletes", ("all", "stream", "partition"), 200_000, _deletes),
     Table("iceberg-1m", TASKS, 1_000_000, _plain, most_rounds=5),

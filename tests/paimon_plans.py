@@ -155,7 +155,21 @@ def no_file_has_it(predicate: Node, table: Table, versions: list[dict[str, Any]]
     return table.properties.get("data-evolution.enabled") == "true"
 
 
-FEWER: tuple[Rule, ...] = (asks_for_null, was_retyped, mixes_partitions, no_file_has_it)
+def an_index_names_all_values(predicate: Node, table: Table, versions: list[dict[str, Any]]) -> bool:
+    """A bitmap index tells of every pattern; the engine asks it for equal values only."""
+    indexed = table.properties.get("file-index.bitmap.columns", "").split(",")
+    return any(
+        leaf["op"] in ("ends_with", "contains") and leaf["col"] in indexed for leaf in leaves(predicate)
+    )
+
+
+FEWER: tuple[Rule, ...] = (
+    asks_for_null,
+    was_retyped,
+    mixes_partitions,
+    no_file_has_it,
+    an_index_names_all_values,
+)
 
 
 def is_of_floats(predicate: Node) -> bool:

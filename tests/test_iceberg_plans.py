@@ -13,7 +13,6 @@ import pytest
 import lakebed
 from iceberg_answers import assert_same_rows, canonical_rows
 from iceberg_golden import GoldenTable, each_golden_iceberg_table
-from shared_data import SAMPLE_TABLE
 
 if TYPE_CHECKING:
     from iceberg_answers import Row
@@ -120,11 +119,6 @@ def test_selections_and_limits(table: GoldenTable):
         first = canonical_rows(at.plan(limit=1).to_arrow())
         assert first == canonical_rows(at.plan().to_arrow().slice(0, 1))
         assert at.plan(limit=0).to_arrow().num_rows == 0
-
-
-def test_a_paimon_table_is_refused():
-    with pytest.raises(lakebed.errors.UnsupportedError, match="Paimon"):
-        lakebed.open_table(SAMPLE_TABLE).plan()
 
 
 @each_golden_iceberg_table("empty*", "pos_deletes*")

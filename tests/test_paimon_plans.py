@@ -6,23 +6,18 @@ open. The rules are those of `paimon_plans.py`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 import pytest
 from paimon_plans import FEWER, Place, is_of_floats, places, to_sql
 
 import lakebed
 from lakebed.errors import PredicateError
-from shared_data import SAMPLE_TABLE, each
-
-if TYPE_CHECKING:
-    from lakebed.table import Table
-
-POSTPONED = -2
+from shared_data import SAMPLE_TABLE, each, golden_paimon_tables
 
 
 @each("place", places(), [place.id for place in places()], "plans of golden Paimon tables")
-def test_files_are_those_of_the_engine(place: Place) -> None:
+def test_plans_are_those_of_the_engine(place: Place) -> None:
     table = place.open()
     versions = table.schemas().to_arrow().to_pylist()
     wrong = []
@@ -30,7 +25,10 @@ def test_files_are_those_of_the_engine(place: Place) -> None:
         assert "error" not in plan, plan
         predicate = plan["predicate"]
         where = None if predicate is None else to_sql(predicate)
-        kept, expected = _planned(table, where, versions), set(plan["files"])
+        rows = table.plan(where=where, columns=["file_name", "delete_files"]).to_arrow().to_pylist()
+        kept, expected = {row["file_name"] for row in rows}, set(plan["files"])
+        if not _is_shown(plan, rows, place):
+            wrong.append(f"{where}: other deletes")
         if kept == expected:
             continue
         rules = [rule.__name__ for rule in FEWER if predicate and rule(predicate, table, versions)]
@@ -41,18 +39,24 @@ def test_files_are_those_of_the_engine(place: Place) -> None:
     assert not wrong, "\n".join(wrong)
 
 
-def _planned(table: Table, where: str | None, versions: list[dict[str, object]]) -> set[str]:
-    """The files that a query reads: of some tables none of level 0, and none that waits for its bucket."""
-    options = table.properties
-    skips = bool(versions[-1]["primary_keys"]) and (
-        options.get("deletion-vectors.enabled") == "true" or options.get("merge-engine") == "first-row"
-    )
-    files = table.files(where=where, columns=["file_name", "level", "bucket"]).to_arrow().to_pylist()
-    return {
-        file["file_name"]
-        for file in files
-        if file["bucket"] != POSTPONED and not (skips and file["level"] == 0)
+def _is_shown(plan: dict[str, Any], rows: list[dict[str, Any]], place: Place) -> bool:
+    """Whether the deletes of `rows` are those that the engine gives the same files."""
+    parts = ("content", "file_path", "content_offset", "content_size", "record_count")
+    shown = {
+        row["file_name"]: [tuple(delete[part] for part in parts) for delete in row["delete_files"]]
+        for row in rows
     }
+    for name, deletes in shown.items():
+        expected = plan["deletion_files"].get(name)
+        if expected is None:
+            if deletes:
+                return False
+            continue
+        path = expected["path"].replace("${TABLE}", str(place.table.path))
+        numbers = [expected[key] and int(expected[key]) for key in ("offset", "length", "cardinality")]
+        if deletes != [(1, path, *numbers)]:
+            return False
+    return True
 
 
 @pytest.mark.parametrize(
@@ -64,3 +68,33 @@ def test_what_does_not_bind_is_refused(where: str, message: str) -> None:
     for view in (table.files, table.entries, table.manifests, table.partitions, table.buckets, table.deletes):
         with pytest.raises(PredicateError, match=message):
             view(where=where).to_arrow()
+
+
+@each("place", places(), [place.id for place in places()], "plans of golden Paimon tables")
+def test_deletes_have_numbers(place: Place) -> None:
+    plan = place.open().plan(columns=["file_name", "delete_ids"], deletes="ids")
+    deletes = plan.deletes.to_arrow().to_pylist()
+    assert [delete["delete_id"] for delete in deletes] == list(range(len(deletes)))
+    for row in plan.to_arrow().to_pylist():
+        for number in row["delete_ids"]:
+            assert deletes[number]["referenced_file_name"] == row["file_name"]
+
+
+@pytest.mark.parametrize(
+    ("where", "residual"),
+    [
+        ("pt = 0", None),
+        ("pt = 0 AND k > '0'", "\"k\" > '0'"),
+        ("(pt = 0 AND k > '0') OR (pt = 1 AND k > '1')", "\"k\" > '0'"),
+        ("pt = 0 AND bucket >= 0", None),
+        ("k > '0'", "\"k\" > '0'"),
+        (None, None),
+    ],
+)
+def test_the_residual_is_what_a_partition_leaves_open(where: str | None, residual: str | None) -> None:
+    tables = [table for table in golden_paimon_tables() if table.name == "pk_dv"]
+    if not tables:
+        pytest.skip("no golden table pk_dv")
+    rows = lakebed.open_table(tables[0].path).plan(where=where, columns=["partition", "residual"]).to_arrow()
+    assert rows.num_rows
+    assert {row["residual"] for row in rows.to_pylist() if row["partition"]["pt"] == 0} == {residual}

@@ -23,7 +23,7 @@ VIEWS = {
     "partitions": "One row per partition that has files.",
     "buckets": "One row per bucket that has files.",
     "deletes": "One row per deletion vector or delete file.",
-    "plan": "(Iceberg) One row per data file that a query must read, with the deletes that apply to it.",
+    "plan": "One row per data file that a query must read, with the deletes that apply to it.",
     "indexes": "(Paimon) One row per index file.",
 }
 # What a terminal's table begins with, since it has no room for all; a pipe gets the columns as they are.

@@ -29,8 +29,8 @@ class PlanViews(Standing):
         limit: int | None = None,
         threads: int | None = None,
     ) -> PlanScan:
-        """(Iceberg) One row per data file that an engine must read, with the deletes that apply to it and
-        what of `where` is left to test in its rows.
+        """One row per data file that an engine must read, with the deletes that apply to it and what of
+        `where` is left to test in its rows.
 
         Args: deletes, "list": each delete in full; "ids": as a number into `plan(…).deletes`, which costs
             four bytes where a file has the same deletes as many others; the others as in `files`.
@@ -40,12 +40,18 @@ class PlanViews(Standing):
             utf8 (SQL; null: nothing is left to test). A file without deletes has an empty list. A deletion
             vector, or position deletes by sequence number, come first, then equality deletes. Of a position
             delete file of several data files the rows decide; it is listed with each file of its partition.
-        Raises: UnsupportedError (Paimon); ValueError for other `deletes`; when read, CorruptError (two
-            deletion vectors of one file, or one that does not fit it).
+            Paimon: `files` as `where` leaves them, without those of level 0 of tables with deletion vectors
+            or the merge engine `first-row`, and without those that wait for their bucket; files of a bucket
+            that are to be merged stay together. The delete of a file is its deletion vector, `record_count`
+            as recorded (null in old tables).
+        Raises: ValueError for other `deletes`; when read, CorruptError (two deletion vectors of one file, or
+            one that does not fit it).
         Cost: reads the delete manifests whole before the first row, unless `columns` leaves the deletes out,
             then data manifests as they are asked for. Memory is that of the deletes and one batch. Each file
             costs a binary search in the deletes of its partition.
-        Source: Iceberg specification, "Scan Planning"; Iceberg's `DeleteFileIndex.java`.
+            Paimon: the index manifest before the first row, then as `files`.
+        Source: Iceberg specification, "Scan Planning"; Iceberg's `DeleteFileIndex.java`; Paimon's
+            `SnapshotReaderImpl.java`.
         """
         return PlanScan(self._native, _Plan("plan", columns, where, stats, limit, threads, deletes))
 

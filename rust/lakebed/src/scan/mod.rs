@@ -1,6 +1,7 @@
 //! What every scan is, whatever the format: options in, batches out.
 
 mod funnel;
+mod numbered;
 mod parallel;
 mod place;
 mod stream;
@@ -11,6 +12,7 @@ use arrow_schema::SchemaRef;
 use serde::Serialize;
 
 pub(crate) use funnel::{Amount, Funnel, Stage};
+pub(crate) use numbered::Numbered;
 pub(crate) use parallel::{in_parallel, threads};
 pub(crate) use place::brought;
 pub(crate) use stream::{ManifestSource, ManifestStream};
@@ -28,8 +30,7 @@ pub struct ScanOptions {
     /// Columns, in this order; `None` for all.
     pub columns: Option<Vec<String>>,
     /// A filter: on the own columns of what is made without manifests and of metadata tables. On the other
-    /// views it says which files are wanted: of Paimon by partition columns and the bucket, of Iceberg by any
-    /// columns of the table.
+    /// views it says which files are wanted, by any columns of the table.
     pub filter: Option<String>,
     /// Columns of the table whose typed statistics become the column `stats`.
     pub stats: Option<Vec<String>>,

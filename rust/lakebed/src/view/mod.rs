@@ -8,7 +8,7 @@ use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::{Field, Schema as ArrowSchema, SchemaRef};
 use arrow_select::filter::filter_record_batch;
 
-pub(crate) use columns::{instants, lists, map_names, maps, struct_lists};
+pub(crate) use columns::{instants, lists, map_names, maps, planned_deletes, struct_lists};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::predicate::Predicate;
@@ -126,4 +126,15 @@ pub(crate) fn batch(schema: &SchemaRef, columns: Vec<ArrayRef>, rows: usize) -> 
     let options = RecordBatchOptions::new().with_row_count(Some(rows));
     RecordBatch::try_new_with_options(Arc::clone(schema), columns, &options)
         .map_err(|error| Error::new(ErrorKind::Argument, error.to_string()))
+}
+
+/// `rows` with more columns.
+pub(crate) fn with_columns(rows: &RecordBatch, more: Vec<(&str, ArrayRef)>) -> Result<RecordBatch> {
+    let mut fields = rows.schema_ref().fields().to_vec();
+    let mut columns = rows.columns().to_vec();
+    for (name, column) in more {
+        fields.push(Arc::new(Field::new(name, column.data_type().clone(), true)));
+        columns.push(column);
+    }
+    batch(&Arc::new(ArrowSchema::new(fields)), columns, rows.num_rows())
 }

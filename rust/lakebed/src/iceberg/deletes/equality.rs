@@ -169,7 +169,7 @@ impl EqualityDeletes {
 }
 
 /// Groups of more deletes than this are searched by the ranges of their values.
-const FEW: usize = 32;
+const FEW: usize = 16;
 
 /// Equality deletes in groups.
 #[derive(Debug, Default)]

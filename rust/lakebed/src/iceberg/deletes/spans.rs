@@ -1,5 +1,7 @@
 //! Many equality deletes of one group, found by the range of the values that they delete.
 
+use std::ops::Range;
+
 /// The deletes of a group whose range of values is known, as a tree: a file is compared with those whose
 /// range may meet its own, not with all of them.
 #[derive(Debug)]
@@ -42,18 +44,22 @@ impl SpanTree {
     /// Cost: the height of the tree for each of them.
     pub(super) fn meeting(&self, low: i128, high: i128, found: &mut Vec<usize>) {
         let end = self.lowest.partition_point(|lowest| *lowest <= high);
-        let mut nodes = vec![(1, 0, self.leaves)];
-        while let Some((node, first, width)) = nodes.pop() {
-            if first >= end || self.highest.get(node).is_none_or(|highest| *highest < low) {
-                continue;
-            }
-            if width == 1 {
-                found.extend(self.places.get(first));
-                continue;
-            }
-            let half = width / 2;
-            nodes.extend([(2 * node, first, half), (2 * node + 1, first + half, half)]);
+        self.visit(1, 0..self.leaves, end, low, found);
+    }
+
+    /// The same of the leaves below a node, of which those before `end` begin low enough; recursion is as
+    /// deep as the tree is high.
+    fn visit(&self, node: usize, leaves: Range<usize>, end: usize, low: i128, found: &mut Vec<usize>) {
+        if leaves.start >= end || self.highest.get(node).is_none_or(|highest| *highest < low) {
+            return;
         }
+        if leaves.len() == 1 {
+            found.extend(self.places.get(leaves.start));
+            return;
+        }
+        let middle = leaves.start.midpoint(leaves.end);
+        self.visit(2 * node, leaves.start..middle, end, low, found);
+        self.visit(2 * node + 1, middle..leaves.end, end, low, found);
     }
 }
 

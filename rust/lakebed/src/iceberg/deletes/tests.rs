@@ -10,7 +10,7 @@ use crate::iceberg::fields::ENTRY;
 use crate::iceberg::partition::PartitionSpec;
 use crate::iceberg::table::TableTypes;
 use crate::iceberg::types::{Schema, Type};
-use crate::test_data::cases;
+use crate::test_data::{Random, cases};
 use crate::view::map_names;
 
 /// A table of one string column and the specs of a case: their ids, and "unpartitioned" or a transform of it.
@@ -262,5 +262,67 @@ fn equality_deletes_are_left_out_where_metrics_share_no_value() {
         (&stats(3, -1, Some(("a", "c"))), &with_nulls, true),
     ] {
         assert_eq!(applies(delete(deleted), file), applies_to, "{deleted} {file}");
+    }
+}
+
+/// Whether the rules of the specification have `delete` apply to `file`, said as plainly as can be.
+fn by_the_rules(delete: &Value, file: &Value) -> bool {
+    let number = |one: &Value, name: &str| one[name].as_i64();
+    let same = |name: &str| delete[name] == file[name];
+    let older = number(file, "sequence_number") < number(delete, "sequence_number");
+    if delete["content"] == "position" {
+        return match &delete["referenced_data_file"] {
+            Value::Null => same("spec_id") && same("partition") && (older || same("sequence_number")),
+            path => *path == file["path"] && (older || same("sequence_number")),
+        };
+    }
+    let text = |one: &Value, name: &str| one[name]["1"].as_str().map(str::to_owned);
+    let ranges = [(delete, file), (file, delete)].map(|(low, high)| {
+        let (lowest, highest) = (text(low, "lower_bounds"), text(high, "upper_bounds"));
+        lowest.zip(highest).is_none_or(|(lowest, highest)| lowest <= highest)
+    });
+    let known = [delete, file].iter().all(|one| one["lower_bounds"].is_object());
+    let nulls = [delete, file].iter().all(|one| one["null_value_counts"]["1"] != 0);
+    let shares = nulls || !known || ranges == [true, true];
+    older && shares && (number(delete, "spec_id") == Some(0) || (same("spec_id") && same("partition")))
+}
+
+#[test]
+fn random_deletes_apply_by_the_rules() {
+    let mut random = Random(11);
+    for round in 0..40 {
+        let one = |random: &mut Random, name: usize| {
+            let spec = i64::from(random.below(4) > 0);
+            let partition = if spec == 0 { json!(null) } else { json!([random.below(3)]) };
+            let mut file =
+                json!({"sequence_number": random.below(6), "spec_id": spec, "partition": partition});
+            file["path"] = format!("p{}", random.below(9)).into();
+            file["name"] = name.to_string().into();
+            if random.below(4) > 0 {
+                let low = char::from(b'a' + random.below(20) as u8);
+                let high = char::from(low as u8 + random.below(3) as u8);
+                let nulls = if random.below(4) > 0 { 0 } else { 1 };
+                file = merged(&file, &stats(9, nulls, Some((&low.to_string(), &high.to_string()))));
+            }
+            file
+        };
+        let deletes = (0..150).map(|name| {
+            let mut delete = one(&mut random, name);
+            delete["content"] = if random.below(4) > 0 { "equality" } else { "position" }.into();
+            if delete["content"] == "position" && random.below(2) > 0 {
+                delete["referenced_data_file"] = delete["path"].clone();
+            }
+            delete
+        });
+        let deletes: Vec<Value> = deletes.collect();
+        let file = one(&mut random, 0);
+        let mut case = case(&[], &json!({}));
+        (case["deletes"], case["data_file"]) = (deletes.clone().into(), file.clone());
+        let mut found: Vec<usize> =
+            applied(&case).expect("deletes").iter().map(|name| name.parse().expect("a number")).collect();
+        found.sort_unstable();
+        let expected: Vec<usize> =
+            (0..deletes.len()).filter(|place| by_the_rules(&deletes[*place], &file)).collect();
+        assert_eq!(found, expected, "round {round}: {file}");
     }
 }

@@ -8,7 +8,6 @@ use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 
 use super::deletes::Deletes;
 use super::plan::{EntrySource, Plan};
-use super::planned::with_columns;
 use super::program::EntryProgram;
 use super::rows_of;
 use crate::error::Result;
@@ -19,7 +18,7 @@ use crate::iceberg::view::{DATA_FILE_COUNT, DATA_FILES, Role};
 use crate::notes::Notes;
 use crate::record::find;
 use crate::scan::{Batches, ManifestSource, ManifestStream, ScanOptions, threads};
-use crate::view::lists;
+use crate::view::{lists, with_columns};
 
 /// The most data files that the deletes of a batch have in all, unless it is of one delete.
 const FILES_PER_BATCH: usize = 1 << 16;

@@ -18,7 +18,6 @@ use arrow_array::RecordBatch;
 use arrow_schema::{ArrowError, SchemaRef};
 
 pub(crate) use appends::Appended;
-use deletes::PlannedDeletes;
 pub(crate) use diff::diff;
 use plan::{EntrySource, Plan};
 use program::EntryProgram;
@@ -35,7 +34,7 @@ use super::view::{
 use crate::error::{Error, ErrorKind, Result};
 use crate::notes::Notes;
 use crate::scan::{
-    self, Batches, ManifestStream, Part, PlannedManifest, ScanOptions, Step, limited, once, threads,
+    self, Batches, ManifestStream, Numbered, Part, PlannedManifest, ScanOptions, Step, limited, once, threads,
 };
 use crate::view::{View, select};
 
@@ -226,7 +225,12 @@ impl scan::Scan for Scan {
         if self.view != View::Plan {
             return Err(Error::new(ErrorKind::Argument, "only plans have deletes"));
         }
-        Ok(Box::new(PlannedDeletes::new(&self.table, &self.options)?))
+        let options = ScanOptions {
+            threads: self.options.threads,
+            filter: self.options.filter.clone(),
+            ..ScanOptions::default()
+        };
+        Ok(Box::new(Numbered::new(Scan::new(self.table.clone(), View::Deletes, options)?)))
     }
 
     fn manifests(&self) -> Result<Vec<PlannedManifest>> {

@@ -8,7 +8,7 @@ use arrow_array::{Array, ArrayRef, Int32Array, ListArray, RecordBatch, StructArr
 use arrow_schema::{DataType, Field, Schema as ArrowSchema, SchemaRef};
 use arrow_select::take::take;
 
-use super::deletes::{Deletes, shown_fields};
+use super::deletes::Deletes;
 use super::plan::{EntrySource, Plan};
 use super::residual::{Residuals, residuals};
 use super::{internal, program};
@@ -19,7 +19,7 @@ use crate::iceberg::table::Table;
 use crate::iceberg::view::{RESIDUAL, Role};
 use crate::notes::Notes;
 use crate::scan::{Batches, DeletesAs, ManifestSource, ManifestStream, ScanOptions, threads};
-use crate::view::{batch, lists};
+use crate::view::{batch, lists, planned_deletes, with_columns};
 
 /// The most deletes that the files of a batch have in all, unless it is of one file: 4 MB of numbers.
 const NUMBERS_PER_BATCH: usize = 1 << 20;
@@ -36,7 +36,7 @@ pub(super) fn schema(table: &Table, options: &ScanOptions) -> Result<SchemaRef> 
 
 /// A schema of numbers as that of what they stand for, where deletes are shown in full.
 fn shown(schema: &SchemaRef, deletes: DeletesAs) -> SchemaRef {
-    let item = Arc::new(Field::new("item", DataType::Struct(shown_fields()), true));
+    let item = Arc::new(Field::new("item", DataType::Struct(planned_deletes()), true));
     let field = |field: &Arc<Field>| match field.name() == deletes.column() && deletes == DeletesAs::Files {
         true => Arc::new(Field::new(field.name(), DataType::List(Arc::clone(&item)), true)),
         false => Arc::clone(field),
@@ -127,17 +127,6 @@ impl Attach {
         let attached = lists(lengths.into_iter(), Arc::new(Int32Array::from(ids)))?;
         with_columns(&entries, vec![(self.column, attached)])
     }
-}
-
-/// `rows` with more columns.
-pub(super) fn with_columns(rows: &RecordBatch, more: Vec<(&str, ArrayRef)>) -> Result<RecordBatch> {
-    let mut fields = rows.schema_ref().fields().to_vec();
-    let mut columns = rows.columns().to_vec();
-    for (name, column) in more {
-        fields.push(Arc::new(Field::new(name, column.data_type().clone(), true)));
-        columns.push(column);
-    }
-    batch(&Arc::new(ArrowSchema::new(fields)), columns, rows.num_rows())
 }
 
 /// The entries of one batch with what a plan adds to them, in pieces.

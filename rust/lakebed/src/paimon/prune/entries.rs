@@ -31,6 +31,17 @@ pub(crate) struct EntryPruner {
     schemas: BTreeMap<i64, TableSchema>,
 }
 
+/// What a file is asked for itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Test {
+    /// The statistics of its keys.
+    Keys,
+    /// Those of its columns.
+    Values,
+    /// The indexes in its entry.
+    Index,
+}
+
 /// How the bucket numbers of matching rows are known.
 #[derive(Debug)]
 struct BucketChoice {
@@ -106,24 +117,29 @@ impl EntryPruner {
         input
     }
 
-    /// Whether each file of `entries` may be needed as far as one file tells: the rest is up to
-    /// [`EntryPruner::may_match`].
-    pub(crate) fn keeps(&self, entries: &RecordBatch) -> Result<BooleanBuffer> {
-        match &self.keys {
-            Some(keys) => keys.may_match(entries),
-            None if self.rule == Rule::Append => self.may_match(entries),
-            None => Ok(BooleanBuffer::new_set(entries.num_rows())),
+    /// What files are asked one by one, the cheapest first; the rest is up to [`EntryPruner::may_match`].
+    pub(crate) fn tests(&self) -> Vec<Test> {
+        let alone = self.rule() == Some(Rule::Append);
+        let keys = self.keys.as_ref().map(|_| Test::Keys);
+        let values = self.values.as_ref().filter(|_| alone).map(|_| Test::Values);
+        let index = self.index.as_ref().filter(|_| alone).map(|_| Test::Index);
+        [keys, values, index].into_iter().flatten().collect()
+    }
+
+    /// Whether each file of `entries` may be needed as far as `test` tells.
+    pub(crate) fn passes(&self, test: Test, entries: &RecordBatch) -> Result<BooleanBuffer> {
+        let all = || Ok(BooleanBuffer::new_set(entries.num_rows()));
+        match test {
+            Test::Keys => self.keys.as_ref().map_or_else(all, |keys| keys.may_match(entries)),
+            Test::Values => self.values.as_ref().map_or_else(all, |values| values.may_match(entries)),
+            Test::Index => self.index.as_ref().map_or_else(all, |index| index.may_match(entries)),
         }
     }
 
     /// Whether each file of `entries` may hold rows that match, each on its own.
     pub(crate) fn may_match(&self, entries: &RecordBatch) -> Result<BooleanBuffer> {
-        let Some(values) = &self.values else { return Ok(BooleanBuffer::new_set(entries.num_rows())) };
-        let by_stats = values.may_match(entries)?;
-        match &self.index {
-            Some(index) => index.may_match(entries, &by_stats),
-            None => Ok(by_stats),
-        }
+        let values = self.passes(Test::Values, entries)?;
+        Ok(&values & &self.passes(Test::Index, entries)?)
     }
 
     /// Which files are kept of `batches`, all that are left of the table's, each with what
@@ -152,7 +168,12 @@ impl EntryPruner {
 
     /// Whether it drops entries for their partition or bucket.
     pub(crate) fn says_something_of_buckets(&self) -> bool {
-        self.partitions.says_something() || self.buckets.is_some()
+        self.partitions.says_something() || self.hashes_keys()
+    }
+
+    /// Whether it drops entries for the bucket that keys hash to.
+    pub(crate) fn hashes_keys(&self) -> bool {
+        self.buckets.is_some()
     }
 
     /// Whether files of a partition and bucket may be needed; `total_buckets` of those that are added, to

@@ -53,15 +53,11 @@ impl IndexPredicate {
         ["schema_id", "embedded_file_index"]
     }
 
-    /// Whether each of those files of `entries` for which `may_match` holds may hold rows that match.
-    pub(super) fn may_match(
-        &self,
-        entries: &RecordBatch,
-        may_match: &BooleanBuffer,
-    ) -> Result<BooleanBuffer> {
+    /// Whether each file of `entries` may hold rows that match.
+    pub(super) fn may_match(&self, entries: &RecordBatch) -> Result<BooleanBuffer> {
         let (indexes, schema_ids) = (find(entries, "embedded_file_index")?, find(entries, "schema_id")?);
         if indexes.null_count() == indexes.len() {
-            return Ok(may_match.clone());
+            return Ok(BooleanBuffer::new_set(entries.num_rows()));
         }
         let (indexes, schema_ids) = (indexes.as_binary::<i32>(), schema_ids.as_primitive::<Int64Type>());
         let by_index = |row: usize| {
@@ -72,7 +68,6 @@ impl IndexPredicate {
             let index = indexes.is_valid(row).then(|| FileIndex::parse(indexes.value(row))).flatten();
             index.is_none_or(|index| index.may_match(&self.node, &column))
         };
-        let rows = entries.num_rows();
-        Ok(BooleanBuffer::collect_bool(rows, |row| may_match.value(row) && by_index(row)))
+        Ok(BooleanBuffer::collect_bool(entries.num_rows(), by_index))
     }
 }

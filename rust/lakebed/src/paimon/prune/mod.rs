@@ -7,6 +7,7 @@
 //! `rule` has it, for all files of a bucket together (`groups`), of tables whose rows are spread over files
 //! for all files of a range of rows (`evolution`).
 
+mod batch;
 mod bind;
 mod bucket;
 mod entries;
@@ -21,6 +22,7 @@ mod stats;
 mod tests;
 mod values;
 
-pub(crate) use entries::{BucketMemo, EntryPruner};
+pub(crate) use batch::BatchRead;
+pub(crate) use entries::{BucketMemo, EntryPruner, Test};
 pub(crate) use partitions::PartitionPredicate;
 pub(crate) use rule::Rule;

@@ -109,6 +109,11 @@ impl Iterator for DeleteRows {
     }
 }
 
+/// The deletion vectors of the table's snapshot, in the order of the view. Reads the index manifest.
+pub(super) fn vectors_of(table: &Table) -> Result<Vectors> {
+    Vectors::of(&IndexFiles::read(table, None)?.of_type(DELETION_VECTORS)?)
+}
+
 /// Adds the deletion vectors of the table's snapshot to `groups`, as far as the columns asked for need them:
 /// reads the index manifest, and for rows whose writer did not count them the vectors.
 pub(super) fn add_vectors(groups: &mut Groups, table: &Table, options: &ScanOptions) -> Result<()> {

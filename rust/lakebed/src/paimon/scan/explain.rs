@@ -22,17 +22,20 @@ static MANIFESTS: Stage =
     Stage { order: 0, step: "manifests", why: "bounds of partition and bucket in the manifest list" };
 pub(super) static PARTITION: Stage =
     Stage { order: 1, step: "entries", why: "partition and bucket of the entry" };
+pub(super) static BUCKET: Stage = Stage { order: 2, step: "entries", why: "the bucket that keys hash to" };
 pub(super) static MERGED: Stage =
-    Stage { order: 2, step: "files", why: "added, and deleted by no entry of the snapshot" };
-pub(super) static STATISTICS: Stage = Stage {
-    order: 3,
-    step: "files",
-    why: "statistics of the file: bounds and null counts of keys and values",
-};
+    Stage { order: 3, step: "files", why: "added, and deleted by no entry of the snapshot" };
+pub(super) static BATCH_READ: Stage =
+    Stage { order: 4, step: "files", why: "levels and buckets that batch reads pass over" };
+pub(super) static KEYS: Stage =
+    Stage { order: 5, step: "files", why: "statistics of the keys: bounds and null counts" };
+pub(super) static VALUES: Stage =
+    Stage { order: 6, step: "files", why: "statistics of the columns: bounds and null counts" };
+pub(super) static INDEX: Stage = Stage { order: 7, step: "files", why: "indexes of columns in the entry" };
 pub(super) static TOGETHER: Stage = Stage {
-    order: 4,
+    order: 8,
     step: "files",
-    why: "statistics of all files that may hold versions or columns of the same rows",
+    why: "statistics and indexes of all files that may hold versions or columns of the same rows",
 };
 
 impl Scan {
@@ -41,7 +44,11 @@ impl Scan {
         if !self.view.is_of_entries() {
             return Ok(Vec::new());
         }
-        let role = if self.view == View::Entries { Role::Entries } else { Role::Files };
+        let role = match self.view {
+            View::Entries => Role::Entries,
+            View::Plan => Role::Plan(self.options.deletes),
+            _ => Role::Files,
+        };
         let columns = Some(vec!["bucket".to_owned()]);
         let options = ScanOptions { columns, stats: None, limit: None, ..self.options.clone() };
         let funnel = Funnel::counting();
@@ -94,9 +101,15 @@ impl Counted {
         })
     }
 
-    /// Whether the filter keeps the entry.
-    pub(super) fn keeps(&self, memo: &mut BucketMemo, pruner: &EntryPruner, row: usize) -> Result<bool> {
-        let total = (self.kinds.value(row) == ADD).then(|| self.totals.value(row));
+    /// Whether the filter keeps the entry for its partition and, if `hashed`, for its bucket.
+    pub(super) fn keeps(
+        &self,
+        memo: &mut BucketMemo,
+        pruner: &EntryPruner,
+        row: usize,
+        hashed: bool,
+    ) -> Result<bool> {
+        let total = (hashed && self.kinds.value(row) == ADD).then(|| self.totals.value(row));
         memo.keeps(pruner, self.partitions.value(row), i64::from(self.buckets.value(row)), total)
     }
 }

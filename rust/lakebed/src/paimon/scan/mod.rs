@@ -5,6 +5,7 @@ mod deletes;
 mod diff;
 mod explain;
 mod gather;
+mod planned;
 mod program;
 mod stream;
 mod task;
@@ -20,6 +21,7 @@ pub(crate) use appends::Appended;
 use deletes::{DeleteRows, add_vectors};
 pub(crate) use diff::diff;
 use gather::file_rows;
+use planned::Attach;
 use program::EntryProgram;
 pub use task::Task;
 
@@ -28,13 +30,15 @@ use super::groups::{GROUP_INPUT, Groups, KIND};
 use super::index_files::IndexFiles;
 use super::manifest_list::{ManifestFile, manifest_files};
 use super::partition::PartitionType;
-use super::prune::EntryPruner;
+use super::prune::{BatchRead, EntryPruner};
 use super::schema::TableSchema;
 use super::table::Table;
 use super::view::{DeletesView, Role, buckets, indexes, partitions, refs, schemas, snapshots};
 use crate::error::{Error, ErrorKind, Result};
 use crate::record::record_schema;
-use crate::scan::{self, Batches, Part, PlannedManifest, ScanOptions, Step, limited, once, threads};
+use crate::scan::{
+    self, Batches, Numbered, Part, PlannedManifest, ScanOptions, Step, limited, once, threads,
+};
 use crate::view::{View, select};
 
 /// One view of a table, resolved: its schema is known, nothing of its rows is read.
@@ -54,6 +58,7 @@ impl scan::Scan for Scan {
 
     fn stream(&self) -> Result<Batches> {
         let rows: Batches = match &self.program {
+            None if self.view == View::Plan => self.planned()?,
             None if self.view == View::Deletes => Box::new(DeleteRows::open(&self.table, &self.options)?),
             None => once(self.whole()?),
             Some(program) => {
@@ -67,6 +72,14 @@ impl scan::Scan for Scan {
 
     fn explain(&self) -> Result<Vec<Step>> {
         self.steps()
+    }
+
+    fn deletes(&self) -> Result<Box<dyn scan::Scan>> {
+        if self.view != View::Plan {
+            return Err(Error::new(ErrorKind::Argument, "only plans have deletes"));
+        }
+        let options = ScanOptions { threads: self.options.threads, ..ScanOptions::default() };
+        Ok(Box::new(Numbered::new(Scan::new(self.table.clone(), View::Deletes, options)?)))
     }
 
     fn manifests(&self) -> Result<Vec<PlannedManifest>> {
@@ -102,12 +115,14 @@ impl Scan {
     pub fn new(table: Table, view: View, options: ScanOptions) -> Result<Scan> {
         let columns = options.columns.as_deref();
         let filter = options.filter.as_deref();
-        if view == View::Plan {
-            return Err(Error::new(ErrorKind::Unsupported, "plans of Paimon tables are not made"));
-        }
         let entries = matches!(view, View::Entries | View::Files);
-        if options.stats.is_some() && !entries {
-            return Err(Error::new(ErrorKind::Argument, "stats= is for the views entries and files"));
+        if options.stats.is_some() && !entries && view != View::Plan {
+            return Err(Error::new(ErrorKind::Argument, "stats= is for the views entries, files and plan"));
+        }
+        if view == View::Plan {
+            let role = Role::Plan(options.deletes);
+            let schema = Arc::clone(EntryProgram::new(role, &table, &options)?.view.schema());
+            return Ok(Scan { table, view, options, schema, program: None });
         }
         if entries {
             let role = if view == View::Files { Role::Files } else { Role::Entries };
@@ -147,7 +162,19 @@ impl Scan {
     }
 
     fn plan(&self) -> Result<Plan> {
-        Plan::new(&self.table, self.options.filter.as_deref())
+        let filter = self.options.filter.as_deref();
+        let read = (self.view == View::Plan).then(|| BatchRead::new(self.table.schema()));
+        Plan::of(&self.table, filter, read)
+    }
+
+    /// The rows of a plan; the index manifest is read before the first manifest.
+    fn planned(&self) -> Result<Batches> {
+        let deletes = self.options.deletes;
+        let program = EntryProgram::new(Role::Plan(deletes), &self.table, &self.options)?;
+        let attach = program.view.has(deletes.column()).then(|| Attach::read(&self.table, deletes));
+        let program = program.attaching(attach.transpose()?.map(Arc::new));
+        let (manifests, threads) = (self.plan()?.manifests, threads(self.options.threads));
+        Ok(file_rows(Arc::new(program), &self.table, manifests, threads))
     }
 
     /// A view that is not made of entries.
@@ -182,8 +209,15 @@ impl Scan {
 
 impl Plan {
     fn new(table: &Table, filter: Option<&str>) -> Result<Plan> {
+        Plan::of(table, filter, None)
+    }
+
+    /// The plan of a filter, and for a batch read of what that passes over.
+    fn of(table: &Table, filter: Option<&str>, read: Option<BatchRead>) -> Result<Plan> {
         let (list, _) = table.manifest_list()?;
-        let mut kept = keep(filter, table.schema(), &list)?.into_iter();
+        let kept = keep(filter, table.schema(), &list)?;
+        let read = read.map_or_else(|| Ok(vec![true; kept.len()]), |read| read.may_read(&list))?;
+        let mut kept = kept.into_iter().zip(read).map(|(kept, read)| kept && read);
         let mut pruned = manifest_files(&list)?;
         let manifests = pruned.extract_if(.., |_| kept.next().unwrap_or(true)).collect();
         Ok(Plan { manifests, pruned })

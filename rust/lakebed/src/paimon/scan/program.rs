@@ -5,25 +5,27 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int8Type;
-use arrow_array::{BooleanArray, RecordBatch};
+use arrow_array::{Array, BooleanArray, RecordBatch};
 use arrow_buffer::{BooleanBuffer, Buffer};
 use arrow_select::filter::filter_record_batch;
 
-use super::explain::{Counted, MERGED, PARTITION, STATISTICS, amount};
+use super::explain::{BATCH_READ, BUCKET, Counted, INDEX, KEYS, MERGED, PARTITION, VALUES, amount};
 use super::internal;
+use super::planned::{Attach, residuals};
 use crate::columnar::Decoding;
 use crate::error::Result;
 use crate::paimon::fields::ENTRY;
 use crate::paimon::identity::{Deleted, identities};
 use crate::paimon::manifest::{ADD, DELETE, EntryFilter, EntryReader, entry_columns};
 use crate::paimon::manifest_list::ManifestFile;
-use crate::paimon::prune::{BucketMemo, EntryPruner, Rule};
+use crate::paimon::prune::{BatchRead, BucketMemo, EntryPruner, Rule, Test};
 use crate::paimon::schema::TableSchema;
 use crate::paimon::stats::{Retyped, StatsView};
 use crate::paimon::table::Table;
-use crate::paimon::view::{EntryView, Role};
+use crate::paimon::view::{EntryView, RESIDUAL, Role};
 use crate::record::{RecordResolver, find};
 use crate::scan::{Funnel, ScanOptions, Stage};
+use crate::view::with_columns;
 
 /// How entries become rows: shared by a scan, its threads and tasks elsewhere.
 pub(super) struct EntryProgram {
@@ -33,6 +35,10 @@ pub(super) struct EntryProgram {
     pub(super) funnel: Funnel,
     /// Whether other files than those of a manifest are not to be asked about, as elsewhere.
     alone: bool,
+    /// What a plan adds to entries.
+    attach: Option<Arc<Attach>>,
+    /// What a plan leaves out whatever the filter.
+    read: BatchRead,
     entries: RecordResolver,
     decoding: Decoding,
 }
@@ -79,6 +85,8 @@ impl EntryProgram {
             pruner,
             funnel: Funnel::default(),
             alone: false,
+            attach: None,
+            read: BatchRead::new(schema),
             decoding,
         };
         program.with_columns()
@@ -89,6 +97,11 @@ impl EntryProgram {
         EntryProgram { alone: true, ..self }
     }
 
+    /// The same program of a plan, whose deletes are known.
+    pub(super) fn attaching(self, attach: Option<Arc<Attach>>) -> EntryProgram {
+        EntryProgram { attach, ..self }
+    }
+
     /// The same program, telling `funnel` what each step keeps.
     pub(super) fn counting(self, funnel: Funnel) -> Result<EntryProgram> {
         EntryProgram { funnel, ..self }.with_columns()
@@ -97,11 +110,12 @@ impl EntryProgram {
     /// Decodes what rows are made of, and what is tested and counted besides.
     fn with_columns(mut self) -> Result<EntryProgram> {
         let mut needed: Vec<&str> = self.view.raw().iter().map(String::as_str).collect();
-        if let Some(pruner) =
-            self.pruner.as_ref().filter(|_| !matches!(self.role, Role::Removed | Role::Deleted))
-        {
+        if let Some(pruner) = self.pruner.as_ref().filter(|_| !self.is_of_deletions()) {
             needed.extend(pruner.input());
             needed.extend((self.role == Role::Entries).then_some("kind"));
+        }
+        if matches!(self.role, Role::Plan(_)) {
+            needed.extend(self.read.input());
         }
         if self.funnel.is_counting() {
             needed.extend(["kind", "partition", "bucket", "total_buckets", "row_count", "file_size"]);
@@ -116,14 +130,15 @@ impl EntryProgram {
         let view = EntryView::new(Role::Deleted, table.location(), table.schema(), None, None)?;
         let (role, entries) = (Role::Deleted, entry_columns(Some(view.raw()))?);
         let (pruner, decoding) = (self.pruner.clone(), self.decoding.clone());
-        Ok(EntryProgram { role, view, entries, pruner, decoding, alone: true, funnel: Funnel::default() })
+        let (funnel, attach, read) = (Funnel::default(), None, self.read);
+        Ok(EntryProgram { role, view, entries, pruner, decoding, alone: true, funnel, attach, read })
     }
 
     /// Opens one manifest for the rows of this program.
     pub(super) fn open(&self, bytes: Buffer, manifest: &ManifestFile, threads: usize) -> Result<EntryReader> {
         let kind = match self.role {
             Role::Entries | Role::Changes => None,
-            Role::Files | Role::Live | Role::Added => Some(ADD),
+            Role::Files | Role::Live | Role::Added | Role::Plan(_) => Some(ADD),
             Role::Removed | Role::Deleted => Some(DELETE),
         };
         let pruner = self.pruner.clone().filter(|pruner| pruner.says_something_of_buckets());
@@ -133,6 +148,11 @@ impl EntryProgram {
             false => EntryFilter { kind, pruner },
         };
         EntryReader::open(bytes, &self.entries, filter, Some(manifest.clone()), &self.decoding, threads)
+    }
+
+    /// Whether the rows are of entries that delete, of whose statistics nothing is to be said.
+    fn is_of_deletions(&self) -> bool {
+        matches!(self.role, Role::Removed | Role::Deleted)
     }
 
     /// Whether files are decided on together, so that [`EntryProgram::rows`] gives entries of which
@@ -149,28 +169,28 @@ impl EntryProgram {
         manifest: &str,
         deleted: &Deleted,
     ) -> Result<RecordBatch> {
-        let mut entries = self.judged(entries)?;
-        if self.role.is_live() && !deleted.is_empty() {
-            let live = deleted.live(&identities(&entries)?);
-            entries = self.kept(&MERGED, &entries, &live)?;
+        let mut entries = self.live(&self.judged(entries)?, deleted)?;
+        if matches!(self.role, Role::Plan(_)) {
+            entries = self.kept(&BATCH_READ, &entries, &self.read.reads(&entries)?)?;
         }
-        if let Some(pruner) =
-            self.pruner.as_ref().filter(|_| !matches!(self.role, Role::Removed | Role::Deleted))
-        {
-            let mut keep = pruner.keeps(&entries)?;
-            if self.role == Role::Entries {
-                let kinds = find(&entries, "kind")?;
-                let kinds = kinds.as_primitive::<Int8Type>().values();
-                keep = &keep | &BooleanBuffer::collect_bool(kinds.len(), |row| kinds[row] == DELETE);
+        if let Some(pruner) = self.pruner.as_ref().filter(|_| !self.is_of_deletions()) {
+            for test in pruner.tests() {
+                if test == Test::Index && !has_indexes(&entries)? {
+                    continue;
+                }
+                let mut passes = pruner.passes(test, &entries)?;
+                if self.role == Role::Entries {
+                    passes = &passes | &of_kind(&entries, DELETE)?;
+                }
+                entries = self.kept(of_test(test), &entries, &passes.into())?;
             }
-            entries = self.kept(&STATISTICS, &entries, &keep.into())?;
         }
-        if self.gathers() { Ok(entries) } else { self.view.build(&entries, manifest) }
+        if self.gathers() { Ok(entries) } else { self.shown(&entries, manifest) }
     }
 
     /// The rows of files that were decided on together.
     pub(super) fn finish(&self, files: &RecordBatch) -> Result<RecordBatch> {
-        self.view.build(files, "")
+        self.shown(files, "")
     }
 
     /// Files that were tested, without the statistics that nothing else is made of.
@@ -187,24 +207,51 @@ impl EntryProgram {
         files.project(&columns).map_err(internal)
     }
 
+    /// The rows of entries that are left.
+    fn shown(&self, entries: &RecordBatch, manifest: &str) -> Result<RecordBatch> {
+        let Role::Plan(deletes) = self.role else { return self.view.build(entries, manifest) };
+        let mut more = Vec::new();
+        if let Some(attach) = &self.attach {
+            more.push((deletes.column(), attach.deletes_of(entries)?));
+        }
+        if self.view.has(RESIDUAL) {
+            more.push((RESIDUAL, residuals(self.pruner.as_deref(), entries)?));
+        }
+        self.view.build(&with_columns(entries, more)?, manifest)
+    }
+
     /// What the guard of a manifest does while it is decoded, done behind it, where it is counted.
     fn judged(&self, entries: &RecordBatch) -> Result<RecordBatch> {
-        if !self.funnel.is_counting() {
-            return Ok(entries.clone());
-        }
-        let counted = Counted::new(entries)?;
         let mut entries = entries.clone();
-        if let Some(pruner) = &self.pruner {
-            let mut memo = BucketMemo::default();
-            let keep = (0..entries.num_rows()).map(|row| counted.keeps(&mut memo, pruner, row).map(Some));
-            entries = self.kept(&PARTITION, &entries, &keep.collect::<Result<BooleanArray>>()?)?;
-        }
-        if self.role.is_live() {
-            let kinds = find(&entries, "kind")?;
-            let added = kinds.as_primitive::<Int8Type>().iter().map(|kind| Some(kind == Some(ADD)));
-            entries = self.kept(&MERGED, &entries, &added.collect())?;
+        let Some(pruner) = self.pruner.as_ref().filter(|_| self.funnel.is_counting()) else {
+            return Ok(entries);
+        };
+        let mut memo = BucketMemo::default();
+        for (stage, hashed) in [(&PARTITION, false), (&BUCKET, true)] {
+            if hashed && !pruner.hashes_keys() {
+                continue;
+            }
+            let counted = Counted::new(&entries)?;
+            let keep =
+                (0..entries.num_rows()).map(|row| counted.keeps(&mut memo, pruner, row, hashed).map(Some));
+            entries = self.kept(stage, &entries, &keep.collect::<Result<BooleanArray>>()?)?;
         }
         Ok(entries)
+    }
+
+    /// The files that are added, and deleted by no entry.
+    fn live(&self, entries: &RecordBatch, deleted: &Deleted) -> Result<RecordBatch> {
+        if !self.role.is_live() || (deleted.is_empty() && !self.funnel.is_counting()) {
+            return Ok(entries.clone());
+        }
+        let mut live = BooleanBuffer::new_set(entries.num_rows());
+        if self.funnel.is_counting() {
+            live = of_kind(entries, ADD)?;
+        }
+        if !deleted.is_empty() {
+            live = &live & deleted.live(&identities(entries)?).values();
+        }
+        self.kept(&MERGED, entries, &live.into())
     }
 
     /// The entries that a step keeps.
@@ -221,5 +268,27 @@ impl EntryProgram {
         };
         self.funnel.pass(stage, || [amount(entries), amount(&kept)]);
         Ok(kept)
+    }
+}
+
+/// Which entries are of a kind.
+fn of_kind(entries: &RecordBatch, kind: i8) -> Result<BooleanBuffer> {
+    let kinds = find(entries, "kind")?;
+    let kinds = kinds.as_primitive::<Int8Type>().values();
+    Ok(BooleanBuffer::collect_bool(kinds.len(), |row| kinds[row] == kind))
+}
+
+/// Whether any file carries an index in its entry.
+fn has_indexes(entries: &RecordBatch) -> Result<bool> {
+    let indexes = find(entries, "embedded_file_index")?;
+    Ok(indexes.null_count() < indexes.len())
+}
+
+/// What a test of single files is called.
+fn of_test(test: Test) -> &'static Stage {
+    match test {
+        Test::Keys => &KEYS,
+        Test::Values => &VALUES,
+        Test::Index => &INDEX,
     }
 }

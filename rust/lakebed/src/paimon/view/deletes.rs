@@ -209,7 +209,7 @@ pub(crate) struct Vectors {
     /// Where that is.
     pub(crate) paths: StringArray,
     /// The name of the data file that each applies to.
-    data_files: StringArray,
+    pub(crate) data_files: StringArray,
     /// Where each begins [bytes].
     pub(crate) offsets: Int64Array,
     /// How long each is, as recorded [bytes].

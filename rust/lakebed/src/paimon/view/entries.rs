@@ -13,8 +13,10 @@ use super::super::paths::DataPaths;
 use super::super::schema::TableSchema;
 use super::super::stats::{STATS_INPUT, StatsView};
 use crate::error::Result;
+use crate::field::ints;
 use crate::record::find;
-use crate::view::{batch, project};
+use crate::scan::DeletesAs;
+use crate::view::{batch, planned_deletes, project};
 
 /// What a scan over entries yields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -34,12 +36,15 @@ pub enum Role {
     Removed,
     /// Identities of deleted files, for a merge elsewhere.
     Deleted,
+    /// Live files that batch reads need, each with the deletes that apply to it, under the column of that
+    /// name.
+    Plan(DeletesAs),
 }
 
 impl Role {
     /// Whether the rows are live files, so that entries which delete are merged in.
     pub(crate) fn is_live(self) -> bool {
-        matches!(self, Role::Files | Role::Live)
+        matches!(self, Role::Files | Role::Live | Role::Plan(_))
     }
 }
 
@@ -61,7 +66,12 @@ enum Make {
     Manifest,
     Stats,
     Identity,
+    /// What plans add under this name.
+    Planned(&'static str),
 }
+
+/// What of the filter is left to test in a file's rows.
+pub(crate) const RESIDUAL: &str = "residual";
 
 #[derive(Debug, Clone)]
 struct Column {
@@ -143,6 +153,10 @@ impl EntryView {
         let mut known = match role {
             Role::Entries => entry_columns(),
             Role::Files | Role::Added | Role::Removed => FILES.to_vec(),
+            Role::Plan(deletes) => {
+                let of_plan = [deletes.column(), RESIDUAL].map(|name| column(name, Make::Planned(name)));
+                FILES.into_iter().chain(of_plan).collect()
+            }
             Role::Live | Role::Changes => own_columns(),
             Role::Deleted => Vec::new(),
         };
@@ -173,6 +187,11 @@ impl EntryView {
         &self.schema
     }
 
+    /// Whether it has a column of that name.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.columns.iter().any(|column| column.name == name)
+    }
+
     /// The columns of [`ENTRY`] that the view is made of.
     pub fn raw(&self) -> &[String] {
         &self.raw
@@ -183,7 +202,7 @@ impl EntryView {
         let rows = entries.num_rows();
         let columns = self.columns.iter().zip(self.schema.fields()).map(|(column, field)| {
             let array = match column.make {
-                Make::Copy(name) => find(entries, name),
+                Make::Copy(name) | Make::Planned(name) => find(entries, name),
                 Make::Constant(number) => Ok(Arc::new(Int32Array::from_value(number, rows)) as ArrayRef),
                 Make::Absent => Ok(new_null_array(field.data_type(), rows)),
                 Make::Partition => self.partition.decode(find(entries, "partition")?.as_binary::<i32>()),
@@ -218,6 +237,11 @@ fn data_type(column: &Column, partition: &PartitionType, stats: Option<&StatsVie
         Make::FilePath | Make::FileFormat | Make::Manifest => DataType::Utf8,
         Make::Stats => stats.map_or(DataType::Null, StatsView::data_type),
         Make::Identity => DataType::Binary,
+        Make::Planned(RESIDUAL) => DataType::Utf8,
+        Make::Planned(name) if name == DeletesAs::Ids.column() => ints(),
+        Make::Planned(_) => {
+            DataType::List(Arc::new(Field::new("item", DataType::Struct(planned_deletes()), true)))
+        }
     }
 }
 
@@ -232,6 +256,7 @@ fn raw_columns(role: Role, columns: &[Column]) -> Vec<String> {
             Make::FileFormat => vec!["file_name"],
             Make::Stats => STATS_INPUT.to_vec(),
             Make::Identity => IDENTITY.to_vec(),
+            Make::Planned(_) => vec!["partition", "bucket", "file_name"],
         }
     };
     let mut needed: Vec<&str> = columns.iter().flat_map(|column| made_of(column.make)).collect();
