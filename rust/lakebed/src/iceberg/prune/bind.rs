@@ -141,10 +141,11 @@ impl Binder<'_> {
         let fields = &self.partition.fields;
         let position = fields.iter().position(|unified| unified.field.name == term.column);
         let Some((position, unified)) = position.and_then(|at| Some((at, fields.get(at)?))) else {
-            let columns = self.schema.primitives().map(|(name, _)| name);
-            let own = fields.iter().map(|unified| unified.field.name.as_str());
-            let own = own.filter(|name| self.schema.field_by_name(name).is_none());
-            return Err(unknown_column(&term.column, columns.chain(own)));
+            let columns = || self.schema.primitives().map(|(name, _)| name);
+            let names = fields.iter().map(|unified| unified.field.name.as_str());
+            // Identity fields are called as their columns.
+            let others = names.filter(|name| !columns().any(|column| column == *name));
+            return Err(unknown_column(&term.column, columns().chain(others)));
         };
         if term.transform.is_some() {
             return Err(refused(&term.column, "transforms are of columns, this is a partition field"));
