@@ -91,6 +91,18 @@ def test_a_plan_of_a_paimon_table():
     assert printed == [{"file_path": path, "residual": None} for path in files["file_path"].to_pylist()]
 
 
+@pytest.mark.parametrize("view", ["files", "plan"])
+def test_what_a_scan_leaves_out_is_explained(view, tmp_path):
+    where = ("--where", "region = 'emea'", "--explain")
+    steps = getattr(iceberg(), view)(where="region = 'emea'").explain()
+    assert output(view, ICEBERG, *MOVED, *where) == f"{steps}\n"
+    printed = output(view, ICEBERG, *MOVED, *where, "-o", "json").splitlines()
+    assert [json.loads(line) for line in printed] == steps.to_dict()["steps"]
+    file = tmp_path / "steps.csv"
+    output(view, ICEBERG, *MOVED, *where, "-o", "csv", "--output-file", str(file))
+    assert len(file.read_text().splitlines()) == 1 + len(steps.steps)
+
+
 def test_deletes_of_a_plan_by_their_numbers():
     words = ("--deletes", "ids", "--columns", "file_path,delete_ids", "-o", "json")
     printed = [json.loads(line) for line in output("plan", ICEBERG, *MOVED, *words).splitlines()]

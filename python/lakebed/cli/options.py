@@ -124,6 +124,9 @@ deletes = click.option(
     show_default=True,
     help="Deletes of a file in full, or as their row numbers in the output of `deletes`.",
 )
+explain = click.option(
+    "--explain", is_flag=True, help="Not the rows: what each step of the scan keeps, and why."
+)
 limit = click.option("--limit", type=click.IntRange(min=0), metavar="N", help="N rows at most.")
 
 

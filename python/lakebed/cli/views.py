@@ -57,6 +57,7 @@ FIRST = {
     "indexes": ("index_type", "partition", "bucket", "row_count", "file_size_in_bytes", "file_name"),
 }
 _WITH_STATS = frozenset({"entries", "files", "plan"})
+_WITH_EXPLAIN = frozenset({"entries", "files", "partitions", "buckets", "deletes", "plan"})
 
 
 def view_command(view: str) -> click.Command:
@@ -67,17 +68,22 @@ def view_command(view: str) -> click.Command:
         limit: int | None,
         output: str,
         output_file: str | None,
+        explain: bool = False,
         **selection: Any,
     ) -> None:
-        from lakebed.cli.output import write
+        from lakebed.cli.output import write, write_explain
 
         scan = getattr(open_table(), view)(limit=limit, **selection)
+        if explain:
+            write_explain(scan.explain(), output, output_file)
+            return
         first = () if selection["columns"] else FIRST[view]
         write(scan, output, output_file, all_rows=limit is not None, first=first)
 
     decorators = [options.table, options.where, options.columns]
     decorators += [options.stats] if view in _WITH_STATS else []
     decorators += [options.deletes] if view == "plan" else []
+    decorators += [options.explain] if view in _WITH_EXPLAIN else []
     decorators += [options.limit, options.output]
     for decorate in reversed(decorators):
         run = decorate(run)

@@ -127,7 +127,7 @@ impl Binder<'_> {
         let transform = term.transform.as_ref().map_or(Transform::Identity, transform);
         let ty = transform.result_type(&field.ty);
         if term.transform.is_some() {
-            // A transform that takes no values of a type does not take none of them either.
+            // Applied to no values it says whether it takes their type.
             transform.apply(&new_empty_array(&field.ty.arrow()), &field.ty).map_err(|_| {
                 refused(&term.column, &format!("{transform} does not take columns of type {}", field.ty))
             })?;
@@ -141,11 +141,11 @@ impl Binder<'_> {
         let fields = &self.partition.fields;
         let position = fields.iter().position(|unified| unified.field.name == term.column);
         let Some((position, unified)) = position.and_then(|at| Some((at, fields.get(at)?))) else {
-            let columns = self.schema.primitives().map(|(name, _)| name);
-            return Err(unknown_column(
-                &term.column,
-                columns.chain(fields.iter().map(|unified| unified.field.name.as_str())),
-            ));
+            let columns = || self.schema.primitives().map(|(name, _)| name);
+            let names = fields.iter().map(|unified| unified.field.name.as_str());
+            // Identity fields are called as their columns.
+            let others = names.filter(|name| !columns().any(|column| column == *name));
+            return Err(unknown_column(&term.column, columns().chain(others)));
         };
         if term.transform.is_some() {
             return Err(refused(&term.column, "transforms are of columns, this is a partition field"));

@@ -40,8 +40,10 @@ impl Mode {
 /// What the tuples of `spec` must match, bound to the positions of the fields in `partition`, as which they
 /// are shown.
 ///
+/// What cannot be projected says nothing: that is no error.
+///
 /// # Errors
-/// None today: what cannot be projected says nothing.
+/// Those of walking the filter, which knows none.
 pub fn project(
     filter: &RowFilter,
     spec: &PartitionSpec,

@@ -65,7 +65,9 @@ impl Plan {
             sum(&self.manifests, keeps) + sum(&self.pruned, keeps)
         };
         let may_count = |manifest: &ManifestFile| !role.is_live() || manifest.may_be_live();
-        funnel.pass(&COUNTS, || [sum_all(&|_| true), sum_all(&may_count)]);
+        if role.is_live() {
+            funnel.pass(&COUNTS, || [sum_all(&|_| true), sum_all(&may_count)]);
+        }
         funnel.pass(&SUMMARIES, || [sum_all(&may_count), sum(&self.manifests, &may_count)]);
     }
 
