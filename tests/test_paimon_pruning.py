@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 from paimon_made import ADD, DELETE, EMPTY_ROW, MadeTable, entry, row
 
 import lakebed
-from lakebed import paimon
+from lakebed import _native, paimon
 
 Row = dict[str, Any]
 Test = Callable[[Row], bool]
@@ -307,3 +308,32 @@ def test_explain_counts_rows_and_bytes_of_every_step(tmp_path: Path) -> None:
 def test_rows_are_those_of_the_format() -> None:
     """The helper that makes statistics here speaks BinaryRow."""
     assert paimon.decode_rows(pa.array([_ints(a=1, b=2)]), pa.schema([("a", pa.int32()), ("b", pa.int32())]))
+
+
+def test_elsewhere_each_file_is_decided_on_alone(tmp_path: Path) -> None:
+    """An executor that has one manifest cannot tell what other files of a bucket hide: it keeps them."""
+    table = MadeTable(tmp_path / "t", ("k", "INT NOT NULL"), ("v", "INT"), primaryKeys=["k"])
+    for number in range(2):
+        keys = {
+            "_MIN_VALUES": _ints(k=10 * number),
+            "_MAX_VALUES": _ints(k=10 * number + 9),
+            "_NULL_COUNTS": [0],
+        }
+        bounds = [_ints(k=10 * number + end, v=end) for end in (0, 9)]
+        values = {"_MIN_VALUES": bounds[0], "_MAX_VALUES": bounds[1], "_NULL_COUNTS": [0, 0]}
+        table.commit(entry(ADD, f"f{number}", key_stats=keys, value_stats=values, row_count=10))
+    for where, here, elsewhere in [
+        ("v = 100", set(), {"f0", "f1"}),
+        ("v = 5", {"f0", "f1"}, {"f0", "f1"}),
+        ("v = 100 AND k = 15", set(), {"f1"}),
+    ]:
+        scan = lakebed.open_table(table.root).files(where=where, columns=["file_name"])
+        native = scan._native
+        task = native.task("rows")
+        rows = []
+        for manifest in json.loads(native.manifests()):
+            content = pa.array([Path(manifest["path"]).read_bytes()], pa.binary())
+            stream = _native.run_task(task, manifest["path"], content, lakebed.LIMITS)
+            rows.append(pa.RecordBatchReader.from_stream(stream).read_all())
+        found = set(pa.concat_tables(rows)["file_name"].to_pylist())
+        assert (_kept(table.root, where), found) == (here, elsewhere), where

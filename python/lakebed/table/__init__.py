@@ -32,8 +32,8 @@ class Table(HistoryViews, ContentViews, GroupViews, ChangeViews, PlanViews):
     The views take the same keywords and return a lazy `Scan`:
 
         columns: names of the columns wanted, in this order; what is not asked for is not decoded.
-        where: SQL-like text, or a condition made with `lakebed.col`, on the view's columns and its
-            partition's.
+        where: SQL-like text, or a condition made with `lakebed.col`: on the table's columns where rows are
+            manifests, files or sums of them, else on the view's own.
         stats: (`entries`, `files`, `plan`, `diff`, `appends`) names of table columns whose typed bounds and
             counts are wanted.
         limit: rows at most.

@@ -104,7 +104,8 @@ class ContentViews(Standing):
     ) -> ViewScan:
         """One row per deletion vector or delete file, with the data file that it applies to.
 
-        Args: where, as in `files`, of the deletes' own partition and metrics; the others as in all views.
+        Args: where, as in `files`, of the deletes' own partition (Paimon: and bucket) and metrics; the others
+            as in all views.
         Returns: the columns of `files` as they apply to deletes. Paimon: `content` int32 (1 position
             deletes), `file_path` utf8 (full, of the index file), `file_format` utf8 ("deletion-vector"),
             `partition` struct of the partition's types, `bucket` int32, `record_count` int64 [rows deleted],
@@ -143,7 +144,7 @@ class ContentViews(Standing):
     ) -> ViewScan:
         """(Paimon) One row per index file of the snapshot: deletion vectors, hashes of keys, global indexes.
 
-        Args: where, on partition columns and `bucket`; the others as in all views.
+        Args: where, as in `files`: what partition and bucket can tell; the others as in all views.
         Returns: `file_path` utf8 (full), `index_type` utf8 ("DELETION_VECTORS", "HASH" or the kind of a
             global index), `partition` struct of the partition's types, `bucket` int32, `file_size_in_bytes`
             int64, `row_count` int64 (data files with a vector, keys, or rows covered); of global indexes
