@@ -40,6 +40,9 @@ class PlanViews(Standing):
             utf8 (SQL; null: nothing is left to test). A file without deletes has an empty list. A deletion
             vector, or position deletes by sequence number, come first, then equality deletes. Of a position
             delete file of several data files the rows decide; it is listed with each file of its partition.
+            Iceberg: residuals are of its own logic, in which `<>`, `NOT IN`, `NOT LIKE` and the like match
+            null; a filter that means SQL's says `IS NOT NULL` beside them. Deletes that, by their own
+            partition and metrics, delete no row that matches are left out.
             Paimon: `files` as `where` leaves them, without those of level 0 of tables with deletion vectors
             or the merge engine `first-row`, and without those that wait for their bucket; files of a bucket
             that are to be merged stay together. The delete of a file is its deletion vector, `record_count`
