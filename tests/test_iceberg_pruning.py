@@ -52,7 +52,7 @@ def is_engines_error(line: Row, kinds: dict[str, Any]) -> bool:
 
 
 def is_out_of_range(line: Row, kinds: dict[str, Any]) -> bool:
-    """Whether a literal is not of its column's type, for which the engine takes constants."""
+    """Whether a whole number is beyond its column, for which the engine takes constants, null or not."""
     pairs = [(kinds[test["term"]], value) for test in parts_of(line["filter"]) for value in literals(test)]
     return any(kind == "int" and not -(2**31) <= value < 2**31 for kind, value in pairs)
 
@@ -85,12 +85,7 @@ def test_data_files_are_those_of_the_engine(table: GoldenTable):
         if "files" not in line or is_engines_error(line, kinds):
             continue
         place = f"{table.name}, snapshot {line['snapshot_id']}, {line['sql']}"
-        where = spelled_out(line)
-        if is_out_of_range(line, kinds):
-            with pytest.raises(lakebed.errors.PredicateError, match="not within"):
-                at.files(where=where)
-            continue
-        read = at.files(columns=["content", "file_path"], where=where).to_arrow()
+        read = at.files(columns=["content", "file_path"], where=spelled_out(line)).to_arrow()
         kept = {row["file_path"] for row in read.to_pylist() if row["content"] == 0}
         engine = {numbered[number] for number in line["files"]}
         files = {row["file_path"]: row for row in table.rows(f"files{suffix}")} if engine - kept else {}

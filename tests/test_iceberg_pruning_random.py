@@ -167,9 +167,11 @@ def leaves(draw: st.DrawFn) -> Leaf:
     return Leaf(column, operator, tuple(literals))
 
 
-filters = st.recursive(
-    leaves(), lambda inner: st.builds(Joined, st.sampled_from(["AND", "OR"]), inner, inner), max_leaves=4
-)
+def joined(terms: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    return st.builds(Joined, st.sampled_from(["AND", "OR"]), terms, terms)
+
+
+filters = leaves() | joined(leaves()) | joined(leaves() | joined(leaves()))
 rows = st.fixed_dictionaries({name: st.none() | st.sampled_from(values) for name, values in VALUES.items()})
 sources = st.sampled_from([(name, text) for name, texts in TRANSFORMS.items() for text in texts])
 
@@ -316,7 +318,8 @@ def test_no_row_that_matches_is_lost(
         assert needed <= kept, where.sql
         assert written.kept(f"NOT ({where.negate().sql})") == kept
         peer = written.kept_by_pyiceberg(where)
-        # It does not widen predicates on times before 1970, of which old files may be one off.
+        # It does not widen predicates on times before 1970, of which old files may be one off, and where
+        # nulls are not counted it takes none to be there, though NOT starts_with matches them.
         widened = any(text in TIMES for _, text in spec)
-        if peer is not None and not widened:
+        if peer is not None and not widened and (writer.counts or "NOT starts_with" not in where.sql):
             assert kept - needed <= peer, where.sql

@@ -87,11 +87,11 @@ def _joined(terms: list[tuple[str, Test]], word: str) -> tuple[str, Test]:
     return f" {word} ".join(f"({text})" for text in texts), lambda row: every(test(row) for test in tests)
 
 
-PREDICATES = st.recursive(
-    _leaf(),
-    lambda terms: st.builds(_joined, st.lists(terms, min_size=2, max_size=3), st.sampled_from(["AND", "OR"])),
-    max_leaves=5,
-)
+def _some_joined(terms: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    return st.builds(_joined, st.lists(terms, min_size=2, max_size=3), st.sampled_from(["AND", "OR"]))
+
+
+PREDICATES = _leaf() | _some_joined(_leaf()) | _some_joined(_leaf() | _some_joined(_leaf()))
 ROWS = st.lists(st.fixed_dictionaries(VALUES), min_size=1, max_size=4)
 
 

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use arrow_schema::{DataType, Schema};
 
+use super::beyond::within;
 use super::cast::{cast, uuid_text};
 use super::expr::{Leaf, Literal, Predicate, Quoted, Term};
 use super::like::LikePattern;
@@ -80,7 +81,8 @@ impl Predicate {
     /// Date32, Time32(ms), Time64(us), Timestamp of any unit. Timestamps of columns with a zone are
     /// instants: a literal without an offset is of UTC.
     ///
-    /// A comparison with NULL is never true, `NOT IN` with a NULL among its literals neither (Paimon's
+    /// A whole number beyond the values of an integer column is compared as a number: all are less, or
+    /// greater, none is equal. A comparison with NULL is never true, `NOT IN` with a NULL among its literals neither (Paimon's
     /// `NullFalseLeafBinaryFunction.java`, `NotIn.java`); `<=> NULL` asks for nulls.
     ///
     /// Errors: [`ErrorKind::Predicate`] naming an unknown column and the known ones; or column, type and
@@ -221,7 +223,13 @@ fn bind_node(
     };
     Ok(match predicate {
         Predicate::Constant(value) => Node::Constant(*value),
-        Predicate::Leaf(leaf) => bind_leaf(leaf, logic, find(&leaf.term)?)?,
+        Predicate::Leaf(leaf) => {
+            let column = find(&leaf.term)?;
+            match within(leaf, &column.data_type, logic) {
+                Some(other) => bind_node(&other, logic, &mut |_| Ok(column.clone()))?,
+                None => bind_leaf(leaf, logic, column)?,
+            }
+        }
         Predicate::And(terms) => Node::and(all(terms)?),
         Predicate::Or(terms) => Node::or(all(terms)?),
     })

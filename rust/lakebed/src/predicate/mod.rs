@@ -6,6 +6,7 @@
 //! ([`BoundPredicate::must_match`]). All runs, `NOT` and the SQL spelling come from the rows of one table in
 //! `op.rs`: an operator is added there. Where formats differ, in what null and NaN mean, a [`Logic`] says so.
 
+mod beyond;
 mod bind;
 mod cast;
 mod evaluate;
