@@ -34,10 +34,10 @@ class PlanViews(Standing):
         `where` is left to test in its rows.
 
         Args: deletes, "list": each delete in full; "ids": as a number into `plan(…).deletes`, which costs
-            four bytes where a file has the same deletes as many others. row_limit, rows of the table: the plan
-            ends with the file by which those whose rows are all returned (no deletes, no residual) hold so
-            many; Paimon's tables whose files are merged, or spread a row, are planned whole. The others as in
-            `files`; `limit` counts files.
+            four bytes where a file has the same deletes as many others. row_limit, rows of the table: the
+            plan ends with the file by which those whose rows are all returned (no deletes, no residual) hold
+            so many; Paimon's tables whose files are merged, or spread a row, are planned whole. The others
+            as in `files`; `limit` counts files.
         Returns: the columns of `files`, of data files alone, then `delete_files`
             list<struct<content int32, file_path utf8, content_offset int64, content_size int64 [bytes],
             record_count int64 [rows], sequence_number int64>> or `delete_ids` list<int32>, and `residual`
