@@ -11,6 +11,7 @@ import os
 import re
 import shutil
 import subprocess
+from collections.abc import Mapping
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
@@ -21,15 +22,15 @@ from corpus import Corpus, MissingInputError, Table, blocks, generator, records
 COLUMNS, MANIFESTS = 12, 5
 
 
-def _pyiceberg(cache: Path, entries: int, given: Path | None) -> Corpus:
+def by_pyiceberg(cache: Path, entries: int, given: Path | None) -> Corpus:
     """The given or cached table, or a new one."""
     table = given or cache / "iceberg" / f"pyiceberg_{entries}x{COLUMNS}_m{MANIFESTS}"
-    if not _complete(table, given):
+    if not complete(table, given):
         import pyiceberg_table
 
         pyiceberg_table.write(table, entries, COLUMNS, MANIFESTS)
         (table / "complete").touch()
-    return _describe(table, f"PyIceberg {version('pyiceberg')}")
+    return describe(table, f"PyIceberg {version('pyiceberg')}")
 
 
 def _java_gzip(cache: Path, entries: int, given: Path | None) -> Corpus:
@@ -46,14 +47,14 @@ def _java_large(cache: Path, entries: int, given: Path | None) -> Corpus:
 
 ALL = ("entries", "projected", "files", "stats")
 TABLES = [
-    Table("pyiceberg", ALL, 50_000, _pyiceberg),
+    Table("pyiceberg", ALL, 50_000, by_pyiceberg),
     Table("iceberg-java", ALL, 50_000, _java_gzip),
     Table("iceberg-zstd", ALL, 50_000, _java_zstd),
     Table("iceberg-memory", ("stream",), 300_000, _java_large, most_rounds=1),
 ]
 
 
-def _complete(table: Path, given: Path | None) -> bool:
+def complete(table: Path, given: Path | None) -> bool:
     """Whether the table is there; one that a broken run has left behind is taken away."""
     if given is not None or (table / "complete").exists():
         return True
@@ -73,7 +74,7 @@ def listed_manifests(metadata: dict[str, Any]) -> list[dict[str, Any]]:
     return records(_local(current_snapshot(metadata)["manifest-list"]))
 
 
-def _describe(root: Path, writer: str | None = None) -> Corpus:
+def describe(root: Path, writer: str | None = None) -> Corpus:
     """The current snapshot's manifests, and what their headers and blocks say."""
     newest = max((root / "metadata").glob("*.metadata.json"), key=_number)
     metadata: dict[str, Any] = json.loads(newest.read_text())
@@ -114,14 +115,25 @@ def _java(cache: Path, entries: int, manifests: int, codec: str, given: Path | N
     Raises: MissingInputError: nothing is cached and the generator, Maven, a JDK or PySpark is not there.
     """
     table = given or cache / "iceberg" / f"java_{codec}_{entries}x{COLUMNS}_m{manifests}"
-    if not _complete(table, given):
-        _generate(cache, table, entries, manifests, codec)
+    if not complete(table, given):
+        sizes: dict[str, object] = {
+            "location": table,
+            "entries": entries,
+            "columns": COLUMNS,
+            "per-manifest": -(-entries // manifests),
+            "codec": codec,
+            "seed": 5,
+        }
+        generate(cache, sizes)
         (table / "complete").touch()
-    return _describe(table)
+    return describe(table)
 
 
-def _generate(cache: Path, table: Path, entries: int, manifests: int, codec: str) -> None:
-    """Compiles and runs the generator against Iceberg's Spark runtime and the jars that PySpark brings."""
+def generate(cache: Path, sizes: Mapping[str, object]) -> None:
+    """Compiles and runs the generator against Iceberg's Spark runtime and the jars that PySpark brings.
+
+    Args: sizes, its options without their dashes.
+    """
     project = generator("iceberg")
     pyspark = find_spec("pyspark")
     if pyspark is None or not pyspark.submodule_search_locations:
@@ -134,14 +146,6 @@ def _generate(cache: Path, table: Path, entries: int, manifests: int, codec: str
     runtime = "org.apache.iceberg:iceberg-spark-runtime-4.0_2.13:1.11.0"
     subprocess.run(["mvn", "-q", "-B", "dependency:get", f"-Dartifact={runtime}"], check=True)
     subprocess.run([project / "build.sh"], check=True, env=environment)
-    sizes: dict[str, object] = {
-        "location": table,
-        "entries": entries,
-        "columns": COLUMNS,
-        "per-manifest": -(-entries // manifests),
-        "codec": codec,
-        "seed": 5,
-    }
     options = [str(word) for key, value in sizes.items() for word in (f"--{key}", value)]
     command = [str(project / "run.sh"), "Large", *options]
     subprocess.run(command, check=True, env=environment, stdout=subprocess.DEVNULL)

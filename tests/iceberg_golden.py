@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import re
+import warnings
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache, cached_property, lru_cache
@@ -16,6 +17,7 @@ import pytest
 
 import lakebed
 from iceberg_answers import Field, Row, leaves, result_type
+from lakebed.errors import LakebedWarning
 from shared_data import data_root, each
 
 if TYPE_CHECKING:
@@ -73,7 +75,11 @@ class GoldenTable:
         """
         file = self.path / self.info["metadata_file"]
         found = self.path if file.parent == self.path / "metadata" else file
-        return lakebed.open_table(found, relocate=self.relocate)
+        with warnings.catch_warnings():
+            if not file.name.startswith("v"):
+                # Which file of a catalog's is current can only be guessed, which is said.
+                warnings.simplefilter("ignore", LakebedWarning)
+            return lakebed.open_table(found, relocate=self.relocate)
 
     def stand(self, answer: str) -> Table:
         """The table where an answer was computed: at the older snapshot for names that end in "@older"."""

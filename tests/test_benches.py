@@ -58,3 +58,16 @@ def test_metadata_is_opened_by_every_reader(tmp_path: Path) -> None:
     rows = [line.split("|") for line in done.stdout.splitlines() if line.startswith("| 1 MB ")]
     assert {row[2].strip() for row in rows} == {"open", "snapshots", "history"}
     assert all(float(row[4]) > 0 for row in rows)
+
+
+def test_plans_are_timed(tmp_path: Path) -> None:
+    pytest.importorskip("pyiceberg")
+    command = [sys.executable, str(BENCHES / "bench_plan.py"), "--tables", "pyiceberg", "--entries", "200"]
+    command += ["--repeats", "1", "--readers", "lakebed,pyiceberg", "--cache", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=240)
+    assert done.returncode == 0, done.stdout + done.stderr
+    rows = [line.split("|") for line in done.stdout.splitlines() if line.startswith("| PyIceberg ")]
+    timed = {(row[7].strip(), row[6].strip()): float(row[10]) for row in rows}
+    labels = ("lakebed", "lakebed, all cores", "pyiceberg")
+    assert timed.keys() == {(label, task) for label in labels for task in ("all", "stream")}
+    assert all(seconds > 0 for seconds in timed.values())

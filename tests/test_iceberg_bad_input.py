@@ -232,8 +232,10 @@ def test_what_is_no_table_is_not_found(tmp_path: Path, content: list[str] | None
 
 def test_a_snapshot_that_is_not_there(table: MadeTable):
     table.set(current_snapshot_id=99)
+    with pytest.warns(errors.LakebedWarning, match="99"):
+        opened = table.open()
     with pytest.raises(errors.LakebedError, match="99") as caught:
-        table.open().files().to_arrow()
+        opened.files().to_arrow()
     assert len(str(caught.value).splitlines()) == 1
 
 

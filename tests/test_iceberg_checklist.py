@@ -1,7 +1,8 @@
 """The conformance checklist of Iceberg's metadata, a test a row: metadata files, and what they say (1 to 21).
 
 Rows 22 to 26, 33 to 38, 58 and 60 are in `test_iceberg_checklist_values`, 27 to 32 and 39 to 50 in
-`test_iceberg_checklist_manifests`, 64 in `test_iceberg_tables`.
+`test_iceberg_checklist_manifests`, 54 to 57 in `test_iceberg_checklist_planning`, 64 in
+`test_iceberg_tables`.
 """
 
 from __future__ import annotations

@@ -25,6 +25,9 @@ from iceberg_shared import shared_table
 
 from lakebed import iceberg
 
+# Tables of catalogs have no version hint, of which is warned.
+pytestmark = pytest.mark.filterwarnings("ignore::lakebed.errors.LakebedWarning")
+
 UTC = dt.timezone.utc
 
 

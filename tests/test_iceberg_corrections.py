@@ -1,7 +1,8 @@
 """What a common digest of versions 1 and 2 of Iceberg's specification says wrong or leaves out: a test a
 point, by the digest's own numbers, that holds the corrected reading.
 
-Points 2, 30 to 32 (which deletes apply to which files), 34 and 36 (what expires) are of planning and writing.
+Points 30 to 32 (which deletes apply to which files) are of planning; of 34 and 36 (what expires), which are
+of writing, what a reader has of them is tested.
 """
 
 from __future__ import annotations
@@ -50,6 +51,16 @@ def old(status: int, path: str, **values: Any) -> Record:
     """An entry of an earlier commit."""
     known = {"snapshot_id": 1, "sequence_number": 1, "file_sequence_number": 1}
     return entry(status, path, **{**known, **values})
+
+
+def test_correction_02_delete_files_are_read_before_any_data_manifest(table: MadeTable):
+    data = table.manifest(entry(path="a"), name="data.avro")
+    deletes = table.manifest(entry(path="d", content=1), name="deletes.avro")
+    table.commit(data, {**deletes, "content": 1})
+    Path(data["manifest_path"]).unlink()
+    assert table.open().deletes(columns=["file_path"]).to_arrow()["file_path"].to_pylist() == ["d"]
+    with pytest.raises(lakebed.errors.MissingFileError, match=r"data\.avro"):
+        table.open().files().to_arrow()
 
 
 def test_correction_04_status_says_what_changed_and_content_of_what(table: MadeTable):
@@ -159,6 +170,7 @@ def test_correction_14_fields_of_later_versions_and_ids_in_any_order(tmp_path: P
     assert row["first_row_id"] is row["referenced_data_file"] is row["content_offset"] is None
 
 
+@pytest.mark.filterwarnings("ignore:no version-hint.text:lakebed.errors.LakebedWarning")
 @pytest.mark.parametrize("name", ["00012-{}.metadata.json", "v3.metadata.json", "100000-{}.metadata.json"])
 def test_correction_16_38_metadata_files_as_catalogs_name_them(table: MadeTable, name: str):
     changed = {**table.metadata, "properties": {"here": "yes"}}
@@ -257,6 +269,22 @@ def test_correction_33_a_tag_labels_a_snapshot_and_a_branch_points_to_one(table:
         ("dev", "branch", 2),
         ("v1", "tag", 1),
     }
+    assert (opened.at(branch="dev").snapshot_id, opened.at(tag="v1").snapshot_id) == (2, 1)
+
+
+def test_correction_34_36_what_is_past_its_age_is_there_until_a_writer_expires_it(table: MadeTable):
+    for _ in range(3):
+        table.commit()
+    over = {"min-snapshots-to-keep": 1, "max-snapshot-age-ms": 1}
+    refs = {
+        "main": {"snapshot-id": 3, "type": "branch", **over},
+        "dev": {"snapshot-id": 2, "type": "branch", "max-ref-age-ms": 1, **over},
+        "v1": {"snapshot-id": 1, "type": "tag", "max-ref-age-ms": 1},
+    }
+    table.set(refs=refs)
+    opened = table.open()
+    assert opened.snapshots(columns=["snapshot_id"]).to_arrow()["snapshot_id"].to_pylist() == [1, 2, 3]
+    assert set(opened.refs(columns=["name"]).to_arrow()["name"].to_pylist()) == set(refs)
     assert (opened.at(branch="dev").snapshot_id, opened.at(tag="v1").snapshot_id) == (2, 1)
 
 

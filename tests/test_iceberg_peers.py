@@ -109,3 +109,24 @@ def test_pyiceberg_reads_the_engines_entries(table: GoldenTable):
 def test_pyiceberg_reads_the_entries_of_other_writers(table: SharedTable):
     opened = table.open()
     assert_same(opened, peer(str(table.current_file(opened)), table.file))
+
+
+@each_golden_iceberg_table()
+def test_pyiceberg_plans_the_same_deletes(table: GoldenTable):
+    """Of the snapshots whose deletes it takes: those of position alone."""
+    tables = pytest.importorskip("pyiceberg.table")
+    other = peer(str(table.path / table.info["metadata_file"]), table.file)
+    planner = tables.Table(("golden",), other.metadata, "", other.files, None)
+    for snapshot in other.metadata.snapshots:
+        at = table.open().at(snapshot=snapshot.snapshot_id)
+        plan = at.plan(columns=["file_path", "delete_files"]).to_arrow().to_pylist()
+        if any(one["content_offset"] is not None for row in plan for one in row["delete_files"]):
+            # It drops what tells a deletion vector from position deletes of its partition.
+            continue
+        try:
+            tasks = list(planner.scan(snapshot_id=snapshot.snapshot_id).plan_files())
+        except Exception as error:  # noqa: BLE001 - of many classes; the reason is listed
+            pytest.skip(f"PyIceberg cannot plan snapshot {snapshot.snapshot_id}: {first_line(error)}")
+        expected = {task.file.file_path: {one.file_path for one in task.delete_files} for task in tasks}
+        found = {row["file_path"]: {one["file_path"] for one in row["delete_files"]} for row in plan}
+        assert found == expected, snapshot.snapshot_id

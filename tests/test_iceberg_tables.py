@@ -18,7 +18,7 @@ from iceberg_peers import (
 from iceberg_shared import SharedTable, at_each_snapshot, each_shared_iceberg_table
 
 import lakebed
-from lakebed.errors import LakebedError
+from lakebed.errors import LakebedError, MissingFileError
 from shared_data import SHARED_DATA, each
 
 if TYPE_CHECKING:
@@ -62,7 +62,12 @@ def test_every_metadata_table_decodes(table: SharedTable):
     assert now.metadata_tables
     for name in now.metadata_tables:
         scan = now.metadata_table(name)
-        read = scan.to_arrow()
+        try:
+            read = scan.to_arrow()
+        except MissingFileError:
+            # Delete files are not among the metadata.
+            assert name == "position_deletes"
+            continue
         read.validate(full=True)
         assert read.schema == scan.schema, name
 

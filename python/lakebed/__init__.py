@@ -10,13 +10,14 @@ from lakebed.predicates import Predicate, col
 from lakebed.scan import Scan
 from lakebed.storage import Storage
 from lakebed.table import Table
-from lakebed.view import ViewScan
+from lakebed.view import PlanScan, ViewScan
 
 __all__ = [
     "LIMITS",
     "Explain",
     "LakebedError",
     "Limits",
+    "PlanScan",
     "Predicate",
     "Scan",
     "Storage",

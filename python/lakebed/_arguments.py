@@ -20,10 +20,25 @@ def names(argument: str, value: Sequence[str] | None) -> list[str] | None:
     return list(value)
 
 
+def one_of(argument: str, value: str, words: Sequence[str]) -> str:
+    """One of some words. Raises: ValueError."""
+    if value not in words:
+        raise ValueError(f"{argument} is one of {', '.join(map(repr, words))}, not {value!r}")
+    return value
+
+
 def positive(argument: str, value: int | None, least: int = 1) -> int | None:
     """A count of at least `least`, or None. Raises: ValueError."""
     if value is not None and value < least:
         raise ValueError(f"{argument} must be at least {least}, not {value}")
+    return value
+
+
+def version(argument: str, value: int | str) -> int | str:
+    """A snapshot's id, or the name of a tag or branch. Raises: TypeError."""
+    if isinstance(value, bool) or not isinstance(value, int | str):
+        message = f"{argument} takes a snapshot's id or the name of a tag or branch"
+        raise TypeError(f"{message}, not {type(value).__name__}")
     return value
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from lakebed import _arrow, _native
 from lakebed._arguments import names, positive
-from lakebed._source import Source, named, resolve_source
+from lakebed._source import Source, named, resolve_range, resolve_source
 from lakebed.limits import LIMITS, Limits
 from lakebed.scan import FileScan, Scan
 
@@ -16,7 +16,14 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-__all__ = ["decode_values", "encode_values", "read_manifest", "read_manifest_list", "read_metadata"]
+__all__ = [
+    "decode_values",
+    "encode_values",
+    "read_deletion_vector",
+    "read_manifest",
+    "read_manifest_list",
+    "read_metadata",
+]
 
 
 def read_manifest(
@@ -116,6 +123,28 @@ def read_manifest_list(
     return FileScan(
         lambda: _native.iceberg_read_manifest_list(data, wanted, limits), named("manifest list", data)
     )
+
+
+def read_deletion_vector(
+    source: Source, offset: int, length: int, *, limits: Limits = LIMITS
+) -> pa.Int64Array:
+    """The deleted rows of one data file, by their position in it.
+
+    Args:
+        source: a Puffin file, as in `read_manifest`; its footer is not read, and need not be there.
+        offset: where the vector begins [bytes]: `content_offset` of its entry or of `Table.deletes`.
+        length: its recorded length [bytes]: `content_size_in_bytes`.
+        limits: `max_rows` bounds the positions.
+    Returns: positions from 0, ascending.
+    Raises: CorruptError (magic, checksum, a size other than `length`, a malformed bitmap), TruncatedError,
+        LimitError.
+    Cost: reads the vector's bytes, of buffers and local or remote files no others; open files are read to
+        their end.
+    Source: Iceberg specification, "Deletion Vectors"; Puffin's blob type `deletion-vector-v1`; Iceberg's
+        `BitmapPositionDeleteIndex.java`.
+    """
+    data = resolve_range(source, offset, offset + length)
+    return _arrow.array(_native.iceberg_read_deletion_vector(data, offset, length, limits))
 
 
 def read_metadata(source: Source, *, limits: Limits = LIMITS) -> dict[str, Any]:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     from lakebed import _native
 
+    Arguments = tuple[list[str] | None, str | None, list[str] | None, int | None, int | None]
+
 
 @dataclass(frozen=True)
 class View:
@@ -32,8 +34,11 @@ class View:
 
     def scan(self, table: _native.Table) -> _native.Scan:
         """The compiled core's scan. Raises: SchemaError, PredicateError, TypeError, ValueError."""
-        return table.scan(
-            self.name,
+        return table.scan(self.name, *self.arguments())
+
+    def arguments(self) -> Arguments:
+        """The keywords as the compiled core takes them. Raises: PredicateError, TypeError, ValueError."""
+        return (
             names("columns", self.columns),
             to_sql(self.where),
             names("stats", self.stats),
@@ -93,3 +98,16 @@ class ViewScan(Scan):
         """The first rows, the limit pushed down to the scan. Raises: as `to_arrow`."""
         limit = count if self._view.limit is None else min(count, self._view.limit)
         return Scan(replace(self._view, limit=limit).scan(self._table), self._name).to_arrow()
+
+
+class PlanScan(ViewScan):
+    """A scan of a table's plan, and of the deletes that it speaks of."""
+
+    @property
+    def deletes(self) -> Scan:
+        """The deletes that the plan's files may have, a row each.
+
+        Returns: `delete_id` int32, which `delete_ids` names, then the columns of `deletes`.
+        Cost: as `deletes`, when it is read.
+        """
+        return Scan(self._native.deletes(), f"deletes of the {self._name}")

@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 import click
 
 from lakebed import __version__
-from lakebed.cli import avro, metadata, show, views
+from lakebed.cli import avro, changes, metadata, show, views
 from lakebed.errors import LakebedError, LakebedWarning, PredicateError, SchemaError
 
 
@@ -101,6 +101,8 @@ def cli() -> None:
 cli.add_command(show.command)
 for _view in views.VIEWS:
     cli.add_command(views.view_command(_view))
+cli.add_command(changes.diff)
+cli.add_command(changes.appends)
 cli.add_command(metadata.command)
 cli.add_command(avro.command)
 

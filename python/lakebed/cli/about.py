@@ -37,6 +37,7 @@ def describe(table: Table) -> dict[str, Any]:
     types = [ref["type"] for ref in refs]
     return {
         "format": table.format,
+        "format_version": table.format_version,
         "location": table.location,
         "snapshot": snapshot,
         "schema": _schema(table, snapshot, is_head=is_head),

@@ -117,6 +117,22 @@ columns = click.option("--columns", metavar="A,B", callback=_names, help="These 
 stats = click.option(
     "--stats", metavar="A,B", callback=_names, help="Typed bounds and counts of these columns."
 )
+deletes = click.option(
+    "--deletes",
+    type=click.Choice(["list", "ids"]),
+    default="list",
+    show_default=True,
+    help="Deletes of a file in full, or as their row numbers in the output of `deletes`.",
+)
+row_limit = click.option(
+    "--row-limit",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="Files that hold N rows of the table, where that can be known.",
+)
+explain = click.option(
+    "--explain", is_flag=True, help="Not the rows: what each step of the scan keeps, and why."
+)
 limit = click.option("--limit", type=click.IntRange(min=0), metavar="N", help="N rows at most.")
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
+    from lakebed.explain import Explain
     from lakebed.scan import Scan
 
 _BINARY = frozenset({"arrow", "parquet"})
@@ -52,6 +53,23 @@ def write(scan: Scan, form: str, path: str | None, *, all_rows: bool, first: Seq
         table = scan.to_arrow()
     writer = _write_stream if form == "arrow" else _WRITERS[form]
     writer(table.to_reader(), sys.stdout.buffer)
+
+
+def write_explain(explain: Explain, form: str, path: str | None) -> None:
+    """Writes the funnel of a scan: as it prints itself, or its steps as rows.
+
+    Args, Raises: as `write`.
+    """
+    import pyarrow as pa
+
+    with _replaced(path) if path is not None else contextlib.nullcontext(sys.stdout.buffer) as sink:
+        if form == "table":
+            sink.write(f"{explain}\n".encode())
+        elif path is None and form in _BINARY and sys.stdout.isatty():
+            raise click.UsageError(f"-o {form} is not for a terminal: use --output-file, or a pipe")
+        else:
+            writer = _write_stream if form == "arrow" and path is None else _WRITERS[form]
+            writer(pa.Table.from_pylist(explain.to_dict()["steps"]).to_reader(), sink)
 
 
 def _write_json(reader: pa.RecordBatchReader, sink: BinaryIO) -> None:

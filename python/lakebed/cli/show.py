@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lakebed.cli import options
+from lakebed.cli.types import readable
 
 if TYPE_CHECKING:
     from lakebed.table import Table
@@ -37,7 +38,8 @@ def command(open_table: Callable[[], Table], output: str) -> None:
 def _print(about: dict[str, Any]) -> None:
     from lakebed.cli import render
 
-    sections = [(f"{about['format']} table", _state(about)), ("columns", _columns(about))]
+    version = "" if about["format_version"] is None else f", format version {about['format_version']}"
+    sections = [(f"{about['format']} table{version}", _state(about)), ("columns", _columns(about))]
     if about["options"]:
         title = "properties" if about["format"] == "iceberg" else "options"
         sections.append((title, sorted(about["options"].items())))
@@ -112,7 +114,7 @@ def _columns(about: dict[str, Any]) -> list[tuple[str, str]]:
             marks.insert(0, "partition")
         if about["format"] == "iceberg" and field["required"]:
             marks.append("required")
-        rows.append((field["name"], field["type"] + (f"  [{', '.join(marks)}]" if marks else "")))
+        rows.append((field["name"], readable(field["type"]) + (f"  [{', '.join(marks)}]" if marks else "")))
     return rows
 
 

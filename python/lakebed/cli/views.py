@@ -23,10 +23,11 @@ VIEWS = {
     "partitions": "One row per partition that has files.",
     "buckets": "One row per bucket that has files.",
     "deletes": "One row per deletion vector or delete file.",
+    "plan": "One row per data file that a query must read, with the deletes that apply to it.",
     "indexes": "(Paimon) One row per index file.",
 }
 # What a terminal's table begins with, since it has no room for all; a pipe gets the columns as they are.
-_FIRST = {
+FIRST = {
     "snapshots": ("snapshot_id", "committed_at", "operation", "total_record_count", "delta_record_count"),
     "changelogs": ("snapshot_id", "committed_at", "operation", "changelog_manifest_list"),
     "refs": ("name", "type", "snapshot_id", "schema_id", "committed_at", "created_at"),
@@ -49,9 +50,14 @@ _FIRST = {
         *("partition", "bucket", "record_count", "referenced_file_name", "referenced_data_file"),
         *("content_offset", "content_size_in_bytes", "file_path"),
     ),
+    "plan": (
+        *("partition", "stats", "record_count", "file_size_in_bytes", "residual"),
+        *("file_path", "delete_files", "delete_ids"),
+    ),
     "indexes": ("index_type", "partition", "bucket", "row_count", "file_size_in_bytes", "file_name"),
 }
-_WITH_STATS = frozenset({"entries", "files"})
+_WITH_STATS = frozenset({"entries", "files", "plan"})
+_WITH_EXPLAIN = frozenset({"entries", "files", "partitions", "buckets", "deletes", "plan"})
 
 
 def view_command(view: str) -> click.Command:
@@ -62,16 +68,22 @@ def view_command(view: str) -> click.Command:
         limit: int | None,
         output: str,
         output_file: str | None,
+        explain: bool = False,
         **selection: Any,
     ) -> None:
-        from lakebed.cli.output import write
+        from lakebed.cli.output import write, write_explain
 
         scan = getattr(open_table(), view)(limit=limit, **selection)
-        first = () if selection["columns"] else _FIRST[view]
+        if explain:
+            write_explain(scan.explain(), output, output_file)
+            return
+        first = () if selection["columns"] else FIRST[view]
         write(scan, output, output_file, all_rows=limit is not None, first=first)
 
     decorators = [options.table, options.where, options.columns]
     decorators += [options.stats] if view in _WITH_STATS else []
+    decorators += [options.deletes, options.row_limit] if view == "plan" else []
+    decorators += [options.explain] if view in _WITH_EXPLAIN else []
     decorators += [options.limit, options.output]
     for decorate in reversed(decorators):
         run = decorate(run)

@@ -93,11 +93,11 @@ def deletes(
 
     Args, Raises: as `files`.
     Cost: Paimon: the driver reads what `Table.deletes` says. Iceberg: as `entries`, of the manifests of
-        deletes.
+        deletes; with `positions` the driver reads all.
     """
     table = table_at(path, at, limits)
     scan = table.deletes(columns=columns, where=where)
-    if table.format == "paimon":
+    if table.format == "paimon" or "positions" in scan.schema.names:
         return from_driver(spark, scan)
     return decoded(spark, scan, scan.planned_manifests(), "rows", limits)
 

@@ -1,6 +1,7 @@
 """A table: where it is, which snapshot it stands at, and its views.
 
-`standing` holds what it is, `history`, `content` and `groups` its views, each kind by itself.
+`standing` holds what it is; `history`, `content`, `groups`, `changes` and `planning` its views, each kind by
+itself.
 """
 
 from __future__ import annotations
@@ -11,9 +12,11 @@ from lakebed import _html
 from lakebed._arguments import milliseconds, names, positive
 from lakebed.predicates import to_sql
 from lakebed.scan import Scan
+from lakebed.table.changes import ChangeViews
 from lakebed.table.content import ContentViews
 from lakebed.table.groups import GroupViews
 from lakebed.table.history import HistoryViews
+from lakebed.table.planning import PlanViews
 from lakebed.view import place
 
 if TYPE_CHECKING:
@@ -23,15 +26,16 @@ if TYPE_CHECKING:
     from lakebed.predicates import Predicate
 
 
-class Table(HistoryViews, ContentViews, GroupViews):
+class Table(HistoryViews, ContentViews, GroupViews, ChangeViews, PlanViews):
     """A table that stands at one snapshot. `open_table` makes one; `at` gives the same table at another.
 
     The views take the same keywords and return a lazy `Scan`:
 
         columns: names of the columns wanted, in this order; what is not asked for is not decoded.
-        where: SQL-like text, or a condition made with `lakebed.col`, on the view's columns and its
-            partition's.
-        stats: (`entries`, `files`) names of table columns whose typed bounds and counts are wanted.
+        where: SQL-like text, or a condition made with `lakebed.col`: on the table's columns where rows are
+            manifests, files or sums of them, else on the view's own.
+        stats: (`entries`, `files`, `plan`, `diff`, `appends`) names of table columns whose typed bounds and
+            counts are wanted.
         limit: rows at most.
         threads: None for all cores.
 

@@ -28,7 +28,8 @@ class GroupViews(Standing):
 
         Null, empty and blank partition values are partitions of their own, though they share a folder.
 
-        Args: where, on the partition's columns and `bucket`: what it drops is not counted.
+        Args: where, as in `files`: what it drops is not counted, but for deletion vectors of Paimon, which
+            are counted by partition and bucket.
         Returns: `partition` struct of the partition's types, `spec_id` int32 (null for Paimon; Iceberg has a
             row for each spec that has the tuple), `file_count` int64, `record_count` int64 [rows, deleting
             ones included] and `file_size_in_bytes` int64 of the data files, `delete_file_count` int64 (delete

@@ -20,6 +20,11 @@ class Standing:
         return self._native.format
 
     @property
+    def format_version(self) -> int | None:
+        """Iceberg: 1, 2 or 3; None for Paimon, whose files have versions of their own."""
+        return self._native.format_version
+
+    @property
     def location(self) -> str:
         """Where the table is, without credentials."""
         return self._native.location

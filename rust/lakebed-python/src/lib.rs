@@ -8,11 +8,13 @@ mod error;
 mod file;
 mod iceberg;
 mod limits;
+mod notes;
 mod paimon;
 mod source;
 mod storage;
 mod stream;
 mod table;
+mod vector;
 
 /// The compiled module `lakebed._native`.
 #[pyo3::pymodule]
@@ -26,14 +28,15 @@ mod _native {
     };
     #[pymodule_export]
     use super::paimon::{
-        decode_rows, encode_rows, paimon_read_deletion_vector, paimon_read_hash_index,
-        paimon_read_index_manifest, paimon_read_manifest, paimon_read_manifest_list, paimon_read_schema,
-        paimon_read_snapshot, run_task, task_schema,
+        decode_rows, encode_rows, paimon_read_hash_index, paimon_read_index_manifest, paimon_read_manifest,
+        paimon_read_manifest_list, paimon_read_schema, paimon_read_snapshot, run_task, task_schema,
     };
     #[pymodule_export]
     use super::stream::{Batch, BatchStream};
     #[pymodule_export]
     use super::table::{Scan, Table};
+    #[pymodule_export]
+    use super::vector::{iceberg_read_deletion_vector, paimon_read_deletion_vector};
 
     use pyo3::prelude::*;
 

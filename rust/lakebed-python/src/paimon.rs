@@ -6,7 +6,6 @@ use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, BinaryArray};
 use arrow_schema::DataType;
 use lakebed::paimon::binary_row;
-use lakebed::paimon::deletion_vector::{DeletionVector, VectorRange};
 use lakebed::paimon::hash_index::read_hash_index;
 use lakebed::paimon::index_manifest::read_index_manifest;
 use lakebed::paimon::manifest::{EntryFilter, EntryReader, entry_columns};
@@ -21,7 +20,6 @@ use crate::arrow::{SchemaCapsule, import_array, import_schema};
 use crate::boundary::detached;
 use crate::columnar::decoding;
 use crate::file::{checked_text, read_whole};
-use crate::limits::extract;
 use crate::source::{Source, in_path};
 use crate::stream::{Batch, BatchStream};
 
@@ -111,28 +109,6 @@ pub fn paimon_read_index_manifest(
     limits: &Bound<'_, PyAny>,
 ) -> PyResult<BatchStream> {
     read_whole(py, source, limits, |bytes, decoding| read_index_manifest(bytes, columns.as_deref(), decoding))
-}
-
-/// The positions of one vector; bytes given as `source` are those from `offset` on.
-#[pyfunction]
-pub fn paimon_read_deletion_vector(
-    py: Python<'_>,
-    source: Source,
-    offset: i64,
-    length: i64,
-    limits: &Bound<'_, PyAny>,
-) -> PyResult<Batch> {
-    let limits = extract(limits)?;
-    detached(py, || {
-        let path = source.path().map(str::to_owned);
-        let read = || {
-            let range = VectorRange::new(offset, length)?;
-            let bytes = source.read_range(range.offset, range.span())?;
-            DeletionVector::decode(&bytes, range)?.positions(&limits)
-        };
-        let positions = read().map_err(|error| in_path(error, path.as_deref()))?;
-        Ok(Batch(Arc::new(positions)))
-    })
 }
 
 #[pyfunction]

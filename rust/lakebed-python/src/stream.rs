@@ -1,6 +1,5 @@
 //! Record batches on their way to Python.
 
-use std::ffi::CString;
 use std::sync::{Arc, Mutex};
 
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchReader, StructArray};
@@ -12,6 +11,7 @@ use pyo3::types::{PyCapsule, PyTuple};
 
 use crate::arrow::{export_array, export_schema, export_stream};
 use crate::boundary::detached;
+use crate::notes::warn;
 
 /// Batches, or the error that ends them.
 pub type Batches = Box<dyn Iterator<Item = lakebed::Result<RecordBatch>> + Send>;
@@ -52,15 +52,6 @@ impl BatchStream {
         BatchStream { notes, ..self }
     }
 
-    fn warn(&self, py: Python<'_>) -> PyResult<()> {
-        let notes = self.notes.take();
-        if notes.is_empty() {
-            return Ok(());
-        }
-        let category = py.import("lakebed.errors")?.getattr("LakebedWarning")?;
-        notes.iter().try_for_each(|note| PyErr::warn(py, &category, &text(note), 1))
-    }
-
     fn taken() -> PyErr {
         PyRuntimeError::new_err("this stream was handed over already")
     }
@@ -94,14 +85,9 @@ impl BatchStream {
             }
             next.transpose()
         })?;
-        self.warn(py)?;
+        warn(py, &self.notes)?;
         Ok(next.map(|batch| Batch(Arc::new(StructArray::from(batch)))))
     }
-}
-
-/// A note as C knows texts.
-fn text(note: &str) -> CString {
-    CString::new(note.replace('\0', " ")).unwrap_or_default()
 }
 
 /// The same batches behind the C stream, whose errors are texts.

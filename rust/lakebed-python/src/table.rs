@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use lakebed::format;
 use lakebed::relocate::Relocated;
-use lakebed::scan::{self, Part, ScanOptions};
+use lakebed::scan::{self, DeletesAs, Part, ScanOptions};
 use lakebed::storage::{Local, Storage};
 use lakebed::table::{self, Place};
 use lakebed::view::View;
@@ -16,6 +16,7 @@ use pyo3::types::PyCapsule;
 use crate::arrow::export_schema;
 use crate::boundary::detached;
 use crate::columnar::decoding;
+use crate::notes::warn;
 use crate::storage::PyStorage;
 use crate::stream::BatchStream;
 
@@ -42,12 +43,17 @@ impl Table {
         if !relocate.is_empty() {
             storage = Arc::new(Relocated::new(storage, location, relocate));
         }
-        detached(py, || format::open(location, format, storage, decoding)).map(Table)
+        Table::warned(py, detached(py, || format::open(location, format, storage, decoding))?)
     }
 
     #[getter]
     fn format(&self) -> &'static str {
         self.0.format()
+    }
+
+    #[getter]
+    fn format_version(&self) -> Option<i32> {
+        self.0.format_version()
     }
 
     #[getter]
@@ -92,15 +98,15 @@ impl Table {
             timestamp.map(Place::Timestamp),
             watermark.map(Place::Watermark),
         ];
-        detached(py, || {
+        let table = detached(py, || {
             let place = place.into_iter().flatten().next();
             self.0.at(&place.ok_or_else(|| Error::new(ErrorKind::Argument, "at() takes a place"))?)
-        })
-        .map(Table)
+        });
+        Table::warned(py, table?)
     }
 
     #[allow(clippy::too_many_arguments)] // the keywords that every view takes
-    #[pyo3(signature = (view, columns, r#where, stats, limit, threads))]
+    #[pyo3(signature = (view, columns, r#where, stats, limit, threads, deletes=None, row_limit=None))]
     fn scan(
         &self,
         py: Python<'_>,
@@ -110,9 +116,53 @@ impl Table {
         stats: Option<Vec<String>>,
         limit: Option<usize>,
         threads: Option<usize>,
+        deletes: Option<&str>,
+        row_limit: Option<u64>,
     ) -> PyResult<Scan> {
-        let options = ScanOptions { columns, filter: r#where, stats, limit, threads: threads.unwrap_or(0) };
-        detached(py, || self.0.scan(View::named(view)?, options)).map(Scan)
+        let threads = threads.unwrap_or(0);
+        detached(py, || {
+            let deletes = deletes.map(deletes_as).transpose()?.unwrap_or_default();
+            let options = ScanOptions { columns, filter: r#where, stats, limit, row_limit, threads, deletes };
+            self.0.scan(View::named(view)?, options)
+        })
+        .map(Scan)
+    }
+
+    #[allow(clippy::too_many_arguments)] // the keywords that every view takes
+    #[pyo3(signature = (before, after, columns, r#where, stats, limit, threads))]
+    fn diff(
+        &self,
+        py: Python<'_>,
+        before: Version,
+        after: Version,
+        columns: Option<Vec<String>>,
+        r#where: Option<String>,
+        stats: Option<Vec<String>>,
+        limit: Option<usize>,
+        threads: Option<usize>,
+    ) -> PyResult<Scan> {
+        let threads = threads.unwrap_or(0);
+        let options =
+            ScanOptions { columns, filter: r#where, stats, limit, threads, ..ScanOptions::default() };
+        detached(py, || self.0.diff(&before.into(), &after.into(), options)).map(Scan)
+    }
+
+    #[allow(clippy::too_many_arguments)] // the keywords that every view takes
+    #[pyo3(signature = (after, columns, r#where, stats, limit, threads))]
+    fn appends(
+        &self,
+        py: Python<'_>,
+        after: Option<Version>,
+        columns: Option<Vec<String>>,
+        r#where: Option<String>,
+        stats: Option<Vec<String>>,
+        limit: Option<usize>,
+        threads: Option<usize>,
+    ) -> PyResult<Scan> {
+        let threads = threads.unwrap_or(0);
+        let options =
+            ScanOptions { columns, filter: r#where, stats, limit, threads, ..ScanOptions::default() };
+        detached(py, || self.0.appends(after.map(Place::from).as_ref(), options)).map(Scan)
     }
 
     #[getter]
@@ -130,9 +180,33 @@ impl Table {
         limit: Option<usize>,
         threads: Option<usize>,
     ) -> PyResult<Scan> {
-        let options =
-            ScanOptions { columns, filter: r#where, stats: None, limit, threads: threads.unwrap_or(0) };
+        let threads = threads.unwrap_or(0);
+        let options = ScanOptions { columns, filter: r#where, limit, threads, ..ScanOptions::default() };
         detached(py, || self.0.metadata_scan(name, options)).map(Scan)
+    }
+}
+
+impl Table {
+    /// A table, once what is odd about it is said.
+    fn warned(py: Python<'_>, table: Box<dyn table::Table>) -> PyResult<Table> {
+        warn(py, &table.notes())?;
+        Ok(Table(table))
+    }
+}
+
+/// A snapshot's id, or the name of a tag or branch.
+#[derive(FromPyObject)]
+enum Version {
+    Id(i64),
+    Name(String),
+}
+
+impl From<Version> for Place {
+    fn from(version: Version) -> Place {
+        match version {
+            Version::Id(id) => Place::Snapshot(id),
+            Version::Name(name) => Place::Named(name),
+        }
     }
 }
 
@@ -155,6 +229,10 @@ impl Scan {
         detached(py, || to_json(&serde_json::json!({ "steps": self.0.explain()? })))
     }
 
+    fn deletes(&self, py: Python<'_>) -> PyResult<Scan> {
+        detached(py, || self.0.deletes()).map(Scan)
+    }
+
     fn manifests(&self, py: Python<'_>) -> PyResult<String> {
         detached(py, || to_json(&self.0.manifests()?))
     }
@@ -169,6 +247,15 @@ impl Scan {
             };
             to_json(&self.0.task(part)?)
         })
+    }
+}
+
+/// How a plan names deletes, by the word for it.
+fn deletes_as(word: &str) -> lakebed::Result<DeletesAs> {
+    match word {
+        "list" => Ok(DeletesAs::Files),
+        "ids" => Ok(DeletesAs::Ids),
+        _ => Err(Error::new(ErrorKind::Argument, format!("deletes is \"list\" or \"ids\", not {word:?}"))),
     }
 }
 

@@ -58,6 +58,10 @@ pub(crate) fn ints() -> DataType {
     DataType::List(Arc::new(Field::new("item", DataType::Int32, true)))
 }
 
+pub(crate) fn texts() -> DataType {
+    DataType::List(Arc::new(Field::new("item", DataType::Utf8, true)))
+}
+
 pub(crate) fn longs() -> DataType {
     DataType::List(Arc::new(Field::new("item", DataType::Int64, true)))
 }

@@ -5,12 +5,15 @@
 
 pub mod columnar;
 mod conform;
+pub mod deletion_vector;
+mod diff;
 mod edges;
 pub mod error;
 pub mod field;
 pub mod format;
 pub mod iceberg;
 mod json;
+mod murmur;
 pub mod notes;
 pub mod paimon;
 pub mod predicate;

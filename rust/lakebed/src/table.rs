@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
+use crate::notes::Notes;
 use crate::scan::{Scan, ScanOptions};
 use crate::view::View;
 
@@ -10,6 +11,11 @@ use crate::view::View;
 pub trait Table: Send + Sync {
     /// The name of its format, one of [`FORMATS`](crate::format::FORMATS).
     fn format(&self) -> &'static str;
+
+    /// The version of the format that the table is of, where the format has versions.
+    fn format_version(&self) -> Option<i32> {
+        None
+    }
 
     /// Where the table is, without a slash at the end.
     fn location(&self) -> &str;
@@ -26,6 +32,11 @@ pub trait Table: Send + Sync {
     /// The tag that the table was asked to stand at, if it was.
     fn tag(&self) -> Option<&str>;
 
+    /// What is odd about the files that say where the table stands, and no error.
+    fn notes(&self) -> Notes {
+        Notes::default()
+    }
+
     /// The same table at another place.
     ///
     /// # Errors
@@ -38,6 +49,24 @@ pub trait Table: Send + Sync {
     /// `UnknownColumn`, also for a view that the format does not have; `Predicate`; `Argument` for
     /// statistics of a view that has none.
     fn scan(&self, view: View, options: ScanOptions) -> Result<Box<dyn Scan>>;
+
+    /// What differs in files between two places: one row per file that is live at one of them only, the
+    /// column `change` ("removed" or "added"), then those of the view `files`, in the types that the table has
+    /// where it stands. Removed files come first.
+    ///
+    /// Manifests that both places have are not read; memory grows with the files named by the others.
+    ///
+    /// # Errors
+    /// As [`Table::at`] and [`Table::scan`].
+    fn diff(&self, before: &Place, after: &Place, options: ScanOptions) -> Result<Box<dyn Scan>>;
+
+    /// The data files that appends added behind the snapshot `after`, up to the one that the table stands at,
+    /// in the columns of the view `files`; `None` for all appends that are there. The oldest append is first.
+    ///
+    /// # Errors
+    /// `SnapshotNotFound` where `after` is not one that the table's snapshot was made from, or one in between
+    /// is gone; as [`Table::at`] and [`Table::scan`].
+    fn appends(&self, after: Option<&Place>, options: ScanOptions) -> Result<Box<dyn Scan>>;
 
     /// The names of the metadata tables that the engines of this format have.
     fn metadata_tables(&self) -> Vec<&'static str>;
@@ -59,8 +88,32 @@ pub enum Place {
     Tag(String),
     /// At the head of a branch, by its name.
     Branch(String),
+    /// At a tag or, where there is none of that name, at the head of a branch.
+    Named(String),
     /// At what was current then [milliseconds since 1970 UTC].
     Timestamp(i64),
     /// At the first snapshot with that watermark or a later one.
     Watermark(i64),
+}
+
+/// What is at `name`: a tag or, where there is none, a branch.
+///
+/// # Errors
+/// `SnapshotNotFound` where there is neither, naming those that are there; as the two.
+pub(crate) fn named<T>(
+    name: &str,
+    at_tag: impl FnOnce(&str) -> Result<T>,
+    at_branch: impl FnOnce(&str) -> Result<T>,
+) -> Result<T> {
+    let no_tag = match at_tag(name) {
+        Err(error) if error.kind() == ErrorKind::SnapshotNotFound => error,
+        there => return there,
+    };
+    at_branch(name).map_err(|error| match error.kind() {
+        ErrorKind::SnapshotNotFound => {
+            let message = format!("{}; {}", no_tag.message(), error.message());
+            Error::new(ErrorKind::SnapshotNotFound, message).at(no_tag.location().clone())
+        }
+        _ => error,
+    })
 }

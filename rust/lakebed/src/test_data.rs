@@ -12,17 +12,21 @@ pub(crate) fn shared() -> Option<PathBuf> {
     root.is_dir().then_some(root)
 }
 
-/// The cases of a table of them: the shared one, else that which comes with the project.
+/// The cases of a table of them.
 pub(crate) fn cases(name: &str) -> Vec<Value> {
+    match case_table(name)["cases"].take() {
+        Value::Array(cases) => cases,
+        other => panic!("{name}: cases are {other}"),
+    }
+}
+
+/// A table of cases, with what they share: the shared one, else that which comes with the project.
+pub(crate) fn case_table(name: &str) -> Value {
     let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/cases");
     let folders = [shared().map(|root| root.join("data/cases")), Some(own)];
     let mut files = folders.into_iter().flatten().map(|folder| folder.join(name));
     let file = files.find(|file| file.is_file()).unwrap_or_else(|| panic!("no {name}"));
-    let mut table: Value = serde_json::from_slice(&fs::read(file).expect("a file")).expect("JSON");
-    match table["cases"].take() {
-        Value::Array(cases) => cases,
-        other => panic!("{name}: cases are {other}"),
-    }
+    serde_json::from_slice(&fs::read(file).expect("a file")).expect("JSON")
 }
 
 /// All metadata files of Paimon tables whose name starts with `prefix` and a digit, or anything
@@ -55,6 +59,13 @@ fn walk(folder: &Path, keep: &dyn Fn(&str) -> bool, found: &mut Vec<PathBuf>) {
             found.push(path);
         }
     }
+}
+
+/// Bytes by their hexadecimal digits, between which anything else may stand.
+pub(crate) fn hex(text: &str) -> Vec<u8> {
+    let digits: Vec<u8> = text.bytes().filter(u8::is_ascii_hexdigit).collect();
+    let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).expect("ASCII"), 16);
+    digits.chunks(2).map(|pair| byte(pair).expect("hex")).collect()
 }
 
 /// A fixed sequence of numbers, for tests that change bytes at random.

@@ -7,6 +7,7 @@ use lakebed_avro::Limits;
 
 use super::metadata::{MetadataFile, TableMetadata, Wanted};
 use crate::error::{Error, ErrorKind, Result};
+use crate::notes::Notes;
 use crate::storage::{Storage, present};
 
 const FOLDER: &str = "metadata";
@@ -28,12 +29,19 @@ const NAMES_SHOWN: usize = 3;
 /// whose name has the highest version, and of several of one version the one changed last: files of commits
 /// that failed may be among them, which only the table's catalog knows.
 ///
+/// Where the folder is a catalog's, which alone knows which of several versions is current, that is noted.
+///
 /// Reads the hint, the file, and a byte of each that is looked for; lists the folder where there is no hint.
 ///
 /// # Errors
 /// `TableNotFound` where there is no such file, saying what was looked for; `Missing` for a hint at a version
 /// that is not there; what storage gives.
-pub fn current_metadata(location: &str, storage: &Arc<dyn Storage>, limits: Limits) -> Result<MetadataFile> {
+pub fn current_metadata(
+    location: &str,
+    storage: &Arc<dyn Storage>,
+    limits: Limits,
+    notes: &Notes,
+) -> Result<MetadataFile> {
     let open = |path: &str| MetadataFile::open(path, Arc::clone(storage), limits);
     if is_metadata_file(location) {
         return match present(open(location))? {
@@ -45,7 +53,13 @@ pub fn current_metadata(location: &str, storage: &Arc<dyn Storage>, limits: Limi
     match folder.hinted()? {
         Some(path) => open(&path),
         None => match folder.candidates()? {
-            Found::Files(paths) => newest(paths, open),
+            Found::Files(paths, versions) => {
+                let file = newest(paths, open)?;
+                if versions > 1 && !is_numbered_by_engine(file.path()) {
+                    notes.add(guessed(file.path(), versions));
+                }
+                Ok(file)
+            }
             Found::Others(names) => Err(not_found(location, no_version(location, &names))),
         },
     }
@@ -67,8 +81,8 @@ struct Folder<'s> {
 
 /// What listing a folder finds.
 enum Found {
-    /// The files of the highest version.
-    Files(Vec<String>),
+    /// The files of the highest version, and how many files have a version.
+    Files(Vec<String>, usize),
     /// None, but metadata files whose names have no version.
     Others(Vec<String>),
 }
@@ -150,8 +164,9 @@ impl Folder<'_> {
             others.sort();
             return Ok(Found::Others(others));
         };
+        let count = versions.len();
         versions.retain(|(version, _)| *version == highest);
-        Ok(Found::Files(versions.into_iter().map(|(_, path)| path).collect()))
+        Ok(Found::Files(versions.into_iter().map(|(_, path)| path).collect(), count))
     }
 }
 
@@ -191,6 +206,19 @@ fn is_temporary(name: &str) -> bool {
             _ => byte.is_ascii_hexdigit(),
         });
     name.starts_with('.') || is_uuid
+}
+
+/// Whether a file is called as engines do that have no catalog: a version is current as soon as it is there.
+fn is_numbered_by_engine(path: &str) -> bool {
+    path.rsplit('/').next().is_some_and(|name| name.starts_with('v'))
+}
+
+#[cold]
+fn guessed(path: &str, versions: usize) -> String {
+    format!(
+        "no {HINT}: {path} has the highest of {versions} versions, but the table's catalog may know another as \
+         current"
+    )
 }
 
 fn no_version(location: &str, others: &[String]) -> String {

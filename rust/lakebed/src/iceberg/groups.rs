@@ -2,15 +2,12 @@
 //! files.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int32Type, Int64Type};
-use arrow_array::{Array, ArrayRef, PrimitiveArray, RecordBatch, StructArray};
-use arrow_row::{RowConverter, SortField};
-use arrow_schema::{ArrowError, DataType, Fields};
+use arrow_array::{Array, ArrayRef, PrimitiveArray, RecordBatch};
 
-use super::partition::PartitionType;
+use super::partition::{PartitionNumbers, PartitionType};
 use crate::error::{Error, ErrorKind, Result};
 use crate::record::find;
 
@@ -66,10 +63,7 @@ fn sum(column: &'static str, left: i64, right: i64) -> Result<i64> {
 
 /// The partitions of a table, each of one spec, in the order in which their first files appear.
 pub(crate) struct Groups {
-    fields: Fields,
-    rows: RowConverter,
-    numbers: HashMap<Box<[u8]>, usize>,
-    keys: Vec<Box<[u8]>>,
+    partitions: PartitionNumbers,
     groups: Vec<Group>,
     /// When each snapshot was committed [milliseconds since 1970 UTC], by id.
     committed: HashMap<i64, i64>,
@@ -81,13 +75,7 @@ impl Groups {
     /// # Errors
     /// `Unsupported` for a partition field of a type that cannot be compared.
     pub(crate) fn new(partition: &PartitionType, committed: HashMap<i64, i64>) -> Result<Groups> {
-        let fields = partition.arrow_fields();
-        let of_tuples = fields.iter().map(|field| SortField::new(field.data_type().clone()));
-        let sorted = std::iter::once(SortField::new(DataType::Int32)).chain(of_tuples);
-        let rows = RowConverter::new(sorted.collect())
-            .map_err(|error| Error::new(ErrorKind::Unsupported, error.to_string()).in_field("partition"))?;
-        let (numbers, keys, groups) = (HashMap::new(), Vec::new(), Vec::new());
-        Ok(Groups { fields, rows, numbers, keys, groups, committed })
+        Ok(Groups { partitions: PartitionNumbers::new(partition)?, groups: Vec::new(), committed })
     }
 
     /// Takes files in, with the columns of [`GROUP_INPUT`].
@@ -95,7 +83,9 @@ impl Groups {
     /// # Errors
     /// `Mismatch` for a sum beyond 64 bits, and for negative counts.
     pub(crate) fn extend(&mut self, files: &RecordBatch) -> Result<()> {
-        let numbers = self.number(&find(files, "spec_id")?, find(files, "partition")?.as_struct())?;
+        let tuples = find(files, "partition")?;
+        let numbers = self.partitions.number(&find(files, "spec_id")?, tuples.as_struct())?;
+        self.groups.resize_with(self.partitions.len(), Group::default);
         let files = Files::new(files)?;
         for (row, number) in numbers.into_iter().enumerate() {
             if let Some(group) = self.groups.get_mut(number) {
@@ -105,33 +95,6 @@ impl Groups {
         Ok(())
     }
 
-    /// The number of the group of each tuple of a spec, which is made where it is new.
-    fn number(&mut self, spec_ids: &ArrayRef, tuples: &StructArray) -> Result<Vec<usize>> {
-        let columns: Vec<ArrayRef> = std::iter::once(spec_ids).chain(tuples.columns()).cloned().collect();
-        let rows = self.rows.convert_columns(&columns).map_err(internal)?;
-        let mut last: Option<(&[u8], usize)> = None;
-        let mut numbers = Vec::with_capacity(tuples.len());
-        for row in &rows {
-            let key = row.data();
-            let number = match last {
-                // Files of one partition come in numbers.
-                Some((bytes, number)) if bytes == key => number,
-                _ => match self.numbers.get(key) {
-                    Some(number) => *number,
-                    None => {
-                        self.numbers.insert(key.into(), self.groups.len());
-                        self.keys.push(key.into());
-                        self.groups.push(Group::default());
-                        self.groups.len() - 1
-                    }
-                },
-            };
-            last = Some((key, number));
-            numbers.push(number);
-        }
-        Ok(numbers)
-    }
-
     /// The groups, in the order in which their first files appear.
     pub(crate) fn groups(&self) -> &[Group] {
         &self.groups
@@ -139,12 +102,7 @@ impl Groups {
 
     /// The tuple of each group.
     pub(crate) fn tuples(&self) -> Result<ArrayRef> {
-        let parser = self.rows.parser();
-        let rows = self.keys.iter().map(|key| parser.parse(key));
-        let mut columns = self.rows.convert_rows(rows).map_err(internal)?;
-        columns.remove(0);
-        let tuples = StructArray::try_new_with_length(self.fields.clone(), columns, None, self.groups.len());
-        Ok(Arc::new(tuples.map_err(internal)?))
+        self.partitions.tuples()
     }
 }
 
@@ -196,9 +154,4 @@ impl Files {
         group.spec_id = self.spec_ids.value(row);
         Ok(())
     }
-}
-
-#[cold]
-fn internal(error: ArrowError) -> Error {
-    Error::new(ErrorKind::Argument, error.to_string()).in_field("partition")
 }

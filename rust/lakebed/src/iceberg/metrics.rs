@@ -143,7 +143,7 @@ impl MetricsView {
         let ids = self.field_ids();
         let mut by_metric = Vec::with_capacity(self.metrics.len());
         for metric in self.metrics {
-            by_metric.push(values_of(&find(entries, metric.map)?, &ids).map_err(internal)?);
+            by_metric.push(metric_values(entries, metric.map, &ids)?);
         }
         let columns = self.columns.iter().zip(&self.fields).enumerate().map(|(place, ((_, field), ty))| {
             let metrics = self.metrics.iter().zip(&by_metric).map(|(metric, values)| {
@@ -175,6 +175,12 @@ fn structs(data_type: &DataType, columns: Vec<ArrayRef>, rows: usize) -> Result<
     let DataType::Struct(fields) = data_type else { return Err(internal(missing())) };
     let array = StructArray::try_new_with_length(fields.clone(), columns, None, rows);
     Ok(Arc::new(array.map_err(internal)?))
+}
+
+/// What the entry's column `map` holds of each of `ids`, a row each: null where a row has no map, or the map
+/// not that id.
+pub(crate) fn metric_values(entries: &RecordBatch, map: &str, ids: &[i32]) -> Result<Vec<ArrayRef>> {
+    values_of(&find(entries, map)?, ids).map_err(internal)
 }
 
 /// For each of `ids`, its value in each row's map; null where a map or the id in it is absent. Of an id

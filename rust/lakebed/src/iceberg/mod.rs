@@ -1,8 +1,11 @@
 //! Apache Iceberg: table metadata, snapshots, manifest lists, manifests.
 
+mod content;
+mod delete_file;
+mod deletes;
+pub mod deletion_vector;
 pub mod discovery;
 pub mod fields;
-mod filter;
 mod groups;
 mod json;
 pub mod manifest;
@@ -10,6 +13,7 @@ pub mod manifest_list;
 pub mod metadata;
 mod metrics;
 pub mod partition;
+pub mod prune;
 mod scan;
 mod system;
 mod table;

@@ -75,3 +75,79 @@ impl Deleted {
         identities.iter().map(|identity| identity.map(|bytes| !self.0.contains(bytes))).collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+    use std::sync::Arc;
+
+    use arrow_array::builder::{ListBuilder, StringBuilder};
+    use arrow_array::{ArrayRef, Int32Array, StringArray};
+    use serde_json::Value;
+
+    use super::*;
+    use crate::predicate::tests::cases::cases;
+
+    /// The identity of one entry of a case.
+    fn identity(entry: &Value) -> Vec<u8> {
+        let number = |name: &str| {
+            let number = entry[name].as_i64().and_then(|number| i32::try_from(number).ok());
+            Arc::new(Int32Array::from(vec![number.expect("a number")])) as ArrayRef
+        };
+        let text = |name: &str| Arc::new(StringArray::from(vec![entry[name].as_str()])) as ArrayRef;
+        let mut extra = ListBuilder::new(StringBuilder::new());
+        let names = entry["extra_files"].as_array().into_iter().flatten();
+        extra.append_value(names.map(Value::as_str));
+        let index = entry["embedded_index"].as_str().map(str::as_bytes);
+        let columns = [
+            Arc::new(BinaryArray::from_vec(vec![entry["partition"].to_string().as_bytes()])) as ArrayRef,
+            number("bucket"),
+            number("level"),
+            text("file"),
+            Arc::new(extra.finish()),
+            Arc::new(BinaryArray::from_opt_vec(vec![index])),
+            text("external_path"),
+        ];
+        let entries = RecordBatch::try_from_iter(IDENTITY.into_iter().zip(columns)).expect("an entry");
+        identities(&entries).expect("an identity").value(0).to_vec()
+    }
+
+    /// What is live is every file that is added and deleted by no entry, wherever that stands; deletions of
+    /// what is not there stay without effect.
+    #[test]
+    fn merged_entries_of_other_projects() {
+        for case in cases("paimon_manifest_merge") {
+            let manifests = case["manifests"].as_array().expect("manifests").iter();
+            let entries: Vec<&Value> =
+                manifests.flat_map(|manifest| manifest.as_array().expect("entries")).collect();
+            let ids: Vec<Vec<u8>> = entries.iter().map(|entry| identity(entry)).collect();
+            let of_kind = |wanted: &'static str| {
+                let all = entries.iter().zip(&ids);
+                all.filter(move |(entry, _)| entry["kind"] == wanted)
+                    .map(|(entry, id)| (entry["file"].as_str().expect("a name").to_owned(), id.clone()))
+            };
+            let mut deleted = Deleted::default();
+            let deletions: Vec<(String, Vec<u8>)> = of_kind("DELETE").collect();
+            deleted.extend(&BinaryArray::from_iter_values(deletions.iter().map(|(_, id)| id)));
+            let added: Vec<(String, Vec<u8>)> = of_kind("ADD").collect();
+            let live = deleted.live(&BinaryArray::from_iter_values(added.iter().map(|(_, id)| id)));
+            let live = added.iter().zip(&live).filter(|(_, live)| *live == Some(true)).map(|(file, _)| file);
+            if case["expect"].is_object() {
+                // Readers are silent where those who rewrite manifests must not be.
+                let mut times: HashMap<&[u8], usize> = HashMap::new();
+                added.iter().for_each(|(_, id)| *times.entry(id).or_default() += 1);
+                assert!(times.values().any(|times| *times > 1), "{case}");
+                continue;
+            }
+            let known: Vec<&Vec<u8>> = added.iter().map(|(_, id)| id).collect();
+            let dangling = deletions.iter().filter(|(_, id)| !known.contains(&id));
+            let mut answer: Vec<String> = live.map(|(file, _)| format!("ADD:{file}")).collect();
+            answer.extend(dangling.map(|(file, _)| format!("DELETE:{file}")));
+            let expected = case["expect"].as_array().expect("entries").iter();
+            let mut expected: Vec<&str> = expected.map(|entry| entry.as_str().expect("an entry")).collect();
+            answer.sort_unstable();
+            expected.sort_unstable();
+            assert_eq!(answer, expected, "{case}");
+        }
+    }
+}

@@ -7,10 +7,10 @@ use arrow_array::{Array, BooleanArray, RecordBatch, StringArray};
 use arrow_select::filter::filter_record_batch;
 
 use super::fields::INDEX;
-use super::filter::{PartitionFilter, PartitionMemo};
 use super::index_manifest::read_index_manifest;
 use super::manifest::ADD;
 use super::paths::{DataPaths, index_file, is_file_name};
+use super::prune::PartitionPredicate;
 use super::table::Table;
 use crate::error::{Error, ErrorKind, Result};
 use crate::record::{find, record_schema};
@@ -37,7 +37,7 @@ impl IndexFiles {
     /// # Errors
     /// Those of reading the index manifest; `Mismatch` for an entry that deletes, of which index manifests
     /// have none, and for a name that is not a file's.
-    pub(crate) fn read(table: &Table, filter: Option<&PartitionFilter>) -> Result<IndexFiles> {
+    pub(crate) fn read(table: &Table, filter: Option<&PartitionPredicate>) -> Result<IndexFiles> {
         let Some(name) = table.snapshot().and_then(|snapshot| snapshot.index_manifest.as_ref()) else {
             return Ok(IndexFiles::none());
         };
@@ -91,12 +91,11 @@ fn check(entries: &RecordBatch) -> Result<()> {
     Ok(())
 }
 
-fn keep(entries: &RecordBatch, filter: &PartitionFilter) -> Result<RecordBatch> {
+fn keep(entries: &RecordBatch, filter: &PartitionPredicate) -> Result<RecordBatch> {
     let (partitions, buckets) = (find(entries, "partition")?, find(entries, "bucket")?);
     let rows = partitions.as_binary::<i32>().iter().zip(buckets.as_primitive::<Int32Type>().values());
-    let mut memo = PartitionMemo::default();
     let keep = rows.map(|(partition, bucket)| {
-        memo.keeps(filter, partition.unwrap_or_default(), i64::from(*bucket)).map(Some)
+        filter.matches(partition.unwrap_or_default(), i64::from(*bucket)).map(Some)
     });
     filtered(entries, &keep.collect::<Result<BooleanArray>>()?)
 }

@@ -13,8 +13,8 @@ use arrow_select::filter::filter_record_batch;
 use lakebed_avro::{Guard, GuardFactory, Peek, Slot};
 
 use super::fields::{ENTRY, MANIFEST_VERSION, VERSION};
-use super::filter::{PartitionFilter, PartitionMemo};
 use super::manifest_list::ManifestFile;
+use super::prune::{BucketMemo, EntryPruner};
 use super::version::wrong_version;
 use crate::columnar::Decoding;
 use crate::conform::conform;
@@ -22,7 +22,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::record::{RecordReader, RecordResolver, find};
 
 /// What decides an entry's fate, in the order of the guard's slots.
-const GUARDED: [&str; 4] = [VERSION, "_KIND", "_PARTITION", "_BUCKET"];
+const GUARDED: [&str; 5] = [VERSION, "_KIND", "_PARTITION", "_BUCKET", "_TOTAL_BUCKETS"];
 
 /// Kind of an entry that adds a file.
 pub const ADD: i8 = 0;
@@ -34,8 +34,9 @@ pub const DELETE: i8 = 1;
 pub struct EntryFilter {
     /// Only entries of this kind.
     pub kind: Option<i8>,
-    /// Only entries of these partitions and buckets.
-    pub partitions: Option<Arc<PartitionFilter>>,
+    /// Only entries of the partitions and buckets that a filter keeps; those that delete are kept whatever
+    /// bucket the filter's keys are in.
+    pub(crate) pruner: Option<Arc<EntryPruner>>,
 }
 
 /// The columns of [`ENTRY`] that are named, in the order named; all of them for `None`.
@@ -115,7 +116,7 @@ impl EntryReader {
         if !self.reader.guarded() {
             batch = self.judge_batch(&batch)?;
         }
-        let dropping = self.filter.kind.is_some() || self.filter.partitions.is_some();
+        let dropping = self.filter.kind.is_some() || self.filter.pruner.is_some();
         self.reader.conform(&batch, (!dropping).then_some(first)).map(Some)
     }
 
@@ -127,21 +128,19 @@ impl EntryReader {
             let whole = column.null_count() == 0;
             whole.then_some(column).ok_or_else(|| Error::new(ErrorKind::Required, format!("{name} is null")))
         };
-        let [version, kind, partition, bucket] = GUARDED;
+        let [version, kind, partition, bucket, total] = GUARDED;
         let (versions, kinds) = (column(version, &int)?, column(kind, &int)?);
         let (partitions, buckets) = (column(partition, &bytes)?, column(bucket, &int)?);
+        let totals = column(total, &int)?;
+        let totals = totals.as_primitive::<Int32Type>();
         let (versions, kinds) = (versions.as_primitive::<Int32Type>(), kinds.as_primitive::<Int32Type>());
         let (partitions, buckets) = (partitions.as_binary::<i32>(), buckets.as_primitive::<Int32Type>());
         let mut judge = Judge::new(self.filter.clone(), Arc::clone(&self.tally));
         let mut keep = BooleanBuilder::with_capacity(batch.num_rows());
         for row in 0..batch.num_rows() {
             let (version, kind) = (i64::from(versions.value(row)), i64::from(kinds.value(row)));
-            keep.append_value(judge.keep(
-                version,
-                kind,
-                partitions.value(row),
-                i64::from(buckets.value(row)),
-            )?);
+            let (bucket, total) = (i64::from(buckets.value(row)), i64::from(totals.value(row)));
+            keep.append_value(judge.keep(version, kind, partitions.value(row), bucket, total)?);
         }
         filter_record_batch(batch, &keep.finish())
             .map_err(|error| Error::new(ErrorKind::Required, error.to_string()))
@@ -187,7 +186,7 @@ pub(crate) fn check_size(found: u64, recorded: u64) -> Result<()> {
 }
 
 fn wrong_fields() -> Error {
-    let message = format!("{} are not int, int, bytes, int", GUARDED.join(", "));
+    let message = format!("{} are not int, int, bytes, int, int", GUARDED.join(", "));
     Error::new(ErrorKind::Avro(lakebed_avro::ErrorKind::Schema), message)
 }
 
@@ -202,16 +201,16 @@ struct Tally {
 /// Decides over entries from their first fields and counts them.
 struct Judge {
     filter: EntryFilter,
-    memo: PartitionMemo,
+    memo: BucketMemo,
     tally: Arc<Tally>,
 }
 
 impl Judge {
     fn new(filter: EntryFilter, tally: Arc<Tally>) -> Judge {
-        Judge { filter, memo: PartitionMemo::default(), tally }
+        Judge { filter, memo: BucketMemo::default(), tally }
     }
 
-    fn keep(&mut self, version: i64, kind: i64, partition: &[u8], bucket: i64) -> Result<bool> {
+    fn keep(&mut self, version: i64, kind: i64, partition: &[u8], bucket: i64, total: i64) -> Result<bool> {
         if version != MANIFEST_VERSION {
             return Err(wrong_version(version, MANIFEST_VERSION));
         }
@@ -226,10 +225,9 @@ impl Judge {
         if self.filter.kind.is_some_and(|wanted| i64::from(wanted) != kind) {
             return Ok(false);
         }
-        match &self.filter.partitions {
-            Some(filter) => self.memo.keeps(filter, partition, bucket),
-            None => Ok(true),
-        }
+        let Some(pruner) = &self.filter.pruner else { return Ok(true) };
+        let total = i32::try_from(total).ok().filter(|_| kind == i64::from(ADD));
+        self.memo.keeps(pruner, partition, bucket, total)
     }
 }
 
@@ -241,13 +239,16 @@ struct EntryGuard {
 
 impl Guard for EntryGuard {
     fn keep(&mut self, record: Peek<'_>) -> bool {
-        let [version, kind, partition, bucket] = self.slots.as_slice() else { return true };
+        let [version, kind, partition, bucket, total] = self.slots.as_slice() else { return true };
         let fields = (|| {
             let (version, kind) = (record.number(*version)?, record.number(*kind)?);
-            Some((version, kind, record.bytes(*partition)?, record.number(*bucket)?))
+            let (bucket, total) = (record.number(*bucket)?, record.number(*total)?);
+            Some((version, kind, record.bytes(*partition)?, bucket, total))
         })();
         let kept = match fields {
-            Some((version, kind, partition, bucket)) => self.judge.keep(version, kind, partition, bucket),
+            Some((version, kind, partition, bucket, total)) => {
+                self.judge.keep(version, kind, partition, bucket, total)
+            }
             None => Err(wrong_fields()),
         };
         kept.unwrap_or_else(|error| {

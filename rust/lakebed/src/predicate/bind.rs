@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use arrow_schema::{DataType, Schema};
 
+use super::beyond::within;
 use super::cast::{cast, uuid_text};
 use super::expr::{Leaf, Literal, Predicate, Quoted, Term};
 use super::like::LikePattern;
@@ -71,7 +72,6 @@ pub(crate) struct BoundLeaf {
     pub(crate) operands: Operands,
     pub(super) logic: Logic,
     /// As it was written.
-    #[allow(dead_code)]
     pub(crate) written: Leaf,
 }
 
@@ -81,7 +81,8 @@ impl Predicate {
     /// Date32, Time32(ms), Time64(us), Timestamp of any unit. Timestamps of columns with a zone are
     /// instants: a literal without an offset is of UTC.
     ///
-    /// A comparison with NULL is never true, `NOT IN` with a NULL among its literals neither (Paimon's
+    /// A whole number beyond the values of an integer column is compared as a number: all are less, or
+    /// greater, none is equal. A comparison with NULL is never true, `NOT IN` with a NULL among its literals neither (Paimon's
     /// `NullFalseLeafBinaryFunction.java`, `NotIn.java`); `<=> NULL` asks for nulls.
     ///
     /// Errors: [`ErrorKind::Predicate`] naming an unknown column and the known ones; or column, type and
@@ -129,7 +130,6 @@ impl BoundPredicate {
     }
 }
 
-#[allow(dead_code)]
 impl Node {
     /// All of `terms`, without those that say nothing.
     pub(crate) fn and(terms: impl IntoIterator<Item = Node>) -> Node {
@@ -191,9 +191,13 @@ impl Node {
     }
 }
 
-#[allow(dead_code)]
 impl BoundLeaf {
-    /// The same operator on another column, with other values, none of them null; sorted here for lists.
+    /// The same on another column of the same type.
+    pub(crate) fn on(&self, column: Column) -> BoundLeaf {
+        BoundLeaf { column, ..self.clone() }
+    }
+
+    /// Another operator on another column, with other values, none of them null; sorted here for lists.
     pub(crate) fn with(
         &self,
         operator: Operator,
@@ -219,25 +223,45 @@ fn bind_node(
     };
     Ok(match predicate {
         Predicate::Constant(value) => Node::Constant(*value),
-        Predicate::Leaf(leaf) => bind_leaf(leaf, logic, find(&leaf.term)?)?,
-        Predicate::And(terms) => Node::And(all(terms)?),
-        Predicate::Or(terms) => Node::Or(all(terms)?),
+        Predicate::Leaf(leaf) => {
+            let column = find(&leaf.term)?;
+            match within(leaf, &column.data_type, logic) {
+                Some(other) => bind_node(&other, logic, &mut |_| Ok(column.clone()))?,
+                None => bind_leaf(leaf, logic, column)?,
+            }
+        }
+        Predicate::And(terms) => Node::and(all(terms)?),
+        Predicate::Or(terms) => Node::or(all(terms)?),
     })
 }
 
 fn bind_leaf(leaf: &Leaf, logic: Logic, column: Column) -> Result<Node> {
-    if !is_comparable(&column.data_type) {
-        return Err(misfit(leaf, &column.data_type, "columns of this type cannot be filtered"));
+    if leaf.operator.row().form != Form::Postfix && !is_comparable(&column.data_type) {
+        return Err(misfit(leaf, &column.data_type, "columns of this type are only null or not"));
     }
     let (operator, literals) = match resolve_nulls(leaf) {
         Resolved::Never => return Ok(Node::Constant(false)),
         Resolved::Operator(operator, literals) => (operator, literals),
     };
+    if let Some(answer) = known_null_test(operator, &column) {
+        return Ok(Node::Constant(answer));
+    }
     let mut operands = bind_operands(leaf, operator, &literals, &column)?;
     if logic == Logic::TwoValued {
         operands.values = operands.values.into_iter().map(Value::with_one_zero).collect();
     }
     Ok(Node::Leaf(BoundLeaf { operator, column, operands, logic, written: leaf.clone() }))
+}
+
+/// Whether a column is null, where its type or its being required says so of every row.
+fn known_null_test(operator: Operator, column: &Column) -> Option<bool> {
+    let always_null = column.data_type == DataType::Null;
+    let asks_for_null = match operator {
+        Operator::IsNull => true,
+        Operator::IsNotNull => false,
+        _ => return None,
+    };
+    (column.required || always_null).then_some(asks_for_null == always_null)
 }
 
 enum Resolved<'a> {

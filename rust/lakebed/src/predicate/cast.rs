@@ -1,6 +1,7 @@
 //! A literal as a value of a column's type: exactly, or not at all.
 
 use std::borrow::Cow;
+use std::cmp::Ordering;
 
 use arrow_schema::{DataType, TimeUnit};
 
@@ -39,6 +40,19 @@ fn boolean(literal: &Literal) -> Result<bool, String> {
         Literal::String(text) if text.eq_ignore_ascii_case("false") => Ok(false),
         _ => Err("a boolean is TRUE or FALSE".into()),
     }
+}
+
+/// Whether a whole number is greater, or less, than all values of an integer type.
+pub(super) fn beyond(literal: &Literal, data_type: &DataType) -> Option<Ordering> {
+    let (min, max) = match data_type {
+        DataType::Int8 => (i8::MIN.into(), i8::MAX.into()),
+        DataType::Int16 => (i16::MIN.into(), i16::MAX.into()),
+        DataType::Int32 => (i32::MIN.into(), i32::MAX.into()),
+        DataType::Int64 => (i64::MIN, i64::MAX),
+        _ => return None,
+    };
+    let whole = number(literal).ok()?.scaled(0)?;
+    if whole > max.into() { Some(Ordering::Greater) } else { (whole < min.into()).then_some(Ordering::Less) }
 }
 
 fn integer(literal: &Literal, min: i64, max: i64) -> Result<i64, String> {

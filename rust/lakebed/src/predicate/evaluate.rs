@@ -95,7 +95,7 @@ pub(super) fn checked<'a>(leaf: &BoundLeaf, array: &'a ArrayRef, length: usize) 
     if array.data_type() != data_type {
         return Err(mismatch(leaf, &format!("found type {}, needs {data_type}", array.data_type())));
     }
-    Reader::new(array.as_ref()).ok_or_else(|| mismatch(leaf, "a type that is not compared"))
+    Ok(Reader::new(array.as_ref()))
 }
 
 #[cold]

@@ -6,6 +6,7 @@
 //! ([`BoundPredicate::must_match`]). All runs, `NOT` and the SQL spelling come from the rows of one table in
 //! `op.rs`: an operator is added there. Where formats differ, in what null and NaN mean, a [`Logic`] says so.
 
+mod beyond;
 mod bind;
 mod cast;
 mod evaluate;
@@ -15,16 +16,14 @@ mod op;
 mod parse;
 mod ranges;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod token;
 mod value;
 
-#[allow(unused_imports)]
 pub(crate) use bind::{BoundLeaf, Node, unknown_column};
 pub use bind::{BoundPredicate, Column, Logic};
 pub use expr::{Call, Leaf, Literal, Predicate, Term};
 pub use op::Operator;
 pub use parse::{MAX_DEPTH, MAX_TEXT_BYTES};
 pub use ranges::{ColumnRanges, Contents, Counts};
-#[allow(unused_imports)]
-pub(crate) use value::Value;
+pub(crate) use value::{Reader, Value};

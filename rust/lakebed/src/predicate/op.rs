@@ -140,7 +140,7 @@ static TABLE: [Row; 20] = {
         Row { operator: IsNotNull, name: "IS NOT NULL", form: Form::Postfix, negation: IsNull,
               on_value: |v, _| v.is_some(), on_range: |_, _| true },
         Row { operator: IsNan, name: "is_nan", form: Form::Test, negation: IsNotNan,
-              on_value: |v, _| v.is_some_and(Value::is_nan), on_range: |_, _| true },
+              on_value: |v, _| v.is_some_and(Value::is_nan), on_range: |_, _| false },
         Row { operator: IsNotNan, name: "NOT is_nan", form: Form::Test, negation: IsNan,
               on_value: |v, _| v.is_some_and(|v| !v.is_nan()), on_range: |_, _| true },
         Row { operator: StartsWith, name: "starts_with", form: Form::Function, negation: NotStartsWith,
@@ -164,6 +164,11 @@ impl Operands {
     /// Membership, for values sorted at binding.
     fn contains(&self, value: &Value<'_>) -> bool {
         self.values.binary_search_by(|literal| literal.cmp(value)).is_ok()
+    }
+
+    /// Whether a pattern asks for no more than what a text begins with.
+    pub(crate) fn ask_for_prefix(&self) -> bool {
+        self.pattern.as_ref().is_some_and(|pattern| pattern.prefix().1)
     }
 
     fn low_high(&self) -> Option<(&Value<'static>, &Value<'static>)> {
@@ -236,8 +241,7 @@ fn may_start_with(range: &Range<'_>, operands: &Operands) -> bool {
 
 /// Only a pattern that asks for no more than a prefix is matched by all that lies between two matches.
 fn may_be_unlike(range: &Range<'_>, operands: &Operands) -> bool {
-    let only_a_prefix = operands.pattern.as_ref().is_some_and(|pattern| pattern.prefix().1);
-    !only_a_prefix || may_start_otherwise(range, operands)
+    !operands.ask_for_prefix() || may_start_otherwise(range, operands)
 }
 
 /// All that lies between two texts of one prefix has that prefix too.

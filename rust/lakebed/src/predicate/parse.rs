@@ -34,6 +34,9 @@ const RESERVED: [&str; 13] = [
     "AND", "OR", "NOT", "IS", "IN", "LIKE", "ESCAPE", "BETWEEN", "DISTINCT", "FROM", "NULL", "TRUE", "FALSE",
 ];
 
+/// Numbers in words, where a literal is expected.
+const NOT_FINITE: [&str; 2] = ["Infinity", "NaN"];
+
 /// Iceberg's partition transforms as text may name them, with their own name and whether they take a number.
 const TRANSFORMS: [(&str, &str, bool); 12] = [
     ("bucket", "bucket", true),
@@ -294,6 +297,9 @@ impl Parser<'_> {
 
     fn literal(&mut self) -> Result<Literal> {
         let start = self.tokens.mark();
+        if let Some(number) = self.not_finite() {
+            return Ok(Literal::Number(number));
+        }
         match self.operand()? {
             Operand::Literal(literal) => Ok(literal),
             Operand::Term(_) => {
@@ -312,7 +318,12 @@ impl Parser<'_> {
                 self.tokens.advance();
                 match self.tokens.peek() {
                     Token::Number(digits, _) => Literal::Number(format!("{sign}{digits}")),
-                    _ => return Err(self.tokens.expected("a number")),
+                    _ => match self.not_finite() {
+                        Some(number) => {
+                            return Ok(Operand::Literal(Literal::Number(format!("{sign}{number}"))));
+                        }
+                        None => return Err(self.tokens.expected("a number")),
+                    },
                 }
             }
             Token::SingleQuotedString(text) => Literal::String(text.clone()),
@@ -324,6 +335,14 @@ impl Parser<'_> {
         };
         self.tokens.advance();
         Ok(Operand::Literal(literal))
+    }
+
+    /// Passes a number that has no digits.
+    fn not_finite(&mut self) -> Option<String> {
+        let named = |word: &&str| NOT_FINITE.iter().any(|number| number.eq_ignore_ascii_case(word));
+        let number = self.tokens.peek_word().filter(named)?.to_owned();
+        self.tokens.advance();
+        Some(number)
     }
 
     /// A column's name, a transform of a column, a constant, or a literal that starts with its type.

@@ -27,6 +27,8 @@ pub struct Contents {
     nulls: BooleanBuffer,
     nans: BooleanBuffer,
     values: BooleanBuffer,
+    /// Whether there are NaN for sure: they were counted.
+    counted_nans: BooleanBuffer,
 }
 
 /// Numbers of values in each group; null or absent where unknown.
@@ -49,14 +51,16 @@ impl Contents {
     /// `of` says of each group whether it may hold nulls, NaN and other values.
     pub fn new(groups: usize, of: impl Fn(usize) -> [bool; 3]) -> Contents {
         let bits = |which: usize| BooleanBuffer::collect_bool(groups, |group| of(group)[which]);
-        Contents { nulls: bits(0), nans: bits(1), values: bits(2) }
+        let counted_nans = BooleanBuffer::new_unset(groups);
+        Contents { nulls: bits(0), nans: bits(1), values: bits(2), counted_nans }
     }
 
     /// From counts; those that are below zero or contradict each other say nothing.
     ///
     /// Whether NaN are counted or not, columns that are no floats have none.
     pub fn from_counts(groups: usize, counts: Counts<'_>) -> Contents {
-        Contents::new(groups, |group| {
+        let counted = |group| known(counts.nans, group).is_some_and(|nans| nans > 0);
+        let contents = Contents::new(groups, |group| {
             let count = |counts: Option<&Int64Array>| known(counts, group);
             let (values, nulls, nans) = (count(counts.values), count(counts.nulls), count(counts.nans));
             let least = nulls.unwrap_or(0).saturating_add(nans.unwrap_or(0));
@@ -66,7 +70,8 @@ impl Contents {
             let left = values.is_none_or(|values| least < values);
             // What is neither counted as null nor as NaN may be either where that is not counted.
             [nulls.map_or(left, |nulls| nulls > 0), nans.map_or(left, |nans| nans > 0), left]
-        })
+        });
+        Contents { counted_nans: BooleanBuffer::collect_bool(groups, counted), ..contents }
     }
 }
 
@@ -141,6 +146,7 @@ impl<'a> Known<'a> {
         Group {
             nulls: !column.required && self.contents.nulls.value(group),
             nans: is_float && self.contents.nans.value(group),
+            counted_nans: is_float && self.contents.counted_nans.value(group),
             range: values.then(|| trusted(self.lower.get(group), self.upper.get(group), leaf.logic)),
         }
     }
@@ -150,6 +156,7 @@ impl<'a> Known<'a> {
 struct Group<'a> {
     nulls: bool,
     nans: bool,
+    counted_nans: bool,
     range: Option<Range<'a>>,
 }
 
@@ -164,22 +171,25 @@ impl BoundLeaf {
     fn must_match(&self, group: &Group<'_>) -> bool {
         let may_fail = self.operator.negation().row().on_range;
         !(group.nulls && !self.matches_null()
-            || group.nans && !self.matches_nan()
+            || group.nans && !self.matches(Some(Value::Float(f64::NAN)))
+            || group.counted_nans && !self.matches_nan()
             || group.range.as_ref().is_some_and(|range| may_fail(range, &self.operands)))
     }
 
-    /// Whether NaN that bounds do not tell of match.
+    /// Whether NaN that bounds do not tell of match. In rows they are above all numbers, but engines differ:
+    /// where they are known to be, none is taken to be above a literal.
     fn matches_nan(&self) -> bool {
         let beyond = matches!(self.operator, Operator::Gt | Operator::GtEq | Operator::NotBetween);
         !(beyond && self.logic == Logic::TwoValued) && self.matches(Some(Value::Float(f64::NAN)))
     }
 }
 
-/// The bounds that can be relied on: not NaN, not crossed, and around zero not by its sign, which writers
-/// that compare floats as numbers lose.
+/// The bounds that can be relied on: not NaN (which below leaves nothing to be said of above), not crossed,
+/// and around zero not by its sign, which writers that compare floats as numbers lose.
 fn trusted<'a>(lower: Option<Value<'a>>, upper: Option<Value<'a>>, logic: Logic) -> Range<'a> {
+    let upper = upper.filter(|upper| !upper.is_nan());
     let crossed = lower.as_ref().zip(upper.as_ref()).is_some_and(|(lower, upper)| lower > upper);
-    if crossed || [&lower, &upper].into_iter().flatten().any(Value::is_nan) {
+    if crossed || lower.as_ref().is_some_and(Value::is_nan) {
         return Range { lower: None, upper: None };
     }
     let least_zero = if logic == Logic::TwoValued { 0.0 } else { -0.0 };

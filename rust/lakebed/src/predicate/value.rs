@@ -26,6 +26,17 @@ pub(crate) enum Value<'a> {
 }
 
 impl Value<'_> {
+    /// The value, borrowed from nothing.
+    pub(crate) fn into_owned(self) -> Value<'static> {
+        match self {
+            Value::Boolean(value) => Value::Boolean(value),
+            Value::Int(value) => Value::Int(value),
+            Value::Decimal(value) => Value::Decimal(value),
+            Value::Float(value) => Value::Float(value),
+            Value::Bytes(bytes) => Value::Bytes(Cow::Owned(bytes.into_owned())),
+        }
+    }
+
     /// The bytes of a string or binary value.
     pub(crate) fn as_bytes(&self) -> Option<&[u8]> {
         match self {
@@ -100,24 +111,29 @@ impl Eq for Value<'_> {}
 type Read = for<'a> fn(&'a dyn Array, usize) -> Value<'a>;
 
 /// An Arrow array read as [`Value`]s.
-pub(super) struct Reader<'a> {
+pub(crate) struct Reader<'a> {
     array: &'a dyn Array,
     read: Read,
 }
 
 impl<'a> Reader<'a> {
-    /// `array` to be read, or `None` where predicates do not handle its type.
-    pub(super) fn new(array: &'a dyn Array) -> Option<Reader<'a>> {
-        read_of(array.data_type()).map(|read| Reader { array, read })
+    /// `array` to be read; of types that are not compared, every value is alike.
+    pub(crate) fn new(array: &'a dyn Array) -> Reader<'a> {
+        Reader { array, read: read_of(array.data_type()).unwrap_or(|_, _| Value::Boolean(true)) }
+    }
+
+    /// How many values there are.
+    pub(crate) fn len(&self) -> usize {
+        self.array.len()
     }
 
     /// The value of `row`, `None` where it is null. Panics past the end, as every array does.
-    pub(super) fn get(&self, row: usize) -> Option<Value<'a>> {
+    pub(crate) fn get(&self, row: usize) -> Option<Value<'a>> {
         self.array.is_valid(row).then(|| (self.read)(self.array, row))
     }
 }
 
-/// Whether predicates handle columns of this type.
+/// Whether predicates compare values of this type.
 pub(super) fn is_comparable(data_type: &DataType) -> bool {
     read_of(data_type).is_some()
 }

@@ -1,9 +1,10 @@
 //! What every scan is, whatever the format: options in, batches out.
 
-#[allow(dead_code)]
 mod funnel;
+mod numbered;
 mod parallel;
 mod place;
+mod row_limit;
 mod stream;
 mod task;
 
@@ -11,10 +12,11 @@ use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use serde::Serialize;
 
-#[allow(unused_imports)]
 pub(crate) use funnel::{Amount, Funnel, Stage};
+pub(crate) use numbered::Numbered;
 pub(crate) use parallel::{in_parallel, threads};
 pub(crate) use place::brought;
+pub(crate) use row_limit::row_limited;
 pub(crate) use stream::{ManifestSource, ManifestStream};
 pub use task::Task;
 
@@ -29,15 +31,43 @@ pub type Batches = Box<dyn Iterator<Item = Result<RecordBatch>> + Send>;
 pub struct ScanOptions {
     /// Columns, in this order; `None` for all.
     pub columns: Option<Vec<String>>,
-    /// A filter: on the own columns of what is made without manifests and of metadata tables, on partition
-    /// columns and the bucket of the other views.
+    /// A filter: on the own columns of what is made without manifests and of metadata tables. On the other
+    /// views it says which files are wanted, by any columns of the table.
     pub filter: Option<String>,
     /// Columns of the table whose typed statistics become the column `stats`.
     pub stats: Option<Vec<String>>,
     /// The most rows to give.
     pub limit: Option<usize>,
+    /// Rows of the table, of which a plan need hold no more.
+    pub row_limit: Option<u64>,
     /// Threads inside each call; 0 for one per processor.
     pub threads: usize,
+    /// How a plan names the deletes of its files.
+    pub deletes: DeletesAs,
+}
+
+/// The column of a plan that says what of its filter is left to test in a file's rows.
+pub(crate) const RESIDUAL: &str = "residual";
+
+/// How a plan names the deletes that apply to a file.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DeletesAs {
+    /// Each in full, in the column `delete_files`.
+    #[default]
+    Files,
+    /// By their numbers among the rows of [`Scan::deletes`], in the column `delete_ids`.
+    Ids,
+}
+
+impl DeletesAs {
+    /// The column that holds them.
+    pub(crate) fn column(self) -> &'static str {
+        match self {
+            DeletesAs::Files => "delete_files",
+            DeletesAs::Ids => "delete_ids",
+        }
+    }
 }
 
 impl ScanOptions {
@@ -75,6 +105,15 @@ pub trait Scan: Send + Sync {
     /// Those of the scan.
     fn explain(&self) -> Result<Vec<Step>> {
         Ok(Vec::new())
+    }
+
+    /// Of a plan, the deletes that its files may have: `delete_id` int32, by which
+    /// [`DeletesAs::Ids`] names them, then the columns of the view `deletes`.
+    ///
+    /// # Errors
+    /// `Argument` for what is no plan.
+    fn deletes(&self) -> Result<Box<dyn Scan>> {
+        Err(Error::new(ErrorKind::Argument, "only plans have deletes"))
     }
 
     /// The manifests to read; none for what is made without them. Reads the manifest lists.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow_array::builder::{MapBuilder, MapFieldNames, StringBuilder};
 use arrow_array::{ArrayRef, ListArray, StructArray, TimestampMicrosecondArray};
 use arrow_buffer::{OffsetBuffer, ScalarBuffer};
-use arrow_schema::{ArrowError, Field, Fields};
+use arrow_schema::{ArrowError, DataType, Field, Fields};
 
 use crate::error::{Error, ErrorKind, Result};
 
@@ -20,6 +20,19 @@ pub(crate) fn instants(millis: impl Iterator<Item = impl Into<Option<i64>>>) -> 
     });
     let array: TimestampMicrosecondArray = micros.collect::<Result<Vec<_>>>()?.into();
     Ok(Arc::new(array.with_timezone("UTC")))
+}
+
+/// The deletes of a plan's files, as both formats show them.
+pub(crate) fn planned_deletes() -> Fields {
+    let field = |name: &str, data_type| Field::new(name, data_type, true);
+    Fields::from(vec![
+        field("content", DataType::Int32),
+        field("file_path", DataType::Utf8),
+        field("content_offset", DataType::Int64),
+        field("content_size", DataType::Int64),
+        field("record_count", DataType::Int64),
+        field("sequence_number", DataType::Int64),
+    ])
 }
 
 /// What Arrow calls the parts of a map.

@@ -8,7 +8,7 @@ use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::{Field, Schema as ArrowSchema, SchemaRef};
 use arrow_select::filter::filter_record_batch;
 
-pub(crate) use columns::{instants, lists, map_names, maps, struct_lists};
+pub(crate) use columns::{instants, lists, map_names, maps, planned_deletes, struct_lists};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::predicate::Predicate;
@@ -36,6 +36,8 @@ pub enum View {
     Buckets,
     /// One row per deletion vector.
     Deletes,
+    /// One row per data file that a query must read, with the deletes that apply to it.
+    Plan,
     /// One row per index file.
     Indexes,
 }
@@ -52,13 +54,14 @@ const VIEWS: &[(View, &str)] = &[
     (View::Partitions, "partitions"),
     (View::Buckets, "buckets"),
     (View::Deletes, "deletes"),
+    (View::Plan, "plan"),
     (View::Indexes, "indexes"),
 ];
 
 impl View {
     /// Whether rows are made of manifest entries, one by one or summed up.
     pub(crate) fn is_of_entries(self) -> bool {
-        matches!(self, View::Entries | View::Files | View::Partitions | View::Buckets)
+        matches!(self, View::Entries | View::Files | View::Partitions | View::Buckets | View::Plan)
     }
 
     /// The view's name.
@@ -123,4 +126,15 @@ pub(crate) fn batch(schema: &SchemaRef, columns: Vec<ArrayRef>, rows: usize) -> 
     let options = RecordBatchOptions::new().with_row_count(Some(rows));
     RecordBatch::try_new_with_options(Arc::clone(schema), columns, &options)
         .map_err(|error| Error::new(ErrorKind::Argument, error.to_string()))
+}
+
+/// `rows` with more columns.
+pub(crate) fn with_columns(rows: &RecordBatch, more: Vec<(&str, ArrayRef)>) -> Result<RecordBatch> {
+    let mut fields = rows.schema_ref().fields().to_vec();
+    let mut columns = rows.columns().to_vec();
+    for (name, column) in more {
+        fields.push(Arc::new(Field::new(name, column.data_type().clone(), true)));
+        columns.push(column);
+    }
+    batch(&Arc::new(ArrowSchema::new(fields)), columns, rows.num_rows())
 }

@@ -8,7 +8,7 @@ use lakebed_avro::schema::{Field, Node, Schema, Wire};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::field::FieldSpec;
-use crate::iceberg::fields::{ENTRY, FIELD_SUMMARY, HOLDERS, LIST, PARTITION_ON_DISK};
+use crate::iceberg::fields::{ENTRY, FIELD_SUMMARY, HOLDERS, LIST, PARTITION_ON_DISK, POSITION_DELETE, ROW};
 
 /// The schema of a manifest list in our names: how its bytes are laid out, and what they are read as.
 pub(in crate::iceberg) fn canonical_list(writer: Schema) -> Result<(Schema, Schema)> {
@@ -30,6 +30,12 @@ pub(in crate::iceberg) fn canonical_prefixed_entry(writer: Schema) -> Result<(Sc
         *schema = Schema::new(root);
     }
     Ok((writer, reader))
+}
+
+/// The schema of a position delete file in our names, as [`canonical_list`]; fields of deleted rows, nested
+/// ones too, are called by their ids.
+pub(in crate::iceberg) fn canonical_position_delete(writer: Schema) -> Result<(Schema, Schema)> {
+    canonical(writer, &[&POSITION_DELETE])
 }
 
 /// The partition fields of a canonical schema that are `fixed` and no number: names and types.
@@ -94,6 +100,7 @@ fn rename(fields: &mut [Field], path: &str, names: &[Name]) -> Result<()> {
         if let Some(fields) = record_of(&mut field.node) {
             match name.path {
                 PARTITION_ON_DISK => rename_by_ids(fields)?,
+                ROW => rename_all_by_ids(fields)?,
                 path => rename(fields, path, names)?,
             }
         }
@@ -141,6 +148,13 @@ fn rename_by_ids(fields: &mut [Field]) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// As [`rename_by_ids`], of the records within too.
+fn rename_all_by_ids(fields: &mut [Field]) -> Result<()> {
+    rename_by_ids(fields)?;
+    let mut nested = fields.iter_mut().filter_map(|field| record_of(&mut field.node));
+    nested.try_for_each(|fields| rename_all_by_ids(fields))
 }
 
 /// Renames a field that is not in the table where it has the name of one that is.

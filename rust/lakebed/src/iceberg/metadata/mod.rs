@@ -8,6 +8,7 @@ mod file;
 mod finish;
 mod logs;
 mod mapping;
+mod odd;
 mod place;
 mod read;
 mod scanner;
@@ -85,6 +86,9 @@ pub struct TableMetadata {
     pub next_row_id: Option<i64>,
     /// The keys of an encrypted table (version 3).
     pub encryption_keys: Vec<EncryptionKey>,
+    /// What engines refuse of it, or should, though it can be read, in words; of the snapshot log, where that
+    /// was wanted.
+    pub oddities: Vec<String>,
 }
 
 impl TableMetadata {

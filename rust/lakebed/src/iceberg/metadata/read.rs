@@ -108,6 +108,8 @@ pub(super) struct Draft<'w> {
     pub(super) snapshots: Section<StoredSnapshot, Snapshot>,
     /// The snapshot with the highest sequence number, and its place.
     pub(super) latest: Option<(Lineage, u64)>,
+    /// The ids of all snapshots.
+    pub(super) snapshot_ids: Vec<i64>,
     pub(super) lineage: Vec<Lineage>,
     pub(super) refs: Option<BTreeMap<String, SnapshotRef>>,
     pub(super) snapshot_log: Vec<SnapshotLogEntry>,
@@ -143,6 +145,7 @@ impl<'w> Draft<'w> {
             properties: None,
             snapshots: Section::new(wanted.snapshots.clone(), Snapshot::try_from, |one| one.snapshot_id),
             latest: None,
+            snapshot_ids: Vec::new(),
             lineage: Vec::new(),
             refs: None,
             snapshot_log: Vec::new(),
@@ -230,6 +233,7 @@ impl<'w> Draft<'w> {
         }
         self.snapshots.clear();
         self.lineage.clear();
+        self.snapshot_ids.clear();
         self.latest = None;
         let current = self.current.snapshot;
         scanner.elements(|scanner| {
@@ -249,6 +253,7 @@ impl<'w> Draft<'w> {
             if self.latest.is_none_or(|(latest, _)| latest.sequence_number < lineage.sequence_number) {
                 self.latest = Some((lineage, offset));
             }
+            self.snapshot_ids.push(lineage.snapshot_id);
             if self.wanted.lineage {
                 self.lineage.push(lineage);
             }

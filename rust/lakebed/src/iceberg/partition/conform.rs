@@ -1,4 +1,5 @@
-//! Partition values as files hold them, read as the type that the table gives them now.
+//! Single values as files hold them, of partitions and of rows, read as the type that the table gives them
+//! now.
 
 use std::sync::Arc;
 
@@ -21,8 +22,8 @@ use crate::iceberg::value::uuid::{parse_uuid, write_uuid};
 
 const MICROS_PER_DAY: i64 = 86_400_000_000;
 
-/// `array` as values of `ty`; see [`super::PartitionType::align`].
-pub(super) fn conform(array: &ArrayRef, ty: &Type) -> Result<ArrayRef> {
+/// `array` as values of `ty`, which is not nested; see [`super::PartitionType::align`].
+pub(in crate::iceberg) fn conform(array: &ArrayRef, ty: &Type) -> Result<ArrayRef> {
     let to = ty.arrow();
     if *array.data_type() == DataType::Null {
         return Ok(new_null_array(&to, array.len()));
@@ -104,7 +105,7 @@ where
     let kind = if matches!(to, DataType::Timestamp(..)) { AvroKind::Timestamp } else { AvroKind::IntRange };
     let change = |(row, value): (usize, Option<From::Native>)| match value.map(&change) {
         Some(None) => {
-            let message = format!("a partition value is beyond the range of {to}");
+            let message = format!("a value is beyond the range of {to}");
             Err(Error::new(ErrorKind::Avro(kind), message).in_row(row))
         }
         value => Ok(value.flatten()),
@@ -177,5 +178,5 @@ fn decimal(message: String) -> Error {
 
 #[cold]
 fn mismatch(from: &DataType, ty: &Type) -> Error {
-    Error::new(ErrorKind::Avro(AvroKind::Schema), format!("a partition value of {from} is not read as {ty}"))
+    Error::new(ErrorKind::Avro(AvroKind::Schema), format!("a value of {from} is not read as {ty}"))
 }

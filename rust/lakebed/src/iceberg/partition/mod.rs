@@ -1,11 +1,14 @@
 //! Partition specs, and the one type that the partitions of all specs of a table share.
 
 mod conform;
+mod numbers;
 mod spec;
 mod unified;
 
 #[cfg(test)]
 mod tests;
 
+pub(in crate::iceberg) use conform::conform;
+pub(crate) use numbers::PartitionNumbers;
 pub use spec::{PartitionField, PartitionSpec};
 pub use unified::{PartitionType, UnifiedField};

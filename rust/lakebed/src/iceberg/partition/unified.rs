@@ -63,6 +63,13 @@ impl PartitionType {
         spec.fields.get(place).filter(|field| field.transform != Transform::Void).map(|_| place)
     }
 
+    /// The first field of `spec` that tuples of this type do not show, though it is not `void`: its source is
+    /// in no schema.
+    pub(crate) fn missing_of<'s>(&self, spec: &'s PartitionSpec) -> Option<&'s PartitionField> {
+        let has = |field: &PartitionField| self.fields.iter().any(|unified| same(&unified.field, field));
+        spec.fields.iter().find(|field| field.transform != Transform::Void && !has(field))
+    }
+
     /// The Arrow fields, named as the partition fields are, all nullable.
     pub fn arrow_fields(&self) -> Fields {
         self.fields.iter().map(|unified| Field::new(&unified.field.name, unified.ty.arrow(), true)).collect()

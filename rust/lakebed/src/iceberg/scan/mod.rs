@@ -1,28 +1,41 @@
 //! Scanning a view: which manifests must be read, and their rows as a stream.
 
+mod appends;
+mod applied;
+mod deletes;
+mod diff;
 mod explain;
 mod plan;
+mod planned;
 mod program;
+mod residual;
 mod task;
+mod vectors;
 
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use arrow_schema::{ArrowError, SchemaRef};
 
+pub(crate) use appends::Appended;
+pub(crate) use diff::diff;
 use plan::{EntrySource, Plan};
 use program::EntryProgram;
 pub use task::Task;
+use vectors::VectorReader;
 
 use super::groups::{GROUP_INPUT, Groups};
 use super::manifest_list::ManifestFile;
 use super::metrics::MetricsView;
 use super::table::{Table, TableTypes};
-use super::view::{EntryView, Role, buckets, partitions, refs, schemas, snapshots};
+use super::view::{
+    DATA_FILE_COUNT, DATA_FILES, EntryView, Role, buckets, partitions, refs, schemas, snapshots,
+};
 use crate::error::{Error, ErrorKind, Result};
 use crate::notes::Notes;
 use crate::scan::{
-    self, Batches, ManifestStream, Part, PlannedManifest, ScanOptions, Step, limited, once, threads,
+    self, Batches, ManifestStream, Numbered, Part, PlannedManifest, ScanOptions, Step, limited, once,
+    row_limited, threads,
 };
 use crate::view::{View, select};
 
@@ -44,8 +57,8 @@ impl Scan {
     /// `UnknownColumn`, also for a view that Iceberg tables do not have; `Predicate`; `Argument` for
     /// statistics of a view that has none.
     pub fn new(table: Table, view: View, options: ScanOptions) -> Result<Scan> {
-        if options.stats.is_some() && !matches!(view, View::Entries | View::Files) {
-            return Err(Error::new(ErrorKind::Argument, "stats= is for the views entries and files"));
+        if options.stats.is_some() && !matches!(view, View::Entries | View::Files | View::Plan) {
+            return Err(Error::new(ErrorKind::Argument, "stats= is for the views entries, files and plan"));
         }
         let role = match view {
             View::Entries => Some(Role::Entries),
@@ -65,7 +78,10 @@ impl Scan {
                 notes: Notes::default(),
             });
         }
-        let schema = empty(&table, view, &options)?.schema();
+        let schema = match view {
+            View::Plan => planned::schema(&table, &options)?,
+            _ => empty(&table, view, &options)?.schema(),
+        };
         Ok(Scan { table, view, options, schema, program: None, notes: Notes::default() })
     }
 
@@ -112,7 +128,13 @@ fn grouped(view: View, groups: &Groups) -> Result<RecordBatch> {
 }
 
 fn program(role: Role, table: &Table, options: &ScanOptions) -> Result<EntryProgram> {
-    EntryProgram::new(role, table.types()?, options, table.decoding().clone())
+    let decoding = table.decoding();
+    let vectors = VectorReader {
+        storage: Arc::clone(table.storage()),
+        limits: decoding.limits,
+        threads: threads(options.threads),
+    };
+    Ok(EntryProgram::new(role, table.types()?, options, decoding.clone())?.reading(vectors))
 }
 
 /// The columns of entries that are named, of `manifests`, with metrics where they are given a column.
@@ -125,11 +147,25 @@ pub(super) fn rows_of(
     manifests: Vec<ManifestFile>,
     threads: usize,
 ) -> Result<Batches> {
-    let columns: Vec<String> = columns.iter().map(|name| (*name).to_owned()).collect();
-    let view = EntryView::new(role, &types.partition, Some(&columns), metrics)?;
+    let view = own_view(role, &types, columns, metrics)?;
     let program = EntryProgram::of_view(role, view, types, None, table.decoding().clone())?;
+    Ok(entries_of(table, program, manifests, threads))
+}
+
+/// The columns of entries that are named, under their own names.
+fn own_view(
+    role: Role,
+    types: &TableTypes,
+    columns: &[&str],
+    metrics: Option<(&'static str, MetricsView)>,
+) -> Result<EntryView> {
+    let columns: Vec<String> = columns.iter().map(|name| (*name).to_owned()).collect();
+    EntryView::new(role, &types.partition, Some(&columns), metrics)
+}
+
+fn entries_of(table: &Table, program: EntryProgram, manifests: Vec<ManifestFile>, threads: usize) -> Batches {
     let source = EntrySource::new(Arc::new(program), table.clone(), Notes::default());
-    Ok(Box::new(ManifestStream::new(source, manifests, threads)))
+    Box::new(ManifestStream::new(source, manifests, threads))
 }
 
 /// The partitions of a table's live files, as `options` filter them.
@@ -160,12 +196,19 @@ impl scan::Scan for Scan {
                 };
                 Box::new(self.table.snapshots_view()?.into_iter().map(select))
             }
+            None if self.view == View::Plan => row_limited(&self.options, &self.schema, true, |options| {
+                planned::stream(&self.table, options, self.notes.clone())
+            })?,
             None => once(self.whole()?),
+            Some(program) if program.view.has(DATA_FILES) || program.view.has(DATA_FILE_COUNT) => {
+                applied::stream(&self.table, program, &self.options, self.notes.clone())?
+            }
             Some(program) => {
                 let plan = Plan::new(&self.table, self.options.filter.as_deref())?;
                 let source = EntrySource::new(Arc::clone(program), self.table.clone(), self.notes.clone());
-                let manifests = plan.of_role(program.role);
-                Box::new(ManifestStream::new(source, manifests, threads(self.options.threads)))
+                // Threads that read vectors go through the manifests one by one.
+                let threads = if program.view.needs_positions() { 1 } else { threads(self.options.threads) };
+                Box::new(ManifestStream::new(source, plan.of_role(program.role), threads))
             }
         };
         Ok(limited(rows, self.options.limit))
@@ -177,6 +220,18 @@ impl scan::Scan for Scan {
 
     fn explain(&self) -> Result<Vec<Step>> {
         self.steps()
+    }
+
+    fn deletes(&self) -> Result<Box<dyn scan::Scan>> {
+        if self.view != View::Plan {
+            return Err(Error::new(ErrorKind::Argument, "only plans have deletes"));
+        }
+        let options = ScanOptions {
+            threads: self.options.threads,
+            filter: self.options.filter.clone(),
+            ..ScanOptions::default()
+        };
+        Ok(Box::new(Numbered::new(Scan::new(self.table.clone(), View::Deletes, options)?)))
     }
 
     fn manifests(&self) -> Result<Vec<PlannedManifest>> {

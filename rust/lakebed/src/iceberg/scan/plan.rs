@@ -2,20 +2,21 @@
 
 use std::sync::Arc;
 
-use arrow_array::{BooleanArray, RecordBatch};
+use arrow_array::RecordBatch;
+use arrow_buffer::Buffer;
 use arrow_select::filter::filter_record_batch;
 
 use super::internal;
 use super::program::EntryProgram;
 use crate::error::Result;
 use crate::iceberg::fields::LIST;
-use crate::iceberg::filter::{PartitionFilter, Summaries};
-use crate::iceberg::manifest_list::{DELETES, ManifestFile};
+use crate::iceberg::manifest_list::ManifestFile;
+use crate::iceberg::prune::{Pruner, Summaries};
 use crate::iceberg::table::Table;
 use crate::iceberg::view::{Role, manifests};
 use crate::notes::Notes;
 use crate::record::record_schema;
-use crate::scan::{Batches, ManifestSource, PlannedManifest};
+use crate::scan::{Amount, Batches, Funnel, ManifestSource, PlannedManifest, Stage};
 use crate::storage::Storage;
 
 /// The manifests of a snapshot, sorted by whether they may hold entries that match.
@@ -38,33 +39,66 @@ impl Plan {
         Plan::of_list(table, RecordBatch::new_empty(schema), filter)
     }
 
-    fn of_list(table: &Table, list: RecordBatch, filter: Option<&str>) -> Result<Plan> {
+    /// The plan of a manifest list, in the types of `table`.
+    pub(super) fn of_list(table: &Table, list: RecordBatch, filter: Option<&str>) -> Result<Plan> {
         let mut manifests = ManifestFile::all(&list)?;
         let Some(text) = filter else { return Ok(Plan { list, manifests, pruned: Vec::new() }) };
         let types = table.types()?;
-        let filter = PartitionFilter::new(text, &types.partition, &types.schema)?;
-        let kept = filter.may_match(&Summaries::new(&manifests, &types))?;
-        let list = filter_record_batch(&list, &BooleanArray::from(kept.clone())).map_err(internal)?;
-        let mut kept = kept.into_iter();
+        let summaries = Summaries::new(&manifests, &types.specs, &types.partition);
+        let kept = Pruner::new(text, &types)?.may_match(&manifests, &summaries)?;
+        let list = filter_record_batch(&list, &kept).map_err(internal)?;
+        let mut kept = kept.values().iter();
         let pruned = manifests.extract_if(.., |_| !kept.next().unwrap_or(true)).collect();
         Ok(Plan { list, manifests, pruned })
+    }
+
+    /// Tells how many manifests it leaves out for `role`, and why.
+    pub(super) fn count(&self, role: Role, funnel: &Funnel) {
+        let sum = |manifests: &[ManifestFile], keeps: &dyn Fn(&ManifestFile) -> bool| {
+            manifests
+                .iter()
+                .filter(|manifest| role.content().has(manifest) && keeps(manifest))
+                .map(amount)
+                .sum()
+        };
+        let sum_all = |keeps: &dyn Fn(&ManifestFile) -> bool| -> Amount {
+            sum(&self.manifests, keeps) + sum(&self.pruned, keeps)
+        };
+        let may_count = |manifest: &ManifestFile| !role.is_live() || manifest.may_be_live();
+        if role.is_live() {
+            funnel.pass(&COUNTS, || [sum_all(&|_| true), sum_all(&may_count)]);
+        }
+        funnel.pass(&SUMMARIES, || [sum_all(&may_count), sum(&self.manifests, &may_count)]);
     }
 
     /// The manifests that rows of `role` may stand in.
     pub(super) fn of_role(self, role: Role) -> Vec<ManifestFile> {
         let mut manifests = self.manifests;
-        manifests.retain(|manifest| {
-            (!role.is_live() || manifest.may_be_live())
-                && (role != Role::Deletes || manifest.content == DELETES)
-        });
+        manifests
+            .retain(|manifest| (!role.is_live() || manifest.may_be_live()) && role.content().has(manifest));
         manifests
     }
 
     /// The view `manifests`.
     pub(super) fn manifests_view(&self, table: &Table) -> Result<RecordBatch> {
         let types = table.types()?;
-        manifests(&self.list, &Summaries::new(&self.manifests, &types), &types.partition)
+        let summaries = Summaries::new(&self.manifests, &types.specs, &types.partition);
+        manifests(&self.list, &summaries, &types.partition)
     }
+}
+
+static COUNTS: Stage = Stage {
+    order: 0,
+    step: "manifests",
+    why: "counts of the manifest list: some entry is added or existing",
+};
+static SUMMARIES: Stage =
+    Stage { order: 1, step: "manifests", why: "summaries of the partition fields in the manifest list" };
+
+/// A manifest, the rows of its files and its own bytes, as far as its list records them.
+fn amount(manifest: &ManifestFile) -> Amount {
+    let rows = [manifest.added, manifest.existing].map(|recorded| recorded.rows.unwrap_or(0));
+    Amount { count: 1, rows: rows.iter().sum(), bytes: manifest.length.unwrap_or(0) }
 }
 
 /// A manifest as engines are told of it; Iceberg's take nothing away from each other.
@@ -89,14 +123,25 @@ impl EntrySource {
     pub(super) fn new(program: Arc<EntryProgram>, table: Table, notes: Notes) -> EntrySource {
         EntrySource { program, table, notes }
     }
+
+    pub(super) fn program(&self) -> &Arc<EntryProgram> {
+        &self.program
+    }
+
+    /// The entries of a manifest that rows are made of.
+    pub(super) fn entries(&self, manifest: &ManifestFile, threads: usize) -> Result<Batches> {
+        self.program.entries(self.read(manifest)?, manifest, threads, &self.notes)
+    }
+
+    fn read(&self, manifest: &ManifestFile) -> Result<Buffer> {
+        self.table.storage().read(&manifest.path).map_err(|error| error.in_file(&manifest.path))
+    }
 }
 
 impl ManifestSource for EntrySource {
     type Manifest = ManifestFile;
 
     fn open(&self, manifest: &ManifestFile, threads: usize) -> Result<Batches> {
-        let bytes =
-            self.table.storage().read(&manifest.path).map_err(|error| error.in_file(&manifest.path))?;
-        self.program.open(bytes, manifest, threads, &self.notes)
+        self.program.open(self.read(manifest)?, manifest, threads, &self.notes)
     }
 }

@@ -4,30 +4,40 @@ use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
-use arrow_buffer::Buffer;
+use arrow_array::types::{Int32Type, Int64Type};
+use arrow_buffer::{BooleanBuffer, Buffer};
 use arrow_select::filter::filter_record_batch;
 
 use super::internal;
+use super::vectors::{VectorReader, in_runs};
 use crate::columnar::Decoding;
-use crate::error::Result;
-use crate::iceberg::filter::PartitionFilter;
+use crate::error::{Error, Result};
+use crate::iceberg::fields::PARTITION;
 use crate::iceberg::manifest::{EntryColumns, EntryReader, Known, ManifestHeader, PartitionLayout, Statuses};
 use crate::iceberg::manifest_list::ManifestFile;
 use crate::iceberg::metrics::MetricsView;
+use crate::iceberg::prune::Pruner;
 use crate::iceberg::table::TableTypes;
-use crate::iceberg::view::{EntryView, Role, are_deletes};
+use crate::iceberg::view::{EntryView, Role};
 use crate::notes::Notes;
+use crate::predicate::BoundPredicate;
 use crate::record::find;
-use crate::scan::{Batches, ScanOptions};
+use crate::scan::{Amount, Batches, Funnel, ScanOptions, Stage};
 
 /// How entries become rows: shared by a scan, its threads and tasks elsewhere.
 pub(super) struct EntryProgram {
     pub(super) role: Role,
     pub(super) view: EntryView,
     entries: Arc<EntryColumns>,
+    /// The columns that entries are decoded for.
+    raw: Vec<String>,
+    /// The fields whose metrics they are decoded for; `None` for all.
+    metrics_of: Option<Vec<i32>>,
     types: TableTypes,
-    filter: Option<PartitionFilter>,
+    pruner: Option<Pruner>,
     decoding: Decoding,
+    funnel: Funnel,
+    vectors: Option<VectorReader>,
 }
 
 impl EntryProgram {
@@ -53,15 +63,69 @@ impl EntryProgram {
         filter: Option<&str>,
         decoding: Decoding,
     ) -> Result<EntryProgram> {
-        let filter =
-            filter.map(|text| PartitionFilter::new(text, &types.partition, &types.schema)).transpose()?;
+        EntryProgram::counting(role, view, types, filter, decoding, Funnel::default())
+    }
+
+    /// The program of a view, which tells `funnel` what it leaves out.
+    pub(super) fn counting(
+        role: Role,
+        view: EntryView,
+        types: TableTypes,
+        filter: Option<&str>,
+        decoding: Decoding,
+        funnel: Funnel,
+    ) -> Result<EntryProgram> {
+        let pruner = filter.map(|text| Pruner::new(text, &types)).transpose()?;
+        let counted = COUNTED.into_iter().filter(|_| funnel.is_counting());
         let mut raw = view.raw().to_vec();
-        if filter.is_some() && !raw.iter().any(|name| name == "partition") {
-            raw.push("partition".to_owned());
+        for name in pruner.iter().flat_map(Pruner::input).chain(counted) {
+            if !raw.iter().any(|known| known == name) {
+                raw.push(name.to_owned());
+            }
         }
-        let entries = EntryColumns::new(Some(&raw))?.with_metrics_of(view.metrics_of());
-        let entries = Arc::new(entries);
-        Ok(EntryProgram { role, view, entries, types, filter, decoding })
+        let mut metrics_of = view.metrics_of();
+        if let (Some(ids), Some(pruner)) = (&mut metrics_of, &pruner) {
+            ids.extend(pruner.metrics.field_ids());
+        }
+        let entries = Arc::new(EntryColumns::new(Some(&raw))?.with_metrics_of(metrics_of.clone()));
+        Ok(EntryProgram {
+            role,
+            view,
+            entries,
+            raw,
+            metrics_of,
+            types,
+            pruner,
+            decoding,
+            funnel,
+            vectors: None,
+        })
+    }
+
+    /// The same program, whose [`EntryProgram::entries`] have these columns too, and of metrics those of
+    /// these fields.
+    pub(super) fn needing(
+        mut self,
+        columns: impl Iterator<Item = &'static str>,
+        field_ids: &[i32],
+    ) -> Result<EntryProgram> {
+        for column in columns {
+            if !self.raw.iter().any(|known| known == column) {
+                self.raw.push(column.to_owned());
+            }
+        }
+        if let Some(ids) = &mut self.metrics_of {
+            ids.extend(field_ids);
+        }
+        let entries = EntryColumns::new(Some(&self.raw))?.with_metrics_of(self.metrics_of.clone());
+        self.entries = Arc::new(entries);
+        Ok(self)
+    }
+
+    /// The same program, which reads the deletion vectors whose positions the view shows.
+    pub(super) fn reading(self, vectors: VectorReader) -> EntryProgram {
+        let vectors = self.view.needs_positions().then_some(vectors);
+        EntryProgram { vectors, ..self }
     }
 
     /// The rows of one manifest, in file order; errors and notes say in which file they were found.
@@ -73,22 +137,56 @@ impl EntryProgram {
         notes: &Notes,
     ) -> Result<Batches> {
         let path = manifest.path.clone();
+        let entries = self.entries(bytes, manifest, threads, notes)?;
+        let program = Arc::clone(self);
+        Ok(Box::new(
+            entries.map(move |entries| program.rows(&entries?, &path).map_err(|error| error.in_file(&path))),
+        ))
+    }
+
+    /// The entries of one manifest that the rows are made of, in file order, and what else they were
+    /// decoded for; errors and notes say in which file they were found.
+    pub(super) fn entries(
+        self: &Arc<EntryProgram>,
+        bytes: Buffer,
+        manifest: &ManifestFile,
+        threads: usize,
+        notes: &Notes,
+    ) -> Result<Batches> {
+        let path = manifest.path.clone();
         let open = || {
+            let layout = self.layout_of(&bytes, manifest)?;
+            let projection = match (&self.pruner, &layout) {
+                (Some(pruner), Some(layout)) => Some(pruner.of_spec(&layout.spec)?),
+                _ => None,
+            };
             let known = Known {
-                partition: self.layout_of(&bytes, manifest)?,
+                partition: layout,
                 manifest: Some(manifest.clone()),
                 spec_id: None,
                 notes: notes.clone(),
             };
-            let statuses = if self.role.is_live() { Statuses::LIVE } else { Statuses::ALL };
-            EntryReader::open(bytes.clone(), &self.entries, known, statuses, &self.decoding, threads)
+            // What is left out is counted.
+            let statuses = if self.funnel.is_counting() { Statuses::ALL } else { self.role.statuses() };
+            let entries =
+                EntryReader::open(bytes.clone(), &self.entries, known, statuses, &self.decoding, threads)?;
+            Ok((entries, projection))
         };
-        let entries = open().map_err(|error| error.in_file(&path))?;
+        let (entries, projection) = open().map_err(|error: Error| error.in_file(&path))?;
         let program = Arc::clone(self);
-        Ok(Box::new(entries.map(move |entries| {
-            let rows = entries.and_then(|entries| program.rows(entries, &path));
-            rows.map_err(|error| error.in_file(&path))
-        })))
+        let runs = entries.flat_map(move |entries| {
+            match entries.and_then(|entries| program.runs(entries, projection.as_deref())) {
+                Ok(runs) => runs.into_iter().map(Ok).collect(),
+                Err(error) => vec![Err(error.in_file(&path))],
+            }
+        });
+        Ok(Box::new(runs))
+    }
+
+    /// The rows that are made of some of a manifest's entries.
+    pub(super) fn rows(&self, entries: &RecordBatch, manifest: &str) -> Result<RecordBatch> {
+        let positions = self.vectors.as_ref().map(|vectors| vectors.positions(entries)).transpose()?;
+        self.view.build(entries, manifest, positions.as_ref())
     }
 
     /// How the manifest's tuples are shown: by the table's spec of its id or, where the table has forgotten
@@ -102,14 +200,61 @@ impl EntryProgram {
         Ok(spec.map(|spec| PartitionLayout { unified: Arc::clone(&self.types.partition), spec }))
     }
 
-    fn rows(&self, mut entries: RecordBatch, manifest: &str) -> Result<RecordBatch> {
-        if self.role == Role::Deletes {
-            entries = filter_record_batch(&entries, &are_deletes(&entries)?).map_err(internal)?;
-        }
-        if let Some(filter) = &self.filter {
-            let matches = filter.matches(find(&entries, "partition")?.as_struct())?;
-            entries = filter_record_batch(&entries, &matches).map_err(internal)?;
-        }
-        self.view.build(&entries, manifest)
+    /// Those of some entries that the view shows, in batches that are not too large with what is read for
+    /// them.
+    fn runs(&self, entries: RecordBatch, projection: Option<&BoundPredicate>) -> Result<Vec<RecordBatch>> {
+        let entries = self.wanted(entries, projection)?;
+        if self.vectors.is_some() { in_runs(&entries) } else { Ok(vec![entries]) }
     }
+
+    /// The entries of the program's role that may match its filter, whose projection on their spec is given.
+    fn wanted(&self, mut entries: RecordBatch, projection: Option<&BoundPredicate>) -> Result<RecordBatch> {
+        if let Some(wanted) = self.role.content().of(&entries)? {
+            entries = filter_record_batch(&entries, &wanted).map_err(internal)?;
+        }
+        if self.role.is_live() && self.funnel.is_counting() {
+            let (statuses, wanted) = (find(&entries, "status")?, self.role.statuses());
+            let statuses = statuses.as_primitive::<Int32Type>().values().iter();
+            let live: BooleanBuffer = statuses.map(|status| wanted.has(*status)).collect();
+            entries = self.keep(entries, live, &LIVE)?;
+        }
+        if let Some(projection) = projection {
+            let tuples = find(&entries, PARTITION)?;
+            let matching = projection.evaluate(tuples.as_struct().columns(), entries.num_rows())?;
+            entries = self.keep(entries, matching, &TUPLES)?;
+        }
+        if let Some(pruner) = &self.pruner {
+            let matching = pruner.metrics.may_match(&entries)?;
+            entries = self.keep(entries, matching, &METRICS)?;
+        }
+        Ok(entries)
+    }
+
+    fn keep(&self, entries: RecordBatch, kept: BooleanBuffer, stage: &'static Stage) -> Result<RecordBatch> {
+        let left = match kept.count_set_bits() == kept.len() {
+            true => entries.clone(),
+            false => filter_record_batch(&entries, &kept.into()).map_err(internal)?,
+        };
+        self.funnel.pass(stage, || [amount(&entries), amount(&left)]);
+        Ok(left)
+    }
+}
+
+static LIVE: Stage = Stage { order: 2, step: "entries", why: "status of the entry: added or existing" };
+static TUPLES: Stage = Stage { order: 3, step: "files", why: "partition tuple of the entry" };
+static METRICS: Stage =
+    Stage { order: 4, step: "files", why: "metrics of the columns: bounds, null and NaN counts" };
+
+/// What is added up where the funnel counts.
+const COUNTED: [&str; 3] = ["status", "record_count", "file_size_in_bytes"];
+
+/// The rows and bytes of files; counts below zero are unknown.
+fn amount(entries: &RecordBatch) -> Amount {
+    let sum = |name: &str| {
+        let column = entries.column_by_name(name).and_then(|column| column.as_primitive_opt::<Int64Type>());
+        let numbers = column.into_iter().flatten().flatten();
+        numbers.map(|number| u64::try_from(number).unwrap_or(0)).fold(0, u64::saturating_add)
+    };
+    let [_, rows, bytes] = COUNTED;
+    Amount { count: entries.num_rows() as u64, rows: sum(rows), bytes: sum(bytes) }
 }

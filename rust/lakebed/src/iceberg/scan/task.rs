@@ -14,7 +14,7 @@ use crate::columnar::Decoding;
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::manifest_list::ManifestFile;
 use crate::iceberg::table::{StoredTypes, TableTypes};
-use crate::iceberg::view::Role;
+use crate::iceberg::view::{DATA_FILE_COUNT, DATA_FILES, POSITIONS, Role};
 use crate::notes::Notes;
 use crate::scan::{Batches, Part, ScanOptions, brought};
 
@@ -26,6 +26,10 @@ impl Scan {
         };
         if part == Part::Deleted {
             let message = "manifests of Iceberg take nothing away from each other";
+            return Err(Error::new(ErrorKind::Argument, message));
+        }
+        if [POSITIONS, DATA_FILES, DATA_FILE_COUNT].iter().any(|name| program.view.has(name)) {
+            let message = "positions and data files of deletes are in other files than their manifests";
             return Err(Error::new(ErrorKind::Argument, message));
         }
         let plan = Plan::new(&self.table, self.options.filter.as_deref())?;

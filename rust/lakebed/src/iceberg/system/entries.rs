@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, Schema as ArrowSchema, SchemaRef};
 
-use super::rows::{Content, Scope, data_file_fields, entries, readable_metrics, structs};
+use super::rows::{Scope, data_file_fields, entries, readable_metrics, structs};
 use crate::error::Result;
+use crate::iceberg::content::Content;
 use crate::iceberg::fields::ENTRY;
 use crate::iceberg::table::Table;
 use crate::iceberg::view::Role;

@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use arrow_schema::{Field, Schema as ArrowSchema, SchemaRef};
 
-use super::rows::{Content, Scope, data_file_fields, entries, readable_metrics};
+use super::rows::{Scope, data_file_fields, entries, readable_metrics};
 use crate::error::Result;
+use crate::iceberg::content::Content;
 use crate::iceberg::fields::ENTRY;
 use crate::iceberg::table::Table;
 use crate::iceberg::view::Role;

@@ -13,6 +13,7 @@ mod name_mapping;
 mod partition_specs;
 mod partition_statistics;
 mod partitions;
+mod position_deletes;
 mod refs;
 mod rows;
 mod snapshots;
@@ -47,6 +48,7 @@ pub(crate) const SYSTEM_TABLES: &[SystemTable<Table>] = &[
     partition_specs::TABLE,
     partition_statistics::TABLE,
     partitions::TABLE,
+    position_deletes::TABLE,
     refs::TABLE,
     snapshots::TABLE,
     sort_orders::TABLE,

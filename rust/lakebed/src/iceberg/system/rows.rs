@@ -9,8 +9,9 @@ use arrow_array::{Array, ArrayRef, RecordBatch, StructArray};
 use arrow_schema::{DataType, Field};
 
 use crate::error::Result;
+use crate::iceberg::content::Content;
 use crate::iceberg::fields::{ENTRY, PARTITION};
-use crate::iceberg::manifest_list::{DATA, DELETES, ManifestFile};
+use crate::iceberg::manifest_list::ManifestFile;
 use crate::iceberg::metadata::{Wanted, Which};
 use crate::iceberg::metrics::MetricsView;
 use crate::iceberg::scan::rows_of;
@@ -49,24 +50,6 @@ pub(super) enum Scope {
     Snapshot,
     /// Those of every snapshot, each once.
     All,
-}
-
-/// Which content is listed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Content {
-    Data,
-    Deletes,
-    Both,
-}
-
-impl Content {
-    fn has(self, manifest: &ManifestFile) -> bool {
-        match self {
-            Content::Data => manifest.content == DATA,
-            Content::Deletes => manifest.content == DELETES,
-            Content::Both => true,
-        }
-    }
 }
 
 /// The manifest lists of a scope, each with the id of its snapshot.

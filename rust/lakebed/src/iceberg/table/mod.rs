@@ -1,5 +1,6 @@
 //! A table standing on a branch at a snapshot: what its metadata says.
 
+mod lineage;
 mod lists;
 #[cfg(test)]
 mod tests;
@@ -19,6 +20,7 @@ use super::metadata::{MAIN, MetadataFile, Snapshot, TableMetadata, Wanted, Which
 use super::types::Schema;
 use crate::columnar::Decoding;
 use crate::error::{Error, ErrorKind, Result};
+use crate::notes::Notes;
 use crate::storage::Storage;
 
 /// An Iceberg table at one of its snapshots, or at none where nothing was committed yet.
@@ -34,6 +36,8 @@ pub struct Table {
     tag: Option<String>,
     standing: Standing,
     schema: Arc<Schema>,
+    /// What is odd about what was read to get here.
+    notes: Notes,
 }
 
 /// Where a table stands.
@@ -60,8 +64,11 @@ impl Table {
         let location = location.trim_end_matches('/');
         let mut decoding = decoding.into();
         decoding.limits = decoding.limits.capped();
-        let file = current_metadata(location, &storage, decoding.limits)?;
+        let notes = Notes::default();
+        let file = current_metadata(location, &storage, decoding.limits, &notes)?;
         let metadata = Arc::new(TableMetadata::read(&file, &Wanted::CURRENT)?);
+        let place = |odd: &String| notes.add(format!("{odd} ({})", file.path()));
+        metadata.oddities.iter().for_each(place);
         let (standing, schema) = (head(&metadata, metadata.current_snapshot_id)?, current_schema(&metadata)?);
         Ok(Table {
             location: folder(location).to_owned(),
@@ -73,6 +80,7 @@ impl Table {
             tag: None,
             standing,
             schema,
+            notes,
         })
     }
 

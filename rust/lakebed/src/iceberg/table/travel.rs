@@ -50,7 +50,10 @@ impl Table {
     /// # Errors
     /// `SnapshotNotFound` for a time before that, naming the time.
     pub fn at_timestamp(&self, millis: i64) -> Result<Table> {
-        let log = self.read(&Wanted { snapshot_log: true, ..Wanted::CURRENT })?.snapshot_log;
+        let metadata = self.read(&Wanted { snapshot_log: true, ..Wanted::CURRENT })?;
+        let of_log = metadata.oddities.iter().filter(|odd| !self.metadata.oddities.contains(odd));
+        of_log.for_each(|odd| self.notes.add(format!("{odd} ({})", self.file.path())));
+        let log = metadata.snapshot_log;
         match as_of(&log, millis) {
             Some(id) => self.standing_at(None, id),
             None => {
@@ -104,7 +107,7 @@ impl Table {
     }
 
     #[cold]
-    fn not_found(&self, message: String) -> Error {
+    pub(super) fn not_found(&self, message: String) -> Error {
         Error::new(ErrorKind::SnapshotNotFound, message).in_file(&self.location)
     }
 }

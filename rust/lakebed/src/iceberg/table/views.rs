@@ -3,17 +3,23 @@
 use std::collections::BTreeMap;
 
 use super::Table;
+use crate::diff::AppendScan;
 use crate::error::{Error, ErrorKind, Result};
-use crate::iceberg::scan::Scan;
+use crate::iceberg::scan::{Appended, Scan, diff};
 use crate::iceberg::system::SYSTEM_TABLES;
+use crate::notes::Notes;
 use crate::scan::{self, ScanOptions};
 use crate::system::{MetadataScan, names};
-use crate::table::{self, Place};
+use crate::table::{self, Place, named};
 use crate::view::View;
 
 impl table::Table for Table {
     fn format(&self) -> &'static str {
         "iceberg"
+    }
+
+    fn format_version(&self) -> Option<i32> {
+        Some(self.metadata().format_version)
     }
 
     fn location(&self) -> &str {
@@ -36,21 +42,26 @@ impl table::Table for Table {
         self.tag()
     }
 
+    fn notes(&self) -> Notes {
+        self.notes.clone()
+    }
+
     fn at(&self, place: &Place) -> Result<Box<dyn table::Table>> {
-        let table = match place {
-            Place::Snapshot(id) => self.at_snapshot(*id),
-            Place::Tag(name) => self.at_tag(name),
-            Place::Branch(name) => self.at_branch(name),
-            Place::Timestamp(millis) => self.at_timestamp(*millis),
-            Place::Watermark(_) => {
-                Err(Error::new(ErrorKind::Unsupported, "Iceberg's snapshots have no watermarks"))
-            }
-        };
-        Ok(Box::new(table?))
+        Ok(Box::new(self.at_place(place)?))
     }
 
     fn scan(&self, view: View, options: ScanOptions) -> Result<Box<dyn scan::Scan>> {
         Ok(Box::new(Scan::new(self.clone(), view, options)?))
+    }
+
+    fn diff(&self, before: &Place, after: &Place, options: ScanOptions) -> Result<Box<dyn scan::Scan>> {
+        Ok(Box::new(diff(self, self.at_place(before)?, self.at_place(after)?, &options)?))
+    }
+
+    fn appends(&self, after: Option<&Place>, options: ScanOptions) -> Result<Box<dyn scan::Scan>> {
+        let after = after.map(|place| self.id_at(place)).transpose()?.flatten();
+        let snapshots = self.appends_after(after)?;
+        Ok(Box::new(AppendScan(Appended::new(self.clone(), snapshots.into(), options)?)))
     }
 
     fn metadata_tables(&self) -> Vec<&'static str> {
@@ -59,5 +70,28 @@ impl table::Table for Table {
 
     fn metadata_scan(&self, name: &str, options: ScanOptions) -> Result<Box<dyn scan::Scan>> {
         Ok(Box::new(MetadataScan::new(self.clone(), SYSTEM_TABLES, name, options)?))
+    }
+}
+
+impl Table {
+    fn at_place(&self, place: &Place) -> Result<Table> {
+        match place {
+            Place::Snapshot(id) => self.at_snapshot(*id),
+            Place::Tag(name) => self.at_tag(name),
+            Place::Branch(name) => self.at_branch(name),
+            Place::Named(name) => named(name, |name| self.at_tag(name), |name| self.at_branch(name)),
+            Place::Timestamp(millis) => self.at_timestamp(*millis),
+            Place::Watermark(_) => {
+                Err(Error::new(ErrorKind::Unsupported, "Iceberg's snapshots have no watermarks"))
+            }
+        }
+    }
+
+    /// The id of the snapshot at a place, which need not be there any more if it was given by its id.
+    fn id_at(&self, place: &Place) -> Result<Option<i64>> {
+        match place {
+            Place::Snapshot(id) => Ok(Some(*id)),
+            place => Ok(table::Table::snapshot_id(&self.at_place(place)?)),
+        }
     }
 }

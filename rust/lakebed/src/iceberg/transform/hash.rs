@@ -7,12 +7,12 @@ use arrow_array::types::{
 };
 use arrow_array::{ArrayRef, BooleanArray, Int32Array};
 
-use super::murmur::hash;
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::types::Type;
 use crate::iceberg::value::decimal::minimal;
 use crate::iceberg::value::expect_type;
 use crate::iceberg::value::uuid::parse_uuid;
+use crate::murmur;
 
 /// The hash of each value of `values`, which are of the Arrow type of `ty`; null stays null.
 ///
@@ -47,6 +47,10 @@ pub fn hashes(values: &ArrayRef, ty: &Type) -> Result<Int32Array> {
         Type::Uuid => uuids(values)?,
         _ => return Err(Error::new(ErrorKind::Unsupported, format!("values of {ty} have no hash"))),
     })
+}
+
+fn hash(bytes: &[u8]) -> i32 {
+    murmur::hash(bytes, 0)
 }
 
 fn longs<T: ArrowPrimitiveType>(values: &ArrayRef, widen: impl Fn(T::Native) -> i64) -> Int32Array {

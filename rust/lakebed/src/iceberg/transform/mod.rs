@@ -3,7 +3,6 @@
 
 mod apply;
 mod hash;
-mod murmur;
 
 #[cfg(test)]
 mod tests;

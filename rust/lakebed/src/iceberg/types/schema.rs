@@ -7,7 +7,7 @@ use arrow_schema::Fields;
 use serde_json::Value;
 
 use super::arrow::arrow_fields;
-use super::{FieldRef, json};
+use super::{FieldRef, Type, json};
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::json::Object;
 use crate::json::{invalid, parse};
@@ -33,6 +33,10 @@ struct Place {
     field: FieldRef,
     name: Arc<str>,
     depth: usize,
+    /// Whether every row has just one value of it: it is in no list and no map.
+    single: bool,
+    /// Whether no row is without a value of it: it is required, and so is all that it is nested in.
+    always_there: bool,
 }
 
 impl Schema {
@@ -42,7 +46,7 @@ impl Schema {
     /// [`ErrorKind::Json`] for a field id that is there twice.
     pub fn new(schema_id: i32, fields: Vec<FieldRef>, identifier_field_ids: Vec<i32>) -> Result<Schema> {
         let mut places = Vec::new();
-        fields.iter().for_each(|field| place(&mut places, field, "", 0));
+        fields.iter().for_each(|field| place(&mut places, field, None));
         let mut by_id = HashMap::with_capacity(places.len());
         let mut by_name: HashMap<Arc<str>, usize> = HashMap::with_capacity(places.len());
         for (position, found) in places.iter().enumerate() {
@@ -82,7 +86,7 @@ impl Schema {
 
     /// The field of that id, of any level.
     pub fn field_by_id(&self, id: i32) -> Option<&FieldRef> {
-        self.places.get(*self.by_id.get(&id)?).map(|place| &place.field)
+        self.place_of(id).map(|place| &place.field)
     }
 
     /// The field of that full name, of any level: names joined by dots, in the case they are written
@@ -96,7 +100,28 @@ impl Schema {
 
     /// The full name of the field of that id.
     pub fn name_of(&self, id: i32) -> Option<&str> {
-        self.places.get(*self.by_id.get(&id)?).map(|place| place.name.as_ref())
+        self.place_of(id).map(|place| place.name.as_ref())
+    }
+
+    /// The fields of that full name in any case, of any level.
+    pub fn fields_like(&self, name: &str) -> impl Iterator<Item = &FieldRef> {
+        let name = name.to_lowercase();
+        self.places.iter().filter(move |place| place.name.to_lowercase() == name).map(|place| &place.field)
+    }
+
+    /// Whether every row has just one value of the field of that id, null or not: it is in no list and no map.
+    pub fn is_single(&self, id: i32) -> bool {
+        self.place_of(id).is_some_and(|place| place.single)
+    }
+
+    /// Whether no row is without a value of the field of that id: it is required, and so is all that it is
+    /// nested in.
+    pub fn is_always_there(&self, id: i32) -> bool {
+        self.place_of(id).is_some_and(|place| place.always_there)
+    }
+
+    fn place_of(&self, id: i32) -> Option<&Place> {
+        self.places.get(*self.by_id.get(&id)?)
     }
 
     /// The primitive fields of all levels with their full names, in schema order.
@@ -124,8 +149,18 @@ impl PartialEq for Schema {
 impl Eq for Schema {}
 
 /// Adds `field` and its children; recursion is as deep as types may nest.
-fn place(places: &mut Vec<Place>, field: &FieldRef, parent: &str, depth: usize) {
-    let name = if depth == 0 { field.name.clone() } else { format!("{parent}.{}", field.name) };
-    places.push(Place { field: Arc::clone(field), name: name.as_str().into(), depth });
-    field.ty.children().into_iter().for_each(|child| place(places, child, &name, depth + 1));
+fn place(places: &mut Vec<Place>, field: &FieldRef, parent: Option<(&Place, &Type)>) {
+    let name = match parent {
+        Some((parent, _)) => format!("{}.{}", parent.name, field.name).into(),
+        None => field.name.as_str().into(),
+    };
+    let here = Place {
+        field: Arc::clone(field),
+        name,
+        depth: parent.map_or(0, |(parent, _)| parent.depth + 1),
+        single: parent.is_none_or(|(parent, ty)| parent.single && matches!(ty, Type::Struct(_))),
+        always_there: field.required && parent.is_none_or(|(parent, _)| parent.always_there),
+    };
+    places.push(here.clone());
+    field.ty.children().into_iter().for_each(|child| place(places, child, Some((&here, &field.ty))));
 }

@@ -3,16 +3,20 @@
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::Int32Type;
-use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch, StringArray, new_null_array};
+use arrow_array::{Array, ArrayRef, Int64Array, ListArray, RecordBatch, StringArray, new_null_array};
 use arrow_schema::{DataType, Field, Schema as ArrowSchema, SchemaRef, TimeUnit};
 
 use crate::error::Result;
+use crate::field::{int64, ints, longs, texts, utf8};
+use crate::iceberg::content::Content;
+use crate::iceberg::deletion_vector::VECTOR_INPUT;
 use crate::iceberg::fields::{ENTRY, PARTITION};
+use crate::iceberg::manifest::Statuses;
 use crate::iceberg::metrics::MetricsView;
 use crate::iceberg::partition::PartitionType;
 use crate::iceberg::view::target::{TARGET_INPUT, target_files};
 use crate::record::find;
+use crate::scan::{DeletesAs, RESIDUAL};
 use crate::view::{batch, project};
 
 /// What a scan over entries yields.
@@ -23,10 +27,18 @@ pub(crate) enum Role {
     Entries,
     /// Live files, of data and of deletes.
     Files,
+    /// Files that the manifest's own commit added.
+    Added,
     /// Live delete files and deletion vectors.
     Deletes,
     /// Live files under the entries' own names: what other views are made of.
     Live,
+    /// Those of them that are data files.
+    LiveData,
+    /// Those of them that are delete files and deletion vectors.
+    LiveDeletes,
+    /// Live data files, each with the deletes that apply to it, under the column of that name.
+    Plan(DeletesAs),
 }
 
 impl Role {
@@ -34,7 +46,31 @@ impl Role {
     pub(crate) fn is_live(self) -> bool {
         self != Role::Entries
     }
+
+    /// The entries that are shown.
+    pub(crate) fn statuses(self) -> Statuses {
+        match self {
+            Role::Entries => Statuses::ALL,
+            Role::Added => Statuses { existing: false, ..Statuses::LIVE },
+            _ => Statuses::LIVE,
+        }
+    }
+
+    /// What the entries are of.
+    pub(crate) fn content(self) -> Content {
+        match self {
+            Role::Entries | Role::Files | Role::Added | Role::Live => Content::Both,
+            Role::Deletes | Role::LiveDeletes => Content::Deletes,
+            Role::LiveData | Role::Plan(_) => Content::Data,
+        }
+    }
 }
+
+/// What `deletes` adds where it is asked for: deleted rows, how many data files each delete applies to, and
+/// which.
+pub(crate) const POSITIONS: &str = "positions";
+pub(crate) const DATA_FILE_COUNT: &str = "data_file_count";
+pub(crate) const DATA_FILES: &str = "data_files";
 
 /// How a column of a view is made from entries.
 #[derive(Debug, Clone, Copy)]
@@ -47,6 +83,9 @@ enum Make {
     Metrics,
     TargetFile,
     Cardinality,
+    Positions,
+    /// What the scan has put beside the entry, under the column's name.
+    Given(fn() -> DataType),
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -114,14 +153,28 @@ const OF_DELETES: [Column; 7] = [
     copy("snapshot_id"),
 ];
 
+/// What `deletes` has only where it is asked for: each may be larger than all others together, or cost as
+/// much as a plan.
+const ON_DEMAND: [Column; 3] = [
+    column(POSITIONS, Make::Positions),
+    column(DATA_FILE_COUNT, Make::Given(int64)),
+    column(DATA_FILES, Make::Given(texts)),
+];
+
 fn columns_of(role: Role) -> Vec<Column> {
     match role {
         Role::Entries => {
             ENTRY.iter().map(|spec| copy(spec.column)).chain([column("manifest", Make::Manifest)]).collect()
         }
-        Role::Files => COMMON.into_iter().chain(OF_FILES).collect(),
+        Role::Files | Role::Added => COMMON.into_iter().chain(OF_FILES).collect(),
         Role::Deletes => COMMON.into_iter().chain(OF_DELETES).collect(),
-        Role::Live => ENTRY.iter().map(|spec| copy(spec.column)).collect(),
+        Role::Live | Role::LiveData | Role::LiveDeletes => {
+            ENTRY.iter().map(|spec| copy(spec.column)).collect()
+        }
+        Role::Plan(deletes) => {
+            let of_plan = [column(deletes.column(), Make::Given(ints)), column(RESIDUAL, Make::Given(utf8))];
+            COMMON.into_iter().chain(OF_FILES).chain(of_plan).collect()
+        }
     }
 }
 
@@ -146,6 +199,9 @@ impl EntryView {
     ) -> Result<EntryView> {
         let mut known = columns_of(role);
         known.extend(metrics.as_ref().map(|(name, _)| column(name, Make::Metrics)));
+        if columns.is_some() && role == Role::Deletes {
+            known.extend(ON_DEMAND);
+        }
         let columns = project(&known, |column| column.name, columns)?;
         let fields = columns.iter().map(|column| {
             let data_type = data_type(*column, partition, metrics.as_ref().map(|(_, metrics)| metrics));
@@ -164,12 +220,17 @@ impl EntryView {
         &self.schema
     }
 
+    /// Whether it has a column of that name.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.columns.iter().any(|column| column.name == name)
+    }
+
     /// The columns of [`ENTRY`] that the view is made of.
     pub(crate) fn raw(&self) -> &[String] {
         &self.raw
     }
 
-    /// The ids of the columns whose metrics alone are needed; `None` where maps are shown whole.
+    /// The ids of the columns whose metrics are needed; `None` where maps are shown whole.
     pub(crate) fn metrics_of(&self) -> Option<Vec<i32>> {
         let shown = self.columns.iter().any(|column| match column.make {
             Make::Copy(name) => ENTRY
@@ -178,11 +239,23 @@ impl EntryView {
             Make::TargetFile => true,
             _ => false,
         });
-        self.metrics.as_ref().filter(|_| !shown).map(|(_, metrics)| metrics.field_ids())
+        let of_metrics = || self.metrics.as_ref().map(|(_, metrics)| metrics.field_ids());
+        (!shown).then(|| of_metrics().unwrap_or_default())
     }
 
-    /// Makes the view's rows from entries of one manifest.
-    pub(crate) fn build(&self, entries: &RecordBatch, manifest: &str) -> Result<RecordBatch> {
+    /// Whether rows hold positions, for which deletion vectors are read.
+    pub(crate) fn needs_positions(&self) -> bool {
+        self.columns.iter().any(|column| matches!(column.make, Make::Positions))
+    }
+
+    /// Makes the view's rows from entries of one manifest; the positions of each are given where they are
+    /// needed.
+    pub(crate) fn build(
+        &self,
+        entries: &RecordBatch,
+        manifest: &str,
+        positions: Option<&ListArray>,
+    ) -> Result<RecordBatch> {
         let rows = entries.num_rows();
         let columns = self.columns.iter().zip(self.schema.fields()).map(|(column, field)| {
             let array = match column.make {
@@ -198,6 +271,11 @@ impl EntryView {
                 },
                 Make::TargetFile => target_files(entries),
                 Make::Cardinality => cardinalities(entries),
+                Make::Given(_) => find(entries, column.name),
+                Make::Positions => Ok(match positions {
+                    Some(positions) => Arc::new(positions.clone()),
+                    None => new_null_array(field.data_type(), rows),
+                }),
             };
             array.map_err(|error| error.in_field(column.name))
         });
@@ -211,10 +289,11 @@ fn data_type(column: Column, partition: &PartitionType, metrics: Option<&Metrics
         Make::Copy(name) => {
             ENTRY.iter().find(|spec| spec.column == name).map_or(DataType::Null, |spec| (spec.data_type)())
         }
-        Make::Absent(data_type) => data_type(),
+        Make::Absent(data_type) | Make::Given(data_type) => data_type(),
         Make::Manifest | Make::TargetFile => DataType::Utf8,
         Make::Metrics => metrics.map_or(DataType::Null, MetricsView::data_type),
         Make::Cardinality => DataType::Int64,
+        Make::Positions => longs(),
     }
 }
 
@@ -226,10 +305,11 @@ fn raw_columns(role: Role, columns: &[Column], metrics: Option<&MetricsView>) ->
             Make::Metrics => raw.extend(metrics.into_iter().flat_map(MetricsView::input)),
             Make::TargetFile => raw.extend(TARGET_INPUT),
             Make::Cardinality => raw.extend(["content_offset", "record_count"]),
-            Make::Absent(_) | Make::Manifest => {}
+            Make::Positions => raw.extend(VECTOR_INPUT),
+            Make::Absent(_) | Make::Manifest | Make::Given(_) => {}
         }
     }
-    if role == Role::Deletes {
+    if role.content() != Content::Both {
         raw.push("content");
     }
     let mut once: Vec<String> = Vec::with_capacity(raw.len());
@@ -248,10 +328,4 @@ fn cardinalities(entries: &RecordBatch) -> Result<ArrayRef> {
     let vectors = find(entries, "content_offset")?;
     let cardinality = |row: usize| (vectors.is_valid(row) && counts.is_valid(row)).then(|| counts.value(row));
     Ok(Arc::new((0..entries.num_rows()).map(cardinality).collect::<Int64Array>()))
-}
-
-/// Which entries are of delete files.
-pub(crate) fn are_deletes(entries: &RecordBatch) -> Result<arrow_array::BooleanArray> {
-    let content = find(entries, "content")?;
-    Ok(content.as_primitive::<Int32Type>().iter().map(|content| Some(content != Some(0))).collect())
 }

@@ -5,8 +5,8 @@ use arrow_schema::DataType;
 
 use crate::conform::conform;
 use crate::error::Result;
-use crate::iceberg::filter::Summaries;
 use crate::iceberg::partition::PartitionType;
+use crate::iceberg::prune::Summaries;
 use crate::record::find;
 use crate::view::whole;
 

@@ -8,9 +8,10 @@ mod schemas;
 mod snapshots;
 mod target;
 
-pub(crate) use entries::{EntryView, Role, are_deletes};
+pub(crate) use entries::{DATA_FILE_COUNT, DATA_FILES, EntryView, POSITIONS, Role};
 pub(crate) use groups::{buckets, ints, last_updated, longs, partitions};
 pub(crate) use manifests::manifests;
 pub(crate) use refs::{Ref, refs};
 pub(crate) use schemas::schemas;
 pub(crate) use snapshots::snapshots;
+pub(crate) use target::target_files;

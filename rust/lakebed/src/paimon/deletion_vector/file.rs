@@ -1,6 +1,7 @@
 //! Vectors of an index file, many at once.
 
-use super::{DeletionVector, VectorRange, truncated};
+use super::{DeletionVector, VectorRange, decode_vector, span};
+use crate::deletion_vector::truncated;
 use crate::error::{Error, ErrorKind, Result};
 use crate::storage::Storage;
 
@@ -10,19 +11,19 @@ const VERSION: u8 = 1;
 /// The vectors of one index file at `ranges`, in their order; one read, up to the end of the last.
 ///
 /// # Errors
-/// Those of storage and of [`DeletionVector::decode`]; `Version` for a file of another version.
+/// Those of storage and of [`decode_vector`]; `Version` for a file of another version.
 pub(crate) fn read_vectors(
     storage: &dyn Storage,
     path: &str,
     ranges: &[VectorRange],
 ) -> Result<Vec<DeletionVector>> {
-    let end = ranges.iter().map(|range| range.offset.saturating_add(range.span())).max();
+    let end = ranges.iter().map(|range| range.offset.saturating_add(span(range))).max();
     let read = || {
         let bytes = storage.read_range(path, 0, end.unwrap_or_default())?;
         check_version(&bytes)?;
         let decode = |range: &VectorRange| {
             let start = usize::try_from(range.offset).unwrap_or(usize::MAX);
-            DeletionVector::decode(bytes.get(start..).unwrap_or_default(), *range)
+            decode_vector(bytes.get(start..).unwrap_or_default(), *range)
         };
         ranges.iter().map(decode).collect::<Result<Vec<_>>>()
     };

@@ -1,10 +1,13 @@
-//! Partition folders: `dt=2024-01-01/hr=3/` (Paimon's `PartitionPathUtils.java` and
+//! Partitions: their columns, and their folders `dt=2024-01-01/hr=3/` (Paimon's `PartitionPathUtils.java` and
 //! `InternalRowPartitionComputer.java`).
 
+mod columns;
 #[cfg(test)]
 mod tests;
 
 use arrow_array::{Array, ArrayRef, StringArray, StructArray};
+
+pub use columns::PartitionType;
 
 use super::text::{TextForm, texts};
 use super::types::{DataField, TypeKind};

@@ -9,7 +9,7 @@ use arrow_array::{Array, BinaryArray, RecordBatch, StringArray};
 use super::data_file_path;
 use crate::error::Result;
 use crate::paimon::binary_row::decode_rows;
-use crate::paimon::filter::PartitionType;
+use crate::paimon::partition::PartitionType;
 use crate::paimon::partition::{DEFAULT_PARTITION, partition_folders};
 use crate::paimon::schema::TableSchema;
 use crate::record::find;

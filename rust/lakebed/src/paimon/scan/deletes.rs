@@ -1,23 +1,19 @@
 //! The rows of the view `deletes`, and what is read for them.
 
-use std::sync::Arc;
-
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int8Type, Int32Type};
-use arrow_array::{Array, Int64Array, ListArray, RecordBatch};
-use arrow_buffer::OffsetBuffer;
-use arrow_select::concat::concat;
-use lakebed_avro::Limits;
+use arrow_array::{Array, Int64Array, RecordBatch};
 
-use super::{Scan, internal};
-use crate::error::{Error, ErrorKind, Result};
+use super::{Scan, bound};
+use crate::deletion_vector::position_lists;
+use crate::error::Result;
 use crate::paimon::deletion_vector::{DeletionVector, VectorRange, read_vectors};
-use crate::paimon::filter::PartitionFilter;
 use crate::paimon::groups::Groups;
 use crate::paimon::index_files::IndexFiles;
 use crate::paimon::manifest::ADD;
+use crate::paimon::prune::{EntryPruner, PartitionPredicate};
 use crate::paimon::table::Table;
-use crate::paimon::view::{DeletesView, ExternalFiles, Vectors, positions_item};
+use crate::paimon::view::{DeletesView, ExternalFiles, Vectors};
 use crate::record::find;
 use crate::scan::{Scan as _, ScanOptions, in_parallel, threads};
 use crate::view::View;
@@ -43,10 +39,17 @@ impl DeleteRows {
     /// the table.
     pub(super) fn open(table: &Table, options: &ScanOptions) -> Result<DeleteRows> {
         let view = DeletesView::new(table.location(), table.schema(), options.columns.as_deref())?;
-        let filter = options.filter.as_deref().map(|text| PartitionFilter::new(text, table.schema()));
-        let files = IndexFiles::read(table, filter.transpose()?.as_ref())?.of_type(DELETION_VECTORS)?;
-        let needed = view.needs_data_paths() && files.len() > 0;
-        let external = if needed { external_files(table, options)? } else { ExternalFiles::new() };
+        let pruner = bound(options.filter.as_deref(), table.schema())?;
+        let partitions = pruner.as_ref().map(EntryPruner::partitions);
+        let files = IndexFiles::read(table, partitions)?.of_type(DELETION_VECTORS)?;
+        let external = match view.needs_data_paths() && files.len() > 0 {
+            true => {
+                // Files whose rows cannot match have vectors all the same.
+                let filter = partitions.map(PartitionPredicate::written);
+                external_files(table, &ScanOptions { filter, ..options.clone() })?
+            }
+            false => ExternalFiles::new(),
+        };
         let threads = threads(options.threads).max(1);
         Ok(DeleteRows { table: table.clone(), view, files, external, next: 0, threads })
     }
@@ -55,8 +58,11 @@ impl DeleteRows {
         let vectors = Vectors::of(files)?;
         let positions = self.view.needs_positions();
         let loaded = (positions || self.view.needs_counts(&vectors)).then(|| self.load(&vectors));
+        let lists = |loaded: &[DeletionVector]| {
+            position_lists(loaded.iter().map(Some), &self.table.decoding().limits)
+        };
         let (counts, positions) = match loaded.transpose()? {
-            Some(loaded) => (Some(counts(&loaded)), positions.then(|| self.positions(&loaded)).transpose()?),
+            Some(loaded) => (Some(counts(&loaded)), positions.then(|| lists(&loaded)).transpose()?),
             None => (None, None),
         };
         self.view.build(&vectors, counts, positions, &self.external)
@@ -81,31 +87,10 @@ impl DeleteRows {
         }
         let recorded = vectors.cardinalities.iter().zip(&loaded).zip(&paths);
         for ((recorded, vector), path) in recorded {
-            let found = vector.cardinality();
-            if recorded.is_some_and(|recorded| u64::try_from(recorded) != Ok(found)) {
-                let message = format!(
-                    "deletion vector of {found} rows, its recorded cardinality is {}",
-                    recorded.unwrap_or_default()
-                );
-                return Err(Error::new(ErrorKind::Mismatch, message).in_file(path));
-            }
+            let check = |recorded| vector.check_cardinality(recorded);
+            recorded.map_or(Ok(()), check).map_err(|error| error.in_file(path))?;
         }
         Ok(loaded)
-    }
-
-    fn positions(&self, vectors: &[DeletionVector]) -> Result<ListArray> {
-        let limits = self.table.decoding().limits;
-        let total = vectors.iter().map(DeletionVector::cardinality).fold(0, u64::saturating_add);
-        if total > limits.max_items {
-            return Err(Limits::exceeded("max_items", limits.max_items, total).into());
-        }
-        let lists = vectors.iter().map(|vector| vector.positions(&limits)).collect::<Result<Vec<_>>>()?;
-        let offsets = OffsetBuffer::from_lengths(lists.iter().map(Int64Array::len));
-        let mut values: Vec<&dyn Array> = lists.iter().map(|list| list as &dyn Array).collect();
-        let none = Int64Array::new_null(0);
-        values.push(&none);
-        let values = concat(&values).map_err(internal)?;
-        ListArray::try_new(Arc::new(positions_item()), offsets, values, None).map_err(internal)
     }
 }
 
@@ -122,6 +107,11 @@ impl Iterator for DeleteRows {
         self.next += files.len();
         Some(self.rows(&files))
     }
+}
+
+/// The deletion vectors of the table's snapshot, in the order of the view. Reads the index manifest.
+pub(super) fn vectors_of(table: &Table) -> Result<Vectors> {
+    Vectors::of(&IndexFiles::read(table, None)?.of_type(DELETION_VECTORS)?)
 }
 
 /// Adds the deletion vectors of the table's snapshot to `groups`, as far as the columns asked for need them:

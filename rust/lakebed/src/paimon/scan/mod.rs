@@ -1,7 +1,11 @@
 //! Scanning a view: which manifests must be read, and their rows as a stream.
 
+mod appends;
 mod deletes;
+mod diff;
 mod explain;
+mod gather;
+mod planned;
 mod program;
 mod stream;
 mod task;
@@ -13,23 +17,27 @@ use arrow_array::{BooleanArray, RecordBatch};
 use arrow_schema::SchemaRef;
 use arrow_select::filter::filter_record_batch;
 
+pub(crate) use appends::Appended;
 use deletes::{DeleteRows, add_vectors};
+pub(crate) use diff::diff;
+use gather::file_rows;
+use planned::Attach;
 use program::EntryProgram;
-use stream::EntrySource;
 pub use task::Task;
 
 use super::fields::LIST;
-use super::filter::{PartitionFilter, PartitionType};
 use super::groups::{GROUP_INPUT, Groups, KIND};
 use super::index_files::IndexFiles;
 use super::manifest_list::{ManifestFile, manifest_files};
+use super::partition::PartitionType;
+use super::prune::{BatchRead, EntryPruner, Rule};
 use super::schema::TableSchema;
 use super::table::Table;
 use super::view::{DeletesView, Role, buckets, indexes, partitions, refs, schemas, snapshots};
 use crate::error::{Error, ErrorKind, Result};
 use crate::record::record_schema;
 use crate::scan::{
-    self, Batches, ManifestStream, Part, PlannedManifest, ScanOptions, Step, limited, once, threads,
+    self, Batches, Numbered, Part, PlannedManifest, ScanOptions, Step, limited, once, row_limited, threads,
 };
 use crate::view::{View, select};
 
@@ -50,12 +58,16 @@ impl scan::Scan for Scan {
 
     fn stream(&self) -> Result<Batches> {
         let rows: Batches = match &self.program {
+            None if self.view == View::Plan => {
+                let counts = Rule::new(self.table.schema()).reads_files_whole();
+                row_limited(&self.options, &self.schema, counts, |options| self.planned(options))?
+            }
             None if self.view == View::Deletes => Box::new(DeleteRows::open(&self.table, &self.options)?),
             None => once(self.whole()?),
             Some(program) => {
                 let (program, table) = (Arc::clone(program), self.table.clone());
                 let (manifests, threads) = (self.plan()?.manifests, threads(self.options.threads));
-                Box::new(ManifestStream::new(EntrySource::new(program, table), manifests, threads))
+                file_rows(program, &table, manifests, threads)
             }
         };
         Ok(limited(rows, self.options.limit))
@@ -63,6 +75,14 @@ impl scan::Scan for Scan {
 
     fn explain(&self) -> Result<Vec<Step>> {
         self.steps()
+    }
+
+    fn deletes(&self) -> Result<Box<dyn scan::Scan>> {
+        if self.view != View::Plan {
+            return Err(Error::new(ErrorKind::Argument, "only plans have deletes"));
+        }
+        let options = ScanOptions { threads: self.options.threads, ..ScanOptions::default() };
+        Ok(Box::new(Numbered::new(Scan::new(self.table.clone(), View::Deletes, options)?)))
     }
 
     fn manifests(&self) -> Result<Vec<PlannedManifest>> {
@@ -99,13 +119,17 @@ impl Scan {
         let columns = options.columns.as_deref();
         let filter = options.filter.as_deref();
         let entries = matches!(view, View::Entries | View::Files);
-        if options.stats.is_some() && !entries {
-            return Err(Error::new(ErrorKind::Argument, "stats= is for the views entries and files"));
+        if options.stats.is_some() && !entries && view != View::Plan {
+            return Err(Error::new(ErrorKind::Argument, "stats= is for the views entries, files and plan"));
+        }
+        if view == View::Plan {
+            let role = Role::Plan(options.deletes);
+            let schema = Arc::clone(EntryProgram::new(role, &table, &options)?.view.schema());
+            return Ok(Scan { table, view, options, schema, program: None });
         }
         if entries {
             let role = if view == View::Files { Role::Files } else { Role::Entries };
-            let schemas = if options.stats.is_some() { table.schemas()? } else { BTreeMap::new() };
-            let program = EntryProgram::new(role, &table, schemas, &options)?;
+            let program = EntryProgram::new(role, &table, &options)?;
             let schema = Arc::clone(program.view.schema());
             return Ok(Scan { table, view, options, schema, program: Some(Arc::new(program)) });
         }
@@ -114,11 +138,11 @@ impl Scan {
             View::Refs => select(&refs(&[])?, columns, filter)?,
             View::Schemas => select(&schemas(&[])?, columns, filter)?,
             View::Partitions | View::Buckets => {
-                filter.map(|text| PartitionFilter::new(text, table.schema())).transpose()?;
+                bound(filter, table.schema())?;
                 select(&grouped(view, &Groups::default(), table.schema())?, columns, None)?
             }
             View::Deletes | View::Indexes => {
-                filter.map(|text| PartitionFilter::new(text, table.schema())).transpose()?;
+                bound(filter, table.schema())?;
                 if view == View::Deletes {
                     let deletes = DeletesView::new(table.location(), table.schema(), columns)?;
                     RecordBatch::new_empty(Arc::clone(deletes.schema()))
@@ -141,7 +165,19 @@ impl Scan {
     }
 
     fn plan(&self) -> Result<Plan> {
-        Plan::new(&self.table, self.options.filter.as_deref())
+        let filter = self.options.filter.as_deref();
+        let read = (self.view == View::Plan).then(|| BatchRead::new(self.table.schema()));
+        Plan::of(&self.table, filter, read)
+    }
+
+    /// The rows of a plan; the index manifest is read before the first manifest.
+    fn planned(&self, options: &ScanOptions) -> Result<Batches> {
+        let deletes = options.deletes;
+        let program = EntryProgram::new(Role::Plan(deletes), &self.table, options)?;
+        let attach = program.view.has(deletes.column()).then(|| Attach::read(&self.table, deletes));
+        let program = program.attaching(attach.transpose()?.map(Arc::new));
+        let (manifests, threads) = (self.plan()?.manifests, threads(options.threads));
+        Ok(file_rows(Arc::new(program), &self.table, manifests, threads))
     }
 
     /// A view that is not made of entries.
@@ -158,9 +194,8 @@ impl Scan {
                 select(&grouped(self.view, &groups, self.table.schema())?, columns, None)
             }
             View::Indexes => {
-                let filter =
-                    filter.map(|text| PartitionFilter::new(text, self.table.schema())).transpose()?;
-                let files = IndexFiles::read(&self.table, filter.as_ref())?;
+                let pruner = bound(filter, self.table.schema())?;
+                let files = IndexFiles::read(&self.table, pruner.as_ref().map(EntryPruner::partitions))?;
                 select(&indexes(&files, self.table.schema())?, columns, None)
             }
             _ => {
@@ -177,8 +212,15 @@ impl Scan {
 
 impl Plan {
     fn new(table: &Table, filter: Option<&str>) -> Result<Plan> {
+        Plan::of(table, filter, None)
+    }
+
+    /// The plan of a filter, and for a batch read of what that passes over.
+    fn of(table: &Table, filter: Option<&str>, read: Option<BatchRead>) -> Result<Plan> {
         let (list, _) = table.manifest_list()?;
-        let mut kept = keep(filter, table.schema(), &list)?.into_iter();
+        let kept = keep(filter, table.schema(), &list)?;
+        let read = read.map_or_else(|| Ok(vec![true; kept.len()]), |read| read.may_read(&list))?;
+        let mut kept = kept.into_iter().zip(read).map(|(kept, read)| kept && read);
         let mut pruned = manifest_files(&list)?;
         let manifests = pruned.extract_if(.., |_| kept.next().unwrap_or(true)).collect();
         Ok(Plan { manifests, pruned })
@@ -192,14 +234,12 @@ pub(super) fn own_rows(
     table: &Table,
     columns: &[&str],
     options: &ScanOptions,
-) -> Result<impl Iterator<Item = Result<RecordBatch>> + Send + use<>> {
+) -> Result<Batches> {
     let columns = columns.iter().map(|name| (*name).to_owned()).collect();
     let options = ScanOptions { columns: Some(columns), ..options.clone() };
-    let schemas = if options.stats.is_some() { table.schemas()? } else { BTreeMap::new() };
-    let program = EntryProgram::new(role, table, schemas, &options)?;
+    let program = EntryProgram::new(role, table, &options)?;
     let Plan { manifests, .. } = Plan::new(table, options.filter.as_deref())?;
-    let source = EntrySource::new(Arc::new(program), table.clone());
-    Ok(ManifestStream::new(source, manifests, threads(options.threads)))
+    Ok(file_rows(Arc::new(program), table, manifests, threads(options.threads)))
 }
 
 /// The buckets of a table's live files, as `options` filter them.
@@ -225,10 +265,15 @@ fn grouped(view: View, groups: &Groups, schema: &TableSchema) -> Result<RecordBa
 }
 
 fn keep(filter: Option<&str>, schema: &TableSchema, list: &RecordBatch) -> Result<Vec<bool>> {
-    match filter {
-        Some(text) => PartitionFilter::new(text, schema)?.may_match(list),
+    match bound(filter, schema)? {
+        Some(pruner) => pruner.partitions().may_match(list),
         None => Ok(vec![true; list.num_rows()]),
     }
+}
+
+/// A filter on partitions and buckets; what it asks of other columns is checked and left open.
+fn bound(filter: Option<&str>, schema: &TableSchema) -> Result<Option<EntryPruner>> {
+    filter.map(|text| EntryPruner::new(text, schema, &BTreeMap::new())).transpose()
 }
 
 #[cold]

@@ -3,100 +3,292 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use arrow_array::RecordBatch;
-use arrow_buffer::Buffer;
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int8Type;
+use arrow_array::{Array, BooleanArray, RecordBatch};
+use arrow_buffer::{BooleanBuffer, Buffer};
 use arrow_select::filter::filter_record_batch;
 
+use super::explain::{BATCH_READ, BUCKET, Counted, INDEX, KEYS, MERGED, PARTITION, VALUES, amount};
 use super::internal;
+use super::planned::{Attach, residuals};
 use crate::columnar::Decoding;
 use crate::error::Result;
-use crate::paimon::filter::PartitionFilter;
+use crate::paimon::fields::ENTRY;
 use crate::paimon::identity::{Deleted, identities};
 use crate::paimon::manifest::{ADD, DELETE, EntryFilter, EntryReader, entry_columns};
 use crate::paimon::manifest_list::ManifestFile;
+use crate::paimon::prune::{BatchRead, BucketMemo, EntryPruner, Rule, Test};
 use crate::paimon::schema::TableSchema;
 use crate::paimon::stats::{Retyped, StatsView};
 use crate::paimon::table::Table;
 use crate::paimon::view::{EntryView, Role};
-use crate::record::RecordResolver;
-use crate::scan::ScanOptions;
+use crate::record::{RecordResolver, find};
+use crate::scan::{Funnel, RESIDUAL, ScanOptions, Stage};
+use crate::view::with_columns;
 
 /// How entries become rows: shared by a scan, its threads and tasks elsewhere.
 pub(super) struct EntryProgram {
     pub(super) role: Role,
     pub(super) view: EntryView,
+    pub(super) pruner: Option<Arc<EntryPruner>>,
+    pub(super) funnel: Funnel,
+    /// Whether other files than those of a manifest are not to be asked about, as elsewhere.
+    alone: bool,
+    /// What a plan adds to entries.
+    attach: Option<Arc<Attach>>,
+    /// What a plan leaves out whatever the filter.
+    read: BatchRead,
     entries: RecordResolver,
-    filter: Option<Arc<PartitionFilter>>,
     decoding: Decoding,
 }
 
+/// The versions of the schema that the files of a scan may have, where statistics are of interest.
+pub(super) fn schemas(table: &Table, options: &ScanOptions) -> Result<BTreeMap<i64, TableSchema>> {
+    if needs_schemas(table.schema(), options)? { table.schemas() } else { Ok(BTreeMap::new()) }
+}
+
+/// Whether rows show statistics or are filtered by them.
+pub(super) fn needs_schemas(schema: &TableSchema, options: &ScanOptions) -> Result<bool> {
+    let filter = options.filter.as_deref();
+    let by_filter = filter.map(|text| EntryPruner::needs_schemas(text, schema)).transpose()?;
+    Ok(options.stats.is_some() || by_filter.unwrap_or(false))
+}
+
 impl EntryProgram {
-    pub(super) fn new(
-        role: Role,
-        table: &Table,
-        schemas: BTreeMap<i64, TableSchema>,
-        options: &ScanOptions,
-    ) -> Result<EntryProgram> {
-        EntryProgram::build(
-            role,
-            table.location(),
-            table.schema(),
-            schemas,
-            options,
-            table.decoding().clone(),
-        )
+    pub(super) fn new(role: Role, table: &Table, options: &ScanOptions) -> Result<EntryProgram> {
+        let schemas = schemas(table, options)?;
+        let (schema, decoding) = (table.schema(), table.decoding().clone());
+        EntryProgram::build(role, table.location(), schema, &schemas, options, decoding)
     }
 
     pub(super) fn build(
         role: Role,
         location: &str,
         schema: &TableSchema,
-        schemas: BTreeMap<i64, TableSchema>,
+        schemas: &BTreeMap<i64, TableSchema>,
         options: &ScanOptions,
         decoding: Decoding,
     ) -> Result<EntryProgram> {
         let stats = options.stats.as_ref().filter(|_| role != Role::Deleted);
         // The engine's own tables show what its casts give; only what is shown to users must be sound.
         let retyped = if role == Role::Live { Retyped::Engine } else { Retyped::Sound };
-        let stats = stats.map(|names| StatsView::new(names, schema, schemas, retyped)).transpose()?;
+        let stats = stats.map(|names| StatsView::new(names, schema, schemas.clone(), retyped)).transpose()?;
         let columns = options.columns_and_stats();
         let view = EntryView::new(role, location, schema, columns.as_deref(), stats)?;
-        let filter = options.filter.as_deref().map(|text| PartitionFilter::new(text, schema).map(Arc::new));
-        let entries = entry_columns(Some(view.raw()))?;
-        Ok(EntryProgram { role, view, entries, filter: filter.transpose()?, decoding })
+        let filter = options.filter.as_deref();
+        let pruner = filter.map(|text| EntryPruner::new(text, schema, schemas).map(Arc::new)).transpose()?;
+        let program = EntryProgram {
+            entries: entry_columns(Some(view.raw()))?,
+            role,
+            view,
+            pruner,
+            funnel: Funnel::default(),
+            alone: false,
+            attach: None,
+            read: BatchRead::new(schema),
+            decoding,
+        };
+        program.with_columns()
+    }
+
+    /// The same program for one manifest at a time: files that only others could tell to drop are kept.
+    pub(super) fn alone(self) -> EntryProgram {
+        EntryProgram { alone: true, ..self }
+    }
+
+    /// The same program of a plan, whose deletes are known.
+    pub(super) fn attaching(self, attach: Option<Arc<Attach>>) -> EntryProgram {
+        EntryProgram { attach, ..self }
+    }
+
+    /// The same program, telling `funnel` what each step keeps.
+    pub(super) fn counting(self, funnel: Funnel) -> Result<EntryProgram> {
+        EntryProgram { funnel, ..self }.with_columns()
+    }
+
+    /// Decodes what rows are made of, and what is tested and counted besides.
+    fn with_columns(mut self) -> Result<EntryProgram> {
+        let mut needed: Vec<&str> = self.view.raw().iter().map(String::as_str).collect();
+        if let Some(pruner) = self.pruner.as_ref().filter(|_| !self.is_of_deletions()) {
+            needed.extend(pruner.input());
+            needed.extend((self.role == Role::Entries).then_some("kind"));
+        }
+        if matches!(self.role, Role::Plan(_)) {
+            needed.extend(self.read.input());
+        }
+        if self.funnel.is_counting() {
+            needed.extend(["kind", "partition", "bucket", "total_buckets", "row_count", "file_size"]);
+        }
+        let names = ENTRY.iter().map(|spec| spec.column).filter(|name| needed.contains(name));
+        self.entries = entry_columns(Some(&names.map(str::to_owned).collect::<Vec<_>>()))?;
+        Ok(self)
     }
 
     /// The program that finds the files which this one's filter keeps and some entry deletes.
     pub(super) fn deletions(&self, table: &Table) -> Result<EntryProgram> {
         let view = EntryView::new(Role::Deleted, table.location(), table.schema(), None, None)?;
         let (role, entries) = (Role::Deleted, entry_columns(Some(view.raw()))?);
-        let (filter, decoding) = (self.filter.clone(), self.decoding.clone());
-        Ok(EntryProgram { role, view, entries, filter, decoding })
+        let (pruner, decoding) = (self.pruner.clone(), self.decoding.clone());
+        let (funnel, attach, read) = (Funnel::default(), None, self.read);
+        Ok(EntryProgram { role, view, entries, pruner, decoding, alone: true, funnel, attach, read })
     }
 
     /// Opens one manifest for the rows of this program.
     pub(super) fn open(&self, bytes: Buffer, manifest: &ManifestFile, threads: usize) -> Result<EntryReader> {
         let kind = match self.role {
             Role::Entries | Role::Changes => None,
-            Role::Files | Role::Live | Role::Added => Some(ADD),
-            Role::Deleted => Some(DELETE),
+            Role::Files | Role::Live | Role::Added | Role::Plan(_) => Some(ADD),
+            Role::Removed | Role::Deleted => Some(DELETE),
         };
-        let filter = EntryFilter { kind, partitions: self.filter.clone() };
+        let pruner = self.pruner.clone().filter(|pruner| pruner.says_something_of_buckets());
+        let filter = match self.funnel.is_counting() {
+            // What is dropped is to be counted.
+            true => EntryFilter::default(),
+            false => EntryFilter { kind, pruner },
+        };
         EntryReader::open(bytes, &self.entries, filter, Some(manifest.clone()), &self.decoding, threads)
     }
 
-    /// Turns entries into rows, without those that are deleted.
+    /// Whether the rows are of entries that delete, of whose statistics nothing is to be said.
+    fn is_of_deletions(&self) -> bool {
+        matches!(self.role, Role::Removed | Role::Deleted)
+    }
+
+    /// Whether files are decided on together, so that [`EntryProgram::rows`] gives entries of which
+    /// files are decided on.
+    pub(super) fn gathers(&self) -> bool {
+        let rule = self.pruner.as_ref().and_then(|pruner| pruner.rule());
+        !self.alone && self.role.is_live() && rule.is_some_and(|rule| rule.is_of_groups())
+    }
+
+    /// Turns entries into rows, without those that are deleted or cannot match.
     pub(super) fn rows(
         &self,
         entries: &RecordBatch,
         manifest: &str,
         deleted: &Deleted,
     ) -> Result<RecordBatch> {
-        if !self.role.is_live() || deleted.is_empty() {
-            return self.view.build(entries, manifest);
+        let mut entries = self.live(&self.judged(entries)?, deleted)?;
+        if matches!(self.role, Role::Plan(_)) {
+            entries = self.kept(&BATCH_READ, &entries, &self.read.reads(&entries)?)?;
         }
-        let live = deleted.live(&identities(entries)?);
-        let entries = filter_record_batch(entries, &live).map_err(internal)?;
-        self.view.build(&entries, manifest)
+        if let Some(pruner) = self.pruner.as_ref().filter(|_| !self.is_of_deletions()) {
+            for test in pruner.tests() {
+                if test == Test::Index && !has_indexes(&entries)? {
+                    continue;
+                }
+                let mut passes = pruner.passes(test, &entries)?;
+                if self.role == Role::Entries {
+                    passes = &passes | &of_kind(&entries, DELETE)?;
+                }
+                entries = self.kept(of_test(test), &entries, &passes.into())?;
+            }
+        }
+        if self.gathers() { Ok(entries) } else { self.shown(&entries, manifest) }
+    }
+
+    /// The rows of files that were decided on together.
+    pub(super) fn finish(&self, files: &RecordBatch) -> Result<RecordBatch> {
+        self.shown(files, "")
+    }
+
+    /// Files that were tested, without the statistics that nothing else is made of.
+    pub(super) fn without_statistics(&self, files: &RecordBatch) -> Result<RecordBatch> {
+        let evolves = self.pruner.as_ref().is_some_and(|pruner| pruner.rule() == Some(Rule::Evolution));
+        let is_needed = |name: &String| {
+            let is_statistics = ["key_stats", "value_stats", "embedded_file_index"].contains(&name.as_str());
+            evolves || !is_statistics || self.view.raw().contains(name)
+        };
+        let schema = files.schema();
+        let columns = schema.fields().iter().enumerate();
+        let columns: Vec<usize> =
+            columns.filter(|(_, field)| is_needed(field.name())).map(|(number, _)| number).collect();
+        files.project(&columns).map_err(internal)
+    }
+
+    /// The rows of entries that are left.
+    fn shown(&self, entries: &RecordBatch, manifest: &str) -> Result<RecordBatch> {
+        let Role::Plan(deletes) = self.role else { return self.view.build(entries, manifest) };
+        let mut more = Vec::new();
+        if let Some(attach) = &self.attach {
+            more.push((deletes.column(), attach.deletes_of(entries)?));
+        }
+        if self.view.has(RESIDUAL) {
+            more.push((RESIDUAL, residuals(self.pruner.as_deref(), entries)?));
+        }
+        self.view.build(&with_columns(entries, more)?, manifest)
+    }
+
+    /// What the guard of a manifest does while it is decoded, done behind it, where it is counted.
+    fn judged(&self, entries: &RecordBatch) -> Result<RecordBatch> {
+        let mut entries = entries.clone();
+        let Some(pruner) = self.pruner.as_ref().filter(|_| self.funnel.is_counting()) else {
+            return Ok(entries);
+        };
+        let mut memo = BucketMemo::default();
+        for (stage, hashed) in [(&PARTITION, false), (&BUCKET, true)] {
+            if hashed && !pruner.hashes_keys() {
+                continue;
+            }
+            let counted = Counted::new(&entries)?;
+            let keep =
+                (0..entries.num_rows()).map(|row| counted.keeps(&mut memo, pruner, row, hashed).map(Some));
+            entries = self.kept(stage, &entries, &keep.collect::<Result<BooleanArray>>()?)?;
+        }
+        Ok(entries)
+    }
+
+    /// The files that are added, and deleted by no entry.
+    fn live(&self, entries: &RecordBatch, deleted: &Deleted) -> Result<RecordBatch> {
+        if !self.role.is_live() || (deleted.is_empty() && !self.funnel.is_counting()) {
+            return Ok(entries.clone());
+        }
+        let mut live = BooleanBuffer::new_set(entries.num_rows());
+        if self.funnel.is_counting() {
+            live = of_kind(entries, ADD)?;
+        }
+        if !deleted.is_empty() {
+            live = &live & deleted.live(&identities(entries)?).values();
+        }
+        self.kept(&MERGED, entries, &live.into())
+    }
+
+    /// The entries that a step keeps.
+    pub(super) fn kept(
+        &self,
+        stage: &'static Stage,
+        entries: &RecordBatch,
+        keep: &BooleanArray,
+    ) -> Result<RecordBatch> {
+        let kept = if keep.true_count() == keep.len() {
+            entries.clone()
+        } else {
+            filter_record_batch(entries, keep).map_err(internal)?
+        };
+        self.funnel.pass(stage, || [amount(entries), amount(&kept)]);
+        Ok(kept)
+    }
+}
+
+/// Which entries are of a kind.
+fn of_kind(entries: &RecordBatch, kind: i8) -> Result<BooleanBuffer> {
+    let kinds = find(entries, "kind")?;
+    let kinds = kinds.as_primitive::<Int8Type>().values();
+    Ok(BooleanBuffer::collect_bool(kinds.len(), |row| kinds[row] == kind))
+}
+
+/// Whether any file carries an index in its entry.
+fn has_indexes(entries: &RecordBatch) -> Result<bool> {
+    let indexes = find(entries, "embedded_file_index")?;
+    Ok(indexes.null_count() < indexes.len())
+}
+
+/// What a test of single files is called.
+fn of_test(test: Test) -> &'static Stage {
+    match test {
+        Test::Keys => &KEYS,
+        Test::Values => &VALUES,
+        Test::Index => &INDEX,
     }
 }

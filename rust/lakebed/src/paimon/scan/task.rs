@@ -9,7 +9,7 @@ use lakebed_avro::Limits;
 use serde::{Deserialize, Serialize};
 
 use super::Scan;
-use super::program::EntryProgram;
+use super::program::{EntryProgram, needs_schemas};
 use crate::columnar::Decoding;
 use crate::error::{Error, ErrorKind, Result};
 use crate::paimon::identity::Deleted;
@@ -32,7 +32,10 @@ impl Scan {
                 ));
             }
         };
-        let schemas = if self.options.stats.is_some() { self.table.schema_texts()? } else { BTreeMap::new() };
+        let schemas = match needs_schemas(self.table.schema(), &self.options)? {
+            true => self.table.schema_texts()?,
+            false => BTreeMap::new(),
+        };
         Ok(Task {
             role,
             location: self.table.location().to_owned(),
@@ -73,7 +76,7 @@ impl Task {
             ..ScanOptions::default()
         };
         let schemas = schemas.collect::<Result<_>>()?;
-        EntryProgram::build(self.role, &self.location, &schema, schemas, &options, decoding)
+        Ok(EntryProgram::build(self.role, &self.location, &schema, &schemas, &options, decoding)?.alone())
     }
 
     /// The schema of the task's rows.

@@ -26,9 +26,22 @@ use crate::record::find;
 pub const STATS_INPUT: [&str; 5] =
     ["row_count", "value_stats", "schema_id", "value_stats_cols", "write_cols"];
 
+/// The columns that statistics of keys are made of.
+pub(crate) const KEY_STATS_INPUT: [&str; 3] = ["row_count", "key_stats", "schema_id"];
+
+/// What statistics are of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Of {
+    /// The columns of the file, or those of them that are named.
+    Values,
+    /// The trimmed primary key.
+    Keys,
+}
+
 /// The statistics of some columns, wanted as the current schema types them.
 #[derive(Debug)]
 pub struct StatsView {
+    of: Of,
     columns: Vec<DataField>,
     schemas: BTreeMap<i64, TableSchema>,
     fields: Fields,
@@ -78,7 +91,35 @@ impl StatsView {
         let columns = names.iter().map(find).collect::<Result<Vec<_>>>()?;
         let field = |column: &DataField| Field::new(&column.name, stats_type(column), true);
         let fields = columns.iter().map(field).collect();
-        Ok(StatsView { columns, schemas, fields, retyped })
+        Ok(StatsView { of: Of::Values, columns, schemas, fields, retyped })
+    }
+
+    /// The same columns, which are keys, from the statistics of keys.
+    #[must_use]
+    pub(crate) fn of_keys(self) -> StatsView {
+        StatsView { of: Of::Keys, ..self }
+    }
+
+    /// The columns of [`ENTRY`](super::fields::ENTRY) that it is made of.
+    pub(crate) fn input(&self) -> &'static [&'static str] {
+        match self.of {
+            Of::Values => &STATS_INPUT,
+            Of::Keys => &KEY_STATS_INPUT,
+        }
+    }
+
+    /// The rows of bounds and the null counts.
+    fn stored(&self, entries: &RecordBatch) -> Result<ArrayRef> {
+        find(entries, if self.of == Of::Keys { "key_stats" } else { "value_stats" })
+    }
+
+    /// The names of the columns with statistics, row by row, where they are named.
+    fn named(&self, entries: &RecordBatch) -> Result<impl Fn(usize) -> Option<Vec<Option<String>>> + use<>> {
+        let lists = match self.of {
+            Of::Values => vec![find(entries, "value_stats_cols")?, find(entries, "write_cols")?],
+            Of::Keys => Vec::new(),
+        };
+        Ok(move |row| lists.iter().find_map(|list| names_at(list.as_list::<i32>(), row)))
     }
 
     /// The type of the `stats` column.
@@ -104,14 +145,13 @@ impl StatsView {
     fn places(&self, entries: &RecordBatch) -> Result<Vec<Arc<[Place]>>> {
         let schema_ids = find(entries, "schema_id")?;
         let schema_ids = schema_ids.as_primitive::<Int64Type>();
-        let (stats_cols, write_cols) = (find(entries, "value_stats_cols")?, find(entries, "write_cols")?);
-        let (stats_cols, write_cols) = (stats_cols.as_list::<i32>(), write_cols.as_list::<i32>());
-        let stats = find(entries, "value_stats")?;
+        let named = self.named(entries)?;
+        let stats = self.stored(entries)?;
         let rows = stats.as_struct().column(0).as_binary::<i32>();
         let mut places: Vec<Arc<[Place]>> = Vec::with_capacity(entries.num_rows());
         let mut layouts: BTreeMap<_, Arc<[Place]>> = BTreeMap::new();
         for row in 0..entries.num_rows() {
-            let names = names_at(stats_cols, row).or_else(|| names_at(write_cols, row));
+            let names = named(row);
             // An empty value, seen in the field, means the same as a row without columns.
             let width = if rows.value(row).is_empty() { 0 } else { arity(rows.value(row))? };
             let key = (schema_ids.value(row), width, names);
@@ -135,13 +175,17 @@ impl StatsView {
                 format!("files were written with schema {schema_id}, which is not there"),
             )
         })?;
+        let all: Vec<i32> = match self.of {
+            Of::Values => schema.fields.iter().map(|field| field.id).collect(),
+            Of::Keys => schema.trimmed_primary_keys().iter().map(|field| field.id).collect(),
+        };
         let place = |column: &DataField| {
             let Some(written) = schema.field_by_id(column.id) else { return Place::NotThere };
             let position = match names {
                 Some(names) => names.iter().position(|name| name.as_deref() == Some(&written.name)),
-                None => schema.fields.iter().position(|field| field.id == column.id),
+                None => all.iter().position(|id| *id == column.id),
             };
-            let count = names.map_or(schema.fields.len(), <[_]>::len);
+            let count = names.map_or(all.len(), <[_]>::len);
             match position {
                 // Rows whose arity is not that of the names cannot be matched to columns.
                 Some(position) if width == count => Place::At { position, schema_id },
@@ -161,7 +205,7 @@ impl StatsView {
         let DataType::Struct(fields) = field.data_type() else {
             return Err(Error::new(ErrorKind::Argument, "statistics are a struct"));
         };
-        let stats = find(entries, "value_stats")?;
+        let stats = self.stored(entries)?;
         let stats = stats.as_struct();
         let row_counts = find(entries, "row_count")?;
         let written = Written::new(places, |schema_id| {

@@ -7,7 +7,7 @@ use arrow_schema::Field;
 use super::rows::partition_texts;
 use super::{Batches, Request, SystemTable, TIMESTAMP, optional, required, whole};
 use crate::error::Result;
-use crate::paimon::filter::PartitionType;
+use crate::paimon::partition::PartitionType;
 use crate::paimon::scan::read_changes;
 use crate::paimon::table::Table;
 use crate::paimon::view::{ints, last_created, longs};

@@ -12,7 +12,7 @@ use super::planned::planned_files;
 use super::rows::{KeyTypes, partition_texts};
 use super::{Batches, Request, SystemTable, optional, required};
 use crate::error::Result;
-use crate::paimon::filter::PartitionType;
+use crate::paimon::partition::PartitionType;
 use crate::paimon::schema::TableSchema;
 use crate::paimon::table::Table;
 use crate::record::find;

@@ -10,7 +10,7 @@ use arrow_schema::Field;
 use super::rows::partition_texts;
 use super::{Batches, Request, SystemTable, optional, required, whole};
 use crate::error::Result;
-use crate::paimon::filter::PartitionType;
+use crate::paimon::partition::PartitionType;
 use crate::paimon::table::Table;
 use crate::record::find;
 

@@ -10,7 +10,7 @@ use arrow_schema::Field;
 use super::{Batches, Request, SystemTable, TIMESTAMP, optional, required, whole};
 use crate::error::Result;
 use crate::paimon::binary_row::decode_rows;
-use crate::paimon::filter::PartitionType;
+use crate::paimon::partition::PartitionType;
 use crate::paimon::partition::{DEFAULT_PARTITION, partition_folders, unescape};
 use crate::paimon::paths::POSTPONE_BUCKET;
 use crate::paimon::scan::read_changes;

@@ -9,6 +9,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::paimon::fields::LIST;
 use crate::paimon::manifest::check_size;
 use crate::paimon::manifest_list::read_manifest_list;
+use crate::paimon::snapshot::Snapshot;
 use crate::paimon::view::ManifestRow;
 use crate::record::{find, record_schema};
 
@@ -50,6 +51,13 @@ impl Table {
         let changes = changes.map_err(|error| error.in_file(&path))?;
         concat_batches(&live.schema(), [&live, &changes])
             .map_err(|error| Error::new(ErrorKind::Required, error.to_string()))
+    }
+
+    /// The records of the list of what a snapshot changed.
+    pub(crate) fn delta_list(&self, snapshot: &Snapshot) -> Result<RecordBatch> {
+        let path = self.manifest_path(&snapshot.delta_manifest_list);
+        let list = self.read_list(&path, snapshot.delta_manifest_list_size);
+        list.map_err(|error| error.in_file(&path))
     }
 
     fn read_list(&self, path: &str, size: Option<i64>) -> Result<RecordBatch> {

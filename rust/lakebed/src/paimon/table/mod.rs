@@ -1,6 +1,7 @@
 //! A table standing on a branch at a snapshot: what its paths, snapshots and schemas say.
 
 mod files;
+mod lineage;
 mod lists;
 #[cfg(test)]
 mod tests;

@@ -136,7 +136,7 @@ impl Files<'_> {
 }
 
 /// Which snapshots are there, and from when the first is, in words.
-fn range(files: &Files<'_>) -> Result<String> {
+pub(super) fn range(files: &Files<'_>) -> Result<String> {
     let (ids, subject) = (files.snapshot_ids()?, subject(files.branch));
     let (Some(first), Some(last)) = (ids.first(), ids.last()) else {
         return Ok(format!("{subject} has none"));

@@ -4,7 +4,7 @@ use arrow_array::RecordBatch;
 
 use super::Table;
 use crate::error::Result;
-use crate::paimon::filter::PartitionType;
+use crate::paimon::partition::PartitionType;
 use crate::paimon::paths::MAIN;
 use crate::paimon::snapshot::Snapshot;
 use crate::paimon::view::{ManifestRow, Ref, manifests, refs, schemas, snapshots};

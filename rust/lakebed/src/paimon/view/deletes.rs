@@ -11,11 +11,12 @@ use arrow_array::{
 use arrow_schema::{ArrowError, DataType, Field, Schema as ArrowSchema, SchemaRef, TimeUnit};
 use arrow_select::take::{take, take_record_batch};
 
-use super::super::filter::PartitionType;
 use super::super::index_files::IndexFiles;
+use super::super::partition::PartitionType;
 use super::super::paths::DataPaths;
 use super::super::schema::TableSchema;
 use crate::error::{Error, ErrorKind, Result};
+use crate::field::longs;
 use crate::record::find;
 use crate::view::{batch, project};
 
@@ -196,14 +197,9 @@ fn data_type(make: Make, partition: &PartitionType) -> DataType {
         }
         Make::Absent(Absent::Instant) => DataType::Timestamp(TimeUnit::Microsecond, None),
         Make::Partition => partition.data_type(),
-        Make::Positions => DataType::List(Arc::new(positions_item())),
+        Make::Positions => longs(),
         _ => DataType::Int64,
     }
-}
-
-/// The item of the column `positions`.
-pub(crate) fn positions_item() -> Field {
-    Field::new("item", DataType::Int64, true)
 }
 
 /// The deletion vectors of some index files, in their order.
@@ -213,7 +209,7 @@ pub(crate) struct Vectors {
     /// Where that is.
     pub(crate) paths: StringArray,
     /// The name of the data file that each applies to.
-    data_files: StringArray,
+    pub(crate) data_files: StringArray,
     /// Where each begins [bytes].
     pub(crate) offsets: Int64Array,
     /// How long each is, as recorded [bytes].

@@ -7,14 +7,16 @@ use arrow_array::{ArrayRef, Int32Array, RecordBatch, StringArray, new_null_array
 use arrow_schema::{DataType, Field, Schema as ArrowSchema, SchemaRef};
 
 use super::super::fields::ENTRY;
-use super::super::filter::PartitionType;
 use super::super::identity::{IDENTITY, identities};
+use super::super::partition::PartitionType;
 use super::super::paths::DataPaths;
 use super::super::schema::TableSchema;
 use super::super::stats::{STATS_INPUT, StatsView};
 use crate::error::Result;
+use crate::field::ints;
 use crate::record::find;
-use crate::view::{batch, project};
+use crate::scan::{DeletesAs, RESIDUAL};
+use crate::view::{batch, planned_deletes, project};
 
 /// What a scan over entries yields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -30,14 +32,19 @@ pub enum Role {
     Changes,
     /// Added files with their identity, for a merge elsewhere.
     Added,
+    /// Deleted files with their identity, as the entries show them that delete.
+    Removed,
     /// Identities of deleted files, for a merge elsewhere.
     Deleted,
+    /// Live files that batch reads need, each with the deletes that apply to it, under the column of that
+    /// name.
+    Plan(DeletesAs),
 }
 
 impl Role {
     /// Whether the rows are live files, so that entries which delete are merged in.
     pub(crate) fn is_live(self) -> bool {
-        matches!(self, Role::Files | Role::Live)
+        matches!(self, Role::Files | Role::Live | Role::Plan(_))
     }
 }
 
@@ -59,6 +66,8 @@ enum Make {
     Manifest,
     Stats,
     Identity,
+    /// What plans add under this name.
+    Planned(&'static str),
 }
 
 #[derive(Debug, Clone)]
@@ -140,7 +149,11 @@ impl EntryView {
     ) -> Result<EntryView> {
         let mut known = match role {
             Role::Entries => entry_columns(),
-            Role::Files | Role::Added => FILES.to_vec(),
+            Role::Files | Role::Added | Role::Removed => FILES.to_vec(),
+            Role::Plan(deletes) => {
+                let of_plan = [deletes.column(), RESIDUAL].map(|name| column(name, Make::Planned(name)));
+                FILES.into_iter().chain(of_plan).collect()
+            }
             Role::Live | Role::Changes => own_columns(),
             Role::Deleted => Vec::new(),
         };
@@ -149,7 +162,7 @@ impl EntryView {
         }
         let mut columns =
             if role == Role::Deleted { known } else { project(&known, |column| column.name, columns)? };
-        if matches!(role, Role::Added | Role::Deleted) {
+        if matches!(role, Role::Added | Role::Removed | Role::Deleted) {
             columns.push(column(IDENTITY_COLUMN, Make::Identity));
         }
         let partition = PartitionType::new(schema);
@@ -171,6 +184,11 @@ impl EntryView {
         &self.schema
     }
 
+    /// Whether it has a column of that name.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.columns.iter().any(|column| column.name == name)
+    }
+
     /// The columns of [`ENTRY`] that the view is made of.
     pub fn raw(&self) -> &[String] {
         &self.raw
@@ -181,7 +199,7 @@ impl EntryView {
         let rows = entries.num_rows();
         let columns = self.columns.iter().zip(self.schema.fields()).map(|(column, field)| {
             let array = match column.make {
-                Make::Copy(name) => find(entries, name),
+                Make::Copy(name) | Make::Planned(name) => find(entries, name),
                 Make::Constant(number) => Ok(Arc::new(Int32Array::from_value(number, rows)) as ArrayRef),
                 Make::Absent => Ok(new_null_array(field.data_type(), rows)),
                 Make::Partition => self.partition.decode(find(entries, "partition")?.as_binary::<i32>()),
@@ -216,6 +234,11 @@ fn data_type(column: &Column, partition: &PartitionType, stats: Option<&StatsVie
         Make::FilePath | Make::FileFormat | Make::Manifest => DataType::Utf8,
         Make::Stats => stats.map_or(DataType::Null, StatsView::data_type),
         Make::Identity => DataType::Binary,
+        Make::Planned(RESIDUAL) => DataType::Utf8,
+        Make::Planned(name) if name == DeletesAs::Ids.column() => ints(),
+        Make::Planned(_) => {
+            DataType::List(Arc::new(Field::new("item", DataType::Struct(planned_deletes()), true)))
+        }
     }
 }
 
@@ -230,6 +253,7 @@ fn raw_columns(role: Role, columns: &[Column]) -> Vec<String> {
             Make::FileFormat => vec!["file_name"],
             Make::Stats => STATS_INPUT.to_vec(),
             Make::Identity => IDENTITY.to_vec(),
+            Make::Planned(_) => vec!["partition", "bucket", "file_name"],
         }
     };
     let mut needed: Vec<&str> = columns.iter().flat_map(|column| made_of(column.make)).collect();

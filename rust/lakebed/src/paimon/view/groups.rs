@@ -5,8 +5,8 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, Int32Array, Int64Array, RecordBatch, TimestampMicrosecondArray, new_null_array};
 use arrow_schema::DataType;
 
-use super::super::filter::PartitionType;
 use super::super::groups::{Group, Groups};
+use super::super::partition::PartitionType;
 use crate::error::Result;
 use crate::view::whole;
 

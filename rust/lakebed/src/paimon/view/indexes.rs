@@ -6,8 +6,8 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Int32Type;
 use arrow_array::{ArrayRef, RecordBatch, StringArray};
 
-use super::super::filter::PartitionType;
 use super::super::index_files::IndexFiles;
+use super::super::partition::PartitionType;
 use super::super::schema::TableSchema;
 use crate::error::{Error, ErrorKind, Result};
 use crate::record::find;

@@ -6,7 +6,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::{ArrayRef, Int32Array, RecordBatch, StringArray, new_null_array};
 use arrow_schema::DataType;
 
-use super::super::filter::PartitionType;
+use super::super::partition::PartitionType;
 use crate::error::Result;
 use crate::record::find;
 use crate::view::whole;

@@ -9,7 +9,7 @@ mod refs;
 mod schemas;
 mod snapshots;
 
-pub(crate) use deletes::{DeletesView, ExternalFiles, Vectors, positions_item};
+pub(crate) use deletes::{DeletesView, ExternalFiles, Vectors};
 pub use entries::{EntryView, Role};
 pub(crate) use groups::{buckets, ints, last_created, longs, partitions};
 pub(crate) use indexes::indexes;

@@ -9,7 +9,7 @@ use super::super::like::LikePattern;
 use super::*;
 
 /// The cases of a suite; none, and a word about it, where the folder is absent.
-fn cases(suite: &str) -> Vec<Value> {
+pub(crate) fn cases(suite: &str) -> Vec<Value> {
     let beside = || concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared").into();
     let root = PathBuf::from(std::env::var_os("LAKEBED_SHARED").unwrap_or_else(beside));
     let folder = root.join("data/cases");
@@ -26,10 +26,10 @@ fn cases(suite: &str) -> Vec<Value> {
 }
 
 /// Columns by number: name and Paimon type of each field a predicate refers to.
-type Columns = Vec<Option<(String, String)>>;
+pub(crate) type Columns = Vec<Option<(String, String)>>;
 
 /// A predicate in the JSON form of Paimon's REST catalogue.
-fn predicate(json: &Value, columns: &mut Columns) -> Predicate {
+pub(crate) fn predicate(json: &Value, columns: &mut Columns) -> Predicate {
     let function = json["function"].as_str().unwrap();
     if json["kind"] == "COMPOUND" {
         let children = json["children"].as_array().unwrap();

@@ -1,7 +1,7 @@
 //! One promise per file; the helpers they share.
 
 mod bind;
-mod cases;
+pub(crate) mod cases;
 mod evaluate;
 mod parse;
 mod property;

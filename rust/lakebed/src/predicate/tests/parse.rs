@@ -100,6 +100,8 @@ fn transforms_are_called_like_functions() {
         ("days(a.ts) IN ('2026-01-01')", r#"day("a.ts") IN ('2026-01-01')"#),
         ("starts_with(truncate(2, s), 'ab')", r#"starts_with(truncate(2, "s"), 'ab')"#),
         ("NOT hour(ts) IS NULL", r#"hour("ts") IS NOT NULL"#),
+        ("a IN (-Infinity, +infinity, NaN)", r#""a" IN (-Infinity, infinity, NaN)"#),
+        ("NaN = 1", r#""NaN" = 1"#),
         ("a IS NOT NAN AND a IS NAN", r#"NOT is_nan("a") AND is_nan("a")"#),
         // Names are names where nothing is called.
         ("day > 3 AND \"bucket\" = 1", r#""day" > 3 AND "bucket" = 1"#),

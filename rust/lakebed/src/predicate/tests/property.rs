@@ -182,7 +182,7 @@ fn a_condition_and_its_negation_part_the_values() {
 
 /// The least and greatest value as arrays of one row, as a writer would find them; NaN left out by some.
 fn bounds(random: &mut Random, array: &ArrayRef) -> (ArrayRef, ArrayRef) {
-    let column = Reader::new(array.as_ref()).unwrap();
+    let column = Reader::new(array.as_ref());
     let skip_nan = random.below(2) == 0;
     let mut order: Vec<_> = (0..array.len())
         .filter(|row| column.get(*row).is_some_and(|value| !(skip_nan && value.is_nan())))
@@ -198,7 +198,7 @@ fn bounds(random: &mut Random, array: &ArrayRef) -> (ArrayRef, ArrayRef) {
 /// What a writer would record of the rows, with some of it left out.
 fn ranges(random: &mut Random, array: &ArrayRef) -> ColumnRanges {
     let (lower, upper) = bounds(random, array);
-    let column = Reader::new(array.as_ref()).unwrap();
+    let column = Reader::new(array.as_ref());
     let nans = (0..array.len()).filter(|row| column.get(*row).is_some_and(|value| value.is_nan())).count();
     let mut count = |count: usize| Int64Array::from(vec![(random.below(4) != 0).then_some(count as i64)]);
     let (values, nulls, nans) = (count(array.len()), count(array.null_count()), count(nans));
@@ -225,7 +225,7 @@ fn ranges_never_drop_a_match_nor_promise_a_miss() {
         let matches = bound.evaluate(std::slice::from_ref(&array), array.len()).unwrap();
         // Iceberg's ranges say that no NaN is beyond a bound, its rows that every NaN is.
         let is_number = |row: &usize| {
-            let value = Reader::new(array.as_ref()).unwrap().get(*row);
+            let value = Reader::new(array.as_ref()).get(*row);
             logic == Logic::ThreeValued || !value.is_some_and(|value| value.is_nan())
         };
         let mut rows = (0..array.len()).filter(is_number);

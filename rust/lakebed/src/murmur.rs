@@ -1,12 +1,12 @@
-//! MurmurHash3, the variant for x86 of 32 bits, with seed 0.
+//! MurmurHash3, the variant for x86 of 32 bits: what both formats choose buckets by.
 
 const C1: u32 = 0xcc9e_2d51;
 const C2: u32 = 0x1b87_3593;
 
-/// The hash of `bytes`.
-pub(super) fn hash(bytes: &[u8]) -> i32 {
+/// The hash of `bytes` from `seed` on: 0 in Iceberg, 42 in Paimon.
+pub(crate) fn hash(bytes: &[u8], seed: u32) -> i32 {
     let (words, tail) = bytes.as_chunks::<4>();
-    let mut hash = words.iter().fold(0_u32, |hash, word| {
+    let mut hash = words.iter().fold(seed, |hash, word| {
         (hash ^ mix(u32::from_le_bytes(*word))).rotate_left(13).wrapping_mul(5).wrapping_add(0xe654_6b64)
     });
     if !tail.is_empty() {

@@ -1,0 +1,104 @@
+"""What changed in a table's files: views of two snapshots."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from lakebed._arguments import version
+from lakebed.table.standing import Standing
+from lakebed.view import View, ViewScan
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from lakebed import _native
+    from lakebed.predicates import Predicate
+
+
+class ChangeViews(Standing):
+    """Views of what came and went between snapshots, a row for each file."""
+
+    def diff(
+        self,
+        snapshot_a: int | str,
+        snapshot_b: int | str,
+        *,
+        columns: Sequence[str] | None = None,
+        where: str | Predicate | None = None,
+        stats: Sequence[str] | None = None,
+        limit: int | None = None,
+        threads: int | None = None,
+    ) -> ViewScan:
+        """One row per file that is live in exactly one of two snapshots: those removed, then those added.
+
+        A file is the same in both if its path is, for Iceberg with its content and, of a deletion vector, its
+        offset; for Paimon with the other parts of its identity, the level among them. That a manifest was
+        rewritten is no difference, nor is which of the two snapshots is the older. A file that a snapshot
+        names twice counts twice.
+
+        Args: snapshot_a, snapshot_b, ids, or names of tags or branches (of a tag, where there are both), as
+            `at` finds them; the others as in `files`.
+        Returns: `change` utf8 ("removed": live in `snapshot_a` only, "added": in `snapshot_b` only), then the
+            columns of `files`, in the types of the schema that this table stands with. Iceberg's delete files
+            and deletion vectors are among them. A file of Paimon's that only an entry of the kind DELETE
+            names is shown as that entry has it: it may lack statistics that `files` has, and give other
+            sequence numbers.
+        Raises: SnapshotNotFoundError (naming what is there); when read, MissingFileError for a snapshot whose
+            manifest lists expired.
+        Cost: the manifest lists of both; manifests that both have are not read. The others are read once for
+            the identities of their files, and those in which something differs once more for the rows. Memory
+            grows with the files that they name.
+        Source: Paimon's `FileEntry.java` (merge); Iceberg's `DataFileSet.java`, `DeleteFileSet.java`.
+        """
+        between = (version("snapshot_a", snapshot_a), version("snapshot_b", snapshot_b))
+        name = f"diff of {snapshot_a!r} and {snapshot_b!r}"
+        return ViewScan(self._native, _Diff(name, columns, where, stats, limit, threads, between))
+
+    def appends(
+        self,
+        after: int | str | None = None,
+        *,
+        columns: Sequence[str] | None = None,
+        where: str | Predicate | None = None,
+        stats: Sequence[str] | None = None,
+        limit: int | None = None,
+        threads: int | None = None,
+    ) -> ViewScan:
+        """One row per data file that appends added after a snapshot, up to the one the table stands at: what
+        an incremental read has to read. The oldest append comes first.
+
+        Compactions, overwrites and deletes are passed over, so a file may be gone by now; `diff` says what is
+        there.
+
+        Args: after, a snapshot's id, or the name of a tag or branch; what that snapshot itself appended is
+            left out. It may have expired, as long as the next one has not. None for all appends that are
+            still known. The others as in `files`.
+        Returns: the columns of `files`.
+        Raises: SnapshotNotFoundError where the table's snapshot was not made from `after`, or one in between
+            is gone, naming what is there.
+        Cost: Paimon: reads the snapshots in between and the delta lists of appends; Iceberg: reads the
+            metadata file again, and one manifest list per append. Then the manifests of the appends that
+            `where` leaves.
+        Source: Paimon's `IncrementalDeltaStartingScanner.java`; Iceberg's `BaseIncrementalAppendScan.java`.
+        """
+        since = None if after is None else version("after", after)
+        name = "appends" if after is None else f"appends after {after!r}"
+        return ViewScan(self._native, _Appends(name, columns, where, stats, limit, threads, since))
+
+
+@dataclass(frozen=True)
+class _Diff(View):
+    between: tuple[int | str, int | str]
+
+    def scan(self, table: _native.Table) -> _native.Scan:
+        before, after = self.between
+        return table.diff(before, after, *self.arguments())
+
+
+@dataclass(frozen=True)
+class _Appends(View):
+    after: int | str | None
+
+    def scan(self, table: _native.Table) -> _native.Scan:
+        return table.appends(self.after, *self.arguments())

@@ -1,0 +1,45 @@
+//! What stands around a vector's bitmaps, and is checked before they are looked at.
+
+use lakebed_avro::ErrorKind as AvroKind;
+
+use super::Expected;
+use crate::error::{Error, ErrorKind, Result};
+
+/// 1581511376, big-endian: a vector of 32-bit positions.
+pub(crate) const MAGIC_32: [u8; 4] = [0x5e, 0x43, 0xf2, 0xd0];
+/// 1681511377, little-endian: a vector of 64-bit positions.
+pub(crate) const MAGIC_64: [u8; 4] = [0xd1, 0xd3, 0x39, 0x64];
+/// Bytes of the size in front and of the checksum behind.
+pub(crate) const FRAMING: u64 = 8;
+
+/// The magic number and the bitmaps of a vector whose magic, size and checksum are right.
+pub(super) fn open<'b>(bytes: &'b [u8], recorded: u64, expected: &[Expected]) -> Result<([u8; 4], &'b [u8])> {
+    let (size, rest) = bytes.split_first_chunk::<4>().ok_or_else(truncated)?;
+    let size = i32::from_be_bytes(*size);
+    let magic = *rest.first_chunk::<4>().ok_or_else(truncated)?;
+    let expected = expected.iter().find(|expected| expected.magic == magic).ok_or_else(|| {
+        let message = format!("no deletion vector begins with {:08x}", u32::from_be_bytes(magic));
+        Error::new(ErrorKind::Avro(AvroKind::Magic), message)
+    })?;
+    let size = match u64::try_from(size) {
+        Ok(found) if Some(found) == expected.size => usize::try_from(found).unwrap_or(usize::MAX),
+        _ => {
+            let message =
+                format!("deletion vector of {size} bytes, its recorded length of {recorded} is of another");
+            return Err(Error::new(ErrorKind::Mismatch, message));
+        }
+    };
+    let (body, rest) = rest.split_at_checked(size).ok_or_else(truncated)?;
+    let recorded = u32::from_be_bytes(*rest.first_chunk::<4>().ok_or_else(truncated)?);
+    let computed = crc32fast::hash(body);
+    if computed != recorded {
+        let message = format!("CRC-32 of the deletion vector is {computed:08x}, not {recorded:08x}");
+        return Err(Error::new(ErrorKind::Avro(AvroKind::Checksum), message));
+    }
+    Ok((magic, body.get(magic.len()..).ok_or_else(truncated)?))
+}
+
+#[cold]
+pub(crate) fn truncated() -> Error {
+    Error::new(ErrorKind::Avro(AvroKind::Truncated), "the deletion vector ends early")
+}

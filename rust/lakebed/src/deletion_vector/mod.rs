@@ -1,0 +1,146 @@
+//! Deletion vectors: which rows of a data file are deleted, as a Roaring bitmap. Both formats frame them alike:
+//!
+//! ```text
+//! int32 BE size │ magic (4 bytes), bitmap: `size` bytes │ int32 BE CRC-32 of those
+//! ```
+//!
+//! A 32-bit vector is one portable Roaring bitmap. A 64-bit one is a count of bitmaps, each behind the upper
+//! half of its positions. Which of them there are, and what their recorded lengths count, is each format's
+//! own.
+
+mod bitmap;
+mod frame;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use arrow_array::{Array, Int64Array, ListArray};
+use arrow_buffer::{NullBuffer, OffsetBuffer};
+use arrow_schema::{DataType, Field};
+use arrow_select::concat::concat;
+use lakebed_avro::Limits;
+use roaring::RoaringBitmap;
+
+use crate::error::{Error, ErrorKind, Location, Result};
+pub(crate) use frame::{FRAMING, MAGIC_32, MAGIC_64, truncated};
+
+/// Where a vector stands in its file, as recorded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct VectorRange {
+    /// Where its size field begins [bytes].
+    pub offset: u64,
+    /// Its recorded length [bytes]; what it counts is the format's own.
+    pub length: u64,
+}
+
+impl VectorRange {
+    /// # Errors
+    /// `Length` for a negative offset or length.
+    pub fn new(offset: i64, length: i64) -> Result<VectorRange> {
+        let number = |what: &str, value: i64| {
+            let message = || format!("{what} of a deletion vector is {value}");
+            u64::try_from(value).map_err(|_| Error::new(ErrorKind::Length, message()))
+        };
+        Ok(VectorRange { offset: number("offset", offset)?, length: number("length", length)? })
+    }
+
+    /// Its first byte, for errors.
+    pub(crate) fn place(&self) -> Location {
+        Location { offset: Some(self.offset), ..Location::default() }
+    }
+}
+
+/// A magic number that a format's vectors may have, and what comes with it.
+pub(crate) struct Expected {
+    /// [`MAGIC_32`] or [`MAGIC_64`].
+    pub(crate) magic: [u8; 4],
+    /// The size that the recorded length stands for; none where no vector is so short.
+    pub(crate) size: Option<u64>,
+}
+
+/// The deleted rows of one data file.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DeletionVector {
+    /// Lower halves of positions by their upper half, ascending.
+    bitmaps: Vec<(u32, RoaringBitmap)>,
+}
+
+impl DeletionVector {
+    /// Decodes the vector that begins with the first of `bytes`; what stands behind it does not matter.
+    ///
+    /// Memory is a small multiple of the vector's bytes, however many positions they stand for.
+    ///
+    /// # Errors
+    /// `Truncated`; `Magic`; `Mismatch` for a size that is not the recorded length; `Checksum`; `Codec`
+    /// for a bitmap that is malformed; `Trailing` for bytes behind it. They name the byte of the file.
+    pub(crate) fn decode(bytes: &[u8], range: VectorRange, expected: &[Expected]) -> Result<DeletionVector> {
+        let decode = || {
+            let (magic, bitmaps) = frame::open(bytes, range.length, expected)?;
+            let bitmaps = if magic == MAGIC_32 { bitmap::one(bitmaps) } else { bitmap::many(bitmaps) };
+            Ok(DeletionVector { bitmaps: bitmaps? })
+        };
+        decode().map_err(|error: Error| error.at(range.place()))
+    }
+
+    /// How many rows are deleted.
+    pub fn cardinality(&self) -> u64 {
+        self.bitmaps.iter().map(|(_, bitmap)| bitmap.len()).sum()
+    }
+
+    /// Compares the rows deleted with how many are recorded.
+    ///
+    /// # Errors
+    /// `Mismatch` where those are others.
+    pub(crate) fn check_cardinality(&self, recorded: i64) -> Result<()> {
+        let found = self.cardinality();
+        if u64::try_from(recorded) == Ok(found) {
+            return Ok(());
+        }
+        let message = format!("deletion vector of {found} rows, its recorded cardinality is {recorded}");
+        Err(Error::new(ErrorKind::Mismatch, message))
+    }
+
+    /// The deleted rows by their position in the data file, from 0, ascending.
+    ///
+    /// # Errors
+    /// `Limit` for more positions than `max_rows`: 14 bytes may stand for 65,536 of them.
+    pub fn positions(&self, limits: &Limits) -> Result<Int64Array> {
+        let count = self.cardinality();
+        if count > limits.max_rows {
+            return Err(Limits::exceeded("max_rows", limits.max_rows, count).into());
+        }
+        let mut positions = Vec::with_capacity(usize::try_from(count).unwrap_or_default());
+        for (upper, bitmap) in &self.bitmaps {
+            let upper = i64::from(*upper) << 32;
+            positions.extend(bitmap.iter().map(|lower| upper | i64::from(lower)));
+        }
+        Ok(Int64Array::from(positions))
+    }
+}
+
+/// The positions of vectors, a list for each; null where there is no vector.
+///
+/// # Errors
+/// `Limit` for more positions than `max_items`, and those of [`DeletionVector::positions`].
+pub(crate) fn position_lists<'v>(
+    vectors: impl Iterator<Item = Option<&'v DeletionVector>> + Clone,
+    limits: &Limits,
+) -> Result<ListArray> {
+    let total = vectors.clone().flatten().map(DeletionVector::cardinality).fold(0, u64::saturating_add);
+    if total > limits.max_items {
+        return Err(Limits::exceeded("max_items", limits.max_items, total).into());
+    }
+    let nulls: NullBuffer = vectors.clone().map(|vector| vector.is_some()).collect();
+    let none = Int64Array::new_null(0);
+    let list = |vector: Option<&DeletionVector>| match vector {
+        Some(vector) => vector.positions(limits),
+        None => Ok(none.clone()),
+    };
+    let lists = vectors.map(list).collect::<Result<Vec<_>>>()?;
+    let offsets = OffsetBuffer::from_lengths(lists.iter().map(Int64Array::len));
+    let values: Vec<&dyn Array> = lists.iter().chain([&none]).map(|list| list as &dyn Array).collect();
+    let item = Arc::new(Field::new("item", DataType::Int64, true));
+    let built = concat(&values).and_then(|values| ListArray::try_new(item, offsets, values, Some(nulls)));
+    built.map_err(|error| Error::new(ErrorKind::Argument, error.to_string()))
+}

@@ -1,0 +1,64 @@
+//! Files that appends added, as a scan.
+
+use arrow_schema::SchemaRef;
+
+use crate::error::Result;
+use crate::notes::Notes;
+use crate::scan::{Batches, Scan, ScanOptions, Step, limited};
+
+/// What a format knows of the appends between two snapshots.
+pub(crate) trait Appends: Send + Sync + Sized {
+    /// The schema of the rows: the columns of the view `files` that are asked for.
+    fn schema(&self) -> &SchemaRef;
+
+    /// What is asked for.
+    fn options(&self) -> &ScanOptions;
+
+    /// The same appends with other columns.
+    ///
+    /// # Errors
+    /// `UnknownColumn`.
+    fn with(&self, options: ScanOptions) -> Result<Self>;
+
+    /// Reads the manifest lists of the appends: which manifests are left, and the rows in them.
+    ///
+    /// # Errors
+    /// Those of reading the lists.
+    fn read(&self) -> Result<(Step, Batches)>;
+
+    /// What is odd about the manifests that were read.
+    fn notes(&self) -> Notes {
+        Notes::default()
+    }
+}
+
+/// The files that appends added, resolved: their snapshots are known, no manifest list is read.
+pub(crate) struct AppendScan<A>(pub(crate) A);
+
+impl<A: Appends> Scan for AppendScan<A> {
+    fn schema(&self) -> &SchemaRef {
+        self.0.schema()
+    }
+
+    fn stream(&self) -> Result<Batches> {
+        Ok(limited(self.0.read()?.1, self.0.options().limit))
+    }
+
+    fn notes(&self) -> Notes {
+        self.0.notes()
+    }
+
+    fn explain(&self) -> Result<Vec<Step>> {
+        let columns = Some(vec!["record_count".to_owned()]);
+        let options = ScanOptions { columns, stats: None, limit: None, ..self.0.options().clone() };
+        let (manifests, files) = self.0.with(options)?.read()?;
+        let files = files.map(|files| Ok(files?.num_rows() as u64)).sum::<Result<u64>>()?;
+        Ok(vec![manifests, Step::rows("files", files, files, "added by an append")])
+    }
+}
+
+/// The funnel's step of manifests: how many are read of how many, and their bytes.
+pub(crate) fn manifests_step(read: (usize, u64), all: (usize, u64), why: &'static str) -> Step {
+    let step = Step::rows("manifests", read.0 as u64, all.0 as u64, why);
+    Step { bytes_kept: Some(read.1), bytes_total: Some(all.1), ..step }
+}

@@ -1,0 +1,74 @@
+//! The columns of a diff: how a file changed, then those of the view `files`.
+
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, RecordBatch, StringArray};
+use arrow_schema::{DataType, Field, Schema as ArrowSchema, SchemaRef};
+
+use super::CHANGE;
+use crate::error::Result;
+use crate::record::find;
+use crate::scan::ScanOptions;
+use crate::view::batch;
+
+/// Which columns the rows have, in which order.
+#[derive(Clone)]
+pub(crate) struct ChangeColumns {
+    schema: SchemaRef,
+}
+
+impl ChangeColumns {
+    /// The options with which the view `files` is to be read: `change` is not among its columns.
+    pub(crate) fn of_files(options: &ScanOptions) -> ScanOptions {
+        let mut options = options.clone();
+        if let Some(columns) = &mut options.columns {
+            columns.retain(|name| name != CHANGE);
+        }
+        options
+    }
+
+    /// The columns asked for, given the schema of the view `files` read with [`ChangeColumns::of_files`].
+    pub(crate) fn new(options: &ScanOptions, files: &ArrowSchema) -> ChangeColumns {
+        let change = || Arc::new(Field::new(CHANGE, DataType::Utf8, true));
+        let mut fields: Vec<_> = files.fields().iter().cloned().collect();
+        match &options.columns {
+            None => fields.insert(0, change()),
+            // The others stand as they were asked for.
+            Some(names) => {
+                for (place, _) in names.iter().enumerate().filter(|(_, name)| *name == CHANGE) {
+                    fields.insert(place, change());
+                }
+            }
+        }
+        ChangeColumns { schema: Arc::new(ArrowSchema::new(fields)) }
+    }
+
+    pub(super) fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    /// Rows of files, which changed so.
+    pub(super) fn build(&self, files: &RecordBatch, change: &str) -> Result<RecordBatch> {
+        let rows = files.num_rows();
+        let column = |field: &Arc<Field>| -> Result<ArrayRef> {
+            if field.name() == CHANGE {
+                return Ok(Arc::new(StringArray::from_iter_values(std::iter::repeat_n(change, rows))));
+            }
+            find(files, field.name())
+        };
+        batch(&self.schema, self.schema.fields().iter().map(column).collect::<Result<_>>()?, rows)
+    }
+}
+
+/// The columns asked for and those of `more` that are not among them; all for `None`.
+pub(crate) fn with_columns(asked: Option<&[String]>, more: &[&str]) -> Option<Vec<String>> {
+    let asked = asked?;
+    let lacking = more.iter().filter(|name| !asked.iter().any(|known| known == *name));
+    Some(asked.iter().cloned().chain(lacking.map(|name| (*name).to_owned())).collect())
+}
+
+/// Of the columns of `rows` those of `schema`.
+pub(crate) fn only(rows: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch> {
+    let columns = schema.fields().iter().map(|field| find(rows, field.name()));
+    batch(schema, columns.collect::<Result<_>>()?, rows.num_rows())
+}

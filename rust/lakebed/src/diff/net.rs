@@ -1,0 +1,70 @@
+//! What is left of the files that two sets of manifests name, once those that both name are taken away.
+
+use std::collections::HashMap;
+
+use arrow_array::{BinaryArray, BooleanArray};
+
+use super::Change;
+
+/// Of each file, by its identity, how many more times it was added than removed. Files that are named
+/// equally often are forgotten, so that memory holds no more than the entries of one side and what differs.
+#[derive(Default)]
+pub(super) struct Net(HashMap<Box<[u8]>, i64>);
+
+impl Net {
+    /// Counts files that changed so.
+    pub(super) fn count(&mut self, identities: &BinaryArray, change: Change) {
+        for identity in identities.iter().flatten() {
+            if self.0.contains_key(identity) {
+                self.add(identity, change.sign());
+            } else {
+                self.0.insert(identity.into(), change.sign());
+            }
+        }
+    }
+
+    /// How many files changed so.
+    pub(super) fn left(&self, change: Change) -> u64 {
+        let counts = self.0.values().filter(|count| count.signum() == change.sign());
+        counts.map(|count| count.unsigned_abs()).sum()
+    }
+
+    /// True for each file that changed so and was not claimed as often before.
+    pub(super) fn claim(&mut self, identities: &BinaryArray, change: Change) -> BooleanArray {
+        let claim = |identity: Option<&[u8]>| {
+            let Some(identity) = identity else { return Some(false) };
+            let changed = self.0.get(identity).is_some_and(|count| count.signum() == change.sign());
+            if changed {
+                self.add(identity, -change.sign());
+            }
+            Some(changed)
+        };
+        identities.iter().map(claim).collect()
+    }
+
+    fn add(&mut self, identity: &[u8], more: i64) {
+        let Some(count) = self.0.get_mut(identity) else { return };
+        *count += more;
+        if *count == 0 {
+            self.0.remove(identity);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_both_name_is_gone_and_the_rest_is_claimed_once() {
+        let files = |names: &[&str]| BinaryArray::from_iter_values(names.iter().map(|name| name.as_bytes()));
+        let mut net = Net::default();
+        net.count(&files(&["kept", "old", "twice", "twice"]), Change::Removed);
+        net.count(&files(&["new", "kept", "twice"]), Change::Added);
+        assert_eq!((net.left(Change::Removed), net.left(Change::Added)), (2, 1));
+        let claimed = net.claim(&files(&["kept", "twice", "old", "twice", "new"]), Change::Removed);
+        assert_eq!(claimed, BooleanArray::from(vec![false, true, true, false, false]));
+        assert_eq!(net.claim(&files(&["new", "new"]), Change::Added), BooleanArray::from(vec![true, false]));
+        assert_eq!((net.left(Change::Removed), net.left(Change::Added)), (0, 0));
+    }
+}

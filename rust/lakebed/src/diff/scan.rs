@@ -1,0 +1,46 @@
+//! A diff as a scan.
+
+use arrow_schema::SchemaRef;
+
+use super::columns::ChangeColumns;
+use super::stream::{Differences, count};
+use super::{Change, Legs, Sides};
+use crate::error::Result;
+use crate::notes::Notes;
+use crate::scan::{Batches, Scan, Step, limited};
+
+/// What differs between two snapshots, resolved: its schema is known, no manifest list is read.
+pub(crate) struct DiffScan<S> {
+    sides: S,
+    columns: ChangeColumns,
+    limit: Option<usize>,
+}
+
+impl<S: Sides> DiffScan<S> {
+    /// The rows of `columns` of what `sides` differ in, at most `limit` of them.
+    pub(crate) fn new(sides: S, columns: ChangeColumns, limit: Option<usize>) -> DiffScan<S> {
+        DiffScan { sides, columns, limit }
+    }
+}
+
+impl<S: Sides> Scan for DiffScan<S> {
+    fn schema(&self) -> &SchemaRef {
+        self.columns.schema()
+    }
+
+    fn stream(&self) -> Result<Batches> {
+        let Legs { legs, .. } = self.sides.legs()?;
+        Ok(limited(Differences::new(legs, self.columns.clone()), self.limit))
+    }
+
+    fn notes(&self) -> Notes {
+        self.sides.notes()
+    }
+
+    fn explain(&self) -> Result<Vec<Step>> {
+        let Legs { legs, manifests } = self.sides.legs()?;
+        let (net, entries) = count(&legs)?;
+        let files = net.left(Change::Removed) + net.left(Change::Added);
+        Ok(vec![manifests, Step::rows("files", files, entries, "live in one snapshot only")])
+    }
+}

@@ -1,0 +1,173 @@
+//! The rows of a diff.
+
+use std::collections::VecDeque;
+
+use arrow_array::cast::AsArray;
+use arrow_array::{BinaryArray, RecordBatch};
+use arrow_select::filter::filter_record_batch;
+
+use super::columns::ChangeColumns;
+use super::net::Net;
+use super::{Change, Leg, internal};
+use crate::error::{Error, ErrorKind, Result};
+use crate::scan::Batches;
+
+/// The rows of legs, leg by leg: of the files that do not cancel.
+pub(super) struct Differences {
+    legs: VecDeque<Leg>,
+    columns: ChangeColumns,
+    /// What differs; `None` where all files do, since nothing can cancel.
+    net: Option<Net>,
+    started: bool,
+    open: Option<Open>,
+}
+
+/// The leg that is being read.
+struct Open {
+    change: Change,
+    rows: Batches,
+    /// Files that are still to be found.
+    left: u64,
+}
+
+impl Differences {
+    pub(super) fn new(legs: Vec<Leg>, columns: ChangeColumns) -> Differences {
+        Differences { legs: legs.into(), columns, net: None, started: false, open: None }
+    }
+
+    fn read_batch(&mut self) -> Result<Option<RecordBatch>> {
+        if !self.started {
+            self.started = true;
+            self.net = if one_way(&self.legs) { None } else { Some(count(&self.legs)?.0) };
+        }
+        loop {
+            let Some(open) = &mut self.open else {
+                let Some(leg) = self.legs.pop_front() else { return Ok(None) };
+                let left = self.net.as_ref().map_or(u64::MAX, |net| net.left(leg.change));
+                self.open = Some(Open { change: leg.change, rows: (leg.rows)(), left });
+                continue;
+            };
+            let files = if open.left == 0 { None } else { open.rows.next().transpose()? };
+            let Some(mut files) = files else {
+                self.open = None;
+                continue;
+            };
+            if let Some(net) = &mut self.net {
+                let claimed = net.claim(identities(&files)?, open.change);
+                files = filter_record_batch(&files, &claimed).map_err(internal)?;
+                open.left = open.left.saturating_sub(files.num_rows() as u64);
+            }
+            if files.num_rows() > 0 {
+                return self.columns.build(&files, open.change.name()).map(Some);
+            }
+        }
+    }
+}
+
+impl Iterator for Differences {
+    type Item = Result<RecordBatch>;
+
+    fn next(&mut self) -> Option<Result<RecordBatch>> {
+        self.read_batch().transpose()
+    }
+}
+
+/// Whether no leg can take away what another one says.
+fn one_way(legs: &VecDeque<Leg>) -> bool {
+    let mut changes = legs.iter().map(|leg| leg.change);
+    let first = changes.next();
+    changes.all(|change| Some(change) == first)
+}
+
+/// Reads the identities of all legs: what differs, and how many entries there are.
+pub(super) fn count<'l>(legs: impl IntoIterator<Item = &'l Leg>) -> Result<(Net, u64)> {
+    let (mut net, mut entries) = (Net::default(), 0);
+    for leg in legs {
+        for files in (leg.identities)() {
+            let files = files?;
+            net.count(identities(&files)?, leg.change);
+            entries += files.num_rows() as u64;
+        }
+    }
+    Ok((net, entries))
+}
+
+fn identities(files: &RecordBatch) -> Result<&BinaryArray> {
+    let last = files.columns().last().and_then(|column| column.as_binary_opt::<i32>());
+    last.ok_or_else(|| Error::new(ErrorKind::Argument, "files come without their identities"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow_array::StringArray;
+    use arrow_schema::{DataType, Field, Schema};
+
+    use super::*;
+    use crate::diff::Reader;
+    use crate::scan::ScanOptions;
+
+    fn batch(names: &[&str]) -> RecordBatch {
+        let fields =
+            [Field::new("file_path", DataType::Utf8, true), Field::new("_id", DataType::Binary, true)];
+        let ids = BinaryArray::from_iter_values(names.iter().map(|name| name.as_bytes()));
+        let paths = StringArray::from_iter_values(names);
+        RecordBatch::try_new(Arc::new(Schema::new(fields.to_vec())), vec![Arc::new(paths), Arc::new(ids)])
+            .expect("two columns")
+    }
+
+    /// Reads a batch for each of `batches`; reading on behind them fails.
+    fn reader(batches: &'static [&'static [&'static str]]) -> Reader {
+        Box::new(move || {
+            let behind = std::iter::once_with(|| Err(Error::new(ErrorKind::Io, "read too far")));
+            Box::new(batches.iter().map(|names| Ok(batch(names))).chain(behind))
+        })
+    }
+
+    fn whole(batches: &'static [&'static [&'static str]]) -> Reader {
+        Box::new(move || Box::new(batches.iter().map(|names| Ok(batch(names)))))
+    }
+
+    fn rows(legs: Vec<Leg>) -> Vec<String> {
+        let files = Schema::new(vec![Field::new("file_path", DataType::Utf8, true)]);
+        let columns = ChangeColumns::new(&ScanOptions::default(), &files);
+        let mut rows = Vec::new();
+        for batch in Differences::new(legs, columns) {
+            let batch = batch.expect("rows");
+            let (changes, paths) = (batch.column(0).as_string::<i32>(), batch.column(1).as_string::<i32>());
+            let both = changes.iter().zip(paths).filter_map(|(change, path)| change.zip(path));
+            rows.extend(both.map(|(change, path)| format!("{change} {path}")));
+        }
+        rows
+    }
+
+    #[test]
+    fn what_cancels_is_not_shown_and_nothing_is_read_behind_what_differs() {
+        let removed: &[&[&str]] = &[&["a", "kept"], &["b"]];
+        let added: &[&[&str]] = &[&["kept"], &["c", "c"]];
+        let legs = vec![
+            Leg { change: Change::Removed, identities: whole(removed), rows: reader(removed) },
+            Leg { change: Change::Added, identities: whole(added), rows: reader(added) },
+        ];
+        assert_eq!(rows(legs), ["removed a", "removed b", "added c", "added c"]);
+    }
+
+    #[test]
+    fn where_nothing_can_cancel_identities_are_not_read() {
+        let added: &[&[&str]] = &[&["a"], &[], &["b"]];
+        let legs = vec![Leg { change: Change::Added, identities: reader(&[]), rows: whole(added) }];
+        assert_eq!(rows(legs), ["added a", "added b"]);
+        assert!(rows(Vec::new()).is_empty());
+    }
+
+    #[test]
+    fn rewritten_manifests_are_read_for_identities_alone() {
+        let files: &[&[&str]] = &[&["a", "b"]];
+        let legs = vec![
+            Leg { change: Change::Removed, identities: whole(files), rows: reader(&[]) },
+            Leg { change: Change::Added, identities: whole(files), rows: reader(&[]) },
+        ];
+        assert!(rows(legs).is_empty());
+    }
+}

@@ -1,0 +1,41 @@
+//! Data and deletes: what manifests and their entries are of.
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int32Type;
+use arrow_array::{BooleanArray, RecordBatch};
+
+use super::manifest_list::{DATA, DELETES, ManifestFile};
+use crate::error::Result;
+use crate::record::find;
+
+/// Which files are wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Content {
+    /// Data files.
+    Data,
+    /// Delete files and deletion vectors.
+    Deletes,
+    /// Both.
+    Both,
+}
+
+impl Content {
+    /// Whether a manifest is of such files.
+    pub(crate) fn has(self, manifest: &ManifestFile) -> bool {
+        match self {
+            Content::Data => manifest.content == DATA,
+            Content::Deletes => manifest.content == DELETES,
+            Content::Both => true,
+        }
+    }
+
+    /// Which of `entries`, with their column `content`, are of such files; `None` where all are wanted.
+    pub(crate) fn of(self, entries: &RecordBatch) -> Result<Option<BooleanArray>> {
+        if self == Content::Both {
+            return Ok(None);
+        }
+        let content = find(entries, "content")?;
+        let content = content.as_primitive::<Int32Type>().iter();
+        Ok(Some(content.map(|content| Some((content == Some(0)) == (self == Content::Data))).collect()))
+    }
+}

@@ -1,0 +1,218 @@
+//! Reading deletes into the index.
+
+use std::collections::HashMap;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Int32Type, Int64Type};
+use arrow_array::{Array, BooleanArray, Int32Array, Int64Array, RecordBatch, StringArray};
+use arrow_select::filter::filter_record_batch;
+
+use super::equality::{EqualityBuilder, EqualityDelete};
+use super::sequence::{BySequence, Member};
+use super::stats::EqualityField;
+use super::{DeleteIndex, Vector};
+use crate::error::{Error, ErrorKind, Result};
+use crate::iceberg::partition::PartitionNumbers;
+use crate::iceberg::table::TableTypes;
+use crate::iceberg::view::target_files;
+use crate::record::find;
+
+/// The columns of entries that the index is made of.
+pub(crate) const DELETE_INPUT: [&str; 13] = [
+    "content",
+    "file_path",
+    "file_format",
+    "spec_id",
+    "partition",
+    "sequence_number",
+    "value_counts",
+    "null_value_counts",
+    "nan_value_counts",
+    "lower_bounds",
+    "upper_bounds",
+    "equality_ids",
+    "referenced_data_file",
+];
+
+/// Content of files of equality deletes.
+const EQUALITY_DELETES: i32 = 2;
+/// The format of files that hold deletion vectors, in any case.
+const PUFFIN: &str = "puffin";
+
+/// Takes in the deletes of a snapshot, batch by batch, and numbers them in that order.
+pub(crate) struct DeleteIndexBuilder {
+    types: TableTypes,
+    partitions: PartitionNumbers,
+    paths: HashMap<Box<str>, usize>,
+    vectors: Vec<Option<Vector>>,
+    by_path: Vec<Member>,
+    by_partition: Vec<Member>,
+    equality: EqualityBuilder,
+    deletes: i32,
+}
+
+impl DeleteIndexBuilder {
+    /// No deletes yet.
+    ///
+    /// # Errors
+    /// `Unsupported` for a partition field of a type that cannot be compared.
+    pub(crate) fn new(types: TableTypes) -> Result<DeleteIndexBuilder> {
+        Ok(DeleteIndexBuilder {
+            partitions: PartitionNumbers::new(&types.partition)?,
+            types,
+            paths: HashMap::new(),
+            vectors: Vec::new(),
+            by_path: Vec::new(),
+            by_partition: Vec::new(),
+            equality: EqualityBuilder::default(),
+            deletes: 0,
+        })
+    }
+
+    /// Takes in live entries of delete files, with the columns of [`DELETE_INPUT`].
+    ///
+    /// # Errors
+    /// `Duplicate` for a second deletion vector of one data file; `Required` for a vector that refers to no
+    /// file, an equality delete without columns or of a spec that the table does not have; `Unsupported` for
+    /// an equality delete whose partition the table's schemas do not describe; with the path of the delete.
+    pub(crate) fn push(&mut self, entries: &RecordBatch) -> Result<()> {
+        let rows = Rows::new(entries)?;
+        let tuples = find(entries, "partition")?;
+        let partitions = self.partitions.number(&find(entries, "spec_id")?, tuples.as_struct())?;
+        let mut equality = Vec::new();
+        for (row, partition) in partitions.into_iter().enumerate() {
+            let delete = self.next_number()?;
+            let sequence = rows.sequences.value(row);
+            let pushed = if rows.contents.value(row) == EQUALITY_DELETES {
+                self.is_global(rows.spec_ids.value(row)).map(|global| {
+                    let partition = (!global).then_some(partition);
+                    equality.push(EqualityDelete { delete, sequence, partition });
+                })
+            } else {
+                self.push_positions(&rows, row, Vector { delete, sequence, partition })
+            };
+            pushed.map_err(|error| error.in_file(rows.paths.value(row)))?;
+        }
+        if equality.is_empty() {
+            return Ok(());
+        }
+        let are_equality = rows.contents.iter().map(|content| Some(content == Some(EQUALITY_DELETES)));
+        let entries = filter_record_batch(entries, &are_equality.collect::<BooleanArray>())
+            .map_err(|error| Error::new(ErrorKind::Argument, error.to_string()))?;
+        self.equality.push(&entries, &equality)
+    }
+
+    /// A deletion vector, or a file of position deletes.
+    fn push_positions(&mut self, rows: &Rows, row: usize, vector: Vector) -> Result<()> {
+        let Vector { delete, sequence, partition } = vector;
+        let target = rows.targets.is_valid(row).then(|| rows.targets.value(row));
+        let is_vector = rows.formats.value(row).eq_ignore_ascii_case(PUFFIN);
+        let Some(target) = target else {
+            if is_vector {
+                let error = Error::new(ErrorKind::Required, "a deletion vector refers to no data file");
+                return Err(error.in_field("referenced_data_file"));
+            }
+            self.by_partition.push(Member { group: partition, sequence, delete });
+            return Ok(());
+        };
+        let path = self.path_number(target);
+        if !is_vector {
+            self.by_path.push(Member { group: path, sequence, delete });
+            return Ok(());
+        }
+        if self.vectors.len() <= path {
+            self.vectors.resize(path + 1, None);
+        }
+        match self.vectors.get_mut(path) {
+            Some(none @ None) => *none = Some(vector),
+            _ => {
+                let message = format!("{target} has more than one deletion vector");
+                return Err(Error::new(ErrorKind::Avro(lakebed_avro::ErrorKind::Duplicate), message));
+            }
+        }
+        Ok(())
+    }
+
+    fn path_number(&mut self, path: &str) -> usize {
+        if let Some(number) = self.paths.get(path) {
+            return *number;
+        }
+        let number = self.paths.len();
+        self.paths.insert(path.into(), number);
+        number
+    }
+
+    fn next_number(&mut self) -> Result<i32> {
+        let number = self.deletes;
+        self.deletes = number.checked_add(1).ok_or_else(|| {
+            Error::new(ErrorKind::Unsupported, "a snapshot of more than 2^31 deletes is not planned")
+        })?;
+        Ok(number)
+    }
+
+    /// Whether equality deletes of a spec apply to files of all specs.
+    fn is_global(&self, spec_id: i32) -> Result<bool> {
+        let spec = self.types.specs.iter().find(|spec| spec.spec_id == spec_id).ok_or_else(|| {
+            Error::new(ErrorKind::Required, format!("partition spec {spec_id} is not among the table's"))
+        })?;
+        // Without a field, deletes of one partition would take rows of another.
+        match self.types.partition.missing_of(spec) {
+            Some(field) => {
+                let message = format!(
+                    "equality deletes of partition spec {spec_id} cannot be told apart: the source of its field \
+                     {:?} is in no schema of the table",
+                    field.name
+                );
+                Err(Error::new(ErrorKind::Unsupported, message))
+            }
+            None => Ok(spec.is_unpartitioned()),
+        }
+    }
+
+    /// The ids of the columns that equality deletes compare.
+    pub(crate) fn equality_ids(&self) -> Vec<i32> {
+        self.equality.field_ids().into_iter().collect()
+    }
+
+    /// The index, given what is known of the columns of [`DeleteIndexBuilder::equality_ids`]. Those of which
+    /// nothing is known leave out no delete.
+    ///
+    /// Cost: sorts the deletes.
+    pub(crate) fn finish(self, fields: Vec<EqualityField>) -> Result<DeleteIndex> {
+        let fields = if self.equality.is_empty() { Vec::new() } else { fields };
+        Ok(DeleteIndex {
+            by_path: BySequence::new(self.paths.len(), self.by_path),
+            by_partition: BySequence::new(self.partitions.len(), self.by_partition),
+            equality: self.equality.finish(self.partitions.len(), fields)?,
+            partitions: self.partitions,
+            paths: self.paths,
+            vectors: self.vectors,
+            deletes: usize::try_from(self.deletes).unwrap_or_default(),
+        })
+    }
+}
+
+/// The columns of deletes, typed.
+struct Rows {
+    contents: Int32Array,
+    spec_ids: Int32Array,
+    sequences: Int64Array,
+    paths: StringArray,
+    formats: StringArray,
+    targets: StringArray,
+}
+
+impl Rows {
+    fn new(entries: &RecordBatch) -> Result<Rows> {
+        let int = |name| find(entries, name).map(|column| column.as_primitive::<Int32Type>().clone());
+        let text = |name| find(entries, name).map(|column| column.as_string::<i32>().clone());
+        Ok(Rows {
+            contents: int("content")?,
+            spec_ids: int("spec_id")?,
+            sequences: find(entries, "sequence_number")?.as_primitive::<Int64Type>().clone(),
+            paths: text("file_path")?,
+            formats: text("file_format")?,
+            targets: target_files(entries)?.as_string::<i32>().clone(),
+        })
+    }
+}

@@ -1,0 +1,241 @@
+//! Equality deletes: global ones and those of a partition, less those that a file's metrics rule out.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int32Type;
+use arrow_array::{Array, RecordBatch};
+
+use super::sequence::{BySequence, Member};
+use super::spans::SpanTree;
+use super::stats::{ColumnStats, EqualityField, StoredStats};
+use crate::error::{Error, ErrorKind, Result};
+use crate::record::find;
+
+/// Takes in equality deletes, batch by batch.
+#[derive(Default)]
+pub(super) struct EqualityBuilder {
+    /// The number of each delete among all deletes, and its set of columns.
+    deletes: Vec<i32>,
+    sets: Vec<usize>,
+    /// The columns that deletes compare, by the number of their set.
+    set_numbers: HashMap<Vec<i32>, usize>,
+    by_partition: Vec<Member>,
+    global: Vec<Member>,
+    /// How many deletes a batch had, and the metrics of their columns.
+    stats: Vec<(usize, BTreeMap<i32, StoredStats>)>,
+}
+
+/// An equality delete as the builder takes it.
+pub(super) struct EqualityDelete {
+    /// Its number among all deletes.
+    pub(super) delete: i32,
+    pub(super) sequence: i64,
+    /// Its partition; `None` for a delete of a spec without partitions, which is of all files.
+    pub(super) partition: Option<usize>,
+}
+
+impl EqualityBuilder {
+    /// Takes in `rows`, which are all of equality deletes and described by `deletes`.
+    ///
+    /// # Errors
+    /// `Required` for a delete that names no columns.
+    pub(super) fn push(&mut self, rows: &RecordBatch, deletes: &[EqualityDelete]) -> Result<()> {
+        let lists = find(rows, "equality_ids")?;
+        let lists = lists.as_list::<i32>();
+        let mut columns = BTreeSet::new();
+        for (row, delete) in deletes.iter().enumerate() {
+            let ids = lists.is_valid(row).then(|| lists.value(row));
+            let ids = ids.map(|ids| ids.as_primitive::<Int32Type>().values().to_vec()).unwrap_or_default();
+            if ids.is_empty() {
+                let error = Error::new(ErrorKind::Required, "an equality delete names no columns");
+                return Err(error.in_field("equality_ids"));
+            }
+            columns.extend(ids.iter().copied());
+            let next = self.set_numbers.len();
+            self.sets.push(*self.set_numbers.entry(ids).or_insert(next));
+            let number = i32::try_from(self.deletes.len()).unwrap_or(i32::MAX);
+            let members = if delete.partition.is_some() { &mut self.by_partition } else { &mut self.global };
+            let group = delete.partition.unwrap_or(0);
+            members.push(Member { group, sequence: delete.sequence, delete: number });
+            self.deletes.push(delete.delete);
+        }
+        let columns: Vec<i32> = columns.into_iter().collect();
+        let stats = StoredStats::of(rows, &columns)?;
+        self.stats.push((deletes.len(), columns.into_iter().zip(stats).collect()));
+        Ok(())
+    }
+
+    /// Whether there is none.
+    pub(super) fn is_empty(&self) -> bool {
+        self.deletes.is_empty()
+    }
+
+    /// The ids of the columns that deletes compare.
+    pub(super) fn field_ids(&self) -> BTreeSet<i32> {
+        self.set_numbers.keys().flatten().copied().collect()
+    }
+
+    /// The deletes of so many partitions, of which those columns are known.
+    pub(super) fn finish(self, partitions: usize, fields: Vec<EqualityField>) -> Result<EqualityDeletes> {
+        let stats = fields.iter().map(|field| {
+            let of_batch = |(deletes, stats): &(usize, BTreeMap<i32, StoredStats>)| {
+                stats.get(&field.id).cloned().unwrap_or_else(|| StoredStats::unknown(*deletes))
+            };
+            let parts: Vec<StoredStats> = self.stats.iter().map(of_batch).collect();
+            Ok(StoredStats::concat(&parts)?.interpret(field))
+        });
+        let stats = stats.collect::<Result<Vec<_>>>()?;
+        let place = |id: &i32| fields.iter().position(|field| field.id == *id);
+        let mut sets = vec![Vec::new(); self.set_numbers.len()];
+        for (ids, number) in &self.set_numbers {
+            if let Some(set) = sets.get_mut(*number) {
+                *set = ids.iter().filter_map(place).collect();
+            }
+        }
+        let mut deletes = EqualityDeletes {
+            by_partition: Groups::new(partitions, self.by_partition),
+            global: Groups::new(1, self.global),
+            deletes: self.deletes,
+            set_of: self.sets,
+            sets,
+            fields,
+            stats,
+        };
+        let spans = |groups: &Groups| groups.spans(&deletes);
+        let (by_partition, global) = (spans(&deletes.by_partition), spans(&deletes.global));
+        (deletes.by_partition.spans, deletes.global.spans) = (by_partition, global);
+        Ok(deletes)
+    }
+}
+
+/// Equality deletes, by partition and sequence number.
+#[derive(Debug, Default)]
+pub(super) struct EqualityDeletes {
+    by_partition: Groups,
+    global: Groups,
+    /// The number of each among all deletes.
+    deletes: Vec<i32>,
+    /// Which of `sets` each compares.
+    set_of: Vec<usize>,
+    /// Columns that deletes compare, as positions in `fields`.
+    sets: Vec<Vec<usize>>,
+    fields: Vec<EqualityField>,
+    /// What the metrics of the deletes say, a column each.
+    stats: Vec<ColumnStats>,
+}
+
+impl EqualityDeletes {
+    /// The columns whose metrics decide.
+    pub(super) fn fields(&self) -> &[EqualityField] {
+        &self.fields
+    }
+
+    /// Adds to `found` the deletes of a file: those of its partition, then global ones. `stats` are the
+    /// file's, in its `row`, of the columns in [`EqualityDeletes::fields`].
+    pub(super) fn append(
+        &self,
+        partition: Option<usize>,
+        sequence: i64,
+        (stats, row): (&[ColumnStats], usize),
+        found: &mut Vec<i32>,
+    ) {
+        // Deletes are of what was there before them: rows of the same commit stay.
+        let Some(least) = sequence.checked_add(1) else { return };
+        let groups = [(&self.by_partition, partition), (&self.global, Some(0))];
+        for (groups, group) in groups {
+            let Some(group) = group else { continue };
+            groups.each_since(group, least, stats, row, |number| {
+                if let Some(delete) = self.deletes.get(number).filter(|_| self.may_match(number, stats, row))
+                {
+                    found.push(*delete);
+                }
+            });
+        }
+    }
+
+    /// The columns that a delete compares.
+    fn columns_of(&self, number: usize) -> &[usize] {
+        let set = self.set_of.get(number).and_then(|set| self.sets.get(*set));
+        set.map(Vec::as_slice).unwrap_or_default()
+    }
+
+    fn may_match(&self, number: usize, stats: &[ColumnStats], row: usize) -> bool {
+        self.columns_of(number).iter().all(|column| match (stats.get(*column), self.stats.get(*column)) {
+            (Some(file), Some(deletes)) => file.may_meet(row, deletes, number),
+            _ => true,
+        })
+    }
+}
+
+/// Groups of more deletes than this are searched by the ranges of their values.
+const FEW: usize = 16;
+
+/// Equality deletes in groups.
+#[derive(Debug, Default)]
+struct Groups {
+    deletes: BySequence,
+    /// Of large groups.
+    spans: HashMap<usize, Spans>,
+}
+
+/// The ranges of the values that the deletes of a large group delete in one column.
+#[derive(Debug)]
+struct Spans {
+    column: usize,
+    tree: SpanTree,
+    /// Where the deletes stand that are not in the tree.
+    others: Vec<usize>,
+}
+
+impl Groups {
+    fn new(groups: usize, members: Vec<Member>) -> Groups {
+        Groups { deletes: BySequence::new(groups, members), spans: HashMap::new() }
+    }
+
+    /// The trees of the large groups, each of the first column that its first delete compares.
+    fn spans(&self, all: &EqualityDeletes) -> HashMap<usize, Spans> {
+        let of_group = |group: usize| {
+            let places = self.deletes.places(group);
+            let first = self.deletes.at(places.start).filter(|_| places.len() > FEW)?;
+            let column = *all.columns_of(first).first()?;
+            let stats = all.stats.get(column)?;
+            let (mut spans, mut others) = (Vec::new(), Vec::new());
+            for place in places {
+                let number = self.deletes.at(place)?;
+                let ranged = all.columns_of(number).contains(&column) && !stats.may_be_outside(number);
+                match stats.span(number).filter(|_| ranged) {
+                    Some((low, high)) => spans.push((low, high, place)),
+                    None => others.push(place),
+                }
+            }
+            (spans.len() > FEW).then(|| (group, Spans { column, tree: SpanTree::new(spans), others }))
+        };
+        (0..self.deletes.groups()).filter_map(of_group).collect()
+    }
+
+    /// Calls `each` with the deletes of a group since a sequence number, by that, less some whose values are
+    /// in other ranges than those of the file in `row`.
+    fn each_since(
+        &self,
+        group: usize,
+        least: i64,
+        stats: &[ColumnStats],
+        row: usize,
+        mut each: impl FnMut(usize),
+    ) {
+        let places = self.deletes.places_since(group, least);
+        let spans = self.spans.get(&group).filter(|_| places.len() > FEW);
+        let spans = spans.and_then(|spans| Some((spans, stats.get(spans.column)?.span(row)?)));
+        let Some((spans, (low, high))) = spans else {
+            places.filter_map(|place| self.deletes.at(place)).for_each(each);
+            return;
+        };
+        let others = spans.others.partition_point(|place| *place < places.start);
+        let mut found = spans.others.get(others..).unwrap_or_default().to_vec();
+        spans.tree.meeting(low, high, &mut found);
+        found.retain(|place| *place >= places.start);
+        found.sort_unstable();
+        found.into_iter().filter_map(|place| self.deletes.at(place)).for_each(&mut each);
+    }
+}

@@ -1,0 +1,276 @@
+//! What metrics say of a column's values in files, as far as it decides whether an equality delete can match
+//! (Iceberg's `DeleteFileIndex.canContainEqDeletesForFile`).
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{
+    Date32Type, Decimal128Type, Float32Type, Float64Type, Int32Type, Int64Type, Time64MicrosecondType,
+    TimestampMicrosecondType, TimestampNanosecondType,
+};
+use arrow_array::{Array, ArrayRef, BinaryArray, RecordBatch, new_null_array};
+use arrow_schema::{ArrowError, DataType, TimeUnit};
+use arrow_select::concat::concat;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::iceberg::metrics::metric_values;
+use crate::iceberg::types::Type;
+use crate::iceberg::value::decode_bounds;
+
+/// The entry's maps that are read, in the order of [`StoredStats`].
+pub(super) const STATS_INPUT: [&str; 5] =
+    ["value_counts", "null_value_counts", "nan_value_counts", "lower_bounds", "upper_bounds"];
+
+/// A column that equality deletes compare.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct EqualityField {
+    /// Its id.
+    pub(crate) id: i32,
+    /// Its type.
+    pub(crate) ty: Type,
+    /// Whether no row is without a value.
+    pub(crate) required: bool,
+}
+
+/// The metrics of one column as they are stored, a row per file.
+#[derive(Debug, Clone)]
+pub(super) struct StoredStats([ArrayRef; 5]);
+
+impl StoredStats {
+    /// Of each of `ids`, what `entries` hold.
+    pub(super) fn of(entries: &RecordBatch, ids: &[i32]) -> Result<Vec<StoredStats>> {
+        let maps = STATS_INPUT.map(|map| metric_values(entries, map, ids));
+        let [values, nulls, nans, lower, upper] = maps;
+        let parts = [values?, nulls?, nans?, lower?, upper?];
+        let of = |place| {
+            let mut columns = Vec::with_capacity(parts.len());
+            columns.extend(parts.iter().filter_map(|part| part.get(place).cloned()));
+            let found = columns.try_into().map(StoredStats);
+            found.map_err(|_| Error::new(ErrorKind::Argument, "metrics of a column are missing"))
+        };
+        (0..ids.len()).map(of).collect()
+    }
+
+    /// Of so many files of which nothing is known.
+    pub(super) fn unknown(files: usize) -> StoredStats {
+        let count = || new_null_array(&DataType::Int64, files);
+        let bound = || new_null_array(&DataType::Binary, files);
+        StoredStats([count(), count(), count(), bound(), bound()])
+    }
+
+    /// The rows of all parts, one part after the other.
+    pub(super) fn concat(parts: &[StoredStats]) -> Result<StoredStats> {
+        let joined = |place: usize| -> Result<ArrayRef> {
+            let columns: Vec<&dyn Array> =
+                parts.iter().filter_map(|part| part.0.get(place).map(AsRef::as_ref)).collect();
+            concat(&columns).map_err(internal)
+        };
+        Ok(StoredStats([joined(0)?, joined(1)?, joined(2)?, joined(3)?, joined(4)?]))
+    }
+
+    /// What follows for the values of `field`.
+    pub(super) fn interpret(&self, field: &EqualityField) -> ColumnStats {
+        let StoredStats([values, nulls, nans, lower, upper]) = self;
+        // Some writers say by a count below zero that they do not know.
+        let count = |counts: &ArrayRef, row: usize| {
+            let counts = counts.as_primitive::<Int64Type>();
+            counts.is_valid(row).then(|| counts.value(row)).filter(|count| *count >= 0)
+        };
+        let floats = matches!(field.ty, Type::Float | Type::Double);
+        let facts = |row| {
+            let (values, nulls) = (count(values, row), count(nulls, row));
+            Facts {
+                may_hold_null: nulls.map_or(!field.required, |nulls| nulls > 0),
+                only_null: nulls.is_some() && nulls == values && !field.required,
+                may_hold_nan: floats && count(nans, row) != Some(0),
+            }
+        };
+        let bounds = |bounds: &ArrayRef| decode_bounds(bounds.as_binary::<i32>(), &field.ty);
+        ColumnStats {
+            facts: (0..values.len()).map(facts).collect(),
+            ranges: Ranges::new(&bounds(lower), &bounds(upper)),
+        }
+    }
+}
+
+/// What is known of one column's values, a row per file.
+#[derive(Debug)]
+pub(super) struct ColumnStats {
+    facts: Vec<Facts>,
+    ranges: Ranges,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Facts {
+    may_hold_null: bool,
+    only_null: bool,
+    may_hold_nan: bool,
+}
+
+/// The lowest and the highest value, null and NaN apart, in a form that compares.
+#[derive(Debug)]
+enum Ranges {
+    Numbers(Vec<Option<(i128, i128)>>),
+    Bytes(Box<[BinaryArray; 2]>),
+}
+
+impl ColumnStats {
+    /// Whether the file in `row` may hold a value that the equality delete in `delete` of `deletes` deletes,
+    /// which are of the same column. What is not known may be so.
+    pub(super) fn may_meet(&self, row: usize, deletes: &ColumnStats, delete: usize) -> bool {
+        let (Some(file), Some(deleted)) = (self.facts.get(row), deletes.facts.get(delete)) else {
+            return true;
+        };
+        if file.may_hold_null && deleted.may_hold_null {
+            return true;
+        }
+        if (file.only_null && !deleted.may_hold_null) || (deleted.only_null && !file.may_hold_null) {
+            return false;
+        }
+        // Bounds say nothing of NaN, which writers leave out of them.
+        (file.may_hold_nan && deleted.may_hold_nan) || self.ranges.overlap(row, &deletes.ranges, delete)
+    }
+}
+
+impl ColumnStats {
+    /// The range of the values in `row`, null and NaN apart, as numbers in the same order: of texts and bytes
+    /// those of their first bytes.
+    pub(super) fn span(&self, row: usize) -> Option<(i128, i128)> {
+        match &self.ranges {
+            Ranges::Numbers(ranges) => ranges.get(row).copied().flatten(),
+            Ranges::Bytes(bounds) => {
+                let [lower, upper] = bounds.as_ref();
+                value(lower, row).map(first_bytes).zip(value(upper, row).map(first_bytes))
+            }
+        }
+    }
+
+    /// Whether some value in `row` may be in no range: null or NaN.
+    pub(super) fn may_be_outside(&self, row: usize) -> bool {
+        self.facts.get(row).is_none_or(|facts| facts.may_hold_null || facts.may_hold_nan)
+    }
+}
+
+impl Ranges {
+    fn new(lower: &ArrayRef, upper: &ArrayRef) -> Ranges {
+        match (bytes(lower), bytes(upper)) {
+            (Some(lower), Some(upper)) => Ranges::Bytes(Box::new([lower, upper])),
+            _ => Ranges::Numbers(
+                numbers(lower)
+                    .into_iter()
+                    .zip(numbers(upper))
+                    .map(|(lower, upper)| lower.zip(upper))
+                    .collect(),
+            ),
+        }
+    }
+
+    fn overlap(&self, row: usize, other: &Ranges, at: usize) -> bool {
+        match (self, other) {
+            (Ranges::Numbers(ours), Ranges::Numbers(theirs)) => match (ours.get(row), theirs.get(at)) {
+                (Some(Some((lower, upper))), Some(Some((least, most)))) => least <= upper && lower <= most,
+                _ => true,
+            },
+            (Ranges::Bytes(ours), Ranges::Bytes(theirs)) => {
+                let ([lower, upper], [least, most]) = (ours.as_ref(), theirs.as_ref());
+                let (lower, upper) = (value(lower, row), value(upper, row));
+                let (least, most) = (value(least, at), value(most, at));
+                match lower.zip(upper).zip(least.zip(most)) {
+                    Some(((lower, upper), (least, most))) => least <= upper && lower <= most,
+                    None => true,
+                }
+            }
+            _ => true,
+        }
+    }
+}
+
+fn value(bounds: &BinaryArray, row: usize) -> Option<&[u8]> {
+    (row < bounds.len() && bounds.is_valid(row)).then(|| bounds.value(row))
+}
+
+/// The first bytes as a number, which is no higher for a text that is not.
+fn first_bytes(bytes: &[u8]) -> i128 {
+    let padded = bytes.iter().copied().chain(std::iter::repeat(0)).take(15);
+    padded.fold(0, |number, byte| number << 8 | i128::from(byte))
+}
+
+/// Bounds that compare as bytes do.
+fn bytes(bounds: &ArrayRef) -> Option<BinaryArray> {
+    match bounds.data_type() {
+        DataType::Utf8 => Some(BinaryArray::from(bounds.as_string::<i32>().clone())),
+        DataType::Binary => Some(bounds.as_binary::<i32>().clone()),
+        _ => None,
+    }
+}
+
+/// Bounds as integers in the same order; null for those of other types, and for NaN.
+fn numbers(bounds: &ArrayRef) -> Vec<Option<i128>> {
+    macro_rules! integers {
+        ($type:ty) => {
+            bounds.as_primitive::<$type>().iter().map(|bound| bound.map(i128::from)).collect()
+        };
+    }
+    match bounds.data_type() {
+        DataType::Boolean => bounds.as_boolean().iter().map(|bound| bound.map(i128::from)).collect(),
+        DataType::Int32 => integers!(Int32Type),
+        DataType::Int64 => integers!(Int64Type),
+        DataType::Date32 => integers!(Date32Type),
+        DataType::Time64(TimeUnit::Microsecond) => integers!(Time64MicrosecondType),
+        DataType::Timestamp(TimeUnit::Microsecond, _) => integers!(TimestampMicrosecondType),
+        DataType::Timestamp(TimeUnit::Nanosecond, _) => integers!(TimestampNanosecondType),
+        DataType::Decimal128(..) => integers!(Decimal128Type),
+        DataType::Float32 => {
+            let floats = bounds.as_primitive::<Float32Type>().iter();
+            floats.map(|bound| ordered(f64::from(bound?))).collect()
+        }
+        DataType::Float64 => {
+            bounds.as_primitive::<Float64Type>().iter().map(|bound| ordered(bound?)).collect()
+        }
+        _ => vec![None; bounds.len()],
+    }
+}
+
+/// A float as an integer in the same order, in which the two zeros are one.
+fn ordered(float: f64) -> Option<i128> {
+    let bits = i128::from((float + 0.0).abs().to_bits());
+    (!float.is_nan()).then_some(if float < 0.0 { -bits } else { bits })
+}
+
+#[cold]
+fn internal(error: ArrowError) -> Error {
+    Error::new(ErrorKind::Argument, error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow_array::Int64Array;
+
+    use super::*;
+
+    fn doubles(lower: f64, upper: f64, nans: Option<i64>) -> ColumnStats {
+        let count = |count: Option<i64>| Arc::new(Int64Array::from(vec![count])) as ArrayRef;
+        let bound = |bound: f64| Arc::new(BinaryArray::from(vec![&bound.to_le_bytes()[..]])) as ArrayRef;
+        let stored = [count(Some(2)), count(Some(0)), count(nans), bound(lower), bound(upper)];
+        StoredStats(stored).interpret(&EqualityField { id: 1, ty: Type::Double, required: false })
+    }
+
+    #[test]
+    fn floats_share_what_is_equal() {
+        let meet = |one: &ColumnStats, other: &ColumnStats| one.may_meet(0, other, 0);
+        let positive = doubles(0.0, 1.0, Some(0));
+        assert!(meet(&positive, &doubles(-1.0, -0.0, Some(0))));
+        assert!(!meet(&positive, &doubles(-2.0, -1.0, Some(0))));
+        assert!(meet(&positive, &doubles(f64::NAN, -1.0, Some(0))));
+        assert!(meet(&doubles(f64::NEG_INFINITY, -3.0, Some(0)), &doubles(-5.0, -4.0, Some(0))));
+        // NaN stands in no bounds.
+        assert!(meet(&doubles(0.0, 1.0, Some(1)), &doubles(5.0, 6.0, None)));
+        assert!(!meet(&positive, &doubles(5.0, 6.0, None)));
+    }
+
+    #[test]
+    fn what_has_no_such_row_may_meet() {
+        let one = doubles(0.0, 1.0, Some(0));
+        assert!(one.may_meet(1, &one, 0) && one.may_meet(0, &one, 7));
+    }
+}

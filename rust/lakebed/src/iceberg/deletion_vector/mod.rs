@@ -1,0 +1,25 @@
+//! Deletion vectors in Puffin files (Iceberg specification, "Deletion Vectors"; Puffin's blob type
+//! `deletion-vector-v1`; Iceberg's `BitmapPositionDeleteIndex.java`).
+//!
+//! All of them are 64-bit, and their recorded length counts the framing. An entry says where its vector
+//! stands, so that the footer of the Puffin file need not be read; some writers leave it out.
+
+mod placed;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use placed::{PlacedVector, VECTOR_INPUT};
+
+pub use crate::deletion_vector::{DeletionVector, VectorRange};
+use crate::deletion_vector::{Expected, FRAMING, MAGIC_64};
+use crate::error::Result;
+
+/// Decodes the vector that begins with the first of `bytes`; what stands behind it does not matter.
+///
+/// # Errors
+/// Those of a malformed vector: `Truncated`, `Magic`, `Mismatch` for a size that is not the recorded length,
+/// `Checksum`, `Codec`, `Trailing`; they name the byte of the file.
+pub fn decode_vector(bytes: &[u8], range: VectorRange) -> Result<DeletionVector> {
+    let expected = [Expected { magic: MAGIC_64, size: range.length.checked_sub(FRAMING) }];
+    DeletionVector::decode(bytes, range, &expected)
+}

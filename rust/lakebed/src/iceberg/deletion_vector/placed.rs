@@ -1,0 +1,68 @@
+//! Where the entries of a manifest say that deletion vectors are.
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
+use arrow_array::{Array, RecordBatch};
+
+use super::{DeletionVector, VectorRange, decode_vector};
+use crate::error::{Error, ErrorKind, Result};
+use crate::record::find;
+use crate::storage::Storage;
+
+/// The columns of entries that say where a deletion vector is, and how many rows it deletes.
+pub(crate) const VECTOR_INPUT: [&str; 4] =
+    ["file_path", "content_offset", "content_size_in_bytes", "record_count"];
+
+/// What an entry says of a deletion vector.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct PlacedVector {
+    /// Its Puffin file.
+    pub(crate) path: String,
+    /// Where it is in there.
+    pub(crate) range: VectorRange,
+    /// How many rows it deletes.
+    pub(crate) record_count: i64,
+}
+
+impl PlacedVector {
+    /// The deletion vectors of entries with the columns of [`VECTOR_INPUT`]; none for those that are whole
+    /// files, which have no offset.
+    ///
+    /// # Errors
+    /// `Required` for a vector without a size; `Length` for a negative offset or size. They name the file.
+    pub(crate) fn of(entries: &RecordBatch) -> Result<Vec<Option<PlacedVector>>> {
+        let [paths, offsets, sizes, counts] = VECTOR_INPUT.map(|name| find(entries, name));
+        let (paths, offsets, sizes, counts) = (paths?, offsets?, sizes?, counts?);
+        let (paths, counts) = (paths.as_string::<i32>(), counts.as_primitive::<Int64Type>());
+        let (offsets, sizes) = (offsets.as_primitive::<Int64Type>(), sizes.as_primitive::<Int64Type>());
+        let placed = |row: usize| {
+            if offsets.is_null(row) {
+                return Ok(None);
+            }
+            let path = paths.value(row);
+            if sizes.is_null(row) {
+                let error = Error::new(ErrorKind::Required, "a deletion vector has an offset, but no size");
+                return Err(error.in_file(path).in_field("content_size_in_bytes"));
+            }
+            let range = VectorRange::new(offsets.value(row), sizes.value(row));
+            let range = range.map_err(|error| error.in_file(path))?;
+            Ok(Some(PlacedVector { path: path.to_owned(), range, record_count: counts.value(row) }))
+        };
+        (0..entries.num_rows()).map(placed).collect()
+    }
+
+    /// Reads the vector; of its file, no other bytes.
+    ///
+    /// # Errors
+    /// Those of storage and of [`decode_vector`], and `Mismatch` for another number of rows than the entry
+    /// says; they name file and byte.
+    pub(crate) fn read(&self, storage: &dyn Storage) -> Result<DeletionVector> {
+        let read = || {
+            let bytes = storage.read_range(&self.path, self.range.offset, self.range.length)?;
+            let vector = decode_vector(&bytes, self.range)?;
+            vector.check_cardinality(self.record_count).map_err(|error| error.at(self.range.place()))?;
+            Ok(vector)
+        };
+        read().map_err(|error: Error| error.in_file(&self.path))
+    }
+}

@@ -1,0 +1,44 @@
+//! What Iceberg's `TableMetadata.java` refuses, though a table can be read without it being right.
+
+use super::MAIN;
+use super::logs::SnapshotLogEntry;
+use super::read::Draft;
+
+/// How far clocks of writers may be apart [milliseconds].
+const ONE_MINUTE: i64 = 60_000;
+
+impl Draft<'_> {
+    /// What is odd, in words.
+    pub(super) fn oddities(&self) -> Vec<String> {
+        let current = self.current.snapshot;
+        let mut ids = self.snapshot_ids.clone();
+        ids.sort_unstable();
+        let is_there = |id: i64| ids.binary_search(&id).is_ok();
+        let mut odd = Vec::new();
+        if let Some(id) = current.filter(|id| !is_there(*id)) {
+            odd.push(format!("snapshot {id} is current, but not among the table's snapshots"));
+        }
+        for (name, named) in self.refs.iter().flatten() {
+            let (kind, id) = (named.kind.name(), named.snapshot_id);
+            if name == MAIN && current != Some(id) {
+                let current = current.map_or_else(|| "none".to_owned(), |id| format!("snapshot {id}"));
+                odd.push(format!("branch main is at snapshot {id}, but {current} is current"));
+            } else if current != Some(id) && !is_there(id) {
+                odd.push(format!("{kind} {name} is at snapshot {id}, which is not among the table's"));
+            }
+        }
+        odd.extend(disorder(&self.snapshot_log));
+        odd
+    }
+}
+
+/// Where a log goes back in time by more than clocks differ.
+fn disorder(log: &[SnapshotLogEntry]) -> Option<String> {
+    let back = log.windows(2).find_map(|pair| match pair {
+        [one, next] if next.timestamp_ms < one.timestamp_ms.saturating_sub(ONE_MINUTE) => {
+            Some((one.timestamp_ms - next.timestamp_ms, next.snapshot_id))
+        }
+        _ => None,
+    });
+    back.map(|(millis, id)| format!("the snapshot log goes back in time by {millis} ms at snapshot {id}"))
+}

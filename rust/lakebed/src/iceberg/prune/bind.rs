@@ -1,0 +1,173 @@
+//! Filters bound to a table: names to field ids and partition fields (Iceberg's `NamedReference.java`,
+//! `UnboundTransform.java`).
+
+use arrow_array::new_empty_array;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::iceberg::partition::PartitionType;
+use crate::iceberg::transform::Transform;
+use crate::iceberg::types::{FieldRef, Schema, Type};
+use crate::predicate::{
+    BoundLeaf, BoundPredicate, Call, Column, Logic, Node, Predicate, Term, unknown_column,
+};
+
+/// How names in filters are compared with those of columns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Names {
+    /// As they are written.
+    Exact,
+    /// In any case, where that leaves no doubt; what is written exactly so comes first.
+    AnyCase,
+}
+
+/// A filter on a table's rows, bound to its columns by their ids.
+///
+/// It can also name partition fields, where no column has that name: those stand for the table's partition
+/// tuples, in which fields that a spec does not have are null.
+#[derive(Debug, Clone)]
+pub struct RowFilter {
+    /// Bound to the numbers of `terms`.
+    pub(super) predicate: BoundPredicate,
+    pub(super) terms: Vec<FilterTerm>,
+}
+
+/// What a filter asks about.
+#[derive(Debug, Clone)]
+pub(super) struct FilterTerm {
+    term: Term,
+    pub(super) source: Source,
+    /// Whether it is of a column within a struct.
+    pub(super) nested: bool,
+    column: Column,
+}
+
+#[derive(Debug, Clone)]
+pub(super) enum Source {
+    /// What a transform makes of a column; `identity` where none is called.
+    Column(FieldRef, Transform),
+    /// The partition field at that position of the table's partition type.
+    Partition(usize),
+}
+
+impl RowFilter {
+    /// Binds `predicate`. Columns nested in structs go by their path joined by dots; literals are cast to
+    /// the type of what they are compared with, exactly.
+    ///
+    /// Logic is two-valued as in Iceberg's `Evaluator.java`: `<>`, `NOT IN` and the like match null. What a
+    /// transform makes of a column is compared as partition values are: days are dates, the other times are
+    /// counted from 1970 (`month(ts) = 575`).
+    ///
+    /// # Errors
+    /// `Predicate` for names that are neither column nor partition field, for what is in a list or a map, for
+    /// transforms that a column does not take, and for literals and operators that do not fit.
+    pub fn new(
+        predicate: &Predicate,
+        schema: &Schema,
+        partition: &PartitionType,
+        names: Names,
+    ) -> Result<RowFilter> {
+        let binder = Binder { schema, partition, names };
+        let mut terms: Vec<FilterTerm> = Vec::new();
+        let predicate = predicate.bind_with(Logic::TwoValued, &mut |term| {
+            if let Some(known) = terms.iter().find(|known| known.term == *term) {
+                return Ok(known.column.clone());
+            }
+            let bound = binder.bind(term, terms.len())?;
+            let column = bound.column.clone();
+            terms.push(bound);
+            Ok(column)
+        })?;
+        Ok(RowFilter { predicate, terms })
+    }
+
+    /// The filter of one of its leaves alone.
+    pub(super) fn only(&self, leaf: &BoundLeaf) -> RowFilter {
+        RowFilter { predicate: BoundPredicate::new(Node::Leaf(leaf.clone())), terms: self.terms.clone() }
+    }
+
+    /// What a number that the predicate is bound to stands for.
+    pub(super) fn source(&self, index: usize) -> Option<&Source> {
+        self.terms.get(index).map(|term| &term.source)
+    }
+}
+
+struct Binder<'a> {
+    schema: &'a Schema,
+    partition: &'a PartitionType,
+    names: Names,
+}
+
+impl Binder<'_> {
+    fn bind(&self, term: &Term, index: usize) -> Result<FilterTerm> {
+        let (source, column) = match self.column(&term.column)? {
+            Some(field) => self.of_column(term, field, index)?,
+            None => self.of_partition(term, index)?,
+        };
+        let top = |field: &FieldRef| self.schema.fields.iter().any(|top| top.id == field.id);
+        let nested = matches!(&source, Source::Column(field, _) if !top(field));
+        Ok(FilterTerm { term: term.clone(), source, nested, column })
+    }
+
+    fn column(&self, name: &str) -> Result<Option<&FieldRef>> {
+        let exact = self.schema.field_by_name(name);
+        if exact.is_some() || self.names == Names::Exact {
+            return Ok(exact);
+        }
+        let mut like = self.schema.fields_like(name);
+        match (like.next(), like.next()) {
+            (Some(_), Some(_)) => Err(refused(name, "several columns have this name but for the case")),
+            (found, _) => Ok(found),
+        }
+    }
+
+    fn of_column(&self, term: &Term, field: &FieldRef, index: usize) -> Result<(Source, Column)> {
+        if !self.schema.is_single(field.id) {
+            return Err(refused(&term.column, "rows have many of what is in a list or a map"));
+        }
+        let transform = term.transform.as_ref().map_or(Transform::Identity, transform);
+        let ty = transform.result_type(&field.ty);
+        if term.transform.is_some() {
+            // Applied to no values it says whether it takes their type.
+            transform.apply(&new_empty_array(&field.ty.arrow()), &field.ty).map_err(|_| {
+                refused(&term.column, &format!("{transform} does not take columns of type {}", field.ty))
+            })?;
+        }
+        let required = transform != Transform::Void && self.schema.is_always_there(field.id);
+        let source = Source::Column(field.clone(), transform);
+        Ok((source, Column { required, ..column(index, &ty) }))
+    }
+
+    fn of_partition(&self, term: &Term, index: usize) -> Result<(Source, Column)> {
+        let fields = &self.partition.fields;
+        let position = fields.iter().position(|unified| unified.field.name == term.column);
+        let Some((position, unified)) = position.and_then(|at| Some((at, fields.get(at)?))) else {
+            let columns = || self.schema.primitives().map(|(name, _)| name);
+            let names = fields.iter().map(|unified| unified.field.name.as_str());
+            // Identity fields are called as their columns.
+            let others = names.filter(|name| !columns().any(|column| column == *name));
+            return Err(unknown_column(&term.column, columns().chain(others)));
+        };
+        if term.transform.is_some() {
+            return Err(refused(&term.column, "transforms are of columns, this is a partition field"));
+        }
+        Ok((Source::Partition(position), column(index, &unified.ty)))
+    }
+}
+
+/// A column of that type, which may be null.
+pub(super) fn column(index: usize, ty: &Type) -> Column {
+    Column { is_uuid: *ty == Type::Uuid, ..Column::new(index, ty.arrow()) }
+}
+
+fn transform(call: &Call) -> Transform {
+    let text = match call.parameter {
+        Some(parameter) => format!("{}[{parameter}]", call.name),
+        None => call.name.clone(),
+    };
+    Transform::parse(&text)
+}
+
+#[cold]
+fn refused(column: &str, reason: &str) -> Error {
+    Error::new(ErrorKind::Predicate, format!("filter: column {column:?}: {reason}")).in_field(column)
+}

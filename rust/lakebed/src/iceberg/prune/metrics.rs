@@ -1,0 +1,188 @@
+//! Filters on what manifests record of the columns in each file (Iceberg's `InclusiveMetricsEvaluator.java`,
+//! `StrictMetricsEvaluator.java`).
+
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
+use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch, new_null_array};
+use arrow_buffer::BooleanBuffer;
+
+use super::bind::{RowFilter, Source};
+use crate::error::{Error, ErrorKind, Result};
+use crate::iceberg::metrics::metric_values;
+use crate::iceberg::transform::Transform;
+use crate::iceberg::types::{FieldRef, Type};
+use crate::iceberg::value::decode_bounds;
+use crate::predicate::{BoundPredicate, ColumnRanges, Contents, Counts, Reader};
+use crate::record::find;
+
+const ROWS: &str = "record_count";
+const COUNTS: [&str; 2] = ["value_counts", "null_value_counts"];
+const NAN_COUNTS: &str = "nan_value_counts";
+const BOUNDS: [&str; 2] = ["lower_bounds", "upper_bounds"];
+
+/// Tells from metrics whether files may, or must, match a filter.
+#[derive(Debug, Clone)]
+pub struct MetricsEvaluator {
+    predicate: BoundPredicate,
+    /// By the numbers that the predicate is bound to; none for what has no metrics.
+    columns: Vec<Option<Column>>,
+    ids: Vec<i32>,
+    has_floats: bool,
+}
+
+/// What a transform makes of a column.
+#[derive(Debug, Clone)]
+struct Column {
+    field: FieldRef,
+    transform: Transform,
+    /// Where its id stands among those of all columns.
+    place: usize,
+    /// Whether it is nested in structs.
+    nested: bool,
+}
+
+impl MetricsEvaluator {
+    /// The evaluator of `filter`, for files of the table that it was bound to.
+    pub fn new(filter: &RowFilter) -> MetricsEvaluator {
+        let mut ids = Vec::new();
+        let columns = filter.terms.iter().map(|term| match &term.source {
+            Source::Partition(_) => None,
+            Source::Column(field, transform) => {
+                let place = ids.iter().position(|id| *id == field.id).unwrap_or_else(|| {
+                    ids.push(field.id);
+                    ids.len() - 1
+                });
+                let (field, transform) = (Arc::clone(field), transform.clone());
+                Some(Column { field, transform, place, nested: term.nested })
+            }
+        });
+        let columns: Vec<_> = columns.collect();
+        let has_floats = columns.iter().flatten().any(|column| is_float(&column.field.ty));
+        MetricsEvaluator { predicate: filter.predicate.clone(), columns, ids, has_floats }
+    }
+
+    /// The columns of entries that it reads.
+    pub fn input(&self) -> impl Iterator<Item = &'static str> {
+        let maps = COUNTS.into_iter().chain(self.has_floats.then_some(NAN_COUNTS)).chain(BOUNDS);
+        std::iter::once(ROWS).chain(maps.filter(|_| !self.ids.is_empty()))
+    }
+
+    /// The ids of the columns whose metrics it reads.
+    pub fn field_ids(&self) -> &[i32] {
+        &self.ids
+    }
+
+    /// False for each file in which no row can match; true where one may, or too little is known.
+    ///
+    /// `entries` have the columns of [`MetricsEvaluator::input`]. Counts below zero and bounds that are no
+    /// values of their column are unknown; files of less than zero rows, as imports write them, may match.
+    ///
+    /// # Errors
+    /// `Argument` for columns that are missing.
+    pub fn may_match(&self, entries: &RecordBatch) -> Result<BooleanBuffer> {
+        let may_match = self.predicate.may_match(&self.ranges(entries)?, entries.num_rows())?;
+        let rows = rows(entries)?;
+        Ok(&may_match & &BooleanBuffer::collect_bool(rows.len(), |file| rows.value(file) != 0))
+    }
+
+    /// True for each file of which every row surely matches.
+    ///
+    /// # Errors
+    /// Those of [`MetricsEvaluator::may_match`].
+    pub fn must_match(&self, entries: &RecordBatch) -> Result<BooleanBuffer> {
+        let must_match = self.predicate.must_match(&self.ranges(entries)?, entries.num_rows())?;
+        let rows = rows(entries)?;
+        Ok(&must_match | &BooleanBuffer::collect_bool(rows.len(), |file| rows.value(file) == 0))
+    }
+
+    /// What is known of each column in each file.
+    fn ranges(&self, entries: &RecordBatch) -> Result<Vec<Option<ColumnRanges>>> {
+        if self.ids.is_empty() {
+            return Ok(Vec::new());
+        }
+        let read = |map| metric_values(entries, map, &self.ids);
+        let nans = if self.has_floats { read(NAN_COUNTS)? } else { Vec::new() };
+        let ([values, nulls], [lower, upper]) = (COUNTS.map(read), BOUNDS.map(read));
+        let stored = Stored { values: values?, nulls: nulls?, nans, lower: lower?, upper: upper? };
+        let rows = rows(entries)?;
+        let of = |column: &Column| stored.ranges(column, &rows);
+        Ok(self.columns.iter().map(|column| of(column.as_ref()?)).collect())
+    }
+}
+
+/// The metrics of all columns asked for, as they are stored.
+struct Stored {
+    values: Vec<ArrayRef>,
+    nulls: Vec<ArrayRef>,
+    nans: Vec<ArrayRef>,
+    lower: Vec<ArrayRef>,
+    upper: Vec<ArrayRef>,
+}
+
+impl Stored {
+    fn ranges(&self, column: &Column, rows: &Int64Array) -> Option<ColumnRanges> {
+        let Column { field, transform, place, nested } = column;
+        let count = |counts: &'_ [ArrayRef]| counts.get(*place)?.as_primitive_opt::<Int64Type>().cloned();
+        let (mut values, mut nulls) = (count(&self.values), count(&self.nulls));
+        if let (true, Some(counted), Some(null)) = (nested, &values, &nulls) {
+            let (all, more) = with_uncounted(counted, null, rows);
+            (values, nulls) = (Some(all), Some(more));
+        }
+        let nans = count(&self.nans).filter(|_| is_float(&field.ty));
+        let counts = Counts { values: values.as_ref(), nulls: nulls.as_ref(), nans: nans.as_ref() };
+        let bounds = |bounds: &'_ [ArrayRef]| {
+            let stored = bounds.get(*place)?.as_binary_opt::<i32>()?;
+            Some(transformed_bounds(decode_bounds(stored, &field.ty), &field.ty, transform))
+        };
+        Some(ColumnRanges {
+            lower: bounds(&self.lower)?,
+            upper: bounds(&self.upper)?,
+            contents: Contents::from_counts(rows.len(), counts),
+        })
+    }
+}
+
+/// Counts of values and nulls in which rows whose struct is null have a null: Iceberg's Java library does not
+/// count those of floats.
+fn with_uncounted(values: &Int64Array, nulls: &Int64Array, rows: &Int64Array) -> (Int64Array, Int64Array) {
+    let uncounted = |row: usize| match values.is_valid(row) {
+        true => rows.value(row).saturating_sub(values.value(row)).max(0),
+        false => 0,
+    };
+    let add = |counts: &Int64Array| -> Int64Array {
+        let counts = counts.iter().enumerate();
+        counts.map(|(row, count)| count.map(|count| count.saturating_add(uncounted(row)))).collect()
+    };
+    (add(values), add(nulls))
+}
+
+fn is_float(ty: &Type) -> bool {
+    matches!(ty, Type::Float | Type::Double)
+}
+
+/// Bounds of what a transform makes of values within `bounds`: unknown unless it keeps their order.
+fn transformed_bounds(bounds: ArrayRef, ty: &Type, transform: &Transform) -> ArrayRef {
+    let transformed = match transform {
+        Transform::Identity => return bounds,
+        Transform::Truncate(_) => transform.apply(&bounds, ty).ok().filter(|cut| !wraps(&bounds, cut)),
+        Transform::Year | Transform::Month | Transform::Day | Transform::Hour => {
+            transform.apply(&bounds, ty).ok()
+        }
+        Transform::Bucket(_) | Transform::Void | Transform::Unknown(_) => None,
+    };
+    transformed.unwrap_or_else(|| new_null_array(&transform.result_type(ty).arrow(), bounds.len()))
+}
+
+/// Whether a number was truncated to below the least of its type, and so became one of the greatest.
+fn wraps(values: &ArrayRef, truncated: &ArrayRef) -> bool {
+    let (values, truncated) = (Reader::new(values), Reader::new(truncated));
+    (0..values.len()).any(|row| truncated.get(row) > values.get(row))
+}
+
+fn rows(entries: &RecordBatch) -> Result<Int64Array> {
+    let rows = find(entries, ROWS)?;
+    let rows = rows.as_primitive_opt::<Int64Type>().cloned();
+    rows.ok_or_else(|| Error::new(ErrorKind::Argument, "rows are not counted in 64 bits").in_field(ROWS))
+}

@@ -1,0 +1,97 @@
+//! Planning: which manifests and files may hold rows that match a filter, and what is left of it in each
+//! (Iceberg specification, "Scan Planning").
+//!
+//! A filter is bound to columns once ([`RowFilter`]). Each partition spec has its projection on partition
+//! tuples ([`project`]): that runs on the field summaries of manifests ([`Summaries`]), then on the tuples of
+//! entries. What is left is held against the metrics of files ([`MetricsEvaluator`]). A [`Residual`] says
+//! what readers of a file still have to test.
+
+mod bind;
+mod metrics;
+mod projection;
+mod residual;
+mod summaries;
+#[cfg(test)]
+mod tests;
+mod transformed;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arrow_array::BooleanArray;
+
+pub use bind::{Names, RowFilter};
+pub use metrics::MetricsEvaluator;
+pub use projection::{Mode, project};
+pub use residual::Residual;
+pub(crate) use summaries::Summaries;
+
+use super::fields::PARTITION;
+use super::manifest_list::ManifestFile;
+use super::partition::{PartitionSpec, PartitionType};
+use super::table::TableTypes;
+use crate::error::Result;
+use crate::predicate::{BoundPredicate, Predicate};
+
+/// A filter made ready for one table: its projections on all of the table's specs.
+pub(crate) struct Pruner {
+    pub(crate) filter: Arc<RowFilter>,
+    pub(crate) metrics: MetricsEvaluator,
+    partition: Arc<PartitionType>,
+    /// By the id of the spec.
+    projections: HashMap<i32, Arc<BoundPredicate>>,
+}
+
+impl Pruner {
+    /// Parses `text` and binds it to the table's columns, and to its partition fields by names that no
+    /// column has.
+    ///
+    /// # Errors
+    /// `Predicate` for a text that does not parse; those of [`RowFilter::new`].
+    pub(crate) fn new(text: &str, types: &TableTypes) -> Result<Pruner> {
+        let predicate = Predicate::parse(text)?;
+        Pruner::of(RowFilter::new(&predicate, &types.schema, &types.partition, Names::Exact)?, types)
+    }
+
+    fn of(filter: RowFilter, types: &TableTypes) -> Result<Pruner> {
+        let of_spec = |spec: &PartitionSpec| {
+            Ok((spec.spec_id, Arc::new(project(&filter, spec, &types.partition, Mode::Inclusive)?)))
+        };
+        Ok(Pruner {
+            projections: types.specs.iter().map(of_spec).collect::<Result<_>>()?,
+            metrics: MetricsEvaluator::new(&filter),
+            partition: Arc::clone(&types.partition),
+            filter: Arc::new(filter),
+        })
+    }
+
+    /// The columns of entries that it reads.
+    pub(crate) fn input(&self) -> impl Iterator<Item = &'static str> {
+        std::iter::once(PARTITION).chain(self.metrics.input())
+    }
+
+    /// What tuples of a spec, as the table shows them, must match; specs that the table has forgotten are
+    /// projected on anew.
+    pub(crate) fn of_spec(&self, spec: &PartitionSpec) -> Result<Arc<BoundPredicate>> {
+        match self.projections.get(&spec.spec_id) {
+            Some(projection) => Ok(Arc::clone(projection)),
+            None => project(&self.filter, spec, &self.partition, Mode::Inclusive).map(Arc::new),
+        }
+    }
+
+    /// Whether each manifest may hold entries that match; those of a spec that the table does not know may.
+    pub(crate) fn may_match(
+        &self,
+        manifests: &[ManifestFile],
+        summaries: &Summaries,
+    ) -> Result<BooleanArray> {
+        let mut kept = vec![true; manifests.len()];
+        for (spec_id, projection) in &self.projections {
+            let may_match = summaries.may_match(projection)?;
+            for ((kept, manifest), may_match) in kept.iter_mut().zip(manifests).zip(&may_match) {
+                *kept &= manifest.spec_id != *spec_id || may_match;
+            }
+        }
+        Ok(kept.into())
+    }
+}

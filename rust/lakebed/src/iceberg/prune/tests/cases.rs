@@ -1,0 +1,241 @@
+//! The case tables: no answer is wrong, none less precise than the origin's.
+
+use arrow_array::cast::AsArray;
+use arrow_array::{ArrayRef, StructArray, new_null_array};
+use serde_json::{Value, json};
+
+use super::*;
+use crate::error::ErrorKind;
+use crate::iceberg::manifest_list::FieldSummary;
+use crate::iceberg::test_values::array;
+use crate::iceberg::types::FieldRef;
+use crate::test_data::case_table;
+
+/// A table of cases: each with its schema, its spec and how names are taken.
+struct Suite(Value);
+
+struct Setting {
+    schema: Schema,
+    spec: PartitionSpec,
+    partition: PartitionType,
+    names: Names,
+}
+
+impl Suite {
+    fn new(name: &str) -> Suite {
+        Suite(case_table(&format!("iceberg_{name}.json")))
+    }
+
+    fn cases(&self) -> impl Iterator<Item = (&Value, Setting)> {
+        self.0["cases"].as_array().expect("cases").iter().map(|case| (case, self.setting(case)))
+    }
+
+    fn shared<'s>(&'s self, case: &'s Value, key: &str, section: &str) -> &'s Value {
+        let name = &case[key];
+        name.as_str().map_or(name, |name| &self.0[section][name])
+    }
+
+    fn setting(&self, case: &Value) -> Setting {
+        let schema = Schema::from_json(self.shared(case, "schema", "schemas")).expect("a schema");
+        let spec = match self.shared(case, "spec", "specs") {
+            Value::Null => PartitionSpec { spec_id: 0, fields: Vec::new() },
+            spec => PartitionSpec::from_json(spec).expect("a spec"),
+        };
+        let partition = PartitionType::unify(std::slice::from_ref(&spec), &[&schema]);
+        let exact = case["case_sensitive"].as_bool().unwrap_or(true);
+        Setting { schema, spec, partition, names: if exact { Names::Exact } else { Names::AnyCase } }
+    }
+}
+
+/// Binds a case's filter; where that fails, whether it should.
+fn bound(case: &Value, setting: &Setting) -> Result<RowFilter, bool> {
+    bind(&case["filter"], &setting.schema, &setting.partition, setting.names).map_err(|error| {
+        assert_eq!(error.kind(), ErrorKind::Predicate, "{case}");
+        error.to_string().contains("no column") && case["expect"] == json!({"error": "unknown-column"})
+    })
+}
+
+/// Runs a suite whose answers are yes or no.
+fn yes_or_no(name: &str, answer: impl Fn(&Suite, &Value, &Setting, &RowFilter) -> bool) {
+    let suite = Suite::new(name);
+    let mut differ = Vec::new();
+    for (case, setting) in suite.cases() {
+        let found = match bound(case, &setting) {
+            Ok(filter) => json!(answer(&suite, case, &setting, &filter)),
+            Err(expected) => {
+                assert!(expected, "{case}");
+                continue;
+            }
+        };
+        let also_valid = case["also_valid"].as_array().is_some_and(|valid| valid.contains(&found));
+        if found != case["expect"] && !also_valid {
+            let kind = if found == suite.0["safe_answer"] { "imprecise" } else { "wrong" };
+            differ.push(format!("{kind}: {case}"));
+        }
+    }
+    assert!(differ.is_empty(), "{} differ:\n{}", differ.len(), differ.join("\n"));
+}
+
+#[test]
+fn inclusive_metrics() {
+    yes_or_no("inclusive_metrics", |suite, case, _, filter| {
+        let file = entry(suite.shared(case, "file", "files"));
+        MetricsEvaluator::new(filter).may_match(&file).expect("an answer").value(0)
+    });
+}
+
+#[test]
+fn strict_metrics() {
+    yes_or_no("strict_metrics", |suite, case, _, filter| {
+        let file = entry(suite.shared(case, "file", "files"));
+        MetricsEvaluator::new(filter).must_match(&file).expect("an answer").value(0)
+    });
+}
+
+#[test]
+fn manifest_summaries() {
+    let bytes = |bound: &Value| bound.as_str().map(|hex| parse_hex(hex).expect("hex"));
+    let summary = |json: &Value| FieldSummary {
+        contains_null: json["contains_null"].as_bool().unwrap_or(true),
+        contains_nan: json["contains_nan"].as_bool(),
+        lower_bound: bytes(&json["lower_bound"]),
+        upper_bound: bytes(&json["upper_bound"]),
+    };
+    yes_or_no("manifest", |suite, case, setting, filter| {
+        let manifest = suite.shared(case, "manifest", "manifests");
+        let partitions = manifest["partitions"].as_array();
+        let manifest = ManifestFile {
+            partitions: partitions.map(|summaries| summaries.iter().map(summary).collect()),
+            spec_id: setting.spec.spec_id,
+            ..ManifestFile::default()
+        };
+        let specs = std::slice::from_ref(&setting.spec);
+        let summaries = Summaries::new(std::slice::from_ref(&manifest), specs, &setting.partition);
+        let projection = project(filter, &setting.spec, &setting.partition, Mode::Inclusive).expect("one");
+        summaries.may_match(&projection).expect("an answer").value(0)
+    });
+}
+
+#[test]
+fn rows() {
+    yes_or_no("row", |_, case, setting, filter| {
+        let columns: Vec<ArrayRef> = filter
+            .terms
+            .iter()
+            .map(|term| match &term.source {
+                bind::Source::Column(field, _) => {
+                    let value = cell(&setting.schema.fields, &case["row"], field.id).expect("a place");
+                    match value {
+                        Value::Null => new_null_array(&field.ty.arrow(), 1),
+                        value => array(&field.ty, &value),
+                    }
+                }
+                bind::Source::Partition(_) => panic!("rows have no partition"),
+            })
+            .collect();
+        filter.predicate.evaluate(&columns, 1).expect("an answer").value(0)
+    });
+}
+
+/// The value of a field in a row, whose structs are arrays; what is missing at the end is null.
+fn cell(fields: &[FieldRef], row: &Value, id: i32) -> Option<Value> {
+    fields.iter().enumerate().find_map(|(place, field)| {
+        let value = row.get(place).cloned().unwrap_or_default();
+        if field.id == id { Some(value) } else { cell(children(field), &value, id) }
+    })
+}
+
+fn children(field: &FieldRef) -> &[FieldRef] {
+    match &field.ty {
+        crate::iceberg::types::Type::Struct(fields) => fields,
+        _ => &[],
+    }
+}
+
+#[test]
+fn projections() {
+    let suite = Suite::new("projection");
+    let mut differ = Vec::new();
+    for (case, setting) in suite.cases() {
+        let mode = match case["mode"].as_str() {
+            Some("inclusive") => Mode::Inclusive,
+            Some("strict") => Mode::Strict,
+            other => panic!("unknown mode {other:?}"),
+        };
+        let filter = match bound(case, &setting) {
+            Ok(filter) => filter,
+            Err(expected) => {
+                assert!(expected, "{case}");
+                continue;
+            }
+        };
+        let found = project(&filter, &setting.spec, &setting.partition, mode).expect("a projection");
+        // What is expected is an expression on a table whose columns are the partition fields.
+        let column = |(place, unified): (usize, &crate::iceberg::partition::UnifiedField)| {
+            let (id, name) = (i32::try_from(place).expect("32 bits"), unified.field.name.clone());
+            Arc::new(crate::iceberg::types::NestedField::new(id, name, false, unified.ty.clone()))
+        };
+        let columns = setting.partition.fields.iter().enumerate().map(column).collect();
+        let tuples = Schema::new(0, columns, Vec::new()).expect("a schema");
+        let none = PartitionType { fields: Vec::new() };
+        let expected = bind(&case["expect"], &tuples, &none, Names::Exact).expect("an expectation");
+        let (found, expected) = (spelled(&found.node), spelled(&expected.predicate.node));
+        if found != expected {
+            differ.push(format!("{found}, not {expected}: {case}"));
+        }
+    }
+    assert!(differ.is_empty(), "{} differ:\n{}", differ.len(), differ.join("\n"));
+}
+
+#[test]
+fn residuals() {
+    let suite = Suite::new("residual");
+    let mut differ = Vec::new();
+    for (case, setting) in suite.cases() {
+        let Ok(filter) = bound(case, &setting) else {
+            // Without a partition the engine binds nothing, and leaves what it was given.
+            assert!(setting.spec.is_unpartitioned() && case["expect"] == case["filter"], "{case}");
+            continue;
+        };
+        let filter = Arc::new(filter);
+        let values = setting.partition.fields.iter().zip(case["partition"].as_array().expect("a tuple"));
+        let values = values.map(|(unified, value)| match value {
+            Value::Null => new_null_array(&unified.ty.arrow(), 1),
+            value => array(&unified.ty, value),
+        });
+        let fields = setting.partition.arrow_fields();
+        let tuple = StructArray::try_new_with_length(fields, values.collect(), None, 1).expect("a tuple");
+        let residual = Residual::new(filter, &setting.spec, &setting.partition).expect("a residual");
+        let found = residual.texts(&tuple).expect("texts");
+        let found = found.iter().flatten().next().unwrap_or("TRUE").to_owned();
+        let expected = bind(&case["expect"], &setting.schema, &setting.partition, setting.names);
+        let expected = expected.expect("an expectation").predicate.node.written().to_string();
+        if found.to_lowercase() != expected.to_lowercase() {
+            differ.push(format!("{found}, not {expected}: {case}"));
+        }
+    }
+    assert!(differ.is_empty(), "{} differ:\n{}", differ.len(), differ.join("\n"));
+}
+
+/// Whatever a batch holds, each of its tuples has its own answer.
+#[test]
+fn residuals_of_a_batch() {
+    let schema = json!({"type": "struct", "fields": [
+        {"id": 1, "name": "a", "required": false, "type": "int"},
+        {"id": 2, "name": "b", "required": false, "type": "int"}]});
+    let schema = Schema::from_json(&schema).expect("a schema");
+    let spec = json!({"spec-id": 0, "fields": [
+        {"source-id": 1, "field-id": 1000, "name": "a", "transform": "identity"}]});
+    let spec = PartitionSpec::from_json(&spec).expect("a spec");
+    let partition = PartitionType::unify(std::slice::from_ref(&spec), &[&schema]);
+    let predicate = Predicate::parse("a < 3 AND b = 1 OR a = 7").expect("a filter");
+    let filter = RowFilter::new(&predicate, &schema, &partition, Names::Exact).expect("a filter");
+    let values: ArrayRef =
+        Arc::new(arrow_array::Int32Array::from(vec![Some(1), Some(7), Some(3), None, Some(2)]));
+    let tuples = StructArray::try_new(partition.arrow_fields(), vec![values], None).expect("tuples");
+    let residual = Residual::new(Arc::new(filter), &spec, &partition).expect("a residual");
+    let texts = residual.texts(&tuples).expect("texts");
+    let left = Some("\"b\" = 1");
+    assert_eq!(texts.iter().collect::<Vec<_>>(), [left, None, Some("FALSE"), Some("FALSE"), left]);
+    assert_eq!(tuples.column(0).as_primitive::<arrow_array::types::Int32Type>().len(), 5);
+}

@@ -1,0 +1,148 @@
+//! Files that are live in one of two snapshots.
+
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Int32Type, Int64Type};
+use arrow_array::{Array, BinaryArray, RecordBatch};
+use arrow_schema::{DataType, Field, Schema as ArrowSchema, SchemaRef};
+
+use super::plan::{EntrySource, Plan};
+use super::program;
+use super::program::EntryProgram;
+use crate::diff::{Change, ChangeColumns, DiffScan, Leg, Legs, Reader, Side, Sides, apart, with_columns};
+use crate::error::Result;
+use crate::iceberg::manifest_list::ManifestFile;
+use crate::iceberg::table::Table;
+use crate::iceberg::view::Role;
+use crate::notes::Notes;
+use crate::record::find;
+use crate::scan::{ManifestStream, ScanOptions, threads};
+use crate::view::batch;
+
+/// What tells a file from others, as `DataFileSet.java` and `DeleteFileSet.java` have it: of deletion vectors
+/// in one file also where each starts.
+const IDENTITY: [&str; 3] = ["content", "content_offset", "file_path"];
+
+/// Two snapshots of a table.
+struct Snapshots {
+    /// The table at whichever snapshot, which gives the types of the rows.
+    table: Table,
+    before: Table,
+    after: Table,
+    options: ScanOptions,
+    files: Files,
+    notes: Notes,
+}
+
+/// How entries become files with their identity.
+struct Files {
+    /// Makes the columns that are asked for and those of the identity.
+    rows: Arc<EntryProgram>,
+    /// Makes the columns of the identity.
+    identities: Arc<EntryProgram>,
+    /// The columns that are asked for, then the identity.
+    schema: SchemaRef,
+}
+
+/// What differs in files between the snapshots where `before` and `after` stand, in the types of `table`.
+///
+/// # Errors
+/// `UnknownColumn`, `Predicate`.
+pub(crate) fn diff(
+    table: &Table,
+    before: Table,
+    after: Table,
+    options: &ScanOptions,
+) -> Result<DiffScan<impl Sides + use<>>> {
+    let wanted = ChangeColumns::of_files(options);
+    let shown = Arc::clone(program(Role::Files, table, &wanted)?.view.schema());
+    let rows = ScanOptions { columns: with_columns(wanted.columns.as_deref(), &IDENTITY), ..wanted.clone() };
+    let identities =
+        ScanOptions { columns: with_columns(Some(&[]), &IDENTITY), stats: None, ..wanted.clone() };
+    let files = Files {
+        rows: Arc::new(program(Role::Files, table, &rows)?),
+        identities: Arc::new(program(Role::Files, table, &identities)?),
+        schema: with_identity(&shown),
+    };
+    let (table, notes) = (table.clone(), Notes::default());
+    let snapshots = Snapshots { table, before, after, options: wanted, files, notes };
+    Ok(DiffScan::new(snapshots, ChangeColumns::new(options, &shown), options.limit))
+}
+
+impl Sides for Snapshots {
+    fn legs(&self) -> Result<Legs> {
+        let side = |at: &Table| -> Result<Side<ManifestFile>> {
+            let mut plan = Plan::of_list(&self.table, at.manifest_list()?, self.options.filter.as_deref())?;
+            let pruned = std::mem::take(&mut plan.pruned);
+            Ok(Side { kept: plan.of_role(Role::Files), pruned })
+        };
+        let (before, after) = (side(&self.before)?, side(&self.after)?);
+        let (before, after, manifests) =
+            apart(before, after, |manifest| (manifest.path.as_str(), manifest.length.unwrap_or(0)));
+        let legs = [(Change::Removed, before), (Change::Added, after)].into_iter();
+        let legs = legs.filter(|(_, manifests)| !manifests.is_empty());
+        let legs = legs.map(|(change, manifests)| self.leg(change, manifests)).collect();
+        Ok(Legs { legs, manifests })
+    }
+
+    fn notes(&self) -> Notes {
+        self.notes.clone()
+    }
+}
+
+impl Snapshots {
+    fn leg(&self, change: Change, manifests: Vec<ManifestFile>) -> Leg {
+        let alone = with_identity(&Arc::new(ArrowSchema::empty()));
+        Leg {
+            change,
+            identities: self.reader(&self.files.identities, manifests.clone(), alone),
+            rows: self.reader(&self.files.rows, manifests, Arc::clone(&self.files.schema)),
+        }
+    }
+
+    /// Reads what `program` makes of manifests, in the columns of `schema`.
+    fn reader(&self, program: &Arc<EntryProgram>, manifests: Vec<ManifestFile>, schema: SchemaRef) -> Reader {
+        let (program, table, notes) = (Arc::clone(program), self.table.clone(), self.notes.clone());
+        let threads = threads(self.options.threads);
+        Box::new(move || {
+            let source = EntrySource::new(Arc::clone(&program), table.clone(), notes.clone());
+            let schema = Arc::clone(&schema);
+            let files = ManifestStream::new(source, manifests.clone(), threads);
+            Box::new(files.map(move |files| identified(&files?, &schema)))
+        })
+    }
+}
+
+/// Those columns, then the identity.
+fn with_identity(schema: &SchemaRef) -> SchemaRef {
+    let identity = Arc::new(Field::new("_identity", DataType::Binary, true));
+    Arc::new(ArrowSchema::new(schema.fields().iter().cloned().chain([identity]).collect::<Vec<_>>()))
+}
+
+/// Files, in the columns of a schema that ends with their identity.
+fn identified(files: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch> {
+    let (identity, shown) = (identities(files)?, schema.fields().len().saturating_sub(1));
+    let shown = schema.fields().iter().take(shown).map(|field| find(files, field.name()));
+    let mut columns = shown.collect::<Result<Vec<_>>>()?;
+    columns.push(Arc::new(identity));
+    batch(schema, columns, files.num_rows())
+}
+
+/// Content and offset are of one length each, so that the path may stand behind them as it is.
+fn identities(files: &RecordBatch) -> Result<BinaryArray> {
+    let [content, offset, path] = IDENTITY.map(|name| find(files, name));
+    let (content, offset, path) = (content?, offset?, path?);
+    let (content, offset) = (content.as_primitive::<Int32Type>(), offset.as_primitive::<Int64Type>());
+    let path = path.as_string::<i32>();
+    let mut key = Vec::new();
+    let keys = (0..files.num_rows()).map(|row| {
+        key.clear();
+        key.extend(content.value(row).to_le_bytes());
+        key.push(u8::from(offset.is_valid(row)));
+        key.extend(if offset.is_valid(row) { offset.value(row) } else { 0 }.to_le_bytes());
+        key.extend(path.value(row).as_bytes());
+        key.clone()
+    });
+    Ok(BinaryArray::from_iter_values(keys))
+}

@@ -1,0 +1,207 @@
+//! The rows of `plan`: data files, each with the deletes that apply to it.
+
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int32Type;
+use arrow_array::{Array, ArrayRef, Int32Array, ListArray, RecordBatch, StructArray};
+use arrow_schema::{DataType, Field, Schema as ArrowSchema, SchemaRef};
+use arrow_select::take::take;
+
+use super::deletes::Deletes;
+use super::plan::{EntrySource, Plan};
+use super::residual::{Residuals, residuals};
+use super::{internal, program};
+use crate::error::Result;
+use crate::iceberg::deletes::{DataFiles, DeleteIndex};
+use crate::iceberg::manifest_list::ManifestFile;
+use crate::iceberg::table::Table;
+use crate::iceberg::view::Role;
+use crate::notes::Notes;
+use crate::scan::{Batches, DeletesAs, ManifestSource, ManifestStream, RESIDUAL, ScanOptions, threads};
+use crate::view::{batch, lists, planned_deletes, with_columns};
+
+/// The most deletes that the files of a batch have in all, unless it is of one file: 4 MB of numbers.
+const NUMBERS_PER_BATCH: usize = 1 << 20;
+/// The same where each is shown in full, some hundred bytes.
+const SHOWN_PER_BATCH: usize = 1 << 16;
+
+/// The schema of the rows.
+///
+/// # Errors
+/// `UnknownColumn`, `Predicate`.
+pub(super) fn schema(table: &Table, options: &ScanOptions) -> Result<SchemaRef> {
+    Ok(shown(program(Role::Plan(options.deletes), table, options)?.view.schema(), options.deletes))
+}
+
+/// A schema of numbers as that of what they stand for, where deletes are shown in full.
+fn shown(schema: &SchemaRef, deletes: DeletesAs) -> SchemaRef {
+    let item = Arc::new(Field::new("item", DataType::Struct(planned_deletes()), true));
+    let field = |field: &Arc<Field>| match field.name() == deletes.column() && deletes == DeletesAs::Files {
+        true => Arc::new(Field::new(field.name(), DataType::List(Arc::clone(&item)), true)),
+        false => Arc::clone(field),
+    };
+    Arc::new(ArrowSchema::new(schema.fields().iter().map(field).collect::<Vec<_>>()))
+}
+
+/// Starts reading: the delete manifests are read whole before the first data manifest.
+pub(super) fn stream(table: &Table, options: &ScanOptions, notes: Notes) -> Result<Batches> {
+    let (threads, filter) = (threads(options.threads), options.filter.as_deref());
+    let (list, types) = (table.manifest_list()?, table.types()?);
+    let mut program = program(Role::Plan(options.deletes), table, options)?;
+    let mut shown_deletes = None;
+    let mut index = None;
+    if program.view.has(options.deletes.column()) {
+        let plan = Plan::of_list(table, list.clone(), filter)?;
+        let in_full = options.deletes == DeletesAs::Files;
+        let deletes = Deletes::read(table, &types, plan, filter, (threads, in_full))?;
+        program = program.needing(deletes.index.input(), &deletes.index.field_ids())?;
+        (index, shown_deletes) = (Some(deletes.index), deletes.shown);
+    }
+    let schema = shown(program.view.schema(), options.deletes);
+    let manifests = Plan::of_list(table, list, filter)?.of_role(program.role);
+    let attach = Arc::new(Attach { index, column: options.deletes.column() });
+    let residuals = Residuals::new(filter.filter(|_| program.view.has(RESIDUAL)), types)?;
+    let entries = EntrySource::new(Arc::new(program), table.clone(), notes);
+    let rows = ManifestStream::new(PlanSource { entries, attach, residuals }, manifests, threads);
+    Ok(match shown_deletes {
+        Some(deletes) => Box::new(InFull { rows: Box::new(rows), schema, deletes, left: None }),
+        None => Box::new(rows),
+    })
+}
+
+/// Data manifests as rows of the plan, whose deletes are numbers.
+struct PlanSource {
+    entries: EntrySource,
+    attach: Arc<Attach>,
+    residuals: Residuals,
+}
+
+impl ManifestSource for PlanSource {
+    type Manifest = ManifestFile;
+
+    fn open(&self, manifest: &ManifestFile, threads: usize) -> Result<Batches> {
+        let (attach, program) = (Arc::clone(&self.attach), Arc::clone(self.entries.program()));
+        let path = manifest.path.clone();
+        let residual = self.residuals.of_spec(manifest.spec_id)?;
+        let entries = self.entries.entries(manifest, threads)?;
+        let cuts = entries.flat_map(move |entries| {
+            let cuts = entries.and_then(|entries| {
+                let left = residuals(residual.as_ref(), &entries)?;
+                Cuts::new(Arc::clone(&attach), with_columns(&entries, vec![(RESIDUAL, left)])?)
+            });
+            let (cuts, error) = cuts.map_or_else(|error| (None, Some(Err(error))), |cuts| (Some(cuts), None));
+            cuts.into_iter().flatten().chain(error)
+        });
+        Ok(Box::new(cuts.map(move |entries| {
+            let rows = entries.and_then(|entries| program.rows(&entries, &path));
+            rows.map_err(|error| error.in_file(&path))
+        })))
+    }
+}
+
+/// What a plan adds to entries.
+struct Attach {
+    /// None where deletes are not asked for.
+    index: Option<DeleteIndex>,
+    /// The column of their numbers.
+    column: &'static str,
+}
+
+impl Attach {
+    /// Entries from row `first` on, as many as have few enough deletes in all, with what is added to them.
+    fn cut(&self, entries: &RecordBatch, files: Option<&DataFiles>, first: usize) -> Result<RecordBatch> {
+        let mut ids = Vec::new();
+        let mut lengths = Vec::new();
+        for row in first..entries.num_rows() {
+            let before = ids.len();
+            if let (Some(index), Some(files)) = (&self.index, files) {
+                index.append(files, row, &mut ids).map_err(|error| error.in_field(self.column))?;
+            }
+            lengths.push(ids.len() - before);
+            if ids.len() >= NUMBERS_PER_BATCH {
+                break;
+            }
+        }
+        let entries = entries.slice(first, lengths.len());
+        let attached = lists(lengths.into_iter(), Arc::new(Int32Array::from(ids)))?;
+        with_columns(&entries, vec![(self.column, attached)])
+    }
+}
+
+/// The entries of one batch with what a plan adds to them, in pieces.
+struct Cuts {
+    attach: Arc<Attach>,
+    entries: RecordBatch,
+    files: Option<DataFiles>,
+    next: usize,
+}
+
+impl Cuts {
+    fn new(attach: Arc<Attach>, entries: RecordBatch) -> Result<Cuts> {
+        let files = attach.index.as_ref().map(|index| index.files(&entries)).transpose()?;
+        Ok(Cuts { attach, entries, files, next: 0 })
+    }
+}
+
+impl Iterator for Cuts {
+    type Item = Result<RecordBatch>;
+
+    fn next(&mut self) -> Option<Result<RecordBatch>> {
+        if self.next >= self.entries.num_rows() {
+            return None;
+        }
+        let cut = self.attach.cut(&self.entries, self.files.as_ref(), self.next);
+        self.next = cut.as_ref().map_or(usize::MAX, |cut| self.next + cut.num_rows());
+        Some(cut)
+    }
+}
+
+/// Rows whose deletes are shown in full instead of by their numbers.
+struct InFull {
+    rows: Batches,
+    schema: SchemaRef,
+    deletes: StructArray,
+    /// Rows of the last batch that are not shown yet.
+    left: Option<RecordBatch>,
+}
+
+impl InFull {
+    /// The first rows of what is left, as many as have few enough deletes in all.
+    fn show(&mut self, rows: &RecordBatch) -> Result<RecordBatch> {
+        let place = self.schema.index_of(DeletesAs::Files.column()).map_err(internal)?;
+        let numbers = rows.column(place).as_list::<i32>();
+        let start = numbers.value_offsets().first().copied().unwrap_or_default();
+        let ends = numbers.value_offsets().get(1..).unwrap_or_default();
+        let most = start.saturating_add(SHOWN_PER_BATCH as i32);
+        let count = ends.partition_point(|end| *end <= most).max(1).min(rows.num_rows());
+        self.left = (count < rows.num_rows()).then(|| rows.slice(count, rows.num_rows() - count));
+        let rows = rows.slice(0, count);
+        let mut columns = rows.columns().to_vec();
+        if let Some(column) = columns.get_mut(place) {
+            *column = self.in_full(column.as_list::<i32>())?;
+        }
+        batch(&self.schema, columns, count)
+    }
+
+    fn in_full(&self, numbers: &ListArray) -> Result<ArrayRef> {
+        let offsets = numbers.value_offsets();
+        let start = offsets.first().and_then(|start| usize::try_from(*start).ok()).unwrap_or_default();
+        let total = numbers.offsets().lengths().sum();
+        let items = numbers.values().slice(start, total);
+        let items = take(&self.deletes, items.as_primitive::<Int32Type>(), None).map_err(internal)?;
+        lists(numbers.offsets().lengths(), items)
+    }
+}
+
+impl Iterator for InFull {
+    type Item = Result<RecordBatch>;
+
+    fn next(&mut self) -> Option<Result<RecordBatch>> {
+        let rows = match self.left.take() {
+            Some(rows) => Ok(rows),
+            None => self.rows.next()?,
+        };
+        Some(rows.and_then(|rows| self.show(&rows)))
+    }
+}

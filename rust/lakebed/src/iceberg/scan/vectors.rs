@@ -1,0 +1,55 @@
+//! The positions that deletion vectors delete, read from their files for rows of entries.
+
+use std::sync::Arc;
+
+use arrow_array::{ListArray, RecordBatch};
+use lakebed_avro::Limits;
+
+use crate::deletion_vector::position_lists;
+use crate::error::Result;
+use crate::iceberg::deletion_vector::PlacedVector;
+use crate::scan::in_parallel;
+use crate::storage::Storage;
+
+/// Positions that make up a batch, unless one vector has more.
+const POSITIONS_PER_BATCH: u64 = 1 << 20;
+
+/// Reads the deletion vectors of entries, so many at a time as there are threads.
+pub(super) struct VectorReader {
+    pub(super) storage: Arc<dyn Storage>,
+    pub(super) limits: Limits,
+    pub(super) threads: usize,
+}
+
+impl VectorReader {
+    /// The positions that each entry's deletion vector deletes; null for files.
+    ///
+    /// # Errors
+    /// Those of [`PlacedVector::of`] and of [`PlacedVector::read`]; `Limit` for too many positions.
+    pub(super) fn positions(&self, entries: &RecordBatch) -> Result<ListArray> {
+        let read = |placed: &Option<PlacedVector>| {
+            placed.as_ref().map(|placed| placed.read(self.storage.as_ref())).transpose()
+        };
+        let mut vectors = Vec::with_capacity(entries.num_rows());
+        for wave in PlacedVector::of(entries)?.chunks(self.threads.max(1)) {
+            vectors.extend(in_parallel(wave, &read)?);
+        }
+        position_lists(vectors.iter().map(Option::as_ref), &self.limits)
+    }
+}
+
+/// Entries in runs whose deletion vectors together hold no more positions than a batch, as they record.
+pub(super) fn in_runs(entries: &RecordBatch) -> Result<Vec<RecordBatch>> {
+    let placed = PlacedVector::of(entries)?.into_iter();
+    let counts = placed.map(|placed| placed.map_or(0, |placed| placed.record_count.unsigned_abs()));
+    let (mut runs, mut start, mut sum) = (Vec::new(), 0, 0u64);
+    for (row, count) in counts.enumerate() {
+        sum = sum.saturating_add(count);
+        if sum > POSITIONS_PER_BATCH && row > start {
+            runs.push(entries.slice(start, row - start));
+            (start, sum) = (row, count);
+        }
+    }
+    runs.push(entries.slice(start, entries.num_rows() - start));
+    Ok(runs)
+}

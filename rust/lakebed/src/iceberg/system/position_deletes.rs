@@ -1,0 +1,170 @@
+//! `position_deletes`: the rows that live position delete files and deletion vectors delete (Iceberg's
+//! `PositionDeletesTable.java`).
+
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int32Type;
+use arrow_array::{Array, ArrayRef, RecordBatch, StringArray, UInt64Array, new_null_array};
+use arrow_schema::{DataType, Field, Schema as ArrowSchema, SchemaRef};
+use arrow_select::take::take;
+
+use super::rows::{Scope, entries};
+use crate::error::{Error, ErrorKind, Result};
+use crate::iceberg::content::Content;
+use crate::iceberg::delete_file::{DeleteFileReader, DeletedRows};
+use crate::iceberg::deletion_vector::PlacedVector;
+use crate::iceberg::fields::{PARTITION, ROW};
+use crate::iceberg::table::{Table, TableTypes};
+use crate::iceberg::types::Type;
+use crate::iceberg::view::Role;
+use crate::record::find;
+use crate::scan::Batches;
+use crate::system::{Request, SystemTable, optional, required};
+use crate::view::batch;
+
+pub(super) const TABLE: SystemTable<Table> = SystemTable { name: "position_deletes", columns, rows };
+
+/// Content of position delete files and of deletion vectors.
+const POSITION_DELETES: i32 = 1;
+/// Rows of a batch.
+const ROWS_PER_BATCH: usize = 1 << 16;
+/// The first version of the format that has deletion vectors.
+const VERSION_OF_VECTORS: i32 = 3;
+
+/// What is needed of the entries of delete files.
+const INPUT: [&str; 8] = [
+    "content",
+    "file_path",
+    "spec_id",
+    PARTITION,
+    "record_count",
+    "referenced_data_file",
+    "content_offset",
+    "content_size_in_bytes",
+];
+
+fn columns(table: &Table) -> Result<Vec<Field>> {
+    let types = table.current_types()?;
+    let mut fields = vec![
+        required("file_path", DataType::Utf8),
+        required("pos", DataType::Int64),
+        optional(ROW, row_type(&types).arrow()),
+    ];
+    if !types.partition.fields.is_empty() {
+        fields.push(required(PARTITION, types.partition.arrow()));
+    }
+    fields.extend([required("spec_id", DataType::Int32), required("delete_file_path", DataType::Utf8)]);
+    if table.metadata().format_version >= VERSION_OF_VECTORS {
+        let places = ["content_offset", "content_size_in_bytes"];
+        fields.extend(places.map(|name| optional(name, DataType::Int64)));
+    }
+    Ok(fields)
+}
+
+fn row_type(types: &TableTypes) -> Type {
+    Type::Struct(types.schema.fields.clone())
+}
+
+fn rows(table: &Table, request: &Request) -> Result<Batches> {
+    let types = table.current_types()?;
+    let mut fields = columns(table)?;
+    fields.retain(|field| request.needs(field.name()));
+    let row = request.needs(ROW).then(|| types.schema.fields.clone());
+    let reader = DeleteFileReader::new(row, table.decoding().clone())?;
+    let deletes =
+        Arc::new(Deletes { table: table.clone(), reader, schema: Arc::new(ArrowSchema::new(fields)) });
+    let scope = (Role::Live, Scope::Snapshot, Content::Deletes);
+    let files = entries(table, request, scope, INPUT.to_vec())?.flat_map(|entries| {
+        let files = entries.and_then(|entries| position_deletes(&entries));
+        files.map_or_else(|error| vec![Err(error)], |files| files.into_iter().map(Ok).collect())
+    });
+    Ok(Box::new(files.flat_map(move |file| {
+        let rows = file.and_then(|file| deletes.open(file));
+        rows.unwrap_or_else(|error| Box::new(std::iter::once(Err(error))))
+    })))
+}
+
+/// Those of some entries, each by itself, that delete by position.
+fn position_deletes(entries: &RecordBatch) -> Result<Vec<RecordBatch>> {
+    let contents = find(entries, "content")?;
+    let contents = contents.as_primitive::<Int32Type>();
+    let deletes = (0..entries.num_rows()).filter(|row| contents.value(*row) == POSITION_DELETES);
+    Ok(deletes.map(|row| entries.slice(row, 1)).collect())
+}
+
+/// What delete files become rows of the table with.
+struct Deletes {
+    table: Table,
+    reader: DeleteFileReader,
+    /// The columns that are asked for.
+    schema: SchemaRef,
+}
+
+impl Deletes {
+    /// The rows of one delete file or deletion vector, whose entry is given; errors name the file.
+    fn open(self: &Arc<Deletes>, entry: RecordBatch) -> Result<Batches> {
+        let path = find(&entry, "file_path")?.as_string::<i32>().value(0).to_owned();
+        let rows: Box<dyn Iterator<Item = Result<DeletedRows>> + Send> =
+            match PlacedVector::of(&entry)?.pop().flatten() {
+                Some(vector) => Box::new(self.of_vector(&vector, &entry)?),
+                None => {
+                    let opened = self.table.storage().read(&path).and_then(|bytes| self.reader.open(bytes));
+                    let rows = opened.map_err(|error| error.in_file(&path))?;
+                    Box::new(rows.flat_map(|rows| match rows {
+                        Ok(rows) => rows.pieces(ROWS_PER_BATCH).into_iter().map(Ok).collect(),
+                        Err(error) => vec![Err(error)],
+                    }))
+                }
+            };
+        let deletes = Arc::clone(self);
+        Ok(Box::new(rows.map(move |rows| {
+            let rows = rows.and_then(|rows| deletes.rows(rows, &entry));
+            rows.map_err(|error| error.in_file(&path))
+        })))
+    }
+
+    /// The rows of a deletion vector, all of one data file.
+    fn of_vector(
+        &self,
+        vector: &PlacedVector,
+        entry: &RecordBatch,
+    ) -> Result<impl Iterator<Item = Result<DeletedRows>> + Send + use<>> {
+        let decoded = vector.read(self.table.storage().as_ref())?;
+        let positions = decoded.positions(&self.table.decoding().limits);
+        let positions = positions.map_err(|error| error.in_file(&vector.path))?;
+        let data_file = find(entry, "referenced_data_file")?;
+        let data_file = data_file.as_string::<i32>();
+        if data_file.is_null(0) {
+            let error = Error::new(ErrorKind::Required, "a deletion vector names no data file");
+            return Err(error.in_file(&vector.path).in_field("referenced_data_file"));
+        }
+        let data_file = data_file.value(0).to_owned();
+        let starts = (0..positions.len()).step_by(ROWS_PER_BATCH);
+        Ok(starts.map(move |start| {
+            let positions = positions.slice(start, ROWS_PER_BATCH.min(positions.len() - start));
+            let data_files = StringArray::new_repeated(&data_file, positions.len());
+            DeletedRows::new(Arc::new(data_files), Arc::new(positions))
+        }))
+    }
+
+    /// Deleted rows beside what the entry of their file says.
+    fn rows(&self, deleted: DeletedRows, entry: &RecordBatch) -> Result<RecordBatch> {
+        let count = deleted.positions.num_rows();
+        let of_entry = |name: &str| -> Result<ArrayRef> {
+            let first = UInt64Array::from_value(0, count);
+            take(&find(entry, name)?, &first, None)
+                .map_err(|error| Error::new(ErrorKind::Argument, error.to_string()))
+        };
+        let columns = self.schema.fields().iter().map(|field| match field.name().as_str() {
+            name @ ("file_path" | "pos") => find(&deleted.positions, name),
+            ROW => Ok(match &deleted.rows {
+                Some(rows) => Arc::clone(rows),
+                None => new_null_array(field.data_type(), count),
+            }),
+            "delete_file_path" => of_entry("file_path"),
+            name => of_entry(name),
+        });
+        batch(&self.schema, columns.collect::<Result<_>>()?, count)
+    }
+}

@@ -1,0 +1,60 @@
+//! Which commits led to the snapshot that a table stands at.
+
+use std::collections::HashMap;
+
+use super::Table;
+use crate::error::Result;
+use crate::iceberg::metadata::{Snapshot, Wanted, Which};
+use crate::words::listed;
+
+/// The operation of commits that only add data files.
+const APPEND: &str = "append";
+
+impl Table {
+    /// The appends among the snapshots that led from `after` to where the table stands, the oldest first; for
+    /// `None` among all that are there.
+    ///
+    /// The snapshot `after` itself may have expired, as long as the one made from it is there
+    /// (`SnapshotUtil.isParentAncestorOf`).
+    ///
+    /// # Errors
+    /// `SnapshotNotFound` where the table's snapshot was not made from `after`, naming those that it was made
+    /// from.
+    pub(crate) fn appends_after(&self, after: Option<i64>) -> Result<Vec<Snapshot>> {
+        let parents: HashMap<i64, Option<i64>> = self
+            .read(&Wanted { lineage: true, ..Wanted::CURRENT })?
+            .lineage
+            .into_iter()
+            .map(|place| (place.snapshot_id, place.parent_id))
+            .collect();
+        let mut at = self.snapshot()?.map(|snapshot| snapshot.snapshot_id);
+        let mut path = Vec::new();
+        while let Some(id) = at.filter(|id| after != Some(*id)) {
+            // A path that is longer than there are snapshots goes in a circle.
+            let Some(parent) = parents.get(&id).filter(|_| path.len() < parents.len()) else { break };
+            path.push(id);
+            at = *parent;
+        }
+        if let Some(after) = after.filter(|after| at != Some(*after)) {
+            let message = match self.snapshot_id() {
+                Some(at) => format!(
+                    "snapshot {at} was not made from snapshot {after}; of those that it was made from there {}",
+                    listed(path.get(1..).unwrap_or_default())
+                ),
+                None => format!("no snapshot {after}; there is none"),
+            };
+            return Err(self.not_found(message));
+        }
+        path.reverse();
+        self.appends_of(path)
+    }
+
+    /// Of snapshots those that are appends, in the order given.
+    fn appends_of(&self, ids: Vec<i64>) -> Result<Vec<Snapshot>> {
+        let metadata = self.read(&Wanted { snapshots: Which::Ids(ids.clone()), ..Wanted::CURRENT })?;
+        let mut found: HashMap<i64, Snapshot> =
+            metadata.snapshots.into_iter().map(|snapshot| (snapshot.snapshot_id, snapshot)).collect();
+        let found = ids.into_iter().filter_map(|id| found.remove(&id));
+        Ok(found.filter(|snapshot| snapshot.operation.as_deref() == Some(APPEND)).collect())
+    }
+}

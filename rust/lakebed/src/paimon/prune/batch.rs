@@ -1,0 +1,57 @@
+//! What batch reads pass over whatever the filter (Paimon's `DataTableBatchScan.java`).
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int32Type;
+use arrow_array::{Array, BooleanArray, RecordBatch};
+
+use super::Rule;
+use crate::error::Result;
+use crate::paimon::schema::TableSchema;
+use crate::record::find;
+
+/// The bucket of files that wait for theirs.
+const POSTPONED: i32 = -2;
+
+/// What batch reads of a table pass over.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct BatchRead {
+    /// Files of level 0, whose rows are not compared with others yet.
+    level_0: bool,
+    /// Files that wait for their bucket.
+    postponed: bool,
+}
+
+impl BatchRead {
+    pub(crate) fn new(schema: &TableSchema) -> BatchRead {
+        let level_0 = matches!(Rule::new(schema), Rule::Merge { skips_level_0: true, .. });
+        BatchRead { level_0, postponed: schema.bucket() == POSTPONED }
+    }
+
+    /// The columns of entries that it reads.
+    pub(crate) fn input(self) -> [&'static str; 2] {
+        ["bucket", "level"]
+    }
+
+    /// Whether each file is read.
+    pub(crate) fn reads(self, entries: &RecordBatch) -> Result<BooleanArray> {
+        let (buckets, levels) = (find(entries, "bucket")?, find(entries, "level")?);
+        let rows =
+            buckets.as_primitive::<Int32Type>().values().iter().zip(levels.as_primitive::<Int32Type>());
+        let passed =
+            |bucket: i32, level: i32| (self.level_0 && level == 0) || (self.postponed && bucket == POSTPONED);
+        Ok(rows.map(|(bucket, level)| Some(!passed(*bucket, level.unwrap_or(1)))).collect())
+    }
+
+    /// Whether each manifest of a list may hold files that are read; a range that is not known may.
+    pub(crate) fn may_read(self, list: &RecordBatch) -> Result<Vec<bool>> {
+        let (levels, buckets) = (find(list, "max_level")?, find(list, "max_bucket")?);
+        let (levels, buckets) = (levels.as_primitive::<Int32Type>(), buckets.as_primitive::<Int32Type>());
+        let is = |array: &arrow_array::Int32Array, row: usize, value: i32| {
+            array.is_valid(row) && array.value(row) == value
+        };
+        let passed = |row: usize| {
+            (self.level_0 && is(levels, row, 0)) || (self.postponed && is(buckets, row, POSTPONED))
+        };
+        Ok((0..list.num_rows()).map(|row| !passed(row)).collect())
+    }
+}

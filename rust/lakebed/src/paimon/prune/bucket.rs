@@ -1,0 +1,107 @@
+//! Which buckets rows of given keys are in (Paimon's `BucketSelector.java`).
+
+use std::collections::BTreeSet;
+
+use super::bind::{Source, conjuncts};
+use super::hash::{BucketFunction, Combinations};
+use crate::error::Result;
+use crate::paimon::schema::TableSchema;
+use crate::predicate::{Node, Operator, Value};
+
+/// The most combinations of key values that are hashed.
+const MAX_COMBINATIONS: usize = 1000;
+
+/// Tells from a filter that names every bucket key with `=` or `IN` which buckets its rows are in.
+#[derive(Debug)]
+pub(super) struct BucketSelector {
+    function: BucketFunction,
+    /// The filter's columns that are the bucket keys, in key order.
+    keys: Vec<usize>,
+}
+
+impl BucketSelector {
+    /// The selector of a table whose rows are hashed to buckets, for a filter that names all bucket keys;
+    /// `keeps_type` says whether files of every schema hold a column as the table now does.
+    pub(super) fn new(
+        sources: &[Source],
+        schema: &TableSchema,
+        keeps_type: impl Fn(i32) -> bool,
+    ) -> Option<BucketSelector> {
+        let hashed = schema.bucket() > 0 || schema.bucket() == -2;
+        let fields = schema.bucket_keys();
+        if !hashed || fields.is_empty() || fields.iter().any(|field| !keeps_type(field.id)) {
+            return None;
+        }
+        let number = |id: i32| {
+            sources.iter().position(|source| matches!(source, Source::Field(field) if field.id == id))
+        };
+        let keys = fields.iter().map(|field| number(field.id)).collect::<Option<Vec<_>>>()?;
+        let function = BucketFunction::new(schema.option("bucket-function.type"), &fields)?;
+        Some(BucketSelector { function, keys })
+    }
+
+    /// What the keys of matching rows hash to; `None` where the filter leaves them open.
+    ///
+    /// `filter` is what is open of it in one partition.
+    pub(super) fn hashes(&self, filter: &Node) -> Result<Option<BTreeSet<i64>>> {
+        let Some(combinations) = self.combinations(filter) else { return Ok(None) };
+        let mut hashes = BTreeSet::new();
+        for values in combinations {
+            match self.function.hashes(&values)? {
+                Some(found) => hashes.extend(found),
+                None => return Ok(None),
+            }
+        }
+        Ok(Some(hashes))
+    }
+
+    /// The bucket of a hash among `total`, which is above zero.
+    pub(super) fn bucket(&self, hash: i64, total: i32) -> i64 {
+        self.function.bucket(hash, total)
+    }
+
+    /// The values of each key, once for every term of an `OR`; all combinations of them are meant.
+    fn combinations(&self, filter: &Node) -> Option<Vec<Combinations>> {
+        let of_terms: Option<Vec<Combinations>> = match filter {
+            Node::Or(terms) => {
+                let all = terms.iter().map(|term| self.combinations(term)).collect::<Option<Vec<_>>>();
+                all.map(|all| all.into_iter().flatten().collect())
+            }
+            Node::And(terms) => {
+                let alternatives = terms.iter().filter(|term| matches!(term, Node::Or(_)));
+                alternatives.filter_map(|term| self.combinations(term)).min_by_key(|all| count(all))
+            }
+            Node::Leaf(_) | Node::Constant(_) => None,
+        };
+        let crossed = self.keys.iter().map(|key| values_of(filter, *key)).collect::<Option<Vec<_>>>();
+        let found = [of_terms, crossed.map(|values| vec![values])].into_iter().flatten();
+        found.min_by_key(|all| count(all)).filter(|all| count(all) <= MAX_COMBINATIONS)
+    }
+}
+
+/// How many combinations of values are meant.
+fn count(all: &[Combinations]) -> usize {
+    let product = |values: &Combinations| values.iter().map(BTreeSet::len).fold(1, usize::saturating_mul);
+    all.iter().map(product).fold(0, usize::saturating_add)
+}
+
+/// The values that a column has in matching rows; `None` where any may be.
+fn values_of(filter: &Node, column: usize) -> Option<BTreeSet<Value<'static>>> {
+    match filter {
+        Node::Constant(true) => None,
+        Node::Constant(false) => Some(BTreeSet::new()),
+        Node::Leaf(leaf) => {
+            let names_values = matches!(leaf.operator, Operator::Eq | Operator::EqNullSafe | Operator::In);
+            let wanted = leaf.column.index == column && names_values;
+            wanted.then(|| leaf.operands.values.iter().cloned().collect())
+        }
+        Node::And(_) => {
+            let known = conjuncts(filter).iter().filter_map(|term| values_of(term, column));
+            known.reduce(|left, right| left.intersection(&right).cloned().collect())
+        }
+        Node::Or(terms) => {
+            let known = terms.iter().map(|term| values_of(term, column)).collect::<Option<Vec<_>>>()?;
+            Some(known.into_iter().flatten().collect())
+        }
+    }
+}

@@ -1,0 +1,280 @@
+//! A filter made ready for the entries of manifests.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use arrow_array::{BooleanArray, RecordBatch};
+use arrow_buffer::BooleanBuffer;
+use arrow_select::concat::concat_batches;
+
+use super::bind::{Bound, Source, conjuncts};
+use super::bucket::BucketSelector;
+use super::evolution::{RowRanges, files_of};
+use super::groups::merged;
+use super::index::IndexPredicate;
+use super::partitions::PartitionPredicate;
+use super::rule::Rule;
+use super::stats::StatsPredicate;
+use crate::error::{Error, ErrorKind, Result};
+use crate::paimon::schema::TableSchema;
+use crate::predicate::{Node, Predicate};
+
+/// What a filter says of the entries of one table's manifests.
+#[derive(Debug)]
+pub(crate) struct EntryPruner {
+    partitions: PartitionPredicate,
+    buckets: Option<BucketChoice>,
+    keys: Option<StatsPredicate>,
+    values: Option<StatsPredicate>,
+    index: Option<IndexPredicate>,
+    rule: Rule,
+    /// All versions of the schema, for the files of a range of rows.
+    schemas: BTreeMap<i64, TableSchema>,
+}
+
+/// What a file is asked for itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Test {
+    /// The statistics of its keys.
+    Keys,
+    /// Those of its columns.
+    Values,
+    /// The indexes in its entry.
+    Index,
+}
+
+/// How the bucket numbers of matching rows are known.
+#[derive(Debug)]
+struct BucketChoice {
+    selector: BucketSelector,
+    /// What keys hash to, where that is the same in every partition.
+    everywhere: Option<BTreeSet<i64>>,
+}
+
+impl EntryPruner {
+    /// Parses and binds `text`; `schemas` are all versions that files may have, or none where only partitions
+    /// and buckets are of interest.
+    ///
+    /// # Errors
+    /// `Predicate` for a text that does not parse, a column that the table does not have, and a literal that
+    /// does not fit its column.
+    pub(crate) fn new(
+        text: &str,
+        schema: &TableSchema,
+        schemas: &BTreeMap<i64, TableSchema>,
+    ) -> Result<EntryPruner> {
+        let bound = Bound::new(&Predicate::parse(text)?, schema)?;
+        let partitions = PartitionPredicate::new(&bound, schema)?;
+        let (mut buckets, mut keys, mut values) = (None, None, None);
+        if !schemas.is_empty() {
+            buckets = BucketChoice::new(&bound, schema, schemas)?;
+            let key_ids: BTreeSet<i32> = schema.trimmed_primary_keys().iter().map(|key| key.id).collect();
+            let of_keys = StatsPredicate::new(&bound, schema, schemas, &|id| key_ids.contains(&id))?;
+            keys = of_keys.map(StatsPredicate::of_keys);
+            values = StatsPredicate::new(&bound, schema, schemas, &|_| true)?;
+        }
+        let rule = Rule::new(schema);
+        let index = (values.is_some() && rule != Rule::Evolution)
+            .then(|| IndexPredicate::new(&bound, schema, schemas))
+            .flatten();
+        Ok(EntryPruner { partitions, buckets, keys, values, index, rule, schemas: schemas.clone() })
+    }
+
+    /// Whether a filter asks for more than partitions and buckets, so that schemas are needed.
+    ///
+    /// # Errors
+    /// Those of [`EntryPruner::new`].
+    pub(crate) fn needs_schemas(text: &str, schema: &TableSchema) -> Result<bool> {
+        let bound = Bound::new(&Predicate::parse(text)?, schema)?;
+        let is_value = |source: &Source| match source {
+            Source::Field(field) => !schema.partition_keys.contains(&field.name),
+            Source::Nested | Source::Bucket => false,
+        };
+        Ok(bound.sources.iter().any(is_value))
+    }
+
+    /// What it says of partitions and buckets.
+    pub(crate) fn partitions(&self) -> &PartitionPredicate {
+        &self.partitions
+    }
+
+    /// The rule by which values drop files; `None` where they do not.
+    pub(crate) fn rule(&self) -> Option<Rule> {
+        self.values.as_ref().map(|_| self.rule)
+    }
+
+    /// The columns of entries that it reads beside those that are read before.
+    pub(crate) fn input(&self) -> Vec<&'static str> {
+        let stats = [&self.keys, &self.values].into_iter().flatten();
+        let mut input: Vec<&str> = stats.flat_map(StatsPredicate::input).collect();
+        input.extend(self.index.iter().flat_map(IndexPredicate::input));
+        match self.rule() {
+            Some(Rule::Merge { .. }) => input.extend(["partition", "bucket", "level"]),
+            Some(Rule::Evolution) => {
+                input.extend(["file_name", "first_row_id", "max_sequence_number", "write_cols"]);
+            }
+            Some(Rule::Append) | None => {}
+        }
+        input
+    }
+
+    /// What files are asked one by one, the cheapest first; the rest is up to [`EntryPruner::may_match`].
+    pub(crate) fn tests(&self) -> Vec<Test> {
+        let alone = self.rule() == Some(Rule::Append);
+        let keys = self.keys.as_ref().map(|_| Test::Keys);
+        let values = self.values.as_ref().filter(|_| alone).map(|_| Test::Values);
+        let index = self.index.as_ref().filter(|_| alone).map(|_| Test::Index);
+        [keys, values, index].into_iter().flatten().collect()
+    }
+
+    /// Whether each file of `entries` may be needed as far as `test` tells.
+    pub(crate) fn passes(&self, test: Test, entries: &RecordBatch) -> Result<BooleanBuffer> {
+        let all = || Ok(BooleanBuffer::new_set(entries.num_rows()));
+        match test {
+            Test::Keys => self.keys.as_ref().map_or_else(all, |keys| keys.may_match(entries)),
+            Test::Values => self.values.as_ref().map_or_else(all, |values| values.may_match(entries)),
+            Test::Index => self.index.as_ref().map_or_else(all, |index| index.may_match(entries)),
+        }
+    }
+
+    /// Whether each file of `entries` may hold rows that match, each on its own.
+    pub(crate) fn may_match(&self, entries: &RecordBatch) -> Result<BooleanBuffer> {
+        let values = self.passes(Test::Values, entries)?;
+        Ok(&values & &self.passes(Test::Index, entries)?)
+    }
+
+    /// Which files are kept of `batches`, all that are left of the table's, each with what
+    /// [`EntryPruner::may_match`] says of it.
+    pub(crate) fn decide(&self, batches: &[(RecordBatch, BooleanBuffer)]) -> Result<Vec<BooleanArray>> {
+        match (self.rule, &self.values) {
+            (Rule::Merge { combines, skips_level_0 }, _) => merged(batches, combines, skips_level_0),
+            (Rule::Evolution, Some(values)) => {
+                let Some((first, _)) = batches.first() else { return Ok(Vec::new()) };
+                let files = concat_batches(&first.schema(), batches.iter().map(|(files, _)| files));
+                let files = files.map_err(|error| Error::new(ErrorKind::Argument, error.to_string()))?;
+                let ranges = RowRanges::new(&files, &self.schemas)?;
+                let groups = ranges.groups();
+                let kept = values.may_match_groups(&files, &ranges, &groups)?;
+                let kept = files_of(&groups, &kept, files.num_rows());
+                let mut start = 0;
+                let masks = batches.iter().map(|(files, _)| {
+                    start += files.num_rows();
+                    BooleanArray::from(kept.slice(start - files.num_rows(), files.num_rows()))
+                });
+                Ok(masks.collect())
+            }
+            (_, _) => Ok(batches.iter().map(|(_, may_match)| may_match.clone().into()).collect()),
+        }
+    }
+
+    /// Whether it drops entries for their partition or bucket.
+    pub(crate) fn says_something_of_buckets(&self) -> bool {
+        self.partitions.says_something() || self.hashes_keys()
+    }
+
+    /// Whether it drops entries for the bucket that keys hash to.
+    pub(crate) fn hashes_keys(&self) -> bool {
+        self.buckets.is_some()
+    }
+
+    /// Whether files of a partition and bucket may be needed; `total_buckets` of those that are added, to
+    /// which keys were hashed.
+    fn keeps_bucket(&self, partition: &[u8], bucket: i64, total_buckets: Option<i32>) -> Result<bool> {
+        if !self.partitions.matches(partition, bucket)? {
+            return Ok(false);
+        }
+        let (Some(choice), Some(total)) = (&self.buckets, total_buckets.filter(|total| *total > 0)) else {
+            return Ok(true);
+        };
+        // Rows that wait for their bucket are in none yet.
+        if bucket < 0 {
+            return Ok(true);
+        }
+        let chosen =
+            |hashes: &BTreeSet<i64>| hashes.iter().any(|hash| choice.selector.bucket(*hash, total) == bucket);
+        match &choice.everywhere {
+            Some(hashes) => Ok(chosen(hashes)),
+            None => {
+                let open = self.partitions.rest(partition, bucket)?;
+                Ok(choice.selector.hashes(&open)?.as_ref().is_none_or(chosen))
+            }
+        }
+    }
+}
+
+impl BucketChoice {
+    fn new(
+        bound: &Bound,
+        schema: &TableSchema,
+        schemas: &BTreeMap<i64, TableSchema>,
+    ) -> Result<Option<BucketChoice>> {
+        let keeps_type = |id: i32| {
+            let kind = |schema: &TableSchema| schema.field_by_id(id).map(|field| field.ty.kind.clone());
+            let now = kind(schema);
+            schemas.values().all(|schema| kind(schema).is_none_or(|kind| Some(kind) == now))
+        };
+        let Some(selector) = BucketSelector::new(&bound.sources, schema, keeps_type) else { return Ok(None) };
+        let is_partition = |number: usize| match bound.sources.get(number) {
+            Some(Source::Field(field)) => schema.partition_keys.contains(&field.name),
+            source => source == Some(&Source::Bucket),
+        };
+        let mixes = |term: &Node| {
+            let mut kinds = BTreeSet::new();
+            term.for_each_leaf(&mut |leaf| {
+                kinds.insert(is_partition(leaf.column.index));
+            });
+            kinds.len() > 1
+        };
+        let independent = !conjuncts(&bound.node).iter().any(mixes);
+        let everywhere = if independent { selector.hashes(&bound.node)? } else { None };
+        if independent && everywhere.is_none() {
+            return Ok(None);
+        }
+        Ok(Some(BucketChoice { selector, everywhere }))
+    }
+}
+
+/// A partition, a bucket of it, and how many there are where that counts.
+type Bucket = (Box<[u8]>, i64, Option<i32>);
+
+/// Answers of a filter, kept: entries of one partition come in numbers.
+#[derive(Default)]
+pub(crate) struct BucketMemo {
+    known: HashMap<Bucket, bool>,
+    last: Option<(Bucket, bool)>,
+}
+
+/// Partitions and buckets whose answers are kept before the memory is emptied.
+const MEMO_ENTRIES: usize = 1 << 16;
+
+impl BucketMemo {
+    /// Whether `pruner` keeps entries of this partition and bucket; see [`EntryPruner`] for `total_buckets`.
+    pub(crate) fn keeps(
+        &mut self,
+        pruner: &EntryPruner,
+        partition: &[u8],
+        bucket: i64,
+        total_buckets: Option<i32>,
+    ) -> Result<bool> {
+        if let Some(((bytes, last_bucket, last_total), answer)) = &self.last
+            && **bytes == *partition
+            && *last_bucket == bucket
+            && *last_total == total_buckets
+        {
+            return Ok(*answer);
+        }
+        let key: Bucket = (Box::from(partition), bucket, total_buckets);
+        let answer = match self.known.get(&key) {
+            Some(answer) => *answer,
+            None => {
+                let answer = pruner.keeps_bucket(partition, bucket, total_buckets)?;
+                if self.known.len() >= MEMO_ENTRIES {
+                    self.known.clear();
+                }
+                self.known.insert(key.clone(), answer);
+                answer
+            }
+        };
+        self.last = Some((key, answer));
+        Ok(answer)
+    }
+}

@@ -1,0 +1,161 @@
+//! Files of one range of row ids decided on together: a row is spread over them, and the newest file that
+//! has a column holds its value (Paimon's `DataEvolutionFileStoreScan.java`).
+
+use std::collections::BTreeMap;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Int32Type, Int64Type};
+use arrow_array::{Array, Int32Array, Int64Array, RecordBatch, StringArray};
+use arrow_buffer::BooleanBuffer;
+
+use crate::error::Result;
+use crate::paimon::schema::TableSchema;
+use crate::record::find;
+
+/// Where the statistics of a column are, in one group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Provider {
+    /// In this file, which has the column for every row.
+    File(usize),
+    /// In several files, or beside them: nothing is known.
+    Unknown,
+    /// No file has the column: it is null in every row.
+    Absent,
+}
+
+/// Files whose row ids overlap.
+#[derive(Debug)]
+pub(super) struct Group {
+    /// The files.
+    pub(super) files: Vec<usize>,
+    /// Rows in its range.
+    pub(super) rows: i64,
+    first: i64,
+    last: i64,
+}
+
+/// The files of a scan by their row ids; those without any are in no group.
+pub(super) struct RowRanges<'s> {
+    schemas: &'s BTreeMap<i64, TableSchema>,
+    schema_ids: Int64Array,
+    sequences: Int64Array,
+    names: StringArray,
+    written: Vec<Option<Vec<String>>>,
+    first: Int64Array,
+    rows: Int64Array,
+}
+
+impl<'s> RowRanges<'s> {
+    pub(super) fn new(files: &RecordBatch, schemas: &'s BTreeMap<i64, TableSchema>) -> Result<RowRanges<'s>> {
+        let longs = |name| find(files, name).map(|column| column.as_primitive::<Int64Type>().clone());
+        let write_cols = find(files, "write_cols")?;
+        let write_cols = write_cols.as_list::<i32>();
+        let names = |row: usize| {
+            write_cols.is_valid(row).then(|| {
+                let names = write_cols.value(row);
+                names.as_string::<i32>().iter().flatten().map(str::to_owned).collect()
+            })
+        };
+        Ok(RowRanges {
+            schemas,
+            schema_ids: longs("schema_id")?,
+            sequences: longs("max_sequence_number")?,
+            names: find(files, "file_name")?.as_string::<i32>().clone(),
+            written: (0..files.num_rows()).map(names).collect(),
+            first: longs("first_row_id")?,
+            rows: longs("row_count")?,
+        })
+    }
+
+    /// The groups, by their row ids.
+    pub(super) fn groups(&self) -> Vec<Group> {
+        let mut files: Vec<usize> = (0..self.first.len()).filter(|file| self.first.is_valid(*file)).collect();
+        files.sort_by_key(|file| self.first.value(*file));
+        let mut groups: Vec<Group> = Vec::new();
+        for file in files {
+            let (first, last) = self.range(file);
+            match groups.last_mut().filter(|group| first <= group.last) {
+                Some(group) => {
+                    group.files.push(file);
+                    group.last = group.last.max(last);
+                }
+                None => groups.push(Group { files: vec![file], rows: 0, first, last }),
+            }
+        }
+        for group in &mut groups {
+            group.rows = group.last.saturating_sub(group.first).saturating_add(1);
+        }
+        groups
+    }
+
+    /// The ids of a file's first and last row.
+    fn range(&self, file: usize) -> (i64, i64) {
+        let first = self.first.value(file);
+        (first, first.saturating_add(self.rows.value(file)).saturating_sub(1))
+    }
+
+    /// Where the statistics of a column are.
+    pub(super) fn provider(&self, group: &Group, column: i32) -> Provider {
+        let mut newest: Option<(i64, usize)> = None;
+        let mut tied = false;
+        let mut beside = false;
+        for file in &group.files {
+            if !self.has(*file, column) {
+                continue;
+            }
+            if self.is_special(*file) {
+                beside = true;
+                continue;
+            }
+            let sequence = self.sequences.value(*file);
+            match newest {
+                Some((known, _)) if sequence < known => {}
+                Some((known, _)) if sequence == known => tied = true,
+                _ => (newest, tied) = (Some((sequence, *file)), false),
+            }
+        }
+        match newest {
+            _ if beside => Provider::Unknown,
+            None => Provider::Absent,
+            Some((_, file)) if !tied && self.range(file) == (group.first, group.last) => Provider::File(file),
+            Some(_) => Provider::Unknown,
+        }
+    }
+
+    /// Whether a file holds a column; one of a schema that is not there may.
+    fn has(&self, file: usize, column: i32) -> bool {
+        let Some(schema) = self.schemas.get(&self.schema_ids.value(file)) else { return true };
+        let Some(field) = schema.field_by_id(column) else { return false };
+        self.written
+            .get(file)
+            .is_none_or(|names| names.as_ref().is_none_or(|names| names.contains(&field.name)))
+    }
+
+    /// Whether a file holds the blobs or vectors of one column, of which nothing is collected.
+    fn is_special(&self, file: usize) -> bool {
+        let name = self.names.value(file);
+        name.ends_with(".blob") || name.contains(".vector")
+    }
+}
+
+/// Of each file, whether its group is kept; of files in no group, true.
+pub(super) fn files_of(groups: &[Group], kept: &BooleanBuffer, files: usize) -> BooleanBuffer {
+    let mut keep = vec![true; files];
+    for (group, kept) in groups.iter().zip(kept) {
+        for file in &group.files {
+            if let Some(keep) = keep.get_mut(*file) {
+                *keep = kept;
+            }
+        }
+    }
+    BooleanBuffer::from(keep)
+}
+
+/// Row numbers to take: null where there is no such file.
+pub(super) fn rows_of(providers: &[Provider]) -> Int32Array {
+    let row = |provider: &Provider| match provider {
+        Provider::File(file) => i32::try_from(*file).ok(),
+        Provider::Unknown | Provider::Absent => None,
+    };
+    providers.iter().map(row).collect::<arrow_array::PrimitiveArray<Int32Type>>()
+}

@@ -1,0 +1,73 @@
+//! A filter on the indexes that files carry in their entries.
+
+use std::collections::BTreeMap;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
+use arrow_array::{Array, RecordBatch};
+use arrow_buffer::BooleanBuffer;
+
+use super::bind::{Bound, Source};
+use crate::error::Result;
+use crate::paimon::file_index::FileIndex;
+use crate::paimon::schema::TableSchema;
+use crate::paimon::types::{DataField, TypeKind};
+use crate::predicate::Node;
+use crate::record::find;
+
+/// A filter, and what its columns are in files of each schema.
+#[derive(Debug)]
+pub(super) struct IndexPredicate {
+    node: Node,
+    /// By the id of the schema and the number of the column; none where the column was of another type.
+    columns: BTreeMap<i64, Vec<Option<(String, TypeKind)>>>,
+}
+
+impl IndexPredicate {
+    /// `None` where option `file-index.read.enabled` says not to read indexes.
+    pub(super) fn new(
+        bound: &Bound,
+        schema: &TableSchema,
+        schemas: &BTreeMap<i64, TableSchema>,
+    ) -> Option<IndexPredicate> {
+        let disabled = schema.option("file-index.read.enabled");
+        if disabled.is_some_and(|value| value.eq_ignore_ascii_case("false")) {
+            return None;
+        }
+        let in_schema = |field: &DataField, schema: &TableSchema| {
+            let written = schema.field_by_id(field.id).filter(|written| written.ty.kind == field.ty.kind);
+            written.map(|written| (written.name.clone(), written.ty.kind.clone()))
+        };
+        let column = |source: &Source, schema: &TableSchema| match source {
+            Source::Field(field) => in_schema(field, schema),
+            Source::Nested | Source::Bucket => None,
+        };
+        let columns = schemas
+            .iter()
+            .map(|(id, schema)| (*id, bound.sources.iter().map(|source| column(source, schema)).collect()));
+        Some(IndexPredicate { node: bound.node.clone(), columns: columns.collect() })
+    }
+
+    /// The columns of entries that it reads.
+    pub(super) fn input(&self) -> [&'static str; 2] {
+        ["schema_id", "embedded_file_index"]
+    }
+
+    /// Whether each file of `entries` may hold rows that match.
+    pub(super) fn may_match(&self, entries: &RecordBatch) -> Result<BooleanBuffer> {
+        let (indexes, schema_ids) = (find(entries, "embedded_file_index")?, find(entries, "schema_id")?);
+        if indexes.null_count() == indexes.len() {
+            return Ok(BooleanBuffer::new_set(entries.num_rows()));
+        }
+        let (indexes, schema_ids) = (indexes.as_binary::<i32>(), schema_ids.as_primitive::<Int64Type>());
+        let by_index = |row: usize| {
+            let Some(columns) = self.columns.get(&schema_ids.value(row)) else { return true };
+            let column = |number: usize| {
+                columns.get(number).and_then(Option::as_ref).map(|(name, kind)| (name.as_str(), kind))
+            };
+            let index = indexes.is_valid(row).then(|| FileIndex::parse(indexes.value(row))).flatten();
+            index.is_none_or(|index| index.may_match(&self.node, &column))
+        };
+        Ok(BooleanBuffer::collect_bool(entries.num_rows(), by_index))
+    }
+}

@@ -1,0 +1,119 @@
+//! What a filter says of partitions and buckets, told from rows of partitions and from bounds of them
+//! (Paimon's `PartitionPredicate.java`).
+
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
+use arrow_array::{Array, ArrayRef, BinaryArray, Int32Array, Int64Array, RecordBatch};
+
+use super::bind::{Bound, Source, numbered, projected};
+use crate::error::Result;
+use crate::paimon::partition::PartitionType;
+use crate::paimon::schema::TableSchema;
+use crate::predicate::{BoundPredicate, ColumnRanges, Contents, Counts, Node};
+use crate::record::find;
+
+/// What a filter implies of partition columns and the bucket, and all of it once these are known.
+#[derive(Debug)]
+pub(crate) struct PartitionPredicate {
+    partition: PartitionType,
+    /// Where the filter's columns are among the partition's, behind which is the bucket.
+    places: Vec<Option<usize>>,
+    /// The filter.
+    whole: Node,
+    /// What it implies, by those places.
+    implied: BoundPredicate,
+}
+
+impl PartitionPredicate {
+    pub(super) fn new(bound: &Bound, schema: &TableSchema) -> Result<PartitionPredicate> {
+        let partition = PartitionType::new(schema);
+        let place = |source: &Source| match source {
+            Source::Field(field) => partition.fields.iter().position(|known| known.id == field.id),
+            Source::Bucket => Some(partition.fields.len()),
+            Source::Nested => None,
+        };
+        let places: Vec<Option<usize>> = bound.sources.iter().map(place).collect();
+        let implied = BoundPredicate::new(projected(&bound.node, &|number| at(&places, number))?);
+        Ok(PartitionPredicate { partition, places, whole: bound.node.clone(), implied })
+    }
+
+    /// Whether it says anything.
+    pub(super) fn says_something(&self) -> bool {
+        !matches!(self.implied.node, Node::Constant(true))
+    }
+
+    /// What the filter implies of partitions and the bucket, in its own words.
+    pub(crate) fn written(&self) -> String {
+        self.implied.node.written().to_string()
+    }
+
+    /// Whether rows of this partition and bucket may match.
+    pub(crate) fn matches(&self, partition: &[u8], bucket: i64) -> Result<bool> {
+        match &self.implied.node {
+            Node::Constant(value) => Ok(*value),
+            _ => Ok(self.implied.evaluate(&self.values(partition, bucket)?, 1)?.value(0)),
+        }
+    }
+
+    /// The filter as far as it is still open in this partition and bucket (Paimon's
+    /// `PartitionValuePredicateVisitor.java`).
+    pub(crate) fn rest(&self, partition: &[u8], bucket: i64) -> Result<Node> {
+        let values = self.values(partition, bucket)?;
+        self.whole.map_leaves(&mut |leaf| {
+            let Some(place) = at(&self.places, leaf.column.index) else {
+                return Ok(Node::Leaf(leaf.clone()));
+            };
+            let known = BoundPredicate::new(Node::Leaf(numbered(leaf, place)));
+            Ok(Node::Constant(known.evaluate(&values, 1)?.value(0)))
+        })
+    }
+
+    fn values(&self, partition: &[u8], bucket: i64) -> Result<Vec<ArrayRef>> {
+        let rows = BinaryArray::from_vec(vec![partition]);
+        let mut columns = self.partition.decode(&rows)?.as_struct().columns().to_vec();
+        columns.push(Arc::new(Int32Array::from(vec![i32::try_from(bucket).ok()])));
+        Ok(columns)
+    }
+
+    /// Whether each manifest of a list may hold entries that match; a range that is not known keeps.
+    pub(crate) fn may_match(&self, list: &RecordBatch) -> Result<Vec<bool>> {
+        let count = list.num_rows();
+        let entries = sum(&find(list, "num_added_files")?, &find(list, "num_deleted_files")?);
+        let stats = find(list, "partition_stats")?;
+        let stats = stats.as_struct();
+        let lower = self.partition.decode_bounds(stats.column(0).as_binary::<i32>())?;
+        let upper = self.partition.decode_bounds(stats.column(1).as_binary::<i32>())?;
+        let nulls = stats.column(2).as_list::<i32>();
+        let null_count = |position: usize| -> Int64Array {
+            let count = |row: usize| {
+                let counts = nulls.value(row);
+                let counts = counts.as_primitive::<Int64Type>();
+                (position < counts.len() && counts.is_valid(position)).then(|| counts.value(position))
+            };
+            (0..nulls.len()).map(|row| nulls.is_valid(row).then(|| count(row)).flatten()).collect()
+        };
+        let contents = |nulls: Option<&Int64Array>| {
+            Contents::from_counts(count, Counts { values: Some(&entries), nulls, nans: None })
+        };
+        let bounds = lower.into_iter().zip(upper).enumerate();
+        let mut columns: Vec<Option<ColumnRanges>> = bounds
+            .map(|(position, (lower, upper))| {
+                Some(ColumnRanges { lower, upper, contents: contents(Some(&null_count(position))) })
+            })
+            .collect();
+        let (lower, upper) = (find(list, "min_bucket")?, find(list, "max_bucket")?);
+        columns.push(Some(ColumnRanges { lower, upper, contents: contents(None) }));
+        Ok(self.implied.may_match(&columns, count)?.iter().collect())
+    }
+}
+
+fn at(places: &[Option<usize>], number: usize) -> Option<usize> {
+    places.get(number).copied().flatten()
+}
+
+fn sum(left: &ArrayRef, right: &ArrayRef) -> Int64Array {
+    let (left, right) = (left.as_primitive::<Int64Type>(), right.as_primitive::<Int64Type>());
+    left.iter().zip(right).map(|(left, right)| left?.checked_add(right?)).collect()
+}

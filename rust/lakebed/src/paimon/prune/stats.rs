@@ -1,0 +1,205 @@
+//! A filter on the statistics of files, many at a time.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
+use arrow_array::{Array, ArrayRef, RecordBatch, StringArray, StructArray, UInt64Array};
+use arrow_buffer::BooleanBuffer;
+use arrow_schema::ArrowError;
+use arrow_select::take::{take, take_record_batch};
+
+use super::bind::{Bound, Source, conjuncts, projected};
+use super::evolution::{Group, Provider, RowRanges, rows_of};
+use crate::error::{Error, ErrorKind, Result};
+use crate::paimon::partition::PartitionType;
+use crate::paimon::schema::TableSchema;
+use crate::paimon::stats::{Retyped, StatsView};
+use crate::predicate::{BoundPredicate, ColumnRanges, Contents, Counts, Node};
+use crate::record::find;
+
+/// The character behind U+D7FF that texts can hold: those between are no characters.
+const AFTER_SURROGATES: char = '\u{e000}';
+
+/// Where the range of a column is taken from.
+#[derive(Debug)]
+enum Known {
+    /// A column of the statistics: its place among them, its id.
+    Stats(usize, i32),
+    /// A partition column: its value.
+    Partition(usize),
+    Bucket,
+}
+
+/// What a filter implies of columns with statistics, and those statistics; partition columns and the bucket
+/// count as columns of one value.
+#[derive(Debug)]
+pub(super) struct StatsPredicate {
+    predicate: BoundPredicate,
+    known: Vec<Known>,
+    stats: StatsView,
+    partition: PartitionType,
+}
+
+impl StatsPredicate {
+    /// The terms of `bound` on columns of which `kept` holds, beside partition columns and the bucket;
+    /// `None` where no term needs statistics.
+    pub(super) fn new(
+        bound: &Bound,
+        schema: &TableSchema,
+        schemas: &BTreeMap<i64, TableSchema>,
+        kept: &dyn Fn(i32) -> bool,
+    ) -> Result<Option<StatsPredicate>> {
+        let partition = PartitionType::new(schema);
+        let mut names = Vec::new();
+        let mut known = Vec::new();
+        let mut places = Vec::with_capacity(bound.sources.len());
+        for source in &bound.sources {
+            let found = match source {
+                Source::Nested => None,
+                Source::Bucket => Some(Known::Bucket),
+                Source::Field(field) => {
+                    match partition.fields.iter().position(|known| known.id == field.id) {
+                        Some(position) => Some(Known::Partition(position)),
+                        None => kept(field.id).then(|| {
+                            names.push(field.name.clone());
+                            Known::Stats(names.len() - 1, field.id)
+                        }),
+                    }
+                }
+            };
+            places.push(found.as_ref().map(|_| known.len()));
+            known.extend(found);
+        }
+        let node = projected(&bound.node, &|number| places.get(number).copied().flatten())?;
+        let needs_stats = |term: &&Node| {
+            let mut needs = false;
+            term.for_each_leaf(&mut |leaf| {
+                needs |= matches!(known.get(leaf.column.index), Some(Known::Stats(..)));
+            });
+            needs
+        };
+        let terms: Vec<Node> = conjuncts(&node).iter().filter(needs_stats).cloned().collect();
+        if terms.is_empty() {
+            return Ok(None);
+        }
+        let stats = StatsView::new(&names, schema, schemas.clone(), Retyped::Sound)?;
+        Ok(Some(StatsPredicate { predicate: BoundPredicate::new(Node::and(terms)), known, stats, partition }))
+    }
+
+    /// The same on the statistics of keys.
+    pub(super) fn of_keys(self) -> StatsPredicate {
+        StatsPredicate { stats: self.stats.of_keys(), ..self }
+    }
+
+    /// The columns of entries that it reads.
+    pub(super) fn input(&self) -> impl Iterator<Item = &'static str> {
+        self.stats.input().iter().copied().chain(["partition", "bucket"])
+    }
+
+    /// Whether each file of `entries` may hold rows that match.
+    pub(super) fn may_match(&self, entries: &RecordBatch) -> Result<BooleanBuffer> {
+        let stats = self.stats.build(entries)?;
+        let of_stats = |position: usize, _| of_stats(stats.as_struct().column(position).as_struct());
+        self.predicate.may_match(&self.ranges(entries, of_stats)?, entries.num_rows())
+    }
+
+    /// Whether each of `groups` of files, which hold the rows of their range together, may hold rows that
+    /// match.
+    pub(super) fn may_match_groups(
+        &self,
+        files: &RecordBatch,
+        ranges: &RowRanges<'_>,
+        groups: &[Group],
+    ) -> Result<BooleanBuffer> {
+        let stats = self.stats.build(files)?;
+        let of_stats = |position: usize, column: i32| {
+            let providers: Vec<Provider> =
+                groups.iter().map(|group| ranges.provider(group, column)).collect();
+            let stats = take(stats.as_struct().column(position), &rows_of(&providers), None)?;
+            let stats = stats.as_struct();
+            let nulls = stats.column(1).as_primitive::<Int64Type>();
+            let nulls = providers.iter().zip(groups).zip(nulls).map(|((provider, group), nulls)| {
+                if *provider == Provider::Absent { Some(group.rows) } else { nulls }
+            });
+            let (rows, nulls) = (groups.iter().map(|group| Some(group.rows)).collect(), nulls.collect());
+            let counts = Counts { values: Some(&rows), nulls: Some(&nulls), nans: None };
+            let contents = Contents::from_counts(groups.len(), counts);
+            let [lower, upper] = [4, 5].map(|bound| stats.column(bound));
+            Ok(ColumnRanges { lower: Arc::clone(lower), upper: not_below_cut_texts(upper), contents })
+        };
+        let first = groups.iter().map(|group| group.files.first().map(|file| *file as u64));
+        let firsts = take_record_batch(files, &first.collect::<UInt64Array>()).map_err(internal)?;
+        self.predicate.may_match(&self.ranges(&firsts, of_stats)?, groups.len())
+    }
+
+    /// What is known of each column of each file of `entries`; `of_stats` gives what statistics say.
+    fn ranges(
+        &self,
+        entries: &RecordBatch,
+        of_stats: impl Fn(usize, i32) -> Result<ColumnRanges, ArrowError>,
+    ) -> Result<Vec<Option<ColumnRanges>>> {
+        let mut partition = None;
+        let mut columns = vec![None; self.known.len()];
+        for number in self.predicate.columns() {
+            let ranges = match self.known.get(*number) {
+                Some(Known::Stats(position, column)) => of_stats(*position, *column).map_err(internal)?,
+                Some(Known::Partition(position)) => {
+                    let decoded = match &partition {
+                        Some(decoded) => Arc::clone(decoded),
+                        None => self.partition.decode(find(entries, "partition")?.as_binary::<i32>())?,
+                    };
+                    let values = Arc::clone(decoded.as_struct().column(*position));
+                    partition = Some(decoded);
+                    exactly(values)
+                }
+                Some(Known::Bucket) => exactly(find(entries, "bucket")?),
+                None => return Err(Error::new(ErrorKind::Argument, "a filter on an unknown column")),
+            };
+            if let Some(column) = columns.get_mut(*number) {
+                *column = Some(ranges);
+            }
+        }
+        Ok(columns)
+    }
+}
+
+/// Columns that have one value in each group of rows.
+fn exactly(values: ArrayRef) -> ColumnRanges {
+    let contents = Contents::new(values.len(), |group| {
+        let null = values.is_null(group);
+        [null, !null, !null]
+    });
+    ColumnRanges { lower: Arc::clone(&values), upper: values, contents }
+}
+
+#[cold]
+fn internal(error: ArrowError) -> Error {
+    Error::new(ErrorKind::Argument, error.to_string())
+}
+
+fn of_stats(stats: &StructArray) -> Result<ColumnRanges, ArrowError> {
+    let [values, nulls, lower, upper] = [0, 1, 4, 5].map(|position| stats.column(position));
+    let counts = Counts {
+        values: Some(values.as_primitive::<Int64Type>()),
+        nulls: Some(nulls.as_primitive::<Int64Type>()),
+        nans: None,
+    };
+    let contents = Contents::from_counts(stats.len(), counts);
+    Ok(ColumnRanges { lower: Arc::clone(lower), upper: not_below_cut_texts(upper), contents })
+}
+
+/// Upper bounds as they are meant: Paimon's `BinaryString` makes a `?` of the half character that cutting a
+/// text behind U+D7FF increments it to, and that is below the texts it stands for.
+fn not_below_cut_texts(upper: &ArrayRef) -> ArrayRef {
+    let Some(texts) = upper.as_any().downcast_ref::<StringArray>() else { return Arc::clone(upper) };
+    if !texts.iter().flatten().any(|text| text.ends_with('?')) {
+        return Arc::clone(upper);
+    }
+    let meant = |text: &str| match text.strip_suffix('?') {
+        Some(start) => format!("{start}{AFTER_SURROGATES}"),
+        None => text.to_owned(),
+    };
+    Arc::new(texts.iter().map(|text| text.map(meant)).collect::<StringArray>())
+}

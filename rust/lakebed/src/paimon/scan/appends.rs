@@ -1,0 +1,83 @@
+//! Data files that appends added, as Paimon's `IncrementalDeltaStartingScanner.java` finds them.
+
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+
+use super::keep;
+use super::program::EntryProgram;
+use super::stream::EntrySource;
+use crate::diff::{Appends, manifests_step, only};
+use crate::error::Result;
+use crate::paimon::manifest_list::{ManifestFile, manifest_files};
+use crate::paimon::snapshot::Snapshot;
+use crate::paimon::table::Table;
+use crate::paimon::view::Role;
+use crate::scan::{Batches, ManifestStream, ScanOptions, Step, threads};
+
+/// The files that some appends of a table added.
+pub(crate) struct Appended {
+    /// The table, which gives the types of the rows.
+    table: Table,
+    /// The appends, the oldest first.
+    snapshots: Arc<[Snapshot]>,
+    options: ScanOptions,
+    program: Arc<EntryProgram>,
+    schema: SchemaRef,
+}
+
+impl Appended {
+    /// The files that `snapshots` added, all of them appends, in the types of `table`.
+    ///
+    /// # Errors
+    /// `UnknownColumn`, `Predicate`; those of reading the schemas for statistics.
+    pub(crate) fn new(table: Table, snapshots: Arc<[Snapshot]>, options: ScanOptions) -> Result<Appended> {
+        let schema = Arc::clone(EntryProgram::new(Role::Files, &table, &options)?.view.schema());
+        let program = Arc::new(EntryProgram::new(Role::Added, &table, &options)?);
+        Ok(Appended { table, snapshots, options, program, schema })
+    }
+
+    /// The manifests that the appends wrote, and of those the ones that need not be read.
+    fn manifests(&self) -> Result<(Vec<ManifestFile>, Vec<ManifestFile>)> {
+        let (mut kept, mut pruned) = (Vec::new(), Vec::new());
+        for snapshot in self.snapshots.iter() {
+            let list: RecordBatch = self.table.delta_list(snapshot)?;
+            let keep = keep(self.options.filter.as_deref(), self.table.schema(), &list)?;
+            for (manifest, keep) in manifest_files(&list)?.into_iter().zip(keep) {
+                if keep { &mut kept } else { &mut pruned }.push(manifest);
+            }
+        }
+        Ok((kept, pruned))
+    }
+}
+
+impl Appends for Appended {
+    fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    fn options(&self) -> &ScanOptions {
+        &self.options
+    }
+
+    fn with(&self, options: ScanOptions) -> Result<Appended> {
+        Appended::new(self.table.clone(), Arc::clone(&self.snapshots), options)
+    }
+
+    fn read(&self) -> Result<(Step, Batches)> {
+        let (manifests, pruned) = self.manifests()?;
+        let (read, others) = (size(&manifests), size(&pruned));
+        let all = (read.0 + others.0, read.1 + others.1);
+        let step = manifests_step(read, all, "bounds of partition and bucket in the manifest lists");
+        let source = EntrySource::new(Arc::clone(&self.program), self.table.clone());
+        let schema = Arc::clone(&self.schema);
+        let files = ManifestStream::new(source, manifests, threads(self.options.threads));
+        Ok((step, Box::new(files.map(move |files| only(&files?, &schema)))))
+    }
+}
+
+/// How many manifests, and their bytes.
+fn size(manifests: &[ManifestFile]) -> (usize, u64) {
+    (manifests.len(), manifests.iter().map(|manifest| manifest.file_size).sum())
+}

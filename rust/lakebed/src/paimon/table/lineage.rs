@@ -1,0 +1,52 @@
+//! Which commits led to the snapshot that a table stands at.
+
+use super::Table;
+use super::files::{not_found, subject};
+use super::travel::range;
+use crate::error::Result;
+use crate::paimon::snapshot::{CommitKind, Snapshot};
+use crate::storage::present;
+
+impl Table {
+    /// The appends among the snapshots behind `after`, up to the one that the table stands at, the oldest
+    /// first; for `None` all that are there. Compactions and overwrites are passed over, as in Paimon's
+    /// `IncrementalDeltaStartingScanner.java`.
+    ///
+    /// The snapshot `after` itself may have expired, as long as the next one is there. Reads the snapshots.
+    ///
+    /// # Errors
+    /// `SnapshotNotFound` where `after` is behind the table's snapshot, or one in between is not there any
+    /// more, naming the range that is.
+    pub(crate) fn appends_after(&self, after: Option<i64>) -> Result<Vec<Snapshot>> {
+        let files = self.files();
+        let last = self.snapshot().map_or(0, |snapshot| snapshot.id);
+        let first = match after {
+            Some(after) => after.saturating_add(1),
+            None => files.snapshot_ids()?.first().copied().unwrap_or(i64::MAX),
+        };
+        if let Some(after) = after.filter(|after| !(0..=last).contains(after)) {
+            let there = range(&files)?;
+            let message = match last {
+                0 => format!("no snapshot {after}; {} has none", subject(files.branch)),
+                _ => format!("snapshot {after} is not before snapshot {last}; {there}"),
+            };
+            return Err(not_found(&files, message));
+        }
+        let mut appends = Vec::new();
+        for id in first..=last {
+            let read = match self.snapshot().filter(|snapshot| snapshot.id == id) {
+                Some(own) => Some(own.clone()),
+                None => present(files.snapshot(id))?,
+            };
+            let snapshot = match read {
+                Some(snapshot) => snapshot,
+                None => {
+                    let message = format!("no snapshot {id}, which is needed; {}", range(&files)?);
+                    return Err(not_found(&files, message));
+                }
+            };
+            appends.extend(Some(snapshot).filter(|snapshot| snapshot.commit_kind == CommitKind::Append));
+        }
+        Ok(appends)
+    }
+}
