@@ -60,6 +60,33 @@ def extended(values: pa.Array, kind: pa.DataType) -> pa.Array:
     return kind.wrap_array(values) if isinstance(kind, pa.BaseExtensionType) else values
 
 
+def writable(data: Any) -> pa.RecordBatchReader:
+    """Anything with `__arrow_c_stream__` as a reader of types that are written: dictionaries and views as what
+    they stand for.
+
+    Raises: TypeError for what is no Arrow.
+    Cost: a copy of columns of other types, batch by batch.
+    """
+    import pyarrow as pa
+
+    if not hasattr(data, "__arrow_c_stream__"):
+        raise TypeError(f"Arrow data (with __arrow_c_stream__) is wanted, not {type(data).__name__}")
+    reader = pa.RecordBatchReader.from_stream(data)
+    plain = pa.schema([field.with_type(_plain(field.type)) for field in reader.schema])
+    return reader if plain == reader.schema else reader.cast(plain)
+
+
+def _plain(kind: pa.DataType) -> pa.DataType:
+    import pyarrow as pa
+
+    if isinstance(kind, pa.BaseExtensionType):
+        return _plain(kind.storage_type)
+    if pa.types.is_dictionary(kind):
+        return _plain(kind.value_type)
+    views = {pa.string_view(): pa.string(), pa.binary_view(): pa.binary()}
+    return views.get(kind, kind)
+
+
 def batches(stream: BatchStream) -> Iterator[pa.RecordBatch]:
     """The record batches of a native stream, decoded as they are asked for.
 

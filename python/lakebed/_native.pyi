@@ -14,6 +14,7 @@ __all__ = [
     "avro_blocks",
     "avro_header",
     "avro_read",
+    "avro_write",
     "decode_rows",
     "decode_values",
     "encode_rows",
@@ -146,6 +147,19 @@ def avro_read(
 ) -> BatchStream: ...
 def avro_header(source: Any, limits: object) -> tuple[str, dict[str, bytes]]: ...
 def avro_blocks(source: Any, limits: object) -> BatchStream: ...
+def avro_write(
+    data: Any,
+    sink: Any,
+    schema: str | None,
+    codec: str,
+    level: int | None,
+    block_bytes: int,
+    metadata: list[tuple[str, bytes]],
+    sync: bytes,
+    verify: bool,
+    overwrite: bool,
+    limits: object,
+) -> bytes | None: ...
 def decode_rows(binary: Any, types: Any) -> Batch: ...
 def encode_rows(struct: Any, types: Any | None) -> Batch: ...
 def decode_values(binary: Any, types: Any) -> Batch: ...

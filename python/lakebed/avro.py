@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, TypeAlias
+import os
+from typing import IO, TYPE_CHECKING, Any, TypeAlias
 
-from lakebed import _native
+from lakebed import _arrow, _native
 from lakebed._arguments import names, positive
 from lakebed._source import Source, named, resolve_source
 from lakebed.errors import CorruptError
@@ -13,14 +14,14 @@ from lakebed.limits import LIMITS, Limits
 from lakebed.scan import FileScan, Scan
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     import pyarrow as pa
 
 Schema: TypeAlias = str | dict[str, Any] | list[Any]
 """An Avro schema: its JSON text, or that text parsed, as `read_schema` gives it."""
 
-__all__ = ["Schema", "read", "read_blocks", "read_metadata", "read_schema"]
+__all__ = ["Schema", "read", "read_blocks", "read_metadata", "read_schema", "write"]
 
 
 def read(
@@ -99,6 +100,60 @@ def read_blocks(source: Source, limits: Limits = LIMITS) -> pa.Table:
     Raises: CorruptError, TruncatedError, LimitError.
     Cost: reads the file, inflates nothing.
     """
-    from lakebed import _arrow
-
     return _arrow.reader(_native.avro_blocks(resolve_source(source), limits)).read_all()
+
+
+def write(
+    data: Any,
+    sink: str | os.PathLike[str] | IO[bytes] | None = None,
+    schema: Schema | None = None,
+    codec: str = "zstandard",
+    level: int | None = None,
+    block_bytes: int = 64_000,
+    metadata: Mapping[str, bytes | str] | None = None,
+    *,
+    sync: bytes | None = None,
+    verify: bool = False,
+    overwrite: bool = False,
+    limits: Limits = LIMITS,
+) -> bytes | None:
+    """Writes Arrow data as an Avro file, batch by batch.
+
+    Args:
+        data: anything with `__arrow_c_stream__`: a table, a reader, a scan, a frame of Polars.
+        sink: a local path, an open binary file, or None for the file as bytes.
+        schema: the schema to write, parsed or as JSON text, with a field for every column; any that `read`
+            takes. None for one that follows from the columns: what may be null is a union with null, maps
+            without string keys are arrays with `logicalType: map`, decimals are bytes.
+        codec: "null", "deflate", "snappy", "zstandard", "bzip2" or "xz"; level: of the codec, None for its
+            own (deflate 0 to 12, zstandard -7 to 22, bzip2 1 to 9, xz 0 to 9).
+        block_bytes: bytes of records, not compressed, at which a block ends.
+        metadata: more keys of the header.
+        sync: the marker of 16 bytes behind each block, None for a random one. The same data, arguments and
+            marker give the same bytes.
+        verify: read every block again and hold its rows against those written.
+        overwrite: replace a file that is there.
+        limits: what readers agree to: files beyond it are not written.
+    Returns: the bytes without a sink, else None.
+    Raises: SchemaError (before a byte is written: a column without a field, a field without a column, a type
+        that the field does not take; with the row: a null where the schema has none, a decimal, time, symbol
+        or length that it does not hold), CorruptError (a schema that is none), UnsupportedError (codec),
+        LimitError, FileExistsError, OSError. A path then has no file, or the one it had.
+    Cost: one pass; memory of a block and a batch.
+    Source: Avro specification 1.12, "Object container files"; Avro Java's `DataFileWriter.java` (blocks).
+    """
+    marker = os.urandom(16) if sync is None else bytes(sync)
+    if len(marker) != 16:
+        raise ValueError(f"a sync marker has 16 bytes, not {len(marker)}")
+    text = None if schema is None else _schema_text(schema)
+    target = os.fspath(sink) if isinstance(sink, os.PathLike) else sink
+    pairs = [(key, _bytes(value)) for key, value in (metadata or {}).items()]
+    positive("block_bytes", block_bytes)
+    reader = _arrow.writable(data)
+    return _native.avro_write(
+        reader, target, text, codec, level, block_bytes, pairs, marker, verify, overwrite, limits
+    )
+
+
+def _bytes(value: bytes | str) -> bytes:
+    return value.encode() if isinstance(value, str) else bytes(value)

@@ -5,7 +5,7 @@ use std::ffi::CStr;
 use std::sync::Arc;
 
 use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema, from_ffi, to_ffi};
-use arrow_array::ffi_stream::FFI_ArrowArrayStream;
+use arrow_array::ffi_stream::{FFI_ArrowArrayStream, RecordBatchStreamReader};
 use arrow_array::{Array, ArrayRef, RecordBatchReader, make_array};
 use arrow_schema::{ArrowError, Schema};
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -51,6 +51,16 @@ pub fn import_schema(object: &Bound<'_, PyAny>) -> PyResult<Schema> {
     let schema = capsule.pointer_checked(Some(SCHEMA))?.cast::<FFI_ArrowSchema>();
     // SAFETY: the capsule carries the interface's name for this struct, and outlives the borrow.
     Schema::try_from(unsafe { schema.as_ref() }).map_err(value_error)
+}
+
+/// Takes a stream from anything with `__arrow_c_stream__`; its buffers are shared, not copied.
+pub fn import_stream(object: &Bound<'_, PyAny>) -> PyResult<RecordBatchStreamReader> {
+    let capsule = call(object, "__arrow_c_stream__")?;
+    let capsule = capsule.cast::<PyCapsule>()?;
+    let stream = capsule.pointer_checked(Some(STREAM))?.cast::<FFI_ArrowArrayStream>();
+    // SAFETY: the capsule carries the name that the Arrow PyCapsule interface gives to exactly this struct.
+    // `from_raw` moves the stream out and leaves a released one, so it is owned once.
+    unsafe { RecordBatchStreamReader::from_raw(stream.as_ptr()) }.map_err(value_error)
 }
 
 /// Hands an array over: the pair that `__arrow_c_array__` returns.

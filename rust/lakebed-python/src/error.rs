@@ -9,6 +9,9 @@ use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+/// What an error was caused by.
+type Cause = Box<dyn std::error::Error + Send + Sync>;
+
 fn class_of(kind: ErrorKind) -> &'static str {
     match kind {
         ErrorKind::Avro(kind) => class_of_avro(kind),
@@ -41,7 +44,9 @@ fn class_of_avro(kind: AvroKind) -> &'static str {
         AvroKind::Truncated => "TruncatedError",
         AvroKind::Limit | AvroKind::Depth => "LimitError",
         AvroKind::Foreign | AvroKind::UnknownCodec | AvroKind::Unsupported => "UnsupportedError",
-        AvroKind::UnknownColumn | AvroKind::Unresolvable => "SchemaError",
+        AvroKind::UnknownColumn | AvroKind::Unresolvable | AvroKind::Type | AvroKind::Required => {
+            "SchemaError"
+        }
         AvroKind::Magic
         | AvroKind::Trailing
         | AvroKind::Sync
@@ -69,6 +74,10 @@ pub fn to_python(py: Python<'_>, mut error: Error) -> PyErr {
         match error.take_source().map(|source| source.downcast::<PyErr>()) {
             Some(Ok(raised)) => return *raised,
             Some(Err(source)) => {
+                let source = match raised_while_writing(source) {
+                    Ok(raised) => return raised,
+                    Err(source) => source,
+                };
                 let system = source.downcast_ref::<std::io::Error>().and_then(std::io::Error::raw_os_error);
                 let path = error.location().path.clone();
                 return PyOSError::new_err((system, error.message().to_owned(), path));
@@ -77,6 +86,26 @@ pub fn to_python(py: Python<'_>, mut error: Error) -> PyErr {
         }
     }
     raise(py, class_of(error.kind()), &error).unwrap_or_else(|failure| failure)
+}
+
+/// What a Python file raised when it was written to, out of the I/O error that carries it.
+fn raised_while_writing(source: Cause) -> Result<PyErr, Cause> {
+    let carries = |error: &std::io::Error| error.get_ref().is_some_and(|inner| inner.is::<PyErr>());
+    if !source.downcast_ref::<std::io::Error>().is_some_and(carries) {
+        return Err(source);
+    }
+    let error = source.downcast::<std::io::Error>()?;
+    let inner = error.into_inner().ok_or("an I/O error without a cause")?;
+    inner.downcast::<PyErr>().map(|raised| *raised)
+}
+
+/// The Python exception for rows that are not written: it is their values that do not fit, not a file's
+/// bytes.
+pub fn unwritten(py: Python<'_>, error: Error) -> PyErr {
+    match class_of(error.kind()) {
+        "CorruptError" => raise(py, "SchemaError", &error).unwrap_or_else(|failure| failure),
+        _ => to_python(py, error),
+    }
 }
 
 fn raise(py: Python<'_>, class: &str, error: &Error) -> PyResult<PyErr> {

@@ -20,7 +20,7 @@ mod vector;
 #[pyo3::pymodule]
 mod _native {
     #[pymodule_export]
-    use super::avro::{avro_blocks, avro_header, avro_read};
+    use super::avro::{avro_blocks, avro_header, avro_read, avro_write};
     #[pymodule_export]
     use super::iceberg::{
         decode_values, encode_values, iceberg_read_manifest, iceberg_read_manifest_list,

@@ -17,6 +17,7 @@ mod murmur;
 pub mod notes;
 pub mod paimon;
 pub mod predicate;
+pub mod publish;
 pub mod record;
 pub mod relocate;
 pub mod scan;

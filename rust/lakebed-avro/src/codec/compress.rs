@@ -17,7 +17,7 @@ pub struct Compressor {
 enum Engine {
     Null,
     Deflate(DeflateCompressor),
-    Snappy(snap::raw::Encoder),
+    Snappy(Box<snap::raw::Encoder>),
     Zstandard(CCtx<'static>),
     Bzip2(u32),
     Xz(u32),
@@ -59,7 +59,7 @@ impl Compressor {
                 let level = CompressionLvl::new(level).map_err(|_| no_level(codec, "unknown level"))?;
                 Engine::Deflate(DeflateCompressor::new(level))
             }
-            Codec::Snappy => Engine::Snappy(snap::raw::Encoder::new()),
+            Codec::Snappy => Engine::Snappy(Box::new(snap::raw::Encoder::new())),
             Codec::Zstandard => {
                 let mut context = CCtx::create();
                 context.set_parameter(CParameter::CompressionLevel(level)).map_err(zstandard_failed)?;

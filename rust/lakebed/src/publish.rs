@@ -1,0 +1,94 @@
+//! Files that appear whole or not at all.
+
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::error::{Error, ErrorKind, Result};
+
+/// What becomes of a file that is there already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Existing {
+    /// It stays, and nothing is written.
+    Refuse,
+    /// It is replaced, in one step.
+    Replace,
+}
+
+/// How files are called while they are written, for those that find one left behind.
+const SUFFIX: &str = ".lakebed-tmp";
+
+/// Writes a local file: under a name of its own in the same folder, created anew, synced, then published
+/// under `path` in one step, and the folder synced. Whoever looks sees no file, or all of it. A process that
+/// is killed may leave a file `.<name>.<process>.<number>.lakebed-tmp` behind.
+///
+/// # Errors
+/// Those of `write`; [`ErrorKind::Io`], with the cause, also where `path` is there and is to stay. The file
+/// under the other name is then removed.
+pub fn publish(path: &str, existing: Existing, write: impl FnOnce(&File) -> Result<()>) -> Result<()> {
+    let target = Path::new(path);
+    let io = |error: io::Error| Error::new(ErrorKind::Io, error.to_string()).caused_by(error).in_file(path);
+    let temporary = beside(target);
+    let written = || -> Result<()> {
+        let file = OpenOptions::new().write(true).create_new(true).open(&temporary).map_err(io)?;
+        write(&file).map_err(|error| error.in_file(path))?;
+        file.sync_all().map_err(io)?;
+        match existing {
+            Existing::Replace => fs::rename(&temporary, target).map_err(io),
+            // A link is refused where a file is there; a rename would replace it.
+            Existing::Refuse => fs::hard_link(&temporary, target).map_err(io),
+        }
+    };
+    let outcome = written();
+    // After a rename nothing is there any more.
+    let _ = fs::remove_file(&temporary);
+    outcome?;
+    let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty());
+    File::open(folder.unwrap_or(Path::new("."))).and_then(|folder| folder.sync_all()).map_err(io)
+}
+
+/// A name in the folder of `target` that no other writer has.
+fn beside(target: &Path) -> PathBuf {
+    static NUMBER: AtomicU64 = AtomicU64::new(0);
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    let name = target.file_name().unwrap_or_default().to_string_lossy();
+    target.with_file_name(format!(".{name}.{}.{number}{SUFFIX}", std::process::id()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    fn names(folder: &Path) -> Vec<String> {
+        let names = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name());
+        names.map(|name| name.into_string().unwrap()).collect()
+    }
+
+    #[test]
+    fn a_file_appears_whole_or_not_at_all() {
+        let folder = std::env::temp_dir().join(format!("lakebed-publish-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let path = folder.join("f").to_string_lossy().into_owned();
+        let write = |text: &'static str| {
+            move |mut file: &File| file.write_all(text.as_bytes()).map_err(|error| {
+                Error::new(ErrorKind::Io, error.to_string())
+            })
+        };
+        publish(&path, Existing::Refuse, write("one")).unwrap();
+        let refused = publish(&path, Existing::Refuse, write("two")).unwrap_err();
+        assert_eq!((refused.kind(), refused.location().path.as_deref()), (ErrorKind::Io, Some(path.as_str())));
+        assert_eq!(fs::read_to_string(&path).unwrap(), "one");
+        publish(&path, Existing::Replace, write("three")).unwrap();
+        let failed = publish(&path, Existing::Replace, |mut file| {
+            file.write_all(b"half").unwrap();
+            Err(Error::new(ErrorKind::Argument, "a row does not fit"))
+        });
+        assert_eq!(failed.unwrap_err().kind(), ErrorKind::Argument);
+        assert_eq!(fs::read_to_string(&path).unwrap(), "three");
+        assert_eq!(names(&folder), ["f"]);
+        fs::remove_dir_all(&folder).unwrap();
+    }
+}
