@@ -7,8 +7,8 @@ use std::sync::Arc;
 use apache_avro::Reader as TwinReader;
 use apache_avro::types::Value;
 use arrow_array::{
-    Array, ArrayRef, BinaryArray, Decimal128Array, Int32Array, Int64Array, ListArray, RecordBatch,
-    StringArray, TimestampMicrosecondArray, types::Int32Type,
+    ArrayRef, BinaryArray, Decimal128Array, Int32Array, Int64Array, ListArray, RecordBatch, StringArray,
+    TimestampMicrosecondArray, types::Int32Type,
 };
 use arrow_schema::{DataType, Field, Schema as ArrowSchema};
 use lakebed_avro::schema::from_arrow;

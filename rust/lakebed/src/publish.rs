@@ -73,13 +73,16 @@ mod tests {
         fs::create_dir_all(&folder).unwrap();
         let path = folder.join("f").to_string_lossy().into_owned();
         let write = |text: &'static str| {
-            move |mut file: &File| file.write_all(text.as_bytes()).map_err(|error| {
-                Error::new(ErrorKind::Io, error.to_string())
-            })
+            move |mut file: &File| {
+                file.write_all(text.as_bytes()).map_err(|error| Error::new(ErrorKind::Io, error.to_string()))
+            }
         };
         publish(&path, Existing::Refuse, write("one")).unwrap();
         let refused = publish(&path, Existing::Refuse, write("two")).unwrap_err();
-        assert_eq!((refused.kind(), refused.location().path.as_deref()), (ErrorKind::Io, Some(path.as_str())));
+        assert_eq!(
+            (refused.kind(), refused.location().path.as_deref()),
+            (ErrorKind::Io, Some(path.as_str()))
+        );
         assert_eq!(fs::read_to_string(&path).unwrap(), "one");
         publish(&path, Existing::Replace, write("three")).unwrap();
         let failed = publish(&path, Existing::Replace, |mut file| {
