@@ -8,12 +8,8 @@ batches, for its memory), `churn` (where half of the entries cancel). See README
 from __future__ import annotations
 
 import argparse
-import json
-import shutil
-import subprocess
 import sys
 from collections.abc import Sequence
-from functools import cache
 from pathlib import Path
 
 import iceberg_readers
@@ -21,6 +17,7 @@ import iceberg_tables
 import paimon_readers
 import paimon_tables
 import report
+import rust_peers
 from corpus import Corpus, MissingInputError, Table
 from session import Contestant, Result, run_round_robin
 
@@ -101,30 +98,14 @@ def _given(text: str) -> tuple[str, Path]:
 def _run(options: argparse.Namespace, corpus: Corpus, task: str, repeats: int) -> list[Result]:
     contestants = [Contestant.from_reader(reader, corpus) for reader in READERS[corpus.format]]
     if not options.no_rust:
-        binary, listed = _rust_peers()
         contestants += [
-            Contestant.from_binary(binary, line, corpus)
-            for line in listed
+            Contestant.from_binary(rust_peers.build(), line, corpus)
+            for line in rust_peers.listed()
             if line["format"] in (None, corpus.format)
         ]
     wanted = options.readers or ("",)
     chosen = [one for one in contestants if one.task == task and one.label.startswith(wanted)]
     return run_round_robin(chosen, corpus, repeats, _progress) if chosen else []
-
-
-@cache
-def _rust_peers() -> tuple[Path, list[dict[str, str | None]]]:
-    """Builds `manifest-peers` (minutes, the first time) and asks it for its readers."""
-    if shutil.which("cargo") is None:
-        raise MissingInputError("cargo is needed to build the Rust peers: install Rust, or give --no-rust")
-    manifest = HERE / "peers" / "Cargo.toml"
-    _progress("building the Rust peers")
-    subprocess.run(
-        ["cargo", "build", "--quiet", "--release", "--locked", "--manifest-path", str(manifest)], check=True
-    )
-    binary = manifest.parent / "target" / "release" / "manifest-peers"
-    listed = subprocess.run([binary, "--list"], check=True, capture_output=True, text=True).stdout
-    return binary, [json.loads(line) for line in listed.splitlines()]
 
 
 def _progress(text: str) -> None:

@@ -1,7 +1,8 @@
-"""Times query plans of Iceberg tables: lakebed, PyIceberg's plan_files and Iceberg Java's planFiles, warm.
+"""Times query plans of Iceberg and Paimon tables: lakebed beside the formats' own Python, Rust and warm Java.
 
-Tasks: `all` (no filter; lakebed's deletes by their numbers), `stream` (the same in batches, deletes in full,
-for its memory), `partition` (one partition), `range` (bounds of one column leave one file). See README.md.
+Tasks: `all` (no filter; lakebed's deletes by their numbers; beside the floor), `stream` (the same in batches,
+deletes in full, for its memory), `partition` (one partition), `range` (bounds of one column leave few files).
+See README.md.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+import plan_peers
 import plan_readers
 import plan_tables
 import report
@@ -38,6 +40,8 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"bench_plan: {missing}", file=sys.stderr)
         return 2
     print(f"{report.machine()}\n\n{report.table(results)}")
+    for verdict in report.floor_verdicts(results):
+        print(f"\n{verdict}")
     failed = report.errors(results)
     if failed:
         print("\nn/a:\n" + "\n".join(f"- {line}" for line in failed))
@@ -54,9 +58,8 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     add("--readers", type=_words, default=None, help="only readers whose name starts with one of these")
     add("--entries", type=int, default=None, help="data files of every table made here")
     add("--repeats", type=int, default=9, help="timed rounds (default 9)")
-    add(
-        "--java-threads", type=int, default=os.cpu_count() or 1, help="threads that Iceberg's Java plans with"
-    )
+    add("--java-threads", type=int, default=os.cpu_count() or 1, help="threads that Java plans with")
+    add("--no-rust", action="store_true", help="leave out the floor, which is a Rust program")
     add("--given", type=_given, action="append", default=[], metavar="TABLE=DIR", help="use this one instead")
     add("--cache", type=Path, default=HERE / ".cache", help="where the tables are kept")
     add("--json", type=Path, default=None, help="also write every run there, one JSON object a line")
@@ -85,12 +88,11 @@ def _given(text: str) -> tuple[str, Path]:
 
 
 def _run(options: argparse.Namespace, corpus: Corpus, task: str, repeats: int) -> list[Result]:
-    wanted = options.readers or ("",)
-    chosen = [
-        one
-        for one in plan_readers.contestants(corpus, task, options.java_threads)
-        if one.label.startswith(wanted)
-    ]
+    found = plan_readers.contestants(corpus, task)
+    found += plan_peers.java(corpus, task, options.java_threads, options.cache)
+    if not options.no_rust:
+        found += plan_peers.floor(corpus, task)
+    chosen = [one for one in found if one.label.startswith(options.readers or ("",))]
     return run_round_robin(chosen, corpus, repeats, _progress) if chosen else []
 
 
