@@ -94,6 +94,7 @@ class Table:
         limit: int | None,
         threads: int | None,
         deletes: str | None = None,
+        row_limit: int | None = None,
     ) -> Scan: ...
     def diff(
         self,

@@ -124,6 +124,12 @@ deletes = click.option(
     show_default=True,
     help="Deletes of a file in full, or as their row numbers in the output of `deletes`.",
 )
+row_limit = click.option(
+    "--row-limit",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="Files that hold N rows of the table, where that can be known.",
+)
 explain = click.option(
     "--explain", is_flag=True, help="Not the rows: what each step of the scan keeps, and why."
 )

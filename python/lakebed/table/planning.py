@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from lakebed._arguments import one_of
+from lakebed._arguments import one_of, positive
 from lakebed.table.standing import Standing
 from lakebed.view import PlanScan, View
 
@@ -26,6 +26,7 @@ class PlanViews(Standing):
         where: str | Predicate | None = None,
         stats: Sequence[str] | None = None,
         deletes: Literal["list", "ids"] = "list",
+        row_limit: int | None = None,
         limit: int | None = None,
         threads: int | None = None,
     ) -> PlanScan:
@@ -33,7 +34,10 @@ class PlanViews(Standing):
         `where` is left to test in its rows.
 
         Args: deletes, "list": each delete in full; "ids": as a number into `plan(…).deletes`, which costs
-            four bytes where a file has the same deletes as many others; the others as in `files`.
+            four bytes where a file has the same deletes as many others. row_limit, rows of the table: the
+            plan ends with the file by which those whose rows are all returned (no deletes, no residual) hold
+            so many; Paimon's tables whose files are merged, or spread a row, are planned whole. The others
+            as in `files`; `limit` counts files.
         Returns: the columns of `files`, of data files alone, then `delete_files`
             list<struct<content int32, file_path utf8, content_offset int64, content_size int64 [bytes],
             record_count int64 [rows], sequence_number int64>> or `delete_ids` list<int32>, and `residual`
@@ -56,12 +60,18 @@ class PlanViews(Standing):
         Source: Iceberg specification, "Scan Planning"; Iceberg's `DeleteFileIndex.java`; Paimon's
             `SnapshotReaderImpl.java`.
         """
-        return PlanScan(self._native, _Plan("plan", columns, where, stats, limit, threads, deletes))
+        return PlanScan(
+            self._native, _Plan("plan", columns, where, stats, limit, threads, deletes, row_limit)
+        )
 
 
 @dataclass(frozen=True)
 class _Plan(View):
     deletes: str
+    row_limit: int | None
 
     def scan(self, table: _native.Table) -> _native.Scan:
-        return table.scan(self.name, *self.arguments(), one_of("deletes", self.deletes, ("list", "ids")))
+        deletes = one_of("deletes", self.deletes, ("list", "ids"))
+        return table.scan(
+            self.name, *self.arguments(), deletes, positive("row_limit", self.row_limit, least=0)
+        )

@@ -106,7 +106,7 @@ impl Table {
     }
 
     #[allow(clippy::too_many_arguments)] // the keywords that every view takes
-    #[pyo3(signature = (view, columns, r#where, stats, limit, threads, deletes=None))]
+    #[pyo3(signature = (view, columns, r#where, stats, limit, threads, deletes=None, row_limit=None))]
     fn scan(
         &self,
         py: Python<'_>,
@@ -117,11 +117,12 @@ impl Table {
         limit: Option<usize>,
         threads: Option<usize>,
         deletes: Option<&str>,
+        row_limit: Option<u64>,
     ) -> PyResult<Scan> {
         let threads = threads.unwrap_or(0);
         detached(py, || {
             let deletes = deletes.map(deletes_as).transpose()?.unwrap_or_default();
-            let options = ScanOptions { columns, filter: r#where, stats, limit, threads, deletes };
+            let options = ScanOptions { columns, filter: r#where, stats, limit, row_limit, threads, deletes };
             self.0.scan(View::named(view)?, options)
         })
         .map(Scan)

@@ -4,6 +4,7 @@ mod funnel;
 mod numbered;
 mod parallel;
 mod place;
+mod row_limit;
 mod stream;
 mod task;
 
@@ -15,6 +16,7 @@ pub(crate) use funnel::{Amount, Funnel, Stage};
 pub(crate) use numbered::Numbered;
 pub(crate) use parallel::{in_parallel, threads};
 pub(crate) use place::brought;
+pub(crate) use row_limit::row_limited;
 pub(crate) use stream::{ManifestSource, ManifestStream};
 pub use task::Task;
 
@@ -36,11 +38,16 @@ pub struct ScanOptions {
     pub stats: Option<Vec<String>>,
     /// The most rows to give.
     pub limit: Option<usize>,
+    /// Rows of the table, of which a plan need hold no more.
+    pub row_limit: Option<u64>,
     /// Threads inside each call; 0 for one per processor.
     pub threads: usize,
     /// How a plan names the deletes of its files.
     pub deletes: DeletesAs,
 }
+
+/// The column of a plan that says what of its filter is left to test in a file's rows.
+pub(crate) const RESIDUAL: &str = "residual";
 
 /// How a plan names the deletes that apply to a file.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]

@@ -34,7 +34,8 @@ use super::view::{
 use crate::error::{Error, ErrorKind, Result};
 use crate::notes::Notes;
 use crate::scan::{
-    self, Batches, ManifestStream, Numbered, Part, PlannedManifest, ScanOptions, Step, limited, once, threads,
+    self, Batches, ManifestStream, Numbered, Part, PlannedManifest, ScanOptions, Step, limited, once,
+    row_limited, threads,
 };
 use crate::view::{View, select};
 
@@ -195,9 +196,9 @@ impl scan::Scan for Scan {
                 };
                 Box::new(self.table.snapshots_view()?.into_iter().map(select))
             }
-            None if self.view == View::Plan => {
-                planned::stream(&self.table, &self.options, self.notes.clone())?
-            }
+            None if self.view == View::Plan => row_limited(&self.options, &self.schema, true, |options| {
+                planned::stream(&self.table, options, self.notes.clone())
+            })?,
             None => once(self.whole()?),
             Some(program) if program.view.has(DATA_FILES) || program.view.has(DATA_FILE_COUNT) => {
                 applied::stream(&self.table, program, &self.options, self.notes.clone())?

@@ -16,9 +16,9 @@ use crate::error::Result;
 use crate::iceberg::deletes::{DataFiles, DeleteIndex};
 use crate::iceberg::manifest_list::ManifestFile;
 use crate::iceberg::table::Table;
-use crate::iceberg::view::{RESIDUAL, Role};
+use crate::iceberg::view::Role;
 use crate::notes::Notes;
-use crate::scan::{Batches, DeletesAs, ManifestSource, ManifestStream, ScanOptions, threads};
+use crate::scan::{Batches, DeletesAs, ManifestSource, ManifestStream, RESIDUAL, ScanOptions, threads};
 use crate::view::{batch, lists, planned_deletes, with_columns};
 
 /// The most deletes that the files of a batch have in all, unless it is of one file: 4 MB of numbers.

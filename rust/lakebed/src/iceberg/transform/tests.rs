@@ -38,7 +38,7 @@ fn hashes_of_other_projects() {
 
 /// The test values of the specification, appendix B.
 #[test]
-fn hashes_of_the_specification() {
+fn row_22_hashes_of_the_specification() {
     for (text, value, expected) in [
         ("boolean", json(true), 1_392_991_556),
         ("int", json(34), 2_017_239_379),
@@ -152,7 +152,7 @@ fn result_types() {
 
 /// The engine is one too low here; times are cut exactly.
 #[test]
-fn times_before_1970_are_cut_towards_the_past() {
+fn row_24_times_before_1970_are_cut_towards_the_past() {
     let micros: ArrayRef = Arc::new(TimestampMicrosecondArray::from(vec![
         Some(-3_599_000_001),
         Some(-3_600_000_001),
@@ -170,7 +170,7 @@ fn times_before_1970_are_cut_towards_the_past() {
 }
 
 #[test]
-fn truncation_keeps_type_and_nulls() {
+fn row_23_truncation_keeps_type_and_nulls() {
     let decimals = Decimal128Array::from(vec![Some(1065), None, Some(-1)]);
     let decimals = decimals.with_precision_and_scale(9, 2).unwrap();
     let cut = Transform::Truncate(50).apply(&(Arc::new(decimals) as ArrayRef), &ty("decimal(9, 2)")).unwrap();

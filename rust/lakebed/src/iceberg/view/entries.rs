@@ -16,7 +16,7 @@ use crate::iceberg::metrics::MetricsView;
 use crate::iceberg::partition::PartitionType;
 use crate::iceberg::view::target::{TARGET_INPUT, target_files};
 use crate::record::find;
-use crate::scan::DeletesAs;
+use crate::scan::{DeletesAs, RESIDUAL};
 use crate::view::{batch, project};
 
 /// What a scan over entries yields.
@@ -65,9 +65,6 @@ impl Role {
         }
     }
 }
-
-/// What plans add to entries: what of the filter is left to test in their rows.
-pub(crate) const RESIDUAL: &str = "residual";
 
 /// What `deletes` adds where it is asked for: deleted rows, how many data files each delete applies to, and
 /// which.

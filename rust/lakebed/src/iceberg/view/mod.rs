@@ -8,7 +8,7 @@ mod schemas;
 mod snapshots;
 mod target;
 
-pub(crate) use entries::{DATA_FILE_COUNT, DATA_FILES, EntryView, POSITIONS, RESIDUAL, Role};
+pub(crate) use entries::{DATA_FILE_COUNT, DATA_FILES, EntryView, POSITIONS, Role};
 pub(crate) use groups::{buckets, ints, last_updated, longs, partitions};
 pub(crate) use manifests::manifests;
 pub(crate) use refs::{Ref, refs};

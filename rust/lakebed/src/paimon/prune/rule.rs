@@ -36,6 +36,11 @@ impl Rule {
         Rule::Merge { combines, skips_level_0 }
     }
 
+    /// Whether a batch read returns each row of a file that has no deletion vector.
+    pub(crate) fn reads_files_whole(self) -> bool {
+        matches!(self, Rule::Append | Rule::Merge { skips_level_0: true, .. })
+    }
+
     /// Whether files are decided on together, once all of them are known.
     pub(crate) fn is_of_groups(self) -> bool {
         self != Rule::Append

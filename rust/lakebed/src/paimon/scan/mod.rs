@@ -30,14 +30,14 @@ use super::groups::{GROUP_INPUT, Groups, KIND};
 use super::index_files::IndexFiles;
 use super::manifest_list::{ManifestFile, manifest_files};
 use super::partition::PartitionType;
-use super::prune::{BatchRead, EntryPruner};
+use super::prune::{BatchRead, EntryPruner, Rule};
 use super::schema::TableSchema;
 use super::table::Table;
 use super::view::{DeletesView, Role, buckets, indexes, partitions, refs, schemas, snapshots};
 use crate::error::{Error, ErrorKind, Result};
 use crate::record::record_schema;
 use crate::scan::{
-    self, Batches, Numbered, Part, PlannedManifest, ScanOptions, Step, limited, once, threads,
+    self, Batches, Numbered, Part, PlannedManifest, ScanOptions, Step, limited, once, row_limited, threads,
 };
 use crate::view::{View, select};
 
@@ -58,7 +58,10 @@ impl scan::Scan for Scan {
 
     fn stream(&self) -> Result<Batches> {
         let rows: Batches = match &self.program {
-            None if self.view == View::Plan => self.planned()?,
+            None if self.view == View::Plan => {
+                let counts = Rule::new(self.table.schema()).reads_files_whole();
+                row_limited(&self.options, &self.schema, counts, |options| self.planned(options))?
+            }
             None if self.view == View::Deletes => Box::new(DeleteRows::open(&self.table, &self.options)?),
             None => once(self.whole()?),
             Some(program) => {
@@ -168,12 +171,12 @@ impl Scan {
     }
 
     /// The rows of a plan; the index manifest is read before the first manifest.
-    fn planned(&self) -> Result<Batches> {
-        let deletes = self.options.deletes;
-        let program = EntryProgram::new(Role::Plan(deletes), &self.table, &self.options)?;
+    fn planned(&self, options: &ScanOptions) -> Result<Batches> {
+        let deletes = options.deletes;
+        let program = EntryProgram::new(Role::Plan(deletes), &self.table, options)?;
         let attach = program.view.has(deletes.column()).then(|| Attach::read(&self.table, deletes));
         let program = program.attaching(attach.transpose()?.map(Arc::new));
-        let (manifests, threads) = (self.plan()?.manifests, threads(self.options.threads));
+        let (manifests, threads) = (self.plan()?.manifests, threads(options.threads));
         Ok(file_rows(Arc::new(program), &self.table, manifests, threads))
     }
 

@@ -22,9 +22,9 @@ use crate::paimon::prune::{BatchRead, BucketMemo, EntryPruner, Rule, Test};
 use crate::paimon::schema::TableSchema;
 use crate::paimon::stats::{Retyped, StatsView};
 use crate::paimon::table::Table;
-use crate::paimon::view::{EntryView, RESIDUAL, Role};
+use crate::paimon::view::{EntryView, Role};
 use crate::record::{RecordResolver, find};
-use crate::scan::{Funnel, ScanOptions, Stage};
+use crate::scan::{Funnel, RESIDUAL, ScanOptions, Stage};
 use crate::view::with_columns;
 
 /// How entries become rows: shared by a scan, its threads and tasks elsewhere.

@@ -15,7 +15,7 @@ use super::super::stats::{STATS_INPUT, StatsView};
 use crate::error::Result;
 use crate::field::ints;
 use crate::record::find;
-use crate::scan::DeletesAs;
+use crate::scan::{DeletesAs, RESIDUAL};
 use crate::view::{batch, planned_deletes, project};
 
 /// What a scan over entries yields.
@@ -69,9 +69,6 @@ enum Make {
     /// What plans add under this name.
     Planned(&'static str),
 }
-
-/// What of the filter is left to test in a file's rows.
-pub(crate) const RESIDUAL: &str = "residual";
 
 #[derive(Debug, Clone)]
 struct Column {

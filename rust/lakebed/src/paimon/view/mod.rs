@@ -10,7 +10,6 @@ mod schemas;
 mod snapshots;
 
 pub(crate) use deletes::{DeletesView, ExternalFiles, Vectors};
-pub(crate) use entries::RESIDUAL;
 pub use entries::{EntryView, Role};
 pub(crate) use groups::{buckets, ints, last_created, longs, partitions};
 pub(crate) use indexes::indexes;

@@ -1,0 +1,83 @@
+//! Plans that end once they hold as many rows as are wanted.
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
+use arrow_array::{Array, RecordBatch};
+use arrow_schema::SchemaRef;
+
+use super::{Batches, RESIDUAL, ScanOptions};
+use crate::error::Result;
+use crate::record::find;
+use crate::view::batch;
+
+/// The column of a file's rows.
+const ROWS: &str = "record_count";
+
+/// The rows of a plan, made by `plan`, up to the file with which `options.row_limit` is reached by files
+/// whose rows are all returned: those without deletes and without anything left to test.
+///
+/// `counts` says whether a reader returns each row of such files, or merges them with others; where it
+/// merges them, all files are planned. `schema` is that of the rows.
+///
+/// # Errors
+/// Those of `plan`.
+/// Source: Paimon's `DataTableBatchScan.java`, `applyPushDownLimit`.
+pub(crate) fn row_limited(
+    options: &ScanOptions,
+    schema: &SchemaRef,
+    counts: bool,
+    plan: impl FnOnce(&ScanOptions) -> Result<Batches>,
+) -> Result<Batches> {
+    let Some(left) = options.row_limit.filter(|_| counts) else { return plan(options) };
+    let deletes = options.deletes.column();
+    let mut options = options.clone();
+    if let Some(columns) = &mut options.columns {
+        for needed in [ROWS, deletes, RESIDUAL] {
+            if !columns.iter().any(|name| name == needed) {
+                columns.push(needed.to_owned());
+            }
+        }
+    }
+    let rows = plan(&options)?;
+    Ok(Box::new(RowLimited { rows, schema: schema.clone(), deletes, left }))
+}
+
+struct RowLimited {
+    rows: Batches,
+    schema: SchemaRef,
+    /// The column of the deletes.
+    deletes: &'static str,
+    /// Rows that are still wanted.
+    left: u64,
+}
+
+impl RowLimited {
+    /// The first files of a batch, as many as are wanted, in the columns asked for.
+    fn cut(&mut self, files: &RecordBatch) -> Result<RecordBatch> {
+        let (rows, residuals) = (find(files, ROWS)?, find(files, RESIDUAL)?);
+        let (rows, deletes) = (rows.as_primitive::<Int64Type>(), find(files, self.deletes)?);
+        let deletes = deletes.as_list::<i32>();
+        let mut count = 0;
+        while count < files.num_rows() && self.left > 0 {
+            if residuals.is_null(count) && deletes.value_length(count) == 0 && rows.is_valid(count) {
+                let rows = u64::try_from(rows.value(count)).unwrap_or(0);
+                self.left = self.left.saturating_sub(rows);
+            }
+            count += 1;
+        }
+        let columns = self.schema.fields().iter().map(|field| find(files, field.name()));
+        let columns = columns.map(|column| Ok(column?.slice(0, count))).collect::<Result<_>>()?;
+        batch(&self.schema, columns, count)
+    }
+}
+
+impl Iterator for RowLimited {
+    type Item = Result<RecordBatch>;
+
+    fn next(&mut self) -> Option<Result<RecordBatch>> {
+        if self.left == 0 {
+            return None;
+        }
+        Some(self.rows.next()?.and_then(|files| self.cut(&files)))
+    }
+}
