@@ -36,6 +36,8 @@ def main(arguments: list[str] | None = None) -> int:
             for task in table.tasks:
                 if options.tasks is None or task in options.tasks:
                     results += _run(options, corpus, task, min(options.repeats, table.most_rounds))
+                    if options.json:
+                        report.write_json(results, options.json)
     except MissingInputError as missing:
         print(f"bench_plan: {missing}", file=sys.stderr)
         return 2
@@ -45,8 +47,6 @@ def main(arguments: list[str] | None = None) -> int:
     failed = report.errors(results)
     if failed:
         print("\nn/a:\n" + "\n".join(f"- {line}" for line in failed))
-    if options.json:
-        report.write_json(results, options.json)
     return 1 if report.lakebed_failed(results) else 0
 
 
