@@ -20,6 +20,8 @@ from typing import Any
 from corpus import Corpus, MissingInputError, Table, blocks, generator, records
 
 COLUMNS, MANIFESTS = 12, 5
+DATA = 0
+"""The `content` of a manifest of data files; a table of format version 1 has no other, and no such field."""
 
 
 def by_pyiceberg(cache: Path, entries: int, given: Path | None) -> Corpus:
@@ -74,11 +76,11 @@ def listed_manifests(metadata: dict[str, Any]) -> list[dict[str, Any]]:
     return records(_local(current_snapshot(metadata)["manifest-list"]))
 
 
-def describe(root: Path, writer: str | None = None) -> Corpus:
-    """The current snapshot's manifests, and what their headers and blocks say."""
+def describe(root: Path, writer: str | None = None, *, deletes: bool = True) -> Corpus:
+    """The current snapshot's manifests, with or without those of deletes, and what their blocks say."""
     newest = max((root / "metadata").glob("*.metadata.json"), key=_number)
     metadata: dict[str, Any] = json.loads(newest.read_text())
-    listed = listed_manifests(metadata)
+    listed = [one for one in listed_manifests(metadata) if deletes or one.get("content", 0) == DATA]
     manifests = [_local(record["manifest_path"]) for record in listed]
     schemas = {schema["schema-id"]: schema for schema in metadata["schemas"]}
     return Corpus(

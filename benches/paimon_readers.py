@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +31,9 @@ PROJECTED_AVRO = [
     "_FILE._FILE_SIZE",
     "_FILE._ROW_COUNT",
 ]
+
+Condition = tuple[str, str, Any]
+"""A column, a method of Paimon's predicates (`equal` or `lessThan`), and a literal."""
 
 
 def _warehouse(corpus: Corpus) -> str:
@@ -64,17 +68,27 @@ def _pypaimon_files(corpus: Corpus) -> Run:
     return run
 
 
-def _pypaimon_plan(corpus: Corpus) -> Run:
-    from pypaimon import CatalogFactory
+def pypaimon_plan(condition: Condition | None = None) -> Callable[[Corpus], Run]:
+    """The splits of a scan, with the files in them."""
 
-    catalog = CatalogFactory.create({"warehouse": _warehouse(corpus)})
+    def prepare(corpus: Corpus) -> Run:
+        from pypaimon import CatalogFactory
 
-    def run() -> tuple[Rows, Any]:
-        builder = catalog.get_table(f"{DATABASE}.{corpus.name}").new_read_builder()
-        splits = builder.new_scan().plan().splits()
-        return sum(len(split.files) for split in splits), splits
+        catalog = CatalogFactory.create({"warehouse": _warehouse(corpus)})
 
-    return run
+        def run() -> tuple[Rows, Any]:
+            builder = catalog.get_table(f"{DATABASE}.{corpus.name}").new_read_builder()
+            if condition is not None:
+                column, method, literal = condition
+                predicates = builder.new_predicate_builder()
+                methods = {"equal": predicates.equal, "lessThan": predicates.less_than}
+                builder = builder.with_filter(methods[method](column, literal))
+            splits = builder.new_scan().plan().splits()
+            return sum(len(split.files) for split in splits), splits
+
+        return run
+
+    return prepare
 
 
 def _pypaimon_rust_files(corpus: Corpus) -> Run:
@@ -86,15 +100,24 @@ def _pypaimon_rust_files(corpus: Corpus) -> Run:
     return lambda: tables(context.sql(query))
 
 
-def _pypaimon_rust_plan(corpus: Corpus) -> Run:
-    from pypaimon_rust.datafusion import PaimonCatalog
+def pypaimon_rust_plan(condition: Condition | None = None) -> Callable[[Corpus], Run]:
+    """The same by pypaimon-rust, whose splits do not tell their files."""
 
-    catalog = PaimonCatalog({"warehouse": _warehouse(corpus)})
+    def prepare(corpus: Corpus) -> Run:
+        from pypaimon_rust.datafusion import PaimonCatalog
 
-    def run() -> tuple[Rows, Any]:
-        return None, catalog.get_table(f"{DATABASE}.{corpus.name}").new_read_builder().new_scan().plan()
+        catalog = PaimonCatalog({"warehouse": _warehouse(corpus)})
 
-    return run
+        def run() -> tuple[Rows, Any]:
+            builder = catalog.get_table(f"{DATABASE}.{corpus.name}").new_read_builder()
+            if condition is not None:
+                column, method, literal = condition
+                builder = builder.with_filter({"method": method, "field": column, "literals": [literal]})
+            return None, builder.new_scan().plan()
+
+        return run
+
+    return prepare
 
 
 READERS = [
@@ -107,17 +130,17 @@ READERS = [
     Reader("lakebed", "files", "lakebed", "1", lakebed_files(1)),
     Reader("lakebed, all cores", "files", "lakebed", "all", lakebed_files(None)),
     Reader("pypaimon-rust $files", "files", "pypaimon-rust", "all", _pypaimon_rust_files),
-    Reader("pypaimon-rust plan", "files", "pypaimon-rust", "all", _pypaimon_rust_plan),
+    Reader("pypaimon-rust plan", "files", "pypaimon-rust", "all", pypaimon_rust_plan()),
     Reader("pypaimon $files", "files", "pypaimon", "8 (GIL)", _pypaimon_files),
-    Reader("pypaimon plan", "files", "pypaimon", "8 (GIL)", _pypaimon_plan),
+    Reader("pypaimon plan", "files", "pypaimon", "8 (GIL)", pypaimon_plan()),
     Reader("lakebed", "stream", "lakebed", "all", lakebed_stream),
     Reader("pypaimon-rust $files", "stream", "pypaimon-rust", "all", _pypaimon_rust_files),
     Reader("pypaimon $files", "stream", "pypaimon", "8 (GIL)", _pypaimon_files),
     Reader("lakebed", "churn", "lakebed", "1", lakebed_files(1)),
     Reader("lakebed, all cores", "churn", "lakebed", "all", lakebed_files(None)),
     Reader("lakebed, streamed", "churn", "lakebed", "all", lakebed_stream),
-    Reader("pypaimon-rust plan", "churn", "pypaimon-rust", "all", _pypaimon_rust_plan),
-    Reader("pypaimon plan", "churn", "pypaimon", "8 (GIL)", _pypaimon_plan),
+    Reader("pypaimon-rust plan", "churn", "pypaimon-rust", "all", pypaimon_rust_plan()),
+    Reader("pypaimon plan", "churn", "pypaimon", "8 (GIL)", pypaimon_plan()),
 ]
 """All of them, in the order in which they are reported."""
 

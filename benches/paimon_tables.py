@@ -6,6 +6,7 @@ catalogs can open it. Its manifests are those of the latest snapshot's two manif
 
 from __future__ import annotations
 
+import functools
 import json
 import subprocess
 from dataclasses import dataclass
@@ -50,11 +51,13 @@ def _pypaimon(cache: Path, entries: int, given: Path | None) -> Corpus:
     return _describe(table, writer)
 
 
-def _java(cache: Path, entries: int, given: Path | None) -> Corpus:
+def by_java(cache: Path, entries: int, given: Path | None) -> Corpus:
+    """The given or cached table, or a new one: partitions of 100 entries, five commits."""
     return _java_table(cache, Shape(entries, max(1, entries // 100), commits=5), given)
 
 
-def _java_large(cache: Path, entries: int, given: Path | None) -> Corpus:
+def by_java_large(cache: Path, entries: int, given: Path | None) -> Corpus:
+    """The same in partitions of 1,000 entries and ten commits."""
     return _java_table(cache, Shape(entries, max(1, entries // 1000), commits=10), given)
 
 
@@ -63,9 +66,9 @@ def _java_churn(cache: Path, entries: int, given: Path | None) -> Corpus:
 
 
 TABLES = [
-    Table("paimon-java", ("entries", "projected", "files"), 50_000, _java),
+    Table("paimon-java", ("entries", "projected", "files"), 50_000, by_java),
     Table("pypaimon", ("entries", "projected", "files"), 50_000, _pypaimon),
-    Table("paimon-memory", ("stream",), 300_000, _java_large, most_rounds=1),
+    Table("paimon-memory", ("stream",), 300_000, by_java_large, most_rounds=1),
     Table("paimon-churn", ("churn",), 300_000, _java_churn, most_rounds=5),
 ]
 
@@ -113,19 +116,29 @@ def _java_table(cache: Path, shape: Shape, given: Path | None) -> Corpus:
     table = _path(cache, shape.name("java")) if given is None else _link(cache, given)
     if not table.exists():
         _generate(cache, table, shape)
-    return _describe(table, f"Paimon Java {_java_version()}".rstrip())
+    return _describe(table, f"Paimon Java {java_version()}".rstrip())
 
 
-def _java_version() -> str:
+def java_version() -> str:
+    """That of the generator's Paimon; an empty text where there is no generator."""
     pom = generator_folder("paimon") / "pom.xml"
     found = ElementTree.parse(pom).findtext(".//{*}paimon.version") if pom.is_file() else None
     return found or ""
 
 
-def _generate(cache: Path, out: Path, shape: Shape) -> None:
-    project, build = generator("paimon") / "pom.xml", cache / "bigtables"
+@functools.cache
+def java_classpath(folder: Path) -> str:
+    """Builds the generator into that folder of the cache: its classes, and the jars of Paimon Java.
+
+    Raises: MissingInputError: the generator, Maven or a JDK is not there.
+    """
+    project, build = generator("paimon") / "pom.xml", folder / "bigtables"
     goals = ["compile", "dependency:copy-dependencies", f"-DoutputDirectory={build / 'lib'}"]
     subprocess.run(["mvn", "-q", "-B", "-f", str(project), f"-Dbuild.dir={build}", *goals], check=True)
+    return f"{build / java_version() / 'classes'}:{build / 'lib' / '*'}"
+
+
+def _generate(folder: Path, out: Path, shape: Shape) -> None:
     partial = out.with_name(out.name + ".partial")
     sizes = {
         "entries": shape.entries,
@@ -135,7 +148,7 @@ def _generate(cache: Path, out: Path, shape: Shape) -> None:
         "churn": shape.churn,
     }
     options = [word for key, value in sizes.items() for word in (f"--{key}", str(value))]
-    classes = f"{build / _java_version() / 'classes'}:{build / 'lib' / '*'}"
+    classes = java_classpath(folder)
     command = ["java", "-Xmx3g", "-cp", classes, "paimongen.Large", "--out", str(partial), *options]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     partial.rename(out)

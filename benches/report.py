@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from corpus import kilobytes
+from session import FLOOR
 
 if TYPE_CHECKING:
     from session import Result
@@ -128,6 +129,20 @@ def memory_verdicts(results: Sequence[Result]) -> list[str]:
         if (result.contestant.label, result.contestant.task) == (REFERENCE, "stream")
         and result.peak_bytes is not None
     ]
+
+
+def floor_verdicts(results: Sequence[Result]) -> list[str]:
+    """How far lakebed on one thread is above inflating and walking alone, one line for each table."""
+    lines = []
+    for result in results:
+        reference = _reference(result, results)
+        if result.contestant.label == FLOOR and result.median and reference:
+            lines.append(
+                f"{result.contestant.task}, {result.corpus.entries:,} entries by {result.corpus.writer}: "
+                f"lakebed on one thread {reference:.3f} s, {reference / result.median:.2f} x {FLOOR} "
+                f"({result.median:.3f} s)"
+            )
+    return lines
 
 
 def write_json(results: Sequence[Result], path: Path) -> None:

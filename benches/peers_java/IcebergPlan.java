@@ -22,7 +22,6 @@ public class IcebergPlan {
 
   private static final Map<String, Expression> FILTERS = Map.of(
       "all", Expressions.alwaysTrue(),
-      "stream", Expressions.alwaysTrue(),
       "partition", Expressions.and(
           Expressions.equal("region", "region-007"),
           Expressions.and(

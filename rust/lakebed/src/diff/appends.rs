@@ -57,8 +57,15 @@ impl<A: Appends> Scan for AppendScan<A> {
     }
 }
 
+/// The funnel's step of the manifests that appends wrote: those that are read, beside those that need not be.
+pub(crate) fn appended_step<M>(read: &[M], pruned: &[M], bytes: fn(&M) -> u64, why: &'static str) -> Step {
+    let size = |manifests: &[M]| (manifests.len(), manifests.iter().map(bytes).sum::<u64>());
+    let (read, others) = (size(read), size(pruned));
+    manifests_step(read, (read.0 + others.0, read.1 + others.1), why)
+}
+
 /// The funnel's step of manifests: how many are read of how many, and their bytes.
-pub(crate) fn manifests_step(read: (usize, u64), all: (usize, u64), why: &'static str) -> Step {
+pub(super) fn manifests_step(read: (usize, u64), all: (usize, u64), why: &'static str) -> Step {
     let step = Step::rows("manifests", read.0 as u64, all.0 as u64, why);
     Step { bytes_kept: Some(read.1), bytes_total: Some(all.1), ..step }
 }

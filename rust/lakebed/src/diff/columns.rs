@@ -59,16 +59,3 @@ impl ChangeColumns {
         batch(&self.schema, self.schema.fields().iter().map(column).collect::<Result<_>>()?, rows)
     }
 }
-
-/// The columns asked for and those of `more` that are not among them; all for `None`.
-pub(crate) fn with_columns(asked: Option<&[String]>, more: &[&str]) -> Option<Vec<String>> {
-    let asked = asked?;
-    let lacking = more.iter().filter(|name| !asked.iter().any(|known| known == *name));
-    Some(asked.iter().cloned().chain(lacking.map(|name| (*name).to_owned())).collect())
-}
-
-/// Of the columns of `rows` those of `schema`.
-pub(crate) fn only(rows: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch> {
-    let columns = schema.fields().iter().map(|field| find(rows, field.name()));
-    batch(schema, columns.collect::<Result<_>>()?, rows.num_rows())
-}

@@ -17,8 +17,9 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::notes::Notes;
 use crate::scan::{Batches, Step};
 
-pub(crate) use appends::{AppendScan, Appends, manifests_step};
-pub(crate) use columns::{ChangeColumns, only, with_columns};
+use appends::manifests_step;
+pub(crate) use appends::{AppendScan, Appends, appended_step};
+pub(crate) use columns::ChangeColumns;
 pub(crate) use scan::DiffScan;
 
 /// Name of the column that says how a file changed.

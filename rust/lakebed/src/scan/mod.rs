@@ -71,14 +71,21 @@ impl DeletesAs {
 }
 
 impl ScanOptions {
+    /// The columns, and those of `more` that are not among them; all for `None`.
+    pub(crate) fn columns_and(&self, more: &[&str]) -> Option<Vec<String>> {
+        let mut columns = self.columns.clone()?;
+        for name in more {
+            if !columns.iter().any(|known| known == name) {
+                columns.push((*name).to_owned());
+            }
+        }
+        Some(columns)
+    }
+
     /// The columns, `stats` among them where statistics are asked for: those asked for by name need not be
     /// asked for again as a column.
     pub(crate) fn columns_and_stats(&self) -> Option<Vec<String>> {
-        let mut columns = self.columns.clone()?;
-        if self.stats.is_some() && !columns.iter().any(|name| name == "stats") {
-            columns.push("stats".to_owned());
-        }
-        Some(columns)
+        self.columns_and(if self.stats.is_some() { &["stats"] } else { &[] })
     }
 }
 

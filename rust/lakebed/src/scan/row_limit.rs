@@ -8,7 +8,7 @@ use arrow_schema::SchemaRef;
 use super::{Batches, RESIDUAL, ScanOptions};
 use crate::error::Result;
 use crate::record::find;
-use crate::view::batch;
+use crate::view::only;
 
 /// The column of a file's rows.
 const ROWS: &str = "record_count";
@@ -30,15 +30,8 @@ pub(crate) fn row_limited(
 ) -> Result<Batches> {
     let Some(left) = options.row_limit.filter(|_| counts) else { return plan(options) };
     let deletes = options.deletes.column();
-    let mut options = options.clone();
-    if let Some(columns) = &mut options.columns {
-        for needed in [ROWS, deletes, RESIDUAL] {
-            if !columns.iter().any(|name| name == needed) {
-                columns.push(needed.to_owned());
-            }
-        }
-    }
-    let rows = plan(&options)?;
+    let columns = options.columns_and(&[ROWS, deletes, RESIDUAL]);
+    let rows = plan(&ScanOptions { columns, ..options.clone() })?;
     Ok(Box::new(RowLimited { rows, schema: schema.clone(), deletes, left }))
 }
 
@@ -65,9 +58,7 @@ impl RowLimited {
             }
             count += 1;
         }
-        let columns = self.schema.fields().iter().map(|field| find(files, field.name()));
-        let columns = columns.map(|column| Ok(column?.slice(0, count))).collect::<Result<_>>()?;
-        batch(&self.schema, columns, count)
+        only(&files.slice(0, count), &self.schema)
     }
 }
 

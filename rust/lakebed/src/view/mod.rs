@@ -12,6 +12,7 @@ pub(crate) use columns::{instants, lists, map_names, maps, planned_deletes, stru
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::predicate::Predicate;
+use crate::record::find;
 
 /// The views of a table; not every format has all of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -119,6 +120,12 @@ pub(crate) fn select(
     let fields = project(schema.fields(), |field| field.name(), columns)?;
     let arrays = fields.iter().filter_map(|field| rows.column_by_name(field.name()).cloned()).collect();
     batch(&Arc::new(ArrowSchema::new(fields)), arrays, rows.num_rows())
+}
+
+/// Of the columns of `rows` those of `schema`.
+pub(crate) fn only(rows: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch> {
+    let columns = schema.fields().iter().map(|field| find(rows, field.name()));
+    batch(schema, columns.collect::<Result<_>>()?, rows.num_rows())
 }
 
 /// A batch that keeps its row count without columns too.

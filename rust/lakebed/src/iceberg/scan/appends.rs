@@ -12,7 +12,7 @@ use arrow_select::filter::filter_record_batch;
 use super::plan::{EntrySource, Plan};
 use super::program::EntryProgram;
 use super::{internal, program};
-use crate::diff::{Appends, manifests_step, only, with_columns};
+use crate::diff::{Appends, appended_step};
 use crate::error::Result;
 use crate::iceberg::manifest_list::{DATA, ManifestFile};
 use crate::iceberg::metadata::Snapshot;
@@ -21,6 +21,7 @@ use crate::iceberg::view::Role;
 use crate::notes::Notes;
 use crate::record::find;
 use crate::scan::{Batches, ManifestStream, ScanOptions, Step, threads};
+use crate::view::only;
 
 /// The entry's column that says which snapshot added the file.
 const ADDED_BY: &str = "snapshot_id";
@@ -44,7 +45,7 @@ impl Appended {
     /// `UnknownColumn`, `Predicate`.
     pub(crate) fn new(table: Table, snapshots: Arc<[Snapshot]>, options: ScanOptions) -> Result<Appended> {
         let schema = Arc::clone(program(Role::Files, &table, &options)?.view.schema());
-        let columns = with_columns(options.columns.as_deref(), &[ADDED_BY]);
+        let columns = options.columns_and(&[ADDED_BY]);
         let program = program(Role::Added, &table, &ScanOptions { columns, ..options.clone() })?;
         let (program, notes) = (Arc::new(program), Notes::default());
         Ok(Appended { table, snapshots, options, program, schema, notes })
@@ -85,9 +86,8 @@ impl Appends for Appended {
     fn read(&self) -> Result<(Step, Batches)> {
         let ids: HashSet<i64> = self.snapshots.iter().map(|snapshot| snapshot.snapshot_id).collect();
         let (manifests, pruned) = self.manifests(&ids)?;
-        let (read, others) = (size(&manifests), size(&pruned));
-        let all = (read.0 + others.0, read.1 + others.1);
-        let step = manifests_step(read, all, "bounds of the partition in the manifest lists");
+        let bytes = |manifest: &ManifestFile| manifest.length.unwrap_or(0);
+        let step = appended_step(&manifests, &pruned, bytes, "bounds of the partition in the manifest lists");
         let source = EntrySource::new(Arc::clone(&self.program), self.table.clone(), self.notes.clone());
         let schema = Arc::clone(&self.schema);
         let files = ManifestStream::new(source, manifests, threads(self.options.threads));
@@ -106,9 +106,4 @@ fn of_snapshots(files: &RecordBatch, ids: &HashSet<i64>) -> Result<RecordBatch> 
     let by = by.as_primitive::<Int64Type>().iter();
     let added: BooleanArray = by.map(|id| Some(id.is_some_and(|id| ids.contains(&id)))).collect();
     filter_record_batch(files, &added).map_err(internal)
-}
-
-/// How many manifests, and their bytes.
-fn size(manifests: &[ManifestFile]) -> (usize, u64) {
-    (manifests.len(), manifests.iter().filter_map(|manifest| manifest.length).sum())
 }

@@ -10,7 +10,7 @@ use arrow_schema::{DataType, Field, Schema as ArrowSchema, SchemaRef};
 use super::plan::{EntrySource, Plan};
 use super::program;
 use super::program::EntryProgram;
-use crate::diff::{Change, ChangeColumns, DiffScan, Leg, Legs, Reader, Side, Sides, apart, with_columns};
+use crate::diff::{Change, ChangeColumns, DiffScan, Leg, Legs, Reader, Side, Sides, apart};
 use crate::error::Result;
 use crate::iceberg::manifest_list::ManifestFile;
 use crate::iceberg::table::Table;
@@ -57,9 +57,9 @@ pub(crate) fn diff(
 ) -> Result<DiffScan<impl Sides + use<>>> {
     let wanted = ChangeColumns::of_files(options);
     let shown = Arc::clone(program(Role::Files, table, &wanted)?.view.schema());
-    let rows = ScanOptions { columns: with_columns(wanted.columns.as_deref(), &IDENTITY), ..wanted.clone() };
-    let identities =
-        ScanOptions { columns: with_columns(Some(&[]), &IDENTITY), stats: None, ..wanted.clone() };
+    let rows = ScanOptions { columns: wanted.columns_and(&IDENTITY), ..wanted.clone() };
+    let identity = IDENTITY.map(str::to_owned).to_vec();
+    let identities = ScanOptions { columns: Some(identity), stats: None, ..wanted.clone() };
     let files = Files {
         rows: Arc::new(program(Role::Files, table, &rows)?),
         identities: Arc::new(program(Role::Files, table, &identities)?),

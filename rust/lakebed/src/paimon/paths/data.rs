@@ -2,11 +2,12 @@
 
 use std::collections::HashMap;
 
+use arrow_array::builder::StringBuilder;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int32Type;
 use arrow_array::{Array, BinaryArray, RecordBatch, StringArray};
 
-use super::data_file_path;
+use super::data_folder;
 use crate::error::Result;
 use crate::paimon::binary_row::decode_rows;
 use crate::paimon::partition::PartitionType;
@@ -49,13 +50,25 @@ impl DataPaths {
         let folders = partition_folders(&stored, fields, &self.default_name, self.legacy_names)?;
         let (buckets, names) = (find(rows, "bucket")?, find(rows, "file_name")?);
         let (buckets, names) = (buckets.as_primitive::<Int32Type>(), names.as_string::<i32>());
-        let paths = numbers.iter().enumerate().map(|(row, number)| {
-            let folder = folders.get(*number).map_or("", String::as_str);
-            let external = external.is_valid(row).then(|| external.value(row));
-            let directory = self.directory.as_deref();
-            data_file_path(&self.location, directory, folder, buckets.value(row), names.value(row), external)
-        });
-        Ok(StringArray::from_iter_values(paths))
+        let mut paths = StringBuilder::with_capacity(rows.num_rows(), names.value_data().len());
+        // Files of one bucket mostly stand together: all but the name of the path before stays.
+        let (mut path, mut above, mut bucket_of_path) = (String::new(), 0, None);
+        for (row, number) in numbers.into_iter().enumerate() {
+            if external.is_valid(row) {
+                paths.append_value(external.value(row));
+                continue;
+            }
+            let bucket = (number, buckets.value(row));
+            if bucket_of_path != Some(bucket) {
+                let partition = folders.get(number).map_or("", String::as_str);
+                path = data_folder(&self.location, self.directory.as_deref(), partition, bucket.1);
+                (above, bucket_of_path) = (path.len(), Some(bucket));
+            }
+            path.truncate(above);
+            path.push_str(names.value(row));
+            paths.append_value(&path);
+        }
+        Ok(paths.finish())
     }
 }
 

@@ -74,26 +74,15 @@ pub fn bucket_folder(bucket: i32) -> String {
     if bucket == POSTPONE_BUCKET { "bucket-postpone".to_owned() } else { format!("bucket-{bucket}") }
 }
 
-/// The full path of a data file.
+/// The folder of the data files of a bucket that have no external path, with a slash at its end.
 ///
-/// It is `external_path` where there is one, verbatim; else `root`, the folder of option
-/// `data-file.path-directory`, the partition folders (see
-/// [`partition_folders`](super::partition::partition_folders)), the bucket's folder and the name.
-pub fn data_file_path(
-    root: &str,
-    directory: Option<&str>,
-    partition_folder: &str,
-    bucket: i32,
-    file_name: &str,
-    external_path: Option<&str>,
-) -> String {
-    if let Some(path) = external_path {
-        return path.to_owned();
-    }
+/// It is `root`, the folder of option `data-file.path-directory`, the partition folders (see
+/// [`partition_folders`](super::partition::partition_folders)) and the bucket's folder.
+pub fn data_folder(root: &str, directory: Option<&str>, partition_folder: &str, bucket: i32) -> String {
     let root = root.trim_end_matches('/');
     let directory = directory.map(|name| name.trim_matches('/')).filter(|name| !name.is_empty());
     let (directory, slash) = (directory.unwrap_or_default(), if directory.is_some() { "/" } else { "" });
-    format!("{root}/{directory}{slash}{partition_folder}{}/{file_name}", bucket_folder(bucket))
+    format!("{root}/{directory}{slash}{partition_folder}{}/", bucket_folder(bucket))
 }
 
 /// The snapshot ids among the file names of a snapshot folder, ascending.

@@ -23,14 +23,13 @@ fn names_with_a_path_in_them_are_no_names() {
 }
 
 #[test]
-fn data_files_are_where_the_entry_says() {
-    let path = |root, directory, external| data_file_path(root, directory, "k=v/", 2, "f.orc", external);
-    assert_eq!(path("/t/", None, None), "/t/k=v/bucket-2/f.orc");
-    assert_eq!(path("s3://b/t", Some("data"), None), "s3://b/t/data/k=v/bucket-2/f.orc");
-    assert_eq!(path("/t", Some("/a/b/"), None), "/t/a/b/k=v/bucket-2/f.orc");
-    assert_eq!(path("/t", Some(""), None), "/t/k=v/bucket-2/f.orc");
-    assert_eq!(path("/t", Some("data"), Some("FILE:/x/f.orc")), "FILE:/x/f.orc");
-    assert_eq!(data_file_path("/t", None, "", -2, "f", None), "/t/bucket-postpone/f");
+fn data_files_are_below_partition_and_bucket() {
+    let folder = |root, directory| data_folder(root, directory, "k=v/", 2);
+    assert_eq!(folder("/t/", None), "/t/k=v/bucket-2/");
+    assert_eq!(folder("s3://b/t", Some("data")), "s3://b/t/data/k=v/bucket-2/");
+    assert_eq!(folder("/t", Some("/a/b/")), "/t/a/b/k=v/bucket-2/");
+    assert_eq!(folder("/t", Some("")), "/t/k=v/bucket-2/");
+    assert_eq!(data_folder("/t", None, "", -2), "/t/bucket-postpone/");
 }
 
 #[test]

@@ -8,13 +8,14 @@ use arrow_schema::SchemaRef;
 use super::keep;
 use super::program::EntryProgram;
 use super::stream::EntrySource;
-use crate::diff::{Appends, manifests_step, only};
+use crate::diff::{Appends, appended_step};
 use crate::error::Result;
 use crate::paimon::manifest_list::{ManifestFile, manifest_files};
 use crate::paimon::snapshot::Snapshot;
 use crate::paimon::table::Table;
 use crate::paimon::view::Role;
 use crate::scan::{Batches, ManifestStream, ScanOptions, Step, threads};
+use crate::view::only;
 
 /// The files that some appends of a table added.
 pub(crate) struct Appended {
@@ -67,17 +68,12 @@ impl Appends for Appended {
 
     fn read(&self) -> Result<(Step, Batches)> {
         let (manifests, pruned) = self.manifests()?;
-        let (read, others) = (size(&manifests), size(&pruned));
-        let all = (read.0 + others.0, read.1 + others.1);
-        let step = manifests_step(read, all, "bounds of partition and bucket in the manifest lists");
+        let bytes = |manifest: &ManifestFile| manifest.file_size;
+        let why = "bounds of partition and bucket in the manifest lists";
+        let step = appended_step(&manifests, &pruned, bytes, why);
         let source = EntrySource::new(Arc::clone(&self.program), self.table.clone());
         let schema = Arc::clone(&self.schema);
         let files = ManifestStream::new(source, manifests, threads(self.options.threads));
         Ok((step, Box::new(files.map(move |files| only(&files?, &schema)))))
     }
-}
-
-/// How many manifests, and their bytes.
-fn size(manifests: &[ManifestFile]) -> (usize, u64) {
-    (manifests.len(), manifests.iter().map(|manifest| manifest.file_size).sum())
 }

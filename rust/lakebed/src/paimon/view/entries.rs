@@ -266,6 +266,6 @@ fn raw_columns(role: Role, columns: &[Column]) -> Vec<String> {
 
 /// A data file's format is the extension of its name.
 fn file_formats(names: &StringArray) -> ArrayRef {
-    let format = |name: &str| name.rsplit_once('.').map(|(_, extension)| extension.to_owned());
-    Arc::new(names.iter().map(|name| name.and_then(format)).collect::<StringArray>())
+    let formats = names.iter().map(|name| Some(name?.rsplit_once('.')?.1));
+    Arc::new(formats.collect::<StringArray>())
 }
