@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, RecordBatchReader};
-use lakebed::publish::{Existing, publish};
+use lakebed::write::{Existing, publish};
 use lakebed::{Error, ErrorKind, Result};
 use lakebed_avro::schema::from_arrow;
 use lakebed_avro::{
