@@ -111,7 +111,9 @@ def test_paths_files_and_readers(tmp_path: Path):
 
 
 def test_views_and_dictionaries_are_written_as_what_they_stand_for():
-    table = pa.table({"a": pa.array(["x", None]).dictionary_encode(), "b": pa.array(["y", "z"], pa.string_view())})
+    table = pa.table(
+        {"a": pa.array(["x", None]).dictionary_encode(), "b": pa.array(["y", "z"], pa.string_view())}
+    )
     data = avro.write(table)
     assert data is not None
     assert records(data) == table.to_pylist()

@@ -1,12 +1,10 @@
 //! `lakebed.avro`.
 
 use std::collections::HashMap;
-use std::io::{self, Write};
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, RecordBatchReader};
-use lakebed::write::{Existing, publish};
-use lakebed::{Error, ErrorKind, Result};
+use lakebed::Result;
 use lakebed_avro::schema::from_arrow;
 use lakebed_avro::{
     Block, Blocks, Codec, Program, Projection, ReadOptions, Reader, Schema, WriteOptions, Writer,
@@ -18,6 +16,7 @@ use crate::arrow::import_stream;
 use crate::boundary::detached;
 use crate::error::unwritten;
 use crate::limits::extract;
+use crate::sink::{Sink, sent, write_into};
 use crate::source::{Source, in_path};
 use crate::stream::BatchStream;
 
@@ -101,33 +100,6 @@ pub fn avro_blocks(py: Python<'_>, source: Source, limits: &Bound<'_, PyAny>) ->
     })
 }
 
-/// What is written into.
-#[derive(FromPyObject)]
-pub enum Sink {
-    /// A local path.
-    Path(String),
-    /// An object with a method `write` that takes bytes.
-    File(Py<PyAny>),
-}
-
-/// A Python file, written to as Rust writes.
-struct PythonFile(Py<PyAny>);
-
-impl Write for PythonFile {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let written = |py: Python<'_>| {
-            let written = self.0.bind(py).call_method1("write", (PyBytes::new(py, bytes),))?;
-            // Files without a buffer say how much they took; some say nothing.
-            if written.is_none() { Ok(bytes.len()) } else { written.extract() }
-        };
-        Python::attach(written).map_err(io::Error::other)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
 #[pyfunction]
 #[allow(clippy::too_many_arguments)] // the keywords of `lakebed.avro.write`
 pub fn avro_write(
@@ -146,38 +118,15 @@ pub fn avro_write(
 ) -> PyResult<Option<Py<PyBytes>>> {
     let limits = extract(limits)?;
     let batches = import_stream(data)?;
-    let written = detached(py, || {
-        let write = || -> Result<Option<Vec<u8>>> {
-            let codec = Codec::named(codec)?;
-            let options = WriteOptions { codec, level, block_bytes, metadata, sync, limits, verify };
-            let text = schema.map_or_else(|| from_arrow(&batches.schema()), Ok)?;
-            let existing = if overwrite { Existing::Replace } else { Existing::Refuse };
-            match sink {
-                None => write_all(Vec::new(), &text, batches, options).map(Some),
-                Some(Sink::File(file)) => write_all(PythonFile(file), &text, batches, options).map(|_| None),
-                Some(Sink::Path(path)) => publish(&path, existing, |file| {
-                    write_all(io::BufWriter::new(file), &text, batches, options).map(|_| ())
-                })
-                .map(|()| None),
-            }
-        };
-        // What does not fit is told apart from what is wrong with a file.
-        Ok(write())
-    })?;
-    let bytes = written.map_err(|error| unwritten(py, error))?;
-    Ok(bytes.map(|bytes| PyBytes::new(py, &bytes).unbind()))
-}
-
-fn write_all<W: Write>(
-    sink: W,
-    schema: &str,
-    batches: impl RecordBatchReader,
-    options: WriteOptions,
-) -> Result<W> {
-    let mut writer = Writer::new(sink, schema, &batches.schema(), options)?;
-    for batch in batches {
-        let batch = batch.map_err(|error| Error::new(ErrorKind::Argument, error.to_string()))?;
-        writer.write(&batch)?;
-    }
-    Ok(writer.finish()?)
+    let codec = Codec::named(codec).map_err(|error| unwritten(py, error.into()))?;
+    let options = WriteOptions { codec, level, block_bytes, metadata, sync, limits, verify };
+    write_into(py, sink, overwrite, |sink| {
+        let text = schema.map_or_else(|| from_arrow(&batches.schema()), Ok)?;
+        let mut writer = Writer::new(sink, &text, &batches.schema(), options)?;
+        for batch in batches {
+            writer.write(&sent(batch)?)?;
+        }
+        writer.finish()?;
+        Ok(())
+    })
 }

@@ -22,7 +22,7 @@ use crate::stream::BatchStream;
 
 /// A table on one branch at one snapshot, or at none where it has none.
 #[pyclass(frozen, module = "lakebed._native")]
-pub struct Table(Box<dyn table::Table>);
+pub struct Table(pub Box<dyn table::Table>);
 
 #[pymethods]
 impl Table {

@@ -31,6 +31,11 @@ pub trait Storage: Send + Sync {
     /// no such folder.
     fn list(&self, folder: &str) -> Result<Vec<String>>;
 
+    /// Whether paths are those of the local file system, so that what is written there is read here.
+    fn is_local(&self) -> bool {
+        false
+    }
+
     /// Where the file of this path really is, for an engine that reads it itself: the path, unless this
     /// storage looks elsewhere.
     fn place(&self, path: &str) -> String {
@@ -49,6 +54,10 @@ pub trait Storage: Send + Sync {
 pub struct Local;
 
 impl Storage for Local {
+    fn is_local(&self) -> bool {
+        true
+    }
+
     fn read(&self, path: &str) -> Result<Buffer> {
         self.read_range(path, 0, u64::MAX)
     }
@@ -105,7 +114,7 @@ pub(crate) fn present<T>(read: Result<T>) -> Result<Option<T>> {
 ///
 /// # Errors
 /// `Unsupported` for a URI of another scheme.
-fn local_path(path: &str) -> Result<&str> {
+pub(crate) fn local_path(path: &str) -> Result<&str> {
     let uri = path.split_at_checked(5).filter(|(scheme, _)| scheme.eq_ignore_ascii_case("file:"));
     match uri.map(|(_, path)| path.strip_prefix("//").unwrap_or(path)) {
         Some(absolute) if absolute.starts_with('/') => Ok(absolute),

@@ -1,0 +1,75 @@
+//! What files are written into.
+
+use std::io::{self, Write};
+
+use arrow_array::RecordBatch;
+use arrow_schema::ArrowError;
+use lakebed::write::{Existing, publish};
+use lakebed::{Error, ErrorKind, Result};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use crate::boundary::detached;
+use crate::error::unwritten;
+
+/// What is written into.
+#[derive(FromPyObject)]
+pub enum Sink {
+    /// A local path.
+    Path(String),
+    /// An object with a method `write` that takes bytes.
+    File(Py<PyAny>),
+}
+
+/// A Python file, written to as Rust writes.
+struct PythonFile(Py<PyAny>);
+
+impl Write for PythonFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = |py: Python<'_>| {
+            let written = self.0.bind(py).call_method1("write", (PyBytes::new(py, bytes),))?;
+            // Files without a buffer say how much they took; some say nothing.
+            if written.is_none() { Ok(bytes.len()) } else { written.extract() }
+        };
+        Python::attach(written).map_err(io::Error::other)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Gives `write` what it writes into; the bytes come back where there is no sink.
+///
+/// A path is published when all is written: nothing is there before, nor after an error.
+pub fn write_into(
+    py: Python<'_>,
+    sink: Option<Sink>,
+    overwrite: bool,
+    write: impl FnOnce(&mut dyn Write) -> Result<()> + Send,
+) -> PyResult<Option<Py<PyBytes>>> {
+    let existing = if overwrite { Existing::Replace } else { Existing::Refuse };
+    let written = detached(py, || {
+        // What does not fit is told apart from what is wrong with a file.
+        Ok(match sink {
+            None => {
+                let mut bytes = Vec::new();
+                write(&mut bytes).map(|()| Some(bytes))
+            }
+            Some(Sink::File(file)) => write(&mut PythonFile(file)).map(|()| None),
+            Some(Sink::Path(path)) => publish(&path, existing, |file| {
+                let mut file = io::BufWriter::new(file);
+                write(&mut file)?;
+                file.flush().map_err(|error| Error::new(ErrorKind::Io, error.to_string()).caused_by(error))
+            })
+            .map(|()| None),
+        })
+    })?;
+    let bytes = written.map_err(|error| unwritten(py, error))?;
+    Ok(bytes.map(|bytes| PyBytes::new(py, &bytes).unbind()))
+}
+
+/// A batch of a stream of the caller's.
+pub fn sent(batch: std::result::Result<RecordBatch, ArrowError>) -> Result<RecordBatch> {
+    batch.map_err(|error| Error::new(ErrorKind::Argument, error.to_string()))
+}
