@@ -125,8 +125,8 @@ def write(
         schema: the schema to write, parsed or as JSON text, with a field for every column; any that `read`
             takes. None for one that follows from the columns: what may be null is a union with null, maps
             without string keys are arrays with `logicalType: map`, decimals are bytes.
-        codec: "null", "deflate", "snappy", "zstandard", "bzip2" or "xz"; level: of the codec, None for its
-            own (deflate 0 to 12, zstandard -7 to 22, bzip2 1 to 9, xz 0 to 9).
+        codec: "null", "deflate", "snappy", "zstandard", "bzip2" or "xz".
+        level: of the codec, None for its own (deflate 0 to 12, zstandard -7 to 22, bzip2 1 to 9, xz 0 to 9).
         block_bytes: bytes of records, not compressed, at which a block ends.
         metadata: more keys of the header.
         sync: the marker of 16 bytes behind each block, None for a random one. The same data, arguments and
@@ -137,7 +137,7 @@ def write(
     Returns: the bytes without a sink, else None.
     Raises: SchemaError (before a byte is written: a column without a field, a field without a column, a type
         that the field does not take; with the row: a null where the schema has none, a decimal, time, symbol
-        or length that it does not hold), CorruptError (a schema that is none), UnsupportedError (codec),
+        or length that it does not hold; a schema that is none), UnsupportedError (codec),
         LimitError, FileExistsError, OSError. A path then has no file, or the one it had.
     Cost: one pass; memory of a block and a batch.
     Source: Avro specification 1.12, "Object container files"; Avro Java's `DataFileWriter.java` (blocks).
