@@ -137,7 +137,7 @@ def write(
     Returns: the bytes without a sink, else None.
     Raises: SchemaError (before a byte is written: a column without a field, a field without a column, a type
         that the field does not take; with the row: a null where the schema has none, a decimal, time, symbol
-        or length that it does not hold), CorruptError (a schema that is none), UnsupportedError (codec),
+        or length that it does not hold; a schema that is none), UnsupportedError (codec),
         LimitError, FileExistsError, OSError. A path then has no file, or the one it had.
     Cost: one pass; memory of a block and a batch.
     Source: Avro specification 1.12, "Object container files"; Avro Java's `DataFileWriter.java` (blocks).
