@@ -56,7 +56,8 @@ def expected(writer: str, commits: int) -> set[str]:
 
 
 def live(table: Table) -> list[str]:
-    return table.files(columns=["file_name"]).to_arrow()["file_name"].to_pylist()
+    names: list[str] = table.files(columns=["file_name"]).to_arrow()["file_name"].to_pylist()
+    return names
 
 
 def check_history(location: str) -> None:
