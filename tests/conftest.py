@@ -66,18 +66,18 @@ def spark() -> Iterator[SparkSession]:
 
 
 @pytest.fixture(scope="session")
-def paimon_java(request: pytest.FixtureRequest) -> Iterator[JavaEngine]:
+def paimon_java() -> Iterator[JavaEngine]:
     """Paimon's Java engine, one for the whole run; tests that take it are marked `jvm`."""
-    yield from _running("PaimonEngine", request)
+    yield from _running("PaimonEngine")
 
 
 @pytest.fixture(scope="session")
-def iceberg_java(request: pytest.FixtureRequest) -> Iterator[JavaEngine]:
+def iceberg_java() -> Iterator[JavaEngine]:
     """Iceberg's, as `paimon_java`."""
-    yield from _running("IcebergEngine", request)
+    yield from _running("IcebergEngine")
 
 
-def _running(name: str, request: pytest.FixtureRequest) -> Iterator[JavaEngine]:
-    engine = JavaEngine(name, request.config.cache.mkdir("engines"))
+def _running(name: str) -> Iterator[JavaEngine]:
+    engine = JavaEngine(name)
     yield engine
     engine.close()

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 ENGINES = Path(__file__).resolve().with_name("engines")
+_BUILT = ENGINES.parents[1] / "build" / "engines"
 _MAVEN = ("mvn", "-q", "-B")
 # Short runs: what the last compiler would win is less than what it costs.
 _JVM = ("-Xmx1g", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Duser.timezone=UTC")
@@ -26,13 +27,13 @@ class EngineError(Exception):
 class JavaEngine:
     """A running `tests/engines/<name>.java`. Its log is shown where it ends unasked."""
 
-    def __init__(self, name: str, folder: Path) -> None:
-        """Starts it; class path and log are kept in a folder. Skips the test without Java or Maven."""
+    def __init__(self, name: str) -> None:
+        """Starts it. Skips the test where Java or Maven is absent."""
         found = {tool: _tool(tool) for tool in ("java", "mvn")}
         if absent := [tool for tool, path in found.items() if path is None]:
             pytest.skip(f"no {' and no '.join(absent)}: the Java engine cannot be started")
-        jars = class_path(ENGINES / f"{name.removesuffix('Engine').lower()}.xml", folder)
-        self._log = folder / f"{name}.log"
+        jars = class_path(ENGINES / f"{name.removesuffix('Engine').lower()}.xml")
+        self._log = _BUILT / f"{name}.log"
         command = [str(found["java"]), *_JVM, "-cp", jars, str(ENGINES / f"{name}.java")]
         with ExitStack() as stack:
             log = stack.enter_context(self._log.open("wb"))
@@ -58,13 +59,14 @@ class JavaEngine:
         self._process.communicate()
 
 
-def class_path(pom: Path, folder: Path) -> str:
+def class_path(pom: Path) -> str:
     """The jars that a project's dependencies are, as Maven has them in its repository.
 
-    Kept in the folder for as long as the project is the same and the jars are there; else Maven looks for
-    them in its repository, and downloads what is not there.
+    It is kept for as long as the project is the same and the jars are there; else Maven looks for them in its
+    repository, and downloads what is not there.
     """
-    kept = folder / f"{pom.stem}-{sha256(pom.read_bytes()).hexdigest()[:16]}.classpath"
+    _BUILT.mkdir(parents=True, exist_ok=True)
+    kept = _BUILT / f"{pom.stem}-{sha256(pom.read_bytes()).hexdigest()[:16]}.classpath"
     if kept.is_file() and all(Path(jar).is_file() for jar in kept.read_text().split(os.pathsep)):
         return kept.read_text()
     goal = ("-f", str(pom), "dependency:build-classpath", f"-Dmdep.outputFile={kept}")
