@@ -38,6 +38,8 @@ import org.apache.iceberg.StaticTableOperations;
 import org.apache.iceberg.StructLike;
 import org.apache.iceberg.Table;
 import org.apache.iceberg.TableMetadataParser;
+import org.apache.iceberg.data.IcebergGenerics;
+import org.apache.iceberg.data.Record;
 import org.apache.iceberg.hadoop.HadoopTables;
 import org.apache.iceberg.io.CloseableIterable;
 import org.apache.iceberg.io.FileIO;
@@ -94,6 +96,9 @@ public final class IcebergEngine {
         }
         Table table = new HadoopTables(new Configuration()).load(request.get("table").asText());
         switch (operation) {
+            case "rows" -> {
+                return rows(table, request.get("column").asText());
+            }
             case "append" -> append(table, request.get("files"));
             case "delete" -> {
                 DeleteFiles delete = table.newDelete();
@@ -157,6 +162,15 @@ public final class IcebergEngine {
             plans.put(String.valueOf(snapshot.snapshotId()), orError(() -> plan(table, snapshot.snapshotId())));
         }
         found.put("plans", plans);
+        return found;
+    }
+
+    /** The values of one column in all rows, as texts. */
+    private static List<Object> rows(Table table, String column) throws Exception {
+        List<Object> found = new ArrayList<>();
+        try (CloseableIterable<Record> rows = IcebergGenerics.read(table).select(column).build()) {
+            rows.forEach(row -> found.add(String.valueOf(row.getField(column))));
+        }
         return found;
     }
 

@@ -104,6 +104,9 @@ public final class PaimonEngine {
             case "read" -> {
                 return read();
             }
+            case "rows" -> {
+                return rows(table);
+            }
             case "append" -> write(request, table.newBatchWriteBuilder());
             case "overwrite" -> write(request, table.newBatchWriteBuilder().withOverwrite(partition(request)));
             case "delete" -> delete(request);
@@ -300,6 +303,7 @@ public final class PaimonEngine {
         return Map.of("files", files, "deletion_files", deletions);
     }
 
+    /** The rows of the table itself or of one of its system tables, as texts. */
     private List<Object> rows(Table system) throws Exception {
         List<Object> found = new ArrayList<>();
         ReadBuilder builder = system.newReadBuilder();
