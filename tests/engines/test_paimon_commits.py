@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
@@ -36,7 +36,6 @@ class MadeTable:
     root: Path
     primary_keys: tuple[str, ...] = ()
     sequence: int = 0
-    rows: dict[str, list[int]] = field(default_factory=dict)
 
     def now(self) -> lakebed.Table:
         return lakebed.open_table(self.root)
@@ -63,7 +62,6 @@ class MadeTable:
             columns |= {"min_sequence_number": first, "sequence_number": last}
             self.sequence += len(ids)
         pq.write_table(stored, path)
-        self.rows[path.name] = list(ids)
         return lakebed.describe_file(self.now(), path, data, columns=columns)
 
     def live(self) -> set[str]:
