@@ -23,6 +23,9 @@ __all__ = [
     "iceberg_read_manifest",
     "iceberg_read_manifest_list",
     "iceberg_read_metadata",
+    "iceberg_write_manifest",
+    "iceberg_write_manifest_list",
+    "iceberg_write_metadata",
     "paimon_read_deletion_vector",
     "paimon_read_hash_index",
     "paimon_read_index_manifest",
@@ -151,12 +154,8 @@ def avro_write(
     data: Any,
     sink: Any,
     schema: str | None,
-    codec: str,
-    level: int | None,
-    block_bytes: int,
+    encoding: tuple[str, int | None, int, bytes, bool],
     metadata: list[tuple[str, bytes]],
-    sync: bytes,
-    verify: bool,
     overwrite: bool,
     limits: object,
 ) -> bytes | None: ...
@@ -170,6 +169,30 @@ def iceberg_read_manifest(
 ) -> BatchStream: ...
 def iceberg_read_manifest_list(source: Any, columns: Sequence[str] | None, limits: object) -> BatchStream: ...
 def iceberg_read_metadata(source: Any, limits: object) -> str: ...
+def iceberg_write_manifest(
+    entries: Any,
+    sink: Any,
+    schema: str,
+    spec: str,
+    format_version: int,
+    content: str,
+    encoding: tuple[str, int | None, int, bytes, bool],
+    overwrite: bool,
+    limits: object,
+) -> bytes | None: ...
+def iceberg_write_manifest_list(
+    manifests: Any,
+    sink: Any,
+    format_version: int,
+    snapshot_id: int,
+    parent_snapshot_id: int | None,
+    sequence_number: int,
+    first_row_id: int | None,
+    encoding: tuple[str, int | None, int, bytes, bool],
+    overwrite: bool,
+    limits: object,
+) -> bytes | None: ...
+def iceberg_write_metadata(metadata: str, sink: Any, overwrite: bool, limits: object) -> bytes | None: ...
 def paimon_read_manifest(
     source: Any, columns: Sequence[str] | None, limits: object, threads: int | None
 ) -> BatchStream: ...

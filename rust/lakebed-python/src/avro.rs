@@ -1,16 +1,13 @@
 //! `lakebed.avro`.
 
 use std::collections::HashMap;
-use std::io::{self, Write};
+use std::io::Write;
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, RecordBatchReader};
-use lakebed::publish::{Existing, publish};
 use lakebed::{Error, ErrorKind, Result};
 use lakebed_avro::schema::from_arrow;
-use lakebed_avro::{
-    Block, Blocks, Codec, Program, Projection, ReadOptions, Reader, Schema, WriteOptions, Writer,
-};
+use lakebed_avro::{Block, Blocks, Program, Projection, ReadOptions, Reader, Schema, WriteOptions, Writer};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -18,6 +15,7 @@ use crate::arrow::import_stream;
 use crate::boundary::detached;
 use crate::error::unwritten;
 use crate::limits::extract;
+use crate::sink::{Encoding, Sink, write_into};
 use crate::source::{Source, in_path};
 use crate::stream::BatchStream;
 
@@ -101,33 +99,6 @@ pub fn avro_blocks(py: Python<'_>, source: Source, limits: &Bound<'_, PyAny>) ->
     })
 }
 
-/// What is written into.
-#[derive(FromPyObject)]
-pub enum Sink {
-    /// A local path.
-    Path(String),
-    /// An object with a method `write` that takes bytes.
-    File(Py<PyAny>),
-}
-
-/// A Python file, written to as Rust writes.
-struct PythonFile(Py<PyAny>);
-
-impl Write for PythonFile {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let written = |py: Python<'_>| {
-            let written = self.0.bind(py).call_method1("write", (PyBytes::new(py, bytes),))?;
-            // Files without a buffer say how much they took; some say nothing.
-            if written.is_none() { Ok(bytes.len()) } else { written.extract() }
-        };
-        Python::attach(written).map_err(io::Error::other)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
 #[pyfunction]
 #[allow(clippy::too_many_arguments)] // the keywords of `lakebed.avro.write`
 pub fn avro_write(
@@ -135,12 +106,8 @@ pub fn avro_write(
     data: &Bound<'_, PyAny>,
     sink: Option<Sink>,
     schema: Option<String>,
-    codec: &str,
-    level: Option<i32>,
-    block_bytes: usize,
+    encoding: Encoding,
     metadata: Vec<(String, Vec<u8>)>,
-    sync: [u8; 16],
-    verify: bool,
     overwrite: bool,
     limits: &Bound<'_, PyAny>,
 ) -> PyResult<Option<Py<PyBytes>>> {
@@ -148,18 +115,9 @@ pub fn avro_write(
     let batches = import_stream(data)?;
     let written = detached(py, || {
         let write = || -> Result<Option<Vec<u8>>> {
-            let codec = Codec::named(codec)?;
-            let options = WriteOptions { codec, level, block_bytes, metadata, sync, limits, verify };
+            let options = encoding.options(metadata, limits)?;
             let text = schema.map_or_else(|| from_arrow(&batches.schema()), Ok)?;
-            let existing = if overwrite { Existing::Replace } else { Existing::Refuse };
-            match sink {
-                None => write_all(Vec::new(), &text, batches, options).map(Some),
-                Some(Sink::File(file)) => write_all(PythonFile(file), &text, batches, options).map(|_| None),
-                Some(Sink::Path(path)) => publish(&path, existing, |file| {
-                    write_all(io::BufWriter::new(file), &text, batches, options).map(|_| ())
-                })
-                .map(|()| None),
-            }
+            write_into(sink, overwrite, |sink| write_all(sink, &text, batches, options))
         };
         // What does not fit is told apart from what is wrong with a file.
         Ok(write())
@@ -168,16 +126,17 @@ pub fn avro_write(
     Ok(bytes.map(|bytes| PyBytes::new(py, &bytes).unbind()))
 }
 
-fn write_all<W: Write>(
-    sink: W,
+fn write_all(
+    sink: &mut dyn Write,
     schema: &str,
     batches: impl RecordBatchReader,
     options: WriteOptions,
-) -> Result<W> {
+) -> Result<()> {
     let mut writer = Writer::new(sink, schema, &batches.schema(), options)?;
     for batch in batches {
         let batch = batch.map_err(|error| Error::new(ErrorKind::Argument, error.to_string()))?;
         writer.write(&batch)?;
     }
-    Ok(writer.finish()?)
+    writer.finish()?;
+    Ok(())
 }

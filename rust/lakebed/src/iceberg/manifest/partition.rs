@@ -89,7 +89,7 @@ impl Tuples {
 }
 
 /// A field of tuples, null where its tuple is.
-fn below(outer: Option<&NullBuffer>, child: &ArrayRef) -> Result<ArrayRef> {
+pub(in crate::iceberg) fn below(outer: Option<&NullBuffer>, child: &ArrayRef) -> Result<ArrayRef> {
     if outer.is_none_or(|outer| outer.null_count() == 0) || child.data_type() == &DataType::Null {
         return Ok(Arc::clone(child));
     }
