@@ -1,4 +1,4 @@
-"""Manifests, manifest lists and metadata written again: the same rows, the same bytes, for other readers too."""
+"""Manifests, manifest lists and metadata written again: the same rows, the same bytes, also for others."""
 
 from __future__ import annotations
 
@@ -196,7 +196,9 @@ def test_manifest_lists_of_the_engines_are_written_again(files: list[Path]):
         except LakebedError:
             continue
         version = int(keys.get("format-version", 1 if "sequence-number" not in keys else 2))
-        if int(keys.get("snapshot-id", 2**63)) >= 2**63 or (version > 1 and rows["added_rows_count"].null_count):
+        if int(keys.get("snapshot-id", 2**63)) >= 2**63 or (
+            version > 1 and rows["added_rows_count"].null_count
+        ):
             continue  # of no snapshot that there can be, or of unknown counts
         optional = {"parent_snapshot_id": "parent-snapshot-id", "first_row_id": "first-row-id"}
         data = iceberg.write_manifest_list(
@@ -304,9 +306,9 @@ def test_partition_tuples_of_every_type(version: int, codec: str):
     )
     assert data is not None
     read = iceberg.read_manifest(data).to_arrow()
-    assert [
-        {k: v for k, v in row.items() if k != "gone"} for row in read["partition"].to_pylist()
-    ] == rows["partition"].to_pylist()
+    assert [{k: v for k, v in row.items() if k != "gone"} for row in read["partition"].to_pylist()] == rows[
+        "partition"
+    ].to_pylist()
     keys = header(data)
     assert (keys["schema-id"], keys["partition-spec-id"], keys["avro.codec"]) == ("3", "7", codec)
     names = [field["name"] for field in partition_schema(keys)]
@@ -340,9 +342,7 @@ def with_column(name: str, values: pa.Array) -> pa.Table:
         (with_column("partition", pa.array([{"x": None}, {"x": 1}])), "partition.x", 1),
     ],
 )
-def test_entries_that_do_not_fit_are_refused(
-    rows: pa.Table, field: str, record: int | None, tmp_path: Path
-):
+def test_entries_that_do_not_fit_are_refused(rows: pa.Table, field: str, record: int | None, tmp_path: Path):
     path = tmp_path / "m.avro"
     with pytest.raises(SchemaError) as caught:
         iceberg.write_manifest(rows, path, schema=SCHEMA, spec=[], format_version=2)
@@ -396,7 +396,9 @@ def test_pyiceberg_reads_the_same_entries(table: GoldenTable, tmp_path: Path):
         listed["content"] = manifest.ManifestContent(listed["content"])
         of = manifest.ManifestFile.from_args(**listed)
         found = of.fetch_manifest_entry(PyArrowFileIO(), discard_deleted=False)
-        return [repr([plain(value) for value in (*entry._data[:4], *entry.data_file._data)]) for entry in found]
+        return [
+            repr([plain(value) for value in (*entry._data[:4], *entry.data_file._data)]) for entry in found
+        ]
 
     def plain(value: Any) -> Any:
         return dict(value) if isinstance(value, Mapping) else value

@@ -19,6 +19,8 @@ __all__ = [
     "decode_values",
     "encode_rows",
     "encode_values",
+    "iceberg_commit",
+    "iceberg_create_table",
     "iceberg_read_deletion_vector",
     "iceberg_read_manifest",
     "iceberg_read_manifest_list",
@@ -169,6 +171,23 @@ def iceberg_read_manifest(
 ) -> BatchStream: ...
 def iceberg_read_manifest_list(source: Any, columns: Sequence[str] | None, limits: object) -> BatchStream: ...
 def iceberg_read_metadata(source: Any, limits: object) -> str: ...
+def iceberg_commit(
+    table: Table,
+    change: Any,
+    properties: Sequence[tuple[str, str]],
+    random: bytes,
+    staged: bool,
+    limits: object,
+) -> tuple[list[str], str, str, str] | None: ...
+def iceberg_create_table(
+    location: str,
+    schema: Any,
+    partition_by: Sequence[str],
+    format_version: int,
+    properties: Sequence[tuple[str, str]],
+    random: bytes,
+    limits: object,
+) -> None: ...
 def iceberg_write_manifest(
     entries: Any,
     sink: Any,

@@ -21,7 +21,7 @@ use crate::limits::extract;
 use crate::sink::{Encoding, Sink, write_into};
 
 /// What of Arrow comes from Python, as the core takes it.
-fn batches(reader: RecordBatchStreamReader) -> impl Iterator<Item = Result<arrow_array::RecordBatch>> {
+pub fn batches(reader: RecordBatchStreamReader) -> impl Iterator<Item = Result<arrow_array::RecordBatch>> {
     reader.map(|batch| batch.map_err(|error| Error::new(ErrorKind::Argument, error.to_string())))
 }
 

@@ -7,6 +7,7 @@ mod columnar;
 mod error;
 mod file;
 mod iceberg;
+mod iceberg_commit;
 mod iceberg_write;
 mod limits;
 mod notes;
@@ -28,6 +29,8 @@ mod _native {
         decode_values, encode_values, iceberg_read_manifest, iceberg_read_manifest_list,
         iceberg_read_metadata,
     };
+    #[pymodule_export]
+    use super::iceberg_commit::{iceberg_commit, iceberg_create_table};
     #[pymodule_export]
     use super::iceberg_write::{iceberg_write_manifest, iceberg_write_manifest_list, iceberg_write_metadata};
     #[pymodule_export]

@@ -24,6 +24,13 @@ use crate::stream::BatchStream;
 #[pyclass(frozen, module = "lakebed._native")]
 pub struct Table(Box<dyn table::Table>);
 
+impl Table {
+    /// The table of the core.
+    pub fn inner(&self) -> &dyn table::Table {
+        self.0.as_ref()
+    }
+}
+
 #[pymethods]
 impl Table {
     #[staticmethod]

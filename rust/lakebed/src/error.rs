@@ -182,6 +182,15 @@ impl Error {
         self
     }
 
+    /// The same error, its row one of those that `rows` were taken from.
+    #[must_use]
+    pub(crate) fn at_rows(mut self, rows: &[usize]) -> Error {
+        let record = &mut self.0.location.record;
+        let taken = record.and_then(|record| rows.get(usize::try_from(record).ok()?));
+        *record = taken.and_then(|row| u64::try_from(*row).ok());
+        self
+    }
+
     /// What is wrong.
     pub fn kind(&self) -> ErrorKind {
         self.0.kind

@@ -37,6 +37,11 @@ pub trait Storage: Send + Sync {
         path.to_owned()
     }
 
+    /// Whether paths are those of the local file system, so that files can be written beside what is read.
+    fn is_local(&self) -> bool {
+        false
+    }
+
     /// When a file or folder was last modified, in milliseconds since 1970 UTC; `None` where the storage does
     /// not know, which is what this gives unless it is implemented.
     fn modified(&self, _path: &str) -> Result<Option<i64>> {
@@ -82,6 +87,10 @@ impl Storage for Local {
         names.collect()
     }
 
+    fn is_local(&self) -> bool {
+        true
+    }
+
     fn modified(&self, path: &str) -> Result<Option<i64>> {
         let time = std::fs::metadata(local_path(path)?).and_then(|about| about.modified());
         let millis = |span: Duration| i64::try_from(span.as_millis()).ok();
@@ -105,7 +114,7 @@ pub(crate) fn present<T>(read: Result<T>) -> Result<Option<T>> {
 ///
 /// # Errors
 /// `Unsupported` for a URI of another scheme.
-fn local_path(path: &str) -> Result<&str> {
+pub(crate) fn local_path(path: &str) -> Result<&str> {
     let uri = path.split_at_checked(5).filter(|(scheme, _)| scheme.eq_ignore_ascii_case("file:"));
     match uri.map(|(_, path)| path.strip_prefix("//").unwrap_or(path)) {
         Some(absolute) if absolute.starts_with('/') => Ok(absolute),

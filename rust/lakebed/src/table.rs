@@ -1,5 +1,6 @@
 //! What every table is, whatever its format.
 
+use std::any::Any;
 use std::collections::BTreeMap;
 
 use crate::error::{Error, ErrorKind, Result};
@@ -9,6 +10,9 @@ use crate::view::View;
 
 /// A table standing at one of its snapshots, or at none where nothing was committed yet.
 pub trait Table: Send + Sync {
+    /// The table as what its own format makes of it.
+    fn as_any(&self) -> &dyn Any;
+
     /// The name of its format, one of [`FORMATS`](crate::format::FORMATS).
     fn format(&self) -> &'static str;
 

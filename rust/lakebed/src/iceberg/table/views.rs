@@ -1,5 +1,6 @@
 //! The table as every format shows itself.
 
+use std::any::Any;
 use std::collections::BTreeMap;
 
 use super::Table;
@@ -14,6 +15,10 @@ use crate::table::{self, Place, named};
 use crate::view::View;
 
 impl table::Table for Table {
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
     fn format(&self) -> &'static str {
         "iceberg"
     }

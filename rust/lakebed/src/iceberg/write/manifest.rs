@@ -95,6 +95,11 @@ impl ManifestLayout {
         Ok(ManifestLayout { version, content, schema: schema.clone(), spec: spec.clone(), tuples, fields })
     }
 
+    /// How partition tuples are laid out.
+    pub(super) fn tuples(&self) -> &TupleLayout {
+        &self.tuples
+    }
+
     /// The Avro schema of the entries.
     fn avro(&self) -> String {
         record_schema("manifest_entry", &self.fields).to_string()

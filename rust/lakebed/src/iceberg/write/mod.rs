@@ -3,6 +3,7 @@
 
 mod avro;
 mod columns;
+pub mod commit;
 mod layout;
 mod list;
 mod manifest;
