@@ -65,7 +65,7 @@ def test_files_of_the_engines_are_written_again(path: Path):
     assert data == avro.write(table, schema=schema, sync=SYNC)
     assert avro.read(data).to_arrow().equals(table)
     assert avro.read_schema(data) == schema
-    assert records(data) == list(fastavro.reader(path.open("rb")))
+    assert records(data) == records(path.read_bytes())
 
 
 VALUES: dict[str, tuple[pa.DataType, st.SearchStrategy[Any]]] = {
@@ -111,7 +111,9 @@ def test_paths_files_and_readers(tmp_path: Path):
 
 
 def test_views_and_dictionaries_are_written_as_what_they_stand_for():
-    table = pa.table({"a": pa.array(["x", None]).dictionary_encode(), "b": pa.array(["y", "z"], pa.string_view())})
+    table = pa.table(
+        {"a": pa.array(["x", None]).dictionary_encode(), "b": pa.array(["y", "z"], pa.string_view())}
+    )
     data = avro.write(table)
     assert data is not None
     assert records(data) == table.to_pylist()
@@ -146,25 +148,23 @@ def test_what_does_not_fit_leaves_no_file(
 
 
 def test_bad_arguments():
-    for words, error in [
+    refused: list[tuple[dict[str, Any], type[Exception]]] = [
         ({"codec": "lz4"}, errors.UnsupportedError),
         ({"codec": "deflate", "level": 99}, errors.LakebedError),
         ({"sync": b"short"}, ValueError),
         ({"block_bytes": 0}, ValueError),
-        ({"schema": "{}"}, errors.CorruptError),
+        ({"schema": "{}"}, errors.SchemaError),
         ({"metadata": {"avro.codec": b"null"}}, errors.LakebedError),
         ({"limits": Limits(max_rows=1)}, errors.LimitError),
-    ]:
+    ]
+    for words, error in refused:
         with pytest.raises(error):
             avro.write(TABLE, **words)
     with pytest.raises(TypeError, match="Arrow"):
         avro.write([{"a": 1}])
 
 
-class Full(io.RawIOBase):
-    def writable(self) -> bool:
-        return True
-
+class Full(io.BytesIO):
     def write(self, data: Any) -> int:
         raise TimeoutError("the sink is full")
 

@@ -81,7 +81,8 @@ def header(file: Path | bytes) -> dict[str, str]:
 def blocks(file: Path | bytes) -> list[tuple[int, bytes]]:
     """Records and inflated bytes of every block."""
     content = io.BytesIO(file if isinstance(file, bytes) else file.read_bytes())
-    return [(block.num_records, block.bytes_.getvalue()) for block in fastavro.block_reader(content)]
+    found: Any = fastavro.block_reader(content)
+    return [(block.num_records, block.bytes_.getvalue()) for block in found]
 
 
 def without_docs(schema: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from lakebed import avro, errors, iceberg, paimon
 from lakebed._native import __version__
+from lakebed.describe import describe_file
 from lakebed.errors import LakebedError
 from lakebed.explain import Explain
 from lakebed.limits import LIMITS, Limits
@@ -26,6 +27,7 @@ __all__ = [
     "__version__",
     "avro",
     "col",
+    "describe_file",
     "errors",
     "iceberg",
     "open_table",

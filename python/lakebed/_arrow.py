@@ -61,8 +61,8 @@ def extended(values: pa.Array, kind: pa.DataType) -> pa.Array:
 
 
 def writable(data: Any) -> pa.RecordBatchReader:
-    """Anything with `__arrow_c_stream__` as a reader of types that are written: dictionaries and views as what
-    they stand for.
+    """Anything with `__arrow_c_stream__` as a reader of types that are written: dictionaries and views as
+    what they stand for.
 
     Raises: TypeError for what is no Arrow.
     Cost: a copy of columns of other types, batch by batch.

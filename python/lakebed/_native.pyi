@@ -28,6 +28,12 @@ __all__ = [
     "iceberg_write_manifest",
     "iceberg_write_manifest_list",
     "iceberg_write_metadata",
+    "paimon_append_files",
+    "paimon_compact_manifests",
+    "paimon_create_table",
+    "paimon_create_tag",
+    "paimon_delete_files",
+    "paimon_overwrite_partition",
     "paimon_read_deletion_vector",
     "paimon_read_hash_index",
     "paimon_read_index_manifest",
@@ -35,6 +41,8 @@ __all__ = [
     "paimon_read_manifest_list",
     "paimon_read_schema",
     "paimon_read_snapshot",
+    "paimon_write_json",
+    "paimon_write_records",
     "run_task",
     "task_schema",
 ]
@@ -82,6 +90,9 @@ class Table:
     def branch(self) -> str: ...
     @property
     def tag(self) -> str | None: ...
+    @property
+    def data_schema(self) -> object: ...
+    def partitions_of(self, rows: object) -> Batch: ...
     def at(
         self,
         *,
@@ -156,8 +167,12 @@ def avro_write(
     data: Any,
     sink: Any,
     schema: str | None,
-    encoding: tuple[str, int | None, int, bytes, bool],
+    codec: str,
+    level: int | None,
+    block_bytes: int,
     metadata: list[tuple[str, bytes]],
+    sync: bytes,
+    verify: bool,
     overwrite: bool,
     limits: object,
 ) -> bytes | None: ...
@@ -223,3 +238,36 @@ def paimon_read_snapshot(source: Any) -> str: ...
 def paimon_read_schema(source: Any) -> str: ...
 def run_task(task: str, path: str, content: Any, limits: object) -> BatchStream: ...
 def task_schema(task: str) -> object: ...
+def paimon_write_records(
+    kind: str,
+    data: object,
+    sink: Any,
+    layout: str,
+    codec: str,
+    level: int | None,
+    block_bytes: int,
+    sync: bytes,
+    verify: bool,
+    overwrite: bool,
+    limits: object,
+) -> bytes | None: ...
+def paimon_write_json(kind: str, json: str, sink: Any, overwrite: bool) -> bytes | None: ...
+def paimon_append_files(table: Table, files: object, who: object) -> Table: ...
+def paimon_delete_files(table: Table, paths: object, who: object) -> Table: ...
+def paimon_overwrite_partition(table: Table, files: object, partition: object, who: object) -> Table: ...
+def paimon_compact_manifests(
+    table: Table,
+    target_bytes: int | None,
+    sort: bool,
+    who: object,
+) -> Table: ...
+def paimon_create_tag(table: Table, name: str, retained_micros: int | None, who: object) -> Table: ...
+def paimon_create_table(
+    location: str,
+    columns: object,
+    partition_keys: Sequence[str],
+    primary_keys: Sequence[str],
+    table_options: Sequence[tuple[str, str]],
+    comment: str | None,
+    limits: object,
+) -> Table: ...

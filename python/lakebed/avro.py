@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, TypeAlias
+import os
+from typing import IO, TYPE_CHECKING, Any, TypeAlias
 
-from lakebed import _arrow, _native, _sink
+from lakebed import _arrow, _native
 from lakebed._arguments import names, positive
 from lakebed._source import Source, named, resolve_source
 from lakebed.errors import CorruptError
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     import pyarrow as pa
-
-    from lakebed._sink import Sink
 
 Schema: TypeAlias = str | dict[str, Any] | list[Any]
 """An Avro schema: its JSON text, or that text parsed, as `read_schema` gives it."""
@@ -106,7 +105,7 @@ def read_blocks(source: Source, limits: Limits = LIMITS) -> pa.Table:
 
 def write(
     data: Any,
-    sink: Sink | None = None,
+    sink: str | os.PathLike[str] | IO[bytes] | None = None,
     schema: Schema | None = None,
     codec: str = "zstandard",
     level: int | None = None,
@@ -126,8 +125,8 @@ def write(
         schema: the schema to write, parsed or as JSON text, with a field for every column; any that `read`
             takes. None for one that follows from the columns: what may be null is a union with null, maps
             without string keys are arrays with `logicalType: map`, decimals are bytes.
-        codec: "null", "deflate", "snappy", "zstandard", "bzip2" or "xz"; level: of the codec, None for its
-            own (deflate 0 to 12, zstandard -7 to 22, bzip2 1 to 9, xz 0 to 9).
+        codec: "null", "deflate", "snappy", "zstandard", "bzip2" or "xz".
+        level: of the codec, None for its own (deflate 0 to 12, zstandard -7 to 22, bzip2 1 to 9, xz 0 to 9).
         block_bytes: bytes of records, not compressed, at which a block ends.
         metadata: more keys of the header.
         sync: the marker of 16 bytes behind each block, None for a random one. The same data, arguments and
@@ -138,16 +137,22 @@ def write(
     Returns: the bytes without a sink, else None.
     Raises: SchemaError (before a byte is written: a column without a field, a field without a column, a type
         that the field does not take; with the row: a null where the schema has none, a decimal, time, symbol
-        or length that it does not hold), CorruptError (a schema that is none), UnsupportedError (codec),
+        or length that it does not hold; a schema that is none), UnsupportedError (codec),
         LimitError, FileExistsError, OSError. A path then has no file, or the one it had.
     Cost: one pass; memory of a block and a batch.
     Source: Avro specification 1.12, "Object container files"; Avro Java's `DataFileWriter.java` (blocks).
     """
-    encoding = _sink.encoding(codec, level, block_bytes, sync, verify)
+    marker = os.urandom(16) if sync is None else bytes(sync)
+    if len(marker) != 16:
+        raise ValueError(f"a sync marker has 16 bytes, not {len(marker)}")
     text = None if schema is None else _schema_text(schema)
+    target = os.fspath(sink) if isinstance(sink, os.PathLike) else sink
     pairs = [(key, _bytes(value)) for key, value in (metadata or {}).items()]
+    positive("block_bytes", block_bytes)
     reader = _arrow.writable(data)
-    return _native.avro_write(reader, _sink.target(sink), text, encoding, pairs, overwrite, limits)
+    return _native.avro_write(
+        reader, target, text, codec, level, block_bytes, pairs, marker, verify, overwrite, limits
+    )
 
 
 def _bytes(value: bytes | str) -> bytes:

@@ -170,9 +170,12 @@ def delete_files(
     equality delete files stay, though they may apply to nothing any more.
 
     Args:
-        table, properties, commit, limits: as in `append_files`.
+        table: as in `append_files`.
         files: paths, as the table names them or relative to its location, or Arrow data with the column
             `file_path`.
+        properties: as in `append_files`.
+        commit: as in `append_files`.
+        limits: as in `append_files`.
     Returns: as `append_files`.
     Raises: SchemaError with `.record` (a path that is no live data file of the table, or is there twice); as
         `append_files`.
@@ -212,8 +215,11 @@ def rewrite_manifests(
     `replace`. Entries of deleted files are left out; manifests of delete files stay.
 
     Args:
-        table, properties, commit, limits: as in `append_files`.
+        table: as in `append_files`.
         target_bytes: how large a manifest is to be, about.
+        properties: as in `append_files`.
+        commit: as in `append_files`.
+        limits: as in `append_files`.
     Returns: as `append_files`; without manifests of data files the table itself, or None.
     Raises: as `append_files`.
     Cost: reads and writes every live entry of a data file; memory holds those of one spec.

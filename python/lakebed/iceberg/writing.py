@@ -39,10 +39,18 @@ def write_manifest(
             and `partition` where the spec has fields (by their names); any other may be absent, which is
             null. Columns and partition fields that the version or the spec does not have can only be null.
         sink: a local path, an open binary file, or None for the file as bytes.
-        schema: the table's schema, as in `schemas` of `read_metadata`; spec: a partition spec, as in
-            `partition_specs`, or the list of its fields, which is then spec 0.
-        format_version: 1, 2 or 3; content: "data" or "deletes".
-        codec, level, block_bytes, sync, verify, overwrite, limits: as in `lakebed.avro.write`.
+        schema: the table's schema, as `schemas` of `read_metadata` has it.
+        spec: a partition spec, as `partition-specs` has it, or the list of its fields, which is then spec 0.
+        format_version: 1, 2 or 3.
+        content: "data" or "deletes".
+        codec: "deflate" as Java has it, "null", "snappy", "zstandard", "bzip2" or "xz".
+        level: of the codec, None for its own.
+        block_bytes: bytes of records, not compressed, at which a block ends.
+        sync: the marker of 16 bytes behind each block, None for a random one. The same rows, arguments and
+            marker give the same bytes.
+        verify: read every block again and hold its rows against those written.
+        overwrite: replace a file that is there.
+        limits: what readers agree to: files beyond it are not written.
     Returns: the bytes without a sink, else None.
     Raises: SchemaError (a column or partition field that is not there or not the format's, another type, a
         null where there must be a value, a value that the version, the spec or the type has no place for;
@@ -92,9 +100,18 @@ def write_manifest_list(
             as readers give them.
         sink: a local path, an open binary file, or None for the file as bytes.
         format_version: 1, 2 or 3.
-        snapshot_id, parent_snapshot_id, sequence_number, first_row_id: what the header says of the snapshot;
-            of the last two, what the version has.
-        codec, level, block_bytes, sync, verify, overwrite, limits: as in `lakebed.avro.write`.
+        snapshot_id: the snapshot that the list is of, as the header says it.
+        parent_snapshot_id: the one that it was made from, None for the first.
+        sequence_number: the number of its commit; version 1 does not have it.
+        first_row_id: where its row ids begin; versions 1 and 2 do not have it.
+        codec: "deflate" as Java has it, "null", "snappy", "zstandard", "bzip2" or "xz".
+        level: of the codec, None for its own.
+        block_bytes: bytes of records, not compressed, at which a block ends.
+        sync: the marker of 16 bytes behind each block, None for a random one. The same rows, arguments and
+            marker give the same bytes.
+        verify: read every block again and hold its rows against those written.
+        overwrite: replace a file that is there.
+        limits: what readers agree to: files beyond it are not written.
     Returns: the bytes without a sink, else None.
     Raises: as `write_manifest`.
     Cost: one pass; memory of a block and a batch.
@@ -128,7 +145,8 @@ def write_metadata(
             library, those that the format does not have behind them; nothing is added or left out.
         sink: a local path, compressed with gzip where it ends in `.gz.metadata.json` or `.metadata.json.gz`,
             an open binary file, or None for the text as bytes.
-        overwrite: replace a file that is there; limits: what readers agree to.
+        overwrite: replace a file that is there.
+        limits: what readers agree to: files beyond it are not written.
     Returns: the bytes without a sink, else None.
     Raises: SchemaError (what `read_metadata` refuses), UnsupportedError (version), LimitError,
         FileExistsError, OSError. A path then has no file, or the one it had.

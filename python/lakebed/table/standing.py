@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from lakebed import _arrow
+
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from lakebed import _native
 
 
@@ -43,6 +47,15 @@ class Standing:
     def tag(self) -> str | None:
         """The tag the table was asked to stand at, or None."""
         return self._native.tag
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns of the table's rows, in the Arrow types that views show their values in.
+
+        Its schema where it stands: the latest one, or that of the snapshot it was asked to stand at. Cost:
+        none, it was read when the table was opened.
+        """
+        return _arrow.schema(self._native.data_schema)
 
     @property
     def properties(self) -> dict[str, str]:

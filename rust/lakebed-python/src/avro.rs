@@ -1,13 +1,14 @@
 //! `lakebed.avro`.
 
 use std::collections::HashMap;
-use std::io::Write;
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, RecordBatchReader};
-use lakebed::{Error, ErrorKind, Result};
+use lakebed::Result;
 use lakebed_avro::schema::from_arrow;
-use lakebed_avro::{Block, Blocks, Program, Projection, ReadOptions, Reader, Schema, WriteOptions, Writer};
+use lakebed_avro::{
+    Block, Blocks, Codec, Program, Projection, ReadOptions, Reader, Schema, WriteOptions, Writer,
+};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -15,7 +16,7 @@ use crate::arrow::import_stream;
 use crate::boundary::detached;
 use crate::error::unwritten;
 use crate::limits::extract;
-use crate::sink::{Encoding, Sink, write_into};
+use crate::sink::{Sink, sent, write_into};
 use crate::source::{Source, in_path};
 use crate::stream::BatchStream;
 
@@ -106,37 +107,26 @@ pub fn avro_write(
     data: &Bound<'_, PyAny>,
     sink: Option<Sink>,
     schema: Option<String>,
-    encoding: Encoding,
+    codec: &str,
+    level: Option<i32>,
+    block_bytes: usize,
     metadata: Vec<(String, Vec<u8>)>,
+    sync: [u8; 16],
+    verify: bool,
     overwrite: bool,
     limits: &Bound<'_, PyAny>,
 ) -> PyResult<Option<Py<PyBytes>>> {
     let limits = extract(limits)?;
     let batches = import_stream(data)?;
-    let written = detached(py, || {
-        let write = || -> Result<Option<Vec<u8>>> {
-            let options = encoding.options(metadata, limits)?;
-            let text = schema.map_or_else(|| from_arrow(&batches.schema()), Ok)?;
-            write_into(sink, overwrite, |sink| write_all(sink, &text, batches, options))
-        };
-        // What does not fit is told apart from what is wrong with a file.
-        Ok(write())
-    })?;
-    let bytes = written.map_err(|error| unwritten(py, error))?;
-    Ok(bytes.map(|bytes| PyBytes::new(py, &bytes).unbind()))
-}
-
-fn write_all(
-    sink: &mut dyn Write,
-    schema: &str,
-    batches: impl RecordBatchReader,
-    options: WriteOptions,
-) -> Result<()> {
-    let mut writer = Writer::new(sink, schema, &batches.schema(), options)?;
-    for batch in batches {
-        let batch = batch.map_err(|error| Error::new(ErrorKind::Argument, error.to_string()))?;
-        writer.write(&batch)?;
-    }
-    writer.finish()?;
-    Ok(())
+    let codec = Codec::named(codec).map_err(|error| unwritten(py, error.into()))?;
+    let options = WriteOptions { codec, level, block_bytes, metadata, sync, limits, verify };
+    write_into(py, sink, overwrite, |sink| {
+        let text = schema.map_or_else(|| from_arrow(&batches.schema()), Ok)?;
+        let mut writer = Writer::new(sink, &text, &batches.schema(), options)?;
+        for batch in batches {
+            writer.write(&sent(batch)?)?;
+        }
+        writer.finish()?;
+        Ok(())
+    })
 }

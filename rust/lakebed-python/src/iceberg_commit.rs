@@ -10,8 +10,10 @@ use lakebed::{Error, ErrorKind, Result};
 use pyo3::prelude::*;
 
 use crate::arrow::{import_schema, import_stream};
-use crate::iceberg_write::{batches, written};
+use crate::boundary::detached;
+use crate::error::unwritten;
 use crate::limits::extract;
+use crate::sink::sent;
 use crate::table::Table;
 
 /// What a commit does, by the form of what Python gives.
@@ -30,7 +32,7 @@ type StagedParts = (Vec<String>, String, String, String);
 
 /// The table of Iceberg's that commits are made to.
 fn committable(table: &Table) -> Result<&IcebergTable> {
-    let found = table.inner().as_any().downcast_ref::<IcebergTable>();
+    let found = table.0.as_any().downcast_ref::<IcebergTable>();
     let table = found.ok_or_else(|| Error::new(ErrorKind::Unsupported, "the table is none of Iceberg's"))?;
     let refused = |message: &str| Err(Error::new(ErrorKind::Unsupported, message).in_file(table.location()));
     if !table.storage().is_local() {
@@ -42,6 +44,11 @@ fn committable(table: &Table) -> Result<&IcebergTable> {
         return refused("commits are made to the branch main alone");
     }
     Ok(table)
+}
+
+/// Runs a commit; what does not fit is told apart from what is wrong with a file.
+fn committed<T: Send>(py: Python<'_>, commit: impl FnOnce() -> Result<T> + Send) -> PyResult<T> {
+    detached(py, || Ok(commit()))?.map_err(|error| unwritten(py, error))
 }
 
 #[pyfunction]
@@ -64,11 +71,11 @@ pub fn iceberg_commit(
             let reader = import_stream(files.bind(py))?;
             Box::new(move || {
                 let schema = reader.schema();
-                Ok(Action::Append(schema, batches(reader).collect::<Result<_>>()?))
+                Ok(Action::Append(schema, reader.map(sent).collect::<Result<_>>()?))
             })
         }
     };
-    written(py, move || {
+    committed(py, move || {
         let table = committable(table)?;
         if !staged {
             return commit_action(table.location(), action()?, &options).map(|()| None);
@@ -95,7 +102,7 @@ pub fn iceberg_create_table(
     limits: &Bound<'_, PyAny>,
 ) -> PyResult<()> {
     let (schema, limits) = (import_schema(schema)?, extract(limits)?);
-    written(py, || {
+    committed(py, || {
         let version = FormatVersion::try_from(format_version)?;
         let table = NewTable { schema, partition_by, version, properties, random };
         create_table(location, &table, limits)

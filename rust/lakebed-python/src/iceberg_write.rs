@@ -3,40 +3,36 @@
 use std::io::Write;
 
 use arrow_array::RecordBatchReader;
-use arrow_array::ffi_stream::RecordBatchStreamReader;
 use lakebed::iceberg::partition::PartitionSpec;
 use lakebed::iceberg::write::{
     FormatVersion, ListHeader, ManifestContent, ManifestLayout, metadata_bytes, metadata_text,
     write_manifest, write_manifest_list,
 };
 use lakebed::{Error, ErrorKind, Result};
+use lakebed_avro::{Codec, Limits, WriteOptions};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use serde_json::Value;
 
 use crate::arrow::import_stream;
-use crate::boundary::detached;
-use crate::error::unwritten;
 use crate::limits::extract;
-use crate::sink::{Encoding, Sink, write_into};
+use crate::sink::{Sink, sent, write_into};
 
-/// What of Arrow comes from Python, as the core takes it.
-pub fn batches(reader: RecordBatchStreamReader) -> impl Iterator<Item = Result<arrow_array::RecordBatch>> {
-    reader.map(|batch| batch.map_err(|error| Error::new(ErrorKind::Argument, error.to_string())))
+/// How Avro files are written: codec, level, bytes of a block, marker, and whether blocks are read again.
+#[derive(FromPyObject)]
+pub struct Encoding(String, Option<i32>, usize, [u8; 16], bool);
+
+impl Encoding {
+    fn options(self, limits: Limits) -> Result<WriteOptions> {
+        let Encoding(codec, level, block_bytes, sync, verify) = self;
+        let (codec, options) = (Codec::named(&codec)?, WriteOptions::new(sync));
+        Ok(WriteOptions { codec, level, block_bytes, limits, verify, ..options })
+    }
 }
 
 /// JSON that Python's own writer made.
 fn parsed(json: &str) -> Result<Value> {
     serde_json::from_str(json).map_err(|error| Error::new(ErrorKind::Json, error.to_string()))
-}
-
-/// Runs a writer; what does not fit is told apart from what is wrong with a file.
-pub fn written<T: Send>(py: Python<'_>, write: impl FnOnce() -> Result<T> + Send) -> PyResult<T> {
-    detached(py, || Ok(write()))?.map_err(|error| unwritten(py, error))
-}
-
-fn bytes(py: Python<'_>, bytes: Option<Vec<u8>>) -> Option<Py<PyBytes>> {
-    bytes.map(|bytes| PyBytes::new(py, &bytes).unbind())
 }
 
 #[pyfunction]
@@ -55,7 +51,7 @@ pub fn iceberg_write_manifest(
 ) -> PyResult<Option<Py<PyBytes>>> {
     let limits = extract(limits)?;
     let reader = import_stream(entries)?;
-    let file = written(py, || {
+    write_into(py, sink, overwrite, |sink: &mut dyn Write| {
         let (version, content) = (FormatVersion::try_from(format_version)?, ManifestContent::named(content)?);
         let spec = match parsed(spec)? {
             fields @ Value::Array(_) => PartitionSpec::from_fields(0, &fields)?,
@@ -63,12 +59,8 @@ pub fn iceberg_write_manifest(
         };
         let arrow = reader.schema();
         let layout = ManifestLayout::new(version, content, &parsed(schema)?, &spec, &arrow)?;
-        let options = encoding.options(Vec::new(), limits)?;
-        write_into(sink, overwrite, |sink: &mut dyn Write| {
-            write_manifest(&arrow, batches(reader), &layout, sink, options).map(|_| ())
-        })
-    })?;
-    Ok(bytes(py, file))
+        write_manifest(&arrow, reader.map(sent), &layout, sink, encoding.options(limits)?).map(|_| ())
+    })
 }
 
 #[pyfunction]
@@ -88,16 +80,12 @@ pub fn iceberg_write_manifest_list(
 ) -> PyResult<Option<Py<PyBytes>>> {
     let limits = extract(limits)?;
     let reader = import_stream(manifests)?;
-    let file = written(py, || {
+    write_into(py, sink, overwrite, |sink: &mut dyn Write| {
         let version = FormatVersion::try_from(format_version)?;
         let header = ListHeader { version, snapshot_id, parent_snapshot_id, sequence_number, first_row_id };
-        let options = encoding.options(Vec::new(), limits)?;
         let arrow = reader.schema();
-        write_into(sink, overwrite, |sink: &mut dyn Write| {
-            write_manifest_list(&arrow, batches(reader), &header, sink, options).map(|_| ())
-        })
-    })?;
-    Ok(bytes(py, file))
+        write_manifest_list(&arrow, reader.map(sent), &header, sink, encoding.options(limits)?).map(|_| ())
+    })
 }
 
 #[pyfunction]
@@ -109,13 +97,10 @@ pub fn iceberg_write_metadata(
     limits: &Bound<'_, PyAny>,
 ) -> PyResult<Option<Py<PyBytes>>> {
     let limits = extract(limits)?;
-    let file = written(py, || {
-        let text = metadata_text(metadata, limits)?;
-        let name = if let Some(Sink::Path(path)) = &sink { path.clone() } else { String::new() };
-        let bytes = metadata_bytes(text, &name)?;
-        write_into(sink, overwrite, |sink| {
-            sink.write_all(&bytes).map_err(|error| lakebed_avro::Error::from(error).into())
-        })
-    })?;
-    Ok(bytes(py, file))
+    let name = if let Some(Sink::Path(path)) = &sink { path.clone() } else { String::new() };
+    write_into(py, sink, overwrite, |sink: &mut dyn Write| {
+        let bytes = metadata_bytes(metadata_text(metadata, limits)?, &name)?;
+        let written = sink.write_all(&bytes);
+        written.map_err(|error| Error::new(ErrorKind::Io, error.to_string()).caused_by(error))
+    })
 }

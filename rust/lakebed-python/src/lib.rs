@@ -12,6 +12,8 @@ mod iceberg_write;
 mod limits;
 mod notes;
 mod paimon;
+mod paimon_commit;
+mod paimon_write;
 mod sink;
 mod source;
 mod storage;
@@ -38,6 +40,13 @@ mod _native {
         decode_rows, encode_rows, paimon_read_hash_index, paimon_read_index_manifest, paimon_read_manifest,
         paimon_read_manifest_list, paimon_read_schema, paimon_read_snapshot, run_task, task_schema,
     };
+    #[pymodule_export]
+    use super::paimon_commit::{
+        paimon_append_files, paimon_compact_manifests, paimon_create_table, paimon_create_tag,
+        paimon_delete_files, paimon_overwrite_partition,
+    };
+    #[pymodule_export]
+    use super::paimon_write::{paimon_write_json, paimon_write_records};
     #[pymodule_export]
     use super::stream::{Batch, BatchStream};
     #[pymodule_export]

@@ -1,12 +1,16 @@
-//! What files are written into, and how.
+//! What files are written into.
 
 use std::io::{self, Write};
 
-use lakebed::Result;
-use lakebed::publish::{Existing, publish};
-use lakebed_avro::{Codec, Limits, WriteOptions};
+use arrow_array::RecordBatch;
+use arrow_schema::ArrowError;
+use lakebed::write::{Existing, publish};
+use lakebed::{Error, ErrorKind, Result};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
+
+use crate::boundary::detached;
+use crate::error::unwritten;
 
 /// What is written into.
 #[derive(FromPyObject)]
@@ -15,43 +19,6 @@ pub enum Sink {
     Path(String),
     /// An object with a method `write` that takes bytes.
     File(Py<PyAny>),
-}
-
-/// How Avro files are written: codec, level, bytes of a block, marker, and whether blocks are read again.
-#[derive(FromPyObject)]
-pub struct Encoding(String, Option<i32>, usize, [u8; 16], bool);
-
-impl Encoding {
-    /// The options of a writer.
-    ///
-    /// # Errors
-    /// `UnknownCodec`.
-    pub fn options(self, metadata: Vec<(String, Vec<u8>)>, limits: Limits) -> Result<WriteOptions> {
-        let Encoding(codec, level, block_bytes, sync, verify) = self;
-        let codec = Codec::named(&codec)?;
-        Ok(WriteOptions { codec, level, block_bytes, metadata, sync, limits, verify })
-    }
-}
-
-/// Writes a file into `sink`; without one, its bytes come back. A path is published whole or not at all.
-pub fn write_into(
-    sink: Option<Sink>,
-    overwrite: bool,
-    write: impl FnOnce(&mut dyn Write) -> Result<()>,
-) -> Result<Option<Vec<u8>>> {
-    match sink {
-        None => {
-            let mut bytes = Vec::new();
-            write(&mut bytes)?;
-            Ok(Some(bytes))
-        }
-        Some(Sink::File(file)) => write(&mut PythonFile(file)).map(|()| None),
-        Some(Sink::Path(path)) => {
-            let existing = if overwrite { Existing::Replace } else { Existing::Refuse };
-            publish(&path, existing, |file| write(&mut io::BufWriter::new(file)))?;
-            Ok(None)
-        }
-    }
 }
 
 /// A Python file, written to as Rust writes.
@@ -70,4 +37,39 @@ impl Write for PythonFile {
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
+}
+
+/// Gives `write` what it writes into; the bytes come back where there is no sink.
+///
+/// A path is published when all is written: nothing is there before, nor after an error.
+pub fn write_into(
+    py: Python<'_>,
+    sink: Option<Sink>,
+    overwrite: bool,
+    write: impl FnOnce(&mut dyn Write) -> Result<()> + Send,
+) -> PyResult<Option<Py<PyBytes>>> {
+    let existing = if overwrite { Existing::Replace } else { Existing::Refuse };
+    let written = detached(py, || {
+        // What does not fit is told apart from what is wrong with a file.
+        Ok(match sink {
+            None => {
+                let mut bytes = Vec::new();
+                write(&mut bytes).map(|()| Some(bytes))
+            }
+            Some(Sink::File(file)) => write(&mut PythonFile(file)).map(|()| None),
+            Some(Sink::Path(path)) => publish(&path, existing, |file| {
+                let mut file = io::BufWriter::new(file);
+                write(&mut file)?;
+                file.flush().map_err(|error| Error::new(ErrorKind::Io, error.to_string()).caused_by(error))
+            })
+            .map(|()| None),
+        })
+    })?;
+    let bytes = written.map_err(|error| unwritten(py, error))?;
+    Ok(bytes.map(|bytes| PyBytes::new(py, &bytes).unbind()))
+}
+
+/// A batch of a stream of the caller's.
+pub fn sent(batch: std::result::Result<RecordBatch, ArrowError>) -> Result<RecordBatch> {
+    batch.map_err(|error| Error::new(ErrorKind::Argument, error.to_string()))
 }

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, RecordBatch, StructArray};
 use lakebed::format;
 use lakebed::relocate::Relocated;
 use lakebed::scan::{self, DeletesAs, Part, ScanOptions};
@@ -13,23 +15,16 @@ use lakebed::{Error, ErrorKind};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
-use crate::arrow::export_schema;
+use crate::arrow::{SchemaCapsule, export_schema, import_array};
 use crate::boundary::detached;
 use crate::columnar::decoding;
 use crate::notes::warn;
 use crate::storage::PyStorage;
-use crate::stream::BatchStream;
+use crate::stream::{Batch, BatchStream};
 
 /// A table on one branch at one snapshot, or at none where it has none.
 #[pyclass(frozen, module = "lakebed._native")]
-pub struct Table(Box<dyn table::Table>);
-
-impl Table {
-    /// The table of the core.
-    pub fn inner(&self) -> &dyn table::Table {
-        self.0.as_ref()
-    }
-}
+pub struct Table(pub Box<dyn table::Table>);
 
 #[pymethods]
 impl Table {
@@ -86,6 +81,22 @@ impl Table {
     #[getter]
     fn tag(&self) -> Option<&str> {
         self.0.tag()
+    }
+
+    #[getter]
+    fn data_schema(&self) -> SchemaCapsule {
+        SchemaCapsule(self.0.data_schema())
+    }
+
+    /// Takes and gives record batches as struct arrays.
+    fn partitions_of(&self, py: Python<'_>, rows: &Bound<'_, PyAny>) -> PyResult<Batch> {
+        let rows = import_array(rows)?;
+        let partitions = detached(py, || {
+            let rows = rows.as_struct_opt().filter(|rows| rows.null_count() == 0);
+            let rows = rows.ok_or_else(|| Error::new(ErrorKind::Argument, "a record batch is wanted"))?;
+            self.0.partitions_of(&RecordBatch::from(rows))
+        })?;
+        Ok(Batch(Arc::new(StructArray::from(partitions))))
     }
 
     #[pyo3(signature = (*, snapshot=None, tag=None, branch=None, timestamp=None, watermark=None))]

@@ -1,6 +1,6 @@
 //! Lake table metadata (Apache Paimon, Apache Iceberg) as Arrow.
 //!
-//! Pure but for [`storage`]: bytes and Arrow in, Arrow out, no thread that outlives a call.
+//! Pure but for [`storage`] and [`write`]: bytes and Arrow in, Arrow out, no thread that outlives a call.
 #![forbid(unsafe_code)]
 
 pub mod columnar;
@@ -17,7 +17,6 @@ mod murmur;
 pub mod notes;
 pub mod paimon;
 pub mod predicate;
-pub mod publish;
 pub mod record;
 pub mod relocate;
 pub mod scan;
@@ -30,6 +29,7 @@ mod text;
 mod time;
 pub mod view;
 mod words;
+pub mod write;
 
 pub use error::{Error, ErrorKind, Location, Result};
 pub use lakebed_avro::Limits;

@@ -31,15 +31,15 @@ pub trait Storage: Send + Sync {
     /// no such folder.
     fn list(&self, folder: &str) -> Result<Vec<String>>;
 
+    /// Whether paths are those of the local file system, so that what is written there is read here.
+    fn is_local(&self) -> bool {
+        false
+    }
+
     /// Where the file of this path really is, for an engine that reads it itself: the path, unless this
     /// storage looks elsewhere.
     fn place(&self, path: &str) -> String {
         path.to_owned()
-    }
-
-    /// Whether paths are those of the local file system, so that files can be written beside what is read.
-    fn is_local(&self) -> bool {
-        false
     }
 
     /// When a file or folder was last modified, in milliseconds since 1970 UTC; `None` where the storage does
@@ -54,6 +54,10 @@ pub trait Storage: Send + Sync {
 pub struct Local;
 
 impl Storage for Local {
+    fn is_local(&self) -> bool {
+        true
+    }
+
     fn read(&self, path: &str) -> Result<Buffer> {
         self.read_range(path, 0, u64::MAX)
     }
@@ -85,10 +89,6 @@ impl Storage for Local {
             Err(error) => Err(failed(error, folder)),
         });
         names.collect()
-    }
-
-    fn is_local(&self) -> bool {
-        true
     }
 
     fn modified(&self, path: &str) -> Result<Option<i64>> {

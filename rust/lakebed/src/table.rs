@@ -2,6 +2,10 @@
 
 use std::any::Any;
 use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use arrow_array::{Array, ArrayRef, Int32Array, RecordBatch};
+use arrow_schema::SchemaRef;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::notes::Notes;
@@ -10,7 +14,7 @@ use crate::view::View;
 
 /// A table standing at one of its snapshots, or at none where nothing was committed yet.
 pub trait Table: Send + Sync {
-    /// The table as what its own format makes of it.
+    /// The table as its own format's, for what only that format can do.
     fn as_any(&self) -> &dyn Any;
 
     /// The name of its format, one of [`FORMATS`](crate::format::FORMATS).
@@ -40,6 +44,16 @@ pub trait Table: Send + Sync {
     fn notes(&self) -> Notes {
         Notes::default()
     }
+
+    /// The columns of the table's rows, in the types that its views show values in.
+    fn data_schema(&self) -> SchemaRef;
+
+    /// Where rows of [`Table::data_schema`] belong: the column `partition`, of the type it has in views, and
+    /// `spec_id`, of the partition spec that new files have, where the format has specs.
+    ///
+    /// # Errors
+    /// `Unsupported` for partitions that no value can be computed for, with the field.
+    fn partitions_of(&self, rows: &RecordBatch) -> Result<RecordBatch>;
 
     /// The same table at another place.
     ///
@@ -120,4 +134,13 @@ pub(crate) fn named<T>(
         }
         _ => error,
     })
+}
+
+/// The columns that [`Table::partitions_of`] gives.
+pub(crate) fn placed(partitions: ArrayRef, spec_id: Option<i32>) -> Result<RecordBatch> {
+    let specs: Int32Array = std::iter::repeat_n(spec_id, partitions.len()).collect();
+    let fields = [("partition", partitions), ("spec_id", Arc::new(specs) as ArrayRef)];
+    let columns = fields.map(|(name, column)| (name, column, true));
+    RecordBatch::try_from_iter_with_nullable(columns)
+        .map_err(|error| Error::new(ErrorKind::Argument, error.to_string()))
 }

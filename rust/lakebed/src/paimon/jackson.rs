@@ -82,6 +82,11 @@ impl Formatter for Jackson {
         self.space(out)
     }
 
+    /// Durations, the only fractions in these files, are seconds with all their nanoseconds.
+    fn write_f64<W: ?Sized + Write>(&mut self, out: &mut W, value: f64) -> io::Result<()> {
+        write!(out, "{value:.9}")
+    }
+
     fn write_char_escape<W: ?Sized + Write>(&mut self, out: &mut W, escape: CharEscape) -> io::Result<()> {
         match escape {
             CharEscape::AsciiControl(byte) => write!(out, "\\u{byte:04X}"),

@@ -27,6 +27,7 @@ mod text;
 pub mod types;
 mod version;
 mod view;
+pub mod write;
 
 pub use scan::{Scan, Task};
 pub use table::Table;

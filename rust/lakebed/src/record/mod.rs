@@ -6,6 +6,6 @@ mod records;
 mod resolver;
 
 pub(crate) use reader::{GuardMaker, RecordReader};
-pub(crate) use records::{Records, find};
+pub(crate) use records::{Records, below, find};
 pub use resolver::RecordResolver;
 pub(crate) use resolver::{record_schema, select};

@@ -3,8 +3,11 @@
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions, new_null_array};
-use arrow_schema::SchemaRef;
+use arrow_array::{
+    Array, ArrayRef, RecordBatch, RecordBatchOptions, StructArray, make_array, new_null_array,
+};
+use arrow_buffer::NullBuffer;
+use arrow_schema::{DataType, SchemaRef};
 
 use crate::conform::conform;
 use crate::error::{Error, ErrorKind, Result};
@@ -58,6 +61,16 @@ impl Records {
     pub(crate) fn schema(&self) -> &SchemaRef {
         &self.schema
     }
+}
+
+/// The child of a struct, null where the struct is.
+pub(crate) fn below(parent: &StructArray, child: &ArrayRef) -> Result<ArrayRef> {
+    if parent.null_count() == 0 || child.data_type() == &DataType::Null {
+        return Ok(Arc::clone(child));
+    }
+    let nulls = NullBuffer::union(parent.nulls(), child.nulls());
+    let data = child.to_data().into_builder().nulls(nulls).build();
+    data.map(make_array).map_err(|error| Error::new(ErrorKind::Argument, error.to_string()))
 }
 
 /// A column by its dotted path on disk.

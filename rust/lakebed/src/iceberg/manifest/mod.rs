@@ -24,7 +24,6 @@ pub use self::columns::EntryColumns;
 pub use self::header::ManifestHeader;
 use self::inherit::Inheritance;
 pub use self::partition::PartitionLayout;
-pub(in crate::iceberg) use self::partition::below;
 use self::partition::{Tuples, fixed_lengths};
 pub use self::status::{ADDED, DELETED, EXISTING, Statuses};
 use self::status::{Tally, guard};

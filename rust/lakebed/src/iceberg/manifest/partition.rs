@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef, RecordBatch, StructArray, make_array};
-use arrow_buffer::{Buffer, NullBuffer};
+use arrow_array::{Array, ArrayRef, RecordBatch, StructArray};
+use arrow_buffer::Buffer;
 use arrow_schema::{DataType, Field, Fields};
 use lakebed_avro::schema::{Schema, Wire};
 use lakebed_avro::{Blocks, Limits};
@@ -13,7 +13,7 @@ use super::canonical::{canonical_entry, fixed_partition_fields};
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::fields::PARTITION_ON_DISK;
 use crate::iceberg::partition::{PartitionSpec, PartitionType};
-use crate::record::{RecordReader, find};
+use crate::record::{RecordReader, below, find};
 
 /// The partition type that the specs of a table share, and the spec of one manifest.
 #[derive(Debug, Clone)]
@@ -71,7 +71,7 @@ impl Tuples {
     fn stored(&self, column: &ArrayRef) -> Result<StructArray> {
         let tuples = column.as_struct_opt().ok_or_else(|| malformed("partition is not a record"))?;
         let fields = by_ids(tuples.fields(), self.layout.as_ref());
-        let columns = tuples.columns().iter().map(|child| below(tuples.nulls(), child));
+        let columns = tuples.columns().iter().map(|child| below(tuples, child));
         let columns = columns.collect::<Result<Vec<_>>>()?;
         let named = StructArray::try_new_with_length(fields, columns, None, tuples.len());
         let named = named.map_err(|error| malformed(&error.to_string()))?;
@@ -86,16 +86,6 @@ impl Tuples {
         }
         Ok(named)
     }
-}
-
-/// A field of tuples, null where its tuple is.
-pub(in crate::iceberg) fn below(outer: Option<&NullBuffer>, child: &ArrayRef) -> Result<ArrayRef> {
-    if outer.is_none_or(|outer| outer.null_count() == 0) || child.data_type() == &DataType::Null {
-        return Ok(Arc::clone(child));
-    }
-    let nulls = NullBuffer::union(outer, child.nulls());
-    let data = child.to_data().into_builder().nulls(nulls).build();
-    data.map(make_array).map_err(|error| malformed(&error.to_string()))
 }
 
 /// The fields of tuples called by their ids, all nullable: as stored, else as the spec of the manifest has

@@ -2,6 +2,7 @@
 
 mod conform;
 mod numbers;
+mod rows;
 mod spec;
 mod unified;
 
@@ -10,5 +11,6 @@ mod tests;
 
 pub(in crate::iceberg) use conform::conform;
 pub(crate) use numbers::PartitionNumbers;
+pub(in crate::iceberg) use rows::partitions_of;
 pub use spec::{PartitionField, PartitionSpec};
 pub use unified::{PartitionType, UnifiedField};

@@ -2,16 +2,21 @@
 
 use std::any::Any;
 use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, RecordBatch};
+use arrow_schema::{Schema as ArrowSchema, SchemaRef};
 
 use super::Table;
 use crate::diff::AppendScan;
 use crate::error::{Error, ErrorKind, Result};
+use crate::iceberg::partition::partitions_of;
 use crate::iceberg::scan::{Appended, Scan, diff};
 use crate::iceberg::system::SYSTEM_TABLES;
 use crate::notes::Notes;
 use crate::scan::{self, ScanOptions};
 use crate::system::{MetadataScan, names};
-use crate::table::{self, Place, named};
+use crate::table::{self, Place, named, placed};
 use crate::view::View;
 
 impl table::Table for Table {
@@ -49,6 +54,18 @@ impl table::Table for Table {
 
     fn notes(&self) -> Notes {
         self.notes.clone()
+    }
+
+    fn data_schema(&self) -> SchemaRef {
+        Arc::new(ArrowSchema::new(self.schema().arrow()))
+    }
+
+    fn partitions_of(&self, rows: &RecordBatch) -> Result<RecordBatch> {
+        let (types, id) = (self.types()?, self.metadata().default_spec_id);
+        let spec = types.specs.iter().find(|spec| spec.spec_id == id);
+        let spec = spec.ok_or_else(|| Error::new(ErrorKind::Required, format!("there is no spec {id}")))?;
+        let partitions: ArrayRef = Arc::new(partitions_of(rows, self.schema(), spec, &types.partition)?);
+        placed(partitions, Some(id))
     }
 
     fn at(&self, place: &Place) -> Result<Box<dyn table::Table>> {

@@ -11,12 +11,12 @@ use super::avro::avro_name;
 use super::malformed;
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::fields::PARTITION;
-use crate::iceberg::manifest::below;
 use crate::iceberg::partition::{PartitionField, PartitionSpec, conform};
 use crate::iceberg::transform::Transform;
 use crate::iceberg::types::{FieldRef, NestedField, Schema, Type};
 use crate::iceberg::value;
 use crate::iceberg::value::decimal::fits;
+use crate::record::below;
 
 /// The fields of a spec and the types of their values.
 pub(super) struct TupleLayout {
@@ -133,7 +133,7 @@ fn one(tuples: &StructArray, field: &PartitionField, ty: &Type) -> Result<ArrayR
             let message = format!("partition has no field {:?}, which the spec has", field.name);
             return Err(in_field(Error::new(ErrorKind::UnknownColumn, message), &field.name));
         }
-        Some(column) => below(tuples.nulls(), column)?,
+        Some(column) => below(tuples, column)?,
     };
     let fitting = conform(&column, ty).and_then(|column| checked(column, ty));
     fitting.map_err(|error| in_field(error, &field.name))

@@ -6,7 +6,7 @@ mod tests;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::paths::is_file_name;
 use crate::error::Result;
@@ -16,7 +16,7 @@ use crate::text::days_from_civil;
 /// One commit: which manifest lists make up the table, and who wrote them when.
 ///
 /// Keys of files that are absent and keys that are `null` both give `None`.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Snapshot {
     /// Version of the file format: 1 where the file does not say, 3 since Paimon 0.4.
@@ -64,7 +64,7 @@ pub struct Snapshot {
     /// File name of the statistics, in the folder `statistics`.
     pub statistics: Option<String>,
     /// Free key-value pairs, in file order.
-    #[serde(default, deserialize_with = "properties")]
+    #[serde(default, deserialize_with = "properties", serialize_with = "object")]
     pub properties: Option<Vec<(String, String)>>,
     /// The first row id not yet given out.
     pub next_row_id: Option<i64>,
@@ -75,7 +75,7 @@ pub struct Snapshot {
 }
 
 /// The kind of a commit (Paimon's `Snapshot.CommitKind`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize, Serialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum CommitKind {
     /// New files.
@@ -220,4 +220,13 @@ fn properties<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Vec<(String, 
     #[derive(Deserialize)]
     struct Strings(#[serde(deserialize_with = "json::strings")] Vec<(String, String)>);
     Ok(Option::<Strings>::deserialize(from)?.map(|Strings(pairs)| pairs))
+}
+
+/// Pairs as an object.
+#[allow(clippy::ref_option)] // what serde passes
+fn object<S: Serializer>(pairs: &Option<Vec<(String, String)>>, to: S) -> Result<S::Ok, S::Error> {
+    match pairs {
+        Some(pairs) => to.collect_map(pairs.iter().map(|(key, value)| (key, value))),
+        None => to.serialize_none(),
+    }
 }

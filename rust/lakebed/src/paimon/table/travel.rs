@@ -104,6 +104,16 @@ impl Table {
         Err(not_found(&files, format!("no snapshot with a watermark of {watermark} or later; {there}")))
     }
 
+    /// The table at a snapshot that was committed just now.
+    pub(crate) fn standing_at(&self, snapshot: Snapshot) -> Result<Table> {
+        self.standing(None, snapshot)
+    }
+
+    /// The table at the latest snapshot of its branch, with the branch's latest schema.
+    pub(crate) fn latest(&self) -> Result<Table> {
+        self.at_branch(&self.branch)
+    }
+
     fn standing(&self, tag: Option<&str>, snapshot: Snapshot) -> Result<Table> {
         let schema = Arc::new(self.files().schema(snapshot.schema_id)?);
         Ok(Table { tag: tag.map(str::to_owned), snapshot: Some(Arc::new(snapshot)), schema, ..self.clone() })

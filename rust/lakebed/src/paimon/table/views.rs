@@ -2,15 +2,21 @@
 
 use std::any::Any;
 use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use arrow_array::{RecordBatch, StructArray};
+use arrow_schema::{Fields, Schema as ArrowSchema, SchemaRef};
 
 use super::Table;
 use crate::diff::AppendScan;
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
+use crate::paimon::partition::PartitionType;
 use crate::paimon::scan::{Appended, Scan, diff};
 use crate::paimon::system::SYSTEM_TABLES;
+use crate::record::find;
 use crate::scan::{self, ScanOptions};
 use crate::system::{MetadataScan, names};
-use crate::table::{self, Place, named};
+use crate::table::{self, Place, named, placed};
 use crate::view::View;
 
 impl table::Table for Table {
@@ -40,6 +46,21 @@ impl table::Table for Table {
 
     fn tag(&self) -> Option<&str> {
         self.tag()
+    }
+
+    fn data_schema(&self) -> SchemaRef {
+        let fields = self.schema().fields.iter();
+        let fields = fields.map(|field| field.ty.view_field(&field.name).with_nullable(field.ty.nullable));
+        Arc::new(ArrowSchema::new(fields.collect::<Fields>()))
+    }
+
+    fn partitions_of(&self, rows: &RecordBatch) -> Result<RecordBatch> {
+        let partition = PartitionType::new(self.schema());
+        let columns = partition.fields.iter().map(|field| find(rows, &field.name));
+        let columns = columns.collect::<Result<Vec<_>>>()?;
+        let values = StructArray::try_new_with_length(partition.shown, columns, None, rows.num_rows());
+        let values = values.map_err(|error| Error::new(ErrorKind::Argument, error.to_string()))?;
+        placed(Arc::new(values), None)
     }
 
     fn at(&self, place: &Place) -> Result<Box<dyn table::Table>> {

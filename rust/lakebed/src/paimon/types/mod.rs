@@ -5,6 +5,7 @@
 //! `DataType.asSQLString` and `DataType.serializeJson`.
 
 mod arrow;
+mod from_arrow;
 mod grammar;
 mod json;
 mod token;
@@ -15,6 +16,7 @@ mod tests;
 
 use std::fmt;
 
+pub use from_arrow::from_arrow;
 pub(crate) use json::FieldParser;
 pub use widen::widen;
 

@@ -108,6 +108,11 @@ const FILES: [Column; 24] = [
     column("write_cols", Make::Copy("write_cols")),
 ];
 
+/// The names of the columns of the view `files`.
+pub(crate) fn files_columns() -> impl Iterator<Item = &'static str> {
+    FILES.iter().map(|column| column.name)
+}
+
 /// `entries`: the entry's columns, the partition typed, and which manifest they stand in.
 fn entry_columns() -> Vec<Column> {
     let own = ENTRY.iter().map(|spec| match spec.column {

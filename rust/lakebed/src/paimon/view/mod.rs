@@ -10,6 +10,7 @@ mod schemas;
 mod snapshots;
 
 pub(crate) use deletes::{DeletesView, ExternalFiles, Vectors};
+pub(crate) use entries::files_columns;
 pub use entries::{EntryView, Role};
 pub(crate) use groups::{buckets, ints, last_created, longs, partitions};
 pub(crate) use indexes::indexes;

@@ -17,7 +17,7 @@ use super::summary::Summary;
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::write::metadata::compact;
 use crate::iceberg::write::metadata_bytes;
-use crate::publish::Existing;
+use crate::write::Existing;
 
 /// What a commit does to the latest state of a table.
 pub(super) trait Change {

@@ -18,8 +18,8 @@ use crate::iceberg::types::Schema;
 use crate::iceberg::write::metadata::compact;
 use crate::iceberg::write::{FormatVersion, metadata_bytes};
 use crate::notes::Notes;
-use crate::publish::Existing;
 use crate::storage::{Local, Storage, local_path};
+use crate::write::Existing;
 
 /// What systems call a file that is there already.
 const EEXIST: i32 = 17;

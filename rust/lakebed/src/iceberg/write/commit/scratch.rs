@@ -8,8 +8,8 @@ use lakebed_avro::{Codec, Limits, WriteOptions};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::value::uuid::write_uuid;
-use crate::publish::{Existing, publish};
 use crate::storage::local_path;
+use crate::write::{Existing, publish};
 
 /// The block size of Avro Java \[bytes\].
 pub const BLOCK_BYTES: usize = 64_000;

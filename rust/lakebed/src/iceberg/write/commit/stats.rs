@@ -10,12 +10,12 @@ use arrow_array::{Array, ArrayRef, BinaryArray, Int64Array, StructArray};
 
 use crate::conform::conform;
 use crate::error::{Error, ErrorKind, Result};
-use crate::iceberg::manifest::below;
 use crate::iceberg::metrics::{Metric, STATS};
 use crate::iceberg::partition::conform as conform_value;
 use crate::iceberg::types::{NestedField, Schema};
 use crate::iceberg::value;
 use crate::iceberg::write::malformed;
+use crate::record::below;
 use crate::view::map_names;
 
 /// The columns of entries that metrics stand in.
@@ -46,7 +46,7 @@ pub(super) fn metric_maps(stats: &ArrayRef, schema: &Schema) -> Result<HashMap<&
             let message = format!("the table has no column {name:?} that metrics are of");
             in_column(Error::new(ErrorKind::UnknownColumn, message))
         })?;
-        let metrics = below(columns.nulls(), metrics)?;
+        let metrics = below(columns, metrics)?;
         let metrics = metrics.as_struct_opt().ok_or_else(|| {
             in_column(Error::new(ErrorKind::Argument, format!("metrics of {name:?} are no struct")))
         })?;
@@ -66,7 +66,7 @@ fn of_column(field: &NestedField, metrics: &StructArray, name: &str) -> Result<V
             let message = format!("{:?} is none of the metrics {names}", metric.name());
             in_field(Error::new(ErrorKind::UnknownColumn, message))
         })?;
-        let column = below(metrics.nulls(), column)?;
+        let column = below(metrics, column)?;
         Ok((known.map, one(known, field, &column).map_err(in_field)?))
     });
     values.collect()

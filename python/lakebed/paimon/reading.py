@@ -1,4 +1,4 @@
-"""Single files and bytes of Apache Paimon's metadata, without a table around them."""
+"""Reading single files and bytes, without a table around them."""
 
 from __future__ import annotations
 

@@ -29,9 +29,8 @@ const SUFFIX: &str = ".lakebed-tmp";
 pub fn publish(path: &str, existing: Existing, write: impl FnOnce(&File) -> Result<()>) -> Result<()> {
     let target = Path::new(path);
     let io = |error: io::Error| Error::new(ErrorKind::Io, error.to_string()).caused_by(error).in_file(path);
-    let temporary = beside(target);
+    let (temporary, file) = created_beside(target).map_err(io)?;
     let written = || -> Result<()> {
-        let file = OpenOptions::new().write(true).create_new(true).open(&temporary).map_err(io)?;
         write(&file).map_err(|error| error.in_file(path))?;
         file.sync_all().map_err(io)?;
         match existing {
@@ -48,7 +47,19 @@ pub fn publish(path: &str, existing: Existing, write: impl FnOnce(&File) -> Resu
     File::open(folder.unwrap_or(Path::new("."))).and_then(|folder| folder.sync_all()).map_err(io)
 }
 
-/// A name in the folder of `target` that no other writer has.
+/// A new file in the folder of `target`. Names are tried until one is free: where processes have few numbers, as
+/// in containers, one that was killed may have left a file under the first.
+fn created_beside(target: &Path) -> io::Result<(PathBuf, File)> {
+    loop {
+        let path = beside(target);
+        match OpenOptions::new().write(true).create_new(true).open(&path) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            created => return created.map(|file| (path, file)),
+        }
+    }
+}
+
+/// A name in the folder of `target` that no other writer of this process has.
 fn beside(target: &Path) -> PathBuf {
     static NUMBER: AtomicU64 = AtomicU64::new(0);
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);

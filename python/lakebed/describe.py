@@ -1,0 +1,218 @@
+"""What a commit needs to know of a data file, from the rows that were written to it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from lakebed import _arrow
+from lakebed._metrics import ColumnMetrics, wanted_metrics
+from lakebed.errors import SchemaError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    import pyarrow as pa
+
+    from lakebed.table import Table
+
+_UUID_BYTES = 16
+
+
+def describe_file(
+    table: Table,
+    path: str | os.PathLike[str],
+    data: Any,
+    *,
+    file_size_in_bytes: int | None = None,
+    columns: Mapping[str, Any] | None = None,
+) -> pa.Table:
+    """The row of the view `files` of a data file, from its rows: what commits take.
+
+    Args:
+        table: where the file will belong.
+        path: the file, as the table is to name it.
+        data: its rows, anything with `__arrow_c_stream__`, with every column of `table.schema` by name.
+        file_size_in_bytes: None to look at the local file.
+        columns: values of other columns of the view, which only the writer knows: `bucket`, `level`,
+            `split_offsets`, `sort_order_id`, …
+    Returns: one row: `content` 0, `file_path`, `file_format` by the path's suffix, `partition` (the one of
+        all rows), `spec_id`, `record_count`, `file_size_in_bytes`, those of `columns`, and `stats`, a struct
+        per column with counts and bounds as the table's properties want them: Iceberg's
+        `write.metadata.metrics.*`, of all fields that are in no list or map, by dotted path; Paimon's
+        `metadata.stats-mode`, `fields.<column>.stats-mode`, `metadata.stats-keep-first-n-columns`.
+    Raises: SchemaError for a column that is missing, unknown or of a type that does not fit, a null where
+        there may be none, rows of two partitions, with the column and the row; UnsupportedError for
+        partitions that cannot be computed; OSError.
+    Cost: one pass over `data`, batch by batch.
+    Source: Iceberg specification, "Manifests"; Iceberg's `MetricsConfig.java`, Paimon's
+        `SimpleColStatsCollector.java`.
+    """
+    import pyarrow as pa
+
+    path = os.fspath(path)
+    files = _arrow.schema(table.files())
+    row = {
+        "content": 0,
+        "file_path": path,
+        "file_format": _file_format(table, path),
+        "file_size_in_bytes": Path(path).stat().st_size if file_size_in_bytes is None else file_size_in_bytes,
+    }
+    rows = _Rows(table)
+    for batch in _batches(data, table.schema):
+        rows.add(batch)
+    row |= {"record_count": rows.count, **(columns or {})}
+    unknown = [name for name in row if name not in files.names]
+    if unknown:
+        raise SchemaError(
+            f"the view `files` has no column {unknown[0]!r}", kind="unknown-column", field=unknown[0]
+        )
+    described = pa.table({name: pa.array([value], files.field(name).type) for name, value in row.items()})
+    place = rows.place()
+    for name in place.schema.names:
+        described = described.append_column(name, place.column(name))
+    return described.append_column("stats", rows.stats())
+
+
+class _Rows:
+    """What a file's rows come to, batch by batch."""
+
+    def __init__(self, table: Table) -> None:
+        self.count = 0
+        self._table = table
+        self._place: pa.RecordBatch | None = None
+        nan_is_greatest = table.format == "paimon"
+        self._metrics = {
+            name: ColumnMetrics(kind, mode, nan_is_greatest) for name, kind, mode in wanted_metrics(table)
+        }
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        if not batch.num_rows:
+            return
+        self._place = self._same_place(batch)
+        for name, metrics in self._metrics.items():
+            metrics.add(_leaf(batch, name))
+        self.count += batch.num_rows
+
+    def place(self) -> pa.RecordBatch:
+        """`partition` and `spec_id`, of one row. Raises: SchemaError without rows."""
+        if self._place is None:
+            raise SchemaError("a file without rows belongs to no partition", kind="argument")
+        return self._place
+
+    def stats(self) -> pa.StructArray:
+        """The column `stats`, of one row."""
+        import pyarrow as pa
+
+        columns = {name: _struct(metrics) for name, metrics in self._metrics.items()}
+        return (
+            pa.StructArray.from_arrays(list(columns.values()), list(columns)) if columns else pa.array([{}])
+        )
+
+    def _same_place(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """The place of all rows. Raises: SchemaError for the first row of another."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        places = _arrow.record_batch(self._table._native.partitions_of(batch))
+        first = places.slice(0, 1) if self._place is None else self._place
+        for number, field in enumerate(places.column("partition").type):
+            values = pc.struct_field(pa.chunked_array([first["partition"], places["partition"]]), [number])
+            # Numbers of values: nulls and NaN are equal to themselves there.
+            codes = values.combine_chunks().dictionary_encode("encode").indices
+            other = pc.index(pc.not_equal(codes, 0), True).as_py() if len(codes) else -1
+            if other >= 0:
+                raise SchemaError(
+                    f"row {self.count + other - 1} is of another partition: {field.name} is "
+                    f"{values[other].as_py()!r}, not {values[0].as_py()!r}",
+                    kind="mismatch",
+                    field=field.name,
+                    record=self.count + other - 1,
+                )
+        return first
+
+
+def _batches(data: Any, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """The batches of `data` as rows of `schema`.
+
+    Raises: SchemaError, with the column, and for a null with its row.
+    """
+    import pyarrow as pa
+
+    reader = pa.RecordBatchReader.from_stream(data)
+    for name in reader.schema.names:
+        if name not in schema.names:
+            raise SchemaError(f"the table has no column {name!r}", kind="unknown-column", field=name)
+    for field in schema:
+        if reader.schema.names.count(field.name) != 1:
+            message = f"the table's column {field.name!r} is needed once"
+            raise SchemaError(message, kind="unknown-column", field=field.name)
+    count = 0
+    for batch in reader:
+        columns = [_column(batch.column(field.name), field, count) for field in schema]
+        yield pa.RecordBatch.from_arrays(columns, schema=schema)
+        count += batch.num_rows
+
+
+def _column(values: pa.Array, field: pa.Field[Any], count: int) -> pa.Array:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    import pyarrow.types as pt
+
+    values = _arrow.storage(values)
+    if values.null_count and not field.nullable:
+        record = count + pc.index(values.is_null(), True).as_py()
+        message = f"row {record} is null in {field.name!r}, which is required"
+        raise SchemaError(message, kind="required", field=field.name, record=record)
+    if (
+        pt.is_string(field.type)
+        and pt.is_fixed_size_binary(values.type)
+        and values.type.byte_width == _UUID_BYTES
+    ):
+        return pa.array(
+            [None if value is None else str(UUID(bytes=value)) for value in values.to_pylist()], pa.string()
+        )
+    try:
+        return values.cast(field.type)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        message = f"column {field.name!r} of type {values.type} is no {field.type}: {error}"
+        raise SchemaError(message, kind="type", field=field.name) from error
+
+
+def _leaf(batch: pa.RecordBatch, name: str) -> pa.Array:
+    """A column, or by its dotted path one within structs."""
+    import pyarrow.compute as pc
+
+    if name in batch.schema.names:
+        return batch.column(name)
+    top, *path = name.split(".")
+    return pc.struct_field(batch.column(top), path)
+
+
+def _struct(metrics: ColumnMetrics) -> pa.StructArray:
+    """One row of a column's struct in `stats`."""
+    import pyarrow as pa
+    import pyarrow.types as pt
+
+    counts = {
+        "value_count": metrics.values,
+        "null_count": metrics.nulls,
+        "nan_count": metrics.nans if pt.is_floating(metrics.kind) else None,
+        "column_size": None,
+    }
+    arrays = [pa.array([count], pa.int64()) for count in counts.values()]
+    arrays += [
+        pa.nulls(1, metrics.kind) if bound is None else pa.repeat(bound, 1) for bound in metrics.bounds()
+    ]
+    return pa.StructArray.from_arrays(arrays, [*counts, "lower_bound", "upper_bound"])
+
+
+def _file_format(table: Table, path: str) -> str:
+    suffix = PurePosixPath(path).suffix.removeprefix(".")
+    if not suffix:
+        raise SchemaError(
+            f"{path!r} has no suffix that tells its format", kind="argument", field="file_format"
+        )
+    return suffix.upper() if table.format == "iceberg" else suffix

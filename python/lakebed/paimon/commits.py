@@ -1,0 +1,248 @@
+"""Commits to tables on the local file system."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from datetime import datetime, timedelta, timezone
+from typing import TYPE_CHECKING, Any
+
+from lakebed import _arrow, _native
+from lakebed._arguments import positive
+from lakebed.errors import SchemaError, UnsupportedError
+from lakebed.limits import LIMITS, Limits
+from lakebed.storage import resolve
+from lakebed.table import Table
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Mapping, Sequence
+
+
+def create_table(
+    location: str | os.PathLike[str],
+    schema: Any,
+    *,
+    partition_keys: Sequence[str] = (),
+    primary_keys: Sequence[str] = (),
+    options: Mapping[str, str] | None = None,
+    comment: str | None = None,
+    limits: Limits = LIMITS,
+) -> Table:
+    """A new table without snapshots: its folder, and in it `schema/schema-0`.
+
+    Args:
+        location: a local folder, which need not be there; there must be no table in it.
+        schema: the columns: anything with `__arrow_c_schema__`, whose fields may name a Paimon type in their
+            metadata (`paimon.type`: `VARCHAR(10)`); or the `fields` of a schema file, a list of dicts of
+            `name` and `type`, which get their ids here unless they have some. Columns of primary keys are
+            never null.
+        partition_keys: names of the columns that partition the table, in the order of its folders.
+        primary_keys: names of the key columns, those of the partition included.
+        options: Paimon's: `{"bucket": "4", "bucket-key": "id"}`.
+        comment: of the table.
+        limits: of the table that is returned.
+    Raises: SchemaError (types, keys or buckets that make no table), UnsupportedError (another storage, an
+        option that asks for manifests in another format than Avro), FileExistsError (there is a table).
+    Source: Paimon's `SchemaManager.java`, `SchemaValidation.java`.
+
+    >>> create_table("/data/orders", pa.schema([("id", pa.int64()), ("day", pa.date32())]),
+    ...              partition_keys=["day"])
+    <lakebed paimon table '/data/orders' ...>
+    """
+    path, adapter = resolve(location)
+    if adapter is not None:
+        raise UnsupportedError(f"tables are made on the local file system, not at {path!r}")
+    columns = schema if hasattr(schema, "__arrow_c_schema__") else json.dumps(list(schema))
+    pairs = [(key, str(value)) for key, value in (options or {}).items()]
+    keys = (list(partition_keys), list(primary_keys))
+    return Table(_native.paimon_create_table(path, columns, *keys, pairs, comment, limits))
+
+
+def append_files(
+    table: Table,
+    files: Any,
+    *,
+    commit_user: str | None = None,
+    identifier: int | None = None,
+    properties: Mapping[str, str] | None = None,
+    watermark: int | None = None,
+) -> Table:
+    """Adds data files, which are written already, to the table's branch.
+
+    Args:
+        table: a Paimon table on the local file system. The commit builds on the latest snapshot of its
+            branch, wherever the table stands.
+        files: anything with `__arrow_c_stream__`, a row a file, in columns of the view `files`. Required:
+            `file_path` (absolute, or relative to the table: where the table's layout has the file, or outside
+            the table), `record_count`, `file_size_in_bytes`; `partition` (a struct of the partition columns)
+            in partitioned tables; `bucket` where buckets are fixed; `min_key`, `max_key`,
+            `min_sequence_number` and `sequence_number` in tables with primary keys. Optional: what else a
+            file has, and `stats`, as the view gives them with `stats=[…]`: bounds are cut to the length that
+            the table keeps. The commit gives row ids, and sequence numbers where rows are tracked.
+        commit_user: who commits, None for a new UUID.
+        identifier: the user's number of this commit. A snapshot of the same user, number and kind is not
+            committed again: the table is returned standing at it. None for batch writers.
+        properties: free pairs of texts that the snapshot keeps.
+        watermark: the event time below which no more rows come; the snapshot has the larger of this and the
+            one before.
+    Returns: the table standing at the new snapshot; at the latest one where there are no files.
+    Raises: before anything is written: SchemaError with `.field` and `.record` (a column that files do not
+        have, that is absent or of another type, a null or a value that does not fit, a path inside the table
+        that is not the file's, a file that is in the table already, a partition with another number of
+        buckets), UnsupportedError (another storage, dynamic or postponed buckets, manifests that are not
+        Avro). OSError; CorruptError after 200 lost races. What was written is removed then.
+    Cost: reads the names of all live files; writes one manifest (more above `manifest.target-file-size`), two
+        lists and a snapshot, each synced.
+    Source: Paimon's `FileStoreCommitImpl.java`, `RenamingSnapshotCommit.java`.
+
+    >>> append_files(table, pa.table({"file_path": ["bucket-0/data-1.parquet"], "record_count": [3],
+    ...                               "file_size_in_bytes": [1024]})).snapshot_id
+    1
+    """
+    who = _who(commit_user, identifier, properties, watermark)
+    return Table(_native.paimon_append_files(table._native, _arrow.writable(files), who))
+
+
+def delete_files(
+    table: Table,
+    files: Any,
+    *,
+    commit_user: str | None = None,
+    identifier: int | None = None,
+    properties: Mapping[str, str] | None = None,
+    watermark: int | None = None,
+) -> Table:
+    """Takes files out of the table; the files themselves stay where they are until snapshots expire.
+
+    Args:
+        table: as in `append_files`.
+        files: paths, absolute or relative to the table, or Arrow with a column `file_path`, such as
+            `table.files(where=…)`. In tables with primary keys older versions of their rows come to light.
+        commit_user: as in `append_files`.
+        identifier: as there; the kind is OVERWRITE.
+        properties: as there.
+        watermark: as there.
+    Returns: the table standing at the new snapshot; at the latest one where there are no paths. Deletion
+        vectors of the files go with them.
+    Raises: before anything is written: SchemaError (a path that is no live file's or there twice, with its
+        row), UnsupportedError (another storage, a table with data evolution, rows that a global index
+        covers). Others as `append_files`.
+    Cost: reads all entries; as `append_files`.
+    Source: Paimon's `FileStoreCommitImpl.java`.
+    """
+    who = _who(commit_user, identifier, properties, watermark)
+    return Table(_native.paimon_delete_files(table._native, _paths(files), who))
+
+
+def overwrite_partition(
+    table: Table,
+    files: Any,
+    partition: Mapping[str, Any],
+    *,
+    commit_user: str | None = None,
+    identifier: int | None = None,
+    properties: Mapping[str, str] | None = None,
+    watermark: int | None = None,
+) -> Table:
+    """Puts files in the place of all that are live in some partitions.
+
+    Args:
+        table: as in `append_files`.
+        files: as in `append_files`, all of these partitions.
+        partition: values of some or all partition columns; partitions that have them are overwritten. `{}` is
+            the whole table.
+        commit_user: as in `append_files`.
+        identifier: as there; the kind is OVERWRITE.
+        properties: as there.
+        watermark: as there.
+    Returns: the table standing at the new snapshot. Index files of these partitions are gone.
+    Raises: as `append_files`; SchemaError for a column that is not the partition's, and for a file of another
+        partition.
+    Cost: as `delete_files`.
+    Source: Paimon's `FileStoreCommitImpl.java` (`overwritePartition`).
+    """
+    import pyarrow as pa
+
+    kind = table.files(columns=["partition"]).schema.field("partition").type
+    types = {field.name: field.type for field in kind}
+    unknown = [name for name in partition if name not in types]
+    if unknown:
+        raise SchemaError(
+            f"the table is not partitioned by {unknown[0]!r}", kind="unknown-column", field=unknown[0]
+        )
+    columns = [pa.array([value], types[name]) for name, value in partition.items()]
+    one = (
+        pa.StructArray.from_arrays(columns, names=list(partition))
+        if columns
+        else pa.array([{}], pa.struct([]))
+    )
+    who = _who(commit_user, identifier, properties, watermark)
+    return Table(_native.paimon_overwrite_partition(table._native, _arrow.writable(files), one, who))
+
+
+def compact_manifests(
+    table: Table,
+    *,
+    target_bytes: int | None = None,
+    sort: bool = False,
+    commit_user: str | None = None,
+) -> Table:
+    """Writes the manifests of the latest snapshot anew, without entries of files that are deleted.
+
+    Args:
+        table: as in `append_files`.
+        target_bytes: the size of manifests; None for option `manifest.target-file-size` (8 MB). Larger ones
+            without deleted files stay as they are, unless they are sorted.
+        sort: put entries in the order of their partitions and buckets, so that filters leave out manifests.
+        commit_user: as in `append_files`; the kind is COMPACT.
+    Returns: the table standing at the new snapshot, whose files are those of the one before; at the latest
+        one where nothing is to be done.
+    Raises: as `append_files`.
+    Cost: reads all entries and writes them, in memory of some blocks; to be sorted they are all in memory.
+    Source: Paimon's `ManifestFileMerger.java`, `CompactManifestProcedure.java`.
+    """
+    positive("target_bytes", target_bytes)
+    who = _who(commit_user, None, None, None)
+    return Table(_native.paimon_compact_manifests(table._native, target_bytes, sort, who))
+
+
+def create_tag(table: Table, name: str, *, time_retained: timedelta | None = None) -> Table:
+    """Names the snapshot that the table stands at, which expiry then leaves alone.
+
+    Args:
+        table: a Paimon table on the local file system, standing at a snapshot.
+        name: of the tag. One of digits only hides the snapshot of that number from `scan.version`.
+        time_retained: how long it is kept, None for ever.
+    Returns: the table standing at the tag.
+    Raises: SnapshotNotFoundError (the table has no snapshot), SchemaError (a name that no file can have),
+        UnsupportedError (another storage), FileExistsError (there is such a tag), ValueError (a time below
+        zero).
+    Source: Paimon's `TagManager.java`, `Tag.java`.
+    """
+    if time_retained is not None and time_retained < timedelta(0):
+        raise ValueError(f"time_retained is not negative: {time_retained}")
+    micros = None if time_retained is None else time_retained // timedelta(microseconds=1)
+    return Table(_native.paimon_create_tag(table._native, name, micros, _who(None, None, None, None)))
+
+
+def _who(
+    user: str | None, identifier: int | None, properties: Mapping[str, str] | None, watermark: int | None
+) -> tuple[str, int | None, dict[str, str], int | None, int, int]:
+    """What commits say of who makes them, and what only Python knows: randomness, and the local time."""
+    offset = datetime.now(timezone.utc).astimezone().utcoffset() or timedelta(0)
+    millis = offset // timedelta(milliseconds=1)
+    return user or str(uuid.uuid4()), identifier, dict(properties or {}), watermark, uuid.uuid4().int, millis
+
+
+def _paths(files: Any) -> Any:
+    """Paths as an array of texts."""
+    import pyarrow as pa
+
+    if not hasattr(files, "__arrow_c_stream__"):
+        return pa.array(list(files), pa.string())
+    reader = _arrow.writable(files)
+    if "file_path" not in reader.schema.names:
+        raise SchemaError("files need a column 'file_path'", kind="unknown-column", field="file_path")
+    column = reader.read_all()["file_path"].cast(pa.string())
+    return column.combine_chunks() if column.num_chunks else pa.array([], pa.string())

@@ -1,0 +1,169 @@
+"""Writing single files: the mirrors of those that read them."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import IO, TYPE_CHECKING, Any, TypeAlias
+
+from lakebed import _arrow, _native
+from lakebed._arguments import positive
+from lakebed.limits import LIMITS, Limits
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+Sink: TypeAlias = "str | os.PathLike[str] | IO[bytes] | None"
+
+
+def write_manifest(
+    entries: Any,
+    sink: Sink = None,
+    *,
+    layout: str = "current",
+    codec: str = "zstandard",
+    level: int | None = None,
+    block_bytes: int = 64_000,
+    sync: bytes | None = None,
+    verify: bool = False,
+    overwrite: bool = False,
+    limits: Limits = LIMITS,
+) -> bytes | None:
+    """One manifest, of entries as `read_manifest` gives them, in their order.
+
+    Args:
+        entries: anything with `__arrow_c_stream__` and the columns of `read_manifest`; those that may be null
+            may be absent.
+        sink: a local path, an open binary file, or None for the file as bytes.
+        layout: whose schema the file has. "current" is that of Paimon 1.3 to 2.0, which every version reads;
+            "2.1" adds `write_cols_sequences`; "legacy" is that of Paimon up to 0.8, which ends with
+            `file_source`. Columns that a layout lacks must be null.
+        codec: "zstandard", "null", "deflate", "snappy", "bzip2" or "xz".
+        level: of the codec, None for Java's (zstandard 1) or the codec's own.
+        block_bytes: bytes of records, not compressed, at which a block ends.
+        sync: the marker of 16 bytes behind each block, None for a random one. The same entries, arguments and
+            marker give the same bytes.
+        verify: read every block again and hold its rows against those written.
+        overwrite: replace a file that is there.
+        limits: what readers agree to: files beyond it are not written.
+    Returns: the bytes without a sink, else None.
+    Raises: SchemaError with `.field`, and `.record` where it is one row's (a column that the format does not
+        have or that is of another type, a required one that is absent or null, a value that the layout or the
+        column does not hold), UnsupportedError (codec), LimitError, FileExistsError, OSError. A path then has
+        no file, or the one it had.
+    Cost: one pass; memory of a block and a batch.
+    Source: Paimon's `ManifestFile.java`, `ManifestEntrySerializer.java`.
+
+    >>> entries = read_manifest("manifest-1").to_arrow()
+    >>> write_manifest(entries, "manifest-2")
+    """
+    options = (layout, codec, level, block_bytes, sync, verify, overwrite, limits)
+    return _write("manifest", entries, sink, *options)
+
+
+def write_manifest_list(
+    records: Any,
+    sink: Sink = None,
+    *,
+    layout: str = "current",
+    codec: str = "zstandard",
+    level: int | None = None,
+    block_bytes: int = 64_000,
+    sync: bytes | None = None,
+    verify: bool = False,
+    overwrite: bool = False,
+    limits: Limits = LIMITS,
+) -> bytes | None:
+    """One manifest list, of records as `read_manifest_list` gives them, in their order.
+
+    Args: as in `write_manifest`; the "legacy" layout has neither buckets, levels nor row ids, "2.1" is
+        "current".
+    Returns: as `write_manifest`.
+    Raises: as `write_manifest`.
+    Source: Paimon's `ManifestList.java`, `ManifestFileMetaSerializer.java`.
+    """
+    options = (layout, codec, level, block_bytes, sync, verify, overwrite, limits)
+    return _write("list", records, sink, *options)
+
+
+def write_index_manifest(
+    records: Any,
+    sink: Sink = None,
+    *,
+    layout: str = "current",
+    codec: str = "zstandard",
+    level: int | None = None,
+    block_bytes: int = 64_000,
+    sync: bytes | None = None,
+    verify: bool = False,
+    overwrite: bool = False,
+    limits: Limits = LIMITS,
+) -> bytes | None:
+    """One index manifest, of records as `read_index_manifest` gives them, in their order.
+
+    Args: as in `write_manifest`; "2.1" adds `source_meta` of global indexes, "legacy" ends with
+        `deletions_vectors_ranges` and has no `cardinality`.
+    Returns: as `write_manifest`.
+    Raises: as `write_manifest`.
+    Source: Paimon's `IndexManifestFile.java`, `IndexManifestEntrySerializer.java`.
+    """
+    options = (layout, codec, level, block_bytes, sync, verify, overwrite, limits)
+    return _write("index", records, sink, *options)
+
+
+def write_snapshot(
+    snapshot: Mapping[str, Any], sink: Sink = None, *, overwrite: bool = False
+) -> bytes | None:
+    """One `snapshot-<id>`, `changelog-<id>` or `tag-<name>` file, byte for byte as Java writes it.
+
+    Args:
+        snapshot: the JSON object, as `read_snapshot` gives it, its keys in any order; a tag that is kept for
+            a time also has `tagCreateTime` and `tagTimeRetained` [s]. Keys whose value is None are left out,
+            but for `changelogManifestList`, which Paimon before 1.4 wrote as null.
+        sink: a local path, an open binary file, or None for the file as bytes.
+        overwrite: replace a file that is there.
+    Returns: the bytes without a sink, else None.
+    Raises: SchemaError (a required key absent or of the wrong type), FileExistsError, OSError.
+    Source: Paimon's `Snapshot.java`, `Tag.java`, `JsonSerdeUtil.java`.
+    """
+    return _native.paimon_write_json("snapshot", json.dumps(dict(snapshot)), _target(sink), overwrite)
+
+
+def write_schema(schema: Mapping[str, Any], sink: Sink = None, *, overwrite: bool = False) -> bytes | None:
+    """One `schema-<id>` file, byte for byte as Java writes it.
+
+    Args: schema, the JSON object, as `read_schema` gives it, its keys in any order; the others as in
+        `write_snapshot`.
+    Returns: the bytes without a sink, else None.
+    Raises: SchemaError (a required key absent, a type outside the grammar), FileExistsError, OSError.
+    Source: Paimon's `TableSchema.java`, `SchemaSerializer.java`.
+    """
+    return _native.paimon_write_json("schema", json.dumps(dict(schema)), _target(sink), overwrite)
+
+
+def _write(
+    kind: str,
+    data: Any,
+    sink: Sink,
+    layout: str,
+    codec: str,
+    level: int | None,
+    block_bytes: int,
+    sync: bytes | None,
+    verify: bool,
+    overwrite: bool,
+    limits: Limits,
+) -> bytes | None:
+    marker = os.urandom(16) if sync is None else bytes(sync)
+    if len(marker) != 16:
+        raise ValueError(f"a sync marker has 16 bytes, not {len(marker)}")
+    positive("block_bytes", block_bytes)
+    reader = _arrow.writable(data)
+    target = _target(sink)
+    return _native.paimon_write_records(
+        kind, reader, target, layout, codec, level, block_bytes, marker, verify, overwrite, limits
+    )
+
+
+def _target(sink: Sink) -> str | IO[bytes] | None:
+    return os.fspath(sink) if isinstance(sink, os.PathLike) else sink

@@ -1,0 +1,232 @@
+//! The attempts at a commit, until one is made.
+
+use std::cell::Cell;
+use std::collections::hash_map::RandomState;
+use std::hash::BuildHasher;
+use std::io::Write;
+use std::time::Duration;
+
+use arrow_array::RecordBatch;
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Int8Type, Int64Type};
+
+use super::base::Base;
+use super::changes::{Changes, Index};
+use super::made::Made;
+use super::row_ids::assign;
+use super::{CommitOptions, now_millis};
+use crate::error::{Error, ErrorKind, Result};
+use crate::paimon::manifest::ADD;
+use crate::paimon::paths::{snapshot_file, statistics_file};
+use crate::paimon::snapshot::{CommitKind, Snapshot};
+use crate::paimon::table::Table;
+use crate::paimon::write::json::snapshot_text;
+use crate::record::find;
+use crate::storage::{local_path, present};
+use crate::write::{Existing, publish};
+
+/// How many lost races are followed by another attempt.
+const ATTEMPTS: u32 = 200;
+/// The longest time between two attempts [ms].
+const LONGEST_WAIT: u64 = 500;
+/// The identifier of batch writers, who have none.
+const BATCH: i64 = i64::MAX;
+/// The version of snapshots since Paimon 0.4.
+const VERSION: i32 = 3;
+
+/// Makes the changes that `plan` finds in whatever is the latest snapshot; `None` for nothing to do.
+///
+/// # Errors
+/// Those of `plan` and of writing; `Mismatch` after [`ATTEMPTS`] lost races.
+pub(super) fn commit(
+    table: &Table,
+    options: &CommitOptions,
+    kind: CommitKind,
+    plan: &dyn Fn(&Base) -> Result<Option<Changes>>,
+) -> Result<Table> {
+    let number = Cell::new(0);
+    // The snapshots up to this one are not this commit.
+    let mut seen = 0;
+    for attempt in 0..ATTEMPTS {
+        let base = Base::latest(table)?;
+        if let Some(done) = committed(&base, options, kind, seen)? {
+            return table.at_snapshot(done);
+        }
+        seen = base.snapshot().map_or(0, |snapshot| snapshot.id);
+        let Some(changes) = plan(&base)? else { return Ok(base.table) };
+        let mut made = Made::new(&base.table, options.uuid, &number, changes.target_bytes)?;
+        let snapshot = write_all(&base, changes, kind, options, &mut made)?;
+        match publish_snapshot(&base.table, &snapshot)? {
+            Outcome::Made => {
+                made.keep();
+                write_hints(&base.table, snapshot.id);
+                return base.table.standing_at(snapshot);
+            }
+            Outcome::Unknown(error) => {
+                // What the snapshot names must stay, in case it is there.
+                made.keep();
+                return Err(error);
+            }
+            Outcome::Lost => drop(made),
+        }
+        wait(attempt);
+    }
+    let message = format!("{ATTEMPTS} times another writer was first");
+    Err(Error::new(ErrorKind::Mismatch, message).in_file(table.location()))
+}
+
+/// The snapshot behind `seen` that is this commit already; only writers who number their commits have one.
+fn committed(base: &Base, options: &CommitOptions, kind: CommitKind, seen: i64) -> Result<Option<i64>> {
+    let Some(identifier) = options.identifier.filter(|identifier| *identifier != BATCH) else {
+        return Ok(None);
+    };
+    let files = base.table.files();
+    for id in files.snapshot_ids()?.into_iter().rev().take_while(|id| *id > seen) {
+        let Some(snapshot) = present(files.snapshot(id))? else { continue };
+        let same = (&snapshot.commit_user, snapshot.commit_identifier, snapshot.commit_kind);
+        if same == (&options.user, identifier, kind) {
+            return Ok(Some(id));
+        }
+    }
+    Ok(None)
+}
+
+/// Writes manifests and lists; gives the snapshot that names them.
+fn write_all(
+    base: &Base,
+    changes: Changes,
+    kind: CommitKind,
+    options: &CommitOptions,
+    made: &mut Made<'_>,
+) -> Result<Snapshot> {
+    let before = base.snapshot();
+    let id = before.map_or(1, |snapshot| snapshot.id + 1);
+    let (entries, next_row_id) = assign(&changes.entries, base, id)?;
+    let delta_rows = entries.iter().map(rows_added).sum::<Result<i64>>()?;
+    let delta = made.manifests(&mut entries.into_iter().map(Ok))?;
+    let base_list = match changes.rewritten {
+        Some(rewritten) => rewritten.write(base, made)?,
+        None => base.list.clone(),
+    };
+    let (base_name, base_size) = made.list(&base_list)?;
+    let (delta_name, delta_size) = made.list(&delta)?;
+    let index_manifest = match changes.index {
+        Index::AsBefore => before.and_then(|snapshot| snapshot.index_manifest.clone()),
+        Index::None => None,
+        Index::New(records) => Some(made.index(&records)?),
+    };
+    let total = before.and_then(|snapshot| snapshot.total_record_count).unwrap_or(0);
+    let watermark = before.and_then(|snapshot| snapshot.watermark);
+    let properties = (!options.properties.is_empty()).then(|| options.properties.clone());
+    Ok(Snapshot {
+        version: VERSION,
+        uuid: None,
+        id,
+        schema_id: base.schema().id,
+        base_manifest_list: base_name,
+        base_manifest_list_size: i64::try_from(base_size).ok(),
+        delta_manifest_list: delta_name,
+        delta_manifest_list_size: i64::try_from(delta_size).ok(),
+        changelog_manifest_list: None,
+        changelog_manifest_list_size: None,
+        index_manifest,
+        commit_user: options.user.clone(),
+        writer_version: None,
+        commit_identifier: options.identifier.unwrap_or(BATCH),
+        commit_kind: kind,
+        // Times ascend with the ids, whatever the clocks of writers say: travel by time goes by that.
+        time_millis: before.map_or(0, |snapshot| snapshot.time_millis).max(now_millis()),
+        log_offsets: None,
+        total_record_count: Some(total + delta_rows),
+        delta_record_count: Some(delta_rows),
+        changelog_record_count: None,
+        watermark: watermark.max(options.watermark),
+        statistics: statistics(base),
+        properties,
+        next_row_id: Some(next_row_id),
+        operation: None,
+    })
+}
+
+/// Rows of added files less those of deleted ones.
+fn rows_added(entries: &RecordBatch) -> Result<i64> {
+    let (kinds, rows) = (find(entries, "kind")?, find(entries, "row_count")?);
+    let kinds = kinds.as_primitive::<Int8Type>().values();
+    let rows = kinds.iter().zip(rows.as_primitive::<Int64Type>().values());
+    Ok(rows.map(|(kind, rows)| if *kind == ADD { *rows } else { -rows }).sum())
+}
+
+/// The statistics of the snapshot before, as long as they are of the latest schema.
+fn statistics(base: &Base) -> Option<String> {
+    #[derive(serde::Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Statistics {
+        schema_id: i64,
+    }
+    let name = base.snapshot()?.statistics.clone()?;
+    let bytes = base.table.storage().read(&base.table.files().shared(&statistics_file(&name))).ok()?;
+    let statistics: Statistics = crate::json::parse(&bytes).ok()?;
+    (statistics.schema_id == base.schema().id).then_some(name)
+}
+
+/// What became of a snapshot.
+enum Outcome {
+    Made,
+    /// Another is in its place.
+    Lost,
+    /// The file system does not say.
+    Unknown(Error),
+}
+
+/// Puts a snapshot where none is yet.
+///
+/// What the file system answers is not all: a link may be made and its answer lost. So what is there is compared.
+///
+/// # Errors
+/// `Io`; the snapshot is not there then.
+fn publish_snapshot(table: &Table, snapshot: &Snapshot) -> Result<Outcome> {
+    let text = snapshot_text(snapshot)?;
+    let path = table.files().own(&snapshot_file(snapshot.id));
+    make_folder(&path)?;
+    let Err(failed) = publish_text(&path, Existing::Refuse, &text) else { return Ok(Outcome::Made) };
+    match present(table.storage().read(&path)) {
+        Ok(Some(bytes)) if bytes.as_slice() == text.as_bytes() => Ok(Outcome::Made),
+        Ok(Some(_)) => Ok(Outcome::Lost),
+        Ok(None) => Err(failed),
+        Err(error) => Ok(Outcome::Unknown(error)),
+    }
+}
+
+/// Publishes a local file of text.
+pub(super) fn publish_text(path: &str, existing: Existing, text: &str) -> Result<()> {
+    publish(local_path(path)?, existing, |mut file| {
+        let written = file.write_all(text.as_bytes());
+        written.map_err(|error| Error::new(ErrorKind::Io, error.to_string()).caused_by(error))
+    })
+}
+
+/// Tells readers where to look first. They do without where that fails, so it is no failure of the commit.
+fn write_hints(table: &Table, id: i64) {
+    let files = table.files();
+    let hint = |name: &str, existing| {
+        publish_text(&files.own(&format!("snapshot/{name}")), existing, &id.to_string())
+    };
+    let _ = hint("LATEST", Existing::Replace);
+    if id == 1 {
+        let _ = hint("EARLIEST", Existing::Refuse);
+    }
+}
+
+/// Makes the folder of a file.
+pub(super) fn make_folder(path: &str) -> Result<()> {
+    let path = std::path::Path::new(local_path(path)?);
+    let made = path.parent().map_or(Ok(()), std::fs::create_dir_all);
+    made.map_err(|error| Error::new(ErrorKind::Io, error.to_string()).caused_by(error))
+}
+
+/// Waits a random time, the longer the more attempts there were, so that two writers do not meet again and again.
+fn wait(attempt: u32) {
+    let most = LONGEST_WAIT.min(4 << attempt.min(10));
+    let millis = RandomState::new().hash_one(attempt) % most;
+    std::thread::sleep(Duration::from_millis(millis));
+}

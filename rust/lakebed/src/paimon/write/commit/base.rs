@@ -1,0 +1,81 @@
+//! What a commit starts from.
+
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, RecordBatch};
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::paimon::manifest::{EntryFilter, EntryReader, entry_columns};
+use crate::paimon::manifest_list::{ManifestFile, manifest_files};
+use crate::paimon::schema::TableSchema;
+use crate::paimon::snapshot::Snapshot;
+use crate::paimon::table::Table;
+use crate::record::find;
+
+/// The table at the latest snapshot of its branch, and the manifests of that.
+pub(super) struct Base {
+    /// With the latest schema.
+    pub(super) table: Table,
+    /// The records of its base list, then of its delta list.
+    pub(super) list: RecordBatch,
+    /// The same, as read.
+    pub(super) manifests: Vec<ManifestFile>,
+}
+
+impl Base {
+    /// Reads the latest snapshot and its lists.
+    ///
+    /// # Errors
+    /// `Unsupported` for a table that is not on the local file system; those of reading.
+    pub(super) fn latest(table: &Table) -> Result<Base> {
+        if !table.storage().is_local() {
+            let message = "commits are made to tables on the local file system";
+            return Err(Error::new(ErrorKind::Unsupported, message).in_file(table.location()));
+        }
+        let table = table.latest()?;
+        let (list, _) = table.manifest_list()?;
+        let manifests = manifest_files(&list)?;
+        Ok(Base { table, list, manifests })
+    }
+
+    pub(super) fn schema(&self) -> &TableSchema {
+        self.table.schema()
+    }
+
+    pub(super) fn snapshot(&self) -> Option<&Snapshot> {
+        self.table.snapshot()
+    }
+
+    /// The entries of one manifest, in columns that are named, all for `None`.
+    pub(super) fn entries(&self, manifest: &ManifestFile, columns: Option<&[String]>) -> Result<EntryReader> {
+        let path = self.table.manifest_path(&manifest.file_name);
+        let open = || {
+            let bytes = self.table.storage().read(&path)?;
+            let (columns, filter) = (entry_columns(columns)?, EntryFilter::default());
+            EntryReader::open(
+                bytes,
+                &columns,
+                filter,
+                Some(manifest.clone()),
+                self.table.decoding(),
+                threads(),
+            )
+        };
+        open().map_err(|error| error.in_file(&path))
+    }
+}
+
+fn threads() -> usize {
+    std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
+}
+
+/// Whether any value of a column is there.
+pub(super) fn has_values(batch: &RecordBatch, name: &str) -> Result<bool> {
+    let column = find(batch, name)?;
+    Ok(column.null_count() < column.len())
+}
+
+/// The file names of entries.
+pub(super) fn names_of(entries: &RecordBatch) -> Result<Vec<String>> {
+    let names = find(entries, "file_name")?;
+    Ok(names.as_string::<i32>().iter().flatten().map(str::to_owned).collect())
+}

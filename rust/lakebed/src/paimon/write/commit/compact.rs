@@ -1,0 +1,153 @@
+//! Manifests written anew (Paimon's `ManifestFileMerger.java`).
+
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int8Type;
+use arrow_array::{Array, BooleanArray, RecordBatch, UInt32Array};
+use arrow_row::{RowConverter, SortField};
+use arrow_select::concat::concat_batches;
+use arrow_select::filter::filter_record_batch;
+use arrow_select::take::{take, take_record_batch};
+
+use super::base::Base;
+use super::changes::{Changes, Index};
+use super::made::Made;
+use crate::error::{Error, ErrorKind, Result};
+use crate::paimon::binary_row::decode_rows;
+use crate::paimon::identity::{Deleted, IDENTITY, identities};
+use crate::paimon::manifest::{ADD, DELETE, EntryReader, entry_columns};
+use crate::paimon::manifest_list::ManifestFile;
+use crate::paimon::partition::PartitionType;
+use crate::paimon::write::options::manifest_target;
+use crate::record::find;
+
+/// The manifests of a base list, some of them written anew.
+pub(super) struct Rewritten {
+    /// Those that stay, by their place in the list.
+    kept: Vec<usize>,
+    /// The others.
+    rewritten: Vec<usize>,
+    /// What is deleted in any of them.
+    deleted: Deleted,
+    /// Whether entries come by partition and bucket.
+    sort: bool,
+}
+
+/// The manifests of the latest snapshot without what is deleted in them; `None` where they are that already.
+pub(super) fn changes(base: &Base, target_bytes: Option<u64>, sort: bool) -> Result<Option<Changes>> {
+    let target = target_bytes.map_or_else(|| manifest_target(base.schema()), Ok)?;
+    let deleted = deleted(base)?;
+    let (mut kept, mut rewritten) = (Vec::new(), Vec::new());
+    for (place, manifest) in base.manifests.iter().enumerate() {
+        let large = manifest.deleted == 0 && manifest.file_size >= target;
+        let stays = !sort && large && (deleted.is_empty() || is_live(base, manifest, &deleted)?);
+        if stays { &mut kept } else { &mut rewritten }.push(place);
+    }
+    // One file too small, without anything deleted, would be itself again.
+    if rewritten.is_empty() || (!sort && deleted.is_empty() && rewritten.len() == 1) {
+        return Ok(None);
+    }
+    let rewritten = Rewritten { kept, rewritten, deleted, sort };
+    Ok(Some(Changes {
+        entries: Vec::new(),
+        rewritten: Some(rewritten),
+        index: Index::AsBefore,
+        target_bytes: Some(target),
+    }))
+}
+
+/// The files that some manifest deletes.
+fn deleted(base: &Base) -> Result<Deleted> {
+    let mut deleted = Deleted::default();
+    for manifest in base.manifests.iter().filter(|manifest| manifest.deleted > 0) {
+        for entries in identified(base, manifest)? {
+            let entries = entries?;
+            deleted.extend(&identities(&of_kind(&entries, DELETE)?)?);
+        }
+    }
+    Ok(deleted)
+}
+
+/// Whether nothing in a manifest is deleted.
+fn is_live(base: &Base, manifest: &ManifestFile, deleted: &Deleted) -> Result<bool> {
+    for entries in identified(base, manifest)? {
+        if deleted.live(&identities(&entries?)?).false_count() > 0 {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+fn identified(base: &Base, manifest: &ManifestFile) -> Result<EntryReader> {
+    let columns: Vec<String> = ["kind"].iter().chain(&IDENTITY).map(|name| (*name).to_owned()).collect();
+    base.entries(manifest, Some(&columns))
+}
+
+fn of_kind(entries: &RecordBatch, wanted: i8) -> Result<RecordBatch> {
+    let kinds = find(entries, "kind")?;
+    let keep = kinds.as_primitive::<Int8Type>().values().iter().map(|kind| Some(*kind == wanted));
+    filter_record_batch(entries, &keep.collect::<BooleanArray>()).map_err(refused)
+}
+
+impl Rewritten {
+    /// Writes what is to be written; gives the records of the base list, those that stay first.
+    pub(super) fn write(self, base: &Base, made: &mut Made<'_>) -> Result<RecordBatch> {
+        let kept =
+            UInt32Array::from_iter_values(self.kept.iter().filter_map(|place| u32::try_from(*place).ok()));
+        let kept = take_record_batch(&base.list, &kept).map_err(refused)?;
+        let manifests = self.rewritten.iter().filter_map(|place| base.manifests.get(*place));
+        let mut live = manifests.flat_map(|manifest| self.live(base, manifest));
+        let new = if self.sort {
+            let sorted = by_partition(base, live.collect::<Result<Vec<_>>>()?)?;
+            made.manifests(&mut std::iter::once(Ok(sorted)))?
+        } else {
+            made.manifests(&mut live)?
+        };
+        concat_batches(&base.list.schema(), [&kept, &new]).map_err(refused)
+    }
+
+    /// The entries of a manifest that add live files.
+    fn live(
+        &self,
+        base: &Base,
+        manifest: &ManifestFile,
+    ) -> Box<dyn Iterator<Item = Result<RecordBatch>> + '_> {
+        let path = base.table.manifest_path(&manifest.file_name);
+        let reader = match base.entries(manifest, None) {
+            Ok(reader) => reader,
+            Err(error) => return Box::new(std::iter::once(Err(error))),
+        };
+        Box::new(reader.map(move |entries| {
+            let live = || -> Result<RecordBatch> {
+                let added = of_kind(&entries?, ADD)?;
+                let live = self.deleted.live(&identities(&added)?);
+                filter_record_batch(&added, &live).map_err(refused)
+            };
+            live().map_err(|error| error.in_file(&path))
+        }))
+    }
+}
+
+/// All entries, by the values of their partition, then by bucket; those of one bucket stay in their order.
+fn by_partition(base: &Base, entries: Vec<RecordBatch>) -> Result<RecordBatch> {
+    let entries = concat_batches(entry_columns(None)?.schema(), &entries).map_err(refused)?;
+    let partition = PartitionType::new(base.schema());
+    let values = decode_rows(find(&entries, "partition")?.as_binary::<i32>(), &partition.stored)?;
+    let mut columns = values.columns().to_vec();
+    columns.push(find(&entries, "bucket")?);
+    let fields = columns.iter().map(|column| SortField::new(column.data_type().clone())).collect();
+    let keys = RowConverter::new(fields)
+        .and_then(|converter| converter.convert_columns(&columns))
+        .map_err(refused)?;
+    let mut order: Vec<u32> = (0..u32::try_from(entries.num_rows()).unwrap_or(u32::MAX)).collect();
+    order.sort_by(|a, b| keys.row(*a as usize).cmp(&keys.row(*b as usize)));
+    let order = UInt32Array::from(order);
+    let sorted = entries.columns().iter().map(|column| take(column, &order, None));
+    let sorted = sorted.collect::<Result<Vec<_>, _>>().map_err(refused)?;
+    RecordBatch::try_new(Arc::clone(&entries.schema()), sorted).map_err(refused)
+}
+
+fn refused(error: arrow_schema::ArrowError) -> Error {
+    Error::new(ErrorKind::Argument, error.to_string())
+}

@@ -1,0 +1,170 @@
+//! New tables (Paimon's `SchemaManager.java`, `SchemaValidation.java`).
+
+use std::sync::Arc;
+
+use arrow_schema::Schema as ArrowSchema;
+use serde_json::{Map, Value, json};
+
+use super::apply::{make_folder, publish_text};
+use super::now_millis;
+use crate::columnar::Decoding;
+use crate::error::{Error, ErrorKind, Result};
+use crate::json::parse;
+use crate::paimon::paths::schema_file;
+use crate::paimon::schema::TableSchema;
+use crate::paimon::table::Table;
+use crate::paimon::types::{DataField, FieldParser, TypeKind, from_arrow};
+use crate::paimon::write::json;
+use crate::paimon::write::options::file_options;
+use crate::storage::{Local, Storage, local_path};
+use crate::write::Existing;
+
+/// The version of schemas since Paimon 0.9.
+const VERSION: i32 = 3;
+/// The names that Paimon gives columns of its own.
+const RESERVED: [&str; 5] = ["_SEQUENCE_NUMBER", "_VALUE_KIND", "_LEVEL", "_ROW_ID", "rowkind"];
+
+/// What a new table is to be.
+#[derive(Debug, Clone, Default)]
+pub struct TableDefinition {
+    /// The columns, as `fields` of a schema file has them; those without an id get one.
+    pub fields: Vec<Value>,
+    /// Names of the partition columns.
+    pub partition_keys: Vec<String>,
+    /// Names of the primary key columns, which are never null.
+    pub primary_keys: Vec<String>,
+    /// The options.
+    pub options: Vec<(String, String)>,
+    /// The comment.
+    pub comment: Option<String>,
+}
+
+impl TableDefinition {
+    /// Columns from the JSON array of a schema file's `fields`.
+    ///
+    /// # Errors
+    /// `Json`.
+    pub fn fields_from_json(json: &str) -> Result<Vec<Value>> {
+        parse(json.as_bytes())
+    }
+
+    /// Columns of the types that Arrow columns are read as; the metadata `paimon.type` of a field names another
+    /// type.
+    ///
+    /// # Errors
+    /// `Type` for a type that Paimon does not have, with the column.
+    pub fn fields_from_arrow(schema: &ArrowSchema) -> Result<Vec<Value>> {
+        let field = |field: &Arc<arrow_schema::Field>| {
+            let ty = from_arrow(field).map_err(|error| error.in_field(field.name()))?;
+            let mut ty = ty.to_json();
+            drop_ids(&mut ty);
+            Ok(json!({"name": field.name(), "type": ty}))
+        };
+        schema.fields().iter().map(field).collect()
+    }
+}
+
+/// Leaves ids of fields in a type to be given.
+fn drop_ids(ty: &mut Value) {
+    match ty {
+        Value::Object(object) => {
+            object.remove("id");
+            object.values_mut().for_each(drop_ids);
+        }
+        Value::Array(values) => values.iter_mut().for_each(drop_ids),
+        _ => {}
+    }
+}
+
+/// Makes a table without snapshots: its folder, and in it `schema/schema-0`.
+///
+/// # Errors
+/// `Unsupported` for a place that is not on the local file system, and for manifests in another format than Avro;
+/// `Argument`, `Json` and `Type` for columns, keys and buckets that make no table; `Io`, also where there is a
+/// table already.
+pub fn create_table(
+    location: &str,
+    definition: &TableDefinition,
+    decoding: impl Into<Decoding>,
+) -> Result<Table> {
+    let text = json::schema_file(schema(definition)?.as_bytes())?;
+    check(&TableSchema::from_json(text.as_bytes())?)?;
+    let location = location.trim_end_matches('/');
+    let path = format!("{location}/{}", schema_file(0));
+    if !Local.list(local_path(&format!("{location}/schema"))?)?.is_empty() {
+        let exists = std::io::Error::from(std::io::ErrorKind::AlreadyExists);
+        return Err(Error::new(ErrorKind::Io, "there is a table").caused_by(exists).in_file(location));
+    }
+    make_folder(&path)?;
+    publish_text(&path, Existing::Refuse, &text)?;
+    Table::open(location, Arc::new(Local), decoding)
+}
+
+/// The schema file, its keys in any order.
+fn schema(definition: &TableDefinition) -> Result<String> {
+    let mut fields = FieldParser::new(0).fields(&definition.fields, 0)?;
+    for field in &mut fields {
+        field.ty.nullable &= !definition.primary_keys.contains(&field.name);
+    }
+    let options: Map<String, Value> =
+        definition.options.iter().map(|(key, value)| (key.clone(), value.as_str().into())).collect();
+    let schema = json!({
+        "version": VERSION,
+        "id": 0,
+        "fields": fields.iter().map(DataField::to_json).collect::<Vec<_>>(),
+        "highestFieldId": fields.iter().map(highest_id).max().unwrap_or(-1),
+        "partitionKeys": definition.partition_keys,
+        "primaryKeys": definition.primary_keys,
+        "options": options,
+        "comment": definition.comment,
+        "timeMillis": now_millis(),
+    });
+    Ok(schema.to_string())
+}
+
+/// The largest id of a column and of what is in it.
+fn highest_id(field: &DataField) -> i32 {
+    let mut highest = field.id;
+    let mut types = vec![&field.ty];
+    while let Some(ty) = types.pop() {
+        match &ty.kind {
+            TypeKind::Array(element) | TypeKind::Multiset(element) => types.push(element),
+            TypeKind::Map(key, value) => types.extend([key.as_ref(), value]),
+            TypeKind::Row(fields) => highest = fields.iter().map(highest_id).fold(highest, i32::max),
+            _ => {}
+        }
+    }
+    highest
+}
+
+/// What a schema file may say and a table may not be.
+fn check(schema: &TableSchema) -> Result<()> {
+    file_options(schema, [0; 16])?;
+    if schema.fields.is_empty() {
+        return Err(refused("a table has columns".to_owned()));
+    }
+    let reserved = |name: &str| RESERVED.contains(&name) || name.starts_with("_KEY_");
+    if let Some(field) = schema.fields.iter().find(|field| reserved(&field.name)) {
+        return Err(refused(format!("{:?} is a name of Paimon's own", field.name)).in_field(&field.name));
+    }
+    for field in schema.partition_fields() {
+        if field.ty.storage_type().is_nested() || matches!(field.ty.kind, TypeKind::Blob) {
+            let message = format!("no table is partitioned by {}", field.ty);
+            return Err(refused(message).in_field(&field.name));
+        }
+    }
+    let keyed = !schema.primary_keys.is_empty();
+    match schema.bucket() {
+        1.. if !keyed && schema.bucket_keys().is_empty() => {
+            Err(refused("fixed buckets without primary keys need option \"bucket-key\"".to_owned()))
+        }
+        -1 | 1.. => Ok(()),
+        -2 if keyed => Ok(()),
+        count => Err(refused(format!("no table has {count} buckets"))),
+    }
+}
+
+#[cold]
+fn refused(message: String) -> Error {
+    Error::new(ErrorKind::Argument, message)
+}

@@ -1,0 +1,124 @@
+//! Index files whose data files go (Paimon's `IndexManifestFileHandler.java`).
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int32Type;
+use arrow_array::{Array, ArrayRef, BooleanArray, Int64Array, ListArray, RecordBatch};
+use arrow_buffer::OffsetBuffer;
+use arrow_select::filter::{filter, filter_record_batch};
+
+use super::base::Base;
+use super::changes::Index;
+use super::row_ids::with_columns;
+use crate::error::{Error, ErrorKind, Result};
+use crate::paimon::index_files::IndexFiles;
+use crate::record::find;
+
+/// A data file as vectors are found by: partition, bucket and name.
+type File = (Vec<u8>, i32, String);
+
+/// The index without what belongs to partitions, by their rows.
+pub(super) fn without_partitions(base: &Base, partitions: &HashSet<Vec<u8>>) -> Result<Index> {
+    let entries = IndexFiles::read(&base.table, None)?.entries;
+    let keep: BooleanArray = find(&entries, "partition")?
+        .as_binary::<i32>()
+        .iter()
+        .map(|partition| Some(!partition.is_some_and(|partition| partitions.contains(partition))))
+        .collect();
+    kept(&entries, &keep, false)
+}
+
+/// The index without the deletion vectors of `removed`, which are live entries. Hashes of keys stay: they say in
+/// which bucket a key belongs, whether it is there or not.
+///
+/// # Errors
+/// `Unsupported` where a global index covers rows of a partition that files go from.
+pub(super) fn without_files(base: &Base, removed: &RecordBatch) -> Result<Index> {
+    let entries = IndexFiles::read(&base.table, None)?.entries;
+    let files = files_of(removed)?;
+    let global = find(&entries, "global_index")?;
+    let (partitions, buckets) = (find(&entries, "partition")?, find(&entries, "bucket")?);
+    let partition = |row: usize| partitions.as_binary::<i32>().value(row);
+    let bucket = |row: usize| buckets.as_primitive::<Int32Type>().value(row);
+    let covered = |row: &usize| {
+        global.is_valid(*row) && files.iter().any(|(of_file, _, _)| of_file.as_slice() == partition(*row))
+    };
+    if (0..entries.num_rows()).any(|row| covered(&row)) {
+        let message = "files that a global index covers are not taken away";
+        return Err(Error::new(ErrorKind::Unsupported, message));
+    }
+    let ranges = find(&entries, "deletions_vectors_ranges")?;
+    let ranges = ranges.as_list::<i32>();
+    let names = ranges.values().as_struct_opt().and_then(|range| range.column_by_name("f0").cloned());
+    let names = names.ok_or_else(|| Error::new(ErrorKind::Required, "ranges without names"))?;
+    let names = names.as_string::<i32>();
+    let mut of_live = vec![true; ranges.values().len()];
+    let mut keep = Vec::with_capacity(entries.num_rows());
+    for (row, bounds) in ranges.value_offsets().windows(2).enumerate() {
+        let &[start, end] = bounds else { continue };
+        let items = start as usize..end as usize;
+        for item in items.clone().filter(|item| names.is_valid(*item)) {
+            let file = (partition(row).to_vec(), bucket(row), names.value(item).to_owned());
+            of_live[item] = !files.contains(&file);
+        }
+        // One that had vectors, and has none of a live file, goes.
+        keep.push(Some(items.is_empty() || of_live[items].contains(&true)));
+    }
+    let changed = of_live.contains(&false);
+    let shorter = if changed { without_ranges(&entries, ranges, &of_live)? } else { entries };
+    kept(&shorter, &BooleanArray::from(keep), changed)
+}
+
+/// The entries that are kept, and whether they differ from those before.
+fn kept(entries: &RecordBatch, keep: &BooleanArray, changed: bool) -> Result<Index> {
+    let records = filter_record_batch(entries, keep).map_err(refused)?;
+    Ok(match records.num_rows() {
+        rows if rows == entries.num_rows() && !changed => Index::AsBefore,
+        0 => Index::None,
+        _ => Index::New(records),
+    })
+}
+
+fn files_of(entries: &RecordBatch) -> Result<HashSet<File>> {
+    let (partitions, buckets) = (find(entries, "partition")?, find(entries, "bucket")?);
+    let names = find(entries, "file_name")?;
+    let rows = partitions.as_binary::<i32>().iter().zip(buckets.as_primitive::<Int32Type>().values());
+    let files = rows.zip(names.as_string::<i32>()).map(|((partition, bucket), name)| {
+        (partition.unwrap_or_default().to_vec(), *bucket, name.unwrap_or_default().to_owned())
+    });
+    Ok(files.collect())
+}
+
+/// The entries with those of their ranges that are kept, and as many of them counted.
+fn without_ranges(entries: &RecordBatch, ranges: &ListArray, keep: &[bool]) -> Result<RecordBatch> {
+    let arrow_schema::DataType::List(item) = ranges.data_type() else {
+        return Err(Error::new(ErrorKind::Argument, "ranges are a list"));
+    };
+    let kept_in = |row: usize| {
+        let bounds = ranges.value_offsets();
+        let items = keep.get(bounds[row] as usize..bounds[row + 1] as usize).unwrap_or_default();
+        items.iter().filter(|keep| **keep).count()
+    };
+    let lengths: Vec<usize> = (0..ranges.len()).map(kept_in).collect();
+    let values = filter(ranges.values(), &BooleanArray::from(keep.to_vec())).map_err(refused)?;
+    // Values before the first and behind the last list are there no more: lists that came sliced were kept whole.
+    let offsets = OffsetBuffer::from_lengths(lengths.iter().copied());
+    let shorter = ListArray::try_new(Arc::clone(item), offsets, values, ranges.nulls().cloned());
+    let counted = find(entries, "row_count")?;
+    let counted = counted.as_primitive::<arrow_array::types::Int64Type>();
+    let counts = lengths.iter().enumerate().map(|(row, length)| match ranges.is_valid(row) {
+        true => *length as i64,
+        false => counted.value(row),
+    });
+    let changed = [
+        ("deletions_vectors_ranges", Arc::new(shorter.map_err(refused)?) as ArrayRef),
+        ("row_count", Arc::new(Int64Array::from_iter_values(counts))),
+    ];
+    with_columns(entries, &changed)
+}
+
+fn refused(error: arrow_schema::ArrowError) -> Error {
+    Error::new(ErrorKind::Argument, error.to_string())
+}

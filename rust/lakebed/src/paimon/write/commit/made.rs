@@ -1,0 +1,215 @@
+//! The files that one attempt at a commit writes; they go with it, unless it was made.
+
+use std::cell::Cell;
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+
+use arrow_array::RecordBatch;
+use arrow_select::concat::concat_batches;
+
+use super::base::has_values;
+use crate::error::{Error, ErrorKind, Result};
+use crate::paimon::fields::LIST;
+use crate::paimon::partition::PartitionType;
+use crate::paimon::paths::manifest_file;
+use crate::paimon::table::Table;
+use crate::paimon::write::options::{file_options, manifest_target};
+use crate::paimon::write::summary::Summary;
+use crate::paimon::write::{FileKind, Layout, RecordWriter};
+use crate::record::record_schema;
+use crate::storage::local_path;
+use crate::write::{Existing, publish};
+
+/// After how many entries the size of a manifest is looked at, as in Paimon's `RollingFileWriterImpl.java`.
+const CHECKED_EVERY: usize = 1000;
+
+/// Writes records, with how many bytes are written already.
+type Writing<'a> = dyn FnMut(&mut RecordWriter<Counted<'_>>, &Cell<u64>) -> Result<()> + 'a;
+
+/// Writes the files of one attempt.
+pub(super) struct Made<'t> {
+    table: &'t Table,
+    uuid: u128,
+    /// The number of the next file, of all attempts of a commit.
+    number: &'t Cell<u64>,
+    /// Full paths.
+    paths: Vec<String>,
+    target_bytes: u64,
+}
+
+impl<'t> Made<'t> {
+    /// Nothing yet.
+    ///
+    /// # Errors
+    /// `Unsupported` for options that are not written by; `Io`.
+    pub(super) fn new(
+        table: &'t Table,
+        uuid: u128,
+        number: &'t Cell<u64>,
+        target_bytes: Option<u64>,
+    ) -> Result<Made<'t>> {
+        file_options(table.schema(), [0; 16])?;
+        let target_bytes = target_bytes.map_or_else(|| manifest_target(table.schema()), Ok)?;
+        let folder = table.files().shared("manifest");
+        let made = local_path(&folder).map(fs::create_dir_all)?;
+        made.map_err(|error| Error::new(ErrorKind::Io, error.to_string()).caused_by(error).in_file(&folder))?;
+        Ok(Made { table, uuid, number, paths: Vec::new(), target_bytes })
+    }
+
+    /// Writes entries into as many manifests as their size asks for; gives the records of a list.
+    pub(super) fn manifests(
+        &mut self,
+        entries: &mut dyn Iterator<Item = Result<RecordBatch>>,
+    ) -> Result<RecordBatch> {
+        let mut entries = Pieces { batches: entries, rest: None };
+        let partition = PartitionType::new(self.table.schema());
+        let mut records = Vec::new();
+        while let Some(first) = entries.next().transpose()? {
+            records.push(self.manifest(first, &mut entries, &partition)?);
+        }
+        let schema = record_schema(&LIST.iter().collect::<Vec<_>>());
+        concat_batches(&schema, &records).map_err(|error| Error::new(ErrorKind::Argument, error.to_string()))
+    }
+
+    /// One manifest, of `first` and of what follows until it is full.
+    fn manifest(
+        &mut self,
+        first: RecordBatch,
+        entries: &mut Pieces<'_>,
+        partition: &PartitionType,
+    ) -> Result<RecordBatch> {
+        let layout = if has_values(&first, "write_cols_sequences")? { Layout::V2_1 } else { Layout::Current };
+        let mut summary = Summary::new();
+        let target = self.target_bytes;
+        let (name, size) = self.file("manifest-", FileKind::Manifest, layout, &mut |writer, bytes| {
+            let mut next = Some(first.clone());
+            while let Some(piece) = next {
+                writer.write(&piece)?;
+                summary.extend(&piece)?;
+                next = if bytes.get() < target { entries.next_fitting(layout)? } else { None };
+            }
+            Ok(())
+        })?;
+        summary.finish(&name, size, partition)
+    }
+
+    /// Writes a manifest list; gives its name and size.
+    pub(super) fn list(&mut self, records: &RecordBatch) -> Result<(String, u64)> {
+        self.file("manifest-list-", FileKind::List, Layout::Current, &mut |writer, _| writer.write(records))
+    }
+
+    /// Writes an index manifest; gives its name.
+    pub(super) fn index(&mut self, records: &RecordBatch) -> Result<String> {
+        self.file("index-manifest-", FileKind::Index, Layout::V2_1, &mut |writer, _| writer.write(records))
+            .map(|(name, _)| name)
+    }
+
+    fn file(
+        &mut self,
+        prefix: &str,
+        kind: FileKind,
+        layout: Layout,
+        write: &mut Writing<'_>,
+    ) -> Result<(String, u64)> {
+        let number = self.number.replace(self.number.get() + 1);
+        let name = format!("{prefix}{}-{number}", uuid_text(self.uuid));
+        let path = self.table.files().shared(&manifest_file(&name));
+        // Blocks of two files are told apart by their markers.
+        let sync = self.uuid.wrapping_add(u128::from(number)).to_be_bytes();
+        let mut options = file_options(self.table.schema(), sync)?;
+        options.layout = layout;
+        let bytes = Cell::new(0);
+        publish(local_path(&path)?, Existing::Refuse, |file| {
+            let sink = Counted { file: BufWriter::new(file), bytes: &bytes };
+            let mut writer = RecordWriter::new(sink, kind, options)?;
+            write(&mut writer, &bytes)?;
+            writer.finish().map(drop)
+        })?;
+        self.paths.push(path);
+        Ok((name, bytes.get()))
+    }
+
+    /// Leaves the files where they are.
+    pub(super) fn keep(mut self) {
+        self.paths.clear();
+    }
+}
+
+impl Drop for Made<'_> {
+    fn drop(&mut self) {
+        for path in &self.paths {
+            // One that cannot be removed is one that no snapshot names, as a killed writer leaves them.
+            let _ = local_path(path).map(fs::remove_file);
+        }
+    }
+}
+
+/// A UUID as Java prints it.
+pub(super) fn uuid_text(uuid: u128) -> String {
+    let hex = format!("{uuid:032x}");
+    let part = |range: std::ops::Range<usize>| hex.get(range).unwrap_or_default().to_owned();
+    [part(0..8), part(8..12), part(12..16), part(16..20), part(20..32)].join("-")
+}
+
+/// Batches in pieces of so many rows that the size of a file can be looked at between them.
+struct Pieces<'a> {
+    batches: &'a mut dyn Iterator<Item = Result<RecordBatch>>,
+    rest: Option<RecordBatch>,
+}
+
+impl Pieces<'_> {
+    /// The next piece, unless it has columns that the layout lacks.
+    fn next_fitting(&mut self, layout: Layout) -> Result<Option<RecordBatch>> {
+        let Some(piece) = self.next().transpose()? else { return Ok(None) };
+        if layout == Layout::Current && has_values(&piece, "write_cols_sequences")? {
+            self.rest = Some(match self.rest.take() {
+                Some(rest) => concat_batches(&piece.schema(), [&piece, &rest])
+                    .map_err(|error| Error::new(ErrorKind::Argument, error.to_string()))?,
+                None => piece,
+            });
+            return Ok(None);
+        }
+        Ok(Some(piece))
+    }
+}
+
+impl Iterator for Pieces<'_> {
+    type Item = Result<RecordBatch>;
+
+    fn next(&mut self) -> Option<Result<RecordBatch>> {
+        loop {
+            let batch = match self.rest.take() {
+                Some(rest) => rest,
+                None => match self.batches.next()? {
+                    Ok(batch) => batch,
+                    Err(error) => return Some(Err(error)),
+                },
+            };
+            if batch.num_rows() > CHECKED_EVERY {
+                self.rest = Some(batch.slice(CHECKED_EVERY, batch.num_rows() - CHECKED_EVERY));
+                return Some(Ok(batch.slice(0, CHECKED_EVERY)));
+            }
+            if batch.num_rows() > 0 {
+                return Some(Ok(batch));
+            }
+        }
+    }
+}
+
+/// A file that says how much was written into it.
+struct Counted<'a> {
+    file: BufWriter<&'a File>,
+    bytes: &'a Cell<u64>,
+}
+
+impl Write for Counted<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.file.write(bytes)?;
+        self.bytes.set(self.bytes.get() + written as u64);
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}

@@ -1,0 +1,127 @@
+//! Row ids and sequence numbers, which commits give to files of tables that track rows (Paimon's
+//! `RowTrackingCommitUtils.java`).
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Int8Type, Int32Type, Int64Type};
+use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch};
+
+use super::base::Base;
+use crate::error::{Error, ErrorKind, Result};
+use crate::paimon::manifest::ADD;
+use crate::paimon::write::options::is_on;
+use crate::record::find;
+
+/// A file that was written, not compacted.
+const APPENDED: i32 = 0;
+/// The column of files that carry the ids of their rows.
+const ROW_ID: &str = "_ROW_ID";
+
+/// The entries of the snapshot `id` with their row ids and sequence numbers, and the first row id that is free
+/// then.
+///
+/// # Errors
+/// `Unsupported` for files of vectors, whose ids go by another rule.
+pub(super) fn assign(entries: &[RecordBatch], base: &Base, id: i64) -> Result<(Vec<RecordBatch>, i64)> {
+    let mut ids = Ids { next: next_row_id(base), file_start: 0, of_blobs: HashMap::new() };
+    if !is_on(base.schema(), "row-tracking.enabled", false) {
+        return Ok((entries.to_vec(), ids.next));
+    }
+    let mut assigned = Vec::with_capacity(entries.len());
+    for batch in entries {
+        let first_ids = ids.of(batch)?;
+        let (least, latest) = sequences(batch, id)?;
+        let changed = [
+            ("first_row_id", Arc::new(first_ids) as ArrayRef),
+            ("min_sequence_number", least),
+            ("max_sequence_number", latest),
+        ];
+        assigned.push(with_columns(batch, &changed)?);
+    }
+    Ok((assigned, ids.next))
+}
+
+fn next_row_id(base: &Base) -> i64 {
+    base.snapshot().and_then(|snapshot| snapshot.next_row_id).unwrap_or(0)
+}
+
+/// Where the next rows are numbered from.
+struct Ids {
+    next: i64,
+    /// The first id of the file before that is no blob's.
+    file_start: i64,
+    /// The next id of the blobs of a column, which are rows of that file.
+    of_blobs: HashMap<String, i64>,
+}
+
+impl Ids {
+    fn of(&mut self, batch: &RecordBatch) -> Result<Int64Array> {
+        let (kinds, sources) = (find(batch, "kind")?, find(batch, "file_source")?);
+        let (kinds, sources) = (kinds.as_primitive::<Int8Type>(), sources.as_primitive::<Int32Type>());
+        let (names, rows) = (find(batch, "file_name")?, find(batch, "row_count")?);
+        let (names, rows) = (names.as_string::<i32>(), rows.as_primitive::<Int64Type>());
+        let (known, cols) = (find(batch, "first_row_id")?, find(batch, "write_cols")?);
+        let (known, cols) = (known.as_primitive::<Int64Type>(), cols.as_list::<i32>());
+        let id = |row: usize| -> Result<Option<i64>> {
+            let cols = cols.is_valid(row).then(|| cols.value(row));
+            let cols: Vec<String> = cols.iter().flat_map(texts).collect();
+            let appended = sources.is_valid(row) && sources.value(row) == APPENDED;
+            if known.is_valid(row) || kinds.value(row) != ADD || !appended || cols.iter().any(|c| c == ROW_ID)
+            {
+                return Ok(known.is_valid(row).then(|| known.value(row)));
+            }
+            self.number(names.value(row), rows.value(row), cols.first()).map(Some)
+        };
+        (0..batch.num_rows()).map(id).collect()
+    }
+
+    fn number(&mut self, name: &str, rows: i64, column: Option<&String>) -> Result<i64> {
+        if name.contains(".vector.") {
+            return Err(
+                Error::new(ErrorKind::Unsupported, "no files of vectors are added").in_field("file_path")
+            );
+        }
+        if name.ends_with(".blob") {
+            let next = self.of_blobs.entry(column.cloned().unwrap_or_default()).or_insert(self.file_start);
+            let first = *next;
+            *next = first.saturating_add(rows);
+            return Ok(first);
+        }
+        self.of_blobs.clear();
+        self.file_start = self.next;
+        self.next = self.next.saturating_add(rows);
+        Ok(self.file_start)
+    }
+}
+
+fn texts(list: &ArrayRef) -> Vec<String> {
+    list.as_string::<i32>().iter().flatten().map(str::to_owned).collect()
+}
+
+/// Sequence numbers that no writer gave are the snapshot's id.
+fn sequences(batch: &RecordBatch, id: i64) -> Result<(ArrayRef, ArrayRef)> {
+    let (least, latest) = (find(batch, "min_sequence_number")?, find(batch, "max_sequence_number")?);
+    let pairs = least.as_primitive::<Int64Type>().values().iter();
+    let pairs = pairs.zip(latest.as_primitive::<Int64Type>().values()).map(|pair| match pair {
+        (0, _) => (id, id),
+        (least, 0) => (*least, id),
+        (least, latest) => (*least, *latest),
+    });
+    let (least, latest): (Vec<i64>, Vec<i64>) = pairs.unzip();
+    Ok((Arc::new(Int64Array::from(least)), Arc::new(Int64Array::from(latest))))
+}
+
+/// The batch with other values in some columns.
+pub(super) fn with_columns(batch: &RecordBatch, changed: &[(&str, ArrayRef)]) -> Result<RecordBatch> {
+    let mut columns = batch.columns().to_vec();
+    for (name, column) in changed {
+        let place = batch.schema().index_of(name).ok().and_then(|place| columns.get_mut(place));
+        if let Some(place) = place {
+            *place = Arc::clone(column);
+        }
+    }
+    RecordBatch::try_new(batch.schema(), columns)
+        .map_err(|error| Error::new(ErrorKind::Argument, error.to_string()))
+}

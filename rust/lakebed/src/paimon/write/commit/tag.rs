@@ -1,0 +1,84 @@
+//! Tags (Paimon's `TagManager.java`).
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::CommitOptions;
+use super::apply::{make_folder, publish_text};
+use crate::error::{Error, ErrorKind, Result};
+use crate::paimon::jackson;
+use crate::paimon::paths::{is_file_name, tag_file};
+use crate::paimon::table::Table;
+use crate::paimon::write::json::snapshot_object;
+use crate::text::civil_from_days;
+use crate::write::Existing;
+
+const SECONDS_PER_DAY: i64 = 86_400;
+const MICROS_PER_SECOND: i64 = 1_000_000;
+
+/// Names the snapshot that the table stands at; gives the table at the tag.
+///
+/// With a time for which it is kept, the tag also says when it was made.
+///
+/// # Errors
+/// `SnapshotNotFound` for a table without a snapshot; `Argument` for a name that is none; `Unsupported` for a
+/// table of another storage; `Io`, also where there is a tag of that name.
+pub fn create_tag(
+    table: &Table,
+    name: &str,
+    retained: Option<Duration>,
+    options: &CommitOptions,
+) -> Result<Table> {
+    let Some(snapshot) = table.snapshot() else {
+        let message = "the table has no snapshot that a tag could name";
+        return Err(Error::new(ErrorKind::SnapshotNotFound, message).in_file(table.location()));
+    };
+    if !table.storage().is_local() {
+        let message = "tags are made of tables on the local file system";
+        return Err(Error::new(ErrorKind::Unsupported, message).in_file(table.location()));
+    }
+    if name.trim().is_empty() || !is_file_name(name) {
+        return Err(Error::new(ErrorKind::Argument, format!("no name of a tag: {name:?}")));
+    }
+    let mut object = snapshot_object(snapshot)?;
+    if let Some(retained) = retained {
+        object.insert("tagCreateTime".to_owned(), wall_clock(options.wall_clock()));
+        object.insert("tagTimeRetained".to_owned(), retained.as_secs_f64().into());
+    }
+    let path = table.files().own(&tag_file(name));
+    make_folder(&path)?;
+    publish_text(&path, Existing::Refuse, &jackson::pretty(&object)?)?;
+    table.at_tag(name)
+}
+
+/// Jackson's array form of a `LocalDateTime`: seconds and nanoseconds that are 0 are left out.
+fn wall_clock(micros: i64) -> Value {
+    let seconds = micros.div_euclid(MICROS_PER_SECOND);
+    let (year, month, day) = civil_from_days(seconds.div_euclid(SECONDS_PER_DAY));
+    let of_day = seconds.rem_euclid(SECONDS_PER_DAY);
+    let (hour, minute, second) = (of_day / 3600, of_day / 60 % 60, of_day % 60);
+    let nanos = micros.rem_euclid(MICROS_PER_SECOND) * 1000;
+    let mut parts = vec![year, month, day, hour, minute];
+    if (second, nanos) != (0, 0) {
+        parts.push(second);
+    }
+    if nanos != 0 {
+        parts.push(nanos);
+    }
+    parts.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn zeros_at_the_end_of_a_wall_clock_are_left_out() {
+        let text = |micros| wall_clock(micros).to_string();
+        assert_eq!(text(0), "[1970,1,1,0,0]");
+        assert_eq!(text(61_000_000), "[1970,1,1,0,1,1]");
+        assert_eq!(text(60_000_001), "[1970,1,1,0,1,0,1000]");
+        assert_eq!(text(-1), "[1969,12,31,23,59,59,999999000]");
+    }
+}

@@ -1,0 +1,285 @@
+//! Files that callers add, as manifest entries.
+
+use std::sync::Arc;
+
+use arrow_array::builder::{ListBuilder, StringBuilder};
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Int32Type, Int64Type};
+use arrow_array::{
+    Array, ArrayRef, BinaryArray, BooleanArray, Int8Array, Int32Array, Int64Array, RecordBatch,
+    TimestampMicrosecondArray, new_null_array,
+};
+use arrow_schema::{ArrowError, DataType};
+use arrow_select::zip::zip;
+
+use super::fit::fit;
+use super::place::{Buckets, names, partitions};
+use super::stats::TypedStats;
+use crate::error::{Error, ErrorKind, Result};
+use crate::field::{longs, texts};
+use crate::paimon::binary_row::decode_rows;
+use crate::paimon::fields::ENTRY;
+use crate::paimon::manifest::ADD;
+use crate::paimon::partition::PartitionType;
+use crate::paimon::paths::is_file_name;
+use crate::paimon::schema::TableSchema;
+use crate::paimon::types::DataField;
+use crate::paimon::view::files_columns;
+use crate::record::record_schema;
+
+/// The row without fields, which files without keys have in the place of keys.
+const NO_KEY: [u8; 12] = [0; 12];
+
+/// The entries that add `files` to a table, in their order.
+///
+/// `files` has columns of the view `files`, and `stats`; `now` is the wall clock [µs since 1970]. Sequence
+/// numbers and row ids of tables that track rows are not set yet.
+///
+/// # Errors
+/// `UnknownColumn` and `Argument` for columns that the view does not have or of other types, `Required` for what
+/// is absent or null and must not be, `Unsupported` for tables that need more than entries; each with column and
+/// row.
+pub(super) fn entries(
+    files: &RecordBatch,
+    location: &str,
+    schema: &TableSchema,
+    now: i64,
+) -> Result<RecordBatch> {
+    let given = Given { files, rows: files.num_rows() };
+    given.check_names()?;
+    let partition = PartitionType::new(schema);
+    let partitions = partitions(files.column_by_name("partition"), &partition, given.rows);
+    let partitions: ArrayRef = Arc::new(partitions.map_err(|error| error.within("partition"))?);
+    let (buckets, totals) = given.buckets(Buckets::of(schema)?)?;
+    let places = [("partition", Arc::clone(&partitions)), ("bucket", Arc::clone(&buckets))];
+    let places = RecordBatch::try_from_iter(places).map_err(refused)?;
+    let paths = given.required("file_path", &DataType::Utf8)?;
+    let (names, external) = names(paths.as_string::<i32>(), location, schema, &places)
+        .map_err(|error| error.in_field("file_path"))?;
+    let keys = schema.trimmed_primary_keys();
+    let (min_keys, max_keys) = (given.keys("min_key", &keys)?, given.keys("max_key", &keys)?);
+    let write_cols = given.optional("write_cols", &texts())?;
+    let stats = TypedStats::new(files.column_by_name("stats"), schema, given.rows);
+    let stats = stats.map_err(|error| error.within("stats"))?;
+    let (value_stats, value_stats_cols) = stats.values(schema, write_cols.as_list::<i32>())?;
+    let record_counts = given.counts("record_count")?;
+    let (min_sequences, max_sequences) = given.sequences(&record_counts, !keys.is_empty())?;
+    let columns: Vec<ArrayRef> = vec![
+        Arc::new(Int8Array::from_value(ADD, given.rows)),
+        partitions,
+        buckets,
+        totals,
+        Arc::new(names),
+        given.counts("file_size_in_bytes")?,
+        record_counts,
+        min_keys,
+        max_keys,
+        stats.keys(&keys)?,
+        value_stats,
+        min_sequences,
+        max_sequences,
+        given.schema_ids(schema)?,
+        given.levels()?,
+        given.extra_files()?,
+        given
+            .filled("created_at", || TimestampMicrosecondArray::from_value(now / 1000 * 1000, given.rows))?,
+        given.delete_counts(!keys.is_empty())?,
+        given.optional("embedded_file_index", &DataType::Binary)?,
+        given.filled("file_source", || Int32Array::from_value(0, given.rows))?,
+        value_stats_cols,
+        Arc::new(external),
+        new_null_array(&DataType::Int64, given.rows),
+        write_cols,
+        new_null_array(&longs(), given.rows),
+    ];
+    RecordBatch::try_new(record_schema(&ENTRY.iter().collect::<Vec<_>>()), columns).map_err(refused)
+}
+
+/// What a caller gives.
+struct Given<'a> {
+    files: &'a RecordBatch,
+    rows: usize,
+}
+
+impl Given<'_> {
+    fn check_names(&self) -> Result<()> {
+        let schema = self.files.schema();
+        let known: Vec<&str> = files_columns().chain(["stats"]).collect();
+        if let Some(field) = schema.fields().iter().find(|field| !known.contains(&field.name().as_str())) {
+            let message = format!("files have no column {:?}; there are {}", field.name(), known.join(", "));
+            return Err(Error::new(ErrorKind::UnknownColumn, message).in_field(field.name()));
+        }
+        let contents = self.optional("content", &DataType::Int32)?;
+        let contents = contents.as_primitive::<Int32Type>();
+        match contents.iter().position(|content| content.is_some_and(|content| content != 0)) {
+            Some(row) => Err(wrong("Paimon's tables have data files only", "content", row)),
+            None => Ok(()),
+        }
+    }
+
+    /// A column; null where it is not there.
+    fn optional(&self, name: &str, ty: &DataType) -> Result<ArrayRef> {
+        match self.files.column_by_name(name) {
+            Some(column) => fit(column, ty).map_err(|error| error.in_field(name)),
+            None => Ok(new_null_array(ty, self.rows)),
+        }
+    }
+
+    /// A column without nulls.
+    fn required(&self, name: &str, ty: &DataType) -> Result<ArrayRef> {
+        if self.files.column_by_name(name).is_none() {
+            let message = format!("files need a column {name:?}");
+            return Err(Error::new(ErrorKind::UnknownColumn, message).in_field(name));
+        }
+        let column = self.optional(name, ty)?;
+        match (0..self.rows).find(|row| column.is_null(*row)) {
+            Some(row) => {
+                Err(Error::new(ErrorKind::Required, format!("{name} is null")).in_row(row).in_field(name))
+            }
+            None => Ok(column),
+        }
+    }
+
+    /// A column that is `default` where it is null.
+    fn filled<A: Array + 'static>(&self, name: &str, default: impl FnOnce() -> A) -> Result<ArrayRef> {
+        let default: ArrayRef = Arc::new(default());
+        let column = self.optional(name, default.data_type())?;
+        let valid = BooleanArray::from_iter((0..self.rows).map(|row| Some(column.is_valid(row))));
+        zip(&valid, &column, &default).map_err(refused)
+    }
+
+    /// Numbers from 0.
+    fn counts(&self, name: &str) -> Result<ArrayRef> {
+        let column = self.required(name, &DataType::Int64)?;
+        match column.as_primitive::<Int64Type>().values().iter().position(|count| *count < 0) {
+            Some(row) => Err(wrong(&format!("{name} is negative"), name, row)),
+            None => Ok(column),
+        }
+    }
+
+    /// Buckets, and how many there are.
+    fn buckets(&self, buckets: Buckets) -> Result<(ArrayRef, ArrayRef)> {
+        let (bucket, total) = match buckets {
+            Buckets::Fixed(count) => (
+                self.required("bucket", &DataType::Int32)?,
+                self.filled("total_buckets", || Int32Array::from_value(count, self.rows))?,
+            ),
+            Buckets::Unaware => (
+                self.filled("bucket", || Int32Array::from_value(0, self.rows))?,
+                self.filled("total_buckets", || Int32Array::from_value(-1, self.rows))?,
+            ),
+        };
+        let pairs = bucket
+            .as_primitive::<Int32Type>()
+            .values()
+            .iter()
+            .zip(total.as_primitive::<Int32Type>().values());
+        for (row, (bucket, total)) in pairs.enumerate() {
+            let fits = match buckets {
+                Buckets::Fixed(_) => (0..*total).contains(bucket),
+                Buckets::Unaware => (*bucket, *total) == (0, -1),
+            };
+            if !fits {
+                let message = match buckets {
+                    Buckets::Fixed(_) => format!("bucket {bucket} is none of {total}"),
+                    Buckets::Unaware => {
+                        format!("files of this table have bucket 0 of -1, not {bucket} of {total}")
+                    }
+                };
+                return Err(wrong(&message, "bucket", row));
+            }
+        }
+        Ok((bucket, total))
+    }
+
+    /// First or last keys, rows of `keys`.
+    fn keys(&self, name: &str, keys: &[&DataField]) -> Result<ArrayRef> {
+        if keys.is_empty() {
+            let none = self.filled(name, || BinaryArray::from_iter_values(vec![NO_KEY; self.rows]))?;
+            return match none.as_binary::<i32>().iter().position(|key| key != Some(&NO_KEY[..])) {
+                Some(row) => Err(wrong("the table has no keys", name, row)),
+                None => Ok(none),
+            };
+        }
+        let column = self.required(name, &DataType::Binary)?;
+        let types = keys.iter().map(|key| key.ty.storage_field(&key.name)).collect();
+        decode_rows(column.as_binary::<i32>(), &types).map_err(|error| error.within(name))?;
+        Ok(column)
+    }
+
+    /// Smallest and largest sequence numbers; by default rows are counted, but for versions of keys.
+    fn sequences(&self, record_counts: &ArrayRef, keyed: bool) -> Result<(ArrayRef, ArrayRef)> {
+        let latest = if self.files.column_by_name("sequence_number").is_some() {
+            self.optional("sequence_number", &DataType::Int64)?
+        } else {
+            new_null_array(&DataType::Int64, self.rows)
+        };
+        if keyed {
+            let least = self.required("min_sequence_number", &DataType::Int64)?;
+            let latest = self.required("sequence_number", &DataType::Int64)?;
+            return Ok((least, latest));
+        }
+        let least = self.filled("min_sequence_number", || Int64Array::from_value(0, self.rows))?;
+        let first = least.as_primitive::<Int64Type>();
+        let counts = record_counts.as_primitive::<Int64Type>();
+        let latest = latest.as_primitive::<Int64Type>().iter().enumerate().map(|(row, latest)| {
+            latest.unwrap_or_else(|| first.value(row).saturating_add((counts.value(row) - 1).max(0)))
+        });
+        Ok((Arc::clone(&least), Arc::new(latest.collect::<Int64Array>())))
+    }
+
+    fn schema_ids(&self, schema: &TableSchema) -> Result<ArrayRef> {
+        let ids = self.filled("schema_id", || Int64Array::from_value(schema.id, self.rows))?;
+        match ids.as_primitive::<Int64Type>().values().iter().position(|id| *id != schema.id) {
+            Some(row) => {
+                let message = format!("files are added as of schema {}, the table's latest", schema.id);
+                Err(wrong(&message, "schema_id", row))
+            }
+            None => Ok(ids),
+        }
+    }
+
+    fn levels(&self) -> Result<ArrayRef> {
+        let levels = self.filled("level", || Int32Array::from_value(0, self.rows))?;
+        match levels.as_primitive::<Int32Type>().values().iter().position(|level| *level != 0) {
+            // Above it, files of a bucket must not overlap, which only a compaction takes care of.
+            Some(row) => Err(wrong("files are added at level 0", "level", row)),
+            None => Ok(levels),
+        }
+    }
+
+    fn extra_files(&self) -> Result<ArrayRef> {
+        let given = self.optional("extra_files", &texts())?;
+        let given = given.as_list::<i32>();
+        let mut lists = ListBuilder::new(StringBuilder::new());
+        for row in 0..self.rows {
+            let names = given.is_valid(row).then(|| given.value(row));
+            let names = names.as_ref().map(|names| names.as_string::<i32>());
+            for name in names.into_iter().flatten() {
+                let name = name.filter(|name| is_file_name(name));
+                lists
+                    .values()
+                    .append_value(name.ok_or_else(|| wrong("not a file's name", "extra_files", row))?);
+            }
+            lists.append(true);
+        }
+        Ok(Arc::new(lists.finish()))
+    }
+
+    /// Rows that delete: none without keys, else unknown.
+    fn delete_counts(&self, keyed: bool) -> Result<ArrayRef> {
+        match keyed {
+            true => self.optional("delete_row_count", &DataType::Int64),
+            false => self.filled("delete_row_count", || Int64Array::from_value(0, self.rows)),
+        }
+    }
+}
+
+#[cold]
+fn wrong(message: &str, field: &str, row: usize) -> Error {
+    Error::new(ErrorKind::Argument, message).in_row(row).in_field(field)
+}
+
+fn refused(error: ArrowError) -> Error {
+    Error::new(ErrorKind::Argument, error.to_string())
+}

@@ -1,0 +1,141 @@
+//! What callers give as a column, in the column's own type, or the row that does not fit it.
+
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{
+    ArrowTimestampType, Decimal128Type, Int64Type, Time32SecondType, Time64MicrosecondType,
+    Time64NanosecondType, TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType,
+    TimestampSecondType,
+};
+use arrow_array::{Array, ArrayRef, Int64Array, PrimitiveArray, Time32MillisecondArray, new_null_array};
+use arrow_schema::{DataType, TimeUnit};
+
+use super::records::check_range;
+use crate::conform::conform;
+use crate::error::{Error, ErrorKind, Result};
+
+/// `array` as the type `to`, without loss: other widths of integers and offsets, other units of time, other
+/// digits of decimals of the same scale.
+///
+/// # Errors
+/// `Argument`: a type of another kind, or, with its row, a value that the type does not hold.
+pub(crate) fn fit(array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
+    use DataType as T;
+    match (array.data_type(), to) {
+        (from, to) if from == to => Ok(Arc::clone(array)),
+        (T::Null, to) => Ok(new_null_array(to, array.len())),
+        (T::Decimal128(_, from), T::Decimal128(precision, scale)) if from == scale => {
+            decimals(array.as_primitive(), *precision, *scale)
+        }
+        (T::Timestamp(from, zone), T::Timestamp(unit, wanted)) if zone.is_some() == wanted.is_some() => {
+            let ticks = scaled(&ticks(array, *from), per_second(*from), per_second(*unit))?;
+            Ok(timestamps(ticks, *unit, wanted.clone()))
+        }
+        (T::Time32(_) | T::Time64(_), T::Time32(TimeUnit::Millisecond)) => times(array),
+        (T::Int8 | T::Int16 | T::Int32 | T::Int64, T::Int8 | T::Int16 | T::Int32 | T::Int64) => {
+            integers(array, to)
+        }
+        (T::Utf8 | T::LargeUtf8, T::Utf8)
+        | (T::Binary | T::LargeBinary, T::Binary)
+        | (T::List(_) | T::LargeList(_), T::List(_)) => {
+            conform(array, to).map_err(|error| Error::new(ErrorKind::Argument, error.message()))
+        }
+        (from, to) => Err(Error::new(ErrorKind::Argument, format!("{from} where {to} is wanted"))),
+    }
+}
+
+fn integers(array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
+    let wide: Int64Array = match array.data_type() {
+        DataType::Int8 => array.as_primitive::<arrow_array::types::Int8Type>().unary(i64::from),
+        DataType::Int16 => array.as_primitive::<arrow_array::types::Int16Type>().unary(i64::from),
+        DataType::Int32 => array.as_primitive::<arrow_array::types::Int32Type>().unary(i64::from),
+        _ => array.as_primitive::<Int64Type>().clone(),
+    };
+    let column: ArrayRef = Arc::new(wide.clone());
+    check_range(&column, to)?;
+    Ok(match to {
+        // What is cut off was found to be nothing.
+        DataType::Int8 => Arc::new(wide.unary::<_, arrow_array::types::Int8Type>(|value| value as i8)),
+        DataType::Int16 => Arc::new(wide.unary::<_, arrow_array::types::Int16Type>(|value| value as i16)),
+        DataType::Int32 => Arc::new(wide.unary::<_, arrow_array::types::Int32Type>(|value| value as i32)),
+        _ => column,
+    })
+}
+
+fn decimals(array: &PrimitiveArray<Decimal128Type>, precision: u8, scale: i8) -> Result<ArrayRef> {
+    let bound = 10_u128.pow(u32::from(precision.min(38)));
+    let wide = |value: Option<i128>| value.is_some_and(|value| value.unsigned_abs() >= bound);
+    if let Some(row) = array.iter().position(wide) {
+        let message = format!("more than {precision} digits");
+        return Err(Error::new(ErrorKind::Argument, message).in_row(row));
+    }
+    let fitted = array.clone().with_precision_and_scale(precision, scale);
+    fitted
+        .map(|array| Arc::new(array) as ArrayRef)
+        .map_err(|error| Error::new(ErrorKind::Argument, error.to_string()))
+}
+
+fn times(array: &ArrayRef) -> Result<ArrayRef> {
+    let (ticks, unit): (Int64Array, TimeUnit) = match array.data_type() {
+        DataType::Time32(TimeUnit::Second) => {
+            (array.as_primitive::<Time32SecondType>().unary(i64::from), TimeUnit::Second)
+        }
+        DataType::Time64(TimeUnit::Nanosecond) => {
+            (array.as_primitive::<Time64NanosecondType>().reinterpret_cast(), TimeUnit::Nanosecond)
+        }
+        _ => (array.as_primitive::<Time64MicrosecondType>().reinterpret_cast(), TimeUnit::Microsecond),
+    };
+    let millis: ArrayRef = Arc::new(scaled(&ticks, per_second(unit), 1000)?);
+    let millis = integers(&millis, &DataType::Int32)?;
+    let millis = millis.as_primitive::<arrow_array::types::Int32Type>();
+    let times: Time32MillisecondArray = millis.reinterpret_cast();
+    Ok(Arc::new(times))
+}
+
+fn ticks(array: &ArrayRef, unit: TimeUnit) -> Int64Array {
+    match unit {
+        TimeUnit::Second => array.as_primitive::<TimestampSecondType>().reinterpret_cast(),
+        TimeUnit::Millisecond => array.as_primitive::<TimestampMillisecondType>().reinterpret_cast(),
+        TimeUnit::Microsecond => array.as_primitive::<TimestampMicrosecondType>().reinterpret_cast(),
+        TimeUnit::Nanosecond => array.as_primitive::<TimestampNanosecondType>().reinterpret_cast(),
+    }
+}
+
+fn timestamps(ticks: Int64Array, unit: TimeUnit, zone: Option<Arc<str>>) -> ArrayRef {
+    fn of<T: ArrowTimestampType>(ticks: &Int64Array, zone: Option<Arc<str>>) -> ArrayRef {
+        Arc::new(ticks.reinterpret_cast::<T>().with_timezone_opt(zone))
+    }
+    match unit {
+        TimeUnit::Second => of::<TimestampSecondType>(&ticks, zone),
+        TimeUnit::Millisecond => of::<TimestampMillisecondType>(&ticks, zone),
+        TimeUnit::Microsecond => of::<TimestampMicrosecondType>(&ticks, zone),
+        TimeUnit::Nanosecond => of::<TimestampNanosecondType>(&ticks, zone),
+    }
+}
+
+fn per_second(unit: TimeUnit) -> i64 {
+    match unit {
+        TimeUnit::Second => 1,
+        TimeUnit::Millisecond => 1000,
+        TimeUnit::Microsecond => 1_000_000,
+        TimeUnit::Nanosecond => 1_000_000_000,
+    }
+}
+
+/// Numbers of ticks of one length as numbers of ticks of another.
+fn scaled(ticks: &Int64Array, from: i64, to: i64) -> Result<Int64Array> {
+    let scale = |ticks: i64| match to >= from {
+        true => ticks.checked_mul(to / from),
+        false => (ticks % (from / to) == 0).then_some(ticks / (from / to)),
+    };
+    let wrong = ticks.iter().position(|value| value.is_some_and(|value| scale(value).is_none()));
+    match wrong {
+        Some(row) => {
+            let message =
+                format!("{} of {from} a second is no whole number of {to} a second", ticks.value(row));
+            Err(Error::new(ErrorKind::Argument, message).in_row(row))
+        }
+        None => Ok(ticks.unary(|ticks| scale(ticks).unwrap_or_default())),
+    }
+}

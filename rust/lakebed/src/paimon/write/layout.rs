@@ -1,0 +1,81 @@
+//! The Avro schemas that Paimon's writers have used, to the letter (Paimon's `ManifestEntrySerializer.java`,
+//! `ManifestFileMetaSerializer.java`, `IndexManifestEntrySerializer.java`, `AvroSchemaConverter.java`).
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::field::FieldSpec;
+use crate::paimon::fields::{ENTRY, INDEX, INDEX_MANIFEST_VERSION, LIST, MANIFEST_VERSION};
+
+/// Which of the format's files a file is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileKind {
+    /// A manifest.
+    Manifest,
+    /// A manifest list.
+    List,
+    /// An index manifest.
+    Index,
+}
+
+impl FileKind {
+    /// Its fields.
+    pub(super) fn table(self) -> &'static [FieldSpec] {
+        match self {
+            FileKind::Manifest => &ENTRY,
+            FileKind::List => &LIST,
+            FileKind::Index => &INDEX,
+        }
+    }
+
+    /// The version that each of its records carries.
+    pub(super) fn version(self) -> i64 {
+        match self {
+            FileKind::Manifest | FileKind::List => MANIFEST_VERSION,
+            FileKind::Index => INDEX_MANIFEST_VERSION,
+        }
+    }
+}
+
+/// Which generation of writers a file is written like.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Layout {
+    /// Paimon 1.4's: 20 fields of data files. Every reader of today has it.
+    #[default]
+    Current,
+    /// Paimon 2.1's: a sequence for each column written, and the source of global indexes.
+    V2_1,
+    /// That of Paimon up to 0.8: nullable records, 16 fields of data files.
+    Legacy,
+}
+
+impl Layout {
+    /// The layout that users call `name`.
+    ///
+    /// # Errors
+    /// `Argument`, naming those that there are.
+    pub fn named(name: &str) -> Result<Layout> {
+        match name {
+            "current" => Ok(Layout::Current),
+            "2.1" => Ok(Layout::V2_1),
+            "legacy" => Ok(Layout::Legacy),
+            _ => {
+                let message = format!("layout is \"current\", \"2.1\" or \"legacy\", not {name:?}");
+                Err(Error::new(ErrorKind::Argument, message))
+            }
+        }
+    }
+
+    /// The text of the schema of a kind of file.
+    pub fn schema(self, kind: FileKind) -> &'static str {
+        let text = match (kind, self) {
+            (FileKind::Manifest, Layout::Current) => include_str!("layouts/manifest.avsc"),
+            (FileKind::Manifest, Layout::V2_1) => include_str!("layouts/manifest_2_1.avsc"),
+            (FileKind::Manifest, Layout::Legacy) => include_str!("layouts/manifest_0_8.avsc"),
+            (FileKind::List, Layout::Current | Layout::V2_1) => include_str!("layouts/manifest_list.avsc"),
+            (FileKind::List, Layout::Legacy) => include_str!("layouts/manifest_list_0_8.avsc"),
+            (FileKind::Index, Layout::Current) => include_str!("layouts/index_manifest.avsc"),
+            (FileKind::Index, Layout::V2_1) => include_str!("layouts/index_manifest_2_1.avsc"),
+            (FileKind::Index, Layout::Legacy) => include_str!("layouts/index_manifest_0_8.avsc"),
+        };
+        text.trim_end()
+    }
+}

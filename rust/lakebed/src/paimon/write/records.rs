@@ -1,0 +1,301 @@
+//! Records as they are read, written.
+
+use std::io::Write;
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Int8Type, Int64Type, TimestampMicrosecondType};
+use arrow_array::{
+    Array, ArrayRef, Int32Array, ListArray, RecordBatch, RecordBatchOptions, StructArray, new_null_array,
+};
+use arrow_schema::{ArrowError, DataType, Field as ArrowField, Fields, Schema as ArrowSchema, TimeUnit};
+use lakebed_avro::schema::{Field, Logical, Node, Schema, Wire};
+use lakebed_avro::{Codec, Limits, WriteOptions, Writer};
+
+use super::layout::{FileKind, Layout};
+use crate::conform::conform;
+use crate::error::{Error, ErrorKind, Result};
+use crate::field::FieldSpec;
+use crate::paimon::fields::VERSION;
+use crate::record::record_schema;
+
+/// Zstandard's level in Paimon's option `file.compression.zstd-level`.
+const ZSTANDARD_LEVEL: i32 = 1;
+
+/// How a file of records is written.
+#[derive(Debug, Clone)]
+pub struct FileOptions {
+    /// Like which writers'.
+    pub layout: Layout,
+    /// How its container is written.
+    pub container: WriteOptions,
+}
+
+impl FileOptions {
+    /// Current Java's, with this marker behind every block: Zstandard of level 1, blocks of 64,000 bytes.
+    pub fn new(sync: [u8; 16]) -> FileOptions {
+        let container =
+            WriteOptions { codec: Codec::Zstandard, level: Some(ZSTANDARD_LEVEL), ..WriteOptions::new(sync) };
+        FileOptions { layout: Layout::Current, container }
+    }
+
+    /// The same with another codec; at Java's level where there is one and `level` says nothing.
+    #[must_use]
+    pub fn with_codec(mut self, codec: Codec, level: Option<i32>) -> FileOptions {
+        self.container.codec = codec;
+        self.container.level = level.or((codec == Codec::Zstandard).then_some(ZSTANDARD_LEVEL));
+        self
+    }
+}
+
+/// Writes records to a sink, batch by batch.
+pub struct RecordWriter<W> {
+    kind: FileKind,
+    fields: Vec<Field>,
+    writer: Writer<W>,
+}
+
+impl<W: Write> RecordWriter<W> {
+    /// Writes the header. No metadata is written but the schema and the codec, as in Java.
+    ///
+    /// # Errors
+    /// Those of [`Writer::new`].
+    pub fn new(sink: W, kind: FileKind, options: FileOptions) -> Result<RecordWriter<W>> {
+        let text = options.layout.schema(kind);
+        let fields = match record(Schema::parse(text, &Limits::DEFAULT)?.root()) {
+            Some(fields) => fields.to_vec(),
+            None => return Err(Error::new(ErrorKind::Argument, "a layout is a record")),
+        };
+        let empty = RecordBatch::new_empty(record_schema(&kind.table().iter().collect::<Vec<_>>()));
+        let arrow = stored(kind, &fields, &empty)?.schema();
+        let writer = Writer::new(sink, text, &arrow, options.container)?;
+        Ok(RecordWriter { kind, fields, writer })
+    }
+
+    /// Writes rows that have the columns of the kind's field table, or those of them that are required.
+    ///
+    /// # Errors
+    /// Each names the column, and the row where it is one's: `UnknownColumn` for a column that the format does
+    /// not have, or a required one that is not there; `Required` for a null in one; `Argument` for a value in a
+    /// column that the layout lacks, and for a kind that is none; the Avro layer's `Schema` for a type that the
+    /// column does not take; those of [`Writer::write`]. The file is of no use then.
+    pub fn write(&mut self, batch: &RecordBatch) -> Result<()> {
+        let first = self.writer.rows();
+        let written = || -> Result<RecordBatch> {
+            let rows = conformed(self.kind.table(), batch)?;
+            check_kinds(&rows)?;
+            stored(self.kind, &self.fields, &rows)
+        };
+        let stored = written().map_err(|error| error.behind_records(Some(first)))?;
+        Ok(self.writer.write(&stored)?)
+    }
+
+    /// Rows written so far.
+    pub fn rows(&self) -> u64 {
+        self.writer.rows()
+    }
+
+    /// Writes what is left and gives the sink back.
+    ///
+    /// # Errors
+    /// Those of [`Writer::finish`].
+    pub fn finish(self) -> Result<W> {
+        Ok(self.writer.finish()?)
+    }
+}
+
+/// The batch with every column of the table, in its order and of its types; absent ones are null.
+pub(crate) fn conformed(table: &'static [FieldSpec], batch: &RecordBatch) -> Result<RecordBatch> {
+    let given = batch.schema();
+    let known = |name: &str| table.iter().any(|spec| spec.column == name);
+    if let Some(field) = given.fields().iter().find(|field| !known(field.name())) {
+        let names: Vec<&str> = table.iter().map(|spec| spec.column).collect();
+        let message = format!("no column {:?} in the format, which has {}", field.name(), names.join(", "));
+        return Err(Error::new(ErrorKind::UnknownColumn, message).in_field(field.name()));
+    }
+    let columns = table.iter().map(|spec| column(spec, batch).map_err(|error| error.in_field(spec.column)));
+    let columns = columns.collect::<Result<Vec<_>>>()?;
+    built(record_schema(&table.iter().collect::<Vec<_>>()), columns, batch.num_rows())
+}
+
+fn column(spec: &FieldSpec, batch: &RecordBatch) -> Result<ArrayRef> {
+    let wanted = (spec.data_type)();
+    let Some(found) = batch.column_by_name(spec.column) else {
+        let message = format!("column {:?} is not there, which the format requires", spec.column);
+        let absent = || Error::new(ErrorKind::UnknownColumn, message);
+        return if spec.required { Err(absent()) } else { Ok(new_null_array(&wanted, batch.num_rows())) };
+    };
+    check_range(found, &wanted)?;
+    let column = conform(found, &wanted)?;
+    match (0..column.len()).find(|row| spec.required && column.is_null(*row)) {
+        Some(row) => Err(Error::new(ErrorKind::Required, format!("{} is null", spec.column)).in_row(row)),
+        None => Ok(column),
+    }
+}
+
+/// Refuses numbers that are too large for their column, by their row.
+pub(crate) fn check_range(found: &ArrayRef, wanted: &DataType) -> Result<()> {
+    let bounds = match wanted {
+        DataType::Int8 => i64::from(i8::MIN)..=i64::from(i8::MAX),
+        DataType::Int32 => i64::from(i32::MIN)..=i64::from(i32::MAX),
+        _ => return Ok(()),
+    };
+    let wide = conform(found, &DataType::Int64);
+    let Ok(wide) = wide else { return Ok(()) };
+    let wide = wide.as_primitive::<Int64Type>();
+    match wide.iter().position(|value| value.is_some_and(|value| !bounds.contains(&value))) {
+        Some(row) => {
+            let message = format!("{} does not fit {wanted}", wide.value(row));
+            Err(Error::new(ErrorKind::Argument, message).in_row(row))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Refuses entries that neither add nor delete.
+fn check_kinds(rows: &RecordBatch) -> Result<()> {
+    let Some(kinds) = rows.column_by_name("kind") else { return Ok(()) };
+    let kinds = kinds.as_primitive::<Int8Type>().values();
+    match kinds.iter().position(|kind| !(0..=1).contains(kind)) {
+        Some(row) => {
+            let message = format!("kind is {}, neither 0 (ADD) nor 1 (DELETE)", kinds[row]);
+            Err(Error::new(ErrorKind::Argument, message).in_row(row).in_field("kind"))
+        }
+        None => Ok(()),
+    }
+}
+
+/// The rows as the layout's fields name and nest them.
+fn stored(kind: FileKind, fields: &[Field], rows: &RecordBatch) -> Result<RecordBatch> {
+    let mut used = vec![VERSION.to_owned()];
+    let (names, columns) = members(kind, fields, "", rows, &mut used)?;
+    for spec in kind.table().iter().filter(|spec| !used.iter().any(|path| path == spec.disk)) {
+        if let Some(column) = rows.column_by_name(spec.column) {
+            refuse_values(column).map_err(|error| error.in_field(spec.column))?;
+        }
+    }
+    built(Arc::new(ArrowSchema::new(names)), columns, rows.num_rows())
+}
+
+type Members = (Fields, Vec<ArrayRef>);
+
+/// The members of the record at `path`, which ends with a dot unless it is the top.
+fn members(
+    kind: FileKind,
+    fields: &[Field],
+    path: &str,
+    rows: &RecordBatch,
+    used: &mut Vec<String>,
+) -> Result<Members> {
+    let mut columns: Vec<ArrayRef> = Vec::with_capacity(fields.len());
+    for field in fields {
+        let path = format!("{path}{}", field.name);
+        let spec = kind.table().iter().find(|spec| spec.disk == path);
+        columns.push(match (spec, record(&field.node)) {
+            (Some(spec), _) => {
+                let column = rows.column_by_name(spec.column);
+                let column = column.ok_or_else(|| Error::new(ErrorKind::UnknownColumn, spec.column))?;
+                used.push(path);
+                nested(&field.node, column).map_err(|error| error.in_field(spec.column))?
+            }
+            (None, Some(inner)) => {
+                let (names, columns) = members(kind, inner, &format!("{path}."), rows, used)?;
+                structure(names, columns, rows.num_rows())?
+            }
+            (None, None) => {
+                let version = i32::try_from(kind.version()).unwrap_or_default();
+                Arc::new(Int32Array::from_value(version, rows.num_rows()))
+            }
+        });
+    }
+    let named = fields.iter().zip(&columns);
+    let names = named.map(|(field, column)| ArrowField::new(&field.name, column.data_type().clone(), true));
+    Ok((names.collect(), columns))
+}
+
+/// A column with the names on disk of what is in it.
+fn nested(node: &Node, column: &ArrayRef) -> Result<ArrayRef> {
+    match (&inner(node).wire, column.data_type()) {
+        (Wire::Record(fields), DataType::Struct(_)) => renamed(fields, column.as_struct()),
+        (Wire::Array(items), DataType::List(item)) => {
+            let list = column.as_list::<i32>();
+            let values = nested(items, list.values())?;
+            let item = Arc::new(ArrowField::new(item.name(), values.data_type().clone(), true));
+            let list = ListArray::try_new(item, list.offsets().clone(), values, list.nulls().cloned());
+            list.map(|list| Arc::new(list) as ArrayRef).map_err(unbuilt)
+        }
+        // Paimon writes wall clocks as if they were instants.
+        (_, DataType::Timestamp(TimeUnit::Microsecond, None)) if is_instant(node) => {
+            let clock = column.as_primitive::<TimestampMicrosecondType>().clone();
+            Ok(Arc::new(clock.with_timezone("UTC")))
+        }
+        _ => Ok(Arc::clone(column)),
+    }
+}
+
+fn is_instant(node: &Node) -> bool {
+    matches!(inner(node).logical, Some(Logical::Timestamp { utc: true, .. }))
+}
+
+fn renamed(fields: &[Field], rows: &StructArray) -> Result<ArrayRef> {
+    let mut columns = Vec::with_capacity(fields.len());
+    for field in fields {
+        let name = column_name(&field.name);
+        let column = rows.column_by_name(&name).ok_or_else(|| Error::new(ErrorKind::UnknownColumn, &name))?;
+        columns.push(nested(&field.node, column).map_err(|error| error.in_field(&name))?);
+    }
+    for (field, column) in rows.fields().iter().zip(rows.columns()) {
+        if !fields.iter().any(|known| column_name(&known.name) == *field.name()) {
+            refuse_values(column).map_err(|error| error.within(field.name()))?;
+        }
+    }
+    let named = fields.iter().zip(&columns);
+    let names = named.map(|(field, column)| ArrowField::new(&field.name, column.data_type().clone(), true));
+    let array = StructArray::try_new_with_length(names.collect(), columns, rows.nulls().cloned(), rows.len());
+    array.map(|array| Arc::new(array) as ArrayRef).map_err(unbuilt)
+}
+
+/// What a nested field is called in Arrow: `_ROW_RANGE_END` is `row_range_end`, `f0` is `f0`.
+fn column_name(disk: &str) -> String {
+    disk.trim_start_matches('_').to_lowercase()
+}
+
+/// Refuses what the layout has no field for.
+fn refuse_values(column: &ArrayRef) -> Result<()> {
+    match (0..column.len()).find(|row| column.is_valid(*row)) {
+        Some(row) => {
+            let message = "the layout has no such field; it must be null";
+            Err(Error::new(ErrorKind::Argument, message).in_row(row))
+        }
+        None => Ok(()),
+    }
+}
+
+/// The type beside null, where a node is a union with that.
+fn inner(node: &Node) -> &Node {
+    match &node.wire {
+        Wire::Union(branches) => branches.iter().find(|branch| branch.wire != Wire::Null).unwrap_or(node),
+        _ => node,
+    }
+}
+
+fn record(node: &Node) -> Option<&[Field]> {
+    match &inner(node).wire {
+        Wire::Record(fields) => Some(fields),
+        _ => None,
+    }
+}
+
+fn structure(names: Fields, columns: Vec<ArrayRef>, rows: usize) -> Result<ArrayRef> {
+    let array = StructArray::try_new_with_length(names, columns, None, rows);
+    array.map(|array| Arc::new(array) as ArrayRef).map_err(unbuilt)
+}
+
+fn built(schema: Arc<ArrowSchema>, columns: Vec<ArrayRef>, rows: usize) -> Result<RecordBatch> {
+    let options = RecordBatchOptions::new().with_row_count(Some(rows));
+    RecordBatch::try_new_with_options(schema, columns, &options).map_err(unbuilt)
+}
+
+fn unbuilt(error: ArrowError) -> Error {
+    Error::new(ErrorKind::Argument, error.to_string())
+}

@@ -1,0 +1,104 @@
+//! Bounds that are cut to a length, and still bounds (Paimon's `TruncateSimpleColStatsCollector.java`,
+//! `StringUtils.java`).
+
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef, BinaryArray, StringArray};
+use arrow_schema::DataType;
+
+/// Lower and upper bounds of strings or bytes, cut to `length` code points or bytes; of other types as they
+/// are.
+///
+/// A lower bound is cut off. An upper one is then made larger: the last unit that can be increased is, and
+/// what stands behind it goes. Where none can, both bounds are null.
+pub(crate) fn truncated(lower: &ArrayRef, upper: &ArrayRef, length: usize) -> (ArrayRef, ArrayRef) {
+    match lower.data_type() {
+        DataType::Utf8 => {
+            let pairs = lower.as_string::<i32>().iter().zip(upper.as_string::<i32>());
+            let cut = pairs.map(|(lower, upper)| match upper.map(|text| upper_text(text, length)) {
+                Some(None) => (None, None),
+                upper => (lower.map(|text| lower_text(text, length)), upper.flatten()),
+            });
+            let (lower, upper): (Vec<_>, Vec<_>) = cut.unzip();
+            (Arc::new(StringArray::from(lower)), Arc::new(StringArray::from(upper)))
+        }
+        DataType::Binary => {
+            let pairs = lower.as_binary::<i32>().iter().zip(upper.as_binary::<i32>());
+            let cut = pairs.map(|(lower, upper)| match upper.map(|bytes| upper_bytes(bytes, length)) {
+                Some(None) => (None, None),
+                upper => (lower.map(|bytes| bytes.get(..length).unwrap_or(bytes)), upper.flatten()),
+            });
+            let (lower, upper): (Vec<_>, Vec<_>) = cut.unzip();
+            (Arc::new(BinaryArray::from_iter(lower)), Arc::new(BinaryArray::from_iter(upper)))
+        }
+        _ => (Arc::clone(lower), Arc::clone(upper)),
+    }
+}
+
+/// The first `length` code points.
+fn lower_text(text: &str, length: usize) -> &str {
+    text.char_indices().nth(length).map_or(text, |(end, _)| text.get(..end).unwrap_or(text))
+}
+
+/// The least text of at most `length` code points that is no smaller; `None` where there is none.
+fn upper_text(text: &str, length: usize) -> Option<String> {
+    let cut = lower_text(text, length);
+    if cut.len() == text.len() {
+        return Some(text.to_owned());
+    }
+    // Neither surrogates nor what is beyond U+10FFFF are characters.
+    let next = |c: char| char::from_u32(u32::from(c) + 1);
+    cut.char_indices().rev().find_map(|(start, last)| {
+        let larger = next(last)?;
+        Some(format!("{}{larger}", cut.get(..start)?))
+    })
+}
+
+fn upper_bytes(bytes: &[u8], length: usize) -> Option<Vec<u8>> {
+    let Some(cut) = bytes.get(..length).filter(|cut| cut.len() < bytes.len()) else {
+        return Some(bytes.to_vec());
+    };
+    let last = cut.iter().rposition(|byte| *byte < u8::MAX)?;
+    let mut larger = cut.get(..=last)?.to_vec();
+    if let Some(byte) = larger.last_mut() {
+        *byte += 1;
+    }
+    Some(larger)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_cut_by_code_points() {
+        let sixteen = "Two roads diverg";
+        assert_eq!(lower_text("Two roads diverged", 16), sixteen);
+        assert_eq!(upper_text("Two roads diverged", 16).as_deref(), Some("Two roads diverh"));
+        assert_eq!(upper_text(sixteen, 16).as_deref(), Some(sixteen));
+        assert_eq!(upper_text("\u{1f600}\u{1f600}\u{1f600}", 2).as_deref(), Some("\u{1f600}\u{1f601}"));
+        // The engine gives a bound here that is below the text.
+        assert_eq!(upper_text("a\u{d7ff}b", 2).as_deref(), Some("b"));
+        assert_eq!(upper_text("a\u{10ffff}b", 2).as_deref(), Some("b"));
+        assert_eq!(upper_text("\u{10ffff}\u{10ffff}", 1), None);
+        assert_eq!(lower_text("", 3), "");
+    }
+
+    #[test]
+    fn bytes_are_cut_by_bytes() {
+        assert_eq!(upper_bytes(&[1, 2, 3], 2), Some(vec![1, 3]));
+        assert_eq!(upper_bytes(&[1, 255, 3], 2), Some(vec![2]));
+        assert_eq!(upper_bytes(&[255, 255, 3], 2), None);
+        assert_eq!(upper_bytes(&[255, 255], 2), Some(vec![255, 255]));
+    }
+
+    #[test]
+    fn no_upper_bound_means_no_lower_one() {
+        let texts = |texts: [&str; 2]| Arc::new(StringArray::from(texts.to_vec())) as ArrayRef;
+        let (lower, upper) = truncated(&texts(["ab", "ab"]), &texts(["\u{10ffff}b", "cd"]), 1);
+        let pair = |row| [lower.is_valid(row), upper.is_valid(row)];
+        assert_eq!([pair(0), pair(1)], [[false, false], [true, true]]);
+        assert_eq!((lower.as_string::<i32>().value(1), upper.as_string::<i32>().value(1)), ("a", "d"));
+    }
+}
