@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from collections.abc import Callable
-from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from paimon_readers import Condition, pypaimon_plan, pypaimon_rust_plan
@@ -97,20 +93,8 @@ OTHERS = {
 
 def contestants(corpus: Corpus, task: str) -> list[Contestant]:
     """The Python readers of one task."""
-    program = str(Path(__file__).resolve())
-    greeting = json.dumps(asdict(corpus))
-    return [
-        Contestant(
-            reader.label,
-            task,
-            reader.version,
-            reader.threads,
-            (sys.executable, program, reader.label, task),
-            greeting,
-        )
-        for reader in (*LAKEBED, *OTHERS[corpus.format])
-        if reader.task == task
-    ]
+    readers = [reader for reader in (*LAKEBED, *OTHERS[corpus.format]) if reader.task == task]
+    return [Contestant.from_reader(reader, corpus, __file__) for reader in readers]
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 `serve` is the main of a module of readers, `<format>_readers.py LABEL TASK`: the corpus as JSON on the first
 line of standard input; one line of answer when all imports and warm objects are there, then one line per
-further input line: `{"seconds", "rows"}` or `{"error"}`.
+further input line: `{"seconds", "rows", "bytes"}` (of writers) or `{"error"}`.
 """
 
 from __future__ import annotations
@@ -24,6 +24,13 @@ from corpus import Corpus
 Rows = int | None
 Run = Callable[[], tuple[Rows, Any]]
 """Entries or files in the result (None: it does not tell), and the result, kept until the clock stops."""
+
+
+@dataclass(frozen=True)
+class Written:
+    """The result of a run that writes: the size of all its files [bytes]."""
+
+    size: int
 
 
 @dataclass(frozen=True)
@@ -106,8 +113,8 @@ def _measure(run: Run) -> dict[str, Any]:
     start = time.perf_counter()
     rows, result = run()
     seconds = time.perf_counter() - start
-    del result
-    return {"seconds": seconds, "rows": rows}
+    answer = {"seconds": seconds, "rows": rows}
+    return answer | {"bytes": result.size} if isinstance(result, Written) else answer
 
 
 def serve(readers: list[Reader]) -> None:

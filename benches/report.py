@@ -145,6 +145,17 @@ def floor_verdicts(results: Sequence[Result]) -> list[str]:
     return lines
 
 
+def size_verdicts(results: Sequence[Result]) -> list[str]:
+    """How large what was written is beside the files that its entries came from, one line for each writer."""
+    return [
+        f"{result.contestant.label}: {result.written_bytes:,} bytes, "
+        f"{result.written_bytes / result.corpus.compressed_bytes - 1:+.1%} beside the "
+        f"{result.corpus.compressed_bytes:,} by {result.corpus.writer}, {result.corpus.codec}"
+        for result in results
+        if result.written_bytes is not None
+    ]
+
+
 def write_json(results: Sequence[Result], path: Path) -> None:
     """Every run of every reader, one JSON object a line."""
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -161,6 +172,7 @@ def write_json(results: Sequence[Result], path: Path) -> None:
                 "version": result.contestant.version,
                 "seconds": result.seconds,
                 "peak_bytes": result.peak_bytes,
+                "written_bytes": result.written_bytes,
                 "error": result.error,
             }
         )

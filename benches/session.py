@@ -40,9 +40,12 @@ class Contestant:
     greeting: str | None = None
 
     @classmethod
-    def from_reader(cls, reader: Reader, corpus: Corpus) -> Contestant:
-        """A Python reader: this interpreter on its module, the corpus as its first line of input."""
-        program = str(Path(__file__).with_name(f"{corpus.format}_readers.py"))
+    def from_reader(cls, reader: Reader, corpus: Corpus, module: str | None = None) -> Contestant:
+        """A Python reader: this interpreter on its module, the corpus as its first line of input.
+
+        Args: module, the path of one that is not `<format>_readers.py`.
+        """
+        program = module or str(Path(__file__).with_name(f"{corpus.format}_readers.py"))
         command = (sys.executable, program, reader.label, reader.task)
         greeting = json.dumps(asdict(corpus))
         return cls(reader.label, reader.task, reader.version, reader.threads, command, greeting)
@@ -57,12 +60,15 @@ class Contestant:
 
 @dataclass
 class Result:
-    """What a contestant showed: seconds of whole runs, and the peak in bytes above the imported library."""
+    """What a contestant showed: seconds of whole runs, the peak in bytes above the imported library, and the
+    bytes that a writer wrote.
+    """
 
     contestant: Contestant
     corpus: Corpus
     seconds: list[float] = field(default_factory=list)
     peak_bytes: int | None = None
+    written_bytes: int | None = None
     error: str | None = None
 
     @property
@@ -91,6 +97,7 @@ class _Process:
         """The first run: the one whose peak memory counts, and whose time only if there is no other."""
         answer = self._ask("")
         self._check(answer)
+        self.result.written_bytes = answer.get("bytes")
         if not self.result.error and answer["seconds"] > ENOUGH_SECONDS:
             self.result.seconds.append(answer["seconds"])
             self._only_once = True

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from java_engine import JavaEngine
 from paimon_made import MadeTable
 
 from shared_data import OWN_DATA, SAMPLE_TABLE, SHARED_DATA
@@ -62,3 +63,21 @@ def spark() -> Iterator[SparkSession]:
     session.sparkContext.setLogLevel("ERROR")
     yield session
     session.stop()
+
+
+@pytest.fixture(scope="session")
+def paimon_java() -> Iterator[JavaEngine]:
+    """Paimon's Java engine, one for the whole run; tests that take it are marked `jvm`."""
+    yield from _running("PaimonEngine")
+
+
+@pytest.fixture(scope="session")
+def iceberg_java() -> Iterator[JavaEngine]:
+    """Iceberg's, as `paimon_java`."""
+    yield from _running("IcebergEngine")
+
+
+def _running(name: str) -> Iterator[JavaEngine]:
+    engine = JavaEngine(name)
+    yield engine
+    engine.close()

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from lakebed import paimon
+from lakebed import avro, paimon
+from paimon_answers import Row, Schemas, is_avro
 
 if TYPE_CHECKING:
-    from paimon_answers import Row, Schemas
+    from shared_data import GoldenTable
 
 # Fields that pypaimon keeps under the names of lakebed's columns.
 PLAIN_FIELDS = [
@@ -91,3 +93,16 @@ def _micros(column: pa.Array) -> pa.Array:
 def _row(values: Iterable[Any]) -> list[Any]:
     """Values of which NaN equals itself."""
     return ["NaN" if value != value else value for value in values]
+
+
+def why_pypaimon_cannot(table: GoldenTable, manifests: list[Path]) -> str | None:
+    """What pypaimon 2.1 does not take, if the table has it."""
+    if not all(map(is_avro, manifests)):
+        return "its manifests are not Avro"
+    if Schemas(table).latest()["options"].get("manifest.compression") == "zstandard":
+        return "it knows the codec as zstd only"
+    for manifest in manifests:
+        (file,) = (f for f in avro.read_schema(manifest)["fields"] if f["name"] == "_FILE")
+        if "_VALUE_STATS_COLS" not in {field["name"] for field in file["type"]["fields"]}:
+            return "its manifests come from before _VALUE_STATS_COLS"
+    return None

@@ -72,3 +72,17 @@ def test_plans_are_timed(tmp_path: Path) -> None:
     ours = {(label, task) for label in ("lakebed", "lakebed, all cores") for task in ("all", "stream")}
     assert timed.keys() == {*ours, ("pyiceberg", "all")}
     assert all(seconds > 0 for seconds in timed.values())
+
+
+@pytest.mark.parametrize("table", ["pypaimon"])
+def test_writers_are_timed(table: str, tmp_path: Path) -> None:
+    pytest.importorskip(table)
+    command = [sys.executable, str(BENCHES / "bench_write.py"), "--no-rust", "--tables", table]
+    command += ["--entries", "200", "--repeats", "1", "--cache", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=240)
+    assert done.returncode == 0, done.stdout + done.stderr
+    rows = [line.split("|") for line in done.stdout.splitlines() if line.lower().startswith(f"| {table} ")]
+    assert {(row[7].strip(), row[6].strip()) for row in rows} == {("lakebed", "write"), (table, "write")}
+    assert all(float(row[10]) > 0 for row in rows)
+    for writer in ("lakebed", table):
+        assert f"\n{writer}: " in done.stdout, "no size of what was written"

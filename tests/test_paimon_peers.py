@@ -8,7 +8,7 @@ from typing import Any
 
 import fastavro
 import pytest
-from paimon_peers import peer_row, typed_rows
+from paimon_peers import peer_row, typed_rows, why_pypaimon_cannot
 
 from lakebed import avro, paimon
 from paimon_answers import Row, Schemas, assert_rows, by_file, is_avro
@@ -23,7 +23,7 @@ def test_pypaimon_reads_the_same_entries(table: GoldenTable):
     names = [name for name, _ in by_file(table.rows("entries"), "manifest")]
     if not names:
         pytest.skip(f"{table.name} has no manifest")
-    if reason := _why_pypaimon_cannot(table, [table.path / "manifest" / name for name in names]):
+    if reason := why_pypaimon_cannot(table, [table.path / "manifest" / name for name in names]):
         pytest.skip(f"pypaimon cannot read {table.name}: {reason}")
     peer = pypaimon_manifest.ManifestFileManager(pypaimon_table.FileStoreTable.from_path(str(table.path)))
     schemas = Schemas(table)
@@ -59,19 +59,6 @@ def test_fastavro_reads_the_same_manifests(table: GoldenTable):
             # A column that the file does not have is null.
             for row, record in zip(rows, expected, strict=True):
                 assert {value for column, value in row.items() if column not in record} <= {None}
-
-
-def _why_pypaimon_cannot(table: GoldenTable, manifests: list[Path]) -> str | None:
-    """What pypaimon 2.1 does not take, if the table has it."""
-    if not all(map(is_avro, manifests)):
-        return "its manifests are not Avro"
-    if Schemas(table).latest()["options"].get("manifest.compression") == "zstandard":
-        return "it knows the codec as zstd only"
-    for manifest in manifests:
-        (file,) = (f for f in avro.read_schema(manifest)["fields"] if f["name"] == "_FILE")
-        if "_VALUE_STATS_COLS" not in {field["name"] for field in file["type"]["fields"]}:
-            return "its manifests come from before _VALUE_STATS_COLS"
-    return None
 
 
 def _avro_files(table: GoldenTable) -> list[Path]:

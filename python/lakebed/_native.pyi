@@ -19,10 +19,15 @@ __all__ = [
     "decode_values",
     "encode_rows",
     "encode_values",
+    "iceberg_commit",
+    "iceberg_create_table",
     "iceberg_read_deletion_vector",
     "iceberg_read_manifest",
     "iceberg_read_manifest_list",
     "iceberg_read_metadata",
+    "iceberg_write_manifest",
+    "iceberg_write_manifest_list",
+    "iceberg_write_metadata",
     "paimon_append_files",
     "paimon_compact_manifests",
     "paimon_create_table",
@@ -87,6 +92,8 @@ class Table:
     def tag(self) -> str | None: ...
     @property
     def data_schema(self) -> object: ...
+    @property
+    def key_schema(self) -> object: ...
     def partitions_of(self, rows: object) -> Batch: ...
     def at(
         self,
@@ -181,6 +188,47 @@ def iceberg_read_manifest(
 ) -> BatchStream: ...
 def iceberg_read_manifest_list(source: Any, columns: Sequence[str] | None, limits: object) -> BatchStream: ...
 def iceberg_read_metadata(source: Any, limits: object) -> str: ...
+def iceberg_commit(
+    table: Table,
+    change: Any,
+    properties: Sequence[tuple[str, str]],
+    random: bytes,
+    staged: bool,
+    limits: object,
+) -> tuple[list[str], str, str, str] | None: ...
+def iceberg_create_table(
+    location: str,
+    schema: Any,
+    partition_by: Sequence[str],
+    format_version: int,
+    properties: Sequence[tuple[str, str]],
+    random: bytes,
+    limits: object,
+) -> None: ...
+def iceberg_write_manifest(
+    entries: Any,
+    sink: Any,
+    schema: str,
+    spec: str,
+    format_version: int,
+    content: str,
+    encoding: tuple[str, int | None, int, bytes, bool],
+    overwrite: bool,
+    limits: object,
+) -> bytes | None: ...
+def iceberg_write_manifest_list(
+    manifests: Any,
+    sink: Any,
+    format_version: int,
+    snapshot_id: int,
+    parent_snapshot_id: int | None,
+    sequence_number: int,
+    first_row_id: int | None,
+    encoding: tuple[str, int | None, int, bytes, bool],
+    overwrite: bool,
+    limits: object,
+) -> bytes | None: ...
+def iceberg_write_metadata(metadata: str, sink: Any, overwrite: bool, limits: object) -> bytes | None: ...
 def paimon_read_manifest(
     source: Any, columns: Sequence[str] | None, limits: object, threads: int | None
 ) -> BatchStream: ...

@@ -16,7 +16,7 @@ const PADDING: usize = 8;
 
 /// Block compression, by the names the Avro specification gives the codecs.
 #[derive(Clone, Copy)]
-enum Codec {
+pub enum Codec {
     Null,
     Deflate,
     Snappy,
@@ -28,7 +28,8 @@ pub struct Container {
     bytes: Vec<u8>,
     body: usize,
     sync: [u8; 16],
-    codec: Codec,
+    /// How the blocks are compressed.
+    pub codec: Codec,
     /// The writer's schema, as JSON.
     pub schema: String,
 }

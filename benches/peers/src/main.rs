@@ -1,4 +1,4 @@
-//! Times other Rust readers on the manifests of one table, beside the floors that no reader can pass.
+//! Times other Rust readers and writers on the manifests of one table, beside the floors that no reader can pass.
 //!
 //! ```text
 //! manifest-peers [--repeats N] [--warmup N] FILE...     one JSON line per reader: median and minimum
@@ -6,9 +6,10 @@
 //! manifest-peers --serve NAME TASK FILE...              one run per line on standard input
 //! ```
 //!
-//! Every run starts at the path and ends with the whole result in memory, on one thread; dropping the result
-//! is not timed. Repeats are interleaved: each round runs every reader once, so that a busy machine slows them
-//! all alike. `--serve` lets a caller interleave them with readers of its own and measure their memory.
+//! Every run of a reader starts at the path, every run of a writer at records in memory, and ends with the whole
+//! result in memory, on one thread; dropping the result is not timed. Repeats are interleaved: each round runs
+//! every reader once, so that a busy machine slows them all alike. `--serve` lets a caller interleave them with
+//! readers and writers of its own and measure their memory.
 
 mod container;
 mod readers;
@@ -21,7 +22,7 @@ use std::time::Instant;
 use serde_json::{Value, json};
 
 use crate::container::{Container, Inflater};
-use crate::readers::{PEERS, Peer, format_of};
+use crate::readers::{Job, PEERS, Peer, format_of};
 
 /// Any reader's error: only its text is of use here.
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
@@ -75,13 +76,13 @@ fn version(name: &str) -> Option<&'static str> {
     line.split('"').nth(1)?.strip_prefix('=')
 }
 
-/// Runs the reader once: seconds and rows, or the reader's error.
-fn measure(peer: &Peer, files: &[PathBuf]) -> Value {
+/// One run: seconds, rows and the size of what was written, or the reader's error.
+fn measure(job: &Job) -> Value {
     let start = Instant::now();
-    let outcome = (peer.run)(files);
+    let outcome = job();
     let seconds = start.elapsed().as_secs_f64();
     match outcome {
-        Ok(outcome) => json!({"seconds": seconds, "rows": outcome.rows}),
+        Ok(outcome) => json!({"seconds": seconds, "rows": outcome.rows, "bytes": outcome.bytes}),
         Err(error) => json!({"error": error.to_string()}),
     }
 }
@@ -89,11 +90,12 @@ fn measure(peer: &Peer, files: &[PathBuf]) -> Value {
 /// Says `{}` when ready, then answers every line with one run.
 fn serve(peer: &Peer, files: &[PathBuf]) -> Result<()> {
     let mut out = io::stdout().lock();
+    let job = peer.prepare(files)?;
     writeln!(out, "{{}}")?;
     out.flush()?;
     for line in io::stdin().lock().lines() {
         line?;
-        writeln!(out, "{}", measure(peer, files))?;
+        writeln!(out, "{}", measure(&job))?;
         out.flush()?;
     }
     Ok(())
@@ -113,11 +115,12 @@ fn compare(args: &[String]) -> Result<()> {
         return Err("give at least one manifest and one repeat".into());
     }
     let (compressed, inflated) = sizes(&files)?;
-    let peers = peers_for(&files)?;
+    let peers: Vec<_> = peers_for(&files)?.into_iter().filter(|peer| !peer.writes()).collect();
+    let jobs = peers.iter().map(|peer| peer.prepare(&files)).collect::<Result<Vec<_>>>()?;
     let mut runs: Vec<Vec<Value>> = vec![Vec::new(); peers.len()];
     for round in 0..warmup + repeats {
-        for (peer, runs) in peers.iter().zip(&mut runs) {
-            let run = measure(peer, &files);
+        for (job, runs) in jobs.iter().zip(&mut runs) {
+            let run = measure(job);
             if round >= warmup {
                 runs.push(run);
             }

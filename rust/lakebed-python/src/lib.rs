@@ -7,6 +7,8 @@ mod columnar;
 mod error;
 mod file;
 mod iceberg;
+mod iceberg_commit;
+mod iceberg_write;
 mod limits;
 mod notes;
 mod paimon;
@@ -29,6 +31,10 @@ mod _native {
         decode_values, encode_values, iceberg_read_manifest, iceberg_read_manifest_list,
         iceberg_read_metadata,
     };
+    #[pymodule_export]
+    use super::iceberg_commit::{iceberg_commit, iceberg_create_table};
+    #[pymodule_export]
+    use super::iceberg_write::{iceberg_write_manifest, iceberg_write_manifest_list, iceberg_write_metadata};
     #[pymodule_export]
     use super::paimon::{
         decode_rows, encode_rows, paimon_read_hash_index, paimon_read_index_manifest, paimon_read_manifest,

@@ -174,6 +174,26 @@ impl Error {
         self.in_record(u64::try_from(row).unwrap_or(u64::MAX))
     }
 
+    /// The same error, with its field seen from within the record `name`, where that is in its path.
+    #[must_use]
+    pub(crate) fn inside(mut self, name: &str) -> Error {
+        let field = &mut self.0.location.field;
+        let inner = field.as_deref().and_then(|path| path.strip_prefix(name)?.strip_prefix('.'));
+        if let Some(inner) = inner {
+            *field = Some(inner.to_owned());
+        }
+        self
+    }
+
+    /// The same error, its row one of those that `rows` were taken from.
+    #[must_use]
+    pub(crate) fn at_rows(mut self, rows: &[usize]) -> Error {
+        let record = &mut self.0.location.record;
+        let taken = record.and_then(|record| rows.get(usize::try_from(record).ok()?));
+        *record = taken.and_then(|row| u64::try_from(*row).ok());
+        self
+    }
+
     /// What is wrong.
     pub fn kind(&self) -> ErrorKind {
         self.0.kind

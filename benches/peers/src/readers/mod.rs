@@ -2,6 +2,7 @@
 
 mod iceberg;
 mod paimon;
+mod write;
 
 use std::any::Any;
 use std::fs;
@@ -22,26 +23,56 @@ use crate::walk::Program;
 pub struct Peer {
     /// The library, or the floor's name.
     pub name: &'static str,
-    /// `entries`: every column; `projected`: the columns in [`PROJECTED`].
+    /// `entries`: every column; `projected`: the columns in [`PROJECTED`]; `write`: the entries written again.
     pub task: &'static str,
     /// The only table format whose manifests it reads, if it does not read both.
     pub format: Option<&'static str>,
-    /// Reads all the files. Nothing is kept between runs.
-    pub run: Run,
+    work: Work,
+}
+
+/// What a peer does with all the files.
+enum Work {
+    /// A run reads them. Nothing is kept between runs.
+    Read(Run),
+    /// They are read once, before the clock starts, for runs that write them.
+    Write(fn(&[PathBuf]) -> Result<Job>),
 }
 
 type Run = fn(&[PathBuf]) -> Result<Outcome>;
+
+/// One run, as often as it is called.
+pub type Job = Box<dyn Fn() -> Result<Outcome>>;
+
+impl Peer {
+    /// Whether it writes the files again, from records that its process then holds.
+    pub fn writes(&self) -> bool {
+        matches!(self.work, Work::Write(_))
+    }
+
+    /// What is to be timed, over these files.
+    pub fn prepare(&self, files: &[PathBuf]) -> Result<Job> {
+        match self.work {
+            Work::Read(run) => {
+                let files = files.to_vec();
+                Ok(Box::new(move || run(&files)))
+            }
+            Work::Write(prepare) => prepare(files),
+        }
+    }
+}
 
 /// What a run leaves behind; dropped only after the clock has stopped.
 pub struct Outcome {
     /// Entries seen.
     pub rows: u64,
+    /// The size of what was written, where anything was \[bytes\].
+    pub bytes: Option<usize>,
     _kept: Box<dyn Any>,
 }
 
 impl Outcome {
     fn new(rows: u64, kept: impl Any) -> Self {
-        Self { rows, _kept: Box::new(kept) }
+        Self { rows, bytes: None, _kept: Box::new(kept) }
     }
 
     fn of_batches(batches: Vec<RecordBatch>) -> Self {
@@ -50,15 +81,15 @@ impl Outcome {
 }
 
 const fn of_both(name: &'static str, task: &'static str, run: Run) -> Peer {
-    Peer { name, task, format: None, run }
+    Peer { name, task, format: None, work: Work::Read(run) }
 }
 
 const fn of_paimon(name: &'static str, task: &'static str, run: Run) -> Peer {
-    Peer { name, task, format: Some("paimon"), run }
+    Peer { name, task, format: Some("paimon"), work: Work::Read(run) }
 }
 
 const fn of_iceberg(name: &'static str, task: &'static str, run: Run) -> Peer {
-    Peer { name, task, format: Some("iceberg"), run }
+    Peer { name, task, format: Some("iceberg"), work: Work::Read(run) }
 }
 
 /// All of them, in the order in which they are reported.
@@ -74,6 +105,7 @@ pub const PEERS: &[Peer] = &[
     of_paimon("paimon", "entries", paimon::crate_entries),
     of_iceberg("iceberg", "entries", iceberg::crate_entries),
     of_both("apache-avro", "entries", apache_avro),
+    Peer { name: "apache-avro", task: "write", format: None, work: Work::Write(write::apache_avro) },
 ];
 
 /// The record fields that a projected read keeps, of either format.

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use arrow_array::builder::{BinaryBuilder, BooleanBuilder, ListBuilder, StructBuilder};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{ArrowPrimitiveType, Int32Type, Int64Type};
 use arrow_array::{
@@ -10,7 +11,7 @@ use arrow_array::{
     StructArray, new_null_array,
 };
 use arrow_buffer::Buffer;
-use arrow_schema::ArrowError;
+use arrow_schema::{ArrowError, DataType};
 use arrow_select::concat::concat_batches;
 
 use super::fields::LIST;
@@ -86,26 +87,75 @@ pub struct InlineManifest {
 /// Such manifests hold data files, the snapshot is taken to have added them, and counts are null (Iceberg's
 /// `GenericManifestFile.java`).
 pub fn inline_manifests(manifests: &[InlineManifest], snapshot_id: i64) -> Result<RecordBatch> {
-    let rows = manifests.len();
-    let lengths = manifests.iter().map(|manifest| i64::try_from(manifest.length).ok());
-    let lengths = Arc::new(lengths.collect::<Int64Array>());
+    let manifest = |manifest: &InlineManifest| ManifestFile {
+        path: manifest.path.clone(),
+        length: Some(manifest.length),
+        spec_id: manifest.spec_id,
+        added_snapshot_id: Some(snapshot_id),
+        ..ManifestFile::default()
+    };
+    manifest_rows(&manifests.iter().map(manifest).collect::<Vec<_>>())
+}
+
+/// Manifests as the rows of a list, all columns; of those that are in no list, key metadata is not known.
+pub(crate) fn manifest_rows(manifests: &[ManifestFile]) -> Result<RecordBatch> {
+    let ints = |of: &dyn Fn(&ManifestFile) -> Option<i32>| -> ArrayRef {
+        Arc::new(manifests.iter().map(of).collect::<Int32Array>())
+    };
+    let longs = |of: &dyn Fn(&ManifestFile) -> Option<i64>| -> ArrayRef {
+        Arc::new(manifests.iter().map(of).collect::<Int64Array>())
+    };
+    let files = |of: fn(&ManifestFile) -> Recorded| ints(&|row| i32::try_from(of(row).files?).ok());
+    let rows = |of: fn(&ManifestFile) -> Recorded| longs(&|row| i64::try_from(of(row).rows?).ok());
     let columns = LIST.iter().map(|spec| match spec.column {
         "manifest_path" => {
             let paths = manifests.iter().map(|manifest| manifest.path.as_str());
             Arc::new(StringArray::from_iter_values(paths)) as ArrayRef
         }
-        "manifest_length" => Arc::clone(&lengths) as ArrayRef,
-        "partition_spec_id" => {
-            Arc::new(Int32Array::from_iter_values(manifests.iter().map(|manifest| manifest.spec_id)))
-        }
-        "added_snapshot_id" => Arc::new(Int64Array::from_value(snapshot_id, rows)),
-        "content" => Arc::new(Int32Array::from_value(DATA, rows)),
-        "sequence_number" | "min_sequence_number" => Arc::new(Int64Array::from_value(0, rows)),
-        _ => new_null_array(&(spec.data_type)(), rows),
+        "manifest_length" => longs(&|row| i64::try_from(row.length?).ok()),
+        "partition_spec_id" => ints(&|row| Some(row.spec_id)),
+        "content" => ints(&|row| Some(row.content)),
+        "sequence_number" => longs(&|row| Some(row.sequence_number)),
+        "min_sequence_number" => longs(&|row| Some(row.min_sequence_number)),
+        "added_snapshot_id" => longs(&|row| row.added_snapshot_id),
+        "added_files_count" => files(|row| row.added),
+        "existing_files_count" => files(|row| row.existing),
+        "deleted_files_count" => files(|row| row.deleted),
+        "added_rows_count" => rows(|row| row.added),
+        "existing_rows_count" => rows(|row| row.existing),
+        "deleted_rows_count" => rows(|row| row.deleted),
+        "partitions" => summary_lists(manifests, (spec.data_type)()),
+        "first_row_id" => longs(&|row| row.first_row_id),
+        _ => new_null_array(&(spec.data_type)(), manifests.len()),
     });
     let columns = columns.collect();
     let schema = RecordResolver::new(&LIST, None, &[], &[])?;
     RecordBatch::try_new(Arc::clone(schema.schema()), columns).map_err(malformed)
+}
+
+/// The summaries of each manifest's partition fields, in the type that the column has.
+fn summary_lists(manifests: &[ManifestFile], data_type: DataType) -> ArrayRef {
+    let item = if let DataType::List(item) = &data_type { item.data_type().clone() } else { DataType::Null };
+    let DataType::Struct(fields) = item else { return new_null_array(&data_type, manifests.len()) };
+    let mut lists = ListBuilder::new(StructBuilder::from_fields(fields, manifests.len()));
+    for manifest in manifests {
+        for summary in manifest.partitions.iter().flatten() {
+            let item = lists.values();
+            for (place, flag) in [Some(summary.contains_null), summary.contains_nan].into_iter().enumerate() {
+                if let Some(flags) = item.field_builder::<BooleanBuilder>(place) {
+                    flags.append_option(flag);
+                }
+            }
+            for (place, bound) in [(2, &summary.lower_bound), (3, &summary.upper_bound)] {
+                if let Some(bounds) = item.field_builder::<BinaryBuilder>(place) {
+                    bounds.append_option(bound.as_deref());
+                }
+            }
+            item.append(true);
+        }
+        lists.append(manifest.partitions.is_some());
+    }
+    Arc::new(lists.finish())
 }
 
 /// One manifest as its list records it; numbers that are null or negative there are unknown.

@@ -22,6 +22,13 @@ pub(crate) struct Metric {
     kind: Kind,
 }
 
+impl Metric {
+    /// Whether it is a value of the column's type, not a number.
+    pub(crate) fn is_bound(&self) -> bool {
+        self.kind == Kind::Bound
+    }
+}
+
 /// What the values of a metric are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {

@@ -23,6 +23,7 @@ pub mod transform;
 pub mod types;
 pub mod value;
 mod view;
+pub mod write;
 
 pub use scan::{Scan, Task};
 pub use table::Table;

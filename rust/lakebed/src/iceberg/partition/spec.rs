@@ -59,19 +59,21 @@ impl PartitionSpec {
 
     /// The JSON that describes the spec: what [`PartitionSpec::from_json`] reads.
     pub fn to_json(&self) -> Value {
+        json!({ "spec-id": self.spec_id, "fields": self.fields_json() })
+    }
+
+    /// The JSON of the fields alone: what [`PartitionSpec::from_fields`] reads.
+    pub fn fields_json(&self) -> Value {
         let field = |field: &PartitionField| {
-            let mut json = json!({
-                "name": field.name,
-                "transform": field.transform.to_string(),
-                "field-id": field.field_id,
-            });
+            let mut json = json!({ "name": field.name, "transform": field.transform.to_string() });
             match field.source_ids.as_slice() {
                 [source_id] => json["source-id"] = (*source_id).into(),
                 source_ids => json["source-ids"] = source_ids.to_vec().into(),
             }
+            json["field-id"] = field.field_id.into();
             json
         };
-        json!({ "spec-id": self.spec_id, "fields": self.fields.iter().map(field).collect::<Vec<_>>() })
+        self.fields.iter().map(field).collect()
     }
 
     fn new(spec_id: i32, json: &[Value]) -> Result<PartitionSpec> {

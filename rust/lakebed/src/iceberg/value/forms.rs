@@ -67,7 +67,7 @@ pub fn encode_values(array: &ArrayRef) -> Result<BinaryArray> {
 }
 
 /// The Iceberg type whose single values are asked for.
-fn type_of(arrow: &DataType) -> Result<Type> {
+pub(in crate::iceberg) fn type_of(arrow: &DataType) -> Result<Type> {
     use TimeUnit::{Microsecond, Nanosecond};
     Ok(match arrow {
         DataType::Boolean => Type::Boolean,

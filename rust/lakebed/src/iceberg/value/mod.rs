@@ -18,6 +18,7 @@ use super::types::Type;
 use crate::error::{Error, ErrorKind, Result};
 
 pub use binary::{decode, decode_bounds, encode};
+pub(in crate::iceberg) use forms::type_of;
 pub use forms::{decode_values, encode_values};
 pub use json::{from_json, to_json};
 

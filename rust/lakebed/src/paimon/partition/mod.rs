@@ -2,12 +2,14 @@
 //! `InternalRowPartitionComputer.java`).
 
 mod columns;
+mod distinct;
 #[cfg(test)]
 mod tests;
 
 use arrow_array::{Array, ArrayRef, StringArray, StructArray};
 
 pub use columns::PartitionType;
+pub(crate) use distinct::{Partitions, distinct};
 
 use super::text::{TextForm, texts};
 use super::types::{DataField, TypeKind};

@@ -1,19 +1,18 @@
 //! Full paths of what stands in the folders of partitions and buckets.
 
-use std::collections::HashMap;
-
 use arrow_array::builder::StringBuilder;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int32Type;
-use arrow_array::{Array, BinaryArray, RecordBatch, StringArray};
+use arrow_array::{Array, RecordBatch, StringArray};
 
 use super::data_folder;
 use crate::error::Result;
-use crate::paimon::binary_row::decode_rows;
-use crate::paimon::partition::PartitionType;
-use crate::paimon::partition::{DEFAULT_PARTITION, partition_folders};
+use crate::paimon::partition::{DEFAULT_PARTITION, PartitionType, Partitions, partition_folders};
 use crate::paimon::schema::TableSchema;
 use crate::record::find;
+
+/// Room for `/bucket-` with a number and the slashes around it.
+const BUCKET_FOLDER_BYTES: usize = 16;
 
 /// The rules of one table for the paths of its data files.
 #[derive(Debug, Clone)]
@@ -44,16 +43,28 @@ impl DataPaths {
     ///
     /// The folders of a partition are worked out once a batch.
     pub(crate) fn of(&self, rows: &RecordBatch, external: &StringArray) -> Result<StringArray> {
-        let (numbers, distinct) = distinct(find(rows, "partition")?.as_binary::<i32>());
-        let stored = decode_rows(&distinct, &self.partition.stored)?;
+        let partitions = self.partition.partitions_of(find(rows, "partition")?.as_binary::<i32>())?;
+        self.below(&partitions, rows, external)
+    }
+
+    /// As [`DataPaths::of`], for rows whose partitions are known.
+    pub(crate) fn below(
+        &self,
+        Partitions { numbers, stored }: &Partitions,
+        rows: &RecordBatch,
+        external: &StringArray,
+    ) -> Result<StringArray> {
         let fields = &self.partition.fields;
-        let folders = partition_folders(&stored, fields, &self.default_name, self.legacy_names)?;
+        let folders = partition_folders(stored, fields, &self.default_name, self.legacy_names)?;
         let (buckets, names) = (find(rows, "bucket")?, find(rows, "file_name")?);
         let (buckets, names) = (buckets.as_primitive::<Int32Type>(), names.as_string::<i32>());
-        let mut paths = StringBuilder::with_capacity(rows.num_rows(), names.value_data().len());
+        let longest = folders.iter().map(String::len).max().unwrap_or_default();
+        let above = self.location.len() + longest + BUCKET_FOLDER_BYTES;
+        let room = rows.num_rows().saturating_mul(above).saturating_add(names.value_data().len());
+        let mut paths = StringBuilder::with_capacity(rows.num_rows(), room);
         // Files of one bucket mostly stand together: all but the name of the path before stays.
         let (mut path, mut above, mut bucket_of_path) = (String::new(), 0, None);
-        for (row, number) in numbers.into_iter().enumerate() {
+        for (row, &number) in numbers.iter().enumerate() {
             if external.is_valid(row) {
                 paths.append_value(external.value(row));
                 continue;
@@ -70,23 +81,4 @@ impl DataPaths {
         }
         Ok(paths.finish())
     }
-}
-
-/// Numbers equal values alike; gives each row's number and the values by number.
-pub(crate) fn distinct(values: &BinaryArray) -> (Vec<usize>, BinaryArray) {
-    let mut known: HashMap<&[u8], usize> = HashMap::new();
-    let mut order: Vec<&[u8]> = Vec::new();
-    let mut numbers: Vec<usize> = Vec::with_capacity(values.len());
-    for row in 0..values.len() {
-        let value = values.value(row);
-        let number = match numbers.last() {
-            Some(last) if order.get(*last) == Some(&value) => *last,
-            _ => *known.entry(value).or_insert_with(|| {
-                order.push(value);
-                order.len() - 1
-            }),
-        };
-        numbers.push(number);
-    }
-    (numbers, BinaryArray::from_vec(order))
 }

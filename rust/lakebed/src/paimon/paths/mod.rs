@@ -8,7 +8,7 @@ mod data;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use data::{DataPaths, distinct};
+pub(crate) use data::DataPaths;
 
 /// The bucket number of files that wait for their bucket.
 pub(crate) const POSTPONE_BUCKET: i32 = -2;

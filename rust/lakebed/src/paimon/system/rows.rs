@@ -10,8 +10,7 @@ use arrow_schema::Fields;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::paimon::binary_row::{arity, decode_rows};
-use crate::paimon::partition::PartitionType;
-use crate::paimon::paths::distinct;
+use crate::paimon::partition::{PartitionType, distinct};
 use crate::paimon::schema::TableSchema;
 use crate::paimon::text::{key_texts, partition_texts as texts_of_partitions};
 use crate::paimon::types::DataField;

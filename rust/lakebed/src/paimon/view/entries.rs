@@ -8,7 +8,7 @@ use arrow_schema::{DataType, Field, Schema as ArrowSchema, SchemaRef};
 
 use super::super::fields::ENTRY;
 use super::super::identity::{IDENTITY, identities};
-use super::super::partition::PartitionType;
+use super::super::partition::{PartitionType, Partitions};
 use super::super::paths::DataPaths;
 use super::super::schema::TableSchema;
 use super::super::stats::{STATS_INPUT, StatsView};
@@ -199,17 +199,35 @@ impl EntryView {
         &self.raw
     }
 
+    /// The partitions of `entries`, worked out for the first column that is made of them.
+    fn partitions<'k>(
+        &self,
+        known: &'k mut Option<Partitions>,
+        entries: &RecordBatch,
+    ) -> Result<&'k Partitions> {
+        match known {
+            Some(partitions) => Ok(partitions),
+            None => {
+                let rows = find(entries, "partition")?;
+                Ok(known.insert(self.partition.partitions_of(rows.as_binary::<i32>())?))
+            }
+        }
+    }
+
     /// Makes the view's rows from entries of one manifest.
     pub fn build(&self, entries: &RecordBatch, manifest: &str) -> Result<RecordBatch> {
         let rows = entries.num_rows();
+        let mut known = None;
         let columns = self.columns.iter().zip(self.schema.fields()).map(|(column, field)| {
             let array = match column.make {
                 Make::Copy(name) | Make::Planned(name) => find(entries, name),
                 Make::Constant(number) => Ok(Arc::new(Int32Array::from_value(number, rows)) as ArrayRef),
                 Make::Absent => Ok(new_null_array(field.data_type(), rows)),
-                Make::Partition => self.partition.decode(find(entries, "partition")?.as_binary::<i32>()),
+                Make::Partition => self.partition.show(self.partitions(&mut known, entries)?),
                 Make::FilePath => {
-                    let paths = self.paths.of(entries, find(entries, "external_path")?.as_string::<i32>())?;
+                    let external = find(entries, "external_path")?;
+                    let partitions = self.partitions(&mut known, entries)?;
+                    let paths = self.paths.below(partitions, entries, external.as_string::<i32>())?;
                     Ok(Arc::new(paths) as ArrayRef)
                 }
                 Make::FileFormat => Ok(file_formats(find(entries, "file_name")?.as_string::<i32>())),

@@ -9,8 +9,8 @@ use arrow_schema::{ArrowError, Fields};
 use super::fit::fit;
 use crate::error::{Error, ErrorKind, Result};
 use crate::paimon::binary_row::{decode_rows, encode_rows};
-use crate::paimon::partition::PartitionType;
-use crate::paimon::paths::{DataPaths, distinct, is_file_name};
+use crate::paimon::partition::{PartitionType, distinct};
+use crate::paimon::paths::{DataPaths, is_file_name};
 use crate::paimon::schema::TableSchema;
 
 /// The buckets that files of a table may be in.

@@ -1,4 +1,4 @@
-"""Single files of Apache Iceberg's metadata, without a table around them."""
+"""Single files of Apache Iceberg's metadata, read."""
 
 from __future__ import annotations
 
@@ -15,15 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     import pyarrow as pa
-
-__all__ = [
-    "decode_values",
-    "encode_values",
-    "read_deletion_vector",
-    "read_manifest",
-    "read_manifest_list",
-    "read_metadata",
-]
 
 
 def read_manifest(

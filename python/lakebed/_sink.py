@@ -1,0 +1,31 @@
+"""What users may give where a file is written, and how Avro files are."""
+
+from __future__ import annotations
+
+import os
+from typing import IO, TYPE_CHECKING, TypeAlias, Union
+
+from lakebed._arguments import positive
+
+if TYPE_CHECKING:
+    Encoding: TypeAlias = tuple[str, int | None, int, bytes, bool]
+
+Sink: TypeAlias = Union[str, "os.PathLike[str]", IO[bytes]]
+"""A local path, or an open binary file."""
+
+
+def target(sink: Sink | None) -> str | IO[bytes] | None:
+    """A sink as the compiled core takes it: paths as texts."""
+    return os.fspath(sink) if isinstance(sink, os.PathLike) else sink
+
+
+def encoding(codec: str, level: int | None, block_bytes: int, sync: bytes | None, verify: bool) -> Encoding:
+    """The options that every writer of Avro files takes, as the compiled core takes them.
+
+    Raises: ValueError (a marker of other than 16 bytes, blocks of none).
+    """
+    marker = os.urandom(16) if sync is None else bytes(sync)
+    if len(marker) != 16:
+        raise ValueError(f"a sync marker has 16 bytes, not {len(marker)}")
+    positive("block_bytes", block_bytes)
+    return codec, level, block_bytes, marker, verify

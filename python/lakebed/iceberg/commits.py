@@ -1,0 +1,258 @@
+"""Commits to Iceberg tables on the local file system, and what a catalog needs to make them."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, overload
+from urllib.parse import unquote, urlsplit
+
+from lakebed import _arrow, _native
+from lakebed._arguments import names, positive
+from lakebed.limits import LIMITS, Limits
+from lakebed.opening import open_table
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from lakebed.table import Table
+
+
+@dataclass(frozen=True)
+class StagedCommit:
+    """A commit whose files are written, for the table's catalog to make.
+
+    Attributes:
+        files: the manifests and the manifest list that were written, as the metadata names them.
+        metadata: the table's metadata with the new snapshot, as `write_metadata` takes it.
+        requirements: what must still hold of the table, and
+        updates: what changes, both as the REST catalog specification spells them in JSON
+            (`CommitTableRequest`), and as PyIceberg's `TableRequirement` and `TableUpdate` are made of it.
+    Source: Apache Iceberg's `open-api/rest-catalog-open-api.yaml`.
+    """
+
+    files: tuple[str, ...]
+    metadata: dict[str, Any]
+    requirements: list[dict[str, Any]]
+    updates: list[dict[str, Any]]
+
+    def discard(self) -> None:
+        """Removes the files, where the catalog has refused the commit; those that are gone already are no
+        error.
+        """
+        for file in self.files:
+            path = unquote(urlsplit(file).path) if file.startswith("file:") else file
+            Path(path).unlink(missing_ok=True)
+
+
+def create_table(
+    location: str | os.PathLike[str],
+    schema: Any,
+    *,
+    partition_by: Sequence[str] = (),
+    format_version: int = 2,
+    properties: Mapping[str, str] | None = None,
+    limits: Limits = LIMITS,
+) -> Table:
+    """Makes an Iceberg table without a catalog, and without a snapshot, in a local folder that holds none.
+
+    Args:
+        location: the folder, which need not be there; paths of the table start with it, so it becomes
+            absolute.
+        schema: anything with `__arrow_c_schema__`. Field ids are given out anew, columns that may not be null
+            are required; times in seconds or milliseconds become microseconds, 8- and 16-bit integers int;
+            nanoseconds and null columns need version 3.
+        partition_by: partition fields: "region", "day(ts)", "month(ts)", "year(ts)", "hour(ts)",
+            "bucket(16, id)", "truncate(4, name)"; nested columns by their full names.
+        format_version: 1, 2 or 3.
+        properties: the table's, such as `write.metadata.compression-codec`.
+        limits: what looking for a table that is there may cost.
+    Returns: the table.
+    Raises: FileExistsError (there is a table), UnsupportedError (a type that the version does not have, a
+        column that the transform does not take), SchemaError (no such column, no such transform); with
+        `.field`. Nothing is written then. OSError.
+    Cost: writes two small files.
+    Source: Iceberg's `HadoopTables.java`, `AssignFreshIds.java`, `PartitionSpec.java`.
+    """
+    path = str(Path(location).absolute())
+    fields = names("partition_by", partition_by) or []
+    pairs = list((properties or {}).items())
+    _native.iceberg_create_table(path, schema, fields, format_version, pairs, os.urandom(16), limits)
+    return open_table(path, format="iceberg", limits=limits)
+
+
+@overload
+def append_files(
+    table: Table,
+    files: Any,
+    *,
+    properties: Mapping[str, str] | None = ...,
+    commit: Literal[True] = ...,
+    limits: Limits = ...,
+) -> Table: ...
+@overload
+def append_files(
+    table: Table,
+    files: Any,
+    *,
+    properties: Mapping[str, str] | None = ...,
+    commit: Literal[False],
+    limits: Limits = ...,
+) -> StagedCommit: ...
+def append_files(
+    table: Table,
+    files: Any,
+    *,
+    properties: Mapping[str, str] | None = None,
+    commit: bool = True,
+    limits: Limits = LIMITS,
+) -> Table | StagedCommit:
+    """Adds data files to a table, in one snapshot on `main`: operation `append`.
+
+    The files are written already, and are not looked at.
+
+    Args:
+        table: a table on the local file system. The commit builds on its latest snapshot, wherever the table
+            stands.
+        files: anything with `__arrow_c_stream__` and columns of the view `files`: `file_path` (absolute, or
+            relative to the table's location), `record_count` and `file_size_in_bytes`; `partition`, a struct
+            with the fields of the spec, where the table is partitioned; and, where they are known,
+            `file_format` (else the path's ending), `spec_id` (else the table's default), `split_offsets`,
+            `sort_order_id`, `key_metadata`, and metrics: either `stats` as `Table.files(stats=[…])` gives it,
+            or the maps by field id of `read_manifest`. What the commit gives out (sequence numbers, snapshot
+            and row ids) is not taken from them.
+        properties: more keys of the snapshot's summary.
+        commit: False for the files of the commit alone, for a catalog to make it.
+        limits: what reading the table may cost.
+    Returns: the table at its new snapshot; with `commit=False` a `StagedCommit`.
+    Raises: SchemaError (a column or partition field that is not there or not a file's, another type, a null
+        where there must be a value, a value that does not fit; with `.field` and `.record`), before anything
+        is written; UnsupportedError (a table of a catalog's with `commit=True`, one on another storage or
+        opened by `relocate=`, a branch other than `main`); OSError, the table then being as before.
+    Cost: reads the metadata file and the manifest list; writes one manifest per spec, a manifest list and the
+        metadata. Another commit in between costs the same again.
+    Source: Iceberg's `FastAppend.java`, `SnapshotProducer.java`, `HadoopTableOperations.java`.
+    """
+    return _done(_commit(table, _arrow.writable(files), properties, commit, limits))
+
+
+@overload
+def delete_files(
+    table: Table,
+    files: Any,
+    *,
+    properties: Mapping[str, str] | None = ...,
+    commit: Literal[True] = ...,
+    limits: Limits = ...,
+) -> Table: ...
+@overload
+def delete_files(
+    table: Table,
+    files: Any,
+    *,
+    properties: Mapping[str, str] | None = ...,
+    commit: Literal[False],
+    limits: Limits = ...,
+) -> StagedCommit: ...
+def delete_files(
+    table: Table,
+    files: Any,
+    *,
+    properties: Mapping[str, str] | None = None,
+    commit: bool = True,
+    limits: Limits = LIMITS,
+) -> Table | StagedCommit:
+    """Removes whole data files from a table, in one snapshot on `main`: operation `delete`.
+
+    The files themselves stay, for older snapshots. Deletion vectors of the files go with them; position and
+    equality delete files stay, though they may apply to nothing any more.
+
+    Args:
+        table: as in `append_files`.
+        files: paths, as the table names them or relative to its location, or Arrow data with the column
+            `file_path`.
+        properties: as in `append_files`.
+        commit: as in `append_files`.
+        limits: as in `append_files`.
+    Returns: as `append_files`.
+    Raises: SchemaError with `.record` (a path that is no live data file of the table, or is there twice); as
+        `append_files`.
+    Cost: reads the paths of every live entry; manifests that hold some of the files are written again.
+    Source: Iceberg's `StreamingDelete.java`, `ManifestFilterManager.java`.
+    """
+    return _done(_commit(table, _paths(files), properties, commit, limits))
+
+
+@overload
+def rewrite_manifests(
+    table: Table,
+    *,
+    target_bytes: int = ...,
+    properties: Mapping[str, str] | None = ...,
+    commit: Literal[True] = ...,
+    limits: Limits = ...,
+) -> Table: ...
+@overload
+def rewrite_manifests(
+    table: Table,
+    *,
+    target_bytes: int = ...,
+    properties: Mapping[str, str] | None = ...,
+    commit: Literal[False],
+    limits: Limits = ...,
+) -> StagedCommit | None: ...
+def rewrite_manifests(
+    table: Table,
+    *,
+    target_bytes: int = 8 << 20,
+    properties: Mapping[str, str] | None = None,
+    commit: bool = True,
+    limits: Limits = LIMITS,
+) -> Table | StagedCommit | None:
+    """Writes the manifests of data files anew, sorted by partition, in one snapshot on `main`: operation
+    `replace`. Entries of deleted files are left out; manifests of delete files stay.
+
+    Args:
+        table: as in `append_files`.
+        target_bytes: how large a manifest is to be, about.
+        properties: as in `append_files`.
+        commit: as in `append_files`.
+        limits: as in `append_files`.
+    Returns: as `append_files`; without manifests of data files the table itself, or None.
+    Raises: as `append_files`.
+    Cost: reads and writes every live entry of a data file; memory holds those of one spec.
+    Source: Iceberg's `BaseRewriteManifests.java`.
+    """
+    positive("target_bytes", target_bytes)
+    return _commit(table, target_bytes, properties, commit, limits)
+
+
+def _paths(files: Any) -> list[str]:
+    if hasattr(files, "__arrow_c_stream__"):
+        paths: list[str] = _arrow.writable(files).read_all()["file_path"].to_pylist()
+        return paths
+    if isinstance(files, (str, os.PathLike)):
+        raise TypeError(f"files takes a list of paths, not {files!r}")
+    return [os.fspath(path) for path in files]
+
+
+def _done(outcome: Table | StagedCommit | None) -> Table | StagedCommit:
+    """What comes of a commit that always has something to do."""
+    assert outcome is not None
+    return outcome
+
+
+def _commit(
+    table: Table, change: Any, properties: Mapping[str, str] | None, commit: bool, limits: Limits
+) -> Table | StagedCommit | None:
+    """Commits or stages what `change` is: Arrow data to append, paths to delete, bytes of a manifest."""
+    pairs = list((properties or {}).items())
+    staged = _native.iceberg_commit(table._native, change, pairs, os.urandom(24), not commit, limits)
+    if commit:
+        return open_table(table.location, format="iceberg", limits=limits)
+    if staged is None:
+        return None
+    files, *parts = staged
+    return StagedCommit(tuple(files), *(json.loads(part) for part in parts))

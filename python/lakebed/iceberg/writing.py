@@ -1,0 +1,157 @@
+"""Single files of Apache Iceberg's metadata, written as its Java library writes them."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from lakebed import _arrow, _native, _sink
+from lakebed.limits import LIMITS, Limits
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from lakebed._sink import Sink
+
+
+def write_manifest(
+    entries: Any,
+    sink: Sink | None = None,
+    *,
+    schema: Mapping[str, Any],
+    spec: Mapping[str, Any] | Sequence[Mapping[str, Any]],
+    format_version: int,
+    content: str = "data",
+    codec: str = "deflate",
+    level: int | None = None,
+    block_bytes: int = 64_000,
+    sync: bytes | None = None,
+    verify: bool = False,
+    overwrite: bool = False,
+    limits: Limits = LIMITS,
+) -> bytes | None:
+    """Writes the entries of one manifest, in the order given: the mirror of `read_manifest`.
+
+    Args:
+        entries: anything with `__arrow_c_stream__` and the columns of `read_manifest`, which gives what is to
+            be stored where it was not told the row of the manifest list. `status`, `file_path`,
+            `file_format`, `record_count` and `file_size_in_bytes` must be there, `content` for delete files
+            and `partition` where the spec has fields (by their names); any other may be absent, which is
+            null. Columns and partition fields that the version or the spec does not have can only be null.
+        sink: a local path, an open binary file, or None for the file as bytes.
+        schema: the table's schema, as `schemas` of `read_metadata` has it.
+        spec: a partition spec, as `partition-specs` has it, or the list of its fields, which is then spec 0.
+        format_version: 1, 2 or 3.
+        content: "data" or "deletes".
+        codec: "deflate" as Java has it, "null", "snappy", "zstandard", "bzip2" or "xz".
+        level: of the codec, None for its own.
+        block_bytes: bytes of records, not compressed, at which a block ends.
+        sync: the marker of 16 bytes behind each block, None for a random one. The same rows, arguments and
+            marker give the same bytes.
+        verify: read every block again and hold its rows against those written.
+        overwrite: replace a file that is there.
+        limits: what readers agree to: files beyond it are not written.
+    Returns: the bytes without a sink, else None.
+    Raises: SchemaError (a column or partition field that is not there or not the format's, another type, a
+        null where there must be a value, a value that the version, the spec or the type has no place for;
+        with `.field` and, of a value, `.record`), CorruptError (a schema or spec that is none),
+        UnsupportedError (version, codec), LimitError, FileExistsError, OSError. A path then has no file, or
+        the one it had.
+    Cost: one pass; memory of a block and a batch.
+    Source: Iceberg specification, "Manifests" and appendix A; Iceberg's `ManifestWriter.java`,
+        `V3Metadata.java` and before.
+    """
+    return _native.iceberg_write_manifest(
+        _arrow.writable(entries),
+        _sink.target(sink),
+        json.dumps(schema, ensure_ascii=False, separators=(",", ":")),
+        json.dumps(spec, ensure_ascii=False),
+        format_version,
+        content,
+        _sink.encoding(codec, level, block_bytes, sync, verify),
+        overwrite,
+        limits,
+    )
+
+
+def write_manifest_list(
+    manifests: Any,
+    sink: Sink | None = None,
+    *,
+    format_version: int,
+    snapshot_id: int,
+    parent_snapshot_id: int | None = None,
+    sequence_number: int = 0,
+    first_row_id: int | None = None,
+    codec: str = "deflate",
+    level: int | None = None,
+    block_bytes: int = 64_000,
+    sync: bytes | None = None,
+    verify: bool = False,
+    overwrite: bool = False,
+    limits: Limits = LIMITS,
+) -> bytes | None:
+    """Writes the records of one manifest list, in the order given: the mirror of `read_manifest_list`.
+
+    Args:
+        manifests: anything with `__arrow_c_stream__` and the columns of `read_manifest_list`. In version 1
+            path, length, spec and `added_snapshot_id` must be there, in later ones all but `partitions`,
+            `key_metadata` and `first_row_id`. Columns that the version does not have can only be null, or 0
+            as readers give them.
+        sink: a local path, an open binary file, or None for the file as bytes.
+        format_version: 1, 2 or 3.
+        snapshot_id: the snapshot that the list is of, as the header says it.
+        parent_snapshot_id: the one that it was made from, None for the first.
+        sequence_number: the number of its commit; version 1 does not have it.
+        first_row_id: where its row ids begin; versions 1 and 2 do not have it.
+        codec: "deflate" as Java has it, "null", "snappy", "zstandard", "bzip2" or "xz".
+        level: of the codec, None for its own.
+        block_bytes: bytes of records, not compressed, at which a block ends.
+        sync: the marker of 16 bytes behind each block, None for a random one. The same rows, arguments and
+            marker give the same bytes.
+        verify: read every block again and hold its rows against those written.
+        overwrite: replace a file that is there.
+        limits: what readers agree to: files beyond it are not written.
+    Returns: the bytes without a sink, else None.
+    Raises: as `write_manifest`.
+    Cost: one pass; memory of a block and a batch.
+    Source: Iceberg specification, "Manifest Lists"; Iceberg's `ManifestListWriter.java`.
+    """
+    return _native.iceberg_write_manifest_list(
+        _arrow.writable(manifests),
+        _sink.target(sink),
+        format_version,
+        snapshot_id,
+        parent_snapshot_id,
+        sequence_number,
+        first_row_id,
+        _sink.encoding(codec, level, block_bytes, sync, verify),
+        overwrite,
+        limits,
+    )
+
+
+def write_metadata(
+    metadata: Mapping[str, Any],
+    sink: Sink | None = None,
+    *,
+    overwrite: bool = False,
+    limits: Limits = LIMITS,
+) -> bytes | None:
+    """Writes one `metadata.json`: the mirror of `read_metadata`.
+
+    Args:
+        metadata: the object, as `read_metadata` gives it. Its keys come in the order of Iceberg's Java
+            library, those that the format does not have behind them; nothing is added or left out.
+        sink: a local path, compressed with gzip where it ends in `.gz.metadata.json` or `.metadata.json.gz`,
+            an open binary file, or None for the text as bytes.
+        overwrite: replace a file that is there.
+        limits: what readers agree to: files beyond it are not written.
+    Returns: the bytes without a sink, else None.
+    Raises: SchemaError (what `read_metadata` refuses), UnsupportedError (version), LimitError,
+        FileExistsError, OSError. A path then has no file, or the one it had.
+    Cost: the whole object, in memory.
+    Source: Iceberg specification, "Table Metadata"; Iceberg's `TableMetadataParser.java`.
+    """
+    text = json.dumps(metadata, ensure_ascii=False, allow_nan=False)
+    return _native.iceberg_write_metadata(text, _sink.target(sink), overwrite, limits)

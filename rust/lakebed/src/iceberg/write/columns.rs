@@ -1,0 +1,73 @@
+//! The columns that callers give, against those of the records that are written.
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Int32Type, Int64Type};
+use arrow_array::{Array, ArrayRef, RecordBatch, new_null_array};
+use arrow_schema::{DataType, Schema};
+
+use super::FormatVersion;
+use crate::error::{Error, ErrorKind, Result};
+use crate::field::FieldSpec;
+
+/// Refuses columns that `specs` do not have, and such as are there twice.
+pub(super) fn check_names(schema: &Schema, specs: &[FieldSpec]) -> Result<()> {
+    for (place, field) in schema.fields().iter().enumerate() {
+        let name = field.name();
+        let message = if !specs.iter().any(|spec| spec.column == name) {
+            let known: Vec<&str> = specs.iter().map(|spec| spec.column).collect();
+            format!("column {name:?} is none of {}", known.join(", "))
+        } else if schema.fields().iter().take(place).any(|known| known.name() == name) {
+            format!("column {name:?} is there twice")
+        } else {
+            continue;
+        };
+        return Err(Error::new(ErrorKind::UnknownColumn, message).in_field(name));
+    }
+    Ok(())
+}
+
+/// The column that is called as the field of that name in `specs`; where it is absent, null.
+///
+/// # Errors
+/// `UnknownColumn` where `required` says that it must be there.
+pub(super) fn column(
+    batch: &RecordBatch,
+    specs: &[FieldSpec],
+    name: &str,
+    required: bool,
+) -> Result<ArrayRef> {
+    match batch.column_by_name(name) {
+        Some(column) => Ok(column.clone()),
+        None if required => {
+            let message = format!("there is no column {name:?}, which must be there");
+            Err(Error::new(ErrorKind::UnknownColumn, message).in_field(name))
+        }
+        None => {
+            let spec = specs.iter().find(|spec| spec.column == name);
+            Ok(new_null_array(&spec.map_or(DataType::Null, |spec| (spec.data_type)()), batch.num_rows()))
+        }
+    }
+}
+
+/// Refuses values in a column that the version has no field for.
+pub(super) fn check_absent(batch: &RecordBatch, name: &str, version: FormatVersion) -> Result<()> {
+    let Some(column) = batch.column_by_name(name) else { return Ok(()) };
+    let zero = ZERO_IN_FIRST.contains(&name);
+    match (0..column.len()).find(|row| column.is_valid(*row) && !(zero && is_zero(column, *row))) {
+        None => Ok(()),
+        Some(row) => {
+            let message = format!("format version {} has no {name}: it can only be null", version.number());
+            Err(Error::new(ErrorKind::Argument, message).in_field(name).in_row(row))
+        }
+    }
+}
+
+/// What readers fill with 0 in files of version 1, which does not have it.
+const ZERO_IN_FIRST: [&str; 4] =
+    ["content", "sequence_number", "min_sequence_number", "file_sequence_number"];
+
+fn is_zero(column: &ArrayRef, row: usize) -> bool {
+    let int = column.as_primitive_opt::<Int32Type>().map(|ints| ints.value(row) == 0);
+    let long = || column.as_primitive_opt::<Int64Type>().map(|longs| longs.value(row) == 0);
+    int.or_else(long).unwrap_or(false)
+}

@@ -1,0 +1,157 @@
+//! The table as a commit finds it.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use lakebed_avro::{Codec, Limits};
+use serde_json::{Map, Value};
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::iceberg::metadata::{MetadataFile, TableMetadata, Wanted};
+use crate::iceberg::partition::PartitionSpec;
+use crate::iceberg::table::Table;
+use crate::iceberg::types::Schema;
+use crate::iceberg::write::{FormatVersion, is_gzip_name};
+use crate::json::invalid;
+use crate::storage::{Local, Storage, local_path};
+
+/// Properties that move files elsewhere, which tables without a catalog do not do.
+const MOVED_METADATA: &str = "write.metadata.path";
+
+/// A table's latest metadata, whole: what a commit builds on.
+pub(super) struct Base {
+    /// The table, standing at its current snapshot.
+    pub(super) table: Table,
+    /// The metadata with all of its lists.
+    pub(super) metadata: TableMetadata,
+    /// The metadata as it is stored, keys that the format does not have included.
+    pub(super) json: Map<String, Value>,
+    /// The version of its format.
+    pub(super) version: FormatVersion,
+}
+
+impl Base {
+    /// The latest metadata of the table at `location`, a folder or one of its metadata files.
+    ///
+    /// # Errors
+    /// Those of [`Table::open`]; `Unsupported` for a table whose metadata speaks of another place, or keeps its
+    /// files elsewhere.
+    pub(super) fn read(location: &str, limits: Limits) -> Result<Base> {
+        let storage: Arc<dyn Storage> = Arc::new(Local);
+        let table = Table::open(location, Arc::clone(&storage), limits)?;
+        let path = table.metadata_file();
+        let json = MetadataFile::open(path, storage, limits)?.to_json()?;
+        let json = serde_json::from_str(&json).map_err(|error| invalid(error.to_string()).in_file(path))?;
+        let metadata = table.read(&Wanted::ALL)?;
+        let version = FormatVersion::try_from(metadata.format_version)?;
+        let base = Base { table, metadata, json, version };
+        base.check_place()?;
+        Ok(base)
+    }
+
+    /// Refuses tables whose new files would not lie where the table is.
+    fn check_place(&self) -> Result<()> {
+        if let Some(elsewhere) = self.metadata.property(MOVED_METADATA) {
+            let message =
+                format!("{MOVED_METADATA} is {elsewhere}: commits write below the table's location");
+            return Err(Error::new(ErrorKind::Unsupported, message).in_file(self.table.metadata_file()));
+        }
+        let canonical =
+            |place: &str| -> Option<PathBuf> { Path::new(local_path(place).ok()?).canonicalize().ok() };
+        let (here, there) = (canonical(self.table.location()), canonical(&self.metadata.location));
+        if here.is_some() && here == there {
+            return Ok(());
+        }
+        let message = format!(
+            "the table is at {}, but its metadata speaks of {}: a commit would write paths that lead elsewhere",
+            self.table.location(),
+            self.metadata.location
+        );
+        Err(Error::new(ErrorKind::Unsupported, message).in_file(self.table.metadata_file()))
+    }
+
+    /// The number in the metadata file's name, where that is one of a table without a catalog.
+    pub(super) fn number(&self) -> Option<u64> {
+        let name = self.table.metadata_file().rsplit('/').next()?;
+        let (number, _) = name.strip_prefix('v')?.split_once('.')?;
+        number.bytes().all(|byte| byte.is_ascii_digit()).then(|| number.parse().ok())?
+    }
+
+    /// Where the metadata of that number stands, in the words of the table's own paths.
+    ///
+    /// It is compressed if the table's property says so, as `TableMetadataParser.java` has it.
+    pub(super) fn metadata_path(&self, number: u64) -> String {
+        let codec = self.metadata.property("write.metadata.compression-codec").unwrap_or("none");
+        let ending = if codec.eq_ignore_ascii_case("gzip") { ".gz.metadata.json" } else { ".metadata.json" };
+        let path = self.path(&format!("v{number}{ending}"));
+        debug_assert_eq!(is_gzip_name(&path), codec.eq_ignore_ascii_case("gzip"));
+        path
+    }
+
+    /// A file of the table's metadata, in the words of the table's own paths.
+    pub(super) fn path(&self, name: &str) -> String {
+        format!("{}/metadata/{name}", self.metadata.location)
+    }
+
+    /// The number that a commit gives its files.
+    pub(super) fn next_sequence_number(&self) -> i64 {
+        match self.version {
+            FormatVersion::V1 => 0,
+            _ => self.metadata.last_sequence_number.saturating_add(1),
+        }
+    }
+
+    /// The spec of that id.
+    pub(super) fn spec(&self, id: i32) -> Result<&PartitionSpec> {
+        let spec = self.metadata.partition_specs.iter().find(|spec| spec.spec_id == id);
+        spec.ok_or_else(|| {
+            let message = format!("the table has no partition spec {id}");
+            Error::new(ErrorKind::Argument, message).in_field("spec_id")
+        })
+    }
+
+    /// The schema that a manifest of `spec` is written with, as JSON: the current one, or, where that lacks a
+    /// column which the spec is of, the newest that has them all.
+    pub(super) fn schema_of(&self, spec: &PartitionSpec) -> Result<Value> {
+        let has_all = |schema: &Schema| {
+            spec.fields.iter().flat_map(|field| &field.source_ids).all(|id| schema.field_by_id(*id).is_some())
+        };
+        let current = self.metadata.schema(self.metadata.current_schema_id);
+        let newest = || self.metadata.schemas.iter().rev().find(|schema| has_all(schema));
+        let schema = current.filter(|schema| has_all(schema)).or_else(newest).or(current);
+        let schema = schema.ok_or_else(|| Error::new(ErrorKind::Required, "the table has no schema"))?;
+        let stored = self.json.get("schemas").and_then(Value::as_array).into_iter().flatten();
+        let same =
+            |json: &&Value| json.get("schema-id").and_then(Value::as_i64) == Some(schema.schema_id.into());
+        Ok(stored.clone().find(same).cloned().unwrap_or_else(|| schema.to_json()))
+    }
+
+    /// The codec and level of the table's manifests.
+    ///
+    /// # Errors
+    /// `UnknownCodec`, and `Argument` for a level that is no number.
+    pub(super) fn manifest_codec(&self) -> Result<(Codec, Option<i32>)> {
+        let name = self.metadata.property("write.manifest.compression-codec").unwrap_or("gzip");
+        let codec = match name.to_ascii_lowercase().as_str() {
+            "gzip" => Codec::Deflate,
+            "uncompressed" | "none" => Codec::Null,
+            "zstd" => Codec::Zstandard,
+            other => Codec::named(other)?,
+        };
+        let level = self.metadata.property("write.manifest.compression-level");
+        let level = level.map(|level| {
+            let number = level.parse::<i32>();
+            number.map_err(|_| Error::new(ErrorKind::Argument, format!("no compression level: {level:?}")))
+        });
+        Ok((codec, level.transpose()?.filter(|_| codec != Codec::Null && codec != Codec::Snappy)))
+    }
+
+    /// The manifests of the current snapshot.
+    ///
+    /// # Errors
+    /// Those of reading the list.
+    pub(super) fn manifests(&self) -> Result<RecordBatch> {
+        self.table.manifest_list()
+    }
+}

@@ -1,0 +1,139 @@
+//! Tables that begin (Iceberg's `TableMetadata.java`, `HadoopTables.java`).
+
+use std::fs;
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use arrow_schema::Schema as ArrowSchema;
+use lakebed_avro::Limits;
+use serde_json::{Map, Value, json};
+
+use super::columns::FreshIds;
+use super::partition_by::spec_of;
+use super::scratch::{publish_bytes, uuid_text};
+use crate::error::{Error, ErrorKind, Result};
+use crate::iceberg::discovery::current_metadata;
+use crate::iceberg::partition::PartitionSpec;
+use crate::iceberg::types::Schema;
+use crate::iceberg::write::metadata::compact;
+use crate::iceberg::write::{FormatVersion, metadata_bytes};
+use crate::notes::Notes;
+use crate::storage::{Local, Storage, local_path};
+use crate::write::Existing;
+
+/// What systems call a file that is there already.
+const EEXIST: i32 = 17;
+
+/// The highest partition field id of a table without partition fields.
+const NO_PARTITION_ID: i32 = 999;
+
+/// What Java's library says of every table that it makes, unless told otherwise.
+const PROPERTIES: [(&str, &str); 1] = [("write.parquet.compression-codec", "zstd")];
+
+/// A table that is to be.
+#[derive(Debug, Clone)]
+pub struct NewTable {
+    /// Its columns; ids are given out anew.
+    pub schema: ArrowSchema,
+    /// Its partition fields: `region`, `day(ts)`, `bucket(16, id)`.
+    pub partition_by: Vec<String>,
+    /// The version of its format.
+    pub version: FormatVersion,
+    /// Its properties.
+    pub properties: Vec<(String, String)>,
+    /// Bytes drawn at random, of which its UUID is made.
+    pub random: [u8; 16],
+}
+
+/// Makes a table at `location`, a local folder that holds none, without a snapshot.
+///
+/// # Errors
+/// `Unsupported` and `Argument` for columns and partition fields that the format does not have, with the field;
+/// `Io` where a table is there already, and where the file system fails. Nothing is written then.
+pub fn create_table(location: &str, table: &NewTable, limits: Limits) -> Result<()> {
+    let location = location.trim_end_matches('/');
+    let metadata = first_metadata(location, table)?;
+    let storage: Arc<dyn Storage> = Arc::new(Local);
+    match current_metadata(location, &storage, limits, &Notes::default()) {
+        Err(error) if error.kind() == ErrorKind::TableNotFound => {}
+        Err(error) => return Err(error),
+        Ok(file) => return Err(exists(file.path())),
+    }
+    let gzip = table
+        .properties
+        .iter()
+        .any(|(key, value)| key == "write.metadata.compression-codec" && value.eq_ignore_ascii_case("gzip"));
+    let folder = format!("{location}/metadata");
+    let path = format!("{folder}/v1{}", if gzip { ".gz.metadata.json" } else { ".metadata.json" });
+    let bytes = metadata_bytes(compact(metadata), &path)?;
+    let made = fs::create_dir_all(local_path(&folder)?);
+    made.map_err(|error| Error::new(ErrorKind::Io, error.to_string()).caused_by(error).in_file(&folder))?;
+    publish_bytes(&path, &bytes, Existing::Refuse)?;
+    // The version counts; the hint only says from where on to look for it.
+    let _ = publish_bytes(&format!("{folder}/version-hint.text"), b"1", Existing::Replace);
+    Ok(())
+}
+
+fn first_metadata(location: &str, table: &NewTable) -> Result<Map<String, Value>> {
+    let mut ids = FreshIds::new(table.version);
+    let fields = ids.fields(table.schema.fields())?;
+    let schema = Schema::new(0, fields, Vec::new())?;
+    let spec = spec_of(&table.partition_by, &schema)?;
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis());
+    let mut properties = Map::new();
+    let own = PROPERTIES.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
+    for (key, value) in own.chain(table.properties.iter().cloned()) {
+        properties.insert(key, Value::String(value));
+    }
+    let json = json!({
+        "format-version": table.version.number(),
+        "table-uuid": uuid_text(&table.random),
+        "location": location,
+        "last-updated-ms": i64::try_from(now).unwrap_or(i64::MAX),
+        "last-column-id": ids.last(),
+        "current-schema-id": 0,
+        "schemas": [schema.to_json()],
+        "default-spec-id": 0,
+        "partition-specs": [spec.to_json()],
+        "last-partition-id": last_partition_id(&spec),
+        "default-sort-order-id": 0,
+        "sort-orders": [{ "order-id": 0, "fields": [] }],
+        "properties": properties,
+        "refs": {},
+        "snapshots": [],
+        "statistics": [],
+        "partition-statistics": [],
+        "snapshot-log": [],
+        "metadata-log": [],
+    });
+    let Value::Object(mut json) = json else { return Ok(Map::new()) };
+    let more = match table.version {
+        FormatVersion::V1 => {
+            vec![
+                ("schema", schema.to_json()),
+                ("partition-spec", spec.fields_json()),
+                ("current-snapshot-id", Value::from(-1)),
+            ]
+        }
+        FormatVersion::V2 => {
+            vec![("last-sequence-number", Value::from(0)), ("current-snapshot-id", Value::from(-1))]
+        }
+        FormatVersion::V3 => vec![
+            ("last-sequence-number", Value::from(0)),
+            ("current-snapshot-id", Value::Null),
+            ("next-row-id", Value::from(0)),
+        ],
+    };
+    json.extend(more.into_iter().map(|(key, value)| (key.to_owned(), value)));
+    Ok(json)
+}
+
+fn last_partition_id(spec: &PartitionSpec) -> i32 {
+    spec.fields.iter().map(|field| field.field_id).max().unwrap_or(NO_PARTITION_ID)
+}
+
+#[cold]
+fn exists(path: &str) -> Error {
+    let source = std::io::Error::from_raw_os_error(EEXIST);
+    Error::new(ErrorKind::Io, "there is a table already").caused_by(source).in_file(path)
+}

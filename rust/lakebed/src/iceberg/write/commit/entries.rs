@@ -1,0 +1,96 @@
+//! The entries of manifests that are there, as a commit writes them again.
+
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int32Type;
+use arrow_array::{ArrayRef, BooleanArray, Int32Array, Int64Array, RecordBatch};
+use arrow_select::concat::concat_batches;
+use arrow_select::filter::filter_record_batch;
+
+use super::base::Base;
+use crate::error::Result;
+use crate::iceberg::manifest::{EXISTING, EntryColumns, EntryReader, Known, PartitionLayout, Statuses};
+use crate::iceberg::manifest_list::ManifestFile;
+use crate::iceberg::partition::{PartitionSpec, PartitionType};
+use crate::iceberg::write::malformed;
+use crate::notes::Notes;
+use crate::record::find;
+
+/// Reads entries of manifests of one table.
+pub(super) struct Entries<'b> {
+    base: &'b Base,
+    columns: Arc<EntryColumns>,
+}
+
+impl Entries<'_> {
+    /// Of all columns.
+    pub(super) fn all(base: &Base) -> Result<Entries<'_>> {
+        Ok(Entries { base, columns: Arc::new(EntryColumns::new(None)?) })
+    }
+
+    /// Of those named alone.
+    pub(super) fn of<'b>(base: &'b Base, columns: &[&str]) -> Result<Entries<'b>> {
+        let columns: Vec<String> = columns.iter().map(|name| (*name).to_owned()).collect();
+        Ok(Entries { base, columns: Arc::new(EntryColumns::new(Some(&columns))?) })
+    }
+
+    /// The live entries of a manifest, with what they inherit.
+    pub(super) fn live(&self, manifest: &ManifestFile) -> Result<RecordBatch> {
+        let read = || {
+            let bytes = self.base.table.storage().read(&manifest.path)?;
+            let known = Known {
+                manifest: Some(manifest.clone()),
+                spec_id: None,
+                partition: Some(self.layout(self.base.spec(manifest.spec_id)?)),
+                notes: Notes::default(),
+            };
+            let decoding = self.base.table.decoding();
+            let reader = EntryReader::open(bytes, &self.columns, known, Statuses::LIVE, decoding, 1)?;
+            let schema = Arc::clone(reader.schema());
+            let batches = reader.collect::<Result<Vec<_>>>()?;
+            concat_batches(&schema, &batches).map_err(malformed)
+        };
+        read().map_err(|error| error.in_file(&manifest.path))
+    }
+
+    /// Tuples of the spec alone, in the types that any of the table's schemas gives them.
+    fn layout(&self, spec: &PartitionSpec) -> PartitionLayout {
+        let newest = self.base.metadata.schemas.iter().rev();
+        let schemas: Vec<_> = newest.map(|schema| schema.as_ref()).collect();
+        let unified = PartitionType::unify(std::slice::from_ref(spec), &schemas);
+        PartitionLayout { unified: Arc::new(unified), spec: Arc::new(spec.clone()) }
+    }
+}
+
+/// Entries with other statuses; where `snapshot_id` is given, that of entries whose status is not EXISTING.
+pub(super) fn with_status(
+    entries: &RecordBatch,
+    status: &Int32Array,
+    snapshot_id: i64,
+) -> Result<RecordBatch> {
+    let known = find(entries, "snapshot_id")?;
+    let ids = known.as_primitive::<arrow_array::types::Int64Type>().iter().zip(status.values());
+    let ids: Int64Array =
+        ids.map(|(id, status)| if *status == EXISTING { id } else { Some(snapshot_id) }).collect();
+    let columns = entries.schema_ref().fields().iter().zip(entries.columns()).map(|(field, column)| {
+        match field.name().as_str() {
+            "status" => Arc::new(status.clone()) as ArrayRef,
+            "snapshot_id" => Arc::new(ids.clone()),
+            _ => Arc::clone(column),
+        }
+    });
+    let columns = columns.collect();
+    RecordBatch::try_new(entries.schema(), columns).map_err(malformed)
+}
+
+/// Those of a batch's rows.
+pub(super) fn rows_where(batch: &RecordBatch, keep: &BooleanArray) -> Result<RecordBatch> {
+    filter_record_batch(batch, keep).map_err(malformed)
+}
+
+/// Whether each manifest of a list is among those of `content`.
+pub(super) fn is_of(list: &RecordBatch, content: i32) -> Result<BooleanArray> {
+    let contents = find(list, "content")?;
+    Ok(contents.as_primitive::<Int32Type>().iter().map(|found| Some(found == Some(content))).collect())
+}

@@ -1,0 +1,269 @@
+//! The files that callers give, as entries of manifests.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Int32Type, Int64Type};
+use arrow_array::{
+    Array, ArrayRef, BooleanArray, Int32Array, RecordBatch, StringArray, StructArray, new_null_array,
+};
+use arrow_schema::{DataType, Field, Schema as ArrowSchema};
+
+use super::base::Base;
+use super::entries::rows_where;
+use super::stats::{METRICS, metric_maps};
+use crate::conform::conform;
+use crate::error::{Error, ErrorKind, Result};
+use crate::iceberg::fields::{ENTRY, PARTITION};
+use crate::iceberg::manifest::ADDED;
+use crate::iceberg::transform::Transform;
+use crate::iceberg::types::Schema;
+use crate::iceberg::write::malformed;
+
+/// What must be there.
+const REQUIRED: [&str; 3] = ["file_path", "record_count", "file_size_in_bytes"];
+
+/// What the commit gives out, whatever the columns of these names hold.
+const ASSIGNED: [&str; 5] =
+    ["status", "snapshot_id", "sequence_number", "file_sequence_number", "first_row_id"];
+
+/// What delete files have.
+const OF_DELETES: [&str; 4] =
+    ["equality_ids", "referenced_data_file", "content_offset", "content_size_in_bytes"];
+
+/// What the view of files has that is none of Iceberg's own.
+const OF_VIEWS: [&str; 4] = ["bucket", "level", "schema_id", "created_at"];
+
+/// The column of typed metrics.
+const STATS: &str = "stats";
+
+/// Data files in the columns of the view `files`, found to be of the right types.
+pub(super) struct Given {
+    files: RecordBatch,
+}
+
+impl Given {
+    /// Of the files in one batch; what depends on no table is checked.
+    ///
+    /// # Errors
+    /// `UnknownColumn` for a column that is not there, or none of a file's; `Argument` for one of another type,
+    /// a null or a value that cannot be; each with field and row.
+    pub(super) fn new(files: RecordBatch) -> Result<Given> {
+        check_names(&files)?;
+        for name in REQUIRED {
+            let column = column(&files, name)?;
+            let missing = files.column_by_name(name).is_none();
+            if missing || column.null_count() > 0 {
+                let row = (0..column.len()).find(|row| column.is_null(*row)).filter(|_| !missing);
+                let kind = if missing { ErrorKind::UnknownColumn } else { ErrorKind::Required };
+                let error = Error::new(kind, format!("each file needs its {name}")).in_field(name);
+                return Err(row.map_or(error, |row| {
+                    Error::new(kind, format!("{name} is null")).in_field(name).in_row(row)
+                }));
+            }
+        }
+        check_numbers(&files)?;
+        check_data(&files)?;
+        check_twice(&files)?;
+        Ok(Given { files })
+    }
+}
+
+fn check_names(files: &RecordBatch) -> Result<()> {
+    let known = |name: &str| {
+        ENTRY.iter().any(|spec| spec.column == name) || name == STATS || OF_VIEWS.contains(&name)
+    };
+    let schema = files.schema();
+    for (place, field) in schema.fields().iter().enumerate() {
+        let name = field.name();
+        let twice = schema.fields().iter().take(place).any(|known| known.name() == name);
+        if twice || !known(name) {
+            let what = if twice { "is there twice" } else { "is none of a data file's" };
+            let message = format!("column {name:?} {what}");
+            return Err(Error::new(ErrorKind::UnknownColumn, message).in_field(name));
+        }
+    }
+    Ok(())
+}
+
+/// A column in the type that entries have for it; null where it is absent.
+fn column(files: &RecordBatch, name: &str) -> Result<ArrayRef> {
+    let Some(spec) = ENTRY.iter().find(|spec| spec.column == name) else {
+        return Err(Error::new(ErrorKind::UnknownColumn, format!("no column {name:?}")).in_field(name));
+    };
+    let to = (spec.data_type)();
+    match files.column_by_name(name) {
+        None => Ok(new_null_array(&to, files.num_rows())),
+        Some(column) => conform(column, &to).map_err(|_| {
+            let message = format!("a column of type {} is no {to}", column.data_type());
+            Error::new(ErrorKind::Argument, message).in_field(name)
+        }),
+    }
+}
+
+fn check_numbers(files: &RecordBatch) -> Result<()> {
+    for name in ["record_count", "file_size_in_bytes"] {
+        let numbers = column(files, name)?;
+        let negative = numbers.as_primitive::<Int64Type>().values().iter().position(|number| *number < 0);
+        if let Some(row) = negative {
+            let message = format!("{name} is below 0");
+            return Err(Error::new(ErrorKind::Argument, message).in_field(name).in_row(row));
+        }
+    }
+    Ok(())
+}
+
+/// Refuses delete files, and what only those have.
+fn check_data(files: &RecordBatch) -> Result<()> {
+    let content = column(files, "content")?;
+    let deletes = content.as_primitive::<Int32Type>().iter().position(|content| content.unwrap_or(0) != 0);
+    if let Some(row) = deletes {
+        let message = "only data files are appended: content is not 0";
+        return Err(Error::new(ErrorKind::Argument, message).in_field("content").in_row(row));
+    }
+    for name in OF_DELETES {
+        let Some(column) = files.column_by_name(name) else { continue };
+        if let Some(row) = (0..column.len()).find(|row| column.is_valid(*row)) {
+            let message = format!("{name} is of delete files: it can only be null");
+            return Err(Error::new(ErrorKind::Argument, message).in_field(name).in_row(row));
+        }
+    }
+    Ok(())
+}
+
+fn check_twice(files: &RecordBatch) -> Result<()> {
+    let paths = column(files, "file_path")?;
+    let mut known = HashMap::with_capacity(paths.len());
+    for (row, path) in paths.as_string::<i32>().iter().enumerate() {
+        if let Some(first) = known.insert(path, row) {
+            let message = format!("{:?} is there twice, first in row {first}", path.unwrap_or_default());
+            return Err(Error::new(ErrorKind::Argument, message).in_field("file_path").in_row(row));
+        }
+    }
+    Ok(())
+}
+
+/// A path as the table writes it: relative ones are below its location.
+pub(super) fn written_path(base: &Base, path: &str) -> String {
+    if path.starts_with('/') || path.contains(":/") {
+        return path.to_owned();
+    }
+    format!("{}/{path}", base.metadata.location)
+}
+
+/// The entries that the files become, ADDED, by the spec that they are of.
+///
+/// # Errors
+/// `Argument` for a spec that the table does not have, or one of transforms that are not known; for a format
+/// that nothing says; those of [`metric_maps`]; each with field and row.
+pub(super) fn entries_of(given: &Given, base: &Base) -> Result<Vec<(i32, RecordBatch)>> {
+    let files = &given.files;
+    let rows = files.num_rows();
+    let schema = current_schema(base)?;
+    let maps = match files.column_by_name(STATS) {
+        Some(stats) => metric_maps(stats, schema)?,
+        None => HashMap::new(),
+    };
+    let specs = spec_ids(files, base)?;
+    let (mut fields, mut columns) = (Vec::with_capacity(ENTRY.len()), Vec::with_capacity(ENTRY.len()));
+    for spec in &ENTRY {
+        if spec.column == PARTITION && files.column_by_name(PARTITION).is_none() {
+            continue;
+        }
+        let column: ArrayRef = match spec.column {
+            "status" => Arc::new(Int32Array::from_value(ADDED, rows)),
+            "content" => Arc::new(Int32Array::from_value(0, rows)),
+            "spec_id" => Arc::new(specs.clone()),
+            "file_path" => paths(files, base)?,
+            "file_format" => formats(files)?,
+            PARTITION => partition(files),
+            name if ASSIGNED.contains(&name) => new_null_array(&(spec.data_type)(), rows),
+            name if METRICS.contains(&name) => match maps.get(name) {
+                Some(map) => Arc::clone(map),
+                None => column(files, name)?,
+            },
+            name => column(files, name)?,
+        };
+        fields.push(Field::new(spec.column, column.data_type().clone(), true));
+        columns.push(column);
+    }
+    let entries = RecordBatch::try_new(Arc::new(ArrowSchema::new(fields)), columns).map_err(malformed)?;
+    by_spec(&entries, &specs, base)
+}
+
+fn current_schema(base: &Base) -> Result<&Schema> {
+    let schema = base.metadata.schema(base.metadata.current_schema_id);
+    schema.map(Arc::as_ref).ok_or_else(|| Error::new(ErrorKind::Required, "the table has no current schema"))
+}
+
+/// The spec of each file: the table's default one where nothing is said.
+fn spec_ids(files: &RecordBatch, base: &Base) -> Result<Int32Array> {
+    let given = column(files, "spec_id")?;
+    let given = given.as_primitive::<Int32Type>();
+    let default = base.metadata.default_spec_id;
+    for (row, id) in given.iter().enumerate() {
+        let spec = base.spec(id.unwrap_or(default)).map_err(|error| error.in_row(row))?;
+        let unknown = spec.fields.iter().find(|field| matches!(field.transform, Transform::Unknown(_)));
+        if let Some(field) = unknown {
+            let message = format!("no value of the transform {} can be checked", field.transform);
+            return Err(Error::new(ErrorKind::Unsupported, message).in_field(&field.name));
+        }
+    }
+    Ok(given.iter().map(|id| Some(id.unwrap_or(default))).collect())
+}
+
+fn paths(files: &RecordBatch, base: &Base) -> Result<ArrayRef> {
+    let given = column(files, "file_path")?;
+    let paths = given.as_string::<i32>().iter().map(|path| path.map(|path| written_path(base, path)));
+    Ok(Arc::new(paths.collect::<StringArray>()))
+}
+
+/// The formats in the words of Java's writer; where nothing says them, those of the paths' endings.
+fn formats(files: &RecordBatch) -> Result<ArrayRef> {
+    let (given, paths) = (column(files, "file_format")?, column(files, "file_path")?);
+    let known = ["PARQUET", "ORC", "AVRO"];
+    let format = |(row, (format, path)): (usize, (Option<&str>, Option<&str>))| {
+        let path = path.unwrap_or_default();
+        let said = format.or_else(|| path.rsplit_once('.').map(|(_, ending)| ending)).unwrap_or_default();
+        let upper = said.to_ascii_uppercase();
+        match known.contains(&upper.as_str()) {
+            true => Ok(Some(upper)),
+            false => {
+                let message = format!("the format of {path:?} is none of parquet, orc and avro");
+                Err(Error::new(ErrorKind::Argument, message).in_field("file_format").in_row(row))
+            }
+        }
+    };
+    let pairs = given.as_string::<i32>().iter().zip(paths.as_string::<i32>()).enumerate();
+    Ok(Arc::new(pairs.map(format).collect::<Result<StringArray>>()?))
+}
+
+/// The tuples as they were given; the manifest's layout checks them.
+fn partition(files: &RecordBatch) -> ArrayRef {
+    match files.column_by_name(PARTITION) {
+        Some(column) if *column.data_type() != DataType::Null => Arc::clone(column),
+        _ => Arc::new(StructArray::new_empty_fields(files.num_rows(), None)),
+    }
+}
+
+/// The entries of each spec; what is wrong with a tuple is found here, before anything is written.
+fn by_spec(entries: &RecordBatch, specs: &Int32Array, base: &Base) -> Result<Vec<(i32, RecordBatch)>> {
+    let mut rows: BTreeMap<i32, Vec<usize>> = BTreeMap::new();
+    for (row, id) in specs.values().iter().enumerate() {
+        rows.entry(*id).or_default().push(row);
+    }
+    let several = rows.len() > 1;
+    let part = |(id, rows): (i32, Vec<usize>)| -> Result<(i32, RecordBatch)> {
+        let part = match several {
+            false => entries.clone(),
+            true => {
+                let is_of: BooleanArray = specs.values().iter().map(|spec| Some(*spec == id)).collect();
+                rows_where(entries, &is_of)?
+            }
+        };
+        super::store::check_tuples(base, base.spec(id)?, &part).map_err(|error| error.at_rows(&rows))?;
+        Ok((id, part))
+    };
+    rows.into_iter().map(part).collect()
+}

@@ -1,0 +1,78 @@
+//! Commits to tables on the local file system: one after another by the numbers of their metadata files, which
+//! are published without replacing (Iceberg's `HadoopTableOperations.java`), or as files that a catalog commits.
+//!
+//! A commit is checked before anything is written. Its manifests and its list are written first, under names
+//! that no other commit has; then the next metadata file, which is the commit. A writer that is killed leaves
+//! the table as it was, and files `<uuid>-m*.avro`, `snap-*-<uuid>.avro` or `.*.lakebed-tmp` that nothing names.
+
+mod append;
+mod attempt;
+mod base;
+mod columns;
+mod create;
+mod delete;
+mod entries;
+mod given;
+mod next;
+mod partition_by;
+mod rewrite;
+mod scratch;
+mod stats;
+mod store;
+mod summary;
+mod tally;
+
+pub use attempt::{CommitOptions, Staged};
+pub use create::{NewTable, create_table};
+pub use scratch::Identity;
+
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+use arrow_select::concat::concat_batches;
+
+use self::append::Append;
+use self::attempt::{Change, commit, stage};
+use self::delete::Delete;
+use self::rewrite::Rewrite;
+use crate::error::Result;
+use crate::iceberg::write::malformed;
+
+/// What is committed.
+pub enum Action {
+    /// Data files are added, in columns of the view `files`: their schema and batches.
+    Append(SchemaRef, Vec<RecordBatch>),
+    /// Data files are removed, by their paths.
+    Delete(Vec<String>),
+    /// Manifests of data files are written anew, by partition, in about so many bytes each.
+    RewriteManifests(u64),
+}
+
+impl Action {
+    fn change(self) -> Result<Box<dyn Change>> {
+        Ok(match self {
+            Action::Append(schema, batches) => {
+                Box::new(Append::new(concat_batches(&schema, &batches).map_err(malformed)?)?)
+            }
+            Action::Delete(paths) => Box::new(Delete::new(paths)?),
+            Action::RewriteManifests(target_bytes) => Box::new(Rewrite { target_bytes }),
+        })
+    }
+}
+
+/// Commits to the table at `location`, a folder whose latest metadata is looked for: a table without a catalog.
+///
+/// # Errors
+/// `Argument`, `Required`, `UnknownColumn` and others for what does not fit the table, with field and row, before
+/// anything is written; `Unsupported` for a table of a catalog's, and one that was moved; `Io`.
+pub fn commit_action(location: &str, action: Action, options: &CommitOptions) -> Result<()> {
+    commit(location, action.change()?.as_ref(), options)
+}
+
+/// Writes the files of a commit to the table at `location`, a folder or one of its metadata files, which a
+/// catalog then makes; `None` where there is nothing to do.
+///
+/// # Errors
+/// Those of [`commit_action`], but that tables may have a catalog.
+pub fn stage_action(location: &str, action: Action, options: &CommitOptions) -> Result<Option<Staged>> {
+    stage(location, action.change()?.as_ref(), options)
+}

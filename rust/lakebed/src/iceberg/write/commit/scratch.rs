@@ -1,0 +1,124 @@
+//! The files of a commit, until it has happened.
+
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+
+use lakebed_avro::{Codec, Limits, WriteOptions};
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::iceberg::value::uuid::write_uuid;
+use crate::storage::local_path;
+use crate::write::{Existing, publish};
+
+/// The block size of Avro Java \[bytes\].
+pub const BLOCK_BYTES: usize = 64_000;
+
+/// What tells a commit from every other: bytes that were drawn at random.
+#[derive(Debug, Clone, Copy)]
+pub struct Identity {
+    uuid: [u8; 16],
+    snapshot_id: i64,
+}
+
+impl Identity {
+    /// The identity that random bytes make.
+    pub fn new(random: [u8; 24]) -> Identity {
+        let [uuid @ .., a, b, c, d, e, f, g, h] = random;
+        // Ids are not negative.
+        let snapshot_id = i64::from_be_bytes([a, b, c, d, e, f, g, h]) & i64::MAX;
+        Identity { uuid: uuid_of(uuid), snapshot_id }
+    }
+
+    /// The id of the snapshot that is made.
+    pub(super) fn snapshot_id(&self) -> i64 {
+        self.snapshot_id
+    }
+
+    /// The text that files are called by.
+    pub(super) fn text(&self) -> String {
+        uuid_text(&self.uuid)
+    }
+}
+
+/// Random bytes as a UUID of version 4.
+fn uuid_of(mut random: [u8; 16]) -> [u8; 16] {
+    random[6] = random[6] & 0x0f | 0x40;
+    random[8] = random[8] & 0x3f | 0x80;
+    random
+}
+
+/// The text of a UUID made of random bytes.
+pub(super) fn uuid_text(random: &[u8; 16]) -> String {
+    let mut text = String::with_capacity(36);
+    // Writing to a string does not fail.
+    let _ = write_uuid(&mut text, &uuid_of(*random));
+    text
+}
+
+/// The files that a commit has written so far; they go away with it unless it happens.
+pub(super) struct Scratch {
+    identity: Identity,
+    manifests: usize,
+    written: Vec<String>,
+}
+
+impl Scratch {
+    pub(super) fn new(identity: Identity) -> Scratch {
+        Scratch { identity, manifests: 0, written: Vec::new() }
+    }
+
+    pub(super) fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
+    /// The name of the next manifest.
+    pub(super) fn manifest_name(&mut self) -> String {
+        let number = self.manifests;
+        self.manifests += 1;
+        format!("{}-m{number}.avro", self.identity.text())
+    }
+
+    /// How Avro files of this commit are written.
+    pub(super) fn options(&self, codec: Codec, level: Option<i32>, limits: Limits) -> WriteOptions {
+        let options = WriteOptions::new(self.identity.uuid);
+        WriteOptions { codec, level, limits, block_bytes: BLOCK_BYTES, ..options }
+    }
+
+    /// Writes a file whole, which must not be there.
+    pub(super) fn write(&mut self, path: &str, bytes: &[u8]) -> Result<()> {
+        publish_bytes(path, bytes, Existing::Refuse)?;
+        self.written.push(path.to_owned());
+        Ok(())
+    }
+
+    /// The files, which stay: the commit has happened, or may have.
+    pub(super) fn keep(mut self) -> Vec<String> {
+        std::mem::take(&mut self.written)
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        self.written.iter().for_each(|path| remove(path));
+    }
+}
+
+/// Removes a file of a commit that did not happen; one that stays is an orphan, as after a crash.
+pub(super) fn remove(path: &str) {
+    if let Ok(path) = local_path(path) {
+        let _ = fs::remove_file(path);
+    }
+}
+
+/// Publishes bytes at a path of the table's.
+pub(super) fn publish_bytes(path: &str, bytes: &[u8], existing: Existing) -> Result<()> {
+    publish(local_path(path)?, existing, |mut file| {
+        file.write_all(bytes).map_err(|error| Error::new(ErrorKind::Io, error.to_string()).caused_by(error))
+    })
+}
+
+/// Whether a file is there, where that can be told.
+pub(super) fn exists(path: &str) -> bool {
+    local_path(path).is_ok_and(|path| Path::new(path).exists())
+}

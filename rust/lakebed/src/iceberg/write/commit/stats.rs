@@ -1,0 +1,122 @@
+//! Typed metrics of columns, as the maps by field id that manifests hold.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arrow_array::builder::{BinaryBuilder, Int32Builder, Int64Builder, MapBuilder};
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
+use arrow_array::{Array, ArrayRef, BinaryArray, Int64Array, StructArray};
+
+use crate::conform::conform;
+use crate::error::{Error, ErrorKind, Result};
+use crate::iceberg::metrics::{Metric, STATS};
+use crate::iceberg::partition::conform as conform_value;
+use crate::iceberg::types::{NestedField, Schema};
+use crate::iceberg::value;
+use crate::iceberg::write::malformed;
+use crate::record::below;
+use crate::view::map_names;
+
+/// The columns of entries that metrics stand in.
+pub(super) const METRICS: [&str; 6] =
+    ["column_sizes", "value_counts", "null_value_counts", "nan_value_counts", "lower_bounds", "upper_bounds"];
+
+/// The values of one metric of one column.
+enum Values {
+    Counts(Int64Array),
+    Bounds(BinaryArray),
+}
+
+/// The maps that the column `stats` comes to, by the entries' column: of each table column its counts and typed
+/// bounds, as views give them. What is null is not known.
+///
+/// # Errors
+/// `UnknownColumn` for a column or metric that there is not; `Argument` and those of
+/// [`conform`](crate::iceberg::partition::conform) for values that do not fit; each with field and row.
+pub(super) fn metric_maps(stats: &ArrayRef, schema: &Schema) -> Result<HashMap<&'static str, ArrayRef>> {
+    let Some(columns) = stats.as_struct_opt() else {
+        let message = format!("a column of type {} holds no metrics", stats.data_type());
+        return Err(Error::new(ErrorKind::Argument, message).in_field("stats"));
+    };
+    let mut found: HashMap<&'static str, Vec<(i32, Values)>> = HashMap::new();
+    for (name, metrics) in columns.fields().iter().map(|field| field.name()).zip(columns.columns()) {
+        let in_column = |error: Error| error.in_field(&format!("stats.{name}"));
+        let field = schema.field_by_name(name).filter(|field| field.ty.is_primitive()).ok_or_else(|| {
+            let message = format!("the table has no column {name:?} that metrics are of");
+            in_column(Error::new(ErrorKind::UnknownColumn, message))
+        })?;
+        let metrics = below(columns, metrics)?;
+        let metrics = metrics.as_struct_opt().ok_or_else(|| {
+            in_column(Error::new(ErrorKind::Argument, format!("metrics of {name:?} are no struct")))
+        })?;
+        for (map, values) in of_column(field, metrics, name)? {
+            found.entry(map).or_default().push((field.id, values));
+        }
+    }
+    found.into_iter().map(|(map, columns)| Ok((map, built(&columns, stats.len())?))).collect()
+}
+
+/// The metrics of one column.
+fn of_column(field: &NestedField, metrics: &StructArray, name: &str) -> Result<Vec<(&'static str, Values)>> {
+    let values = metrics.fields().iter().zip(metrics.columns()).map(|(metric, column)| {
+        let in_field = |error: Error| error.in_field(&format!("stats.{name}.{}", metric.name()));
+        let known = STATS.iter().find(|known| known.name == metric.name()).ok_or_else(|| {
+            let names = STATS.each_ref().map(|known| known.name).join(", ");
+            let message = format!("{:?} is none of the metrics {names}", metric.name());
+            in_field(Error::new(ErrorKind::UnknownColumn, message))
+        })?;
+        let column = below(metrics, column)?;
+        Ok((known.map, one(known, field, &column).map_err(in_field)?))
+    });
+    values.collect()
+}
+
+fn one(metric: &Metric, field: &NestedField, column: &ArrayRef) -> Result<Values> {
+    if metric.is_bound() {
+        return Ok(Values::Bounds(value::encode(&conform_value(column, &field.ty)?, &field.ty)?));
+    }
+    let counts = conform(column, &arrow_schema::DataType::Int64)?;
+    let counts = counts.as_primitive::<Int64Type>();
+    match counts.iter().position(|count| count.is_some_and(|count| count < 0)) {
+        Some(row) => Err(Error::new(ErrorKind::Argument, "a count is below 0").in_row(row)),
+        None => Ok(Values::Counts(counts.clone())),
+    }
+}
+
+/// One map a row: of the columns that have a value there, null where none has.
+fn built(columns: &[(i32, Values)], rows: usize) -> Result<ArrayRef> {
+    let mut sorted: Vec<&(i32, Values)> = columns.iter().collect();
+    sorted.sort_by_key(|(id, _)| *id);
+    let is_bound = matches!(sorted.first(), Some((_, Values::Bounds(_))));
+    if is_bound {
+        let mut maps = MapBuilder::new(Some(map_names()), Int32Builder::new(), BinaryBuilder::new());
+        for row in 0..rows {
+            let mut some = false;
+            for (id, values) in &sorted {
+                let Values::Bounds(values) = values else { continue };
+                if values.is_valid(row) {
+                    maps.keys().append_value(*id);
+                    maps.values().append_value(values.value(row));
+                    some = true;
+                }
+            }
+            maps.append(some).map_err(malformed)?;
+        }
+        return Ok(Arc::new(maps.finish()));
+    }
+    let mut maps = MapBuilder::new(Some(map_names()), Int32Builder::new(), Int64Builder::new());
+    for row in 0..rows {
+        let mut some = false;
+        for (id, values) in &sorted {
+            let Values::Counts(values) = values else { continue };
+            if values.is_valid(row) {
+                maps.keys().append_value(*id);
+                maps.values().append_value(values.value(row));
+                some = true;
+            }
+        }
+        maps.append(some).map_err(malformed)?;
+    }
+    Ok(Arc::new(maps.finish()))
+}

@@ -1,0 +1,175 @@
+//! Manifests and manifest lists of a commit.
+
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Int32Type, Int64Type};
+use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch};
+use arrow_select::concat::concat_batches;
+use lakebed_avro::Codec;
+
+use super::base::Base;
+use super::scratch::Scratch;
+use super::summary::Summary;
+use super::tally::Tally;
+use crate::error::{Error, ErrorKind, Result};
+use crate::iceberg::manifest_list::{DATA, DELETES, ManifestFile, manifest_rows};
+use crate::iceberg::partition::PartitionSpec;
+use crate::iceberg::write::{
+    FormatVersion, ListHeader, ManifestContent, ManifestLayout, malformed, write_manifest,
+    write_manifest_list,
+};
+use crate::record::find;
+
+/// Writes a manifest of entries, which are not empty, and gives its row of the list.
+pub(super) fn write_entries(
+    base: &Base,
+    scratch: &mut Scratch,
+    spec: &PartitionSpec,
+    content: ManifestContent,
+    entries: &RecordBatch,
+) -> Result<ManifestFile> {
+    let layout = ManifestLayout::new(base.version, content, &base.schema_of(spec)?, spec, &entries.schema())?;
+    let commit = base.next_sequence_number();
+    let mut tally = Tally::new(layout.tuples().types())?;
+    tally.add(entries, &layout.tuples().values(entries)?, commit)?;
+    let (codec, level) = base.manifest_codec()?;
+    let options = scratch.options(codec, level, base.table.decoding().limits);
+    let stored = stored_entries(base.version, entries)?;
+    let bytes = write_manifest(&stored.schema(), std::iter::once(Ok(stored)), &layout, Vec::new(), options)?;
+    let path = base.path(&scratch.manifest_name());
+    scratch.write(&path, &bytes)?;
+    let (added, existing, deleted) = tally.recorded();
+    Ok(ManifestFile {
+        path,
+        length: u64::try_from(bytes.len()).ok(),
+        spec_id: spec.spec_id,
+        content: if content == ManifestContent::Data { DATA } else { DELETES },
+        sequence_number: commit,
+        min_sequence_number: tally.min_sequence_number(commit),
+        added_snapshot_id: Some(scratch.identity().snapshot_id()),
+        added,
+        existing,
+        deleted,
+        partitions: Some(tally.summaries()),
+        first_row_id: None,
+    })
+}
+
+/// Entries without the columns that the version has no field for and readers fill.
+fn stored_entries(version: FormatVersion, entries: &RecordBatch) -> Result<RecordBatch> {
+    let dropped: &[&str] = match version {
+        FormatVersion::V1 => &["sequence_number", "file_sequence_number", "first_row_id"],
+        FormatVersion::V2 => &["first_row_id"],
+        FormatVersion::V3 => &[],
+    };
+    let schema = entries.schema();
+    let kept = (0..schema.fields().len()).filter(|at| !dropped.contains(&schema.field(*at).name().as_str()));
+    entries.project(&kept.collect::<Vec<_>>()).map_err(malformed)
+}
+
+/// The manifests of the new snapshot: those that the commit wrote, then those that stay.
+pub(super) fn joined(new: &[ManifestFile], kept: &RecordBatch) -> Result<RecordBatch> {
+    let new = manifest_rows(new)?;
+    concat_batches(&kept.schema(), [&new, kept]).map_err(malformed)
+}
+
+/// What a commit's list gives out: where its rows begin, and how many there are (version 3).
+pub(super) struct RowIds {
+    pub(super) first: i64,
+    pub(super) count: i64,
+}
+
+/// Writes the list of the new snapshot and gives its path, with the row ids that it gave out.
+pub(super) fn write_list(
+    base: &Base,
+    scratch: &mut Scratch,
+    attempt: u32,
+    manifests: RecordBatch,
+) -> Result<(String, Option<RowIds>)> {
+    let (manifests, row_ids) = match base.version {
+        FormatVersion::V3 => {
+            let (manifests, row_ids) = with_row_ids(manifests, base.metadata.next_row_id.unwrap_or(0))?;
+            (manifests, Some(row_ids))
+        }
+        _ => (without_row_ids(&manifests)?, None),
+    };
+    let identity = *scratch.identity();
+    let header = ListHeader {
+        version: base.version,
+        snapshot_id: identity.snapshot_id(),
+        parent_snapshot_id: base.metadata.current_snapshot_id,
+        sequence_number: base.next_sequence_number(),
+        first_row_id: row_ids.as_ref().map(|ids| ids.first),
+    };
+    let options = scratch.options(Codec::Deflate, None, base.table.decoding().limits);
+    let schema = manifests.schema();
+    let bytes = write_manifest_list(&schema, std::iter::once(Ok(manifests)), &header, Vec::new(), options)?;
+    let name = format!("snap-{}-{attempt}-{}.avro", identity.snapshot_id(), identity.text());
+    let path = base.path(&name);
+    scratch.write(&path, &bytes)?;
+    Ok((path, row_ids))
+}
+
+fn without_row_ids(manifests: &RecordBatch) -> Result<RecordBatch> {
+    let schema = manifests.schema();
+    let kept = (0..schema.fields().len()).filter(|at| schema.field(*at).name() != "first_row_id");
+    manifests.project(&kept.collect::<Vec<_>>()).map_err(malformed)
+}
+
+/// Gives each data manifest that has none its first row id, in the order of the list (Iceberg's
+/// `ManifestListWriter.java`); delete manifests have none.
+fn with_row_ids(manifests: RecordBatch, first: i64) -> Result<(RecordBatch, RowIds)> {
+    let content = find(&manifests, "content")?;
+    let known = find(&manifests, "first_row_id")?;
+    let rows = [find(&manifests, "existing_rows_count")?, find(&manifests, "added_rows_count")?];
+    let rows = rows.each_ref().map(|rows| rows.as_primitive::<Int64Type>());
+    let (content, known) = (content.as_primitive::<Int32Type>(), known.as_primitive::<Int64Type>());
+    let mut next = first;
+    let id = |row: usize| -> Result<Option<i64>> {
+        if content.value(row) == DELETES {
+            return Ok(None);
+        }
+        if known.is_valid(row) {
+            return Ok(Some(known.value(row)));
+        }
+        let id = next;
+        for rows in rows.iter().filter(|rows| rows.is_valid(row)) {
+            next = next
+                .checked_add(rows.value(row))
+                .ok_or_else(|| Error::new(ErrorKind::Mismatch, "the table's row ids are beyond 64 bits"))?;
+        }
+        Ok(Some(id))
+    };
+    let ids: Int64Array = (0..manifests.num_rows()).map(id).collect::<Result<_>>()?;
+    let columns = manifests.schema_ref().fields().iter().zip(manifests.columns()).map(|(field, column)| {
+        if field.name() == "first_row_id" { Arc::new(ids.clone()) as ArrayRef } else { Arc::clone(column) }
+    });
+    let columns = columns.collect();
+    let batch = RecordBatch::try_new(manifests.schema(), columns).map_err(malformed)?;
+    Ok((batch, RowIds { first, count: next.saturating_sub(first) }))
+}
+
+/// Files that a commit adds or removes, and the values of their tuples.
+pub(super) fn count_files(
+    base: &Base,
+    summary: &mut Summary,
+    spec: &PartitionSpec,
+    files: &RecordBatch,
+    added: bool,
+) -> Result<()> {
+    let content = ManifestContent::Data;
+    let layout =
+        ManifestLayout::new(FormatVersion::V2, content, &base.schema_of(spec)?, spec, &files.schema())?;
+    let tuples = layout.tuples().values(files)?;
+    if added {
+        summary.add(spec.spec_id, files, &tuples)
+    } else {
+        summary.remove(spec.spec_id, files, &tuples)
+    }
+}
+
+/// Refuses tuples that do not fit their spec.
+pub(super) fn check_tuples(base: &Base, spec: &PartitionSpec, files: &RecordBatch) -> Result<()> {
+    count_files(base, &mut Summary::default(), spec, files, true)
+}

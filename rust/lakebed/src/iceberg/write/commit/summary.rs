@@ -1,0 +1,174 @@
+//! What a snapshot says of its commit (Iceberg's `SnapshotSummary.java`).
+
+use std::collections::HashSet;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Int32Type, Int64Type};
+use arrow_array::{Array, ArrayRef, RecordBatch};
+use arrow_row::{RowConverter, SortField};
+use serde_json::{Map, Value};
+
+use crate::error::Result;
+use crate::iceberg::metadata::Snapshot;
+use crate::iceberg::write::malformed;
+use crate::record::find;
+
+/// The files that a commit adds or removes, in sums.
+#[derive(Debug, Clone, Copy, Default)]
+struct Sums {
+    data_files: i64,
+    equality_delete_files: i64,
+    position_delete_files: i64,
+    delete_files: i64,
+    vectors: i64,
+    records: i64,
+    bytes: i64,
+    position_deletes: i64,
+    equality_deletes: i64,
+}
+
+/// What a commit does, as it goes along.
+#[derive(Default)]
+pub(super) struct Summary {
+    added: Sums,
+    removed: Sums,
+    partitions: HashSet<(i32, Box<[u8]>)>,
+    /// Manifests that are new, that stay and that are replaced.
+    pub(super) manifests: [usize; 3],
+    /// Entries that were written anew, of a rewrite.
+    pub(super) entries_processed: Option<usize>,
+}
+
+impl Summary {
+    /// Counts files of a spec that are added, with the values of their tuples.
+    pub(super) fn add(&mut self, spec_id: i32, files: &RecordBatch, tuples: &[ArrayRef]) -> Result<()> {
+        self.added.count(files)?;
+        self.change(spec_id, tuples, files.num_rows())
+    }
+
+    /// Counts files that are removed.
+    pub(super) fn remove(&mut self, spec_id: i32, files: &RecordBatch, tuples: &[ArrayRef]) -> Result<()> {
+        self.removed.count(files)?;
+        self.change(spec_id, tuples, files.num_rows())
+    }
+
+    fn change(&mut self, spec_id: i32, tuples: &[ArrayRef], rows: usize) -> Result<()> {
+        if tuples.is_empty() {
+            self.partitions.extend((rows > 0).then(|| (spec_id, Box::default())));
+            return Ok(());
+        }
+        let fields = tuples.iter().map(|values| SortField::new(values.data_type().clone())).collect();
+        let keys =
+            RowConverter::new(fields).and_then(|order| order.convert_columns(tuples)).map_err(malformed)?;
+        self.partitions.extend(keys.iter().map(|key| (spec_id, key.data().into())));
+        Ok(())
+    }
+
+    /// The summary of a snapshot that follows `parent`, with the caller's own keys behind.
+    pub(super) fn json(
+        &self,
+        operation: &str,
+        parent: Option<&Snapshot>,
+        properties: &[(String, String)],
+    ) -> Map<String, Value> {
+        let mut pairs: Vec<(&str, i64)> = Vec::new();
+        let [created, kept, replaced] = self.manifests.map(|count| count as i64);
+        pairs.extend([
+            ("manifests-created", created),
+            ("manifests-kept", kept),
+            ("manifests-replaced", replaced),
+        ]);
+        pairs.extend(self.entries_processed.map(|count| ("entries-processed", count as i64)));
+        pairs.extend(self.changes().into_iter().filter(|(_, count)| *count > 0));
+        pairs.push(("changed-partition-count", self.partitions.len() as i64));
+        pairs.extend(self.totals(parent));
+        let text = |text: &str| Value::String(text.to_owned());
+        let mut json = Map::from_iter([("operation".to_owned(), text(operation))]);
+        json.extend(pairs.into_iter().map(|(key, count)| (key.to_owned(), Value::String(count.to_string()))));
+        json.insert("engine-name".to_owned(), text("lakebed"));
+        json.insert("engine-version".to_owned(), text(env!("CARGO_PKG_VERSION")));
+        json.extend(properties.iter().map(|(key, value)| (key.clone(), text(value))));
+        json
+    }
+
+    fn changes(&self) -> [(&'static str, i64); 18] {
+        let (added, removed) = (&self.added, &self.removed);
+        [
+            ("added-data-files", added.data_files),
+            ("deleted-data-files", removed.data_files),
+            ("added-equality-delete-files", added.equality_delete_files),
+            ("removed-equality-delete-files", removed.equality_delete_files),
+            ("added-position-delete-files", added.position_delete_files),
+            ("removed-position-delete-files", removed.position_delete_files),
+            ("added-delete-files", added.delete_files),
+            ("removed-delete-files", removed.delete_files),
+            ("added-dvs", added.vectors),
+            ("removed-dvs", removed.vectors),
+            ("added-records", added.records),
+            ("deleted-records", removed.records),
+            ("added-files-size", added.bytes),
+            ("removed-files-size", removed.bytes),
+            ("added-position-deletes", added.position_deletes),
+            ("removed-position-deletes", removed.position_deletes),
+            ("added-equality-deletes", added.equality_deletes),
+            ("removed-equality-deletes", removed.equality_deletes),
+        ]
+    }
+
+    /// The sums over the table, as far as the parent says those before.
+    fn totals(&self, parent: Option<&Snapshot>) -> Vec<(&'static str, i64)> {
+        let change = |of: fn(&Sums) -> i64| of(&self.added).saturating_sub(of(&self.removed));
+        let before = |key: &str| match parent {
+            None => Some(0),
+            Some(parent) => {
+                let mut pairs = parent.summary.iter().flatten();
+                pairs.find(|(known, _)| known == key).and_then(|(_, value)| value.parse::<i64>().ok())
+            }
+        };
+        let totals = [
+            ("total-records", change(|sums| sums.records)),
+            ("total-files-size", change(|sums| sums.bytes)),
+            ("total-data-files", change(|sums| sums.data_files)),
+            ("total-delete-files", change(|sums| sums.delete_files)),
+            ("total-position-deletes", change(|sums| sums.position_deletes)),
+            ("total-equality-deletes", change(|sums| sums.equality_deletes)),
+        ];
+        let total = |(key, change): (&'static str, i64)| {
+            before(key)?.checked_add(change).filter(|total| *total >= 0).map(|total| (key, total))
+        };
+        totals.into_iter().filter_map(total).collect()
+    }
+}
+
+impl Sums {
+    /// Counts files, of data or of deletes; of a deletion vector, its own bytes.
+    fn count(&mut self, files: &RecordBatch) -> Result<()> {
+        let longs = |name: &str| -> Result<ArrayRef> { find(files, name) };
+        let (content, vector) = (longs("content")?, longs("content_size_in_bytes")?);
+        let (rows, bytes) = (longs("record_count")?, longs("file_size_in_bytes")?);
+        let (content, vector) = (content.as_primitive::<Int32Type>(), vector.as_primitive::<Int64Type>());
+        let (rows, bytes) = (rows.as_primitive::<Int64Type>(), bytes.as_primitive::<Int64Type>());
+        for row in 0..files.num_rows() {
+            let (content, records) = (content.value(row), rows.value(row));
+            let vector = (content == 1 && vector.is_valid(row)).then(|| vector.value(row));
+            self.bytes = self.bytes.saturating_add(vector.unwrap_or_else(|| bytes.value(row)));
+            self.delete_files += i64::from(content != 0);
+            match content {
+                0 => {
+                    self.data_files += 1;
+                    self.records = self.records.saturating_add(records);
+                }
+                1 => {
+                    self.vectors += i64::from(vector.is_some());
+                    self.position_delete_files += i64::from(vector.is_none());
+                    self.position_deletes = self.position_deletes.saturating_add(records);
+                }
+                _ => {
+                    self.equality_delete_files += 1;
+                    self.equality_deletes = self.equality_deletes.saturating_add(records);
+                }
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,148 @@
+//! What a manifest list says of a manifest that is written: counts by status and a summary of each partition
+//! field (Iceberg's `ManifestWriter.java`, `PartitionSummary.java`).
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float32Type, Float64Type, Int32Type, Int64Type};
+use arrow_array::{Array, ArrayRef, RecordBatch, UInt32Array};
+use arrow_row::{RowConverter, SortField};
+use arrow_schema::DataType;
+use arrow_select::take::take;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::iceberg::manifest::{ADDED, DELETED};
+use crate::iceberg::manifest_list::{FieldSummary, Recorded};
+use crate::iceberg::types::Type;
+use crate::iceberg::value;
+use crate::iceberg::write::malformed;
+use crate::record::find;
+
+/// What has been seen of a manifest's entries.
+pub(super) struct Tally {
+    /// EXISTING, ADDED and DELETED.
+    counts: [Recorded; 3],
+    min_sequence_number: Option<i64>,
+    fields: Vec<Field>,
+}
+
+/// The values of a partition field.
+struct Field {
+    ty: Type,
+    order: RowConverter,
+    contains_null: bool,
+    contains_nan: bool,
+    least: Option<Extreme>,
+    most: Option<Extreme>,
+}
+
+/// A value, and bytes that sort as values of its type do.
+struct Extreme {
+    key: Box<[u8]>,
+    value: Vec<u8>,
+}
+
+impl Tally {
+    /// Nothing yet, of tuples of those types.
+    ///
+    /// # Errors
+    /// `Unsupported` for a type that has no order.
+    pub(super) fn new<'t>(types: impl Iterator<Item = &'t Type>) -> Result<Tally> {
+        let field = |ty: &Type| {
+            let order = RowConverter::new(vec![SortField::new(ty.arrow())]);
+            let order = order.map_err(|error| Error::new(ErrorKind::Unsupported, error.to_string()))?;
+            let (contains_null, contains_nan) = (false, false);
+            Ok(Field { ty: ty.clone(), order, contains_null, contains_nan, least: None, most: None })
+        };
+        let known = Recorded { files: Some(0), rows: Some(0) };
+        let fields = types.map(field).collect::<Result<_>>()?;
+        Ok(Tally { counts: [known; 3], min_sequence_number: None, fields })
+    }
+
+    /// Adds entries, and the values of their tuples, a column for each field.
+    pub(super) fn add(&mut self, entries: &RecordBatch, tuples: &[ArrayRef], commit: i64) -> Result<()> {
+        let (status, rows) = (find(entries, "status")?, find(entries, "record_count")?);
+        let numbers = find(entries, "sequence_number")?;
+        let (status, rows) = (status.as_primitive::<Int32Type>(), rows.as_primitive::<Int64Type>());
+        for (row, number) in numbers.as_primitive::<Int64Type>().iter().enumerate() {
+            let status = status.value(row);
+            let count = usize::try_from(status).ok().and_then(|status| self.counts.get_mut(status));
+            if let Some(Recorded { files: Some(files), rows: Some(sum) }) = count {
+                *files += 1;
+                *sum = sum.saturating_add(rows.value(row).unsigned_abs());
+            }
+            if status != DELETED {
+                let number = number.unwrap_or(commit);
+                self.min_sequence_number =
+                    Some(self.min_sequence_number.map_or(number, |min| min.min(number)));
+            }
+        }
+        self.fields.iter_mut().zip(tuples).try_for_each(|(field, values)| field.add(values))
+    }
+
+    /// Entries and rows that are ADDED, EXISTING and DELETED.
+    pub(super) fn recorded(&self) -> (Recorded, Recorded, Recorded) {
+        let [existing, added, deleted] = self.counts;
+        debug_assert_eq!((ADDED, DELETED), (1, 2));
+        (added, existing, deleted)
+    }
+
+    /// The lowest data sequence number of live entries; that of the commit where there are none.
+    pub(super) fn min_sequence_number(&self, commit: i64) -> i64 {
+        self.min_sequence_number.unwrap_or(commit)
+    }
+
+    /// The summaries, in the order of the spec.
+    pub(super) fn summaries(self) -> Vec<FieldSummary> {
+        let summary = |field: Field| FieldSummary {
+            contains_null: field.contains_null,
+            contains_nan: Some(field.contains_nan),
+            lower_bound: field.least.map(|extreme| extreme.value),
+            upper_bound: field.most.map(|extreme| extreme.value),
+        };
+        self.fields.into_iter().map(summary).collect()
+    }
+}
+
+impl Field {
+    fn add(&mut self, values: &ArrayRef) -> Result<()> {
+        if self.ty == Type::Unknown {
+            self.contains_null |= !values.is_empty();
+            return Ok(());
+        }
+        let keys = self.order.convert_columns(std::slice::from_ref(values)).map_err(malformed)?;
+        let (mut least, mut most): (Option<usize>, Option<usize>) = (None, None);
+        for row in 0..values.len() {
+            if values.is_null(row) {
+                self.contains_null = true;
+            } else if is_nan(values, row) {
+                self.contains_nan = true;
+            } else {
+                least = least.filter(|least| keys.row(*least) <= keys.row(row)).or(Some(row));
+                most = most.filter(|most| keys.row(*most) >= keys.row(row)).or(Some(row));
+            }
+        }
+        let extreme = |row: usize| -> Result<Extreme> {
+            let row_number = UInt32Array::from_iter_values(u32::try_from(row));
+            let value = take(values, &row_number, None).map_err(malformed)?;
+            let value = value::encode(&value, &self.ty)?.value(0).to_vec();
+            Ok(Extreme { key: keys.row(row).data().into(), value })
+        };
+        if let (Some(least), Some(most)) = (least, most) {
+            let (least, most) = (extreme(least)?, extreme(most)?);
+            if self.least.as_ref().is_none_or(|known| least.key < known.key) {
+                self.least = Some(least);
+            }
+            if self.most.as_ref().is_none_or(|known| most.key > known.key) {
+                self.most = Some(most);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn is_nan(values: &ArrayRef, row: usize) -> bool {
+    match values.data_type() {
+        DataType::Float32 => values.as_primitive::<Float32Type>().value(row).is_nan(),
+        DataType::Float64 => values.as_primitive::<Float64Type>().value(row).is_nan(),
+        _ => false,
+    }
+}

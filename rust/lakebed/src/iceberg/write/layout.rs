@@ -1,0 +1,221 @@
+//! The records that manifests and manifest lists are made of in each format version, as Iceberg types: which
+//! fields there are, in which order, and which must have a value (Iceberg's `V1Metadata.java`,
+//! `V2Metadata.java` and `V3Metadata.java`).
+
+use std::sync::Arc;
+
+use super::FormatVersion;
+use super::FormatVersion::{V1, V2, V3};
+use crate::iceberg::types::{FieldRef, NestedField, Type};
+
+/// The id of the tuple's field in an entry's file.
+const PARTITION_ID: i32 = 102;
+
+/// The id of the field that version 1 demands and nobody reads.
+pub(super) const BLOCK_SIZE: &str = "block_size_in_bytes";
+
+/// A field of a record on disk.
+struct Written {
+    id: i32,
+    name: &'static str,
+    ty: fn() -> Type,
+    since: FormatVersion,
+    until: FormatVersion,
+    /// The first version in which it must have a value, if there is one.
+    required: Option<FormatVersion>,
+}
+
+const fn optional(id: i32, name: &'static str, ty: fn() -> Type) -> Written {
+    Written { id, name, ty, since: V1, until: V3, required: None }
+}
+
+const fn required(id: i32, name: &'static str, ty: fn() -> Type) -> Written {
+    Written { required: Some(V1), ..optional(id, name, ty) }
+}
+
+const fn since(since: FormatVersion, field: Written) -> Written {
+    Written { since, ..field }
+}
+
+/// The fields of an entry but for its file, which comes last.
+static ENTRY: [Written; 4] = [
+    required(0, "status", || Type::Int),
+    optional(1, "snapshot_id", || Type::Long),
+    since(V2, optional(3, "sequence_number", || Type::Long)),
+    since(V2, optional(4, "file_sequence_number", || Type::Long)),
+];
+
+/// The fields of an entry's file; that of the tuple has the type of the manifest's spec.
+static FILE: [Written; 21] = [
+    since(V2, required(134, "content", || Type::Int)),
+    required(100, "file_path", || Type::String),
+    required(101, "file_format", || Type::String),
+    required(PARTITION_ID, "partition", || Type::Struct(Vec::new())),
+    required(103, "record_count", || Type::Long),
+    required(104, "file_size_in_bytes", || Type::Long),
+    Written { until: V1, ..required(105, BLOCK_SIZE, || Type::Long) },
+    optional(108, "column_sizes", || by_field_id([117, 118], Type::Long)),
+    optional(109, "value_counts", || by_field_id([119, 120], Type::Long)),
+    optional(110, "null_value_counts", || by_field_id([121, 122], Type::Long)),
+    optional(137, "nan_value_counts", || by_field_id([138, 139], Type::Long)),
+    optional(125, "lower_bounds", || by_field_id([126, 127], Type::Binary)),
+    optional(128, "upper_bounds", || by_field_id([129, 130], Type::Binary)),
+    optional(131, "key_metadata", || Type::Binary),
+    optional(132, "split_offsets", || list(133, Type::Long)),
+    since(V2, optional(135, "equality_ids", || list(136, Type::Int))),
+    optional(140, "sort_order_id", || Type::Int),
+    since(V3, optional(142, "first_row_id", || Type::Long)),
+    since(V2, optional(143, "referenced_data_file", || Type::String)),
+    since(V3, optional(144, "content_offset", || Type::Long)),
+    since(V3, optional(145, "content_size_in_bytes", || Type::Long)),
+];
+
+const PATH: Written = required(500, "manifest_path", || Type::String);
+const LENGTH: Written = required(501, "manifest_length", || Type::Long);
+const SPEC: Written = required(502, "partition_spec_id", || Type::Int);
+const SNAPSHOT: Written = required(503, "added_snapshot_id", || Type::Long);
+const PARTITIONS: Written = optional(507, "partitions", || list(508, Type::Struct(summary())));
+const KEY_METADATA: Written = optional(519, "key_metadata", || Type::Binary);
+
+const fn count(id: i32, name: &'static str, ty: fn() -> Type) -> Written {
+    Written { required: Some(V2), ..optional(id, name, ty) }
+}
+
+const ADDED_FILES: Written = count(504, "added_files_count", || Type::Int);
+const EXISTING_FILES: Written = count(505, "existing_files_count", || Type::Int);
+const DELETED_FILES: Written = count(506, "deleted_files_count", || Type::Int);
+const ADDED_ROWS: Written = count(512, "added_rows_count", || Type::Long);
+const EXISTING_ROWS: Written = count(513, "existing_rows_count", || Type::Long);
+const DELETED_ROWS: Written = count(514, "deleted_rows_count", || Type::Long);
+
+/// A list's record in version 1, whose order differs.
+static FIRST_LIST: [Written; 12] = [
+    PATH,
+    LENGTH,
+    SPEC,
+    SNAPSHOT,
+    ADDED_FILES,
+    EXISTING_FILES,
+    DELETED_FILES,
+    PARTITIONS,
+    ADDED_ROWS,
+    EXISTING_ROWS,
+    DELETED_ROWS,
+    KEY_METADATA,
+];
+
+/// A list's record in later versions.
+static LIST: [Written; 16] = [
+    PATH,
+    LENGTH,
+    SPEC,
+    required(517, "content", || Type::Int),
+    required(515, "sequence_number", || Type::Long),
+    required(516, "min_sequence_number", || Type::Long),
+    SNAPSHOT,
+    ADDED_FILES,
+    EXISTING_FILES,
+    DELETED_FILES,
+    ADDED_ROWS,
+    EXISTING_ROWS,
+    DELETED_ROWS,
+    PARTITIONS,
+    KEY_METADATA,
+    since(V3, optional(520, "first_row_id", || Type::Long)),
+];
+
+/// The fields of a partition field's summary.
+static SUMMARY: [Written; 4] = [
+    required(509, "contains_null", || Type::Boolean),
+    optional(518, "contains_nan", || Type::Boolean),
+    optional(510, "lower_bound", || Type::Binary),
+    optional(511, "upper_bound", || Type::Binary),
+];
+
+fn summary() -> Vec<FieldRef> {
+    fields(&SUMMARY, V1)
+}
+
+fn by_field_id([key, value]: [i32; 2], values: Type) -> Type {
+    let key = NestedField::new(key, "key", true, Type::Int);
+    Type::Map(Arc::new(key), Arc::new(NestedField::new(value, "value", true, values)))
+}
+
+fn list(element: i32, ty: Type) -> Type {
+    Type::List(Arc::new(NestedField::new(element, "element", true, ty)))
+}
+
+impl Written {
+    fn is_of(&self, version: FormatVersion) -> bool {
+        (self.since..=self.until).contains(&version)
+    }
+
+    fn field(&self, version: FormatVersion) -> FieldRef {
+        let is_required = self.required.is_some_and(|since| since <= version);
+        Arc::new(NestedField::new(self.id, self.name, is_required, (self.ty)()))
+    }
+}
+
+fn fields(all: &[Written], version: FormatVersion) -> Vec<FieldRef> {
+    all.iter().filter(|field| field.is_of(version)).map(|field| field.field(version)).collect()
+}
+
+/// The fields of a manifest's entry, whose partition tuple has the fields `partition`.
+pub(super) fn manifest_entry(version: FormatVersion, partition: &[FieldRef]) -> Vec<FieldRef> {
+    let file = fields(&FILE, version).into_iter().map(|field| match field.id {
+        PARTITION_ID => {
+            let tuple = Type::Struct(partition.to_vec());
+            Arc::new(NestedField::new(field.id, field.name.clone(), true, tuple))
+        }
+        _ => field,
+    });
+    let file = NestedField::new(2, "data_file", true, Type::Struct(file.collect()));
+    fields(&ENTRY, version).into_iter().chain([Arc::new(file)]).collect()
+}
+
+/// The fields of a manifest list's record.
+pub(super) fn manifest_file(version: FormatVersion) -> Vec<FieldRef> {
+    fields(if version == V1 { &FIRST_LIST[..] } else { &LIST[..] }, version)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::field::FieldSpec;
+    use crate::iceberg::fields;
+
+    /// Whether the reader's table has the field under the same id and name.
+    fn is_known(specs: &[FieldSpec], field: &Written) -> bool {
+        specs.iter().any(|spec| spec.id == Some(field.id) && spec.column == field.name)
+    }
+
+    #[test]
+    fn what_is_written_is_what_is_read() {
+        let file = FILE.iter().filter(|field| field.name != BLOCK_SIZE);
+        for field in ENTRY.iter().chain(file) {
+            assert!(is_known(&fields::ENTRY, field), "{}", field.name);
+        }
+        for field in FIRST_LIST.iter().chain(&LIST) {
+            assert!(is_known(&fields::LIST, field), "{}", field.name);
+        }
+        assert!(SUMMARY.iter().all(|field| is_known(&fields::FIELD_SUMMARY, field)));
+        // But for the spec, which a manifest has one of.
+        let count = fields::ENTRY.len();
+        assert_eq!((ENTRY.len() + FILE.len(), LIST.len()), (count, fields::LIST.len()));
+    }
+
+    #[test]
+    fn versions_have_their_own_fields() {
+        let names = |version| {
+            let entry = manifest_entry(version, &[]);
+            let Some(Type::Struct(file)) = entry.last().map(|file| file.ty.clone()) else {
+                return Vec::new();
+            };
+            file.iter().map(|field| field.name.clone()).collect::<Vec<_>>()
+        };
+        assert_eq!((names(V1).len(), names(V2).len(), names(V3).len()), (15, 17, 20));
+        assert_eq!([V1, V2, V3].map(|version| manifest_file(version).len()), [12, 15, 16]);
+        let counts = |version| manifest_file(version).iter().filter(|field| field.required).count();
+        assert_eq!((counts(V1), counts(V2)), (4, 13));
+    }
+}

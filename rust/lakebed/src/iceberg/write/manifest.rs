@@ -1,0 +1,232 @@
+//! Manifests, written (Iceberg specification, "Manifests"; Iceberg's `ManifestWriter.java`).
+
+use std::io::Write;
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int32Type;
+use arrow_array::{Array, ArrayRef, Int32Array, Int64Array, RecordBatch, RecordBatchOptions, StructArray};
+use arrow_schema::{Field, Fields, Schema as ArrowSchema, SchemaRef};
+use lakebed_avro::{WriteOptions, Writer};
+use serde_json::Value;
+
+use super::avro::record_schema;
+use super::columns::{check_absent, check_names, column};
+use super::layout::{BLOCK_SIZE, manifest_entry};
+use super::partition::TupleLayout;
+use super::{FormatVersion, malformed};
+use crate::error::{Error, ErrorKind, Result};
+use crate::iceberg::fields::{ENTRY, PARTITION};
+use crate::iceberg::manifest::{DELETED, EXISTING};
+use crate::iceberg::partition::PartitionSpec;
+use crate::iceberg::types::{FieldRef, Schema, Type};
+
+/// The block size that Java's library writes in version 1, where nobody reads it \[bytes\].
+const BLOCK_BYTES: i64 = 64 << 20;
+
+/// What the files of a manifest are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ManifestContent {
+    /// Data files.
+    Data,
+    /// Delete files and deletion vectors.
+    Deletes,
+}
+
+impl ManifestContent {
+    /// `data` or `deletes`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            ManifestContent::Data => "data",
+            ManifestContent::Deletes => "deletes",
+        }
+    }
+
+    /// The content of that name.
+    ///
+    /// # Errors
+    /// `Argument` for another name.
+    pub fn named(name: &str) -> Result<ManifestContent> {
+        let all = [ManifestContent::Data, ManifestContent::Deletes];
+        all.into_iter().find(|content| content.name() == name).ok_or_else(|| {
+            Error::new(ErrorKind::Argument, format!("content is \"data\" or \"deletes\", not {name:?}"))
+        })
+    }
+
+    /// Whether files of that content may stand in the manifest.
+    fn has(self, content: i32) -> bool {
+        match self {
+            ManifestContent::Data => content == 0,
+            ManifestContent::Deletes => matches!(content, 1 | 2),
+        }
+    }
+}
+
+/// How a manifest is laid out: its version, what its files are, the schema and the spec that it is of.
+pub struct ManifestLayout {
+    version: FormatVersion,
+    content: ManifestContent,
+    /// The table's schema, as its JSON says it.
+    schema: Value,
+    spec: PartitionSpec,
+    tuples: TupleLayout,
+    fields: Vec<FieldRef>,
+}
+
+impl ManifestLayout {
+    /// The layout of a manifest of `spec` over `schema`, a schema's JSON. Partition fields whose source the
+    /// schema does not have are of the types that `entries`, the schema of the batches, has for them.
+    ///
+    /// # Errors
+    /// Those of [`Schema::from_json`]; `Argument` for delete files in version 1; `Type` for a partition field
+    /// that has no type.
+    pub fn new(
+        version: FormatVersion,
+        content: ManifestContent,
+        schema: &Value,
+        spec: &PartitionSpec,
+        entries: &ArrowSchema,
+    ) -> Result<ManifestLayout> {
+        if version == FormatVersion::V1 && content == ManifestContent::Deletes {
+            return Err(Error::new(ErrorKind::Argument, "format version 1 has no delete files"));
+        }
+        let tuples = TupleLayout::new(spec, &Schema::from_json(schema)?, entries)?;
+        let fields = manifest_entry(version, &tuples.fields());
+        Ok(ManifestLayout { version, content, schema: schema.clone(), spec: spec.clone(), tuples, fields })
+    }
+
+    /// How partition tuples are laid out.
+    pub(super) fn tuples(&self) -> &TupleLayout {
+        &self.tuples
+    }
+
+    /// The Avro schema of the entries.
+    fn avro(&self) -> String {
+        record_schema("manifest_entry", &self.fields).to_string()
+    }
+
+    /// The entries of the file's header: those of Java's writer, and the schema's id, which the specification
+    /// demands.
+    fn metadata(&self) -> Result<Vec<(String, Vec<u8>)>> {
+        let entry = Schema::new(0, self.fields.clone(), Vec::new())?;
+        let schema_id = self.schema.get("schema-id").and_then(Value::as_i64).unwrap_or(0);
+        let mut metadata = vec![
+            ("schema", self.schema.to_string()),
+            ("schema-id", schema_id.to_string()),
+            ("partition-spec", self.spec.fields_json().to_string()),
+            ("partition-spec-id", self.spec.spec_id.to_string()),
+            ("format-version", self.version.number().to_string()),
+            ("iceberg.schema", entry.to_json().to_string()),
+        ];
+        if self.version > FormatVersion::V1 {
+            metadata.push(("content", self.content.name().to_owned()));
+        }
+        Ok(metadata.into_iter().map(|(key, value)| (key.to_owned(), value.into_bytes())).collect())
+    }
+
+    /// A batch of entries in the shape of the records.
+    fn rows(&self, batch: &RecordBatch) -> Result<RecordBatch> {
+        self.check(batch)?;
+        let (mut fields, mut columns) = (Vec::new(), Vec::new());
+        for field in &self.fields {
+            let column = match &field.ty {
+                Type::Struct(file) => self.file(batch, file)?,
+                _ => column(batch, &ENTRY, &field.name, field.required)?,
+            };
+            fields.push(Field::new(&field.name, column.data_type().clone(), true));
+            columns.push(column);
+        }
+        let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+        let schema = Arc::new(ArrowSchema::new(fields));
+        RecordBatch::try_new_with_options(schema, columns, &options).map_err(malformed)
+    }
+
+    /// The column of files.
+    fn file(&self, batch: &RecordBatch, fields: &[FieldRef]) -> Result<ArrayRef> {
+        let has_content = batch.column_by_name("content").is_some();
+        let columns = fields.iter().map(|field| match field.name.as_str() {
+            PARTITION => self.tuples.stored(batch),
+            BLOCK_SIZE => Ok(Arc::new(Int64Array::from_value(BLOCK_BYTES, batch.num_rows())) as ArrayRef),
+            // What data files are need not be said.
+            "content" if self.content == ManifestContent::Data && !has_content => {
+                Ok(Arc::new(Int32Array::from_value(0, batch.num_rows())) as ArrayRef)
+            }
+            name => column(batch, &ENTRY, name, field.required),
+        });
+        let columns = columns.collect::<Result<Vec<_>>>()?;
+        let named = fields.iter().zip(&columns);
+        let named: Fields =
+            named.map(|(field, column)| Field::new(&field.name, column.data_type().clone(), true)).collect();
+        let files = StructArray::try_new_with_length(named, columns, None, batch.num_rows());
+        Ok(Arc::new(files.map_err(malformed)?))
+    }
+
+    /// Refuses what the manifest has no place for.
+    fn check(&self, batch: &RecordBatch) -> Result<()> {
+        let Some(Type::Struct(file)) = self.fields.last().map(|file| &file.ty) else { return Ok(()) };
+        let is_written =
+            |name: &str| name == "spec_id" || self.fields.iter().chain(file).any(|field| field.name == name);
+        for spec in ENTRY.iter().filter(|spec| !is_written(spec.column)) {
+            check_absent(batch, spec.column, self.version)?;
+        }
+        each(batch, "status", |status| {
+            let known = (EXISTING..=DELETED).contains(&status);
+            (!known).then(|| format!("status is {status}, none of 0 (EXISTING), 1 (ADDED) and 2 (DELETED)"))
+        })?;
+        each(batch, "content", |content| {
+            let fits = self.content.has(content);
+            (!fits).then(|| format!("content is {content}, in a manifest of {} files", self.content.name()))
+        })?;
+        each(batch, "spec_id", |id| {
+            let spec = self.spec.spec_id;
+            (id != spec).then(|| format!("spec_id is {id}, in a manifest of spec {spec}"))
+        })
+    }
+}
+
+/// Refuses the first of a column's numbers that something is wrong with.
+fn each(batch: &RecordBatch, name: &str, wrong: impl Fn(i32) -> Option<String>) -> Result<()> {
+    let Some(column) = batch.column_by_name(name) else { return Ok(()) };
+    let Some(numbers) = column.as_primitive_opt::<Int32Type>() else { return Ok(()) };
+    for (row, number) in numbers.iter().enumerate() {
+        if let Some(message) = number.and_then(&wrong) {
+            return Err(Error::new(ErrorKind::Argument, message).in_field(name).in_row(row));
+        }
+    }
+    Ok(())
+}
+
+/// Writes the entries of a manifest, in the order given: batches of the columns of [`ENTRY`], as
+/// [`EntryReader`](crate::iceberg::manifest::EntryReader) gives them. Columns that need no value may be absent;
+/// what is metadata in `options` stands behind the format's own.
+///
+/// # Errors
+/// `UnknownColumn` for a column or partition field that is not there, or not the format's; `Type`, `Required`
+/// and `Argument` for a column of another type, a null where there must be a value, and a value that the
+/// manifest has no place for, with field and record; those of the Avro layer.
+pub fn write_manifest<W: Write>(
+    schema: &SchemaRef,
+    batches: impl Iterator<Item = Result<RecordBatch>>,
+    layout: &ManifestLayout,
+    sink: W,
+    options: WriteOptions,
+) -> Result<W> {
+    check_names(schema, &ENTRY)?;
+    let mut metadata = layout.metadata()?;
+    metadata.extend(options.metadata);
+    let empty = layout.rows(&RecordBatch::new_empty(Arc::clone(schema)))?;
+    let opened = Writer::new(sink, &layout.avro(), &empty.schema(), WriteOptions { metadata, ..options });
+    let mut writer = opened.map_err(in_column)?;
+    for batch in batches {
+        let written = writer.rows();
+        let rows = layout.rows(&batch?);
+        let rows = rows.map_err(|error| error.behind_records(Some(written)))?;
+        writer.write(&rows).map_err(in_column)?;
+    }
+    Ok(writer.finish()?)
+}
+
+/// An error of the records' own field, at the column that it was made of.
+fn in_column(error: lakebed_avro::Error) -> Error {
+    Error::from(error).inside("data_file")
+}

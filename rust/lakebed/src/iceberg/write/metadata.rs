@@ -1,0 +1,50 @@
+//! `metadata.json`, written: compact, its keys in the order of Iceberg's `TableMetadataParser.java` and its kin.
+
+use std::io::Write;
+
+use arrow_buffer::Buffer;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use lakebed_avro::Limits;
+use serde_json::{Map, Value};
+
+use super::order::{METADATA, ordered};
+use crate::error::{Error, ErrorKind, Result};
+use crate::iceberg::metadata::MetadataFile;
+use crate::json::invalid;
+
+/// Table metadata as the text of a file: the object that `json` is, compact, with the format's keys in Java's
+/// order and others behind them. Nothing is added and nothing left out; integers stay as they are.
+///
+/// # Errors
+/// Those of [`TableMetadata::read`](crate::iceberg::metadata::TableMetadata::read): what could not be opened
+/// as a table is not written.
+pub fn metadata_text(json: &str, limits: Limits) -> Result<String> {
+    MetadataFile::of_bytes(Buffer::from(json.as_bytes()), limits.capped()).to_json()?;
+    let metadata: Map<String, Value> =
+        serde_json::from_str(json).map_err(|error| invalid(error.to_string()))?;
+    Ok(compact(metadata))
+}
+
+/// The text of metadata that is known to be some.
+pub(super) fn compact(metadata: Map<String, Value>) -> String {
+    Value::Object(ordered(metadata, &METADATA)).to_string()
+}
+
+/// Whether a metadata file of that name is compressed: `v3.gz.metadata.json`, `v3.metadata.json.gz`.
+pub fn is_gzip_name(path: &str) -> bool {
+    path.ends_with(".gz.metadata.json") || path.ends_with(".metadata.json.gz")
+}
+
+/// The bytes of a metadata file of that name.
+///
+/// # Errors
+/// `Io` where compression fails.
+pub fn metadata_bytes(text: String, path: &str) -> Result<Vec<u8>> {
+    if !is_gzip_name(path) {
+        return Ok(text.into_bytes());
+    }
+    let mut gzip = GzEncoder::new(Vec::new(), Compression::default());
+    let written = gzip.write_all(text.as_bytes()).and_then(|()| gzip.finish());
+    written.map_err(|error| Error::new(ErrorKind::Io, error.to_string()).caused_by(error).in_file(path))
+}

@@ -1,0 +1,27 @@
+//! Writing: manifests, manifest lists and table metadata as Iceberg's Java library writes them, and commits to
+//! tables on the local file system.
+
+mod avro;
+mod columns;
+pub mod commit;
+mod layout;
+mod list;
+mod manifest;
+mod metadata;
+mod order;
+mod partition;
+mod version;
+
+pub use list::{ListHeader, write_manifest_list};
+pub use manifest::{ManifestContent, ManifestLayout, write_manifest};
+pub use metadata::{is_gzip_name, metadata_bytes, metadata_text};
+pub use version::FormatVersion;
+
+use arrow_schema::ArrowError;
+
+use crate::error::{Error, ErrorKind};
+
+#[cold]
+fn malformed(error: ArrowError) -> Error {
+    Error::new(ErrorKind::Argument, error.to_string())
+}

@@ -1,0 +1,176 @@
+//! Partition tuples on their way into a manifest.
+
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Decimal128Type, TimestampMicrosecondType, TimestampNanosecondType};
+use arrow_array::{Array, ArrayRef, RecordBatch, StructArray, new_null_array};
+use arrow_schema::{DataType, Field, Fields, Schema as ArrowSchema, TimeUnit};
+
+use super::avro::avro_name;
+use super::malformed;
+use crate::error::{Error, ErrorKind, Result};
+use crate::iceberg::fields::PARTITION;
+use crate::iceberg::partition::{PartitionField, PartitionSpec, conform};
+use crate::iceberg::transform::Transform;
+use crate::iceberg::types::{FieldRef, NestedField, Schema, Type};
+use crate::iceberg::value;
+use crate::iceberg::value::decimal::fits;
+use crate::record::below;
+
+/// The fields of a spec and the types of their values.
+pub(super) struct TupleLayout {
+    fields: Vec<(PartitionField, Type)>,
+}
+
+impl TupleLayout {
+    /// Of `spec` over `schema`; where that lacks a source, the type is that of the column in `entries`.
+    pub(super) fn new(spec: &PartitionSpec, schema: &Schema, entries: &ArrowSchema) -> Result<TupleLayout> {
+        let given = match entries.field_with_name(PARTITION).map(Field::data_type) {
+            Ok(DataType::Struct(fields)) => fields.clone(),
+            _ => Fields::empty(),
+        };
+        let of = |field: &PartitionField| -> Result<Type> {
+            let source = field.source_ids.first().and_then(|id| schema.field_by_id(*id));
+            match source {
+                Some(source) => Ok(field.transform.result_type(&source.ty)),
+                None => match field.transform.result_type(&Type::Unknown) {
+                    Type::Unknown => given_type(&given, field),
+                    ty => Ok(ty),
+                },
+            }
+        };
+        let fields = spec.fields.iter().map(|field| Ok((field.clone(), of(field)?)));
+        Ok(TupleLayout { fields: fields.collect::<Result<_>>()? })
+    }
+
+    /// The fields of the tuple as Iceberg has them.
+    pub(super) fn fields(&self) -> Vec<FieldRef> {
+        let field = |(field, ty): &(PartitionField, Type)| {
+            Arc::new(NestedField::new(field.field_id, field.name.clone(), false, ty.clone()))
+        };
+        self.fields.iter().map(field).collect()
+    }
+
+    /// The types of the values, in the order of the spec.
+    pub(super) fn types(&self) -> impl Iterator<Item = &Type> {
+        self.fields.iter().map(|(_, ty)| ty)
+    }
+
+    /// The values of a batch's tuples, a column for each field of the spec, of the Arrow types of theirs.
+    ///
+    /// # Errors
+    /// `UnknownColumn` for a field that is not there; `Argument` for a value in one that the spec does not
+    /// have; those of [`conform`], each with field and row.
+    pub(super) fn values(&self, batch: &RecordBatch) -> Result<Vec<ArrayRef>> {
+        let empty = || StructArray::new_empty_fields(batch.num_rows(), None);
+        let tuples = match batch.column_by_name(PARTITION) {
+            None if self.fields.is_empty() => empty(),
+            None => {
+                let message = "the files of a partitioned spec need the column \"partition\"";
+                return Err(Error::new(ErrorKind::UnknownColumn, message).in_field(PARTITION));
+            }
+            Some(column) if *column.data_type() == DataType::Null && self.fields.is_empty() => empty(),
+            Some(column) => column.as_struct_opt().cloned().ok_or_else(|| {
+                let message = format!("a column of type {} holds no partition tuples", column.data_type());
+                Error::new(ErrorKind::Argument, message).in_field(PARTITION)
+            })?,
+        };
+        self.check_others(&tuples)?;
+        self.fields.iter().map(|(field, ty)| one(&tuples, field, ty)).collect()
+    }
+
+    /// The tuples of a batch, in the shape of the records.
+    pub(super) fn stored(&self, batch: &RecordBatch) -> Result<ArrayRef> {
+        let columns =
+            self.values(batch)?.into_iter().zip(self.types()).map(|(column, ty)| stored(column, ty));
+        let columns = columns.collect::<Result<Vec<_>>>()?;
+        let named = self.fields.iter().zip(&columns);
+        let named: Fields = named
+            .map(|((field, _), column)| Field::new(avro_name(&field.name), column.data_type().clone(), true))
+            .collect();
+        let tuples = StructArray::try_new_with_length(named, columns, None, batch.num_rows());
+        Ok(Arc::new(tuples.map_err(malformed)?))
+    }
+
+    /// Refuses values of fields that the spec does not have: those of a table's other specs are null.
+    fn check_others(&self, tuples: &StructArray) -> Result<()> {
+        for (given, column) in tuples.fields().iter().zip(tuples.columns()) {
+            if self.fields.iter().any(|(field, _)| is_called(given.name(), field)) {
+                continue;
+            }
+            if let Some(row) = (0..column.len()).find(|row| tuples.is_valid(*row) && column.is_valid(*row)) {
+                let message = format!("the partition spec has no field {:?}", given.name());
+                return Err(in_field(Error::new(ErrorKind::Argument, message).in_row(row), given.name()));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether a column holds the values of a partition field: by its name, or by its id as readers call fields
+/// whose name nothing says.
+fn is_called(name: &str, field: &PartitionField) -> bool {
+    name == field.name || name == field.field_id.to_string()
+}
+
+/// The type that callers have for a field without source.
+fn given_type(given: &Fields, field: &PartitionField) -> Result<Type> {
+    let given = given.iter().find(|given| is_called(given.name(), field));
+    match given.map(|given| given.data_type()) {
+        None | Some(DataType::Null) => Ok(Type::Unknown),
+        Some(ty) => value::type_of(ty).map_err(|error| in_field(error, &field.name)),
+    }
+}
+
+/// The values of one field.
+fn one(tuples: &StructArray, field: &PartitionField, ty: &Type) -> Result<ArrayRef> {
+    let given = tuples.fields().iter().zip(tuples.columns());
+    let given = given.filter(|(given, _)| is_called(given.name(), field)).map(|(_, column)| column).next();
+    let column = match given {
+        None if field.transform == Transform::Void => return Ok(new_null_array(&ty.arrow(), tuples.len())),
+        None => {
+            let message = format!("partition has no field {:?}, which the spec has", field.name);
+            return Err(in_field(Error::new(ErrorKind::UnknownColumn, message), &field.name));
+        }
+        Some(column) => below(tuples, column)?,
+    };
+    let fitting = conform(&column, ty).and_then(|column| checked(column, ty));
+    fitting.map_err(|error| in_field(error, &field.name))
+}
+
+/// Values that fit the Arrow type may still be beyond Iceberg's.
+fn checked(column: ArrayRef, ty: &Type) -> Result<ArrayRef> {
+    match ty {
+        Type::Decimal { precision, .. } => {
+            let mut values = column.as_primitive::<Decimal128Type>().iter().enumerate();
+            match values.find(|(_, value)| value.is_some_and(|value| !fits(value, *precision))) {
+                Some((row, _)) => {
+                    let message = format!("a decimal has more than {precision} digits");
+                    Err(Error::new(ErrorKind::Decimal, message).in_row(row))
+                }
+                None => Ok(column),
+            }
+        }
+        _ => Ok(column),
+    }
+}
+
+/// Values in the Arrow types that Avro's writer takes: UUIDs as their bytes, and all timestamps as instants,
+/// which is what Avro's `timestamp-micros` says of them whatever `adjust-to-utc` does.
+fn stored(column: ArrayRef, ty: &Type) -> Result<ArrayRef> {
+    Ok(match column.data_type() {
+        DataType::Timestamp(TimeUnit::Microsecond, _) => {
+            Arc::new(column.as_primitive::<TimestampMicrosecondType>().clone().with_timezone("UTC"))
+        }
+        DataType::Timestamp(TimeUnit::Nanosecond, _) => {
+            Arc::new(column.as_primitive::<TimestampNanosecondType>().clone().with_timezone("UTC"))
+        }
+        _ if *ty == Type::Uuid => Arc::new(value::encode(&column, ty)?),
+        _ => column,
+    })
+}
+
+fn in_field(error: Error, name: &str) -> Error {
+    error.in_field(&format!("{PARTITION}.{name}"))
+}

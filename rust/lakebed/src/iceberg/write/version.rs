@@ -1,0 +1,43 @@
+//! The format versions that are written.
+
+use crate::error::{Error, ErrorKind, Result};
+
+/// A version of the table format.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum FormatVersion {
+    /// Data files alone.
+    V1,
+    /// Delete files and sequence numbers.
+    V2,
+    /// Deletion vectors and row ids.
+    V3,
+}
+
+impl FormatVersion {
+    /// The number as metadata has it.
+    pub const fn number(self) -> i32 {
+        match self {
+            FormatVersion::V1 => 1,
+            FormatVersion::V2 => 2,
+            FormatVersion::V3 => 3,
+        }
+    }
+}
+
+impl TryFrom<i32> for FormatVersion {
+    type Error = Error;
+
+    /// # Errors
+    /// `Version` for one that is not written.
+    fn try_from(number: i32) -> Result<FormatVersion> {
+        match number {
+            1 => Ok(FormatVersion::V1),
+            2 => Ok(FormatVersion::V2),
+            3 => Ok(FormatVersion::V3),
+            _ => {
+                let message = format!("Iceberg's format version {number} is not written, but 1, 2 and 3");
+                Err(Error::new(ErrorKind::Version, message))
+            }
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! The partitions of many rows, each looked at once.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arrow_array::{Array, ArrayRef, BinaryArray, StructArray, UInt64Array};
+use arrow_select::take::take;
+
+use super::PartitionType;
+use crate::error::{Error, ErrorKind, Result};
+use crate::paimon::binary_row::decode_rows;
+use crate::paimon::types::widen;
+
+/// The partitions of some rows, each decoded once.
+pub(crate) struct Partitions {
+    /// Which partition each row is of.
+    pub(crate) numbers: Vec<usize>,
+    /// The partitions, as stored.
+    pub(crate) stored: StructArray,
+}
+
+impl PartitionType {
+    /// The partitions of `rows`.
+    ///
+    /// # Errors
+    /// Those of [`decode_rows`], with the row.
+    pub(crate) fn partitions_of(&self, rows: &BinaryArray) -> Result<Partitions> {
+        let (numbers, distinct) = distinct(rows);
+        // Of all rows it is known which is wrong.
+        let placed = |error: Error| decode_rows(rows, &self.stored).err().unwrap_or(error);
+        Ok(Partitions { numbers, stored: decode_rows(&distinct, &self.stored).map_err(placed)? })
+    }
+
+    /// The partition of each row as the views show it.
+    pub(crate) fn show(&self, partitions: &Partitions) -> Result<ArrayRef> {
+        let stored: ArrayRef = Arc::new(partitions.stored.clone());
+        let numbers: UInt64Array = partitions.numbers.iter().map(|number| Some(*number as u64)).collect();
+        take(&widen(&stored, &self.data_type())?, &numbers, None)
+            .map_err(|error| Error::new(ErrorKind::Argument, error.to_string()))
+    }
+}
+
+/// Numbers equal values alike; gives each row's number and the values by number.
+pub(crate) fn distinct(values: &BinaryArray) -> (Vec<usize>, BinaryArray) {
+    let mut known: HashMap<&[u8], usize> = HashMap::new();
+    let mut order: Vec<&[u8]> = Vec::new();
+    let mut numbers: Vec<usize> = Vec::with_capacity(values.len());
+    for row in 0..values.len() {
+        let value = values.value(row);
+        let number = match numbers.last() {
+            Some(last) if order.get(*last) == Some(&value) => *last,
+            _ => *known.entry(value).or_insert_with(|| {
+                order.push(value);
+                order.len() - 1
+            }),
+        };
+        numbers.push(number);
+    }
+    (numbers, BinaryArray::from_vec(order))
+}

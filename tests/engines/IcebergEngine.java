@@ -1,0 +1,285 @@
+import com.fasterxml.jackson.core.JsonGenerator;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.io.BufferedReader;
+import java.io.FileDescriptor;
+import java.io.FileOutputStream;
+import java.io.InputStreamReader;
+import java.io.PrintStream;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.math.BigDecimal;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.time.LocalDate;
+import java.time.LocalDateTime;
+import java.time.LocalTime;
+import java.time.ZoneOffset;
+import java.time.format.DateTimeFormatter;
+import java.util.ArrayList;
+import java.util.HexFormat;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.iceberg.AppendFiles;
+import org.apache.iceberg.BaseTable;
+import org.apache.iceberg.DataFile;
+import org.apache.iceberg.DataFiles;
+import org.apache.iceberg.DeleteFiles;
+import org.apache.iceberg.FileFormat;
+import org.apache.iceberg.FileScanTask;
+import org.apache.iceberg.Files;
+import org.apache.iceberg.MetadataTableType;
+import org.apache.iceberg.MetadataTableUtils;
+import org.apache.iceberg.Snapshot;
+import org.apache.iceberg.SnapshotParser;
+import org.apache.iceberg.StaticTableOperations;
+import org.apache.iceberg.StructLike;
+import org.apache.iceberg.Table;
+import org.apache.iceberg.TableMetadataParser;
+import org.apache.iceberg.data.IcebergGenerics;
+import org.apache.iceberg.data.Record;
+import org.apache.iceberg.hadoop.HadoopTables;
+import org.apache.iceberg.io.CloseableIterable;
+import org.apache.iceberg.io.FileIO;
+import org.apache.iceberg.io.InputFile;
+import org.apache.iceberg.io.OutputFile;
+import org.apache.iceberg.types.Type;
+import org.apache.iceberg.types.Types;
+
+/**
+ * Iceberg's Java engine as a judge of tables: one request per line of input, one answer per line of output, both JSON.
+ *
+ * <p>A request names an operation, and a table's metadata file with the prefixes that it may have been moved from, or,
+ * to commit, its location: {"op": "read", "metadata": "/…", "relocate": {"/was": "/is"}}. The answer is {"answer": …},
+ * or {"error": …} with whatever the engine threw. Of values, times and decimals are texts and bytes are hex.
+ */
+public final class IcebergEngine {
+    private static final ObjectMapper JSON =
+            new ObjectMapper().configure(JsonGenerator.Feature.ESCAPE_NON_ASCII, true);
+    private static final List<MetadataTableType> METADATA_TABLES = List.of(
+            MetadataTableType.ALL_ENTRIES,
+            MetadataTableType.ALL_MANIFESTS,
+            MetadataTableType.ENTRIES,
+            MetadataTableType.FILES,
+            MetadataTableType.MANIFESTS,
+            MetadataTableType.PARTITIONS,
+            MetadataTableType.SNAPSHOTS,
+            MetadataTableType.HISTORY,
+            MetadataTableType.REFS);
+
+    private IcebergEngine() {}
+
+    public static void main(String[] arguments) throws Exception {
+        BufferedReader requests = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+        PrintStream answers = new PrintStream(new FileOutputStream(FileDescriptor.out), true, StandardCharsets.UTF_8);
+        for (String line = requests.readLine(); line != null; line = requests.readLine()) {
+            answers.println(JSON.writeValueAsString(answer(JSON.readTree(line))));
+        }
+        System.exit(0);
+    }
+
+    private static Map<String, Object> answer(JsonNode request) {
+        try {
+            return Map.of("answer", run(request.get("op").asText(), request));
+        } catch (Throwable thrown) {
+            StringWriter trace = new StringWriter();
+            thrown.printStackTrace(new PrintWriter(trace));
+            return Map.of("error", trace.toString());
+        }
+    }
+
+    private static Object run(String operation, JsonNode request) throws Exception {
+        if (operation.equals("read")) {
+            return read(request);
+        }
+        Table table = new HadoopTables(new Configuration()).load(request.get("table").asText());
+        switch (operation) {
+            case "rows" -> {
+                return rows(table, request.get("column").asText());
+            }
+            case "append" -> append(table, request.get("files"));
+            case "delete" -> {
+                DeleteFiles delete = table.newDelete();
+                request.get("files").forEach(path -> delete.deleteFile(path.asText()));
+                delete.commit();
+            }
+            case "rewrite_manifests" -> table.rewriteManifests().clusterBy(file -> file.partition().toString()).commit();
+            default -> throw new IllegalArgumentException(operation);
+        }
+        return JSON.readTree(SnapshotParser.toJson(table.currentSnapshot()));
+    }
+
+    // Reading.
+
+    /** A table's files, wherever they have been moved to, with the lengths that its lists record. */
+    private record Moved(Map<String, String> prefixes) implements FileIO {
+        @Override
+        public InputFile newInputFile(String path) {
+            for (Map.Entry<String, String> prefix : prefixes.entrySet()) {
+                if (path.startsWith(prefix.getKey() + "/")) {
+                    return Files.localInput(prefix.getValue() + path.substring(prefix.getKey().length()));
+                }
+            }
+            return Files.localInput(path);
+        }
+
+        @Override
+        public InputFile newInputFile(String path, long length) {
+            InputFile file = newInputFile(path);
+            if (file.getLength() != length) {
+                throw new IllegalStateException(path + " has " + file.getLength() + " bytes, not " + length);
+            }
+            return file;
+        }
+
+        @Override
+        public OutputFile newOutputFile(String path) {
+            throw new UnsupportedOperationException(path);
+        }
+
+        @Override
+        public void deleteFile(String path) {
+            throw new UnsupportedOperationException(path);
+        }
+    }
+
+    /** Everything that the metadata of a table says: itself, its metadata tables, a plan of every snapshot. */
+    private static Map<String, Object> read(JsonNode request) throws Exception {
+        Map<String, String> prefixes = new LinkedHashMap<>();
+        request.get("relocate").fields().forEachRemaining(one -> prefixes.put(one.getKey(), one.getValue().asText()));
+        StaticTableOperations operations =
+                new StaticTableOperations(request.get("metadata").asText(), new Moved(prefixes));
+        Table table = new BaseTable(operations, "table");
+        Map<String, Object> found = new LinkedHashMap<>();
+        found.put("metadata", JSON.readTree(TableMetadataParser.toJson(operations.current())));
+        for (MetadataTableType type : METADATA_TABLES) {
+            found.put(type.name().toLowerCase(), orError(() -> rows(table, type)));
+        }
+        Map<String, Object> plans = new LinkedHashMap<>();
+        for (Snapshot snapshot : table.snapshots()) {
+            plans.put(String.valueOf(snapshot.snapshotId()), orError(() -> plan(table, snapshot.snapshotId())));
+        }
+        found.put("plans", plans);
+        return found;
+    }
+
+    /** The values of one column in all rows, as texts. */
+    private static List<Object> rows(Table table, String column) throws Exception {
+        List<Object> found = new ArrayList<>();
+        try (CloseableIterable<Record> rows = IcebergGenerics.read(table).select(column).build()) {
+            rows.forEach(row -> found.add(String.valueOf(row.getField(column))));
+        }
+        return found;
+    }
+
+    private static List<Object> rows(Table table, MetadataTableType type) throws Exception {
+        Table metadata = MetadataTableUtils.createMetadataTableInstance(table, type);
+        List<Object> found = new ArrayList<>();
+        try (CloseableIterable<FileScanTask> tasks = metadata.newScan().planFiles()) {
+            for (FileScanTask task : tasks) {
+                try (CloseableIterable<StructLike> rows = task.asDataTask().rows()) {
+                    rows.forEach(row -> found.add(value(metadata.schema().asStruct(), row)));
+                }
+            }
+        }
+        return found;
+    }
+
+    private static Map<String, Object> plan(Table table, long snapshot) throws Exception {
+        Map<String, Object> found = new LinkedHashMap<>();
+        try (CloseableIterable<FileScanTask> tasks = table.newScan().useSnapshot(snapshot).planFiles()) {
+            for (FileScanTask task : tasks) {
+                List<String> deletes = task.deletes().stream()
+                        .map(file -> file.location() + "#" + file.contentOffset()).sorted().toList();
+                found.put(task.file().location(), deletes);
+            }
+        }
+        return found;
+    }
+
+    private static Object value(Type type, Object value) {
+        if (value == null) {
+            return null;
+        }
+        return switch (type.typeId()) {
+            case STRUCT -> struct(type.asStructType(), (StructLike) value);
+            case LIST -> ((List<?>) value).stream().map(item -> value(type.asListType().elementType(), item)).toList();
+            case MAP -> {
+                Map<String, Object> object = new LinkedHashMap<>();
+                ((Map<?, ?>) value).forEach((key, item) ->
+                        object.put(key.toString(), value(type.asMapType().valueType(), item)));
+                yield object;
+            }
+            case FLOAT, DOUBLE -> Double.isFinite(((Number) value).doubleValue()) ? value : value.toString();
+            case DECIMAL -> ((BigDecimal) value).toPlainString();
+            case DATE -> LocalDate.ofEpochDay((Integer) value).toString();
+            case TIME -> LocalTime.ofNanoOfDay((Long) value * 1000).format(DateTimeFormatter.ofPattern("HH:mm:ss.SSSSSS"));
+            case TIMESTAMP -> time((Long) value, 1_000_000, "SSSSSS", ((Types.TimestampType) type).shouldAdjustToUTC());
+            case TIMESTAMP_NANO ->
+                time((Long) value, 1_000_000_000, "SSSSSSSSS", ((Types.TimestampNanoType) type).shouldAdjustToUTC());
+            case FIXED, BINARY -> hex(value);
+            case STRING, UUID -> value.toString();
+            default -> value;
+        };
+    }
+
+    private static Map<String, Object> struct(Types.StructType type, StructLike row) {
+        Map<String, Object> object = new LinkedHashMap<>();
+        for (int i = 0; i < type.fields().size(); i++) {
+            Types.NestedField field = type.fields().get(i);
+            object.put(field.name(), value(field.type(), row.get(i, Object.class)));
+        }
+        return object;
+    }
+
+    private static String time(long units, long perSecond, String fraction, boolean zoned) {
+        int nanos = (int) (Math.floorMod(units, perSecond) * (1_000_000_000 / perSecond));
+        return LocalDateTime.ofEpochSecond(Math.floorDiv(units, perSecond), nanos, ZoneOffset.UTC)
+                        .format(DateTimeFormatter.ofPattern("yyyy-MM-dd'T'HH:mm:ss." + fraction))
+                + (zoned ? "+00:00" : "");
+    }
+
+    private static String hex(Object value) {
+        if (value instanceof ByteBuffer buffer) {
+            byte[] bytes = new byte[buffer.remaining()];
+            buffer.duplicate().get(bytes);
+            return HexFormat.of().formatHex(bytes);
+        }
+        return HexFormat.of().formatHex((byte[]) value);
+    }
+
+    // Committing.
+
+    /** Adds data files that exist nowhere: {"path", "partition" as in a folder's name, "records", "size"}. */
+    private static void append(Table table, JsonNode files) {
+        AppendFiles append = table.newAppend();
+        for (JsonNode file : files) {
+            DataFiles.Builder builder = DataFiles.builder(table.spec())
+                    .withPath(file.get("path").asText())
+                    .withFormat(FileFormat.PARQUET)
+                    .withRecordCount(file.get("records").asLong())
+                    .withFileSizeInBytes(file.get("size").asLong());
+            if (table.spec().isPartitioned()) {
+                builder.withPartitionPath(file.get("partition").asText());
+            }
+            DataFile built = builder.build();
+            append.appendFile(built);
+        }
+        append.commit();
+    }
+
+    private interface Answer {
+        Object get() throws Exception;
+    }
+
+    /** An answer that this engine may lack for tables that it reads: its error is as good a value to compare. */
+    private static Object orError(Answer answer) {
+        try {
+            return answer.get();
+        } catch (Exception thrown) {
+            return Map.of("error", thrown.toString());
+        }
+    }
+}

@@ -1,0 +1,180 @@
+"""A table that lakebed alone has made and changed: each engine reads it and commits, and lakebed goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import lakebed
+from lakebed import paimon
+
+if TYPE_CHECKING:
+    from java_engine import JavaEngine
+
+SCHEMA = pa.schema(
+    [
+        pa.field("id", pa.int64(), nullable=False),
+        pa.field("region", pa.string(), nullable=False),
+        pa.field("amount", pa.decimal128(12, 2)),
+        pa.field("day", pa.date32()),
+    ]
+)
+
+
+@dataclass
+class MadeTable:
+    """A table of real rows, partitioned by region, that lakebed commits to: files by their names."""
+
+    root: Path
+    primary_keys: tuple[str, ...] = ()
+    sequence: int = 0
+
+    def now(self) -> lakebed.Table:
+        return lakebed.open_table(self.root)
+
+    def written(self, region: str, name: str, *ids: int) -> pa.Table:
+        """A data file of rows with these ids, ascending, as a commit takes it."""
+        path = self.root / f"region={region}" / "bucket-0" / f"data-{name}-0.parquet"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        values = [(number, region, Decimal(number) / 4, date(2026, 1, 1)) for number in ids]
+        data = pa.Table.from_pylist([dict(zip(SCHEMA.names, row, strict=True)) for row in values], SCHEMA)
+        columns: dict[str, Any] = {"bucket": 0}
+        stored = data
+        if self.primary_keys:
+            # The key, where the row came in, and what it does come before the values.
+            sequence = pa.array(range(self.sequence, self.sequence + len(ids)), pa.int64())
+            kinds = pa.array([0] * len(ids), pa.int8())
+            system = pa.table({"_KEY_id": data["id"], "_SEQUENCE_NUMBER": sequence, "_VALUE_KIND": kinds})
+            stored = pa.table([*system.columns, *data.columns], names=[*system.schema.names, *SCHEMA.names])
+            first, last = self.sequence, self.sequence + len(ids) - 1
+            keys = paimon.encode_rows(
+                pa.array([{"id": ids[0]}, {"id": ids[-1]}], pa.struct([SCHEMA.field("id")]))
+            )
+            columns |= {"min_key": keys[0].as_py(), "max_key": keys[1].as_py(), "level": 0}
+            columns |= {"min_sequence_number": first, "sequence_number": last}
+            self.sequence += len(ids)
+        pq.write_table(stored, path)
+        return lakebed.describe_file(self.now(), path, data, columns=columns)
+
+    def live(self) -> set[str]:
+        """The names of the live files as lakebed finds them."""
+        found = self.now().files(columns=["file_path"]).to_arrow()["file_path"].to_pylist()
+        assert len(set(found)) == len(found)
+        return {path.rpartition("/")[2] for path in found}
+
+    def newest(self) -> int:
+        found: int = max(self.now().snapshots().to_arrow()["snapshot_id"].to_pylist())
+        return found
+
+
+LIVE = {"data-b-0.parquet", "data-e-0.parquet", "data-f-0.parquet"}
+IDS = [3, 4, 9, 10, 11]
+
+
+@pytest.fixture(params=["append", "fixed", "primary-key"])
+def made(tmp_path: Path, request: pytest.FixtureRequest) -> MadeTable:
+    """Created, appended to, deleted from, overwritten in one partition, its manifests merged; tagged."""
+    keys = ("region", "id") if request.param == "primary-key" else ()
+    bucket = {
+        "append": {"bucket": "-1"},
+        "fixed": {"bucket": "1", "bucket-key": "id"},
+        "primary-key": {"bucket": "1"},
+    }
+    made = MadeTable(tmp_path / "warehouse" / "shop.db" / "orders", keys)
+    options = bucket[request.param]
+    paimon.create_table(made.root, SCHEMA, partition_keys=["region"], primary_keys=keys, options=options)
+    both = [made.written("emea", "a", 1, 2), made.written("emea", "b", 3, 4)]
+    table = paimon.append_files(made.now(), pa.concat_tables(both))
+    table = paimon.append_files(table, made.written("us", "c", 5, 6))
+    table = paimon.append_files(table, made.written("us", "d", 7, 8))
+    table = paimon.append_files(table, made.written("apac", "e", 9))
+    table = paimon.delete_files(table, ["region=emea/bucket-0/data-a-0.parquet"])
+    table = paimon.overwrite_partition(table, made.written("us", "f", 10, 11), {"region": "us"})
+    paimon.create_tag(table, "before")
+    paimon.compact_manifests(table)
+    assert made.live() == LIVE
+    return made
+
+
+@pytest.mark.jvm
+def test_java_reads_and_commits(made: MadeTable, paimon_java: JavaEngine):
+    def ask(operation: str, **request: Any) -> Any:
+        return paimon_java.ask(operation, table=made.root, **request)
+
+    def read() -> tuple[set[str], list[int]]:
+        answer = ask("read")
+        assert not [name for name, rows in answer["system"].items() if "error" in rows]
+        return set(answer["plan"]["files"]), sorted(int(row["id"]) for row in ask("rows"))
+
+    def append(number: int) -> None:
+        ask("append", rows=[[number, "emea", "1.50", "2026-01-02"]])
+
+    check_commits(made, read, append)
+    ask("delete", files=["data-f-0.parquet"])
+    assert "data-f-0.parquet" not in made.live()
+    ask("overwrite", rows=[[30, "emea", None, None]], partition={"region": "emea"})
+    live = made.live()
+    assert "data-b-0.parquet" not in live
+    ask("compact_manifests")
+    assert made.live() == live
+    paimon.append_files(made.now(), made.written("us", "z", 40))
+    assert read() == (live | {"data-z-0.parquet"}, [9, 30, 40])
+
+
+def test_pypaimon_reads_and_commits(made: MadeTable):
+    pypaimon = pytest.importorskip("pypaimon")
+
+    def table() -> Any:
+        catalog = pypaimon.CatalogFactory.create({"warehouse": str(made.root.parents[1])})
+        return catalog.get_table("shop.orders")
+
+    def read() -> tuple[set[str], list[int]]:
+        builder = table().new_read_builder()
+        splits = builder.new_scan().plan().splits()
+        rows = builder.new_read().to_arrow(splits)
+        return {file.file_name for split in splits for file in split.files}, sorted(rows["id"].to_pylist())
+
+    def append(number: int) -> None:
+        for write, commit in writing(table()):
+            write.write_arrow(pa.Table.from_pylist([{"id": number, "region": "emea"}], SCHEMA))
+            commit.commit(write.prepare_commit())
+
+    check_commits(made, read, append)
+
+
+def writing(table: Any) -> Iterator[tuple[Any, Any]]:
+    """pypaimon's writer and commit, closed behind the loop."""
+    builder = table.new_batch_write_builder()
+    write, commit = builder.new_write(), builder.new_commit()
+    yield write, commit
+    write.close()
+    commit.close()
+
+
+def check_commits(
+    made: MadeTable, read: Callable[[], tuple[set[str], list[int]]], append: Callable[[int], None]
+) -> None:
+    """The engine reads lakebed's table, and lakebed and it read what either appends behind the other."""
+    before = made.newest()
+    assert read() == (LIVE, IDS)
+    append(20)
+    (added,) = made.live() - LIVE
+    assert made.newest() == before + 1
+    assert read() == (LIVE | {added}, [*IDS, 20])
+    paimon.append_files(made.now(), made.written("emea", "g", 21))
+    append(22)
+    assert made.newest() == before + 3
+    live = made.live()
+    assert len(live) == len(LIVE) + 3
+    assert read() == (live, [*IDS, 20, 21, 22])
+    paimon.delete_files(made.now(), [f"region=emea/bucket-0/{added}"])
+    assert read() == (live - {added}, [*IDS, 21, 22])
+    assert made.live() == live - {added}

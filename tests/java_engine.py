@@ -1,0 +1,81 @@
+"""The formats' own Java engines as judges: each one JVM for a whole run, asked by lines of JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from contextlib import ExitStack
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ENGINES = Path(__file__).resolve().with_name("engines")
+_BUILT = ENGINES.parents[1] / "build" / "engines"
+_MAVEN = ("mvn", "-q", "-B")
+# Short runs: what the last compiler would win is less than what it costs.
+_JVM = ("-Xmx1g", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Duser.timezone=UTC")
+
+
+class EngineError(Exception):
+    """What an engine threw, as it printed it."""
+
+
+class JavaEngine:
+    """A running `tests/engines/<name>.java`. Its log is shown where it ends unasked."""
+
+    def __init__(self, name: str) -> None:
+        """Starts it. Skips the test where Java or Maven is absent."""
+        found = {tool: _tool(tool) for tool in ("java", "mvn")}
+        if absent := [tool for tool, path in found.items() if path is None]:
+            pytest.skip(f"no {' and no '.join(absent)}: the Java engine cannot be started")
+        jars = class_path(ENGINES / f"{name.removesuffix('Engine').lower()}.xml")
+        self._log = _BUILT / f"{name}.log"
+        command = [str(found["java"]), *_JVM, "-cp", jars, str(ENGINES / f"{name}.java")]
+        with ExitStack() as stack:
+            log = stack.enter_context(self._log.open("wb"))
+            pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": log}
+            self._process = subprocess.Popen(command, text=True, encoding="utf-8", **pipes)
+
+    def ask(self, operation: str, **request: Any) -> Any:
+        """What the engine answers. Raises: EngineError: it threw."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(json.dumps({"op": operation, **request}, default=str) + "\n")
+        self._process.stdin.flush()
+        line = self._process.stdout.readline()
+        assert line, f"the engine ended: {self._log.read_text('utf-8', 'replace')}"
+        # Floats stay as the engine spelled them.
+        answer = json.loads(line, parse_float=str)
+        if "error" in answer:
+            raise EngineError(answer["error"])
+        return answer["answer"]
+
+    def close(self) -> None:
+        """Ends it: its input ends, and so does its loop."""
+        self._process.communicate()
+
+
+def class_path(pom: Path) -> str:
+    """The jars that a project's dependencies are, as Maven has them in its repository.
+
+    It is kept for as long as the project is the same and the jars are there; else Maven looks for them in its
+    repository, and downloads what is not there.
+    """
+    _BUILT.mkdir(parents=True, exist_ok=True)
+    kept = _BUILT / f"{pom.stem}-{sha256(pom.read_bytes()).hexdigest()[:16]}.classpath"
+    if kept.is_file() and all(Path(jar).is_file() for jar in kept.read_text().split(os.pathsep)):
+        return kept.read_text()
+    goal = ("-f", str(pom), "dependency:build-classpath", f"-Dmdep.outputFile={kept}")
+    offline = subprocess.run([*_MAVEN, "-o", *goal], capture_output=True, check=False)
+    if offline.returncode != 0:
+        subprocess.run([*_MAVEN, *goal], check=True)
+    return kept.read_text()
+
+
+def _tool(name: str) -> str | None:
+    home = os.environ.get("JAVA_HOME")
+    return shutil.which(name, path=f"{home}/bin") if home and name == "java" else shutil.which(name)

@@ -1,0 +1,103 @@
+"""Several writers of one Iceberg table at once, and writers that are killed."""
+
+from __future__ import annotations
+
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from iceberg_commits import live, metadata, metadata_names
+
+import lakebed
+from lakebed import iceberg
+
+ONE = {
+    "file_path": ["data/1.parquet"],
+    "record_count": pa.array([1], pa.int64()),
+    "file_size_in_bytes": pa.array([1], pa.int64()),
+}
+WRITER = """
+import sys, pyarrow as pa
+from lakebed import iceberg, open_table
+table, name, count = open_table(sys.argv[1]), sys.argv[2], int(sys.argv[3])
+print("ready", flush=True)
+for number in range(count):
+    files = pa.table({
+        "file_path": [f"data/{name}-{number}.parquet"],
+        "record_count": pa.array([1], pa.int64()),
+        "file_size_in_bytes": pa.array([1], pa.int64()),
+    })
+    table = iceberg.append_files(table, files)
+    if number % 5 == 4:
+        table = iceberg.rewrite_manifests(table) if REWRITES else table
+    print(number, flush=True)
+"""
+
+
+def writer(table: Path, name: str, count: int, rewrites: bool = False) -> subprocess.Popen[str]:
+    code = WRITER.replace("REWRITES", str(rewrites))
+    arguments = [sys.executable, "-c", code, str(table), name, str(count)]
+    return subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True)
+
+
+def test_two_writers_lose_nothing(tmp_path: Path):
+    iceberg.create_table(tmp_path / "t", pa.schema([("id", pa.int64())]))
+    writers = [writer(tmp_path / "t", name, 50) for name in "ab"]
+    for one in writers:
+        one.communicate(timeout=300)
+        assert one.returncode == 0
+    table = lakebed.open_table(tmp_path / "t")
+    assert len(metadata(table)["snapshots"]) == 100
+    assert live(table) == sorted(f"data/{name}-{number}.parquet" for name in "ab" for number in range(50))
+    numbers = [row["sequence-number"] for row in metadata(table)["snapshots"]]
+    assert numbers == list(range(1, 101))
+    ids = [row["snapshot-id"] for row in metadata(table)["snapshots"]]
+    assert [row.get("parent-snapshot-id") for row in metadata(table)["snapshots"]] == [None, *ids[:-1]]
+    used = {path.rpartition("/")[2] for path in named_files(table)}
+    assert {name for name in metadata_names(table) if name.endswith(".avro")} == used
+
+
+def named_files(table: lakebed.Table) -> list[str]:
+    """Manifest lists and manifests of every snapshot."""
+    lists = [row["manifest-list"] for row in metadata(table)["snapshots"]]
+    manifests = [row for path in lists for row in iceberg.read_manifest_list(path).to_arrow().to_pylist()]
+    return lists + [row["manifest_path"] for row in manifests]
+
+
+def kill_at_random_moments(folder: Path, times: int) -> None:
+    """A writer is killed, again and again; behind each the table opens, and holds what was reported."""
+    moments = random.Random(7)
+    path = folder / "t"
+    iceberg.create_table(path, pa.schema([("id", pa.int64())]))
+    committed: set[str] = set()
+    for time_ in range(times):
+        with writer(path, f"w{time_}", 10_000, rewrites=True) as one:
+            assert one.stdout is not None
+            assert one.stdout.readline() == "ready\n"
+            time.sleep(moments.uniform(0.0, 0.15))
+            one.send_signal(signal.SIGKILL)
+            reported = {int(line) for line in one.stdout.read().split("\n") if line}
+        committed |= {f"data/w{time_}-{number}.parquet" for number in reported}
+        table = lakebed.open_table(path)
+        found = set(live(table))
+        # One more may have been committed than was reported.
+        assert committed <= found <= committed | {f"data/w{time_}-{len(reported)}.parquet"}
+        committed = found
+    table = iceberg.append_files(lakebed.open_table(path), pa.table(ONE))
+    assert set(live(table)) == committed | {"data/1.parquet"}
+    leftovers = {name for name in metadata_names(table) if name.endswith(".lakebed-tmp")}
+    assert all(name.startswith(".") for name in leftovers)
+
+
+def test_a_killed_writer_breaks_no_table(tmp_path: Path):
+    kill_at_random_moments(tmp_path, 15)
+
+
+@pytest.mark.slow
+def test_a_killed_writer_breaks_no_table_ever(tmp_path: Path):
+    kill_at_random_moments(tmp_path, 200)
