@@ -93,8 +93,8 @@ def append_files(
         buckets), UnsupportedError (another storage, dynamic or postponed buckets, manifests that are not
         Avro), CorruptError and its kin (the table's own files). OSError; LakebedError of the kind "conflict"
         after 200 lost races. What was written is removed then.
-    Cost: reads the names of the files in manifests that may have these partitions; writes one manifest (more above `manifest.target-file-size`), two
-        lists and a snapshot, each synced.
+    Cost: reads the names of files in manifests that may have these partitions; writes one manifest (more
+        above `manifest.target-file-size`), two lists and a snapshot, each synced.
     Source: Paimon's `FileStoreCommitImpl.java`, `RenamingSnapshotCommit.java`.
 
     >>> append_files(table, pa.table({"file_path": ["bucket-0/data-1.parquet"], "record_count": [3],
