@@ -12,6 +12,8 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from paimon_made import MadeTable
+from paimon_made import row as made_row
 
 import lakebed
 from lakebed import errors
@@ -109,6 +111,17 @@ def test_paimon_statistics_are_those_of_pypaimon(tmp_path: Path):
     for name, metrics in mine["stats"].items():
         unknown = {"column_size": None, "nan_count": None, "value_count": None}
         assert {**metrics, **unknown} == {**theirs["stats"][name], **unknown}, name
+
+
+def test_keys_are_the_ends_of_their_order(tmp_path: Path):
+    columns = [("day", "DATE NOT NULL"), ("at", "TIMESTAMP(3) NOT NULL"), ("id", "BIGINT NOT NULL")]
+    made = MadeTable(tmp_path / "t", *columns, primaryKeys=["day", "at", "id"], partitionKeys=["day"])
+    day, late, early = dt.date(2026, 1, 1), dt.datetime(2026, 1, 2), dt.datetime(1969, 1, 1)
+    rows = pa.table({"day": [day] * 3, "at": [late, early, early], "id": [1, 7, 3]})
+    row = described(lakebed.open_table(made.root), rows)
+    types = [("at", pa.timestamp("ms")), ("id", pa.int64())]
+    ends = [made_row(types, at=early, id=3), made_row(types, at=late, id=1)]
+    assert [row["min_key"], row["max_key"]] == ends
 
 
 def test_paimon_modes(tmp_path: Path):
