@@ -12,6 +12,8 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from paimon_made import MadeTable
+from paimon_made import row as made_row
 
 import lakebed
 from lakebed import errors
@@ -111,6 +113,17 @@ def test_paimon_statistics_are_those_of_pypaimon(tmp_path: Path):
         assert {**metrics, **unknown} == {**theirs["stats"][name], **unknown}, name
 
 
+def test_keys_are_the_ends_of_their_order(tmp_path: Path):
+    columns = [("day", "DATE NOT NULL"), ("at", "TIMESTAMP(3) NOT NULL"), ("id", "BIGINT NOT NULL")]
+    made = MadeTable(tmp_path / "t", *columns, primaryKeys=["day", "at", "id"], partitionKeys=["day"])
+    day, late, early = dt.date(2026, 1, 1), dt.datetime(2026, 1, 2), dt.datetime(1969, 1, 1)
+    rows = pa.table({"day": [day] * 3, "at": [late, early, early], "id": [1, 7, 3]})
+    row = described(lakebed.open_table(made.root), rows)
+    types = [("at", pa.timestamp("ms")), ("id", pa.int64())]
+    ends = [made_row(types, at=early, id=3), made_row(types, at=late, id=1)]
+    assert [row["min_key"], row["max_key"]] == ends
+
+
 def test_paimon_modes(tmp_path: Path):
     options = {
         "metadata.stats-mode": "counts",
@@ -168,6 +181,11 @@ def test_names_and_sizes(tmp_path: Path):
         lakebed.describe_file(table, tmp_path / "none.parquet", ROWS)
     with pytest.raises(errors.SchemaError, match="no column 'colour'"):
         lakebed.describe_file(table, "f.orc", ROWS, file_size_in_bytes=1, columns={"colour": 1})
+    inside = Path(table.location) / "data" / "g.orc"
+    inside.parent.mkdir(exist_ok=True)
+    inside.write_bytes(b"123")
+    for path in ("data/g.orc", inside):
+        assert lakebed.describe_file(table, path, ROWS)["file_size_in_bytes"].to_pylist() == [3]
     (tmp_path / "f.orc").write_bytes(b"12345")
     row = lakebed.describe_file(table, tmp_path / "f.orc", ROWS, columns={"sort_order_id": 0}).to_pylist()[0]
     assert (row["file_size_in_bytes"], row["file_format"], row["sort_order_id"]) == (5, "ORC", 0)

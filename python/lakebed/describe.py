@@ -33,16 +33,17 @@ def describe_file(
 
     Args:
         table: where the file will belong.
-        path: the file, as the table is to name it.
+        path: the file, as the table is to name it: absolute, or relative to the table.
         data: its rows, anything with `__arrow_c_stream__`, with every column of `table.schema` by name.
         file_size_in_bytes: None to look at the local file.
         columns: values of other columns of the view, which only the writer knows: `bucket`, `level`,
-            `split_offsets`, `sort_order_id`, …
+            `min_sequence_number`, `sequence_number`, `split_offsets`, `sort_order_id`, …
     Returns: one row: `content` 0, `file_path`, `file_format` by the path's suffix, `partition` (the one of
-        all rows), `spec_id`, `record_count`, `file_size_in_bytes`, those of `columns`, and `stats`, a struct
-        per column with counts and bounds as the table's properties want them: Iceberg's
-        `write.metadata.metrics.*`, of all fields that are in no list or map, by dotted path; Paimon's
-        `metadata.stats-mode`, `fields.<column>.stats-mode`, `metadata.stats-keep-first-n-columns`.
+        all rows), `spec_id`, `record_count`, `file_size_in_bytes`, of Paimon's tables with primary keys
+        `min_key` and `max_key`, those of `columns`, and `stats`, a struct per column with counts and bounds
+        as the table's properties want them: Iceberg's `write.metadata.metrics.*`, of all fields that are in
+        no list or map, by dotted path; Paimon's `metadata.stats-mode`, `fields.<column>.stats-mode`,
+        `metadata.stats-keep-first-n-columns`.
     Raises: SchemaError for a column that is missing, unknown or of a type that does not fit, a null where
         there may be none, rows of two partitions, with the column and the row; UnsupportedError for
         partitions that cannot be computed; OSError.
@@ -58,12 +59,12 @@ def describe_file(
         "content": 0,
         "file_path": path,
         "file_format": _file_format(table, path),
-        "file_size_in_bytes": Path(path).stat().st_size if file_size_in_bytes is None else file_size_in_bytes,
+        "file_size_in_bytes": _size(table, path) if file_size_in_bytes is None else file_size_in_bytes,
     }
     rows = _Rows(table)
     for batch in _batches(data, table.schema):
         rows.add(batch)
-    row |= {"record_count": rows.count, **(columns or {})}
+    row |= {"record_count": rows.count, **rows.keys(), **(columns or {})}
     unknown = [name for name in row if name not in files.names]
     if unknown:
         raise SchemaError(
@@ -83,6 +84,9 @@ class _Rows:
         self.count = 0
         self._table = table
         self._place: pa.RecordBatch | None = None
+        self._key_schema = _arrow.schema(table._native.key_schema)
+        # The first and the last key of the rows so far.
+        self._keys: pa.Table = self._key_schema.empty_table()
         nan_is_greatest = table.format == "paimon"
         self._metrics = {
             name: ColumnMetrics(kind, mode, nan_is_greatest) for name, kind, mode in wanted_metrics(table)
@@ -94,7 +98,17 @@ class _Rows:
         self._place = self._same_place(batch)
         for name, metrics in self._metrics.items():
             metrics.add(_leaf(batch, name))
+        self._keys = self._ends_of_keys(batch)
         self.count += batch.num_rows
+
+    def keys(self) -> dict[str, Any]:
+        """`min_key` and `max_key`, where files have keys."""
+        from lakebed.paimon import encode_rows
+
+        if not self._key_schema.names or not self._keys.num_rows:
+            return {}
+        stored = encode_rows(self._keys.to_struct_array().combine_chunks(), self._key_schema).to_pylist()
+        return {"min_key": stored[0], "max_key": stored[-1]}
 
     def place(self) -> pa.RecordBatch:
         """`partition` and `spec_id`, of one row. Raises: SchemaError without rows."""
@@ -110,6 +124,19 @@ class _Rows:
         return (
             pa.StructArray.from_arrays(list(columns.values()), list(columns)) if columns else pa.array([{}])
         )
+
+    def _ends_of_keys(self, batch: pa.RecordBatch) -> pa.Table:
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        names = self._key_schema.names
+        if not names:
+            return self._keys
+        keys = pa.concat_tables(
+            [self._keys, pa.Table.from_batches([batch.select(names)]).cast(self._key_schema)]
+        )
+        order = pc.sort_indices(keys, sort_keys=[(name, "ascending") for name in names])
+        return keys.take(pa.concat_arrays([order.slice(0, 1), order.slice(len(order) - 1)]))
 
     def _same_place(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """The place of all rows. Raises: SchemaError for the first row of another."""
@@ -207,6 +234,11 @@ def _struct(metrics: ColumnMetrics) -> pa.StructArray:
         pa.nulls(1, metrics.kind) if bound is None else pa.repeat(bound, 1) for bound in metrics.bounds()
     ]
     return pa.StructArray.from_arrays(arrays, [*counts, "lower_bound", "upper_bound"])
+
+
+def _size(table: Table, path: str) -> int:
+    # An absolute path stays itself.
+    return Path(table.location.removeprefix("file://"), path.removeprefix("file://")).stat().st_size
 
 
 def _file_format(table: Table, path: str) -> str:

@@ -91,9 +91,10 @@ def append_files(
         have, that is absent or of another type, a null or a value that does not fit, a path inside the table
         that is not the file's, a file that is in the table already, a partition with another number of
         buckets), UnsupportedError (another storage, dynamic or postponed buckets, manifests that are not
-        Avro). OSError; CorruptError after 200 lost races. What was written is removed then.
-    Cost: reads the names of all live files; writes one manifest (more above `manifest.target-file-size`), two
-        lists and a snapshot, each synced.
+        Avro), CorruptError and its kin (the table's own files). OSError; LakebedError of the kind "conflict"
+        after 200 lost races. What was written is removed then.
+    Cost: reads the names of files in manifests that may have these partitions; writes one manifest (more
+        above `manifest.target-file-size`), two lists and a snapshot, each synced.
     Source: Paimon's `FileStoreCommitImpl.java`, `RenamingSnapshotCommit.java`.
 
     >>> append_files(table, pa.table({"file_path": ["bucket-0/data-1.parquet"], "record_count": [3],

@@ -35,7 +35,7 @@ fn class_of(kind: ErrorKind) -> &'static str {
         | ErrorKind::Type
         | ErrorKind::Mismatch
         | ErrorKind::Required => "CorruptError",
-        ErrorKind::Io => "LakebedError",
+        ErrorKind::Conflict | ErrorKind::Io => "LakebedError",
     }
 }
 

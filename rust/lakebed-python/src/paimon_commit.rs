@@ -6,15 +6,15 @@ use std::time::Duration;
 use arrow_array::cast::AsArray;
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_select::concat::concat_batches;
+use lakebed::paimon;
 use lakebed::paimon::write::{self, CommitOptions, TableDefinition};
-use lakebed::paimon::{self};
 use lakebed::{Error, ErrorKind, Result};
 use pyo3::prelude::*;
 
 use crate::arrow::{import_array, import_schema, import_stream};
 use crate::boundary::detached;
 use crate::columnar::decoding;
-use crate::error::unwritten;
+use crate::error::{to_python, unwritten};
 use crate::sink::sent;
 use crate::table::Table;
 
@@ -27,7 +27,12 @@ fn options(who: Who) -> CommitOptions {
     CommitOptions { user, identifier, properties, watermark, uuid, zone_offset_millis }
 }
 
-/// Runs a commit; what does not fit is told apart from what is wrong with a file.
+/// The error of what does not fit; what is wrong with a file names that.
+fn refused(py: Python<'_>, error: Error) -> PyErr {
+    if error.location().path.is_some() { to_python(py, error) } else { unwritten(py, error) }
+}
+
+/// Runs a commit.
 fn committed(
     py: Python<'_>,
     table: &Table,
@@ -41,7 +46,7 @@ fn committed(
         })?;
         Ok(commit(own))
     })?;
-    table.map(|table| Table(Box::new(table))).map_err(|error| unwritten(py, error))
+    table.map(|table| Table(Box::new(table))).map_err(|error| refused(py, error))
 }
 
 /// All that a caller gives.
@@ -144,9 +149,9 @@ pub fn paimon_create_table(
         Columns::Json(text) => TableDefinition::fields_from_json(&text),
         Columns::Arrow(schema) => TableDefinition::fields_from_arrow(&import_schema(&schema)?),
     };
-    let fields = fields.map_err(|error| unwritten(py, error))?;
+    let fields = fields.map_err(|error| refused(py, error))?;
     let definition =
         TableDefinition { fields, partition_keys, primary_keys, options: table_options, comment };
     let made = detached(py, || Ok(write::create_table(location, &definition, decoding)))?;
-    made.map(|table| Table(Box::new(table))).map_err(|error| unwritten(py, error))
+    made.map(|table| Table(Box::new(table))).map_err(|error| refused(py, error))
 }

@@ -88,6 +88,11 @@ impl Table {
         SchemaCapsule(self.0.data_schema())
     }
 
+    #[getter]
+    fn key_schema(&self) -> SchemaCapsule {
+        SchemaCapsule(self.0.key_schema())
+    }
+
     /// Takes and gives record batches as struct arrays.
     fn partitions_of(&self, py: Python<'_>, rows: &Bound<'_, PyAny>) -> PyResult<Batch> {
         let rows = import_array(rows)?;

@@ -54,6 +54,8 @@ pub enum ErrorKind {
     Argument,
     /// A filter that does not parse or cannot be bound.
     Predicate,
+    /// Other writers were first, again and again.
+    Conflict,
     /// Storage failed; the source says how.
     Io,
 }
@@ -85,6 +87,7 @@ impl ErrorKind {
             ErrorKind::UnknownColumn => "unknown-column",
             ErrorKind::Argument => "argument",
             ErrorKind::Predicate => "predicate",
+            ErrorKind::Conflict => "conflict",
             ErrorKind::Io => "io",
         }
     }

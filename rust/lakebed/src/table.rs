@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef, Int32Array, RecordBatch};
-use arrow_schema::SchemaRef;
+use arrow_schema::{Schema as ArrowSchema, SchemaRef};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::notes::Notes;
@@ -47,6 +47,12 @@ pub trait Table: Send + Sync {
 
     /// The columns of the table's rows, in the types that its views show values in.
     fn data_schema(&self) -> SchemaRef;
+
+    /// The columns whose values order the rows of a file, in the types that its first and last key are stored
+    /// in; none where files have no keys.
+    fn key_schema(&self) -> SchemaRef {
+        Arc::new(ArrowSchema::empty())
+    }
 
     /// Where rows of [`Table::data_schema`] belong: the column `partition`, of the type it has in views, and
     /// `spec_id`, of the partition spec that new files have, where the format has specs.

@@ -54,6 +54,11 @@ impl table::Table for Table {
         Arc::new(ArrowSchema::new(fields.collect::<Fields>()))
     }
 
+    fn key_schema(&self) -> SchemaRef {
+        let keys = self.schema().trimmed_primary_keys().into_iter();
+        Arc::new(ArrowSchema::new(keys.map(|key| key.ty.storage_field(&key.name)).collect::<Fields>()))
+    }
+
     fn partitions_of(&self, rows: &RecordBatch) -> Result<RecordBatch> {
         let partition = PartitionType::new(self.schema());
         let columns = partition.fields.iter().map(|field| find(rows, &field.name));

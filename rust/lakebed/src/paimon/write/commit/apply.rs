@@ -37,7 +37,7 @@ const VERSION: i32 = 3;
 /// Makes the changes that `plan` finds in whatever is the latest snapshot; `None` for nothing to do.
 ///
 /// # Errors
-/// Those of `plan` and of writing; `Mismatch` after [`ATTEMPTS`] lost races.
+/// Those of `plan` and of writing; `Conflict` after [`ATTEMPTS`] lost races.
 pub(super) fn commit(
     table: &Table,
     options: &CommitOptions,
@@ -72,7 +72,7 @@ pub(super) fn commit(
         wait(attempt);
     }
     let message = format!("{ATTEMPTS} times another writer was first");
-    Err(Error::new(ErrorKind::Mismatch, message).in_file(table.location()))
+    Err(Error::new(ErrorKind::Conflict, message).in_file(table.location()))
 }
 
 /// The snapshot behind `seen` that is this commit already; only writers who number their commits have one.

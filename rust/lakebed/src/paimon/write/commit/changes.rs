@@ -86,7 +86,7 @@ impl Added {
         let names: HashSet<String> = names_of(&self.entries)?.into_iter().collect();
         let partitions = partitions_of(&self.entries)?;
         let bucketed = base.schema().bucket() > 0;
-        let live = live_entries(base, Some(&PLACED), |entries| {
+        let live = live_entries(base, Some(&partitions), Some(&PLACED), |entries| {
             let (named, partition) = (find(entries, "file_name")?, find(entries, "partition")?);
             let rows = named.as_string::<i32>().iter().zip(partition.as_binary::<i32>());
             let wanted = rows.map(|(name, partition)| {
@@ -165,7 +165,7 @@ impl Removed {
             let message = "single files of a table with data evolution, which share rows, are not taken away";
             return Err(Error::new(ErrorKind::Unsupported, message));
         }
-        let named = live_entries(base, None, |entries| {
+        let named = live_entries(base, None, None, |entries| {
             let names = find(entries, "file_name")?;
             Ok(names.as_string::<i32>().iter().map(|name| Some(self.names.contains(name?))).collect())
         })?;
@@ -209,7 +209,7 @@ impl Overwritten {
         let inside = |entries: &RecordBatch| -> Result<BooleanArray> {
             self.partition.holds(find(entries, "partition")?.as_binary::<i32>())
         };
-        let found = live_entries(base, None, |entries| {
+        let found = live_entries(base, None, None, |entries| {
             let named = find(entries, "file_name")?;
             let named =
                 named.as_string::<i32>().iter().map(|name| name.is_some_and(|name| names.contains(name)));

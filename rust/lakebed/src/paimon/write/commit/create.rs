@@ -16,7 +16,7 @@ use crate::paimon::table::Table;
 use crate::paimon::types::{DataField, FieldParser, TypeKind, from_arrow};
 use crate::paimon::write::json;
 use crate::paimon::write::options::file_options;
-use crate::storage::{Local, Storage, local_path};
+use crate::storage::Local;
 use crate::write::Existing;
 
 /// The version of schemas since Paimon 0.9.
@@ -91,10 +91,6 @@ pub fn create_table(
     check(&TableSchema::from_json(text.as_bytes())?)?;
     let location = location.trim_end_matches('/');
     let path = format!("{location}/{}", schema_file(0));
-    if !Local.list(local_path(&format!("{location}/schema"))?)?.is_empty() {
-        let exists = std::io::Error::from(std::io::ErrorKind::AlreadyExists);
-        return Err(Error::new(ErrorKind::Io, "there is a table").caused_by(exists).in_file(location));
-    }
     make_folder(&path)?;
     publish_text(&path, Existing::Refuse, &text)?;
     Table::open(location, Arc::new(Local), decoding)

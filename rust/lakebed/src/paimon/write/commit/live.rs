@@ -1,6 +1,6 @@
 //! Files that are live in a snapshot (Paimon's `FileEntry.mergeEntries`).
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
@@ -11,6 +11,7 @@ use arrow_select::filter::filter_record_batch;
 use arrow_select::interleave::interleave_record_batch;
 
 use super::base::Base;
+use super::prune::may_hold;
 use crate::error::{Error, ErrorKind, Result};
 use crate::paimon::identity::identities;
 use crate::paimon::manifest::{ADD, entry_columns};
@@ -18,6 +19,7 @@ use crate::record::find;
 
 /// The entries that add live files, of those that `keep` keeps, in the order in which they stand; `keep` must
 /// keep all entries of one file or none. `columns` are those wanted, which have the identity; `None` for all.
+/// Manifests without files of `partitions`, as far as their lists tell, are not read.
 ///
 /// Memory is that of the kept entries.
 ///
@@ -25,6 +27,7 @@ use crate::record::find;
 /// Those of reading; `Mismatch` for a file that is added twice.
 pub(super) fn live_entries(
     base: &Base,
+    partitions: Option<&HashSet<Vec<u8>>>,
     columns: Option<&[&str]>,
     mut keep: impl FnMut(&RecordBatch) -> Result<BooleanArray>,
 ) -> Result<RecordBatch> {
@@ -32,7 +35,11 @@ pub(super) fn live_entries(
     let columns: Option<Vec<String>> =
         columns.map(|names| names.iter().map(|name| (*name).to_owned()).collect());
     let wanted = entry_columns(columns.as_deref())?;
-    for manifest in &base.manifests {
+    let read = match partitions {
+        Some(partitions) => may_hold(base, partitions)?,
+        None => vec![true; base.manifests.len()],
+    };
+    for (manifest, _) in base.manifests.iter().zip(read).filter(|(_, read)| *read) {
         let path = base.table.manifest_path(&manifest.file_name);
         for entries in base.entries(manifest, columns.as_deref())? {
             let kept =

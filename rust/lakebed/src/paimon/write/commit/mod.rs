@@ -14,8 +14,11 @@ mod create;
 mod index;
 mod live;
 mod made;
+mod prune;
 mod row_ids;
 mod tag;
+#[cfg(test)]
+mod tests;
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -71,7 +74,7 @@ fn now_millis() -> i64 {
 /// # Errors
 /// Before anything is written: those of the columns, with field and row; `Unsupported` for tables of another
 /// storage, with dynamic or postponed buckets, or whose manifests are not Avro; `Argument` for a file that is live
-/// already and for buckets counted otherwise than in their partition. `Io` of the file system, and `Mismatch`
+/// already and for buckets counted otherwise than in their partition. `Io` of the file system, and `Conflict`
 /// after too many lost races; what was written is removed then.
 pub fn append_files(table: &Table, files: &RecordBatch, options: &CommitOptions) -> Result<Table> {
     let added = Added::new(table, files, options)?;

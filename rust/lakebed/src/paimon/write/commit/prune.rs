@@ -1,0 +1,84 @@
+//! Manifests that cannot have files of some partitions.
+
+use std::cmp::Ordering;
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
+use arrow_array::{Array, ArrayRef, BinaryArray, ListArray};
+use arrow_row::{RowConverter, Rows, SortField};
+
+use super::base::Base;
+use crate::error::{Error, ErrorKind, Result};
+use crate::paimon::partition::PartitionType;
+use crate::record::find;
+
+/// Beyond so many comparisons all manifests are read instead.
+const MOST_COMPARED: usize = 10_000_000;
+
+/// For each manifest of the base whether it may have files of one of these partitions, by the bounds that its
+/// list records.
+pub(super) fn may_hold(base: &Base, partitions: &HashSet<Vec<u8>>) -> Result<Vec<bool>> {
+    let manifests = base.manifests.len();
+    if manifests.saturating_mul(partitions.len()) > MOST_COMPARED {
+        return Ok(vec![true; manifests]);
+    }
+    let partition = PartitionType::new(base.schema());
+    let wanted = partition.decode(&BinaryArray::from_iter_values(partitions))?;
+    let stats = find(&base.list, "partition_stats")?;
+    let stats = stats.as_struct();
+    let [lower, upper] = [0, 1].map(|bound| partition.decode_bounds(stats.column(bound).as_binary::<i32>()));
+    let nulls = stats.column(2).as_list::<i32>();
+    let bounds = lower?.into_iter().zip(upper?).zip(wanted.as_struct().columns());
+    let columns = bounds.map(|((lower, upper), wanted)| Column::new(lower, upper, Arc::clone(wanted)));
+    let columns = columns.collect::<Result<Vec<_>>>()?;
+    let fits = |manifest: usize, wanted: usize| {
+        let mut columns = columns.iter().enumerate();
+        columns.all(|(place, column)| column.fits(manifest, wanted, null_count(nulls, manifest, place)))
+    };
+    Ok((0..manifests).map(|manifest| (0..partitions.len()).any(|wanted| fits(manifest, wanted))).collect())
+}
+
+/// The bounds of a partition column in manifests, and the values that are looked for.
+struct Column {
+    lower: (ArrayRef, Rows),
+    upper: (ArrayRef, Rows),
+    wanted: (ArrayRef, Rows),
+}
+
+impl Column {
+    fn new(lower: ArrayRef, upper: ArrayRef, wanted: ArrayRef) -> Result<Column> {
+        let converter =
+            RowConverter::new(vec![SortField::new(wanted.data_type().clone())]).map_err(refused)?;
+        let ordered = |column: ArrayRef| -> Result<(ArrayRef, Rows)> {
+            let rows = converter.convert_columns(&[Arc::clone(&column)]).map_err(refused)?;
+            Ok((column, rows))
+        };
+        Ok(Column { lower: ordered(lower)?, upper: ordered(upper)?, wanted: ordered(wanted)? })
+    }
+
+    /// Whether a value is within the bounds of a manifest; what is not known is no bound.
+    fn fits(&self, manifest: usize, wanted: usize, nulls: Option<i64>) -> bool {
+        let (values, rows) = &self.wanted;
+        if values.is_null(wanted) {
+            return nulls != Some(0);
+        }
+        let value = rows.row(wanted);
+        let beyond = |(bounds, rows): &(ArrayRef, Rows), side: Ordering| {
+            bounds.is_valid(manifest) && value.cmp(&rows.row(manifest)) == side
+        };
+        !beyond(&self.lower, Ordering::Less) && !beyond(&self.upper, Ordering::Greater)
+    }
+}
+
+/// How many entries of a manifest have no value of a column, where that is known.
+fn null_count(lists: &ListArray, manifest: usize, place: usize) -> Option<i64> {
+    let counts = lists.is_valid(manifest).then(|| lists.value(manifest))?;
+    let counts = counts.as_primitive_opt::<Int64Type>()?;
+    (place < counts.len() && counts.is_valid(place)).then(|| counts.value(place))
+}
+
+fn refused(error: arrow_schema::ArrowError) -> Error {
+    Error::new(ErrorKind::Argument, error.to_string()).in_field("partition")
+}
