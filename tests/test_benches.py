@@ -74,7 +74,7 @@ def test_plans_are_timed(tmp_path: Path) -> None:
     assert all(seconds > 0 for seconds in timed.values())
 
 
-@pytest.mark.parametrize("table", ["pypaimon"])
+@pytest.mark.parametrize("table", TIMED)
 def test_writers_are_timed(table: str, tmp_path: Path) -> None:
     pytest.importorskip(table)
     command = [sys.executable, str(BENCHES / "bench_write.py"), "--no-rust", "--tables", table]

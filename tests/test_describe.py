@@ -181,6 +181,11 @@ def test_names_and_sizes(tmp_path: Path):
         lakebed.describe_file(table, tmp_path / "none.parquet", ROWS)
     with pytest.raises(errors.SchemaError, match="no column 'colour'"):
         lakebed.describe_file(table, "f.orc", ROWS, file_size_in_bytes=1, columns={"colour": 1})
+    inside = Path(table.location) / "data" / "g.orc"
+    inside.parent.mkdir(exist_ok=True)
+    inside.write_bytes(b"123")
+    for path in ("data/g.orc", inside):
+        assert lakebed.describe_file(table, path, ROWS)["file_size_in_bytes"].to_pylist() == [3]
     (tmp_path / "f.orc").write_bytes(b"12345")
     row = lakebed.describe_file(table, tmp_path / "f.orc", ROWS, columns={"sort_order_id": 0}).to_pylist()[0]
     assert (row["file_size_in_bytes"], row["file_format"], row["sort_order_id"]) == (5, "ORC", 0)

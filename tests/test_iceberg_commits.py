@@ -13,7 +13,7 @@ import pytest
 from iceberg_commits import live, metadata, metadata_names
 
 import lakebed
-from lakebed import iceberg
+from lakebed import avro, iceberg
 from lakebed.errors import SchemaError, UnsupportedError
 
 SCHEMA = pa.schema(
@@ -408,3 +408,33 @@ def test_json_of_the_metadata_is_javas(tmp_path: Path):
     table = iceberg.append_files(made(tmp_path, 3), files(1))
     file = Path(table.location, "metadata", "v2.metadata.json")
     assert iceberg.write_metadata(json.loads(file.read_text())) == file.read_bytes()
+
+
+def test_a_table_says_how_its_manifests_are_laid_out(tmp_path: Path):
+    table = iceberg.append_files(made(tmp_path), files(1, 2))
+    (path,) = table.manifests(columns=["path"]).to_arrow()["path"].to_pylist()
+    rows = iceberg.read_manifest(path).to_arrow()
+    for spec in (table, 0):
+        data = iceberg.write_manifest(rows, schema=table, spec=spec, format_version=2)
+        assert data is not None
+        assert iceberg.read_manifest(data).to_arrow().equals(rows)
+    with pytest.raises(SchemaError, match="no partition spec 9"):
+        iceberg.write_manifest(rows, schema=table, spec=9, format_version=2)
+    with pytest.raises(TypeError, match="schema is a table"):
+        iceberg.write_manifest(rows, schema={}, spec=0, format_version=2)
+
+
+def test_rewritten_manifests_are_of_the_codec_and_blocks_asked_for(tmp_path: Path):
+    table = iceberg.append_files(made(tmp_path), files(*range(20)))
+    table = iceberg.rewrite_manifests(table, codec="zstandard", block_bytes=500)
+    (path,) = table.manifests(columns=["path"]).to_arrow()["path"].to_pylist()
+    assert avro.read_metadata(path)["avro.codec"] == b"zstandard"
+    assert avro.read_blocks(path).num_rows > 3
+    assert avro.read_metadata(current_list(table))["avro.codec"] == b"deflate"
+
+
+def test_nothing_to_rewrite_is_no_commit(tmp_path: Path):
+    table = made(tmp_path)
+    assert iceberg.rewrite_manifests(table).snapshot_id is None
+    assert iceberg.rewrite_manifests(table, commit=False) is None
+    assert metadata_names(table) == {"v1.metadata.json", "version-hint.text"}

@@ -95,7 +95,7 @@ def kill_at_random_moments(folder: Path, times: int) -> None:
 
 
 def test_a_killed_writer_breaks_no_table(tmp_path: Path):
-    kill_at_random_moments(tmp_path, 15)
+    kill_at_random_moments(tmp_path, 20)
 
 
 @pytest.mark.slow

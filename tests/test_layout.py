@@ -15,7 +15,7 @@ from shared_data import PROJECT
 # The test's counting allocator is one: the trait it implements is unsafe.
 MAY_SAY_UNSAFE = {"rust/lakebed-python/src/arrow.rs", "rust/lakebed-avro/tests/hostile.rs"}
 # Lines. A Rust file's own `mod tests` is counted apart from its code.
-BUDGETS = {"README.md": 215, "ARCHITECTURE.md": 180, "CONTRIBUTING.md": 100, "Makefile": 120}
+BUDGETS = {"README.md": 250, "ARCHITECTURE.md": 180, "CONTRIBUTING.md": 100, "Makefile": 120}
 RUST_CODE, RUST_TESTS, PYTHON_MODULE, PYTHON_TEST = 500, 400, 400, 500
 DOCUMENTS = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", ".ci/run"]
 

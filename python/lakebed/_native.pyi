@@ -21,6 +21,7 @@ __all__ = [
     "encode_values",
     "iceberg_commit",
     "iceberg_create_table",
+    "iceberg_layout",
     "iceberg_read_deletion_vector",
     "iceberg_read_manifest",
     "iceberg_read_manifest_list",
@@ -192,6 +193,8 @@ def iceberg_commit(
     table: Table,
     change: Any,
     properties: Sequence[tuple[str, str]],
+    codec: str | None,
+    block_bytes: int,
     random: bytes,
     staged: bool,
     limits: object,
@@ -205,6 +208,7 @@ def iceberg_create_table(
     random: bytes,
     limits: object,
 ) -> None: ...
+def iceberg_layout(table: Table, spec_id: int | None) -> tuple[str, str]: ...
 def iceberg_write_manifest(
     entries: Any,
     sink: Any,

@@ -33,7 +33,7 @@ def describe_file(
 
     Args:
         table: where the file will belong.
-        path: the file, as the table is to name it.
+        path: the file, as the table is to name it: absolute, or relative to the table.
         data: its rows, anything with `__arrow_c_stream__`, with every column of `table.schema` by name.
         file_size_in_bytes: None to look at the local file.
         columns: values of other columns of the view, which only the writer knows: `bucket`, `level`,
@@ -59,7 +59,7 @@ def describe_file(
         "content": 0,
         "file_path": path,
         "file_format": _file_format(table, path),
-        "file_size_in_bytes": Path(path).stat().st_size if file_size_in_bytes is None else file_size_in_bytes,
+        "file_size_in_bytes": _size(table, path) if file_size_in_bytes is None else file_size_in_bytes,
     }
     rows = _Rows(table)
     for batch in _batches(data, table.schema):
@@ -234,6 +234,11 @@ def _struct(metrics: ColumnMetrics) -> pa.StructArray:
         pa.nulls(1, metrics.kind) if bound is None else pa.repeat(bound, 1) for bound in metrics.bounds()
     ]
     return pa.StructArray.from_arrays(arrays, [*counts, "lower_bound", "upper_bound"])
+
+
+def _size(table: Table, path: str) -> int:
+    # An absolute path stays itself.
+    return Path(table.location.removeprefix("file://"), path.removeprefix("file://")).stat().st_size
 
 
 def _file_format(table: Table, path: str) -> str:

@@ -11,8 +11,10 @@ from urllib.parse import unquote, urlsplit
 
 from lakebed import _arrow, _native
 from lakebed._arguments import names, positive
+from lakebed.errors import UnsupportedError
 from lakebed.limits import LIMITS, Limits
 from lakebed.opening import open_table
+from lakebed.storage import resolve
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -76,7 +78,10 @@ def create_table(
     Cost: writes two small files.
     Source: Iceberg's `HadoopTables.java`, `AssignFreshIds.java`, `PartitionSpec.java`.
     """
-    path = str(Path(location).absolute())
+    folder, adapter = resolve(location)
+    if adapter is not None:
+        raise UnsupportedError("tables are made on the local file system alone", path=folder)
+    path = str(Path(folder).absolute())
     fields = names("partition_by", partition_by) or []
     pairs = list((properties or {}).items())
     _native.iceberg_create_table(path, schema, fields, format_version, pairs, os.urandom(16), limits)
@@ -190,6 +195,8 @@ def rewrite_manifests(
     table: Table,
     *,
     target_bytes: int = ...,
+    codec: str | None = ...,
+    block_bytes: int = ...,
     properties: Mapping[str, str] | None = ...,
     commit: Literal[True] = ...,
     limits: Limits = ...,
@@ -199,6 +206,8 @@ def rewrite_manifests(
     table: Table,
     *,
     target_bytes: int = ...,
+    codec: str | None = ...,
+    block_bytes: int = ...,
     properties: Mapping[str, str] | None = ...,
     commit: Literal[False],
     limits: Limits = ...,
@@ -207,6 +216,8 @@ def rewrite_manifests(
     table: Table,
     *,
     target_bytes: int = 8 << 20,
+    codec: str | None = None,
+    block_bytes: int = 64_000,
     properties: Mapping[str, str] | None = None,
     commit: bool = True,
     limits: Limits = LIMITS,
@@ -217,6 +228,9 @@ def rewrite_manifests(
     Args:
         table: as in `append_files`.
         target_bytes: how large a manifest is to be, about.
+        codec: that of the manifests written, as in `write_manifest`; None for what the table's property
+            `write.manifest.compression-codec` says.
+        block_bytes: bytes of entries, not compressed, at which a block ends.
         properties: as in `append_files`.
         commit: as in `append_files`.
         limits: as in `append_files`.
@@ -226,7 +240,8 @@ def rewrite_manifests(
     Source: Iceberg's `BaseRewriteManifests.java`.
     """
     positive("target_bytes", target_bytes)
-    return _commit(table, target_bytes, properties, commit, limits)
+    positive("block_bytes", block_bytes)
+    return _commit(table, target_bytes, properties, commit, limits, codec, block_bytes)
 
 
 def _paths(files: Any) -> list[str]:
@@ -245,11 +260,19 @@ def _done(outcome: Table | StagedCommit | None) -> Table | StagedCommit:
 
 
 def _commit(
-    table: Table, change: Any, properties: Mapping[str, str] | None, commit: bool, limits: Limits
+    table: Table,
+    change: Any,
+    properties: Mapping[str, str] | None,
+    commit: bool,
+    limits: Limits,
+    codec: str | None = None,
+    block_bytes: int = 64_000,
 ) -> Table | StagedCommit | None:
     """Commits or stages what `change` is: Arrow data to append, paths to delete, bytes of a manifest."""
     pairs = list((properties or {}).items())
-    staged = _native.iceberg_commit(table._native, change, pairs, os.urandom(24), not commit, limits)
+    staged = _native.iceberg_commit(
+        table._native, change, pairs, codec, block_bytes, os.urandom(24), not commit, limits
+    )
     if commit:
         return open_table(table.location, format="iceberg", limits=limits)
     if staged is None:

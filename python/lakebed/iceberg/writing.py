@@ -12,14 +12,15 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from lakebed._sink import Sink
+    from lakebed.table import Table
 
 
 def write_manifest(
     entries: Any,
     sink: Sink | None = None,
     *,
-    schema: Mapping[str, Any],
-    spec: Mapping[str, Any] | Sequence[Mapping[str, Any]],
+    schema: Mapping[str, Any] | Table,
+    spec: Mapping[str, Any] | Sequence[Mapping[str, Any]] | Table | int,
     format_version: int,
     content: str = "data",
     codec: str = "deflate",
@@ -39,8 +40,10 @@ def write_manifest(
             and `partition` where the spec has fields (by their names); any other may be absent, which is
             null. Columns and partition fields that the version or the spec does not have can only be null.
         sink: a local path, an open binary file, or None for the file as bytes.
-        schema: the table's schema, as `schemas` of `read_metadata` has it.
-        spec: a partition spec, as `partition-specs` has it, or the list of its fields, which is then spec 0.
+        schema: the table's schema, as `schemas` of `read_metadata` has it, or a table, for the one that it
+            stands at.
+        spec: a partition spec, as `partition-specs` has it, or the list of its fields, which is then spec 0;
+            or a table, for its default spec, or the id of one where `schema` is a table.
         format_version: 1, 2 or 3.
         content: "data" or "deletes".
         codec: "deflate" as Java has it, "null", "snappy", "zstandard", "bzip2" or "xz".
@@ -64,14 +67,32 @@ def write_manifest(
     return _native.iceberg_write_manifest(
         _arrow.writable(entries),
         _sink.target(sink),
-        json.dumps(schema, ensure_ascii=False, separators=(",", ":")),
-        json.dumps(spec, ensure_ascii=False),
+        *_layout(schema, spec),
         format_version,
         content,
         _sink.encoding(codec, level, block_bytes, sync, verify),
         overwrite,
         limits,
     )
+
+
+def _layout(
+    schema: Mapping[str, Any] | Table, spec: Mapping[str, Any] | Sequence[Mapping[str, Any]] | Table | int
+) -> tuple[str, str]:
+    """A schema and a spec in JSON. Raises: TypeError for the id of a spec without a table."""
+    schemas, specs = getattr(schema, "_native", None), getattr(spec, "_native", None)
+    if isinstance(spec, int) and schemas is None:
+        raise TypeError("spec takes the id of a partition spec only where schema is a table")
+    if isinstance(spec, int):
+        specs = schemas
+    spec_id = spec if isinstance(spec, int) else None
+    of_schema = None if schemas is None else _native.iceberg_layout(schemas, None)[0]
+    of_spec = None if specs is None else _native.iceberg_layout(specs, spec_id)[1]
+    return of_schema or _json(schema), of_spec or _json(spec)
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def write_manifest_list(

@@ -7,6 +7,7 @@ use lakebed::iceberg::write::commit::{
     Action, CommitOptions, Identity, NewTable, commit_action, create_table, stage_action,
 };
 use lakebed::{Error, ErrorKind, Result};
+use lakebed_avro::Codec;
 use pyo3::prelude::*;
 
 use crate::arrow::{import_schema, import_stream};
@@ -58,11 +59,15 @@ pub fn iceberg_commit(
     table: &Bound<'_, Table>,
     change: &Bound<'_, PyAny>,
     properties: Vec<(String, String)>,
+    codec: Option<&str>,
+    block_bytes: usize,
     random: [u8; 24],
     staged: bool,
     limits: &Bound<'_, PyAny>,
 ) -> PyResult<Option<StagedParts>> {
-    let options = CommitOptions { identity: Identity::new(random), properties, limits: extract(limits)? };
+    let codec = codec.map(Codec::named).transpose().map_err(|error| unwritten(py, error.into()))?;
+    let identity = Identity::new(random);
+    let options = CommitOptions { identity, properties, codec, block_bytes, limits: extract(limits)? };
     let table = table.get();
     let action: Box<dyn FnOnce() -> Result<Action> + Send> = match change.extract::<Given>()? {
         Given::Target(bytes) => Box::new(move || Ok(Action::RewriteManifests(bytes))),
@@ -106,5 +111,27 @@ pub fn iceberg_create_table(
         let version = FormatVersion::try_from(format_version)?;
         let table = NewTable { schema, partition_by, version, properties, random };
         create_table(location, &table, limits)
+    })
+}
+
+/// The current schema of a table and one of its partition specs, its default one without an id, in JSON.
+#[pyfunction]
+pub fn iceberg_layout(
+    py: Python<'_>,
+    table: &Bound<'_, Table>,
+    spec_id: Option<i32>,
+) -> PyResult<(String, String)> {
+    let table = table.get();
+    committed(py, || {
+        let found = table.0.as_any().downcast_ref::<IcebergTable>();
+        let table =
+            found.ok_or_else(|| Error::new(ErrorKind::Unsupported, "the table is none of Iceberg's"))?;
+        let metadata = table.metadata();
+        let spec_id = spec_id.unwrap_or(metadata.default_spec_id);
+        let spec = metadata.partition_specs.iter().find(|spec| spec.spec_id == spec_id);
+        let spec = spec.ok_or_else(|| {
+            Error::new(ErrorKind::Argument, format!("the table has no partition spec {spec_id}"))
+        })?;
+        Ok((table.schema().to_json().to_string(), spec.to_json().to_string()))
     })
 }

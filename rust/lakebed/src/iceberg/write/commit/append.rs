@@ -24,10 +24,6 @@ impl Append {
 }
 
 impl Change for Append {
-    fn check(&self, base: &Base) -> Result<()> {
-        entries_of(&self.files, base).map(|_| ())
-    }
-
     fn apply(&self, base: &Base, scratch: &mut Scratch) -> Result<Option<Outcome>> {
         let kept = base.manifests()?;
         let (mut summary, mut new) = (Summary::default(), Vec::new());

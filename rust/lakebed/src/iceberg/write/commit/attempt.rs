@@ -6,12 +6,12 @@ use std::thread::sleep;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use arrow_array::RecordBatch;
-use lakebed_avro::Limits;
+use lakebed_avro::{Codec, Limits};
 use serde_json::{Map, Value};
 
 use super::base::Base;
 use super::next::{NewSnapshot, next_metadata};
-use super::scratch::{Identity, Scratch, exists, publish_bytes};
+use super::scratch::{Identity, Scratch, publish_bytes};
 use super::store::write_list;
 use super::summary::Summary;
 use crate::error::{Error, ErrorKind, Result};
@@ -21,10 +21,8 @@ use crate::write::Existing;
 
 /// What a commit does to the latest state of a table.
 pub(super) trait Change {
-    /// Refuses what cannot be done, before anything is written.
-    fn check(&self, base: &Base) -> Result<()>;
-
-    /// Writes the manifests of the new snapshot; `None` where there is nothing to do.
+    /// Writes the manifests of the new snapshot; `None` where there is nothing to do. What does not fit is
+    /// refused before anything is written.
     fn apply(&self, base: &Base, scratch: &mut Scratch) -> Result<Option<Outcome>>;
 }
 
@@ -43,6 +41,10 @@ pub struct CommitOptions {
     pub identity: Identity,
     /// Keys that its snapshot's summary has besides.
     pub properties: Vec<(String, String)>,
+    /// The codec of the manifests that are written; `None` for the table's own.
+    pub codec: Option<Codec>,
+    /// Bytes of entries, not compressed, at which a block of those manifests ends.
+    pub block_bytes: usize,
     /// What reading the table may cost.
     pub limits: Limits,
 }
@@ -106,8 +108,7 @@ fn attempt_once(
     attempt: u32,
 ) -> Result<Attempted> {
     let Some(number) = base.number() else { return Err(of_a_catalog(base)) };
-    change.check(base)?;
-    let mut scratch = Scratch::new(options.identity);
+    let mut scratch = Scratch::new(options);
     let Some(prepared) = prepare(base, change, options, attempt, &mut scratch)? else {
         return Ok(Attempted::Done);
     };
@@ -168,8 +169,7 @@ fn prepare(
 /// Those of the change.
 pub(super) fn stage(location: &str, change: &dyn Change, options: &CommitOptions) -> Result<Option<Staged>> {
     let base = Base::read(location, options.limits)?;
-    change.check(&base)?;
-    let mut scratch = Scratch::new(options.identity);
+    let mut scratch = Scratch::new(options);
     let Some(prepared) = prepare(&base, change, options, 1, &mut scratch)? else { return Ok(None) };
     let uuid = base.metadata.table_uuid.clone();
     let mut requirements = Vec::new();
@@ -211,6 +211,5 @@ fn has_happened(base: &Base, options: &CommitOptions) -> Option<bool> {
 fn of_a_catalog(base: &Base) -> Error {
     let path = base.table.metadata_file();
     let message = "the table has a catalog, which alone can commit to it: stage the commit (commit=False)";
-    debug_assert!(exists(path));
     Error::new(ErrorKind::Unsupported, message).in_file(path)
 }

@@ -50,8 +50,12 @@ impl Base {
         Ok(base)
     }
 
-    /// Refuses tables whose new files would not lie where the table is.
+    /// Refuses tables whose new files would have to be encrypted, or would not lie where the table is.
     fn check_place(&self) -> Result<()> {
+        if !self.metadata.encryption_keys.is_empty() {
+            let message = "the table is encrypted: what commits write is not";
+            return Err(Error::new(ErrorKind::Unsupported, message).in_file(self.table.metadata_file()));
+        }
         if let Some(elsewhere) = self.metadata.property(MOVED_METADATA) {
             let message =
                 format!("{MOVED_METADATA} is {elsewhere}: commits write below the table's location");

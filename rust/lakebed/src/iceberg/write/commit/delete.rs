@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use arrow_array::cast::AsArray;
+use arrow_array::types::Int32Type;
 use arrow_array::{Array, BooleanArray, Int32Array, RecordBatch};
 
 use super::attempt::{Change, Outcome};
@@ -89,7 +90,7 @@ fn goes(entries: &RecordBatch, gone: &HashSet<&str>) -> Result<BooleanArray> {
     let (content, paths) = (find(entries, "content")?, find(entries, "file_path")?);
     let (targets, offsets) = (find(entries, "referenced_data_file")?, find(entries, "content_offset")?);
     let (paths, targets) = (paths.as_string::<i32>(), targets.as_string::<i32>());
-    let content = content.as_primitive::<arrow_array::types::Int32Type>();
+    let content = content.as_primitive::<Int32Type>();
     let goes = |row: usize| match content.value(row) {
         0 => gone.contains(paths.value(row)),
         1 => offsets.is_valid(row) && targets.is_valid(row) && gone.contains(targets.value(row)),
@@ -99,10 +100,6 @@ fn goes(entries: &RecordBatch, gone: &HashSet<&str>) -> Result<BooleanArray> {
 }
 
 impl Change for Delete {
-    fn check(&self, base: &Base) -> Result<()> {
-        self.find(base).map(|_| ())
-    }
-
     fn apply(&self, base: &Base, scratch: &mut Scratch) -> Result<Option<Outcome>> {
         let found = self.find(base)?;
         let gone: HashSet<&str> = found.gone.iter().map(String::as_str).collect();

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::Int32Type;
+use arrow_array::types::{Int32Type, Int64Type};
 use arrow_array::{ArrayRef, BooleanArray, Int32Array, Int64Array, RecordBatch};
 use arrow_select::concat::concat_batches;
 use arrow_select::filter::filter_record_batch;
@@ -70,7 +70,7 @@ pub(super) fn with_status(
     snapshot_id: i64,
 ) -> Result<RecordBatch> {
     let known = find(entries, "snapshot_id")?;
-    let ids = known.as_primitive::<arrow_array::types::Int64Type>().iter().zip(status.values());
+    let ids = known.as_primitive::<Int64Type>().iter().zip(status.values());
     let ids: Int64Array =
         ids.map(|(id, status)| if *status == EXISTING { id } else { Some(snapshot_id) }).collect();
     let columns = entries.schema_ref().fields().iter().zip(entries.columns()).map(|(field, column)| {

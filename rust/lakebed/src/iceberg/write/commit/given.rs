@@ -13,10 +13,12 @@ use arrow_schema::{DataType, Field, Schema as ArrowSchema};
 use super::base::Base;
 use super::entries::rows_where;
 use super::stats::{METRICS, metric_maps};
+use super::store::check_tuples;
 use crate::conform::conform;
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::fields::{ENTRY, PARTITION};
 use crate::iceberg::manifest::ADDED;
+use crate::iceberg::partition::{PartitionSpec, PartitionType};
 use crate::iceberg::transform::Transform;
 use crate::iceberg::types::Schema;
 use crate::iceberg::write::malformed;
@@ -254,6 +256,7 @@ fn by_spec(entries: &RecordBatch, specs: &Int32Array, base: &Base) -> Result<Vec
         rows.entry(*id).or_default().push(row);
     }
     let several = rows.len() > 1;
+    let unified = base.table.types()?.partition;
     let part = |(id, rows): (i32, Vec<usize>)| -> Result<(i32, RecordBatch)> {
         let part = match several {
             false => entries.clone(),
@@ -262,8 +265,48 @@ fn by_spec(entries: &RecordBatch, specs: &Int32Array, base: &Base) -> Result<Vec
                 rows_where(entries, &is_of)?
             }
         };
-        super::store::check_tuples(base, base.spec(id)?, &part).map_err(|error| error.at_rows(&rows))?;
+        let spec = base.spec(id)?;
+        let part = called_by_ids(&part, spec, &unified)?;
+        check_tuples(base, spec, &part).map_err(|error| error.at_rows(&rows))?;
         Ok((id, part))
     };
     rows.into_iter().map(part).collect()
+}
+
+/// Entries whose partition fields are called by their ids, where views of the table call them otherwise than
+/// their own spec does: names that several specs have are told apart there.
+fn called_by_ids(
+    entries: &RecordBatch,
+    spec: &PartitionSpec,
+    unified: &PartitionType,
+) -> Result<RecordBatch> {
+    let Ok(place) = entries.schema_ref().index_of(PARTITION) else { return Ok(entries.clone()) };
+    let Some(tuples) = entries.column(place).as_struct_opt() else { return Ok(entries.clone()) };
+    let named = tuples.fields().iter().map(|field| {
+        let of_view = unified.fields.iter().position(|known| known.field.name == *field.name());
+        let of_spec = of_view.and_then(|position| unified.position_in(position, spec));
+        let of_spec = of_spec.and_then(|place| spec.fields.get(place));
+        of_spec.map(|known| known.field_id.to_string())
+    });
+    let named: Vec<Option<String>> = named.collect();
+    let taken = |field: &Field| {
+        let known = spec.fields.iter().find(|known| known.name == *field.name());
+        known.is_some_and(|known| named.contains(&Some(known.field_id.to_string())))
+    };
+    let renamed = tuples.fields().iter().zip(&named).map(|(field, id)| match id {
+        Some(id) => field.as_ref().clone().with_name(id),
+        // What the view calls so is another spec's.
+        None if taken(field) => field.as_ref().clone().with_name(format!("{} of another spec", field.name())),
+        None => field.as_ref().clone(),
+    });
+    let (columns, nulls) = (tuples.columns().to_vec(), tuples.nulls().cloned());
+    let tuples = StructArray::try_new_with_length(renamed.collect(), columns, nulls, tuples.len());
+    let tuples: ArrayRef = Arc::new(tuples.map_err(malformed)?);
+    let mut fields: Vec<Field> =
+        entries.schema_ref().fields().iter().map(|field| field.as_ref().clone()).collect();
+    let mut columns = entries.columns().to_vec();
+    if let (Some(field), Some(column)) = (fields.get_mut(place), columns.get_mut(place)) {
+        (*field, *column) = (Field::new(PARTITION, tuples.data_type().clone(), true), tuples);
+    }
+    RecordBatch::try_new(Arc::new(ArrowSchema::new(fields)), columns).map_err(malformed)
 }

@@ -28,10 +28,6 @@ pub(super) struct Rewrite {
 }
 
 impl Change for Rewrite {
-    fn check(&self, _: &Base) -> Result<()> {
-        Ok(())
-    }
-
     fn apply(&self, base: &Base, scratch: &mut Scratch) -> Result<Option<Outcome>> {
         let list = base.manifests()?;
         let is_data = is_of(&list, DATA)?;

@@ -2,17 +2,14 @@
 
 use std::fs;
 use std::io::Write;
-use std::path::Path;
 
 use lakebed_avro::{Codec, Limits, WriteOptions};
 
+use super::attempt::CommitOptions;
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::value::uuid::write_uuid;
 use crate::storage::local_path;
 use crate::write::{Existing, publish};
-
-/// The block size of Avro Java \[bytes\].
-pub const BLOCK_BYTES: usize = 64_000;
 
 /// What tells a commit from every other: bytes that were drawn at random.
 #[derive(Debug, Clone, Copy)]
@@ -59,13 +56,16 @@ pub(super) fn uuid_text(random: &[u8; 16]) -> String {
 /// The files that a commit has written so far; they go away with it unless it happens.
 pub(super) struct Scratch {
     identity: Identity,
+    codec: Option<Codec>,
+    block_bytes: usize,
     manifests: usize,
     written: Vec<String>,
 }
 
 impl Scratch {
-    pub(super) fn new(identity: Identity) -> Scratch {
-        Scratch { identity, manifests: 0, written: Vec::new() }
+    pub(super) fn new(options: &CommitOptions) -> Scratch {
+        let CommitOptions { identity, codec, block_bytes, .. } = *options;
+        Scratch { identity, codec, block_bytes, manifests: 0, written: Vec::new() }
     }
 
     pub(super) fn identity(&self) -> &Identity {
@@ -79,10 +79,16 @@ impl Scratch {
         format!("{}-m{number}.avro", self.identity.text())
     }
 
-    /// How Avro files of this commit are written.
-    pub(super) fn options(&self, codec: Codec, level: Option<i32>, limits: Limits) -> WriteOptions {
+    /// How manifests of this commit are written, in a table with manifests of that codec and level.
+    pub(super) fn manifest_options(&self, of_table: (Codec, Option<i32>), limits: Limits) -> WriteOptions {
+        let (codec, level) = self.codec.map_or(of_table, |codec| (codec, None));
         let options = WriteOptions::new(self.identity.uuid);
-        WriteOptions { codec, level, limits, block_bytes: BLOCK_BYTES, ..options }
+        WriteOptions { codec, level, limits, block_bytes: self.block_bytes, ..options }
+    }
+
+    /// How its manifest list is written: whatever the table says of manifests, as Java has it.
+    pub(super) fn list_options(&self, limits: Limits) -> WriteOptions {
+        WriteOptions { codec: Codec::Deflate, limits, ..WriteOptions::new(self.identity.uuid) }
     }
 
     /// Writes a file whole, which must not be there.
@@ -116,9 +122,4 @@ pub(super) fn publish_bytes(path: &str, bytes: &[u8], existing: Existing) -> Res
     publish(local_path(path)?, existing, |mut file| {
         file.write_all(bytes).map_err(|error| Error::new(ErrorKind::Io, error.to_string()).caused_by(error))
     })
-}
-
-/// Whether a file is there, where that can be told.
-pub(super) fn exists(path: &str) -> bool {
-    local_path(path).is_ok_and(|path| Path::new(path).exists())
 }

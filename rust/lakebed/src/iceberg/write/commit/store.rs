@@ -6,7 +6,6 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Int32Type, Int64Type};
 use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch};
 use arrow_select::concat::concat_batches;
-use lakebed_avro::Codec;
 
 use super::base::Base;
 use super::scratch::Scratch;
@@ -33,8 +32,7 @@ pub(super) fn write_entries(
     let commit = base.next_sequence_number();
     let mut tally = Tally::new(layout.tuples().types())?;
     tally.add(entries, &layout.tuples().values(entries)?, commit)?;
-    let (codec, level) = base.manifest_codec()?;
-    let options = scratch.options(codec, level, base.table.decoding().limits);
+    let options = scratch.manifest_options(base.manifest_codec()?, base.table.decoding().limits);
     let stored = stored_entries(base.version, entries)?;
     let bytes = write_manifest(&stored.schema(), std::iter::once(Ok(stored)), &layout, Vec::new(), options)?;
     let path = base.path(&scratch.manifest_name());
@@ -102,7 +100,7 @@ pub(super) fn write_list(
         sequence_number: base.next_sequence_number(),
         first_row_id: row_ids.as_ref().map(|ids| ids.first),
     };
-    let options = scratch.options(Codec::Deflate, None, base.table.decoding().limits);
+    let options = scratch.list_options(base.table.decoding().limits);
     let schema = manifests.schema();
     let bytes = write_manifest_list(&schema, std::iter::once(Ok(manifests)), &header, Vec::new(), options)?;
     let name = format!("snap-{}-{attempt}-{}.avro", identity.snapshot_id(), identity.text());
@@ -172,4 +170,36 @@ pub(super) fn count_files(
 /// Refuses tuples that do not fit their spec.
 pub(super) fn check_tuples(base: &Base, spec: &PartitionSpec, files: &RecordBatch) -> Result<()> {
     count_files(base, &mut Summary::default(), spec, files, true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::iceberg::manifest_list::Recorded;
+
+    fn manifest(content: i32, existing: u64, added: u64, first_row_id: Option<i64>) -> ManifestFile {
+        let rows = |rows| Recorded { files: Some(1), rows: Some(rows) };
+        let (existing, added) = (rows(existing), rows(added));
+        ManifestFile { content, existing, added, first_row_id, ..ManifestFile::default() }
+    }
+
+    /// Iceberg specification, "First Row ID Assignment": the example, and manifests that need no ids.
+    #[test]
+    fn manifests_take_row_ids_in_the_order_of_the_list() {
+        let manifests = [
+            manifest(DATA, 25, 100, None),
+            manifest(DELETES, 0, 7, Some(5)),
+            manifest(DATA, 100, 0, None),
+            manifest(DATA, 3, 3, Some(900)),
+            manifest(DATA, 25, 125, None),
+        ];
+        let (rows, ids) = with_row_ids(manifest_rows(&manifests).unwrap(), 1000).unwrap();
+        let first = find(&rows, "first_row_id").unwrap();
+        let first: Vec<_> = first.as_primitive::<Int64Type>().iter().collect();
+        assert_eq!(first, [Some(1000), None, Some(1125), Some(900), Some(1225)]);
+        assert_eq!((ids.first, ids.count), (1000, 375));
+        let most = manifest(DATA, 0, i64::MAX.unsigned_abs(), None);
+        let beyond = with_row_ids(manifest_rows(&[most]).unwrap(), 1000);
+        assert_eq!(beyond.err().map(|error| error.kind()), Some(ErrorKind::Mismatch));
+    }
 }

@@ -146,3 +146,54 @@ fn is_nan(values: &ArrayRef, row: usize) -> bool {
         _ => false,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow_array::{Float64Array, Int32Array, Int64Array, StringArray};
+
+    use super::*;
+
+    fn entries(rows: &[(i32, Option<i64>)]) -> RecordBatch {
+        let columns: [(&str, ArrayRef); 3] = [
+            ("status", Arc::new(Int32Array::from_iter_values(rows.iter().map(|row| row.0)))),
+            ("sequence_number", Arc::new(rows.iter().map(|row| row.1).collect::<Int64Array>())),
+            ("record_count", Arc::new(Int64Array::from_value(10, rows.len()))),
+        ];
+        RecordBatch::try_from_iter_with_nullable(columns.map(|(name, column)| (name, column, true))).unwrap()
+    }
+
+    #[test]
+    fn counts_are_by_status_and_deleted_entries_have_no_part_in_the_lowest_number() {
+        let mut tally = Tally::new(std::iter::empty()).unwrap();
+        tally.add(&entries(&[(DELETED, Some(1)), (0, Some(4)), (ADDED, None)]), &[], 7).unwrap();
+        let one = Recorded { files: Some(1), rows: Some(10) };
+        assert_eq!(tally.recorded(), (one, one, one));
+        assert_eq!(tally.min_sequence_number(7), 4);
+        let mut none = Tally::new(std::iter::empty()).unwrap();
+        none.add(&entries(&[(DELETED, Some(1))]), &[], 7).unwrap();
+        assert_eq!(none.min_sequence_number(7), 7);
+    }
+
+    #[test]
+    fn bounds_are_of_values_that_are_no_null_and_no_nan() {
+        let types = [Type::Double, Type::String];
+        let mut tally = Tally::new(types.iter()).unwrap();
+        let floats = |values: Vec<Option<f64>>| Arc::new(Float64Array::from(values)) as ArrayRef;
+        let texts = |values: Vec<Option<&str>>| Arc::new(StringArray::from(values)) as ArrayRef;
+        let rows = entries(&[(ADDED, None), (ADDED, None)]);
+        let first = [floats(vec![Some(f64::NAN), Some(0.0)]), texts(vec![None, Some("b")])];
+        let second = [floats(vec![Some(-0.0), Some(-2.5)]), texts(vec![Some("ä"), Some("a")])];
+        tally.add(&rows, &first, 1).unwrap();
+        tally.add(&rows, &second, 1).unwrap();
+        let summaries = tally.summaries();
+        let [double, text] = summaries.as_slice() else { panic!("two fields") };
+        assert_eq!((double.contains_null, double.contains_nan), (false, Some(true)));
+        assert_eq!(double.lower_bound.as_deref(), Some((-2.5_f64).to_le_bytes().as_slice()));
+        assert_eq!(double.upper_bound.as_deref(), Some(0.0_f64.to_le_bytes().as_slice()));
+        assert_eq!((text.contains_null, text.contains_nan), (true, Some(false)));
+        let bounds = (text.lower_bound.as_deref(), text.upper_bound.as_deref());
+        assert_eq!(bounds, (Some("a".as_bytes()), Some("ä".as_bytes())));
+    }
+}
