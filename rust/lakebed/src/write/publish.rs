@@ -35,8 +35,7 @@ pub fn publish(path: &str, existing: Existing, write: impl FnOnce(&File) -> Resu
         file.sync_all().map_err(io)?;
         match existing {
             Existing::Replace => fs::rename(&temporary, target).map_err(io),
-            // A link is refused where a file is there; a rename would replace it.
-            Existing::Refuse => fs::hard_link(&temporary, target).map_err(io),
+            Existing::Refuse => link(&temporary, target).map_err(io),
         }
     };
     let outcome = written();
@@ -45,6 +44,28 @@ pub fn publish(path: &str, existing: Existing, write: impl FnOnce(&File) -> Resu
     outcome?;
     let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty());
     File::open(folder.unwrap_or(Path::new("."))).and_then(|folder| folder.sync_all()).map_err(io)
+}
+
+/// Calls a file `target` too, which must not be there: a rename would replace it.
+///
+/// A file system in a network may make the link, lose the answer, and refuse the link that it is asked for again.
+fn link(file: &Path, target: &Path) -> io::Result<()> {
+    match fs::hard_link(file, target) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists && is_same(file, target) => Ok(()),
+        linked => linked,
+    }
+}
+
+#[cfg(unix)]
+fn is_same(one: &Path, other: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let place = |path: &Path| fs::metadata(path).map(|found| (found.dev(), found.ino())).ok();
+    place(one).is_some_and(|one| place(other) == Some(one))
+}
+
+#[cfg(not(unix))]
+fn is_same(_: &Path, _: &Path) -> bool {
+    false
 }
 
 /// A new file in the folder of `target`. Names are tried until one is free: where processes have few numbers, as
@@ -76,6 +97,20 @@ mod tests {
     fn names(folder: &Path) -> Vec<String> {
         let names = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name());
         names.map(|name| name.into_string().unwrap()).collect()
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_whose_answer_was_lost_is_made() {
+        let folder = std::env::temp_dir().join(format!("lakebed-link-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let [one, two, target] = ["one", "two", "target"].map(|name| folder.join(name));
+        fs::write(&one, "1").unwrap();
+        fs::write(&two, "1").unwrap();
+        link(&one, &target).unwrap();
+        link(&one, &target).unwrap();
+        assert_eq!(link(&two, &target).unwrap_err().kind(), io::ErrorKind::AlreadyExists);
+        fs::remove_dir_all(&folder).unwrap();
     }
 
     #[test]
