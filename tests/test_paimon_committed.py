@@ -3,66 +3,27 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
-from datetime import date, timedelta
-from decimal import Decimal
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from paimon_commits import FIRST, SCHEMA, SECOND, files, folder, names, snapshot, stored
 
 import lakebed
 from lakebed import Table, paimon
-from lakebed.errors import LakebedError, SchemaError, SnapshotNotFoundError, UnsupportedError
-from shared_data import SAMPLE_TABLE, GoldenTable, each_golden_paimon_table
-
-DAY = pa.struct([("day", pa.date32())])
-SCHEMA = pa.schema([("id", pa.int64()), ("day", pa.date32()), ("name", pa.string())])
-FIRST, SECOND = date(2024, 1, 1), date(2024, 1, 2)
+from lakebed.errors import SchemaError, SnapshotNotFoundError, UnsupportedError
+from shared_data import GoldenTable, each_golden_paimon_table
 
 
 @pytest.fixture
 def table(tmp_path: Path) -> Table:
     """A table partitioned by day, without snapshots."""
     return paimon.create_table(tmp_path / "t", SCHEMA, partition_keys=["day"])
-
-
-def folder(day: date) -> str:
-    return f"day={(day - date(1970, 1, 1)).days}/bucket-0"
-
-
-def files(day: date, *names: str, rows: int = 10) -> pa.Table:
-    """Data files of one partition."""
-    count = len(names)
-    return pa.table(
-        {
-            "file_path": pa.array([f"{folder(day)}/{name}" for name in names], pa.string()),
-            "record_count": pa.array([rows] * count, pa.int64()),
-            "file_size_in_bytes": pa.array([100] * count, pa.int64()),
-            "partition": pa.array([{"day": day}] * count, DAY),
-        }
-    )
-
-
-def names(table: Table) -> list[str]:
-    return sorted(table.files(columns=["file_name"]).to_arrow()["file_name"].to_pylist())
-
-
-def stored(table: Table, name: str) -> dict[str, Any]:
-    read: dict[str, Any] = json.loads(Path(table.location, name).read_text("utf-8"))
-    return read
-
-
-def snapshot(table: Table) -> dict[str, Any]:
-    return stored(table, f"snapshot/snapshot-{table.snapshot_id}")
-
-
-def metadata(table: Table) -> dict[str, bytes]:
-    """Every metadata file of the table."""
-    root = Path(table.location)
-    return {str(file.relative_to(root)): file.read_bytes() for file in root.rglob("*") if file.is_file()}
 
 
 def test_a_table_is_created_as_the_engine_creates_it(tmp_path: Path) -> None:
@@ -112,24 +73,6 @@ def test_a_table_is_created_as_the_engine_creates_it(tmp_path: Path) -> None:
         tmp_path / "copy", schema["fields"], primary_keys=["id"], options={"bucket": "2"}
     )
     assert stored(copy, "schema/schema-0")["fields"] == schema["fields"]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        ({"partition_keys": ["nothing"]}, "nothing"),
-        ({"primary_keys": ["id", "id"]}, "twice"),
-        ({"primary_keys": ["day"], "partition_keys": ["day"]}, "primaryKeys"),
-        ({"options": {"bucket": "4"}}, "bucket-key"),
-        ({"options": {"bucket": "0"}}, "0 buckets"),
-        ({"options": {"manifest.format": "orc"}}, "manifest.format"),
-        ({"options": {"manifest.compression": "lz4"}}, "lz4"),
-    ],
-)
-def test_what_makes_no_table_is_refused(arguments: dict[str, Any], words: str, tmp_path: Path) -> None:
-    with pytest.raises(LakebedError, match=words):
-        paimon.create_table(tmp_path / "t", SCHEMA, **arguments)
-    assert not (tmp_path / "t").exists()
 
 
 def test_files_are_added_and_taken_away(table: Table) -> None:
@@ -272,151 +215,6 @@ def test_without_files_there_is_no_commit(table: Table) -> None:
     assert paimon.compact_manifests(table).snapshot_id is None
 
 
-def change(
-    name: str, values: Sequence[Any], kind: pa.DataType | None = None
-) -> Callable[[pa.Table], pa.Table]:
-    def changed(table: pa.Table) -> pa.Table:
-        column = pa.array(values, kind)
-        if name not in table.schema.names:
-            return table.append_column(name, column)
-        return table.set_column(table.schema.names.index(name), name, column)
-
-    return changed
-
-
-BAD_FILES = {
-    "no path": (lambda t: t.drop_columns(["file_path"]), "file_path", None),
-    "no partition": (lambda t: t.drop_columns(["partition"]), "partition", None),
-    "another column": (change("colour", [1, 2, 3]), "colour", None),
-    "type": (change("record_count", ["a", "b", "c"]), "record_count", None),
-    "null": (change("record_count", [1, None, 3], pa.int64()), "record_count", 1),
-    "negative": (change("file_size_in_bytes", [1, 2, -3]), "file_size_in_bytes", 2),
-    "path in the table": (change("file_path", ["a", "b", "c"]), "file_path", 0),
-    "partition's folder": (
-        change("file_path", [f"{folder(day)}/x" for day in (FIRST, SECOND, FIRST)]),
-        "file_path",
-        1,
-    ),
-    "no name": (change("file_path", [f"{folder(FIRST)}/a", f"{folder(FIRST)}/", "c"]), "file_path", 1),
-    "twice": (change("file_path", [f"{folder(FIRST)}/{name}" for name in "aba"]), "file_path", 2),
-    "bucket": (change("bucket", [0, 1, 0]), "bucket", 1),
-    "level": (change("level", [0, 0, 5]), "level", 2),
-    "partition null": (change("partition", [{"day": FIRST}, None, None], DAY), "partition", 1),
-    "partition column": (
-        change("partition", [{"hour": 1}] * 3, pa.struct([("hour", pa.int32())])),
-        "partition.hour",
-        None,
-    ),
-    "partition type": (
-        change("partition", [{"day": "x"}] * 3, pa.struct([("day", pa.string())])),
-        "partition.day",
-        None,
-    ),
-    "schema": (change("schema_id", [0, 0, 7]), "schema_id", 2),
-    "key": (change("min_key", [None, b"1", None], pa.binary()), "min_key", 1),
-    "column of statistics": (
-        change(
-            "stats", [{"colour": None}] * 3, pa.struct([("colour", pa.struct([("null_count", pa.int64())]))])
-        ),
-        "stats.colour",
-        None,
-    ),
-    "statistic": (
-        change("stats", [{"id": {"mean": 1}}] * 3, pa.struct([("id", pa.struct([("mean", pa.int64())]))])),
-        "stats.id.mean",
-        None,
-    ),
-    "bound": (
-        change(
-            "stats",
-            [{"id": {"lower_bound": "a"}}] * 3,
-            pa.struct([("id", pa.struct([("lower_bound", pa.string())]))]),
-        ),
-        "stats.id.lower_bound",
-        None,
-    ),
-    "columns": (change("write_cols", [None, ["colour"], None], pa.list_(pa.string())), "write_cols", 1),
-}
-
-
-@pytest.mark.parametrize(("changed", "field", "record"), BAD_FILES.values(), ids=BAD_FILES)
-def test_files_that_do_not_fit_are_refused(
-    changed: Callable[[pa.Table], pa.Table], field: str, record: int | None, table: Table
-) -> None:
-    before = metadata(table)
-    with pytest.raises(SchemaError) as refused:
-        paimon.append_files(table, changed(files(FIRST, "a", "b", "c")))
-    assert (refused.value.field, refused.value.record) == (field, record)
-    assert metadata(table) == before
-
-
-def test_what_is_live_is_not_added_and_what_is_not_is_not_taken(table: Table) -> None:
-    table = paimon.append_files(table, files(FIRST, "a", "b"))
-    before = metadata(table)
-    for commit, words, record in [
-        (lambda: paimon.append_files(table, files(FIRST, "c", "b")), "already", 1),
-        (lambda: paimon.overwrite_partition(table, files(FIRST, "a"), {"day": FIRST}), "already", 0),
-        (lambda: paimon.delete_files(table, [f"{folder(FIRST)}/a", f"{folder(SECOND)}/a"]), "no live", 1),
-        (lambda: paimon.delete_files(table, [f"{folder(FIRST)}/a"] * 2), "twice", 1),
-        (lambda: paimon.delete_files(table, pa.table({"file_path": [None]})), "null", 0),
-    ]:
-        with pytest.raises(SchemaError, match=words) as refused:
-            commit()
-        assert (refused.value.field, refused.value.record) == ("file_path", record)
-    assert metadata(table) == before
-
-
-def test_decimals_and_times_fit_or_are_refused(tmp_path: Path) -> None:
-    kinds = {"d": pa.decimal128(5, 2), "t": pa.timestamp("ms"), "n": pa.int32()}
-    table = paimon.create_table(tmp_path / "t", pa.schema(list(kinds.items())), partition_keys=list(kinds))
-
-    def placed(d: Any, t: Any, n: Any) -> pa.Table:
-        fields = [("d", pa.decimal128(9, 2)), ("t", pa.timestamp("us")), ("n", pa.int64())]
-        partition = pa.array([{"d": d, "t": t, "n": n}], pa.struct(fields))
-        return pa.table(
-            {"file_path": ["/else/f"], "record_count": [1], "file_size_in_bytes": [1], "partition": partition}
-        )
-
-    good = paimon.append_files(table, placed(Decimal("123.45"), 5000, None))
-    assert good.files().to_arrow()["external_path"].to_pylist() == ["/else/f"]
-    for bad, field in [
-        (placed(Decimal("1234.56"), 0, 0), "partition.d"),
-        (placed(None, 5001, 0), "partition.t"),
-        (placed(None, 0, 1 << 40), "partition.n"),
-    ]:
-        with pytest.raises(SchemaError) as refused:
-            paimon.append_files(table, bad)
-        assert (refused.value.field, refused.value.record) == (field, 0)
-
-
-def test_tables_that_need_more_than_entries_are_refused(tmp_path: Path) -> None:
-    one_file = pa.table({"file_path": ["bucket-0/a"], "record_count": [1], "file_size_in_bytes": [1]})
-    for bucket, words in (("-1", "dynamic"), ("-2", "postponed")):
-        table = paimon.create_table(
-            tmp_path / bucket, SCHEMA, primary_keys=["id"], options={"bucket": bucket}
-        )
-        with pytest.raises(UnsupportedError, match=words):
-            paimon.append_files(table, one_file)
-    remote = lakebed.open_table(SAMPLE_TABLE, storage=Anywhere())
-    for commit in (
-        lambda: paimon.delete_files(remote, ["a"]),
-        lambda: paimon.compact_manifests(remote),
-        lambda: paimon.create_tag(remote, "t"),
-    ):
-        with pytest.raises(UnsupportedError, match="local"):
-            commit()
-
-
-class Anywhere:
-    """A storage that cannot be written."""
-
-    def read(self, path: str, start: int = 0, end: int | None = None) -> bytes:
-        return Path(path).read_bytes()[start:end]
-
-    def list(self, folder: str) -> list[str]:
-        return [file.name for file in Path(folder).iterdir()] if Path(folder).is_dir() else []
-
-
 # What of an entry a copy keeps to the byte, as far as views show it.
 KEPT = [
     "partition_row",
@@ -467,3 +265,64 @@ def test_files_of_one_table_go_into_another(table: GoldenTable, tmp_path: Path) 
         assert row == there
     # NaN equals itself in texts.
     assert str(copy.files(stats=columns).to_arrow()["stats"].to_pylist()) == str(rows["stats"].to_pylist())
+
+
+def test_branches_have_commits_of_their_own(table: Table, tmp_path: Path) -> None:
+    table = paimon.append_files(table, files(FIRST, "a"))
+    paimon.create_tag(table, "start")
+    branch = tmp_path / "t" / "branch" / "branch-b"
+    for name in ("schema/schema-0", "snapshot/snapshot-1", "tag/tag-start"):
+        (branch / name).parent.mkdir(parents=True)
+        (branch / name).write_bytes((tmp_path / "t" / name).read_bytes())
+    there = paimon.append_files(table.at(branch="b"), files(FIRST, "b"))
+    assert (there.branch, there.snapshot_id, names(there)) == ("b", 2, ["a", "b"])
+    assert (branch / "snapshot" / "snapshot-2").is_file()
+    main = paimon.append_files(there.at(branch="main"), files(FIRST, "c"))
+    assert (main.branch, names(main)) == ("main", ["a", "c"])
+    assert names(main.at(branch="b")) == ["a", "b"]
+
+
+def test_a_table_that_stands_in_the_past_is_committed_to_at_its_end(table: Table) -> None:
+    one = paimon.append_files(table, files(FIRST, "a"))
+    paimon.append_files(one, files(FIRST, "b"))
+    assert names(paimon.append_files(one.at(snapshot=1), files(FIRST, "c"))) == ["a", "b", "c"]
+
+
+def test_many_files_fill_several_manifests(table: Table) -> None:
+    many = files(FIRST, *(f"{number:05}.parquet" for number in range(5000)))
+    stats = pa.array([{"id": {"lower_bound": number}} for number in range(5000)])
+    table = paimon.append_files(table, many.append_column("stats", stats))
+    table = paimon.compact_manifests(table, target_bytes=2_000, sort=True)
+    manifests = table.manifests(columns=["length", "added_files_count"]).to_arrow()
+    assert manifests["added_files_count"].to_pylist() == [1000] * 5
+    assert all(2_000 <= length < 100_000 for length in manifests["length"].to_pylist())
+    # What is large and has nothing deleted stays; what has is written anew.
+    gone = f"{folder(FIRST)}/02500.parquet"
+    fewer = paimon.compact_manifests(paimon.delete_files(table, [gone]), target_bytes=2_000)
+    paths = table.manifests(columns=["path"]).to_arrow()["path"].to_pylist()
+    kept = fewer.manifests(columns=["path"]).to_arrow()["path"].to_pylist()
+    assert [path for path in paths if path in kept] == paths[:2] + paths[3:]
+    assert len(names(fewer)) == 4999
+
+
+@given(texts=st.lists(st.text(max_size=40) | st.none(), min_size=1, max_size=8))
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_bounds_that_are_cut_are_bounds_still(texts: list[str | None], tmp_path_factory: Any) -> None:
+    table = paimon.create_table(tmp_path_factory.mktemp("t") / "t", SCHEMA, partition_keys=["day"])
+    there = sorted(text.encode() for text in texts if text is not None)
+    bounds = {
+        "null_count": texts.count(None),
+        "lower_bound": there[0].decode() if there else None,
+        "upper_bound": there[-1].decode() if there else None,
+    }
+    kind = pa.struct([("null_count", pa.int64()), ("lower_bound", pa.string()), ("upper_bound", pa.string())])
+    stats = pa.array([{"name": bounds}], pa.struct([("name", kind)]))
+    table = paimon.append_files(table, files(FIRST, "a").append_column("stats", stats))
+    found = table.files(stats=["name"]).to_arrow()["stats"].to_pylist()[0]["name"]
+    assert found["null_count"] == bounds["null_count"]
+    assert (found["lower_bound"] is None) == (found["upper_bound"] is None)
+    if found["lower_bound"] is not None:
+        assert found["lower_bound"].encode() <= there[0]
+        assert there[-1] <= found["upper_bound"].encode()
+        assert len(found["lower_bound"]) <= 16
+        assert len(found["upper_bound"]) <= 16

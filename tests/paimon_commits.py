@@ -1,0 +1,53 @@
+"""Files for the table that tests of commits have, and what is in it then."""
+
+from __future__ import annotations
+
+import json
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+if TYPE_CHECKING:
+    from lakebed import Table
+
+DAY = pa.struct([("day", pa.date32())])
+SCHEMA = pa.schema([("id", pa.int64()), ("day", pa.date32()), ("name", pa.string())])
+FIRST, SECOND = date(2024, 1, 1), date(2024, 1, 2)
+
+
+def folder(day: date) -> str:
+    return f"day={(day - date(1970, 1, 1)).days}/bucket-0"
+
+
+def files(day: date, *names: str, rows: int = 10) -> pa.Table:
+    """Data files of one partition."""
+    count = len(names)
+    return pa.table(
+        {
+            "file_path": pa.array([f"{folder(day)}/{name}" for name in names], pa.string()),
+            "record_count": pa.array([rows] * count, pa.int64()),
+            "file_size_in_bytes": pa.array([100] * count, pa.int64()),
+            "partition": pa.array([{"day": day}] * count, DAY),
+        }
+    )
+
+
+def names(table: Table) -> list[str]:
+    return sorted(table.files(columns=["file_name"]).to_arrow()["file_name"].to_pylist())
+
+
+def stored(table: Table, name: str) -> dict[str, Any]:
+    read: dict[str, Any] = json.loads(Path(table.location, name).read_text("utf-8"))
+    return read
+
+
+def snapshot(table: Table) -> dict[str, Any]:
+    return stored(table, f"snapshot/snapshot-{table.snapshot_id}")
+
+
+def metadata(table: Table) -> dict[str, bytes]:
+    """Every metadata file of the table."""
+    root = Path(table.location)
+    return {str(file.relative_to(root)): file.read_bytes() for file in root.rglob("*") if file.is_file()}

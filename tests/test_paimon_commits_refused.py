@@ -1,0 +1,186 @@
+"""What does not fit a table is refused before anything is written, by column and row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from paimon_commits import DAY, FIRST, SCHEMA, SECOND, files, folder, metadata
+
+import lakebed
+from lakebed import Table, paimon
+from lakebed.errors import LakebedError, SchemaError, UnsupportedError
+from shared_data import SAMPLE_TABLE
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Table:
+    """A table partitioned by day, without snapshots."""
+    return paimon.create_table(tmp_path / "t", SCHEMA, partition_keys=["day"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"partition_keys": ["nothing"]}, "nothing"),
+        ({"primary_keys": ["id", "id"]}, "twice"),
+        ({"primary_keys": ["day"], "partition_keys": ["day"]}, "primaryKeys"),
+        ({"options": {"bucket": "4"}}, "bucket-key"),
+        ({"options": {"bucket": "0"}}, "0 buckets"),
+        ({"options": {"manifest.format": "orc"}}, "manifest.format"),
+        ({"options": {"manifest.compression": "lz4"}}, "lz4"),
+    ],
+)
+def test_what_makes_no_table_is_refused(arguments: dict[str, Any], words: str, tmp_path: Path) -> None:
+    with pytest.raises(LakebedError, match=words):
+        paimon.create_table(tmp_path / "t", SCHEMA, **arguments)
+    assert not (tmp_path / "t").exists()
+
+
+def change(
+    name: str, values: Sequence[Any], kind: pa.DataType | None = None
+) -> Callable[[pa.Table], pa.Table]:
+    def changed(table: pa.Table) -> pa.Table:
+        column = pa.array(values, kind)
+        if name not in table.schema.names:
+            return table.append_column(name, column)
+        return table.set_column(table.schema.names.index(name), name, column)
+
+    return changed
+
+
+BAD_FILES = {
+    "no path": (lambda t: t.drop_columns(["file_path"]), "file_path", None),
+    "no partition": (lambda t: t.drop_columns(["partition"]), "partition", None),
+    "another column": (change("colour", [1, 2, 3]), "colour", None),
+    "type": (change("record_count", ["a", "b", "c"]), "record_count", None),
+    "null": (change("record_count", [1, None, 3], pa.int64()), "record_count", 1),
+    "negative": (change("file_size_in_bytes", [1, 2, -3]), "file_size_in_bytes", 2),
+    "path in the table": (change("file_path", ["a", "b", "c"]), "file_path", 0),
+    "partition's folder": (
+        change("file_path", [f"{folder(day)}/x" for day in (FIRST, SECOND, FIRST)]),
+        "file_path",
+        1,
+    ),
+    "no name": (change("file_path", [f"{folder(FIRST)}/a", f"{folder(FIRST)}/", "c"]), "file_path", 1),
+    "twice": (change("file_path", [f"{folder(FIRST)}/{name}" for name in "aba"]), "file_path", 2),
+    "bucket": (change("bucket", [0, 1, 0]), "bucket", 1),
+    "level": (change("level", [0, 0, 5]), "level", 2),
+    "partition null": (change("partition", [{"day": FIRST}, None, None], DAY), "partition", 1),
+    "partition column": (
+        change("partition", [{"hour": 1}] * 3, pa.struct([("hour", pa.int32())])),
+        "partition.hour",
+        None,
+    ),
+    "partition type": (
+        change("partition", [{"day": "x"}] * 3, pa.struct([("day", pa.string())])),
+        "partition.day",
+        None,
+    ),
+    "schema": (change("schema_id", [0, 0, 7]), "schema_id", 2),
+    "key": (change("min_key", [None, b"1", None], pa.binary()), "min_key", 1),
+    "column of statistics": (
+        change(
+            "stats", [{"colour": None}] * 3, pa.struct([("colour", pa.struct([("null_count", pa.int64())]))])
+        ),
+        "stats.colour",
+        None,
+    ),
+    "statistic": (
+        change("stats", [{"id": {"mean": 1}}] * 3, pa.struct([("id", pa.struct([("mean", pa.int64())]))])),
+        "stats.id.mean",
+        None,
+    ),
+    "bound": (
+        change(
+            "stats",
+            [{"id": {"lower_bound": "a"}}] * 3,
+            pa.struct([("id", pa.struct([("lower_bound", pa.string())]))]),
+        ),
+        "stats.id.lower_bound",
+        None,
+    ),
+    "columns": (change("write_cols", [None, ["colour"], None], pa.list_(pa.string())), "write_cols", 1),
+}
+
+
+@pytest.mark.parametrize(("changed", "field", "record"), BAD_FILES.values(), ids=BAD_FILES)
+def test_files_that_do_not_fit_are_refused(
+    changed: Callable[[pa.Table], pa.Table], field: str, record: int | None, table: Table
+) -> None:
+    before = metadata(table)
+    with pytest.raises(SchemaError) as refused:
+        paimon.append_files(table, changed(files(FIRST, "a", "b", "c")))
+    assert (refused.value.field, refused.value.record) == (field, record)
+    assert metadata(table) == before
+
+
+def test_what_is_live_is_not_added_and_what_is_not_is_not_taken(table: Table) -> None:
+    table = paimon.append_files(table, files(FIRST, "a", "b"))
+    before = metadata(table)
+    for commit, words, record in [
+        (lambda: paimon.append_files(table, files(FIRST, "c", "b")), "already", 1),
+        (lambda: paimon.overwrite_partition(table, files(FIRST, "a"), {"day": FIRST}), "already", 0),
+        (lambda: paimon.delete_files(table, [f"{folder(FIRST)}/a", f"{folder(SECOND)}/a"]), "no live", 1),
+        (lambda: paimon.delete_files(table, [f"{folder(FIRST)}/a"] * 2), "twice", 1),
+        (lambda: paimon.delete_files(table, pa.table({"file_path": [None]})), "null", 0),
+    ]:
+        with pytest.raises(SchemaError, match=words) as refused:
+            commit()
+        assert (refused.value.field, refused.value.record) == ("file_path", record)
+    assert metadata(table) == before
+
+
+def test_decimals_and_times_fit_or_are_refused(tmp_path: Path) -> None:
+    kinds = {"d": pa.decimal128(5, 2), "t": pa.timestamp("ms"), "n": pa.int32()}
+    table = paimon.create_table(tmp_path / "t", pa.schema(list(kinds.items())), partition_keys=list(kinds))
+
+    def placed(d: Any, t: Any, n: Any) -> pa.Table:
+        fields = [("d", pa.decimal128(9, 2)), ("t", pa.timestamp("us")), ("n", pa.int64())]
+        partition = pa.array([{"d": d, "t": t, "n": n}], pa.struct(fields))
+        return pa.table(
+            {"file_path": ["/else/f"], "record_count": [1], "file_size_in_bytes": [1], "partition": partition}
+        )
+
+    good = paimon.append_files(table, placed(Decimal("123.45"), 5000, None))
+    assert good.files().to_arrow()["external_path"].to_pylist() == ["/else/f"]
+    for bad, field in [
+        (placed(Decimal("1234.56"), 0, 0), "partition.d"),
+        (placed(None, 5001, 0), "partition.t"),
+        (placed(None, 0, 1 << 40), "partition.n"),
+    ]:
+        with pytest.raises(SchemaError) as refused:
+            paimon.append_files(table, bad)
+        assert (refused.value.field, refused.value.record) == (field, 0)
+
+
+def test_tables_that_need_more_than_entries_are_refused(tmp_path: Path) -> None:
+    one_file = pa.table({"file_path": ["bucket-0/a"], "record_count": [1], "file_size_in_bytes": [1]})
+    for bucket, words in (("-1", "dynamic"), ("-2", "postponed")):
+        table = paimon.create_table(
+            tmp_path / bucket, SCHEMA, primary_keys=["id"], options={"bucket": bucket}
+        )
+        with pytest.raises(UnsupportedError, match=words):
+            paimon.append_files(table, one_file)
+    remote = lakebed.open_table(SAMPLE_TABLE, storage=Anywhere())
+    for commit in (
+        lambda: paimon.delete_files(remote, ["a"]),
+        lambda: paimon.compact_manifests(remote),
+        lambda: paimon.create_tag(remote, "t"),
+    ):
+        with pytest.raises(UnsupportedError, match="local"):
+            commit()
+
+
+class Anywhere:
+    """A storage that cannot be written."""
+
+    def read(self, path: str, start: int = 0, end: int | None = None) -> bytes:
+        return Path(path).read_bytes()[start:end]
+
+    def list(self, folder: str) -> list[str]:
+        return [file.name for file in Path(folder).iterdir()] if Path(folder).is_dir() else []
