@@ -82,7 +82,8 @@ def append_files(
             the table keeps. The commit gives row ids, and sequence numbers where rows are tracked.
         commit_user: who commits, None for a new UUID.
         identifier: the user's number of this commit. A snapshot of the same user, number and kind is not
-            committed again: the table is returned standing at it. None for batch writers.
+            committed again: the table is returned standing at it, once all snapshots are read to find it.
+            None for batch writers.
         properties: free pairs of texts that the snapshot keeps.
         watermark: the event time below which no more rows come; the snapshot has the larger of this and the
             one before.

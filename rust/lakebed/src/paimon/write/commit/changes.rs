@@ -21,7 +21,7 @@ use crate::paimon::paths::DataPaths;
 use crate::paimon::table::Table;
 use crate::paimon::write::files::entries;
 use crate::paimon::write::options::is_on;
-use crate::paimon::write::place::{PartialPartition, absolute, plain};
+use crate::paimon::write::place::{PartialPartition, absolute, rooted};
 use crate::paimon::write::stats::dropped;
 use crate::record::find;
 
@@ -73,7 +73,7 @@ impl Added {
         let entries = entries(files, table.location(), &schema, options.wall_clock())?;
         let paths = paths_of(table, &entries)?;
         let mut seen = HashSet::with_capacity(paths.len());
-        match paths.iter().position(|path| !seen.insert(plain(path))) {
+        match paths.iter().position(|path| !seen.insert(rooted(path))) {
             Some(row) => Err(refused_path(&paths[row], "is there twice", row)),
             None => Ok(Added { entries, paths }),
         }
@@ -111,8 +111,8 @@ impl Added {
     /// Refuses files that are live, and buckets that are counted otherwise than those of their partition.
     fn check(&self, base: &Base, live: &RecordBatch, bucketed: bool) -> Result<()> {
         let there = paths_of(&base.table, live)?;
-        let there: HashSet<&str> = there.iter().map(|path| plain(path)).collect();
-        if let Some(row) = self.paths.iter().position(|path| there.contains(plain(path))) {
+        let there: HashSet<_> = there.iter().map(|path| rooted(path)).collect();
+        if let Some(row) = self.paths.iter().position(|path| there.contains(&rooted(path))) {
             return Err(refused_path(&self.paths[row], "is in the table already", row));
         }
         if !bucketed {
@@ -189,7 +189,7 @@ impl Removed {
         let paths: Vec<String> =
             paths.iter().flatten().map(|path| absolute(path, table.location())).collect();
         let mut seen = HashSet::with_capacity(paths.len());
-        if let Some(row) = paths.iter().position(|path| !seen.insert(plain(path))) {
+        if let Some(row) = paths.iter().position(|path| !seen.insert(rooted(path))) {
             return Err(refused_path(&paths[row], "is there twice", row));
         }
         let names = paths.iter().map(|path| path.rsplit('/').next().unwrap_or_default().to_owned()).collect();
@@ -210,12 +210,12 @@ impl Removed {
             Ok(names.as_string::<i32>().iter().map(|name| Some(self.names.contains(name?))).collect())
         })?;
         let there = paths_of(&base.table, &named)?;
-        let live: HashSet<&str> = there.iter().map(|path| plain(path)).collect();
-        if let Some(row) = self.paths.iter().position(|path| !live.contains(plain(path))) {
+        let live: HashSet<_> = there.iter().map(|path| rooted(path)).collect();
+        if let Some(row) = self.paths.iter().position(|path| !live.contains(&rooted(path))) {
             return Err(refused_path(&self.paths[row], "is no live file's path", row));
         }
-        let wanted: HashSet<&str> = self.paths.iter().map(|path| plain(path)).collect();
-        let keep: BooleanArray = there.iter().map(|path| Some(wanted.contains(plain(path)))).collect();
+        let wanted: HashSet<_> = self.paths.iter().map(|path| rooted(path)).collect();
+        let keep: BooleanArray = there.iter().map(|path| Some(wanted.contains(&rooted(path)))).collect();
         let removed = filter_record_batch(&named, &keep).map_err(refused)?;
         let index = without_files(base, &removed)?;
         let entries = vec![deletions(&removed, base)?];
