@@ -303,6 +303,12 @@ def test_files_that_are_not_there_are_not_deleted(tmp_path: Path):
         with pytest.raises(SchemaError) as caught:
             iceberg.delete_files(table, gone)
         assert (caught.value.field, caught.value.record) == ("file_path", 1)
+    for rows, record in (({"path": ["data/1.parquet"]}, None), ({"file_path": ["data/1.parquet", None]}, 1)):
+        with pytest.raises(SchemaError) as caught:
+            iceberg.delete_files(table, pa.table(rows))
+        assert (caught.value.field, caught.value.record) == ("file_path", record)
+    with pytest.raises(TypeError, match="list of paths"):
+        iceberg.delete_files(table, "data/1.parquet")
     assert metadata_names(table) == before
     table = iceberg.delete_files(table, pa.table({"file_path": ["data/1.parquet"]}))
     with pytest.raises(SchemaError, match="no live data file"):

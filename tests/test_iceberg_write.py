@@ -412,3 +412,19 @@ def test_pyiceberg_reads_the_same_entries(table: GoldenTable, tmp_path: Path):
             again = tmp_path / stored.name
             again.write_bytes(written_again(iceberg.read_manifest(stored).to_arrow(), header(stored)))
             assert entries(again, listed) == entries(stored, listed)
+
+
+def test_partition_fields_go_by_their_names_even_where_those_are_ids_of_others():
+    columns = [{"id": 1, "name": "1001"}, {"id": 2, "name": "b"}]
+    schema = {**SCHEMA, "fields": [{**column, "required": False, "type": "int"} for column in columns]}
+    spec = [
+        {"name": "1001", "transform": "identity", "source-id": 1, "field-id": 1000},
+        {"name": "b", "transform": "identity", "source-id": 2, "field-id": 1001},
+    ]
+    tuples: list[dict[str, Any]] = [{"1001": 1, "b": 2}, {"1001": None, "b": 3}]
+    for names in (["1001", "b"], ["b", "1001"]):
+        kind = pa.struct([(name, pa.int32()) for name in names])
+        rows = ENTRIES.append_column("partition", pa.array(tuples, kind))
+        data = iceberg.write_manifest(rows, schema=schema, spec=spec, format_version=2)
+        assert data is not None
+        assert iceberg.read_manifest(data).to_arrow()["partition"].to_pylist() == tuples

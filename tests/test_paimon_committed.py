@@ -288,6 +288,19 @@ def test_a_table_that_stands_in_the_past_is_committed_to_at_its_end(table: Table
     assert names(paimon.append_files(one.at(snapshot=1), files(FIRST, "c"))) == ["a", "b", "c"]
 
 
+def test_paths_are_those_of_the_table_wherever_it_is_opened_from(
+    table: Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    near = lakebed.open_table("t")
+    whole = files(FIRST, "a", "b")
+    paths = [f"{tmp_path}/t/{folder(FIRST)}/a", f"file:{tmp_path}/t/{folder(FIRST)}/b"]
+    near = paimon.append_files(near, whole.set_column(0, "file_path", pa.array(paths)))
+    assert near.files(columns=["external_path"]).to_arrow()["external_path"].to_pylist() == [None, None]
+    assert names(paimon.delete_files(near, paths[:1])) == ["b"]
+    assert names(paimon.delete_files(lakebed.open_table(table.location), [f"{folder(FIRST)}/b"])) == []
+
+
 def test_many_files_fill_several_manifests(table: Table) -> None:
     many = files(FIRST, *(f"{number:05}.parquet" for number in range(5000)))
     stats = pa.array([{"id": {"lower_bound": number}} for number in range(5000)])

@@ -15,6 +15,7 @@ import pytest
 
 import lakebed
 from lakebed import paimon
+from lakebed.errors import SchemaError
 
 if TYPE_CHECKING:
     from java_engine import JavaEngine
@@ -178,3 +179,18 @@ def check_commits(
     paimon.delete_files(made.now(), [f"region=emea/bucket-0/{added}"])
     assert read() == (live - {added}, [*IDS, 21, 22])
     assert made.live() == live - {added}
+    check_names(made, read)
+
+
+def check_names(made: MadeTable, read: Callable[[], tuple[set[str], list[int]]]) -> None:
+    """A file whose name the table has deleted would not be read: it is refused until manifests forget it."""
+    paimon.delete_files(made.now(), ["region=emea/bucket-0/data-b-0.parquet"])
+    live = made.live()
+    again = made.written("emea", "b", 23)
+    with pytest.raises(SchemaError, match="was deleted") as refused:
+        paimon.append_files(made.now(), again)
+    assert (refused.value.field, refused.value.record) == ("file_path", 0)
+    paimon.compact_manifests(made.now())
+    paimon.append_files(made.now(), again)
+    assert made.live() == live | {"data-b-0.parquet"}
+    assert read() == (made.live(), [9, 10, 11, 21, 22, 23])

@@ -7,11 +7,10 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
-from urllib.parse import unquote, urlsplit
 
 from lakebed import _arrow, _native
 from lakebed._arguments import names, positive
-from lakebed.errors import UnsupportedError
+from lakebed.errors import SchemaError, UnsupportedError
 from lakebed.limits import LIMITS, Limits
 from lakebed.opening import open_table
 from lakebed.storage import resolve
@@ -45,8 +44,8 @@ class StagedCommit:
         error.
         """
         for file in self.files:
-            path = unquote(urlsplit(file).path) if file.startswith("file:") else file
-            Path(path).unlink(missing_ok=True)
+            # Paths stand in the metadata as they are: nothing in them is escaped.
+            Path(file.removeprefix("file://").removeprefix("file:")).unlink(missing_ok=True)
 
 
 def create_table(
@@ -139,6 +138,10 @@ def append_files(
     Cost: reads the metadata file and the manifest list; writes one manifest per spec, a manifest list and the
         metadata. Another commit in between costs the same again.
     Source: Iceberg's `FastAppend.java`, `SnapshotProducer.java`, `HadoopTableOperations.java`.
+
+    >>> table = create_table("/lake/trips", pa.schema([("id", pa.int64()), ("city", pa.string())]))
+    >>> files = {"file_path": ["data/1.parquet"], "record_count": [3], "file_size_in_bytes": [812]}
+    >>> table = append_files(table, pa.table(files))
     """
     return _done(_commit(table, _arrow.writable(files), properties, commit, limits))
 
@@ -245,8 +248,17 @@ def rewrite_manifests(
 
 
 def _paths(files: Any) -> list[str]:
+    """The paths that are meant. Raises: SchemaError (no column `file_path`, a null or no text in it)."""
     if hasattr(files, "__arrow_c_stream__"):
-        paths: list[str] = _arrow.writable(files).read_all()["file_path"].to_pylist()
+        rows = _arrow.writable(files).read_all()
+        if "file_path" not in rows.schema.names:
+            message = f"there is no column 'file_path' among {', '.join(rows.schema.names)}"
+            raise SchemaError(message, kind="unknown-column", field="file_path")
+        paths: list[Any] = rows["file_path"].to_pylist()
+        for record, path in enumerate(paths):
+            if not isinstance(path, str):
+                message = f"file_path is {path!r}"
+                raise SchemaError(message, kind="required", field="file_path", record=record)
         return paths
     if isinstance(files, (str, os.PathLike)):
         raise TypeError(f"files takes a list of paths, not {files!r}")

@@ -82,17 +82,18 @@ def append_files(
             the table keeps. The commit gives row ids, and sequence numbers where rows are tracked.
         commit_user: who commits, None for a new UUID.
         identifier: the user's number of this commit. A snapshot of the same user, number and kind is not
-            committed again: the table is returned standing at it. None for batch writers.
+            committed again: the table is returned standing at it, once all snapshots are read to find it.
+            None for batch writers.
         properties: free pairs of texts that the snapshot keeps.
         watermark: the event time below which no more rows come; the snapshot has the larger of this and the
             one before.
     Returns: the table standing at the new snapshot; at the latest one where there are no files.
     Raises: before anything is written: SchemaError with `.field` and `.record` (a column that files do not
         have, that is absent or of another type, a null or a value that does not fit, a path inside the table
-        that is not the file's, a file that is in the table already, a partition with another number of
-        buckets), UnsupportedError (another storage, dynamic or postponed buckets, manifests that are not
-        Avro), CorruptError and its kin (the table's own files). OSError; LakebedError of the kind "conflict"
-        after 200 lost races. What was written is removed then.
+        that is not the file's, a file that is in the table already or that manifests still tell to be
+        deleted, a partition with another number of buckets), UnsupportedError (another storage, dynamic or
+        postponed buckets, manifests that are not Avro), CorruptError and its kin (the table's own files).
+        OSError; LakebedError of the kind "conflict" after 200 lost races. What was written is removed then.
     Cost: reads the names of files in manifests that may have these partitions; writes one manifest (more
         above `manifest.target-file-size`), two lists and a snapshot, each synced.
     Source: Paimon's `FileStoreCommitImpl.java`, `RenamingSnapshotCommit.java`.

@@ -1,5 +1,6 @@
 //! The fields of Iceberg's manifest lists and manifests (Iceberg specification, "Manifest Lists" and
-//! "Manifests"): the only place that knows their ids and their names on disk.
+//! "Manifests"): what readers know of their ids and their names on disk. What writers make of them in each
+//! version stands in `write/layout.rs`.
 
 use std::sync::Arc;
 

@@ -20,7 +20,8 @@ use crate::record::below;
 
 /// The fields of a spec and the types of their values.
 pub(super) struct TupleLayout {
-    fields: Vec<(PartitionField, Type)>,
+    spec: PartitionSpec,
+    types: Vec<Type>,
 }
 
 impl TupleLayout {
@@ -35,26 +36,26 @@ impl TupleLayout {
             match source {
                 Some(source) => Ok(field.transform.result_type(&source.ty)),
                 None => match field.transform.result_type(&Type::Unknown) {
-                    Type::Unknown => given_type(&given, field),
+                    Type::Unknown => given_type(&given, field, spec),
                     ty => Ok(ty),
                 },
             }
         };
-        let fields = spec.fields.iter().map(|field| Ok((field.clone(), of(field)?)));
-        Ok(TupleLayout { fields: fields.collect::<Result<_>>()? })
+        let types = spec.fields.iter().map(of).collect::<Result<_>>()?;
+        Ok(TupleLayout { spec: spec.clone(), types })
     }
 
     /// The fields of the tuple as Iceberg has them.
     pub(super) fn fields(&self) -> Vec<FieldRef> {
-        let field = |(field, ty): &(PartitionField, Type)| {
+        let field = |(field, ty): (&PartitionField, &Type)| {
             Arc::new(NestedField::new(field.field_id, field.name.clone(), false, ty.clone()))
         };
-        self.fields.iter().map(field).collect()
+        self.spec.fields.iter().zip(&self.types).map(field).collect()
     }
 
     /// The types of the values, in the order of the spec.
-    pub(super) fn types(&self) -> impl Iterator<Item = &Type> {
-        self.fields.iter().map(|(_, ty)| ty)
+    pub(super) fn types(&self) -> &[Type] {
+        &self.types
     }
 
     /// The values of a batch's tuples, a column for each field of the spec, of the Arrow types of theirs.
@@ -65,19 +66,22 @@ impl TupleLayout {
     pub(super) fn values(&self, batch: &RecordBatch) -> Result<Vec<ArrayRef>> {
         let empty = || StructArray::new_empty_fields(batch.num_rows(), None);
         let tuples = match batch.column_by_name(PARTITION) {
-            None if self.fields.is_empty() => empty(),
+            None if self.spec.fields.is_empty() => empty(),
             None => {
                 let message = "the files of a partitioned spec need the column \"partition\"";
                 return Err(Error::new(ErrorKind::UnknownColumn, message).in_field(PARTITION));
             }
-            Some(column) if *column.data_type() == DataType::Null && self.fields.is_empty() => empty(),
+            Some(column) if *column.data_type() == DataType::Null && self.spec.fields.is_empty() => empty(),
             Some(column) => column.as_struct_opt().cloned().ok_or_else(|| {
                 let message = format!("a column of type {} holds no partition tuples", column.data_type());
                 Error::new(ErrorKind::Argument, message).in_field(PARTITION)
             })?,
         };
         self.check_others(&tuples)?;
-        self.fields.iter().map(|(field, ty)| one(&tuples, field, ty)).collect()
+        let fields = self.spec.fields.iter().zip(&self.types);
+        fields
+            .map(|(field, ty)| one(&tuples, place_of(tuples.fields(), field, &self.spec), field, ty))
+            .collect()
     }
 
     /// The tuples of a batch, in the shape of the records.
@@ -85,9 +89,9 @@ impl TupleLayout {
         let columns =
             self.values(batch)?.into_iter().zip(self.types()).map(|(column, ty)| stored(column, ty));
         let columns = columns.collect::<Result<Vec<_>>>()?;
-        let named = self.fields.iter().zip(&columns);
+        let named = self.spec.fields.iter().zip(&columns);
         let named: Fields = named
-            .map(|((field, _), column)| Field::new(avro_name(&field.name), column.data_type().clone(), true))
+            .map(|(field, column)| Field::new(avro_name(&field.name), column.data_type().clone(), true))
             .collect();
         let tuples = StructArray::try_new_with_length(named, columns, None, batch.num_rows());
         Ok(Arc::new(tuples.map_err(malformed)?))
@@ -95,8 +99,10 @@ impl TupleLayout {
 
     /// Refuses values of fields that the spec does not have: those of a table's other specs are null.
     fn check_others(&self, tuples: &StructArray) -> Result<()> {
-        for (given, column) in tuples.fields().iter().zip(tuples.columns()) {
-            if self.fields.iter().any(|(field, _)| is_called(given.name(), field)) {
+        let known = self.spec.fields.iter().map(|field| place_of(tuples.fields(), field, &self.spec));
+        let known: Vec<Option<usize>> = known.collect();
+        for (place, (given, column)) in tuples.fields().iter().zip(tuples.columns()).enumerate() {
+            if known.contains(&Some(place)) {
                 continue;
             }
             if let Some(row) = (0..column.len()).find(|row| tuples.is_valid(*row) && column.is_valid(*row)) {
@@ -108,26 +114,28 @@ impl TupleLayout {
     }
 }
 
-/// Whether a column holds the values of a partition field: by its name, or by its id as readers call fields
-/// whose name nothing says.
-fn is_called(name: &str, field: &PartitionField) -> bool {
-    name == field.name || name == field.field_id.to_string()
+/// Where the values of a field of `spec` stand: under its name, else under its id, as readers call fields whose
+/// name nothing says.
+fn place_of(given: &Fields, field: &PartitionField, spec: &PartitionSpec) -> Option<usize> {
+    let called = |name: &str| given.iter().position(|given| given.name() == name);
+    called(&field.name).or_else(|| {
+        let id = field.field_id.to_string();
+        if spec.fields.iter().any(|known| known.name == id) { None } else { called(&id) }
+    })
 }
 
 /// The type that callers have for a field without source.
-fn given_type(given: &Fields, field: &PartitionField) -> Result<Type> {
-    let given = given.iter().find(|given| is_called(given.name(), field));
+fn given_type(given: &Fields, field: &PartitionField, spec: &PartitionSpec) -> Result<Type> {
+    let given = place_of(given, field, spec).and_then(|place| given.get(place));
     match given.map(|given| given.data_type()) {
         None | Some(DataType::Null) => Ok(Type::Unknown),
         Some(ty) => value::type_of(ty).map_err(|error| in_field(error, &field.name)),
     }
 }
 
-/// The values of one field.
-fn one(tuples: &StructArray, field: &PartitionField, ty: &Type) -> Result<ArrayRef> {
-    let given = tuples.fields().iter().zip(tuples.columns());
-    let given = given.filter(|(given, _)| is_called(given.name(), field)).map(|(_, column)| column).next();
-    let column = match given {
+/// The values of one field, which stand at that place.
+fn one(tuples: &StructArray, place: Option<usize>, field: &PartitionField, ty: &Type) -> Result<ArrayRef> {
+    let column = match place.and_then(|place| tuples.columns().get(place)) {
         None if field.transform == Transform::Void => return Ok(new_null_array(&ty.arrow(), tuples.len())),
         None => {
             let message = format!("partition has no field {:?}, which the spec has", field.name);

@@ -1,5 +1,6 @@
 //! Where files belong: partition, bucket and path.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
@@ -156,9 +157,23 @@ fn is_scheme(text: &str) -> bool {
 }
 
 /// A path without the scheme of local ones, in whichever way that is written.
-pub(super) fn plain(path: &str) -> &str {
+fn plain(path: &str) -> &str {
     let local = path.split_at_checked(5).filter(|(scheme, _)| scheme.eq_ignore_ascii_case("file:"));
     local.map_or(path, |(_, path)| path.strip_prefix("//").unwrap_or(path))
+}
+
+/// A path by which files are compared: without the scheme of local ones, and from the root of the file system,
+/// wherever the table was opened from.
+pub(super) fn rooted(path: &str) -> Cow<'_, str> {
+    let plain = plain(path);
+    if plain.starts_with('/') || absolute(plain, "/") == plain {
+        return Cow::Borrowed(plain);
+    }
+    match std::path::absolute(plain) {
+        Ok(absolute) => Cow::Owned(absolute.to_string_lossy().into_owned()),
+        // Without a current folder, paths are compared as they are.
+        Err(_) => Cow::Borrowed(plain),
+    }
 }
 
 /// The names of files, and the full paths of those that are not where the table's layout has them, which must
@@ -187,9 +202,9 @@ pub(super) fn names(
     let files = RecordBatch::try_from_iter(columns.chain([("file_name", named)]));
     let files = files.map_err(refused)?;
     let expected = DataPaths::new(location, schema).of(&files, &StringArray::new_null(given.len()))?;
-    let inside = format!("{}/", plain(location));
+    let inside = format!("{}/", rooted(location));
     let external = given.iter().zip(&expected).enumerate().map(|(row, (path, expected))| {
-        let (path_of_file, expected) = (plain(path), plain(expected.unwrap_or_default()));
+        let (path_of_file, expected) = (rooted(path), rooted(expected.unwrap_or_default()));
         if path_of_file == expected {
             return Ok(None);
         }

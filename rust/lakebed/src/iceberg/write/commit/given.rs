@@ -266,16 +266,16 @@ fn by_spec(entries: &RecordBatch, specs: &Int32Array, base: &Base) -> Result<Vec
             }
         };
         let spec = base.spec(id)?;
-        let part = called_by_ids(&part, spec, &unified)?;
+        let part = called_as_in_spec(&part, spec, &unified)?;
         check_tuples(base, spec, &part).map_err(|error| error.at_rows(&rows))?;
         Ok((id, part))
     };
     rows.into_iter().map(part).collect()
 }
 
-/// Entries whose partition fields are called by their ids, where views of the table call them otherwise than
-/// their own spec does: names that several specs have are told apart there.
-fn called_by_ids(
+/// Entries whose partition fields are called as their spec has them, where views of the table call them
+/// otherwise: names that several specs have are told apart there.
+fn called_as_in_spec(
     entries: &RecordBatch,
     spec: &PartitionSpec,
     unified: &PartitionType,
@@ -286,15 +286,12 @@ fn called_by_ids(
         let of_view = unified.fields.iter().position(|known| known.field.name == *field.name());
         let of_spec = of_view.and_then(|position| unified.position_in(position, spec));
         let of_spec = of_spec.and_then(|place| spec.fields.get(place));
-        of_spec.map(|known| known.field_id.to_string())
+        of_spec.map(|known| known.name.clone())
     });
     let named: Vec<Option<String>> = named.collect();
-    let taken = |field: &Field| {
-        let known = spec.fields.iter().find(|known| known.name == *field.name());
-        known.is_some_and(|known| named.contains(&Some(known.field_id.to_string())))
-    };
-    let renamed = tuples.fields().iter().zip(&named).map(|(field, id)| match id {
-        Some(id) => field.as_ref().clone().with_name(id),
+    let taken = |field: &Field| named.iter().flatten().any(|name| name == field.name());
+    let renamed = tuples.fields().iter().zip(&named).map(|(field, name)| match name {
+        Some(name) => field.as_ref().clone().with_name(name),
         // What the view calls so is another spec's.
         None if taken(field) => field.as_ref().clone().with_name(format!("{} of another spec", field.name())),
         None => field.as_ref().clone(),

@@ -30,7 +30,7 @@ pub(super) fn write_entries(
 ) -> Result<ManifestFile> {
     let layout = ManifestLayout::new(base.version, content, &base.schema_of(spec)?, spec, &entries.schema())?;
     let commit = base.next_sequence_number();
-    let mut tally = Tally::new(layout.tuples().types())?;
+    let mut tally = Tally::new(layout.tuples().types().iter())?;
     tally.add(entries, &layout.tuples().values(entries)?, commit)?;
     let options = scratch.manifest_options(base.manifest_codec()?, base.table.decoding().limits);
     let stored = stored_entries(base.version, entries)?;

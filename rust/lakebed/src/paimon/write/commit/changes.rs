@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::Int32Type;
+use arrow_array::types::{Int8Type, Int32Type};
 use arrow_array::{Array, ArrayRef, BooleanArray, Int8Array, RecordBatch, StringArray};
 use arrow_select::filter::filter_record_batch;
 
@@ -15,12 +15,13 @@ use super::index::{without_files, without_partitions};
 use super::live::live_entries;
 use super::row_ids::with_columns;
 use crate::error::{Error, ErrorKind, Result};
+use crate::paimon::identity::identities;
 use crate::paimon::manifest::DELETE;
 use crate::paimon::paths::DataPaths;
 use crate::paimon::table::Table;
 use crate::paimon::write::files::entries;
 use crate::paimon::write::options::is_on;
-use crate::paimon::write::place::{PartialPartition, absolute, plain};
+use crate::paimon::write::place::{PartialPartition, absolute, rooted};
 use crate::paimon::write::stats::dropped;
 use crate::record::find;
 
@@ -72,7 +73,7 @@ impl Added {
         let entries = entries(files, table.location(), &schema, options.wall_clock())?;
         let paths = paths_of(table, &entries)?;
         let mut seen = HashSet::with_capacity(paths.len());
-        match paths.iter().position(|path| !seen.insert(plain(path))) {
+        match paths.iter().position(|path| !seen.insert(rooted(path))) {
             Some(row) => Err(refused_path(&paths[row], "is there twice", row)),
             None => Ok(Added { entries, paths }),
         }
@@ -86,7 +87,9 @@ impl Added {
         let names: HashSet<String> = names_of(&self.entries)?.into_iter().collect();
         let partitions = partitions_of(&self.entries)?;
         let bucketed = base.schema().bucket() > 0;
+        let mut buried = Buried::new(self)?;
         let live = live_entries(base, Some(&partitions), Some(&PLACED), |entries| {
+            buried.look_into(entries, &names)?;
             let (named, partition) = (find(entries, "file_name")?, find(entries, "partition")?);
             let rows = named.as_string::<i32>().iter().zip(partition.as_binary::<i32>());
             let wanted = rows.map(|(name, partition)| {
@@ -95,6 +98,7 @@ impl Added {
             });
             Ok(wanted.collect())
         })?;
+        buried.check()?;
         self.check(base, &live, bucketed)?;
         Ok(Some(Changes {
             entries: vec![self.entries.clone()],
@@ -107,8 +111,8 @@ impl Added {
     /// Refuses files that are live, and buckets that are counted otherwise than those of their partition.
     fn check(&self, base: &Base, live: &RecordBatch, bucketed: bool) -> Result<()> {
         let there = paths_of(&base.table, live)?;
-        let there: HashSet<&str> = there.iter().map(|path| plain(path)).collect();
-        if let Some(row) = self.paths.iter().position(|path| there.contains(plain(path))) {
+        let there: HashSet<_> = there.iter().map(|path| rooted(path)).collect();
+        if let Some(row) = self.paths.iter().position(|path| there.contains(&rooted(path))) {
             return Err(refused_path(&self.paths[row], "is in the table already", row));
         }
         if !bucketed {
@@ -122,6 +126,42 @@ impl Added {
             }
         }
         Ok(())
+    }
+}
+
+/// A file that is added though entries delete it: readers leave it out, wherever those stand.
+struct Buried<'a> {
+    added: &'a Added,
+    rows: HashMap<Vec<u8>, usize>,
+    found: Option<usize>,
+}
+
+impl<'a> Buried<'a> {
+    fn new(added: &'a Added) -> Result<Buried<'a>> {
+        let identities = identities(&added.entries)?;
+        let rows = identities.iter().flatten().map(<[u8]>::to_vec).zip(0..).collect();
+        Ok(Buried { added, rows, found: None })
+    }
+
+    /// Looks for files among entries of the table; `names` are those of the files that are added.
+    fn look_into(&mut self, entries: &RecordBatch, names: &HashSet<String>) -> Result<()> {
+        let (kinds, named) = (find(entries, "kind")?, find(entries, "file_name")?);
+        let deleted = kinds.as_primitive::<Int8Type>().iter().zip(named.as_string::<i32>());
+        let deleted: BooleanArray = deleted
+            .map(|(kind, name)| Some(kind == Some(DELETE) && name.is_some_and(|name| names.contains(name))))
+            .collect();
+        if deleted.true_count() > 0 {
+            let deleted = filter_record_batch(entries, &deleted).map_err(refused)?;
+            let row = identities(&deleted)?.iter().flatten().find_map(|file| self.rows.get(file).copied());
+            self.found = self.found.or(row);
+        }
+        Ok(())
+    }
+
+    fn check(&self) -> Result<()> {
+        let why =
+            "was deleted from the table, whose manifests still say so: give another name, or compact them";
+        self.found.map_or(Ok(()), |row| Err(refused_path(&self.added.paths[row], why, row)))
     }
 }
 
@@ -149,7 +189,7 @@ impl Removed {
         let paths: Vec<String> =
             paths.iter().flatten().map(|path| absolute(path, table.location())).collect();
         let mut seen = HashSet::with_capacity(paths.len());
-        if let Some(row) = paths.iter().position(|path| !seen.insert(plain(path))) {
+        if let Some(row) = paths.iter().position(|path| !seen.insert(rooted(path))) {
             return Err(refused_path(&paths[row], "is there twice", row));
         }
         let names = paths.iter().map(|path| path.rsplit('/').next().unwrap_or_default().to_owned()).collect();
@@ -170,12 +210,12 @@ impl Removed {
             Ok(names.as_string::<i32>().iter().map(|name| Some(self.names.contains(name?))).collect())
         })?;
         let there = paths_of(&base.table, &named)?;
-        let live: HashSet<&str> = there.iter().map(|path| plain(path)).collect();
-        if let Some(row) = self.paths.iter().position(|path| !live.contains(plain(path))) {
+        let live: HashSet<_> = there.iter().map(|path| rooted(path)).collect();
+        if let Some(row) = self.paths.iter().position(|path| !live.contains(&rooted(path))) {
             return Err(refused_path(&self.paths[row], "is no live file's path", row));
         }
-        let wanted: HashSet<&str> = self.paths.iter().map(|path| plain(path)).collect();
-        let keep: BooleanArray = there.iter().map(|path| Some(wanted.contains(plain(path)))).collect();
+        let wanted: HashSet<_> = self.paths.iter().map(|path| rooted(path)).collect();
+        let keep: BooleanArray = there.iter().map(|path| Some(wanted.contains(&rooted(path)))).collect();
         let removed = filter_record_batch(&named, &keep).map_err(refused)?;
         let index = without_files(base, &removed)?;
         let entries = vec![deletions(&removed, base)?];
@@ -209,7 +249,9 @@ impl Overwritten {
         let inside = |entries: &RecordBatch| -> Result<BooleanArray> {
             self.partition.holds(find(entries, "partition")?.as_binary::<i32>())
         };
+        let mut buried = Buried::new(&self.added)?;
         let found = live_entries(base, None, None, |entries| {
+            buried.look_into(entries, &names)?;
             let named = find(entries, "file_name")?;
             let named =
                 named.as_string::<i32>().iter().map(|name| name.is_some_and(|name| names.contains(name)));
@@ -218,6 +260,7 @@ impl Overwritten {
                 .map(|(named, inside)| Some(named || inside == Some(true)))
                 .collect())
         })?;
+        buried.check()?;
         self.added.check(base, &found, false)?;
         let removed = filter_record_batch(&found, &inside(&found)?).map_err(refused)?;
         if removed.num_rows() + self.added.entries.num_rows() == 0 {

@@ -4,7 +4,8 @@ use std::cell::Cell;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 
-use arrow_array::RecordBatch;
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, RecordBatch};
 use arrow_select::concat::concat_batches;
 
 use super::base::has_values;
@@ -16,7 +17,7 @@ use crate::paimon::table::Table;
 use crate::paimon::write::options::{file_options, manifest_target};
 use crate::paimon::write::summary::Summary;
 use crate::paimon::write::{FileKind, Layout, RecordWriter};
-use crate::record::record_schema;
+use crate::record::{find, record_schema};
 use crate::storage::local_path;
 use crate::write::{Existing, publish};
 
@@ -100,7 +101,11 @@ impl<'t> Made<'t> {
 
     /// Writes an index manifest; gives its name.
     pub(super) fn index(&mut self, records: &RecordBatch) -> Result<String> {
-        self.file("index-manifest-", FileKind::Index, Layout::V2_1, &mut |writer, _| writer.write(records))
+        let global = find(records, "global_index")?;
+        let source = global.as_struct_opt().and_then(|global| global.column_by_name("source_meta").cloned());
+        let newer = source.is_some_and(|source| source.null_count() < source.len());
+        let layout = if newer { Layout::V2_1 } else { Layout::Current };
+        self.file("index-manifest-", FileKind::Index, layout, &mut |writer, _| writer.write(records))
             .map(|(name, _)| name)
     }
 
