@@ -1,4 +1,5 @@
-"""Random schemas and records, written by fastavro with random codecs and block sizes: and read by lakebed."""
+"""Random schemas and records, written by fastavro with random codecs and block sizes: read by lakebed, and
+written again."""
 
 from __future__ import annotations
 
@@ -166,6 +167,20 @@ def test_a_projection_is_the_same_columns(file: tuple[Schema, list[dict[str, Any
     whole = avro.read(data).to_arrow()
     columns = random.sample(whole.column_names, random.randint(1, whole.num_columns))
     assert avro.read(data, columns=columns).to_arrow().equals(whole.select(columns))
+
+
+@given(file=_files(), codec=st.sampled_from(CODECS), block_bytes=st.sampled_from([1, 40, 64_000]))
+@_MODEST
+def test_rows_are_written_again(
+    file: tuple[Schema, list[dict[str, Any]], bytes], codec: str, block_bytes: int
+):
+    schema, _, data = file
+    table = avro.read(data).to_arrow()
+    written = avro.write(table, schema=schema, codec=codec, block_bytes=block_bytes, verify=True)
+    assert written is not None
+    assert avro.read(written).to_arrow().equals(table)
+    expected = list(fastavro.reader(io.BytesIO(data)))
+    assert list(fastavro.reader(io.BytesIO(written))) == expected
 
 
 @given(file=_files())
