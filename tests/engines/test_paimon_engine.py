@@ -71,6 +71,10 @@ def test_java_reads_what_is_written_again(table: GoldenTable, tmp_path: Path, pa
     expected, found = (paimon_java.ask("read", table=one) for one in (table.path, copy))
     for read, folder in ((expected, table.path), (found, copy)):
         _check_sizes(read, folder / "manifest")
+        for name, rows in read["system"].items():
+            # The engine gives them in the order of its threads.
+            if name != "snapshots" and isinstance(rows, list):
+                rows.sort(key=repr)
     assert found == expected, difference(found, expected)
 
 
