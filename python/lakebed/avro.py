@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
-from typing import IO, TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from lakebed import _arrow, _native
+from lakebed import _arrow, _native, _sink
 from lakebed._arguments import names, positive
 from lakebed._source import Source, named, resolve_source
 from lakebed.errors import CorruptError
@@ -17,6 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     import pyarrow as pa
+
+    from lakebed._sink import Sink
 
 Schema: TypeAlias = str | dict[str, Any] | list[Any]
 """An Avro schema: its JSON text, or that text parsed, as `read_schema` gives it."""
@@ -105,7 +106,7 @@ def read_blocks(source: Source, limits: Limits = LIMITS) -> pa.Table:
 
 def write(
     data: Any,
-    sink: str | os.PathLike[str] | IO[bytes] | None = None,
+    sink: Sink | None = None,
     schema: Schema | None = None,
     codec: str = "zstandard",
     level: int | None = None,
@@ -142,17 +143,11 @@ def write(
     Cost: one pass; memory of a block and a batch.
     Source: Avro specification 1.12, "Object container files"; Avro Java's `DataFileWriter.java` (blocks).
     """
-    marker = os.urandom(16) if sync is None else bytes(sync)
-    if len(marker) != 16:
-        raise ValueError(f"a sync marker has 16 bytes, not {len(marker)}")
+    encoding = _sink.encoding(codec, level, block_bytes, sync, verify)
     text = None if schema is None else _schema_text(schema)
-    target = os.fspath(sink) if isinstance(sink, os.PathLike) else sink
     pairs = [(key, _bytes(value)) for key, value in (metadata or {}).items()]
-    positive("block_bytes", block_bytes)
     reader = _arrow.writable(data)
-    return _native.avro_write(
-        reader, target, text, codec, level, block_bytes, pairs, marker, verify, overwrite, limits
-    )
+    return _native.avro_write(reader, _sink.target(sink), text, encoding, pairs, overwrite, limits)
 
 
 def _bytes(value: bytes | str) -> bytes:

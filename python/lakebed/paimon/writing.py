@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import json
-import os
-from typing import IO, TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
-from lakebed import _arrow, _native
-from lakebed._arguments import positive
+from lakebed import _arrow, _native, _sink
 from lakebed.limits import LIMITS, Limits
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-Sink: TypeAlias = "str | os.PathLike[str] | IO[bytes] | None"
+    from lakebed._sink import Encoding, Sink
 
 
 def write_manifest(
     entries: Any,
-    sink: Sink = None,
+    sink: Sink | None = None,
     *,
     layout: str = "current",
     codec: str = "zstandard",
@@ -57,13 +55,13 @@ def write_manifest(
     >>> entries = read_manifest("manifest-1").to_arrow()
     >>> write_manifest(entries, "manifest-2")
     """
-    options = (layout, codec, level, block_bytes, sync, verify, overwrite, limits)
-    return _write("manifest", entries, sink, *options)
+    encoding = _sink.encoding(codec, level, block_bytes, sync, verify)
+    return _write("manifest", entries, sink, layout, encoding, overwrite, limits)
 
 
 def write_manifest_list(
     records: Any,
-    sink: Sink = None,
+    sink: Sink | None = None,
     *,
     layout: str = "current",
     codec: str = "zstandard",
@@ -82,13 +80,13 @@ def write_manifest_list(
     Raises: as `write_manifest`.
     Source: Paimon's `ManifestList.java`, `ManifestFileMetaSerializer.java`.
     """
-    options = (layout, codec, level, block_bytes, sync, verify, overwrite, limits)
-    return _write("list", records, sink, *options)
+    encoding = _sink.encoding(codec, level, block_bytes, sync, verify)
+    return _write("list", records, sink, layout, encoding, overwrite, limits)
 
 
 def write_index_manifest(
     records: Any,
-    sink: Sink = None,
+    sink: Sink | None = None,
     *,
     layout: str = "current",
     codec: str = "zstandard",
@@ -107,12 +105,12 @@ def write_index_manifest(
     Raises: as `write_manifest`.
     Source: Paimon's `IndexManifestFile.java`, `IndexManifestEntrySerializer.java`.
     """
-    options = (layout, codec, level, block_bytes, sync, verify, overwrite, limits)
-    return _write("index", records, sink, *options)
+    encoding = _sink.encoding(codec, level, block_bytes, sync, verify)
+    return _write("index", records, sink, layout, encoding, overwrite, limits)
 
 
 def write_snapshot(
-    snapshot: Mapping[str, Any], sink: Sink = None, *, overwrite: bool = False
+    snapshot: Mapping[str, Any], sink: Sink | None = None, *, overwrite: bool = False
 ) -> bytes | None:
     """One `snapshot-<id>`, `changelog-<id>` or `tag-<name>` file, byte for byte as Java writes it.
 
@@ -126,10 +124,12 @@ def write_snapshot(
     Raises: SchemaError (a required key absent or of the wrong type), FileExistsError, OSError.
     Source: Paimon's `Snapshot.java`, `Tag.java`, `JsonSerdeUtil.java`.
     """
-    return _native.paimon_write_json("snapshot", json.dumps(dict(snapshot)), _target(sink), overwrite)
+    return _native.paimon_write_json("snapshot", json.dumps(dict(snapshot)), _sink.target(sink), overwrite)
 
 
-def write_schema(schema: Mapping[str, Any], sink: Sink = None, *, overwrite: bool = False) -> bytes | None:
+def write_schema(
+    schema: Mapping[str, Any], sink: Sink | None = None, *, overwrite: bool = False
+) -> bytes | None:
     """One `schema-<id>` file, byte for byte as Java writes it.
 
     Args: schema, the JSON object, as `read_schema` gives it, its keys in any order; the others as in
@@ -138,32 +138,17 @@ def write_schema(schema: Mapping[str, Any], sink: Sink = None, *, overwrite: boo
     Raises: SchemaError (a required key absent, a type outside the grammar), FileExistsError, OSError.
     Source: Paimon's `TableSchema.java`, `SchemaSerializer.java`.
     """
-    return _native.paimon_write_json("schema", json.dumps(dict(schema)), _target(sink), overwrite)
+    return _native.paimon_write_json("schema", json.dumps(dict(schema)), _sink.target(sink), overwrite)
 
 
 def _write(
     kind: str,
     data: Any,
-    sink: Sink,
+    sink: Sink | None,
     layout: str,
-    codec: str,
-    level: int | None,
-    block_bytes: int,
-    sync: bytes | None,
-    verify: bool,
+    encoding: Encoding,
     overwrite: bool,
     limits: Limits,
 ) -> bytes | None:
-    marker = os.urandom(16) if sync is None else bytes(sync)
-    if len(marker) != 16:
-        raise ValueError(f"a sync marker has 16 bytes, not {len(marker)}")
-    positive("block_bytes", block_bytes)
     reader = _arrow.writable(data)
-    target = _target(sink)
-    return _native.paimon_write_records(
-        kind, reader, target, layout, codec, level, block_bytes, marker, verify, overwrite, limits
-    )
-
-
-def _target(sink: Sink) -> str | IO[bytes] | None:
-    return os.fspath(sink) if isinstance(sink, os.PathLike) else sink
+    return _native.paimon_write_records(kind, reader, _sink.target(sink), layout, encoding, overwrite, limits)

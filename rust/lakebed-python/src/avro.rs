@@ -6,9 +6,7 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, RecordBatchReader};
 use lakebed::Result;
 use lakebed_avro::schema::from_arrow;
-use lakebed_avro::{
-    Block, Blocks, Codec, Program, Projection, ReadOptions, Reader, Schema, WriteOptions, Writer,
-};
+use lakebed_avro::{Block, Blocks, Program, Projection, ReadOptions, Reader, Schema, WriteOptions, Writer};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -16,7 +14,7 @@ use crate::arrow::import_stream;
 use crate::boundary::detached;
 use crate::error::unwritten;
 use crate::limits::extract;
-use crate::sink::{Sink, sent, write_into};
+use crate::sink::{Encoding, Sink, sent, write_into};
 use crate::source::{Source, in_path};
 use crate::stream::BatchStream;
 
@@ -107,19 +105,15 @@ pub fn avro_write(
     data: &Bound<'_, PyAny>,
     sink: Option<Sink>,
     schema: Option<String>,
-    codec: &str,
-    level: Option<i32>,
-    block_bytes: usize,
+    encoding: Encoding,
     metadata: Vec<(String, Vec<u8>)>,
-    sync: [u8; 16],
-    verify: bool,
     overwrite: bool,
     limits: &Bound<'_, PyAny>,
 ) -> PyResult<Option<Py<PyBytes>>> {
     let limits = extract(limits)?;
     let batches = import_stream(data)?;
-    let codec = Codec::named(codec).map_err(|error| unwritten(py, error.into()))?;
-    let options = WriteOptions { codec, level, block_bytes, metadata, sync, limits, verify };
+    let options = encoding.options(limits).map_err(|error| unwritten(py, error))?;
+    let options = WriteOptions { metadata, ..options };
     write_into(py, sink, overwrite, |sink| {
         let text = schema.map_or_else(|| from_arrow(&batches.schema()), Ok)?;
         let mut writer = Writer::new(sink, &text, &batches.schema(), options)?;

@@ -9,26 +9,13 @@ use lakebed::iceberg::write::{
     write_manifest, write_manifest_list,
 };
 use lakebed::{Error, ErrorKind, Result};
-use lakebed_avro::{Codec, Limits, WriteOptions};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use serde_json::Value;
 
 use crate::arrow::import_stream;
 use crate::limits::extract;
-use crate::sink::{Sink, sent, write_into};
-
-/// How Avro files are written: codec, level, bytes of a block, marker, and whether blocks are read again.
-#[derive(FromPyObject)]
-pub struct Encoding(String, Option<i32>, usize, [u8; 16], bool);
-
-impl Encoding {
-    fn options(self, limits: Limits) -> Result<WriteOptions> {
-        let Encoding(codec, level, block_bytes, sync, verify) = self;
-        let (codec, options) = (Codec::named(&codec)?, WriteOptions::new(sync));
-        Ok(WriteOptions { codec, level, block_bytes, limits, verify, ..options })
-    }
-}
+use crate::sink::{Encoding, Sink, sent, write_into};
 
 /// JSON that Python's own writer made.
 fn parsed(json: &str) -> Result<Value> {
@@ -100,7 +87,6 @@ pub fn iceberg_write_metadata(
     let name = if let Some(Sink::Path(path)) = &sink { path.clone() } else { String::new() };
     write_into(py, sink, overwrite, |sink: &mut dyn Write| {
         let bytes = metadata_bytes(metadata_text(metadata, limits)?, &name)?;
-        let written = sink.write_all(&bytes);
-        written.map_err(|error| Error::new(ErrorKind::Io, error.to_string()).caused_by(error))
+        Ok(sink.write_all(&bytes)?)
     })
 }

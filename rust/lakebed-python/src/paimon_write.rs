@@ -2,14 +2,13 @@
 
 use lakebed::paimon::write::{FileKind, FileOptions, Layout, RecordWriter, schema_file, snapshot_file};
 use lakebed::{Error, ErrorKind, Result};
-use lakebed_avro::Codec;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::arrow::import_stream;
 use crate::error::unwritten;
 use crate::limits::extract;
-use crate::sink::{Sink, sent, write_into};
+use crate::sink::{Encoding, Sink, sent, write_into};
 
 /// The kind of file that Python calls `name`.
 fn kind_of(name: &str) -> Result<FileKind> {
@@ -29,24 +28,14 @@ pub fn paimon_write_records(
     data: &Bound<'_, PyAny>,
     sink: Option<Sink>,
     layout: &str,
-    codec: &str,
-    level: Option<i32>,
-    block_bytes: usize,
-    sync: [u8; 16],
-    verify: bool,
+    encoding: Encoding,
     overwrite: bool,
     limits: &Bound<'_, PyAny>,
 ) -> PyResult<Option<Py<PyBytes>>> {
-    let options = || -> Result<FileOptions> {
-        let mut options = FileOptions::new(sync).with_codec(Codec::named(codec)?, level);
-        options.layout = Layout::named(layout)?;
-        options.container.block_bytes = block_bytes;
-        options.container.verify = verify;
-        Ok(options)
-    };
-    let (kind, mut options) =
-        kind_of(kind).and_then(|kind| Ok((kind, options()?))).map_err(|error| unwritten(py, error))?;
-    options.container.limits = extract(limits)?;
+    let limits = extract(limits)?;
+    let options =
+        || Ok((kind_of(kind)?, FileOptions::new(Layout::named(layout)?, encoding.options(limits)?)));
+    let (kind, options) = options().map_err(|error: Error| unwritten(py, error))?;
     let batches = import_stream(data)?;
     write_into(py, sink, overwrite, |sink| {
         let mut writer = RecordWriter::new(sink, kind, options)?;
@@ -72,7 +61,6 @@ pub fn paimon_write_json(
             "schema" => schema_file(json.as_bytes())?,
             _ => return Err(Error::new(ErrorKind::Argument, format!("no kind of file {kind:?}"))),
         };
-        let written = sink.write_all(text.as_bytes());
-        written.map_err(|error| Error::new(ErrorKind::Io, error.to_string()).caused_by(error))
+        Ok(sink.write_all(text.as_bytes())?)
     })
 }

@@ -6,6 +6,7 @@ use arrow_array::RecordBatch;
 use arrow_schema::ArrowError;
 use lakebed::write::{Existing, publish};
 use lakebed::{Error, ErrorKind, Result};
+use lakebed_avro::{Codec, Limits, WriteOptions};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -39,6 +40,19 @@ impl Write for PythonFile {
     }
 }
 
+/// How Avro files are written: codec, level, bytes of a block, marker, and whether blocks are read again.
+#[derive(FromPyObject)]
+pub struct Encoding(String, Option<i32>, usize, [u8; 16], bool);
+
+impl Encoding {
+    /// The same for the writer, which keeps to `limits`.
+    pub fn options(self, limits: Limits) -> Result<WriteOptions> {
+        let Encoding(codec, level, block_bytes, sync, verify) = self;
+        let (codec, options) = (Codec::named(&codec)?, WriteOptions::new(sync));
+        Ok(WriteOptions { codec, level, block_bytes, limits, verify, ..options })
+    }
+}
+
 /// Gives `write` what it writes into; the bytes come back where there is no sink.
 ///
 /// A path is published when all is written: nothing is there before, nor after an error.
@@ -60,7 +74,7 @@ pub fn write_into(
             Some(Sink::Path(path)) => publish(&path, existing, |file| {
                 let mut file = io::BufWriter::new(file);
                 write(&mut file)?;
-                file.flush().map_err(|error| Error::new(ErrorKind::Io, error.to_string()).caused_by(error))
+                Ok(file.flush()?)
             })
             .map(|()| None),
         })

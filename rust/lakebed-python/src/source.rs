@@ -66,7 +66,7 @@ impl Source {
             Source::Path(path) => {
                 let file = std::fs::File::open(&path).map_err(|error| {
                     let kind = error.kind();
-                    let error = Error::new(ErrorKind::Io, error.to_string()).caused_by(error).in_file(&path);
+                    let error = Error::from(error).in_file(&path);
                     if kind == std::io::ErrorKind::NotFound { missing(&path) } else { error }
                 })?;
                 Ok(Input::stream(Box::new(file)))

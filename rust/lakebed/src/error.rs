@@ -227,6 +227,12 @@ impl std::error::Error for Error {
     }
 }
 
+impl From<std::io::Error> for Error {
+    fn from(error: std::io::Error) -> Error {
+        Error::new(ErrorKind::Io, error.to_string()).caused_by(error)
+    }
+}
+
 impl From<lakebed_avro::Error> for Error {
     fn from(error: lakebed_avro::Error) -> Error {
         let (kind, message, location, source) = error.into_parts();

@@ -1,11 +1,12 @@
 //! Files that appear whole or not at all.
 
 use std::fs::{self, File, OpenOptions};
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
+use crate::storage::local_path;
 
 /// What becomes of a file that is there already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,7 +29,7 @@ const SUFFIX: &str = ".lakebed-tmp";
 /// under the other name is then removed.
 pub fn publish(path: &str, existing: Existing, write: impl FnOnce(&File) -> Result<()>) -> Result<()> {
     let target = Path::new(path);
-    let io = |error: io::Error| Error::new(ErrorKind::Io, error.to_string()).caused_by(error).in_file(path);
+    let io = |error: io::Error| Error::from(error).in_file(path);
     let (temporary, file) = created_beside(target).map_err(io)?;
     let written = || -> Result<()> {
         write(&file).map_err(|error| error.in_file(path))?;
@@ -44,6 +45,14 @@ pub fn publish(path: &str, existing: Existing, write: impl FnOnce(&File) -> Resu
     outcome?;
     let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty());
     File::open(folder.unwrap_or(Path::new("."))).and_then(|folder| folder.sync_all()).map_err(io)
+}
+
+/// Publishes bytes at a path as metadata spells it.
+///
+/// # Errors
+/// `Unsupported` for a path that is not local; those of [`publish`].
+pub(crate) fn publish_bytes(path: &str, existing: Existing, bytes: &[u8]) -> Result<()> {
+    publish(local_path(path)?, existing, |mut file| Ok(file.write_all(bytes)?))
 }
 
 /// Calls a file `target` too, which must not be there: a rename would replace it.
@@ -90,9 +99,8 @@ fn beside(target: &Path) -> PathBuf {
 
 #[cfg(test)]
 mod tests {
-    use std::io::Write;
-
     use super::*;
+    use crate::error::ErrorKind;
 
     fn names(folder: &Path) -> Vec<String> {
         let names = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name());

@@ -9,7 +9,7 @@ use lakebed_avro::Limits;
 use serde_json::{Map, Value};
 
 use super::order::{METADATA, ordered};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::iceberg::metadata::MetadataFile;
 use crate::json::invalid;
 
@@ -46,5 +46,5 @@ pub fn metadata_bytes(text: String, path: &str) -> Result<Vec<u8>> {
     }
     let mut gzip = GzEncoder::new(Vec::new(), Compression::default());
     let written = gzip.write_all(text.as_bytes()).and_then(|()| gzip.finish());
-    written.map_err(|error| Error::new(ErrorKind::Io, error.to_string()).caused_by(error).in_file(path))
+    written.map_err(|error| Error::from(error).in_file(path))
 }

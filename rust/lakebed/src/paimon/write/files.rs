@@ -9,11 +9,12 @@ use arrow_array::{
     Array, ArrayRef, BinaryArray, BooleanArray, Int8Array, Int32Array, Int64Array, RecordBatch,
     TimestampMicrosecondArray, new_null_array,
 };
-use arrow_schema::{ArrowError, DataType};
+use arrow_schema::DataType;
 use arrow_select::zip::zip;
 
 use super::fit::fit;
 use super::place::{Buckets, names, partitions};
+use super::refused;
 use super::stats::TypedStats;
 use crate::error::{Error, ErrorKind, Result};
 use crate::field::{longs, texts};
@@ -278,8 +279,4 @@ impl Given<'_> {
 #[cold]
 fn wrong(message: &str, field: &str, row: usize) -> Error {
     Error::new(ErrorKind::Argument, message).in_row(row).in_field(field)
-}
-
-fn refused(error: ArrowError) -> Error {
-    Error::new(ErrorKind::Argument, error.to_string())
 }

@@ -1,7 +1,8 @@
 //! What a table's options say of writing (Paimon's `CoreOptions.java`).
 
-use lakebed_avro::Codec;
+use lakebed_avro::{Codec, WriteOptions};
 
+use super::layout::Layout;
 use super::records::FileOptions;
 use crate::error::{Error, ErrorKind, Result};
 use crate::paimon::schema::TableSchema;
@@ -68,7 +69,8 @@ pub(super) fn file_options(schema: &TableSchema, sync: [u8; 16]) -> Result<FileO
     let level = schema.option("file.compression.zstd-level").filter(|_| codec == Codec::Zstandard);
     let level =
         level.map(|text| text.trim().parse().map_err(|_| unsupported("file.compression.zstd-level", text)));
-    Ok(FileOptions::new(sync).with_codec(codec, level.transpose()?))
+    let level = level.transpose()?;
+    Ok(FileOptions::new(Layout::Current, WriteOptions { codec, level, ..WriteOptions::new(sync) }))
 }
 
 /// The size at which a manifest ends [bytes].

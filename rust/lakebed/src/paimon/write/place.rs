@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, BinaryArray, BooleanArray, RecordBatch, StringArray, StructArray};
-use arrow_schema::{ArrowError, Fields};
+use arrow_schema::Fields;
 
 use super::fit::fit;
+use super::refused;
 use crate::error::{Error, ErrorKind, Result};
 use crate::paimon::binary_row::{decode_rows, encode_rows};
 use crate::paimon::partition::{PartitionType, distinct};
@@ -215,8 +216,4 @@ pub(super) fn names(
         Ok(Some(path.clone()))
     });
     Ok((names, external.collect::<Result<_>>()?))
-}
-
-fn refused(error: ArrowError) -> Error {
-    Error::new(ErrorKind::Argument, error.to_string())
 }

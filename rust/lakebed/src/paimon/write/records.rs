@@ -32,19 +32,10 @@ pub struct FileOptions {
 }
 
 impl FileOptions {
-    /// Current Java's, with this marker behind every block: Zstandard of level 1, blocks of 64,000 bytes.
-    pub fn new(sync: [u8; 16]) -> FileOptions {
-        let container =
-            WriteOptions { codec: Codec::Zstandard, level: Some(ZSTANDARD_LEVEL), ..WriteOptions::new(sync) };
-        FileOptions { layout: Layout::Current, container }
-    }
-
-    /// The same with another codec; at Java's level where there is one and `level` says nothing.
-    #[must_use]
-    pub fn with_codec(mut self, codec: Codec, level: Option<i32>) -> FileOptions {
-        self.container.codec = codec;
-        self.container.level = level.or((codec == Codec::Zstandard).then_some(ZSTANDARD_LEVEL));
-        self
+    /// A layout in a container; Zstandard has Java's level where none is said.
+    pub fn new(layout: Layout, container: WriteOptions) -> FileOptions {
+        let level = container.level.or((container.codec == Codec::Zstandard).then_some(ZSTANDARD_LEVEL));
+        FileOptions { layout, container: WriteOptions { level, ..container } }
     }
 }
 

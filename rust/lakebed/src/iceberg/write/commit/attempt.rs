@@ -3,7 +3,7 @@
 
 use std::io;
 use std::thread::sleep;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use arrow_array::RecordBatch;
 use lakebed_avro::{Codec, Limits};
@@ -11,13 +11,13 @@ use serde_json::{Map, Value};
 
 use super::base::Base;
 use super::next::{NewSnapshot, next_metadata};
-use super::scratch::{Identity, Scratch, publish_bytes};
+use super::scratch::{Identity, Scratch};
 use super::store::write_list;
 use super::summary::Summary;
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::write::metadata::compact;
 use crate::iceberg::write::metadata_bytes;
-use crate::write::Existing;
+use crate::write::{Existing, now_millis, publish_bytes};
 
 /// What a commit does to the latest state of a table.
 pub(super) trait Change {
@@ -115,7 +115,7 @@ fn attempt_once(
     let next = number.saturating_add(1);
     let path = base.metadata_path(next);
     let bytes = metadata_bytes(compact(prepared.metadata), &path)?;
-    match publish_bytes(&path, &bytes, Existing::Refuse) {
+    match publish_bytes(&path, Existing::Refuse, &bytes) {
         Ok(()) => {}
         Err(error) if is_taken(&error) => return Ok(Attempted::Lost),
         Err(error) => match has_happened(base, options) {
@@ -130,7 +130,7 @@ fn attempt_once(
     }
     scratch.keep();
     // The version counts; the hint only says from where on to look for it.
-    let _ = publish_bytes(&base.path("version-hint.text"), next.to_string().as_bytes(), Existing::Replace);
+    let _ = publish_bytes(&base.path("version-hint.text"), Existing::Replace, next.to_string().as_bytes());
     Ok(Attempted::Done)
 }
 
@@ -151,10 +151,9 @@ fn prepare(
     let parent = base.table.snapshot()?;
     let summary = outcome.summary.json(outcome.operation, parent, &options.properties);
     let (manifest_list, row_ids) = write_list(base, scratch, attempt, outcome.manifests)?;
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis());
     let new = NewSnapshot {
         id: options.identity.snapshot_id(),
-        timestamp_ms: i64::try_from(now).unwrap_or(i64::MAX).max(base.metadata.last_updated_ms),
+        timestamp_ms: now_millis().max(base.metadata.last_updated_ms),
         manifest_list,
         summary,
         row_ids,

@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use arrow_schema::Schema as ArrowSchema;
 use lakebed_avro::Limits;
@@ -10,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::columns::FreshIds;
 use super::partition_by::spec_of;
-use super::scratch::{publish_bytes, uuid_text};
+use super::scratch::uuid_text;
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::discovery::current_metadata;
 use crate::iceberg::partition::PartitionSpec;
@@ -19,7 +18,7 @@ use crate::iceberg::write::metadata::compact;
 use crate::iceberg::write::{FormatVersion, metadata_bytes};
 use crate::notes::Notes;
 use crate::storage::{Local, Storage, local_path};
-use crate::write::Existing;
+use crate::write::{Existing, now_millis, publish_bytes};
 
 /// What systems call a file that is there already.
 const EEXIST: i32 = 17;
@@ -67,10 +66,10 @@ pub fn create_table(location: &str, table: &NewTable, limits: Limits) -> Result<
     let path = format!("{folder}/v1{}", if gzip { ".gz.metadata.json" } else { ".metadata.json" });
     let bytes = metadata_bytes(compact(metadata), &path)?;
     let made = fs::create_dir_all(local_path(&folder)?);
-    made.map_err(|error| Error::new(ErrorKind::Io, error.to_string()).caused_by(error).in_file(&folder))?;
-    publish_bytes(&path, &bytes, Existing::Refuse)?;
+    made.map_err(|error| Error::from(error).in_file(&folder))?;
+    publish_bytes(&path, Existing::Refuse, &bytes)?;
     // The version counts; the hint only says from where on to look for it.
-    let _ = publish_bytes(&format!("{folder}/version-hint.text"), b"1", Existing::Replace);
+    let _ = publish_bytes(&format!("{folder}/version-hint.text"), Existing::Replace, b"1");
     Ok(())
 }
 
@@ -79,7 +78,6 @@ fn first_metadata(location: &str, table: &NewTable) -> Result<Map<String, Value>
     let fields = ids.fields(table.schema.fields())?;
     let schema = Schema::new(0, fields, Vec::new())?;
     let spec = spec_of(&table.partition_by, &schema)?;
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis());
     let mut properties = Map::new();
     let own = PROPERTIES.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
     for (key, value) in own.chain(table.properties.iter().cloned()) {
@@ -89,7 +87,7 @@ fn first_metadata(location: &str, table: &NewTable) -> Result<Map<String, Value>
         "format-version": table.version.number(),
         "table-uuid": uuid_text(&table.random),
         "location": location,
-        "last-updated-ms": i64::try_from(now).unwrap_or(i64::MAX),
+        "last-updated-ms": now_millis(),
         "last-column-id": ids.last(),
         "current-schema-id": 0,
         "schemas": [schema.to_json()],

@@ -1,15 +1,14 @@
 //! The files of a commit, until it has happened.
 
 use std::fs;
-use std::io::Write;
 
 use lakebed_avro::{Codec, Limits, WriteOptions};
 
 use super::attempt::CommitOptions;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 use crate::iceberg::value::uuid::write_uuid;
 use crate::storage::local_path;
-use crate::write::{Existing, publish};
+use crate::write::{Existing, publish_bytes};
 
 /// What tells a commit from every other: bytes that were drawn at random.
 #[derive(Debug, Clone, Copy)]
@@ -93,7 +92,7 @@ impl Scratch {
 
     /// Writes a file whole, which must not be there.
     pub(super) fn write(&mut self, path: &str, bytes: &[u8]) -> Result<()> {
-        publish_bytes(path, bytes, Existing::Refuse)?;
+        publish_bytes(path, Existing::Refuse, bytes)?;
         self.written.push(path.to_owned());
         Ok(())
     }
@@ -115,11 +114,4 @@ pub(super) fn remove(path: &str) {
     if let Ok(path) = local_path(path) {
         let _ = fs::remove_file(path);
     }
-}
-
-/// Publishes bytes at a path of the table's.
-pub(super) fn publish_bytes(path: &str, bytes: &[u8], existing: Existing) -> Result<()> {
-    publish(local_path(path)?, existing, |mut file| {
-        file.write_all(bytes).map_err(|error| Error::new(ErrorKind::Io, error.to_string()).caused_by(error))
-    })
 }

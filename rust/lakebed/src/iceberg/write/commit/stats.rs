@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use arrow_array::builder::{BinaryBuilder, Int32Builder, Int64Builder, MapBuilder};
+use arrow_array::builder::{ArrayBuilder, BinaryBuilder, Int32Builder, Int64Builder, MapBuilder};
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_array::{Array, ArrayRef, BinaryArray, Int64Array, StructArray};
@@ -88,31 +88,42 @@ fn one(metric: &Metric, field: &NestedField, column: &ArrayRef) -> Result<Values
 fn built(columns: &[(i32, Values)], rows: usize) -> Result<ArrayRef> {
     let mut sorted: Vec<&(i32, Values)> = columns.iter().collect();
     sorted.sort_by_key(|(id, _)| *id);
-    let is_bound = matches!(sorted.first(), Some((_, Values::Bounds(_))));
-    if is_bound {
-        let mut maps = MapBuilder::new(Some(map_names()), Int32Builder::new(), BinaryBuilder::new());
-        for row in 0..rows {
-            let mut some = false;
-            for (id, values) in &sorted {
-                let Values::Bounds(values) = values else { continue };
-                if values.is_valid(row) {
-                    maps.keys().append_value(*id);
-                    maps.values().append_value(values.value(row));
-                    some = true;
-                }
+    // All values of one map are of one kind.
+    match sorted.first() {
+        Some((_, Values::Bounds(_))) => maps(&sorted, rows, BinaryBuilder::new(), |values, row, maps| {
+            if let Values::Bounds(values) = values
+                && values.is_valid(row)
+            {
+                maps.append_value(values.value(row));
+                return true;
             }
-            maps.append(some).map_err(malformed)?;
-        }
-        return Ok(Arc::new(maps.finish()));
+            false
+        }),
+        _ => maps(&sorted, rows, Int64Builder::new(), |values, row, maps| {
+            if let Values::Counts(values) = values
+                && values.is_valid(row)
+            {
+                maps.append_value(values.value(row));
+                return true;
+            }
+            false
+        }),
     }
-    let mut maps = MapBuilder::new(Some(map_names()), Int32Builder::new(), Int64Builder::new());
+}
+
+/// Maps whose values `append` adds, where a row has one.
+fn maps<B: ArrayBuilder>(
+    columns: &[&(i32, Values)],
+    rows: usize,
+    values: B,
+    append: impl Fn(&Values, usize, &mut B) -> bool,
+) -> Result<ArrayRef> {
+    let mut maps = MapBuilder::new(Some(map_names()), Int32Builder::new(), values);
     for row in 0..rows {
         let mut some = false;
-        for (id, values) in &sorted {
-            let Values::Counts(values) = values else { continue };
-            if values.is_valid(row) {
+        for (id, column) in columns {
+            if append(column, row, maps.values()) {
                 maps.keys().append_value(*id);
-                maps.values().append_value(values.value(row));
                 some = true;
             }
         }

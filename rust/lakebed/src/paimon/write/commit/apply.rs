@@ -3,18 +3,17 @@
 use std::cell::Cell;
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
-use std::io::Write;
 use std::time::Duration;
 
 use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int8Type, Int64Type};
 
+use super::CommitOptions;
 use super::base::Base;
 use super::changes::{Changes, Index};
 use super::made::Made;
 use super::row_ids::assign;
-use super::{CommitOptions, now_millis};
 use crate::error::{Error, ErrorKind, Result};
 use crate::paimon::manifest::ADD;
 use crate::paimon::paths::{snapshot_file, statistics_file};
@@ -23,7 +22,7 @@ use crate::paimon::table::Table;
 use crate::paimon::write::json::snapshot_text;
 use crate::record::find;
 use crate::storage::{local_path, present};
-use crate::write::{Existing, publish};
+use crate::write::{Existing, now_millis, publish_bytes};
 
 /// How many lost races are followed by another attempt.
 const ATTEMPTS: u32 = 200;
@@ -188,7 +187,9 @@ fn publish_snapshot(table: &Table, snapshot: &Snapshot) -> Result<Outcome> {
     let text = snapshot_text(snapshot)?;
     let path = table.files().own(&snapshot_file(snapshot.id));
     make_folder(&path)?;
-    let Err(failed) = publish_text(&path, Existing::Refuse, &text) else { return Ok(Outcome::Made) };
+    let Err(failed) = publish_bytes(&path, Existing::Refuse, text.as_bytes()) else {
+        return Ok(Outcome::Made);
+    };
     match present(table.storage().read(&path)) {
         Ok(Some(bytes)) if bytes.as_slice() == text.as_bytes() => Ok(Outcome::Made),
         Ok(Some(_)) => Ok(Outcome::Lost),
@@ -197,19 +198,11 @@ fn publish_snapshot(table: &Table, snapshot: &Snapshot) -> Result<Outcome> {
     }
 }
 
-/// Publishes a local file of text.
-pub(super) fn publish_text(path: &str, existing: Existing, text: &str) -> Result<()> {
-    publish(local_path(path)?, existing, |mut file| {
-        let written = file.write_all(text.as_bytes());
-        written.map_err(|error| Error::new(ErrorKind::Io, error.to_string()).caused_by(error))
-    })
-}
-
 /// Tells readers where to look first. They do without where that fails, so it is no failure of the commit.
 fn write_hints(table: &Table, id: i64) {
     let files = table.files();
     let hint = |name: &str, existing| {
-        publish_text(&files.own(&format!("snapshot/{name}")), existing, &id.to_string())
+        publish_bytes(&files.own(&format!("snapshot/{name}")), existing, id.to_string().as_bytes())
     };
     let _ = hint("LATEST", Existing::Replace);
     if id == 1 {
@@ -220,8 +213,7 @@ fn write_hints(table: &Table, id: i64) {
 /// Makes the folder of a file.
 pub(super) fn make_folder(path: &str) -> Result<()> {
     let path = std::path::Path::new(local_path(path)?);
-    let made = path.parent().map_or(Ok(()), std::fs::create_dir_all);
-    made.map_err(|error| Error::new(ErrorKind::Io, error.to_string()).caused_by(error))
+    Ok(path.parent().map_or(Ok(()), std::fs::create_dir_all)?)
 }
 
 /// Waits a random time, the longer the more attempts there were, so that two writers do not meet again and again.

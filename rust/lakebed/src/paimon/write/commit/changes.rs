@@ -22,6 +22,7 @@ use crate::paimon::table::Table;
 use crate::paimon::write::files::entries;
 use crate::paimon::write::options::is_on;
 use crate::paimon::write::place::{PartialPartition, absolute, rooted};
+use crate::paimon::write::refused;
 use crate::paimon::write::stats::dropped;
 use crate::record::find;
 
@@ -297,8 +298,4 @@ fn paths_of(table: &Table, entries: &RecordBatch) -> Result<Vec<String>> {
 #[cold]
 fn refused_path(path: &str, why: &str, row: usize) -> Error {
     Error::new(ErrorKind::Argument, format!("{path:?} {why}")).in_row(row).in_field("file_path")
-}
-
-fn refused(error: arrow_schema::ArrowError) -> Error {
-    Error::new(ErrorKind::Argument, error.to_string())
 }

@@ -13,13 +13,14 @@ use arrow_select::take::{take, take_record_batch};
 use super::base::Base;
 use super::changes::{Changes, Index};
 use super::made::Made;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 use crate::paimon::binary_row::decode_rows;
 use crate::paimon::identity::{Deleted, IDENTITY, identities};
 use crate::paimon::manifest::{ADD, DELETE, EntryReader, entry_columns};
 use crate::paimon::manifest_list::ManifestFile;
 use crate::paimon::partition::PartitionType;
 use crate::paimon::write::options::manifest_target;
+use crate::paimon::write::refused;
 use crate::record::find;
 
 /// The manifests of a base list, some of them written anew.
@@ -146,8 +147,4 @@ fn by_partition(base: &Base, entries: Vec<RecordBatch>) -> Result<RecordBatch> {
     let sorted = entries.columns().iter().map(|column| take(column, &order, None));
     let sorted = sorted.collect::<Result<Vec<_>, _>>().map_err(refused)?;
     RecordBatch::try_new(Arc::clone(&entries.schema()), sorted).map_err(refused)
-}
-
-fn refused(error: arrow_schema::ArrowError) -> Error {
-    Error::new(ErrorKind::Argument, error.to_string())
 }

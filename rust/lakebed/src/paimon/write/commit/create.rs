@@ -5,8 +5,7 @@ use std::sync::Arc;
 use arrow_schema::Schema as ArrowSchema;
 use serde_json::{Map, Value, json};
 
-use super::apply::{make_folder, publish_text};
-use super::now_millis;
+use super::apply::make_folder;
 use crate::columnar::Decoding;
 use crate::error::{Error, ErrorKind, Result};
 use crate::json::parse;
@@ -17,7 +16,7 @@ use crate::paimon::types::{DataField, FieldParser, TypeKind, from_arrow};
 use crate::paimon::write::json;
 use crate::paimon::write::options::file_options;
 use crate::storage::Local;
-use crate::write::Existing;
+use crate::write::{Existing, now_millis, publish_bytes};
 
 /// The version of schemas since Paimon 0.9.
 const VERSION: i32 = 3;
@@ -92,7 +91,7 @@ pub fn create_table(
     let location = location.trim_end_matches('/');
     let path = format!("{location}/{}", schema_file(0));
     make_folder(&path)?;
-    publish_text(&path, Existing::Refuse, &text)?;
+    publish_bytes(&path, Existing::Refuse, text.as_bytes())?;
     Table::open(location, Arc::new(Local), decoding)
 }
 

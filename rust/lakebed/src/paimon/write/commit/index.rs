@@ -14,6 +14,7 @@ use super::changes::Index;
 use super::row_ids::with_columns;
 use crate::error::{Error, ErrorKind, Result};
 use crate::paimon::index_files::IndexFiles;
+use crate::paimon::write::refused;
 use crate::record::find;
 
 /// A data file as vectors are found by: partition, bucket and name.
@@ -117,8 +118,4 @@ fn without_ranges(entries: &RecordBatch, ranges: &ListArray, keep: &[bool]) -> R
         ("row_count", Arc::new(Int64Array::from_iter_values(counts))),
     ];
     with_columns(entries, &changed)
-}
-
-fn refused(error: arrow_schema::ArrowError) -> Error {
-    Error::new(ErrorKind::Argument, error.to_string())
 }

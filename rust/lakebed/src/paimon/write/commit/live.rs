@@ -15,6 +15,7 @@ use super::prune::may_hold;
 use crate::error::{Error, ErrorKind, Result};
 use crate::paimon::identity::identities;
 use crate::paimon::manifest::{ADD, entry_columns};
+use crate::paimon::write::refused;
 use crate::record::find;
 
 /// The entries that add live files, of those that `keep` keeps, in the order in which they stand; `keep` must
@@ -89,8 +90,4 @@ impl Merged {
         }
         interleave_record_batch(&batches, &places).map_err(refused)
     }
-}
-
-fn refused(error: arrow_schema::ArrowError) -> Error {
-    Error::new(ErrorKind::Argument, error.to_string())
 }

@@ -53,7 +53,7 @@ impl<'t> Made<'t> {
         let target_bytes = target_bytes.map_or_else(|| manifest_target(table.schema()), Ok)?;
         let folder = table.files().shared("manifest");
         let made = local_path(&folder).map(fs::create_dir_all)?;
-        made.map_err(|error| Error::new(ErrorKind::Io, error.to_string()).caused_by(error).in_file(&folder))?;
+        made.map_err(|error| Error::from(error).in_file(&folder))?;
         Ok(Made { table, uuid, number, paths: Vec::new(), target_bytes })
     }
 

@@ -20,8 +20,6 @@ mod tag;
 #[cfg(test)]
 mod tests;
 
-use std::time::{SystemTime, UNIX_EPOCH};
-
 use arrow_array::{RecordBatch, StringArray, StructArray};
 
 use self::apply::commit;
@@ -32,6 +30,7 @@ use super::place::partition_of;
 use crate::error::Result;
 use crate::paimon::snapshot::CommitKind;
 use crate::paimon::table::Table;
+use crate::write::now_millis;
 
 /// Who commits, and what the snapshot says besides.
 #[derive(Debug, Clone)]
@@ -56,12 +55,6 @@ impl CommitOptions {
     fn wall_clock(&self) -> i64 {
         (now_millis() + self.zone_offset_millis) * 1000
     }
-}
-
-/// Milliseconds since 1970 UTC.
-fn now_millis() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.ok().and_then(|since| i64::try_from(since.as_millis()).ok()).unwrap_or_default()
 }
 
 /// Adds data files, which are there already, to the table's branch; gives the table at the new snapshot, or at

@@ -5,14 +5,14 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::CommitOptions;
-use super::apply::{make_folder, publish_text};
+use super::apply::make_folder;
 use crate::error::{Error, ErrorKind, Result};
 use crate::paimon::jackson;
 use crate::paimon::paths::{is_file_name, tag_file};
 use crate::paimon::table::Table;
 use crate::paimon::write::json::snapshot_object;
 use crate::text::civil_from_days;
-use crate::write::Existing;
+use crate::write::{Existing, publish_bytes};
 
 const SECONDS_PER_DAY: i64 = 86_400;
 const MICROS_PER_SECOND: i64 = 1_000_000;
@@ -48,7 +48,7 @@ pub fn create_tag(
     }
     let path = table.files().own(&tag_file(name));
     make_folder(&path)?;
-    publish_text(&path, Existing::Refuse, &jackson::pretty(&object)?)?;
+    publish_bytes(&path, Existing::Refuse, jackson::pretty(&object)?.as_bytes())?;
     table.at_tag(name)
 }
 
