@@ -9,7 +9,9 @@ __all__ = [
     "Batch",
     "BatchStream",
     "Scan",
+    "Share",
     "Table",
+    "Task",
     "__version__",
     "avro_blocks",
     "avro_header",
@@ -44,8 +46,7 @@ __all__ = [
     "paimon_read_snapshot",
     "paimon_write_json",
     "paimon_write_records",
-    "run_task",
-    "task_schema",
+    "read_share",
 ]
 
 __version__: str
@@ -157,6 +158,22 @@ class Scan:
     def manifests(self) -> str: ...
     def task(self, part: str) -> str: ...
 
+@final
+class Task:
+    """A scan's work on manifests, apart from the table."""
+
+    def __init__(self, text: str, limits: object) -> None: ...
+    @property
+    def schema(self) -> object: ...
+    def run(self, path: str, content: Any) -> BatchStream: ...
+
+@final
+class Share:
+    """What a range has of a manifest, to be run once."""
+
+def read_share(
+    storage: object | None, path: str, length: int, start: int, end: int, limits: object
+) -> Share | None: ...
 def avro_read(
     source: Any,
     columns: Sequence[str] | None,
@@ -238,8 +255,6 @@ def paimon_read_hash_index(source: Any) -> Batch: ...
 def paimon_read_index_manifest(source: Any, columns: Sequence[str] | None, limits: object) -> BatchStream: ...
 def paimon_read_snapshot(source: Any) -> str: ...
 def paimon_read_schema(source: Any) -> str: ...
-def run_task(task: str, path: str, content: Any, limits: object) -> BatchStream: ...
-def task_schema(task: str) -> object: ...
 def paimon_write_records(
     kind: str,
     data: object,

@@ -11,6 +11,7 @@ import pyarrow as pa
 from lakebed.limits import LIMITS, Limits
 from lakebed.spark.frames import At, TablePath, from_batches, from_driver, table_at
 from lakebed.spark.mappers import map_groups, serialise
+from lakebed.spark.reading import Reading
 from lakebed.spark.sums import ICEBERG, PAIMON, PAIMON_DELETES
 from lakebed.spark.types import spark_schema
 from lakebed.spark.views import live_files
@@ -34,10 +35,12 @@ def partitions(
     columns: Sequence[str] | None = None,
     at: At = None,
     limits: Limits = LIMITS,
+    range_bytes: int | None = None,
 ) -> DataFrame:
     """One row per partition that has live files; the rows and columns of `Table.partitions`, in no order.
 
-    Args: as `Table.partitions`; path and at, which table and snapshot; limits, what one manifest may cost.
+    Args: as `Table.partitions`; path and at, which table and snapshot; limits and range_bytes, as in
+        `files`.
     Raises: as `files`.
     Cost: as `files` with few columns, and one exchange of sums by partition. Of Paimon, for the columns
         `delete_…`, the driver reads the index manifest, and sends its sums by partition along; of Iceberg,
@@ -45,7 +48,8 @@ def partitions(
     """
     table = table_at(path, at, limits)
     scan = table.partitions(columns=columns, where=where)
-    return _grouped(spark, table, scan, _KEYS[table.format], where, limits)
+    reading = Reading.of(table, limits, range_bytes)
+    return _grouped(spark, table, scan, _KEYS[table.format], where, reading)
 
 
 def buckets(
@@ -56,6 +60,7 @@ def buckets(
     columns: Sequence[str] | None = None,
     at: At = None,
     limits: Limits = LIMITS,
+    range_bytes: int | None = None,
 ) -> DataFrame:
     """One row per bucket that has live files; the rows and columns of `Table.buckets`, in no order.
 
@@ -64,7 +69,9 @@ def buckets(
     table = table_at(path, at, limits)
     scan = table.buckets(columns=columns, where=where)
     within = ("bucket",) if table.format == "paimon" else ()
-    return _grouped(spark, table, scan, (*_KEYS[table.format], *within), where, limits)
+    return _grouped(
+        spark, table, scan, (*_KEYS[table.format], *within), where, Reading.of(table, limits, range_bytes)
+    )
 
 
 def _grouped(
@@ -73,7 +80,7 @@ def _grouped(
     scan: ViewScan,
     keys: tuple[str, ...],
     where: str | Predicate | None,
-    limits: Limits,
+    reading: Reading,
 ) -> DataFrame:
     """The rows of a scan of groups, summed up from the live files that `where` leaves."""
     from pyspark.sql import functions as F  # noqa: N812 - the name everyone knows
@@ -84,7 +91,7 @@ def _grouped(
     view = table.files(columns=list(inputs), where=where)
     # Partitions are compared as the bytes they are stored in: Spark would take 0.0 and -0.0 for one, and
     # times that differ below the microsecond.
-    files = live_files(spark, table, view, limits, serialised=True)
+    files = live_files(spark, table, view, reading, serialised=True)
     if "snapshot_id" in inputs:
         files = files.join(F.broadcast(_commit_times(spark, table)), "snapshot_id", "left")
     types = spark_schema(scan.schema)

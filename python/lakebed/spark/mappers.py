@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -14,38 +14,56 @@ from lakebed.spark.types import cast_batch, to_spark
 
 if TYPE_CHECKING:
     from lakebed.limits import Limits
+    from lakebed.spark.reading import Decoder
 
 
-def task_schema(task: str, *, serialised: bool = False) -> pa.Schema:
-    """The columns that `map_manifests` makes, before they get the types of Spark."""
-    schema = _arrow.schema(_native.task_schema(task))
+def task_schema(task: str, limits: Limits, *, serialised: bool = False) -> pa.Schema:
+    """The columns that `decode_manifests` makes, before they get the types of Spark."""
+    return _task_schema(_native.Task(task, limits), serialised)
+
+
+def _task_schema(task: _native.Task, serialised: bool) -> pa.Schema:
+    schema = _arrow.schema(task.schema)
     place = schema.get_field_index("partition") if serialised else -1
     return schema if place < 0 else schema.set(place, pa.field("partition", pa.binary()))
 
 
-def map_manifests(
-    batches: Iterator[pa.RecordBatch], task: str, limits: Limits, *, serialised: bool = False
+def map_contents(batches: Iterator[pa.RecordBatch], decode: Decoder) -> Iterator[pa.RecordBatch]:
+    """Decodes whole manifests; made for `DataFrame.mapInArrow`.
+
+    Args: batches, rows of Spark's `binaryFile` source: `path` utf8 and `content` binary, by name.
+    """
+    return decode(_contents(batches))
+
+
+def _contents(batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[str, pa.Array]]:
+    for batch in batches:
+        paths, contents = batch.column("path"), batch.column("content")
+        for row in range(batch.num_rows):
+            yield paths[row].as_py(), contents.slice(row, 1)
+
+
+def decode_manifests(
+    contents: Iterator[tuple[str, Any]], task: str, limits: Limits, *, serialised: bool = False
 ) -> Iterator[pa.RecordBatch]:
-    """Decodes manifests; made for `DataFrame.mapInArrow`.
+    """Decodes manifests, one after the other.
 
     Args:
-        batches: rows of Spark's `binaryFile` source: `path` utf8 and `content` binary, by name.
+        contents: their paths, and what is there of them: all bytes, or a share.
         task: what the driver's scan wants of each manifest, as JSON text.
         limits: what one manifest may cost.
         serialised: whether `partition` is to be a BinaryRow rather than a struct.
     Returns: batches of the task's schema in the types of Spark, bounded in rows and bytes.
     Raises: CorruptError and its kin; a manifest whose size or counts are not those of the manifest list is an
         error.
-    Cost: one pass on one thread; memory is one manifest and one batch.
+    Cost: one pass on one thread; memory is one manifest, or one share, and one batch.
     """
-    schema = to_spark(task_schema(task, serialised=serialised))
-    for batch in batches:
-        paths, contents = batch.column("path"), batch.column("content")
-        for row in range(batch.num_rows):
-            with _kind_told():
-                stream = _native.run_task(task, paths[row].as_py(), contents.slice(row, 1), limits)
-                for decoded in _arrow.batches(stream):
-                    yield cast_batch(serialise(decoded) if serialised else decoded, schema)
+    work = _native.Task(task, limits)
+    schema = to_spark(_task_schema(work, serialised))
+    for path, content in contents:
+        with kind_told():
+            for decoded in _arrow.batches(work.run(path, content)):
+                yield cast_batch(serialise(decoded) if serialised else decoded, schema)
 
 
 def map_groups(batches: Iterator[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
@@ -97,7 +115,7 @@ def _kept(kind: pa.DataType) -> pa.DataType:
 
 
 @contextlib.contextmanager
-def _kind_told() -> Iterator[None]:
+def kind_told() -> Iterator[None]:
     """Puts the kind of an error into its text, which is all of it that Spark brings to the driver."""
     try:
         yield

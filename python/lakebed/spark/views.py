@@ -10,7 +10,8 @@ import pyarrow as pa
 
 from lakebed.limits import LIMITS, Limits
 from lakebed.spark.frames import At, TablePath, decoded, from_driver, table_at
-from lakebed.spark.mappers import map_manifests
+from lakebed.spark.mappers import decode_manifests, map_contents
+from lakebed.spark.reading import Reading
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -31,10 +32,15 @@ def files(
     stats: Sequence[str] | None = None,
     at: At = None,
     limits: Limits = LIMITS,
+    range_bytes: int | None = None,
 ) -> DataFrame:
     """One row per live file; the rows and columns of `Table.files`, in no order.
 
-    Args: as `Table.files`; path and at, which table and snapshot; limits, what one manifest may cost.
+    Args: as `Table.files`; path and at, which table and snapshot; limits, what one manifest may cost;
+        range_bytes, None: Spark reads manifests, as its source `binaryFile` with the cluster's credentials,
+        and each is decoded as a whole. A number: executors read them through the storage that the table
+        was opened with, and larger ones are divided into ranges of so many bytes, at their sync markers;
+        as many are decoded in one task, of one manifest or several.
     Raises: what `open_table` and `Table.files` raise, here; errors of a manifest when the DataFrame is
         computed.
     Cost: the driver reads the manifest lists; executors read the manifests that `where` leaves. Where
@@ -42,21 +48,22 @@ def files(
         takes them away.
     """
     table = table_at(path, at, limits)
-    return live_files(spark, table, table.files(columns=columns, where=where, stats=stats), limits)
+    reading = Reading.of(table, limits, range_bytes)
+    return live_files(spark, table, table.files(columns=columns, where=where, stats=stats), reading)
 
 
 def live_files(
-    spark: SparkSession, table: Table, scan: ViewScan, limits: Limits, *, serialised: bool = False
+    spark: SparkSession, table: Table, scan: ViewScan, reading: Reading, *, serialised: bool = False
 ) -> DataFrame:
     """The rows of a scan of `files`. Args: serialised, as in `map_manifests`."""
     manifests = scan.planned_manifests()
     if table.format != "paimon":
         # An entry says itself whether its file is alive.
-        return decoded(spark, scan, manifests, "rows", limits, serialised=serialised)
-    added = decoded(spark, scan, manifests, "added", limits, serialised=serialised)
+        return decoded(spark, scan, manifests, "rows", reading, serialised=serialised)
+    added = decoded(spark, scan, manifests, "added", reading, serialised=serialised)
     deleting = [manifest for manifest in manifests if manifest["deleted"]]
     if deleting:
-        deleted = decoded(spark, scan, deleting, "deleted", limits)
+        deleted = decoded(spark, scan, deleting, "deleted", reading)
         added = added.join(deleted, "_identity", "left_anti")
     return added.drop("_identity")
 
@@ -70,14 +77,17 @@ def entries(
     stats: Sequence[str] | None = None,
     at: At = None,
     limits: Limits = LIMITS,
+    range_bytes: int | None = None,
 ) -> DataFrame:
     """One row per manifest entry, as stored; the rows and columns of `Table.entries`, in no order.
 
     Args, Raises: as `files`.
     Cost: the driver reads the manifest lists; executors read the manifests that `where` leaves.
     """
-    scan = table_at(path, at, limits).entries(columns=columns, where=where, stats=stats)
-    return decoded(spark, scan, scan.planned_manifests(), "rows", limits)
+    table = table_at(path, at, limits)
+    scan = table.entries(columns=columns, where=where, stats=stats)
+    reading = Reading.of(table, limits, range_bytes)
+    return decoded(spark, scan, scan.planned_manifests(), "rows", reading)
 
 
 def deletes(
@@ -88,6 +98,7 @@ def deletes(
     columns: Sequence[str] | None = None,
     at: At = None,
     limits: Limits = LIMITS,
+    range_bytes: int | None = None,
 ) -> DataFrame:
     """One row per deletion vector or delete file; the rows and columns of `Table.deletes`, in no order.
 
@@ -99,7 +110,8 @@ def deletes(
     scan = table.deletes(columns=columns, where=where)
     if table.format == "paimon" or "positions" in scan.schema.names:
         return from_driver(spark, scan)
-    return decoded(spark, scan, scan.planned_manifests(), "rows", limits)
+    reading = Reading.of(table, limits, range_bytes)
+    return decoded(spark, scan, scan.planned_manifests(), "rows", reading)
 
 
 def manifest_mapper(
@@ -125,4 +137,4 @@ def manifest_mapper(
     if table.format != fmt:
         raise ValueError(f"{table.location} is a {table.format} table, not {fmt}")
     task = table.entries(columns=columns, where=where, stats=stats).task("rows")
-    return partial(map_manifests, task=task, limits=limits)
+    return partial(map_contents, decode=partial(decode_manifests, task=task, limits=limits))

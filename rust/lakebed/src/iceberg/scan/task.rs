@@ -84,12 +84,15 @@ impl Task {
         Ok(Arc::clone(self.program(Limits::DEFAULT.into())?.view.schema()))
     }
 
-    /// The rows of one manifest, whose path an engine may spell as it likes.
+    /// The rows of one manifest, whose path an engine may spell as it likes, or of some blocks of one.
     ///
     /// # Errors
     /// `Missing` for a manifest that is not the task's; those of reading entries, with the path.
-    pub fn run(&self, path: &str, bytes: Buffer, decoding: Decoding) -> Result<Batches> {
-        let placed = brought(&self.manifests, |placed| &placed.place, path)?;
-        self.program(decoding)?.open(bytes, &placed.manifest, 1, &Notes::default())
+    pub fn run(&self, path: &str, bytes: Buffer, whole: bool, decoding: Decoding) -> Result<Batches> {
+        let mut manifest = brought(&self.manifests, |placed| &placed.place, path)?.manifest.clone();
+        if !whole {
+            manifest = manifest.uncounted();
+        }
+        self.program(decoding)?.open(bytes, &manifest, 1, &Notes::default())
     }
 }
