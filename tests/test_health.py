@@ -23,6 +23,7 @@ SMALL = 1200
 
 
 def health(table: lakebed.Table, **selection: Any) -> dict[str, Any]:
+    row: dict[str, Any]
     (row,) = table.health(**selection).to_arrow().to_pylist()
     return row
 

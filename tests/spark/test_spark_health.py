@@ -8,13 +8,15 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from pyarrow.fs import LocalFileSystem
 
 import lakebed
 import lakebed.spark as ls
 from iceberg_golden import each_golden_iceberg_table
 from lakebed.errors import LakebedError, SchemaError, TableNotFoundError
 from lakebed.spark import group_mappers, groups
-from lakebed.spark.types import spark_schema
+from lakebed.spark.frames import ipc_stream
+from lakebed.spark.types import spark_schema, to_spark
 from shared_data import (
     SAMPLE_ICEBERG_TABLE,
     SAMPLE_MOVED,
@@ -42,10 +44,10 @@ def readable(table: lakebed.Table) -> bool:
 def sums(table: lakebed.Table, view: str, **selection: Any) -> list[str]:
     """The rows of a view by what executors run: a task a manifest, and one that brings them together."""
     scan = getattr(table, view)(**selection)
-    task, parts = scan.group_task(), []
+    task, parts = scan.group_task(), list[pa.RecordBatch]()
     deleted = scan.known("deleted") if table.format == "paimon" else None
     vectors = scan.known("vectors") if table.format == "paimon" else None
-    known = [None if one is None else groups.ipc_stream([one], one.schema) for one in (deleted, vectors)]
+    known = [None if one is None else ipc_stream([one], one.schema) for one in (deleted, vectors)]
     for manifest in scan.planned_manifests():
         path = manifest["path"]
         content = pa.RecordBatch.from_pydict({"path": [path], "content": [Path(path).read_bytes()]})
@@ -53,7 +55,7 @@ def sums(table: lakebed.Table, view: str, **selection: Any) -> list[str]:
     merged = group_mappers.merge_sums(iter(parts), task, lakebed.Limits(), known[1])
     if view == "health":
         merged = group_mappers.finish_health(merged, task)
-    return sorted_rows(pa.Table.from_batches(list(merged), group_mappers.to_spark(scan.schema)))
+    return sorted_rows(pa.Table.from_batches(list(merged), to_spark(scan.schema)))
 
 
 @pytest.mark.parametrize("view", GROUPS)
@@ -93,8 +95,9 @@ def test_where_many_files_are_deleted_a_join_takes_them_away(spark, monkeypatch,
 
 
 def test_the_row_of_a_table_is_that_without_spark(spark):
+    few: dict[str, Any] = {"small_bytes": 1000, "columns": ["small_file_count", "location"]}
     for table in (lakebed.open_table(SAMPLE_TABLE), iceberg()):
-        for selection in ({}, {"small_bytes": 1000, "columns": ["small_file_count", "location"]}):
+        for selection in ({}, few):
             frame, scan = ls.health(spark, table, **selection), table.health(**selection)
             assert frame.schema == spark_schema(scan.schema)
             assert actual(frame) == expected(scan)
@@ -115,8 +118,14 @@ def test_many_tables_answer_whatever_one_of_them_is_like(spark, tmp_path: Path):
     broken = Path(shutil.copytree(SAMPLE_TABLE, tmp_path / "broken"))
     victim = lakebed.open_table(broken).manifests().to_arrow()["path"][0].as_py()
     Path(victim).write_bytes(Path(victim).read_bytes()[:-1])
-    paths = [SAMPLE_TABLE, tmp_path / "nowhere", SAMPLE_ICEBERG_TABLE, str(broken), SAMPLE_TABLE]
-    frame = ls.health(spark, paths, relocate=SAMPLE_MOVED)
+    paths: list[str | Path] = [
+        SAMPLE_TABLE,
+        tmp_path / "nowhere",
+        SAMPLE_ICEBERG_TABLE,
+        str(broken),
+        SAMPLE_TABLE,
+    ]
+    frame = ls.health(spark, paths, relocate=SAMPLE_MOVED, storage=LocalFileSystem())
     rows = collected(frame).to_pylist()
     assert [row["location"] for row in rows] == [str(path) for path in paths]
     errors = [row["error"] for row in rows]
