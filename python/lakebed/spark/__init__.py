@@ -16,10 +16,11 @@ from lakebed.spark.driver import (
     schemas,
     snapshots,
 )
-from lakebed.spark.frames import At, TablePath
+from lakebed.spark.frames import At, Mapper, TablePath
 from lakebed.spark.groups import buckets, partitions
+from lakebed.spark.health import health
 from lakebed.spark.view_schema import schema
-from lakebed.spark.views import Mapper, deletes, entries, files, manifest_mapper
+from lakebed.spark.views import deletes, entries, files, manifest_mapper
 
 __all__ = [
     "At",
@@ -31,6 +32,7 @@ __all__ = [
     "deletes",
     "entries",
     "files",
+    "health",
     "indexes",
     "manifest_mapper",
     "manifests",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias, Union
 
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 TablePath: TypeAlias = Union[str, "os.PathLike[str]", Table]
 """A path or URI that the driver can open and the executors can reach, or a table that is open already."""
+
+Mapper: TypeAlias = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
+"""A function for `DataFrame.mapInArrow`."""
 
 At: TypeAlias = int | Mapping[str, Any] | None
 """A snapshot id, or the keywords of `Table.at` such as `{"tag": "v1"}`; None for the latest."""
@@ -50,29 +53,29 @@ def from_driver(spark: SparkSession, scan: Scan) -> DataFrame:
 def from_batches(spark: SparkSession, schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> DataFrame:
     """Rows of the driver, in their order, in one partition; they travel with the DataFrame's plan."""
     types = to_spark(schema)
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, types) as writer:
-        for batch in batches:
-            writer.write_batch(cast_batch(batch, types))
-    rows = sink.getvalue().to_pybytes()
+    rows = ipc_stream((cast_batch(batch, types) for batch in batches), types)
     # Not `createDataFrame`, which takes Arrow tables from PySpark 4 on only.
     return spark.range(1, numPartitions=1).mapInArrow(partial(map_rows, rows=rows), spark_schema(schema))
 
 
+def ipc_stream(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> bytes:
+    """Batches as an Arrow IPC stream, which travels with a function."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, schema) as writer:
+        for batch in batches:
+            writer.write_batch(batch)
+    rows: bytes = sink.getvalue().to_pybytes()
+    return rows
+
+
 def decoded(
-    spark: SparkSession,
-    scan: ViewScan,
-    manifests: Sequence[Manifest],
-    part: str,
-    reading: Reading,
-    *,
-    serialised: bool = False,
+    spark: SparkSession, scan: ViewScan, manifests: Sequence[Manifest], part: str, reading: Reading
 ) -> DataFrame:
-    """What the executors make of manifests. Args: part, as in `ViewScan.task`; serialised, as the mapper.
+    """What the executors make of manifests. Args: part, as in `ViewScan.task`.
 
     Raises: MissingFileError for a manifest that is not there; other errors when the DataFrame is computed.
     """
     task = scan.task(part)
-    types = spark_schema(task_schema(task, reading.limits, serialised=serialised))
-    decode = partial(decode_manifests, task=task, limits=reading.limits, serialised=serialised)
+    types = spark_schema(task_schema(task, reading.limits))
+    decode = partial(decode_manifests, task=task, limits=reading.limits)
     return reading.frame(spark, manifests, decode, types)

@@ -27,8 +27,11 @@ if TYPE_CHECKING:
     from lakebed.table import Table
     from lakebed.view import Manifest
 
-Decoder: TypeAlias = Callable[[Iterator[tuple[str, Any]]], Iterator[pa.RecordBatch]]
-"""What makes rows of manifests: their paths, and their contents as `_native.Task.run` takes them."""
+Contents: TypeAlias = Iterator[tuple[str, Any]]
+"""The paths of manifests, and what is there of them, as `_native.Task.run` takes it: all, or a share."""
+
+Decoder: TypeAlias = Callable[[Contents], Iterator[pa.RecordBatch]]
+"""What makes rows of manifests."""
 
 # What opening a file costs, in bytes that could be decoded meanwhile.
 _OPENING = 256 << 10
@@ -92,7 +95,7 @@ class RangeReader:
             for task in batch.column(0).to_pylist():
                 yield from self.decode(self._contents(self.tasks[task]))
 
-    def _contents(self, pieces: list[Piece]) -> Iterator[tuple[str, Any]]:
+    def _contents(self, pieces: list[Piece]) -> Contents:
         for piece in pieces:
             with kind_told():
                 share = _native.read_share(self.storage, *piece, self.limits)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 VIEWS = (
     *("snapshots", "changelogs", "refs", "schemas", "manifests", "entries", "files", "deletes", "indexes"),
-    *("partitions", "buckets"),
+    *("partitions", "buckets", "health"),
 )
 """The views of a table that have a function here."""
 

@@ -6,6 +6,7 @@ mod boundary;
 mod columnar;
 mod error;
 mod file;
+mod grouping;
 mod iceberg;
 mod iceberg_commit;
 mod iceberg_write;
@@ -27,6 +28,8 @@ mod vector;
 mod _native {
     #[pymodule_export]
     use super::avro::{avro_blocks, avro_header, avro_read, avro_write};
+    #[pymodule_export]
+    use super::grouping::{Grouping, health_row, health_schema};
     #[pymodule_export]
     use super::iceberg::{
         decode_values, encode_values, iceberg_read_manifest, iceberg_read_manifest_list,

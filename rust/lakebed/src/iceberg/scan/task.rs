@@ -32,16 +32,21 @@ impl Scan {
             let message = "positions and data files of deletes are in other files than their manifests";
             return Err(Error::new(ErrorKind::Argument, message));
         }
+        self.task_in(program.role, self.options.columns.clone())
+    }
+
+    /// What an executor needs to make `columns` of rows of `role`.
+    pub(super) fn task_in(&self, role: Role, columns: Option<Vec<String>>) -> Result<Task> {
         let plan = Plan::new(&self.table, self.options.filter.as_deref())?;
         let placed =
             |manifest: ManifestFile| Placed { place: self.table.storage().place(&manifest.path), manifest };
         Ok(Task {
-            role: program.role,
+            role,
             types: StoredTypes::from(&self.table.types()?),
-            columns: self.options.columns.clone(),
+            columns,
             filter: self.options.filter.clone(),
             stats: self.options.stats.clone(),
-            manifests: plan.of_role(program.role).into_iter().map(placed).collect(),
+            manifests: plan.of_role(role).into_iter().map(placed).collect(),
         })
     }
 }
@@ -65,7 +70,7 @@ struct Placed {
 }
 
 impl Task {
-    fn program(&self, decoding: Decoding) -> Result<Arc<EntryProgram>> {
+    pub(super) fn program(&self, decoding: Decoding) -> Result<Arc<EntryProgram>> {
         let options = ScanOptions {
             columns: self.columns.clone(),
             filter: self.filter.clone(),
@@ -89,10 +94,19 @@ impl Task {
     /// # Errors
     /// `Missing` for a manifest that is not the task's; those of reading entries, with the path.
     pub fn run(&self, path: &str, bytes: Buffer, whole: bool, decoding: Decoding) -> Result<Batches> {
-        let mut manifest = brought(&self.manifests, |placed| &placed.place, path)?.manifest.clone();
-        if !whole {
-            manifest = manifest.uncounted();
-        }
-        self.program(decoding)?.open(bytes, &manifest, 1, &Notes::default())
+        self.rows(&self.program(decoding)?, path, bytes, whole)
+    }
+
+    /// The rows of one manifest by the task's program.
+    pub(super) fn rows(
+        &self,
+        program: &Arc<EntryProgram>,
+        path: &str,
+        bytes: Buffer,
+        whole: bool,
+    ) -> Result<Batches> {
+        let manifest = brought(&self.manifests, |placed| &placed.place, path)?.manifest.clone();
+        let manifest = if whole { manifest } else { manifest.uncounted() };
+        program.open(bytes, &manifest, 1, &Notes::default())
     }
 }
