@@ -21,10 +21,13 @@ if TYPE_CHECKING:
 
     from lakebed.predicates import Predicate
     from lakebed.table import Table
-    from lakebed.view import ViewScan
+    from lakebed.view import Manifest, ViewScan
 
 _MAX_DELETIONS = 100_000
 """DELETE entries of Paimon's that the driver reads and sends along, some 15 MB of identities."""
+
+_MAX_DELETING_BYTES = 128 * 2**20
+"""Bytes of the manifests that it reads for these, which may have few of them among many additions."""
 
 
 def partitions(
@@ -43,9 +46,10 @@ def partitions(
         `files`.
     Raises: as `files`.
     Cost: as `files` with few columns; a task gives one row per group that it meets, and one exchange brings
-        these together. Of Paimon the driver reads which files are deleted, up to 100,000 entries; where
-        there are more, `files` and its join are summed up. It reads the index manifest too, for the columns
-        `delete_…`; of Iceberg, for `last_updated_…`, the times of the snapshots.
+        these together. Of Paimon the driver reads which files are deleted, up to 100,000 entries in
+        manifests of 128 MiB; where there are more, `files` and its join are summed up. For the columns
+        `delete_…` it reads the index manifest too; of Iceberg, for `last_updated_…`, the times of the
+        snapshots.
     """
     table = table_at(path, at, limits)
     return grouped(
@@ -90,7 +94,7 @@ def _sums(spark: SparkSession, scan: ViewScan, task: str, types: StructType, rea
     manifests = scan.planned_manifests()
     adding = [manifest for manifest in manifests if manifest["added"] or not manifest["deleted"]]
     deleting = [manifest for manifest in manifests if manifest["deleted"]]
-    if sum(manifest["deleted"] for manifest in deleting) > _MAX_DELETIONS:
+    if not _are_few(deleting):
         files = without_deleted(spark, scan, adding, deleting, reading)
         schema = task_schema(scan.task("added"), reading.limits)
         schema = schema.remove(schema.get_field_index("_identity"))
@@ -99,3 +103,9 @@ def _sums(spark: SparkSession, scan: ViewScan, task: str, types: StructType, rea
     known = None if deleted is None else ipc_stream([deleted], deleted.schema)
     decode = partial(sum_manifests, task=task, limits=reading.limits, deleted=known)
     return reading.frame(spark, adding, decode, types)
+
+
+def _are_few(deleting: Sequence[Manifest]) -> bool:
+    """Whether the driver reads what these manifests delete."""
+    deletions, size = (sum(manifest[key] for manifest in deleting) for key in ("deleted", "size"))
+    return deletions <= _MAX_DELETIONS and size <= _MAX_DELETING_BYTES
