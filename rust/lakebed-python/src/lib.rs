@@ -5,6 +5,7 @@ mod avro;
 mod boundary;
 mod columnar;
 mod error;
+mod exchange;
 mod file;
 mod iceberg;
 mod iceberg_commit;
@@ -26,6 +27,8 @@ mod vector;
 mod _native {
     #[pymodule_export]
     use super::avro::{avro_blocks, avro_header, avro_read, avro_write};
+    #[pymodule_export]
+    use super::exchange::{Exchange, PartRows, PieceStream};
     #[pymodule_export]
     use super::iceberg::{
         decode_values, encode_values, iceberg_read_manifest, iceberg_read_manifest_list,
