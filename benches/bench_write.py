@@ -36,7 +36,7 @@ def main(arguments: list[str] | None = None) -> int:
     def contestants(corpus: Corpus, task: str) -> list[Contestant]:
         found = [
             Contestant.from_reader(writer, corpus, writers.__file__)
-            for writer in (writers.LAKEBED, *writers.OTHERS[corpus.format])
+            for writer in (*writers.LAKEBED, *writers.OTHERS[corpus.format])
         ]
         if options.no_rust:
             return found

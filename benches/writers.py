@@ -31,14 +31,14 @@ def _written(corpus: Corpus, write: Callable[[], list[int]]) -> Run:
     return run
 
 
-def _lakebed(corpus: Corpus) -> Run:
+def _lakebed(corpus: Corpus, threads: int | None) -> Run:
     import lakebed
 
     if corpus.format == "paimon":
         read, write = lakebed.paimon.read_manifest, lakebed.paimon.write_manifest
     else:
         read, write = lakebed.iceberg.read_manifest, partial(lakebed.iceberg.write_manifest, **_spec(corpus))
-    write = partial(write, codec=corpus.codec)
+    write = partial(write, codec=corpus.codec, threads=threads)
     manifests = [read(path).to_arrow() for path in corpus.manifests]
     return _written(corpus, lambda: [len(write(entries)) for entries in manifests])
 
@@ -121,7 +121,10 @@ def _pyiceberg(corpus: Corpus) -> Run:
     return _written(corpus, write)
 
 
-LAKEBED = Reader("lakebed", TASK, "lakebed", "1", _lakebed)
+LAKEBED = [
+    Reader("lakebed", TASK, "lakebed", "1", partial(_lakebed, threads=1)),
+    Reader("lakebed, all cores", TASK, "lakebed", "all", partial(_lakebed, threads=None)),
+]
 """Ours, of either format."""
 OTHERS = {
     "iceberg": [Reader("pyiceberg", TASK, "pyiceberg", "1", _pyiceberg)],
@@ -130,4 +133,4 @@ OTHERS = {
 """Those of one format."""
 
 if __name__ == "__main__":
-    serve([LAKEBED, *OTHERS["iceberg"], *OTHERS["paimon"]])
+    serve([*LAKEBED, *OTHERS["iceberg"], *OTHERS["paimon"]])

@@ -212,7 +212,7 @@ def iceberg_write_manifest(
     spec: str,
     format_version: int,
     content: str,
-    encoding: tuple[str, int | None, int, bytes, bool],
+    encoding: tuple[str, int | None, int, bytes, bool, int | None],
     overwrite: bool,
     limits: object,
 ) -> bytes | None: ...
@@ -224,7 +224,7 @@ def iceberg_write_manifest_list(
     parent_snapshot_id: int | None,
     sequence_number: int,
     first_row_id: int | None,
-    encoding: tuple[str, int | None, int, bytes, bool],
+    encoding: tuple[str, int | None, int, bytes, bool, int | None],
     overwrite: bool,
     limits: object,
 ) -> bytes | None: ...

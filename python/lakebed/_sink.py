@@ -8,7 +8,7 @@ from typing import IO, TYPE_CHECKING, TypeAlias, Union
 from lakebed._arguments import positive
 
 if TYPE_CHECKING:
-    Encoding: TypeAlias = tuple[str, int | None, int, bytes, bool]
+    Encoding: TypeAlias = tuple[str, int | None, int, bytes, bool, int | None]
 
 Sink: TypeAlias = Union[str, "os.PathLike[str]", IO[bytes]]
 """A local path, or an open binary file."""
@@ -19,7 +19,9 @@ def target(sink: Sink | None) -> str | IO[bytes] | None:
     return os.fspath(sink) if isinstance(sink, os.PathLike) else sink
 
 
-def encoding(codec: str, level: int | None, block_bytes: int, sync: bytes | None, verify: bool) -> Encoding:
+def encoding(
+    codec: str, level: int | None, block_bytes: int, sync: bytes | None, verify: bool, threads: int | None
+) -> Encoding:
     """The options that every writer of Avro files takes, as the compiled core takes them.
 
     Raises: ValueError (a marker of other than 16 bytes, blocks of none).
@@ -28,4 +30,4 @@ def encoding(codec: str, level: int | None, block_bytes: int, sync: bytes | None
     if len(marker) != 16:
         raise ValueError(f"a sync marker has 16 bytes, not {len(marker)}")
     positive("block_bytes", block_bytes)
-    return codec, level, block_bytes, marker, verify
+    return codec, level, block_bytes, marker, verify, positive("threads", threads)

@@ -115,6 +115,7 @@ def write(
     *,
     sync: bytes | None = None,
     verify: bool = False,
+    threads: int | None = None,
     overwrite: bool = False,
     limits: Limits = LIMITS,
 ) -> bytes | None:
@@ -133,6 +134,7 @@ def write(
         sync: the marker of 16 bytes behind each block, None for a random one. The same data, arguments and
             marker give the same bytes.
         verify: read every block again and hold its rows against those written.
+        threads: blocks compressed at once; None for all cores. The bytes are the same.
         overwrite: replace a file that is there.
         limits: what readers agree to: files beyond it are not written.
     Returns: the bytes without a sink, else None.
@@ -140,10 +142,10 @@ def write(
         that the field does not take; with the row: a null where the schema has none, a decimal, time, symbol
         or length that it does not hold; a schema that is none), UnsupportedError (codec),
         LimitError, FileExistsError, OSError. A path then has no file, or the one it had.
-    Cost: one pass; memory of a block and a batch.
+    Cost: one pass; memory of a batch and, for each thread, a block or a megabyte.
     Source: Avro specification 1.12, "Object container files"; Avro Java's `DataFileWriter.java` (blocks).
     """
-    encoding = _sink.encoding(codec, level, block_bytes, sync, verify)
+    encoding = _sink.encoding(codec, level, block_bytes, sync, verify, threads)
     text = None if schema is None else _schema_text(schema)
     pairs = [(key, _bytes(value)) for key, value in (metadata or {}).items()]
     reader = _arrow.writable(data)

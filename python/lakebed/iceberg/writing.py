@@ -28,6 +28,7 @@ def write_manifest(
     block_bytes: int = 64_000,
     sync: bytes | None = None,
     verify: bool = False,
+    threads: int | None = None,
     overwrite: bool = False,
     limits: Limits = LIMITS,
 ) -> bytes | None:
@@ -52,6 +53,7 @@ def write_manifest(
         sync: the marker of 16 bytes behind each block, None for a random one. The same rows, arguments and
             marker give the same bytes.
         verify: read every block again and hold its rows against those written.
+        threads: blocks compressed at once; None for all cores. The bytes are the same.
         overwrite: replace a file that is there.
         limits: what readers agree to: files beyond it are not written.
     Returns: the bytes without a sink, else None.
@@ -60,7 +62,7 @@ def write_manifest(
         with `.field` and, of a value, `.record`), CorruptError (a schema or spec that is none),
         UnsupportedError (version, codec), LimitError, FileExistsError, OSError. A path then has no file, or
         the one it had.
-    Cost: one pass; memory of a block and a batch.
+    Cost: one pass; memory of a batch and, for each thread, a block or a megabyte.
     Source: Iceberg specification, "Manifests" and appendix A; Iceberg's `ManifestWriter.java`,
         `V3Metadata.java` and before.
     """
@@ -70,7 +72,7 @@ def write_manifest(
         *_layout(schema, spec),
         format_version,
         content,
-        _sink.encoding(codec, level, block_bytes, sync, verify),
+        _sink.encoding(codec, level, block_bytes, sync, verify, threads),
         overwrite,
         limits,
     )
@@ -109,6 +111,7 @@ def write_manifest_list(
     block_bytes: int = 64_000,
     sync: bytes | None = None,
     verify: bool = False,
+    threads: int | None = None,
     overwrite: bool = False,
     limits: Limits = LIMITS,
 ) -> bytes | None:
@@ -131,11 +134,12 @@ def write_manifest_list(
         sync: the marker of 16 bytes behind each block, None for a random one. The same rows, arguments and
             marker give the same bytes.
         verify: read every block again and hold its rows against those written.
+        threads: blocks compressed at once; None for all cores. The bytes are the same.
         overwrite: replace a file that is there.
         limits: what readers agree to: files beyond it are not written.
     Returns: the bytes without a sink, else None.
     Raises: as `write_manifest`.
-    Cost: one pass; memory of a block and a batch.
+    Cost: one pass; memory of a batch and, for each thread, a block or a megabyte.
     Source: Iceberg specification, "Manifest Lists"; Iceberg's `ManifestListWriter.java`.
     """
     return _native.iceberg_write_manifest_list(
@@ -146,7 +150,7 @@ def write_manifest_list(
         parent_snapshot_id,
         sequence_number,
         first_row_id,
-        _sink.encoding(codec, level, block_bytes, sync, verify),
+        _sink.encoding(codec, level, block_bytes, sync, verify, threads),
         overwrite,
         limits,
     )

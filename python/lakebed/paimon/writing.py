@@ -24,6 +24,7 @@ def write_manifest(
     block_bytes: int = 64_000,
     sync: bytes | None = None,
     verify: bool = False,
+    threads: int | None = None,
     overwrite: bool = False,
     limits: Limits = LIMITS,
 ) -> bytes | None:
@@ -42,6 +43,7 @@ def write_manifest(
         sync: the marker of 16 bytes behind each block, None for a random one. The same entries, arguments and
             marker give the same bytes.
         verify: read every block again and hold its rows against those written.
+        threads: blocks compressed at once; None for all cores. The bytes are the same.
         overwrite: replace a file that is there.
         limits: what readers agree to: files beyond it are not written.
     Returns: the bytes without a sink, else None.
@@ -49,13 +51,13 @@ def write_manifest(
         have or that is of another type, a required one that is absent or null, a value that the layout or the
         column does not hold), UnsupportedError (codec), LimitError, FileExistsError, OSError. A path then has
         no file, or the one it had.
-    Cost: one pass; memory of a block and a batch.
+    Cost: one pass; memory of a batch and, for each thread, a block or a megabyte.
     Source: Paimon's `ManifestFile.java`, `ManifestEntrySerializer.java`.
 
     >>> entries = read_manifest("manifest-1").to_arrow()
     >>> write_manifest(entries, "manifest-2")
     """
-    encoding = _sink.encoding(codec, level, block_bytes, sync, verify)
+    encoding = _sink.encoding(codec, level, block_bytes, sync, verify, threads)
     return _write("manifest", entries, sink, layout, encoding, overwrite, limits)
 
 
@@ -69,6 +71,7 @@ def write_manifest_list(
     block_bytes: int = 64_000,
     sync: bytes | None = None,
     verify: bool = False,
+    threads: int | None = None,
     overwrite: bool = False,
     limits: Limits = LIMITS,
 ) -> bytes | None:
@@ -80,7 +83,7 @@ def write_manifest_list(
     Raises: as `write_manifest`.
     Source: Paimon's `ManifestList.java`, `ManifestFileMetaSerializer.java`.
     """
-    encoding = _sink.encoding(codec, level, block_bytes, sync, verify)
+    encoding = _sink.encoding(codec, level, block_bytes, sync, verify, threads)
     return _write("list", records, sink, layout, encoding, overwrite, limits)
 
 
@@ -94,6 +97,7 @@ def write_index_manifest(
     block_bytes: int = 64_000,
     sync: bytes | None = None,
     verify: bool = False,
+    threads: int | None = None,
     overwrite: bool = False,
     limits: Limits = LIMITS,
 ) -> bytes | None:
@@ -105,7 +109,7 @@ def write_index_manifest(
     Raises: as `write_manifest`.
     Source: Paimon's `IndexManifestFile.java`, `IndexManifestEntrySerializer.java`.
     """
-    encoding = _sink.encoding(codec, level, block_bytes, sync, verify)
+    encoding = _sink.encoding(codec, level, block_bytes, sync, verify, threads)
     return _write("index", records, sink, layout, encoding, overwrite, limits)
 
 

@@ -49,7 +49,8 @@ fn the_twin_reads_what_is_written() {
         let options = WriteOptions { codec, block_bytes, verify: true, ..WriteOptions::new(SYNC) };
         let bytes = write(&text(&sample.bytes), &batches, options.clone())
             .unwrap_or_else(|error| panic!("seed {seed}: {error}"));
-        assert_eq!(bytes, write(&text(&sample.bytes), &batches, options).unwrap(), "the same bytes again");
+        let threads = WriteOptions { threads: 1 + rng.below(4) as usize, ..options };
+        assert_eq!(bytes, write(&text(&sample.bytes), &batches, threads).unwrap(), "the same bytes again");
         let twin = TwinReader::new(bytes.as_slice()).unwrap();
         let values: Vec<Value> = twin.map(|value| value.unwrap()).collect();
         assert_eq!(values.len(), rows(&batches), "seed {seed}");
@@ -58,6 +59,26 @@ fn the_twin_reads_what_is_written() {
             .unwrap_or_else(|why| panic!("{seed}: {why}"));
         check::table(&again, &sample.values.iter().collect::<Vec<_>>())
             .unwrap_or_else(|why| panic!("seed {seed}: {why}"));
+    }
+}
+
+/// Shares of several megabytes go to threads, block by block in file order.
+#[test]
+fn threads_write_the_bytes_that_one_writes() {
+    let column = Arc::new(Int64Array::from_iter_values((0..600_000).map(|row| row * row)));
+    let batches = [RecordBatch::try_from_iter([("id", column as ArrayRef)]).unwrap()];
+    for (codec, _) in CODECS {
+        let options = WriteOptions { codec, block_bytes: 300_000, ..WriteOptions::new(SYNC) };
+        let [one, three] = [1, 3].map(|threads| {
+            write(
+                r#"{"type": "record", "name": "r", "fields": [{"name": "id", "type": "long"}]}"#,
+                &batches,
+                WriteOptions { threads, ..options.clone() },
+            )
+            .unwrap()
+        });
+        assert!(one == three, "{codec:?}");
+        assert_eq!(rows(&read(memory(&three), ReadOptions::default()).unwrap()), 600_000);
     }
 }
 

@@ -10,6 +10,7 @@ use lakebed_avro::{Codec, Limits, WriteOptions};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
+use crate::avro::threads as threads_of;
 use crate::boundary::detached;
 use crate::error::unwritten;
 
@@ -40,16 +41,24 @@ impl Write for PythonFile {
     }
 }
 
-/// How Avro files are written: codec, level, bytes of a block, marker, and whether blocks are read again.
+/// How Avro files are written: codec, level, bytes of a block, marker, whether blocks are read again, and threads.
 #[derive(FromPyObject)]
-pub struct Encoding(String, Option<i32>, usize, [u8; 16], bool);
+pub struct Encoding(String, Option<i32>, usize, [u8; 16], bool, Option<usize>);
 
 impl Encoding {
     /// The same for the writer, which keeps to `limits`.
     pub fn options(self, limits: Limits) -> Result<WriteOptions> {
-        let Encoding(codec, level, block_bytes, sync, verify) = self;
+        let Encoding(codec, level, block_bytes, sync, verify, threads) = self;
         let (codec, options) = (Codec::named(&codec)?, WriteOptions::new(sync));
-        Ok(WriteOptions { codec, level, block_bytes, limits, verify, ..options })
+        Ok(WriteOptions {
+            codec,
+            level,
+            block_bytes,
+            limits,
+            verify,
+            threads: threads_of(threads),
+            ..options
+        })
     }
 }
 

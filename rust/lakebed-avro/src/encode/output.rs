@@ -15,7 +15,13 @@ pub(crate) struct Output {
 
 impl Output {
     pub(crate) fn new(limits: Limits) -> Output {
-        Output { buffer: Vec::new(), limits, items: 0, zero_width: 0 }
+        Output::over(Vec::new(), limits)
+    }
+
+    /// An empty block in memory that was used before.
+    pub(crate) fn over(mut buffer: Vec<u8>, limits: Limits) -> Output {
+        buffer.clear();
+        Output { buffer, limits, items: 0, zero_width: 0 }
     }
 
     /// Begins the next block.

@@ -14,6 +14,7 @@ use super::{FormatVersion, malformed};
 use crate::error::Result;
 use crate::iceberg::fields::LIST;
 use crate::iceberg::types::{FieldRef, Schema};
+use crate::write::with_level;
 
 /// What the header of a manifest list says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,6 +70,7 @@ pub fn write_manifest_list<W: Write>(
     check_names(schema, &LIST)?;
     let fields = manifest_file(header.version);
     let mut metadata = header.metadata(&fields)?;
+    let options = with_level(options);
     metadata.extend(options.metadata);
     let text = record_schema("manifest_file", &fields).to_string();
     let empty = rows(&RecordBatch::new_empty(Arc::clone(schema)), &fields, header.version)?;

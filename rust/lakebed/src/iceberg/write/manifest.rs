@@ -20,6 +20,7 @@ use crate::iceberg::fields::{ENTRY, PARTITION};
 use crate::iceberg::manifest::{DELETED, EXISTING};
 use crate::iceberg::partition::PartitionSpec;
 use crate::iceberg::types::{FieldRef, Schema, Type};
+use crate::write::with_level;
 
 /// The block size that Java's library writes in version 1, where nobody reads it \[bytes\].
 const BLOCK_BYTES: i64 = 64 << 20;
@@ -213,6 +214,7 @@ pub fn write_manifest<W: Write>(
 ) -> Result<W> {
     check_names(schema, &ENTRY)?;
     let mut metadata = layout.metadata()?;
+    let options = with_level(options);
     metadata.extend(options.metadata);
     let empty = layout.rows(&RecordBatch::new_empty(Arc::clone(schema)))?;
     let opened = Writer::new(sink, &layout.avro(), &empty.schema(), WriteOptions { metadata, ..options });

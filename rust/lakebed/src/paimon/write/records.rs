@@ -10,7 +10,7 @@ use arrow_array::{
 };
 use arrow_schema::{ArrowError, DataType, Field as ArrowField, Fields, Schema as ArrowSchema, TimeUnit};
 use lakebed_avro::schema::{Field, Logical, Node, Schema, Wire};
-use lakebed_avro::{Codec, Limits, WriteOptions, Writer};
+use lakebed_avro::{Limits, WriteOptions, Writer};
 
 use super::layout::{FileKind, Layout};
 use crate::conform::conform;
@@ -18,9 +18,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::field::FieldSpec;
 use crate::paimon::fields::VERSION;
 use crate::record::record_schema;
-
-/// Zstandard's level in Paimon's option `file.compression.zstd-level`.
-const ZSTANDARD_LEVEL: i32 = 1;
+use crate::write::with_level;
 
 /// How a file of records is written.
 #[derive(Debug, Clone)]
@@ -34,8 +32,7 @@ pub struct FileOptions {
 impl FileOptions {
     /// A layout in a container; Zstandard has Java's level where none is said.
     pub fn new(layout: Layout, container: WriteOptions) -> FileOptions {
-        let level = container.level.or((container.codec == Codec::Zstandard).then_some(ZSTANDARD_LEVEL));
-        FileOptions { layout, container: WriteOptions { level, ..container } }
+        FileOptions { layout, container: with_level(container) }
     }
 }
 

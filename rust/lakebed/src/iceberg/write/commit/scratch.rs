@@ -7,6 +7,7 @@ use lakebed_avro::{Codec, Limits, WriteOptions};
 use super::attempt::CommitOptions;
 use crate::error::Result;
 use crate::iceberg::value::uuid::write_uuid;
+use crate::scan::threads;
 use crate::storage::local_path;
 use crate::write::{Existing, publish_bytes};
 
@@ -82,7 +83,7 @@ impl Scratch {
     pub(super) fn manifest_options(&self, of_table: (Codec, Option<i32>), limits: Limits) -> WriteOptions {
         let (codec, level) = self.codec.map_or(of_table, |codec| (codec, None));
         let options = WriteOptions::new(self.identity.uuid);
-        WriteOptions { codec, level, limits, block_bytes: self.block_bytes, ..options }
+        WriteOptions { codec, level, limits, block_bytes: self.block_bytes, threads: threads(0), ..options }
     }
 
     /// How its manifest list is written: whatever the table says of manifests, as Java has it.

@@ -10,6 +10,7 @@ use crate::paimon::schema::TableSchema;
 use crate::paimon::snapshot::Snapshot;
 use crate::paimon::table::Table;
 use crate::record::find;
+use crate::scan::threads;
 
 /// The table at the latest snapshot of its branch, and the manifests of that.
 pub(super) struct Base {
@@ -57,15 +58,11 @@ impl Base {
                 filter,
                 Some(manifest.clone()),
                 self.table.decoding(),
-                threads(),
+                threads(0),
             )
         };
         open().map_err(|error| error.in_file(&path))
     }
-}
-
-fn threads() -> usize {
-    std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
 }
 
 /// Whether any value of a column is there.

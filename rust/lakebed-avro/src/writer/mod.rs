@@ -1,18 +1,19 @@
 //! Arrow batches to an object container file.
 
+mod frames;
+
 use std::io::Write;
 
 use arrow_array::RecordBatch;
-use arrow_buffer::Buffer;
 use arrow_schema::Schema as ArrowSchema;
 
-use crate::codec::{Codec, Compressor};
+use self::frames::Frames;
+use crate::codec::Codec;
 use crate::container::MAGIC;
 use crate::encode::{Output, bind_row, check};
 use crate::error::{Error, ErrorKind, Location, Result};
 use crate::limits::Limits;
 use crate::plan::{Program, Projection};
-use crate::reader::{ReadOptions, Reader};
 use crate::schema::Schema;
 
 /// How a file is written.
@@ -32,10 +33,12 @@ pub struct WriteOptions {
     pub limits: Limits,
     /// Whether each block is read again, and its rows held against those that were written.
     pub verify: bool,
+    /// Threads that compress blocks; the bytes are the same whatever their number.
+    pub threads: usize,
 }
 
 impl WriteOptions {
-    /// Avro Java's: blocks of 64,000 bytes, not compressed, without metadata.
+    /// Avro Java's: blocks of 64,000 bytes, not compressed, without metadata, on one thread.
     pub fn new(sync: [u8; 16]) -> WriteOptions {
         WriteOptions {
             codec: Codec::Null,
@@ -45,18 +48,18 @@ impl WriteOptions {
             sync,
             limits: Limits::DEFAULT,
             verify: false,
+            threads: 1,
         }
     }
 }
 
-/// Writes batches to a sink, a block at a time: memory is that of one block and one batch.
+/// Writes batches to a sink: memory is that of one batch and one block, of several threads of a block, but at
+/// least a megabyte, for each.
 pub struct Writer<W> {
     sink: W,
     schema: Schema,
-    compressor: Compressor,
     options: WriteOptions,
-    /// The header, where blocks are read again behind it.
-    header: Option<Vec<u8>>,
+    frames: Frames,
     block: Output,
     /// Records in the open block, and the most it may have.
     pending: u64,
@@ -82,13 +85,12 @@ impl<W: Write> Writer<W> {
         let schema = Schema::parse(text, &limits)?;
         check(&schema, arrow)?;
         let leaves = Program::resolve(&schema, &Projection::All, &[])?.pools.leaves();
-        let compressor = Compressor::new(options.codec, options.level)?;
         let header = header(text, &options)?;
+        let frames = Frames::new(&options, options.verify.then(|| header.clone()))?;
         sink.write_all(&header)?;
         Ok(Writer {
             sink,
-            compressor,
-            header: options.verify.then_some(header),
+            frames,
             block: Output::new(limits),
             pending: 0,
             // Records of no bytes never fill a block.
@@ -146,6 +148,7 @@ impl<W: Write> Writer<W> {
     /// Those of [`Writer::write`].
     pub fn finish(mut self) -> Result<W> {
         self.end_block()?;
+        self.frames.write(&self.schema, &mut self.sink)?;
         self.sink.flush()?;
         Ok(self.sink)
     }
@@ -155,7 +158,7 @@ impl<W: Write> Writer<W> {
         self.rows
     }
 
-    /// Compresses and writes the open block.
+    /// Closes the open block; when there are enough of them, they are compressed and written.
     fn end_block(&mut self) -> Result<()> {
         if self.pending == 0 {
             return Ok(());
@@ -165,20 +168,10 @@ impl<W: Write> Writer<W> {
         if self.inflated > limits.max_file_bytes {
             return Err(Limits::exceeded("max_file_bytes", limits.max_file_bytes, self.inflated));
         }
-        let payload = self.compressor.compress(&self.block.buffer)?;
-        let mut frame = Output::new(*limits);
-        frame.long(self.pending.cast_signed());
-        frame.long(payload.len() as i64);
-        if let Some(header) = &self.header {
-            let file = [header, &frame.buffer, payload, &self.options.sync].concat();
-            verify(&self.schema, file, &self.block.buffer, *limits)?;
-        }
-        for bytes in [&frame.buffer, payload, &self.options.sync] {
-            self.sink.write_all(bytes)?;
-        }
+        self.frames.push(self.pending, &mut self.block.buffer);
         self.block.clear();
         self.pending = 0;
-        Ok(())
+        if self.frames.full() { self.frames.write(&self.schema, &mut self.sink) } else { Ok(()) }
     }
 }
 
@@ -201,19 +194,4 @@ fn header(text: &str, options: &WriteOptions) -> Result<Vec<u8>> {
     out.buffer.extend_from_slice(&options.sync);
     let (bytes, most) = (out.buffer.len() as u64, options.limits.max_header_bytes);
     if bytes > most { Err(Limits::exceeded("max_header_bytes", most, bytes)) } else { Ok(out.buffer) }
-}
-
-/// Reads a file of one block again and writes its rows again: they must come to the same bytes.
-fn verify(schema: &Schema, file: Vec<u8>, written: &[u8], limits: Limits) -> Result<()> {
-    let options = ReadOptions { limits, ..ReadOptions::default() };
-    let mut again = Output::new(limits);
-    for batch in Reader::open(Buffer::from(file).into(), options)? {
-        let batch = batch?;
-        let columns = bind_row(schema, &batch)?;
-        (0..batch.num_rows()).try_for_each(|row| columns.encode(row, &mut again))?;
-    }
-    if again.buffer == written {
-        return Ok(());
-    }
-    Err(Error::new(ErrorKind::Codec, "the block that was written does not read back to its rows"))
 }

@@ -1,0 +1,161 @@
+//! Blocks on their way to the sink: compressed, framed and read again, several at a time.
+
+use std::io::Write;
+
+use arrow_buffer::Buffer;
+
+use super::WriteOptions;
+use crate::codec::Compressor;
+use crate::encode::{Output, bind_row};
+use crate::error::{Error, ErrorKind, Result};
+use crate::limits::Limits;
+use crate::reader::{ReadOptions, Reader};
+use crate::schema::Schema;
+
+/// Bytes of records that a thread gets before it is worth starting.
+const SHARE_BYTES: usize = 1 << 20;
+
+/// A block that is full.
+#[derive(Default)]
+struct Frame {
+    records: u64,
+    /// Its records, not compressed.
+    records_bytes: Vec<u8>,
+    /// What is written of it.
+    bytes: Vec<u8>,
+}
+
+/// Full blocks that wait for the sink, a share for each thread, and what turns them into bytes of the file.
+pub(super) struct Frames {
+    /// One per thread.
+    compressors: Vec<Compressor>,
+    /// The header, where blocks are read again behind it.
+    header: Option<Vec<u8>>,
+    sync: [u8; 16],
+    limits: Limits,
+    frames: Vec<Frame>,
+    /// How many of `frames` wait; the others keep their memory for blocks to come.
+    waiting: usize,
+    waiting_bytes: usize,
+}
+
+impl Frames {
+    /// # Errors
+    /// [`ErrorKind::Codec`] for a level that the codec does not have.
+    pub(super) fn new(options: &WriteOptions, header: Option<Vec<u8>>) -> Result<Frames> {
+        let compressors = (0..options.threads.max(1)).map(|_| Compressor::new(options.codec, options.level));
+        Ok(Frames {
+            compressors: compressors.collect::<Result<_>>()?,
+            header,
+            sync: options.sync,
+            limits: options.limits,
+            frames: Vec::new(),
+            waiting: 0,
+            waiting_bytes: 0,
+        })
+    }
+
+    /// Takes the bytes of a block's records; `records_bytes` is empty afterwards, with memory to be filled again.
+    pub(super) fn push(&mut self, records: u64, records_bytes: &mut Vec<u8>) {
+        if self.waiting == self.frames.len() {
+            self.frames.push(Frame::default());
+        }
+        if let Some(frame) = self.frames.get_mut(self.waiting) {
+            frame.records = records;
+            std::mem::swap(&mut frame.records_bytes, records_bytes);
+            records_bytes.clear();
+            self.waiting += 1;
+            self.waiting_bytes += frame.records_bytes.len();
+        }
+    }
+
+    /// Whether each thread has its share.
+    pub(super) fn full(&self) -> bool {
+        let threads = self.compressors.len();
+        threads == 1 || self.waiting >= threads && self.waiting_bytes >= threads * SHARE_BYTES
+    }
+
+    /// Writes what waits, in its order.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Codec`] for a block that does not compress, or not read back to `schema`'s rows;
+    /// [`ErrorKind::Io`].
+    pub(super) fn write(&mut self, schema: &Schema, sink: &mut impl Write) -> Result<()> {
+        let Frames { compressors, header, sync, limits, frames, waiting, .. } = self;
+        let frames = frames.get_mut(..*waiting).unwrap_or_default();
+        let framing = Framing { schema, header: header.as_deref(), sync: *sync, limits: *limits };
+        let share = frames.len().div_ceil(compressors.len()).max(1);
+        let shares = frames.chunks_mut(share).zip(compressors.iter_mut());
+        run(shares.collect(), |frames, compressor| framing.all(frames, compressor))?;
+        for frame in frames {
+            sink.write_all(&frame.bytes)?;
+        }
+        (self.waiting, self.waiting_bytes) = (0, 0);
+        Ok(())
+    }
+}
+
+/// Does each share on a thread of its own, a single one on this. Of several errors the first in file order is told.
+fn run(
+    mut shares: Vec<(&mut [Frame], &mut Compressor)>,
+    work: impl Fn(&mut [Frame], &mut Compressor) -> Result<()> + Sync,
+) -> Result<()> {
+    if let [(frames, compressor)] = &mut shares[..] {
+        return work(frames, compressor);
+    }
+    let work = &work;
+    std::thread::scope(|scope| {
+        let spawn = |(frames, compressor)| {
+            std::thread::Builder::new().spawn_scoped(scope, move || work(frames, compressor))
+        };
+        let threads: Vec<_> = shares.into_iter().map(spawn).collect();
+        let join = |panic| std::panic::resume_unwind(panic);
+        let done: Vec<Result<()>> =
+            threads.into_iter().map(|thread| thread?.join().unwrap_or_else(join)).collect();
+        done.into_iter().collect()
+    })
+}
+
+/// What all blocks of a file share.
+struct Framing<'a> {
+    schema: &'a Schema,
+    header: Option<&'a [u8]>,
+    sync: [u8; 16],
+    limits: Limits,
+}
+
+impl Framing<'_> {
+    fn all(&self, frames: &mut [Frame], compressor: &mut Compressor) -> Result<()> {
+        frames.iter_mut().try_for_each(|frame| self.one(frame, compressor))
+    }
+
+    /// Count, length, compressed records and marker.
+    fn one(&self, frame: &mut Frame, compressor: &mut Compressor) -> Result<()> {
+        let payload = compressor.compress(&frame.records_bytes)?;
+        let mut out = Output::over(std::mem::take(&mut frame.bytes), self.limits);
+        out.long(frame.records.cast_signed());
+        out.long(payload.len() as i64);
+        out.buffer.extend_from_slice(payload);
+        out.buffer.extend_from_slice(&self.sync);
+        frame.bytes = out.buffer;
+        match self.header {
+            Some(header) => self.verify([header, &frame.bytes].concat(), &frame.records_bytes),
+            None => Ok(()),
+        }
+    }
+
+    /// Reads a file of one block again and writes its rows again: they must come to the same bytes.
+    fn verify(&self, file: Vec<u8>, written: &[u8]) -> Result<()> {
+        let options = ReadOptions { limits: self.limits, ..ReadOptions::default() };
+        let mut again = Output::new(self.limits);
+        for batch in Reader::open(Buffer::from(file).into(), options)? {
+            let batch = batch?;
+            let columns = bind_row(self.schema, &batch)?;
+            (0..batch.num_rows()).try_for_each(|row| columns.encode(row, &mut again))?;
+        }
+        if again.buffer == written {
+            return Ok(());
+        }
+        Err(Error::new(ErrorKind::Codec, "the block that was written does not read back to its rows"))
+    }
+}
