@@ -6,6 +6,7 @@ are Spark's TIMESTAMP_NTZ. Works with PySpark 3.5 and 4; it is imported inside t
 in lakebed imports it.
 """
 
+from lakebed.spark.changes import appends, diff
 from lakebed.spark.check import check
 from lakebed.spark.driver import (
     changelogs,
@@ -18,6 +19,7 @@ from lakebed.spark.driver import (
 )
 from lakebed.spark.frames import At, TablePath
 from lakebed.spark.groups import buckets, partitions
+from lakebed.spark.planning import plan
 from lakebed.spark.view_schema import schema
 from lakebed.spark.views import Mapper, deletes, entries, files, manifest_mapper
 
@@ -25,10 +27,12 @@ __all__ = [
     "At",
     "Mapper",
     "TablePath",
+    "appends",
     "buckets",
     "changelogs",
     "check",
     "deletes",
+    "diff",
     "entries",
     "files",
     "indexes",
@@ -36,6 +40,7 @@ __all__ = [
     "manifests",
     "metadata_table",
     "partitions",
+    "plan",
     "refs",
     "schema",
     "schemas",

@@ -84,12 +84,12 @@ def decoded(
     types = spark_schema(task_schema(task, serialised=serialised))
     if not manifests:
         return spark.createDataFrame([], types)
-    contents = _binary_files(spark, [manifest["path"] for manifest in manifests])
+    contents = binary_files(spark, [manifest["path"] for manifest in manifests])
     mapper = partial(map_manifests, task=task, limits=limits, serialised=serialised)
     return contents.mapInArrow(mapper, types)
 
 
-def _binary_files(spark: SparkSession, paths: Sequence[str]) -> DataFrame:
+def binary_files(spark: SparkSession, paths: Sequence[str]) -> DataFrame:
     """`path` and `content` of each file. Raises: MissingFileError for one that is not there."""
     from pyspark.errors import AnalysisException
 

@@ -42,7 +42,7 @@ def map_manifests(
     for batch in batches:
         paths, contents = batch.column("path"), batch.column("content")
         for row in range(batch.num_rows):
-            with _kind_told():
+            with kind_told():
                 stream = _native.run_task(task, paths[row].as_py(), contents.slice(row, 1), limits)
                 for decoded in _arrow.batches(stream):
                     yield cast_batch(serialise(decoded) if serialised else decoded, schema)
@@ -97,7 +97,7 @@ def _kept(kind: pa.DataType) -> pa.DataType:
 
 
 @contextlib.contextmanager
-def _kind_told() -> Iterator[None]:
+def kind_told() -> Iterator[None]:
     """Puts the kind of an error into its text, which is all of it that Spark brings to the driver."""
     try:
         yield

@@ -281,7 +281,9 @@ impl Scan {
     }
 
     fn side(&self, py: Python<'_>, side: i32) -> PyResult<Vec<Batch>> {
-        detached(py, || self.0.side(side)?.map(|rows| Ok(Batch(Arc::new(StructArray::from(rows?))))).collect())
+        detached(py, || {
+            self.0.side(side)?.map(|rows| Ok(Batch(Arc::new(StructArray::from(rows?))))).collect()
+        })
     }
 }
 

@@ -30,13 +30,17 @@ pub(crate) trait Appends: Send + Sync + Sized {
     ///
     /// # Errors
     /// Those of reading the lists.
-    fn planned(&self) -> Result<Vec<PlannedManifest>>;
+    fn planned(&self) -> Result<Vec<PlannedManifest>> {
+        Ok(Vec::new())
+    }
 
     /// What an executor needs to make rows from those manifests, each on its own.
     ///
     /// # Errors
     /// Those of reading the lists and schemas.
-    fn task(&self) -> Result<Task>;
+    fn task(&self) -> Result<Task> {
+        Err(Error::new(ErrorKind::Argument, "appends of this format are read in one process"))
+    }
 
     /// What is odd about the manifests that were read.
     fn notes(&self) -> Notes {
