@@ -121,6 +121,22 @@ class ViewScan(Scan):
         """The entries of one side of `exchange`, in the core's own columns. Cost: reads its manifests."""
         return [_arrow.record_batch(batch) for batch in self._native.side(side)]
 
+    def group_task(self) -> str:
+        """What an engine's workers need to sum up the planned manifests, as JSON text for `_native.Grouping`.
+
+        Cost: reads the lists; for `health` the snapshots too.
+        """
+        return self._native.group_task()
+
+    def known(self, what: str) -> pa.RecordBatch:
+        """(Paimon) What must be known of all files where some are summed up.
+
+        Args: what: "deleted", identities of the files that entries delete, or "vectors", counts of deletion
+            vectors by partition and bucket.
+        Cost: reads the manifests that have DELETE entries; or the index manifest, if columns ask for it.
+        """
+        return _arrow.record_batch(self._native.known(what))
+
     def head(self, count: int = 10) -> pa.Table:
         """The first rows, the limit pushed down to the scan. Raises: as `to_arrow`."""
         limit = count if self._view.limit is None else min(count, self._view.limit)

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from lakebed.table.groups import SMALL_BYTES
+
 if TYPE_CHECKING:
     from datetime import datetime
 
@@ -129,6 +131,14 @@ row_limit = click.option(
     type=click.IntRange(min=0),
     metavar="N",
     help="Files that hold N rows of the table, where that can be known.",
+)
+small_bytes = click.option(
+    "--small-bytes",
+    type=click.IntRange(min=0),
+    default=SMALL_BYTES,
+    show_default=True,
+    metavar="N",
+    help="Data files with fewer bytes are small.",
 )
 explain = click.option(
     "--explain", is_flag=True, help="Not the rows: what each step of the scan keeps, and why."

@@ -22,6 +22,7 @@ VIEWS = {
     "files": "One row per live file.",
     "partitions": "One row per partition that has files.",
     "buckets": "One row per bucket that has files.",
+    "health": "One row about how the table is: file sizes, deletes, layout of the manifests.",
     "deletes": "One row per deletion vector or delete file.",
     "plan": "One row per data file that a query must read, with the deletes that apply to it.",
     "indexes": "(Paimon) One row per index file.",
@@ -46,6 +47,10 @@ FIRST = {
     ),
     "partitions": ("partition", "file_count", "record_count", "file_size_in_bytes", "last_updated_at"),
     "buckets": ("partition", "bucket", "file_count", "record_count", "file_size_in_bytes", "last_updated_at"),
+    "health": (
+        *("file_count", "average_file_size_in_bytes", "small_file_count", "deleted_record_ratio"),
+        *("snapshot_count", "manifest_count", "small_manifest_count"),
+    ),
     "deletes": (
         *("partition", "bucket", "record_count", "referenced_file_name", "referenced_data_file"),
         *("content_offset", "content_size_in_bytes", "file_path"),
@@ -57,7 +62,7 @@ FIRST = {
     "indexes": ("index_type", "partition", "bucket", "row_count", "file_size_in_bytes", "file_name"),
 }
 _WITH_STATS = frozenset({"entries", "files", "plan"})
-_WITH_EXPLAIN = frozenset({"entries", "files", "partitions", "buckets", "deletes", "plan"})
+_WITH_EXPLAIN = frozenset({"entries", "files", "partitions", "buckets", "health", "deletes", "plan"})
 
 
 def view_command(view: str) -> click.Command:
@@ -83,6 +88,7 @@ def view_command(view: str) -> click.Command:
     decorators = [options.table, options.where, options.columns]
     decorators += [options.stats] if view in _WITH_STATS else []
     decorators += [options.deletes, options.row_limit] if view == "plan" else []
+    decorators += [options.small_bytes] if view == "health" else []
     decorators += [options.explain] if view in _WITH_EXPLAIN else []
     decorators += [options.limit, options.output]
     for decorate in reversed(decorators):

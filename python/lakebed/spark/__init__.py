@@ -17,11 +17,12 @@ from lakebed.spark.driver import (
     schemas,
     snapshots,
 )
-from lakebed.spark.frames import At, TablePath
+from lakebed.spark.frames import At, Mapper, TablePath
 from lakebed.spark.groups import buckets, partitions
+from lakebed.spark.health import health
 from lakebed.spark.planning import plan
 from lakebed.spark.view_schema import schema
-from lakebed.spark.views import Mapper, deletes, entries, files, manifest_mapper
+from lakebed.spark.views import deletes, entries, files, manifest_mapper
 
 __all__ = [
     "At",
@@ -35,6 +36,7 @@ __all__ = [
     "diff",
     "entries",
     "files",
+    "health",
     "indexes",
     "manifest_mapper",
     "manifests",

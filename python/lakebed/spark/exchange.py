@@ -8,7 +8,7 @@ makes rows of it, with the code that makes them in one process.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lakebed import _arrow, _native
-from lakebed.spark.frames import binary_files
+from lakebed.spark.frames import mapped
 from lakebed.spark.mappers import kind_told
 from lakebed.spark.types import cast_batch, spark_schema, to_spark
 
@@ -33,8 +33,7 @@ PARTS_PER_TASK = 4
 PIECE_BYTES = 16 << 20
 """Bytes of entries that a task holds back, to send those of one part in one piece."""
 
-_PIECES = "part int, side int, rows binary"
-_ARROW_PIECES = pa.schema([("part", pa.int32()), ("side", pa.int32()), ("rows", pa.binary())])
+_PIECES = pa.schema([("part", pa.int32()), ("side", pa.int32()), ("rows", pa.binary())])
 
 
 def exchanged(spark: SparkSession, schema: pa.Schema, exchange: Exchange, limits: Limits) -> DataFrame:
@@ -51,7 +50,7 @@ def exchanged(spark: SparkSession, schema: pa.Schema, exchange: Exchange, limits
     tasks = max(1, math.ceil(size / BYTES_PER_TASK))
     parts = tasks * PARTS_PER_TASK
     dealing = partial(map_pieces, task=exchange.task, limits=limits, parts=parts)
-    pieces = binary_files(spark, list(manifests)).mapInArrow(dealing, _PIECES)
+    pieces = mapped(spark, list(manifests.values()), dealing, spark_schema(_PIECES))
     together = pieces.repartition(tasks, "part").sortWithinPartitions("part", "side")
     return together.mapInArrow(partial(map_parts, task=exchange.task, limits=limits), spark_schema(schema))
 
@@ -60,7 +59,7 @@ def gathered(
     spark: SparkSession,
     schema: pa.Schema,
     exchange: Exchange,
-    manifests: Iterable[Manifest],
+    manifests: Sequence[Manifest],
     limits: Limits,
     known: bytes = b"",
 ) -> DataFrame:
@@ -69,11 +68,8 @@ def gathered(
     Args: manifests, those that executors read; known, all entries of side 0 as an Arrow IPC stream.
     Raises: as `exchanged`.
     """
-    types, paths = spark_schema(schema), [manifest["path"] for manifest in manifests]
-    if not paths:
-        return spark.createDataFrame([], types)
     gathering = partial(map_gathered, task=exchange.task, limits=limits, known=known)
-    return binary_files(spark, paths).mapInArrow(gathering, types)
+    return mapped(spark, manifests, gathering, spark_schema(schema))
 
 
 def map_pieces(
@@ -193,8 +189,8 @@ def _by_part(entries: pa.Table) -> Iterator[tuple[int | None, pa.Table]]:
 
 def _batch(pieces: list[tuple[int, int, bytes]]) -> pa.RecordBatch:
     columns = zip(*pieces, strict=True)
-    arrays = [pa.array(column, field.type) for column, field in zip(columns, _ARROW_PIECES, strict=True)]
-    return pa.RecordBatch.from_arrays(arrays, schema=_ARROW_PIECES)
+    arrays = [pa.array(column, field.type) for column, field in zip(columns, _PIECES, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, schema=_PIECES)
 
 
 def _without_part(entries: pa.RecordBatch) -> pa.RecordBatch:

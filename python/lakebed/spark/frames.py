@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, Union
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from pyspark.errors import AnalysisException
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
 
     from lakebed.limits import Limits
     from lakebed.scan import Scan
@@ -33,6 +34,9 @@ _ESCAPE = re.compile(r"\\(?=[{}\[\]*?\\])")
 
 TablePath: TypeAlias = Union[str, "os.PathLike[str]", Table]
 """A path or URI that the driver can open and the executors can reach, or a table that is open already."""
+
+Mapper: TypeAlias = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
+"""A function for `DataFrame.mapInArrow`."""
 
 At: TypeAlias = int | Mapping[str, Any] | None
 """A snapshot id, or the keywords of `Table.at` such as `{"tag": "v1"}`; None for the latest."""
@@ -58,13 +62,19 @@ def from_driver(spark: SparkSession, scan: Scan) -> DataFrame:
 def from_batches(spark: SparkSession, schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> DataFrame:
     """Rows of the driver, in their order, in one partition; they travel with the DataFrame's plan."""
     types = to_spark(schema)
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, types) as writer:
-        for batch in batches:
-            writer.write_batch(cast_batch(batch, types))
-    rows = sink.getvalue().to_pybytes()
+    rows = ipc_stream((cast_batch(batch, types) for batch in batches), types)
     # Not `createDataFrame`, which takes Arrow tables from PySpark 4 on only.
     return spark.range(1, numPartitions=1).mapInArrow(partial(map_rows, rows=rows), spark_schema(schema))
+
+
+def ipc_stream(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> bytes:
+    """Batches as an Arrow IPC stream, which travels with a function."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, schema) as writer:
+        for batch in batches:
+            writer.write_batch(batch)
+    rows: bytes = sink.getvalue().to_pybytes()
+    return rows
 
 
 def decoded(
@@ -73,23 +83,26 @@ def decoded(
     manifests: Sequence[Manifest],
     part: str,
     limits: Limits,
-    *,
-    serialised: bool = False,
 ) -> DataFrame:
-    """What the executors make of manifests. Args: part, as in `ViewScan.task`; serialised, as the mapper.
+    """What the executors make of manifests. Args: part, as in `ViewScan.task`.
 
     Raises: MissingFileError for a manifest that is not there; other errors when the DataFrame is computed.
     """
     task = scan.task(part)
-    types = spark_schema(task_schema(task, serialised=serialised))
+    types = spark_schema(task_schema(task))
+    return mapped(spark, manifests, partial(map_manifests, task=task, limits=limits), types)
+
+
+def mapped(
+    spark: SparkSession, manifests: Sequence[Manifest], mapper: Mapper, types: StructType
+) -> DataFrame:
+    """What a mapper makes of the paths and contents of manifests. Raises: as `decoded`."""
     if not manifests:
         return spark.createDataFrame([], types)
-    contents = binary_files(spark, [manifest["path"] for manifest in manifests])
-    mapper = partial(map_manifests, task=task, limits=limits, serialised=serialised)
-    return contents.mapInArrow(mapper, types)
+    return _binary_files(spark, [manifest["path"] for manifest in manifests]).mapInArrow(mapper, types)
 
 
-def binary_files(spark: SparkSession, paths: Sequence[str]) -> DataFrame:
+def _binary_files(spark: SparkSession, paths: Sequence[str]) -> DataFrame:
     """`path` and `content` of each file. Raises: MissingFileError for one that is not there."""
     from pyspark.errors import AnalysisException
 

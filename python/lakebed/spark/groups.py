@@ -1,4 +1,4 @@
-"""Partitions and buckets: live files summed up by Spark."""
+"""Partitions and buckets: live files summed up where their manifests are read, then brought together."""
 
 from __future__ import annotations
 
@@ -6,24 +6,24 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
-
+from lakebed import _arrow, _native
 from lakebed.limits import LIMITS, Limits
-from lakebed.spark.frames import At, TablePath, from_batches, from_driver, table_at
-from lakebed.spark.mappers import map_groups, serialise
-from lakebed.spark.sums import ICEBERG, PAIMON, PAIMON_DELETES
+from lakebed.spark.frames import At, TablePath, ipc_stream, mapped, table_at
+from lakebed.spark.group_mappers import merge_sums, sum_files, sum_manifests, sums_schema
+from lakebed.spark.mappers import task_schema
 from lakebed.spark.types import spark_schema
-from lakebed.spark.views import live_files
+from lakebed.spark.views import without_deleted
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
 
     from lakebed.predicates import Predicate
     from lakebed.table import Table
     from lakebed.view import ViewScan
 
-# What makes a partition: in Iceberg, a tuple of one spec is not that of another.
-_KEYS = {"paimon": ("partition",), "iceberg": ("spec_id", "partition")}
+_MAX_DELETIONS = 100_000
+"""DELETE entries of Paimon's that the driver reads and sends along, some 15 MB of identities."""
 
 
 def partitions(
@@ -39,13 +39,13 @@ def partitions(
 
     Args: as `Table.partitions`; path and at, which table and snapshot; limits, what one manifest may cost.
     Raises: as `files`.
-    Cost: as `files` with few columns, and one exchange of sums by partition. Of Paimon, for the columns
-        `delete_…`, the driver reads the index manifest, and sends its sums by partition along; of Iceberg,
-        for `last_updated_…`, the times of the snapshots.
+    Cost: as `files` with few columns; a task gives one row per group that it meets, and one exchange brings
+        these together. Of Paimon the driver reads which files are deleted, up to 100,000 entries; where
+        there are more, `files` and its join are summed up. It reads the index manifest too, for the columns
+        `delete_…`; of Iceberg, for `last_updated_…`, the times of the snapshots.
     """
     table = table_at(path, at, limits)
-    scan = table.partitions(columns=columns, where=where)
-    return _grouped(spark, table, scan, _KEYS[table.format], where, limits)
+    return grouped(spark, table, table.partitions(columns=columns, where=where), limits)
 
 
 def buckets(
@@ -62,51 +62,31 @@ def buckets(
     Args, Raises, Cost: as `partitions`.
     """
     table = table_at(path, at, limits)
-    scan = table.buckets(columns=columns, where=where)
-    within = ("bucket",) if table.format == "paimon" else ()
-    return _grouped(spark, table, scan, (*_KEYS[table.format], *within), where, limits)
+    return grouped(spark, table, table.buckets(columns=columns, where=where), limits)
 
 
-def _grouped(
-    spark: SparkSession,
-    table: Table,
-    scan: ViewScan,
-    keys: tuple[str, ...],
-    where: str | Predicate | None,
-    limits: Limits,
-) -> DataFrame:
-    """The rows of a scan of groups, summed up from the live files that `where` leaves."""
-    from pyspark.sql import functions as F  # noqa: N812 - the name everyone knows
-
-    of_format = PAIMON if table.format == "paimon" else ICEBERG
-    sums = {name: of_format[name] for name in scan.schema.names if name in of_format and name not in keys}
-    inputs = dict.fromkeys([*keys, *(name for total in sums.values() for name in total.made_of)])
-    view = table.files(columns=list(inputs), where=where)
-    # Partitions are compared as the bytes they are stored in: Spark would take 0.0 and -0.0 for one, and
-    # times that differ below the microsecond.
-    files = live_files(spark, table, view, limits, serialised=True)
-    if "snapshot_id" in inputs:
-        files = files.join(F.broadcast(_commit_times(spark, table)), "snapshot_id", "left")
-    types = spark_schema(scan.schema)
-    columns = [F.expr(total.sql).cast(types[name].dataType).alias(name) for name, total in sums.items()]
-    # Spark asks for one sum at least.
-    rows = files.groupBy(*keys).agg(F.count("*").alias("_files"), *columns)
-    if table.format == "paimon" and not PAIMON_DELETES.keys().isdisjoint(scan.schema.names):
-        deletes = _deletes(table, keys, where)
-        joined = F.broadcast(from_batches(spark, deletes.schema, deletes.to_batches()))
-        rows = rows.join(joined, list(keys), "left").fillna(0, list(PAIMON_DELETES))
-    return rows.select(*scan.schema.names).mapInArrow(partial(map_groups, schema=scan.schema), types)
+def grouped(spark: SparkSession, table: Table, scan: ViewScan, limits: Limits) -> DataFrame:
+    """The rows of a scan of groups; of `health` a row for each part of the partitions."""
+    task = scan.group_task()
+    groups = _native.Grouping(task, limits)
+    sums = _sums(spark, scan, task, spark_schema(sums_schema(groups)), limits)
+    vectors = scan.known("vectors") if table.format == "paimon" else None
+    known = ipc_stream([vectors], vectors.schema) if vectors is not None and vectors.num_rows else None
+    merger = partial(merge_sums, task=task, limits=limits, vectors=known)
+    rows = _arrow.record_batch(groups.rows())
+    return sums.repartition("partition").mapInArrow(merger, spark_schema(rows.schema))
 
 
-def _commit_times(spark: SparkSession, table: Table) -> DataFrame:
-    """`committed_at` of each `snapshot_id`."""
-    return from_driver(spark, table.snapshots(columns=["snapshot_id", "committed_at"]))
-
-
-def _deletes(table: Table, keys: Sequence[str], where: str | Predicate | None) -> pa.Table:
-    """The number of deletion vectors and of the rows they delete, by serialised partition (and bucket)."""
-    deletes = table.deletes(columns=[*keys, "record_count"], where=where).to_arrow()
-    columns = [column.combine_chunks() for column in deletes.columns]
-    vectors = pa.Table.from_batches([serialise(pa.RecordBatch.from_arrays(columns, schema=deletes.schema))])
-    sums = vectors.group_by(list(keys)).aggregate([("record_count", how) for how in PAIMON_DELETES.values()])
-    return sums.rename_columns([*keys, *PAIMON_DELETES])
+def _sums(spark: SparkSession, scan: ViewScan, task: str, types: StructType, limits: Limits) -> DataFrame:
+    """What each task makes of its manifests."""
+    manifests = scan.planned_manifests()
+    adding = [manifest for manifest in manifests if manifest["added"] or not manifest["deleted"]]
+    deleting = [manifest for manifest in manifests if manifest["deleted"]]
+    if sum(manifest["deleted"] for manifest in deleting) > _MAX_DELETIONS:
+        files = without_deleted(spark, scan, adding, deleting, limits)
+        schema = task_schema(scan.task("added"))
+        schema = schema.remove(schema.get_field_index("_identity"))
+        return files.mapInArrow(partial(sum_files, task=task, limits=limits, schema=schema), types)
+    deleted = scan.known("deleted") if deleting else None
+    known = None if deleted is None else ipc_stream([deleted], deleted.schema)
+    return mapped(spark, adding, partial(sum_manifests, task=task, limits=limits, deleted=known), types)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 VIEWS = (
     *("snapshots", "changelogs", "refs", "schemas", "manifests", "entries", "files", "deletes", "indexes"),
-    *("partitions", "buckets", "plan", "diff", "appends"),
+    *("partitions", "buckets", "health", "plan", "diff", "appends"),
 )
 """The views of a table that have a function here."""
 

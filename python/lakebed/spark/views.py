@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, TypeAlias
-
-import pyarrow as pa
+from typing import TYPE_CHECKING
 
 from lakebed.limits import LIMITS, Limits
-from lakebed.spark.frames import At, TablePath, decoded, from_driver, table_at
+from lakebed.spark.frames import At, Mapper, TablePath, decoded, from_driver, table_at
 from lakebed.spark.mappers import map_manifests
 
 if TYPE_CHECKING:
@@ -17,9 +15,7 @@ if TYPE_CHECKING:
 
     from lakebed.predicates import Predicate
     from lakebed.table import Table
-    from lakebed.view import ViewScan
-
-Mapper: TypeAlias = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
+    from lakebed.view import Manifest, ViewScan
 
 
 def files(
@@ -45,16 +41,21 @@ def files(
     return live_files(spark, table, table.files(columns=columns, where=where, stats=stats), limits)
 
 
-def live_files(
-    spark: SparkSession, table: Table, scan: ViewScan, limits: Limits, *, serialised: bool = False
-) -> DataFrame:
-    """The rows of a scan of `files`. Args: serialised, as in `map_manifests`."""
+def live_files(spark: SparkSession, table: Table, scan: ViewScan, limits: Limits) -> DataFrame:
+    """The rows of a scan of `files`."""
     manifests = scan.planned_manifests()
     if table.format != "paimon":
         # An entry says itself whether its file is alive.
-        return decoded(spark, scan, manifests, "rows", limits, serialised=serialised)
-    added = decoded(spark, scan, manifests, "added", limits, serialised=serialised)
+        return decoded(spark, scan, manifests, "rows", limits)
     deleting = [manifest for manifest in manifests if manifest["deleted"]]
+    return without_deleted(spark, scan, manifests, deleting, limits)
+
+
+def without_deleted(
+    spark: SparkSession, scan: ViewScan, adding: list[Manifest], deleting: list[Manifest], limits: Limits
+) -> DataFrame:
+    """(Paimon) The files that some manifests add, without those that others delete."""
+    added = decoded(spark, scan, adding, "added", limits)
     if deleting:
         deleted = decoded(spark, scan, deleting, "deleted", limits)
         added = added.join(deleted, "_identity", "left_anti")

@@ -1,16 +1,22 @@
-"""What a table's snapshot sums up to: views of its partitions and buckets."""
+"""What a table's snapshot sums up to: views of its partitions, its buckets and its health."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from lakebed._arguments import positive
 from lakebed.table.standing import Standing
 from lakebed.view import View, ViewScan
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from lakebed import _native
     from lakebed.predicates import Predicate
+
+SMALL_BYTES = 32 * 2**20
+"""Data files with fewer bytes are small, unless another number is asked for."""
 
 
 class GroupViews(Standing):
@@ -69,3 +75,50 @@ class GroupViews(Standing):
         Source: Paimon's `BucketEntry.java`.
         """
         return ViewScan(self._native, View("buckets", columns, where, None, limit, threads))
+
+    def health(
+        self,
+        *,
+        columns: Sequence[str] | None = None,
+        where: str | Predicate | None = None,
+        small_bytes: int = SMALL_BYTES,
+        limit: int | None = None,
+        threads: int | None = None,
+    ) -> ViewScan:
+        """One row about how the table is: what to compact, to expire, or to rewrite.
+
+        Args: where, as in `partitions`: only files, deletes and manifests that it leaves are counted, all
+            snapshots are. small_bytes, data files with fewer bytes are small.
+        Returns: of the table `location` and `format` utf8, `format_version` int32 (null for Paimon),
+            `snapshot_id` and `schema_id` int64, `committed_at` timestamp[us, UTC] (null where the snapshot
+            expired), `snapshot_count` int64, `oldest_snapshot_at` and `newest_snapshot_at`. Of the data
+            files `partition_count`, `bucket_count` (null for Iceberg), `file_count`, `record_count` [rows],
+            `file_size_in_bytes` int64, `average_file_size_in_bytes` float64, `min_…` and
+            `max_file_size_in_bytes`, `small_file_count`, `small_file_size_in_bytes`,
+            `max_partition_file_count` (of the partition with most files) int64; Paimon's `max_level` and
+            `level_0_file_count` int64, files that wait for compaction. Of the deletes `delete_file_count`
+            and `delete_record_count` as in `partitions`, then `position_delete_file_count`,
+            `position_delete_record_count` (null for Paimon), `deletion_vector_count`,
+            `equality_delete_file_count`, `equality_delete_record_count` (null for Paimon), Paimon's
+            `delete_row_count` [rows in data files that retract others], all int64, and
+            `deleted_record_ratio` float64 (rows that positions and vectors delete, of all rows; what
+            equality deletes delete is not known). Of the manifests `manifest_count`,
+            `manifest_size_in_bytes`, `small_manifest_count` (below 1 MiB; writers merge them up to 8 MiB),
+            `delete_manifest_count`, `entry_count` int64, `average_manifest_entry_count` float64, and
+            `deleted_entry_count` int64, entries that say that a file is gone, which only rewritten manifests
+            lose. Entry counts are null where old manifest lists do not have them; averages and extremes
+            where there is nothing.
+        Raises: as `partitions`.
+        Cost: as `partitions`; besides reads what `snapshots` and `manifests` read.
+        """
+        view = _Health("health", columns, where, None, limit, threads, small_bytes)
+        return ViewScan(self._native, view)
+
+
+@dataclass(frozen=True)
+class _Health(View):
+    small_bytes: int
+
+    def scan(self, table: _native.Table) -> _native.Scan:
+        small_bytes = positive("small_bytes", self.small_bytes, least=0)
+        return table.scan(self.name, *self.arguments(), small_bytes=small_bytes)

@@ -7,6 +7,7 @@ mod columnar;
 mod error;
 mod exchange;
 mod file;
+mod grouping;
 mod iceberg;
 mod iceberg_commit;
 mod iceberg_write;
@@ -29,6 +30,8 @@ mod _native {
     use super::avro::{avro_blocks, avro_header, avro_read, avro_write};
     #[pymodule_export]
     use super::exchange::{Exchange, PartRows, PieceStream};
+    #[pymodule_export]
+    use super::grouping::{Grouping, health_row, health_schema};
     #[pymodule_export]
     use super::iceberg::{
         decode_values, encode_values, iceberg_read_manifest, iceberg_read_manifest_list,

@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use arrow_array::cast::AsArray;
-use arrow_array::{Array, RecordBatch, StructArray};
+use arrow_array::StructArray;
 use lakebed::format;
 use lakebed::relocate::Relocated;
 use lakebed::scan::{self, DeletesAs, Exchanged, Part, ScanOptions};
@@ -18,6 +17,7 @@ use pyo3::types::PyCapsule;
 use crate::arrow::{SchemaCapsule, export_schema, import_array};
 use crate::boundary::detached;
 use crate::columnar::decoding;
+use crate::grouping::{self, record_batch};
 use crate::notes::warn;
 use crate::storage::PyStorage;
 use crate::stream::{Batch, BatchStream};
@@ -96,11 +96,7 @@ impl Table {
     /// Takes and gives record batches as struct arrays.
     fn partitions_of(&self, py: Python<'_>, rows: &Bound<'_, PyAny>) -> PyResult<Batch> {
         let rows = import_array(rows)?;
-        let partitions = detached(py, || {
-            let rows = rows.as_struct_opt().filter(|rows| rows.null_count() == 0);
-            let rows = rows.ok_or_else(|| Error::new(ErrorKind::Argument, "a record batch is wanted"))?;
-            self.0.partitions_of(&RecordBatch::from(rows))
-        })?;
+        let partitions = detached(py, || self.0.partitions_of(&record_batch(&rows)?))?;
         Ok(Batch(Arc::new(StructArray::from(partitions))))
     }
 
@@ -129,7 +125,9 @@ impl Table {
     }
 
     #[allow(clippy::too_many_arguments)] // the keywords that every view takes
-    #[pyo3(signature = (view, columns, r#where, stats, limit, threads, deletes=None, row_limit=None))]
+    #[pyo3(signature = (
+        view, columns, r#where, stats, limit, threads, deletes=None, row_limit=None, small_bytes=None
+    ))]
     fn scan(
         &self,
         py: Python<'_>,
@@ -141,11 +139,21 @@ impl Table {
         threads: Option<usize>,
         deletes: Option<&str>,
         row_limit: Option<u64>,
+        small_bytes: Option<u64>,
     ) -> PyResult<Scan> {
         let threads = threads.unwrap_or(0);
         detached(py, || {
             let deletes = deletes.map(deletes_as).transpose()?.unwrap_or_default();
-            let options = ScanOptions { columns, filter: r#where, stats, limit, row_limit, threads, deletes };
+            let options = ScanOptions {
+                columns,
+                filter: r#where,
+                stats,
+                limit,
+                row_limit,
+                threads,
+                deletes,
+                small_bytes,
+            };
             self.0.scan(View::named(view)?, options)
         })
         .map(Scan)
@@ -284,6 +292,15 @@ impl Scan {
         detached(py, || {
             self.0.side(side)?.map(|rows| Ok(Batch(Arc::new(StructArray::from(rows?))))).collect()
         })
+    }
+
+    fn group_task(&self, py: Python<'_>) -> PyResult<String> {
+        detached(py, || to_json(&self.0.group_task()?))
+    }
+
+    fn known(&self, py: Python<'_>, what: &str) -> PyResult<Batch> {
+        let rows = detached(py, || self.0.known(grouping::known(what)?))?;
+        Ok(Batch(Arc::new(StructArray::from(rows))))
     }
 }
 

@@ -11,6 +11,8 @@ mod edges;
 pub mod error;
 pub mod field;
 pub mod format;
+pub mod grouping;
+pub mod health;
 pub mod iceberg;
 mod json;
 mod murmur;

@@ -65,6 +65,11 @@ impl Deleted {
         self.0.is_empty()
     }
 
+    /// The identities of those files, in no order.
+    pub(crate) fn identities(&self) -> impl Iterator<Item = &[u8]> {
+        self.0.iter().map(AsRef::as_ref)
+    }
+
     /// Notes the files of DELETE entries.
     pub(crate) fn extend(&mut self, identities: &BinaryArray) {
         self.0.extend(identities.iter().flatten().map(Box::from));

@@ -24,6 +24,7 @@ pub(crate) use stream::{ManifestSource, ManifestStream};
 pub use task::Task;
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::grouping::{GroupTask, Known};
 use crate::notes::Notes;
 
 /// Batches of rows, made as they are asked for.
@@ -47,6 +48,9 @@ pub struct ScanOptions {
     pub threads: usize,
     /// How a plan names the deletes of its files.
     pub deletes: DeletesAs,
+    /// Files of fewer bytes are small, for `health`; `None` for
+    /// [`SMALL_FILE_BYTES`](crate::health::SMALL_FILE_BYTES).
+    pub small_bytes: Option<u64>,
 }
 
 /// The column of a plan that says what of its filter is left to test in a file's rows.
@@ -157,6 +161,23 @@ pub trait Scan: Send + Sync {
     /// `Argument` for a side that is not to be read here; those of reading entries.
     fn side(&self, side: i32) -> Result<Batches> {
         Err(Error::new(ErrorKind::Argument, format!("side {side} is not read by itself")))
+    }
+
+    /// What an executor needs to sum up files of manifests, and what makes rows of sums.
+    ///
+    /// # Errors
+    /// `Argument` for what is not summed up; as [`Scan::task`].
+    fn group_task(&self) -> Result<GroupTask> {
+        Err(Error::new(ErrorKind::Argument, "only partitions, buckets and health are summed up"))
+    }
+
+    /// What must be known of all files before those of some manifests are summed up: reads the manifests
+    /// that delete files, or what says how many deletion vectors there are.
+    ///
+    /// # Errors
+    /// `Argument` for a format that has no such thing; those of reading.
+    fn known(&self, _known: Known) -> Result<RecordBatch> {
+        Err(Error::new(ErrorKind::Argument, "entries of this format say themselves which files live"))
     }
 }
 

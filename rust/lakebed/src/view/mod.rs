@@ -15,7 +15,8 @@ use crate::predicate::Predicate;
 use crate::record::find;
 
 /// The views of a table; not every format has all of them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum View {
     /// One row per snapshot that is there.
     Snapshots,
@@ -35,6 +36,8 @@ pub enum View {
     Partitions,
     /// One row per bucket that has live files.
     Buckets,
+    /// One row about the whole table.
+    Health,
     /// One row per deletion vector.
     Deletes,
     /// One row per data file that a query must read, with the deletes that apply to it.
@@ -54,6 +57,7 @@ const VIEWS: &[(View, &str)] = &[
     (View::Files, "files"),
     (View::Partitions, "partitions"),
     (View::Buckets, "buckets"),
+    (View::Health, "health"),
     (View::Deletes, "deletes"),
     (View::Plan, "plan"),
     (View::Indexes, "indexes"),
@@ -62,7 +66,12 @@ const VIEWS: &[(View, &str)] = &[
 impl View {
     /// Whether rows are made of manifest entries, one by one or summed up.
     pub(crate) fn is_of_entries(self) -> bool {
-        matches!(self, View::Entries | View::Files | View::Partitions | View::Buckets | View::Plan)
+        matches!(self, View::Entries | View::Files | View::Plan) || self.is_of_groups()
+    }
+
+    /// Whether live files are summed up.
+    pub(crate) fn is_of_groups(self) -> bool {
+        matches!(self, View::Partitions | View::Buckets | View::Health)
     }
 
     /// The view's name.

@@ -47,15 +47,28 @@ impl PartitionNumbers {
     /// The number of the partition of each tuple of a spec, which is made where it is new.
     pub(crate) fn number(&mut self, spec_ids: &ArrayRef, tuples: &StructArray) -> Result<Vec<usize>> {
         let rows = self.rows.convert_columns(&columns(spec_ids, tuples)?).map_err(internal)?;
-        let (numbers, keys) = (&mut self.numbers, &mut self.keys);
-        Ok(of_each(&rows, |key| match numbers.get(key) {
-            Some(number) => *number,
-            None => {
-                numbers.insert(key.into(), keys.len());
-                keys.push(key.into());
-                keys.len() - 1
-            }
-        }))
+        Ok(of_each(&rows, |key| self.number_of(key)))
+    }
+
+    /// The number of the partition that has this key, which is made where it is new.
+    pub(crate) fn number_of(&mut self, key: &[u8]) -> usize {
+        if let Some(number) = self.numbers.get(key) {
+            return *number;
+        }
+        self.numbers.insert(key.into(), self.keys.len());
+        self.keys.push(key.into());
+        self.keys.len() - 1
+    }
+
+    /// The keys of the partitions: bytes that are equal where partitions are, for all of one table.
+    pub(crate) fn keys(&self) -> impl Iterator<Item = &[u8]> {
+        self.keys.iter().map(AsRef::as_ref)
+    }
+
+    /// Forgets the partitions.
+    pub(crate) fn clear(&mut self) {
+        self.numbers.clear();
+        self.keys.clear();
     }
 
     /// The number of the partition of each tuple of a spec, `None` for those that were never met.

@@ -6,6 +6,7 @@ mod deletes;
 mod diff;
 mod exchange;
 mod explain;
+mod grouping;
 mod plan;
 mod planned;
 mod program;
@@ -21,12 +22,14 @@ use arrow_schema::{ArrowError, SchemaRef};
 pub(crate) use appends::Appended;
 pub(crate) use diff::diff;
 pub use exchange::Exchange;
+pub use grouping::GroupTask;
+pub(crate) use grouping::read_groups;
 use plan::{EntrySource, Plan};
 use program::EntryProgram;
 pub use task::Task;
 use vectors::VectorReader;
 
-use super::groups::{GROUP_INPUT, Groups};
+use super::groups::Groups;
 use super::manifest_list::ManifestFile;
 use super::metrics::MetricsView;
 use super::table::{Table, TableTypes};
@@ -34,6 +37,8 @@ use super::view::{
     DATA_FILE_COUNT, DATA_FILES, EntryView, Role, buckets, partitions, refs, schemas, snapshots,
 };
 use crate::error::{Error, ErrorKind, Result};
+use crate::grouping as sums;
+use crate::health;
 use crate::notes::Notes;
 use crate::scan::{
     self, Batches, Exchanged, ManifestStream, Numbered, Part, PlannedManifest, ScanOptions, Step, limited,
@@ -96,11 +101,7 @@ impl Scan {
             View::Manifests => {
                 select(&Plan::new(&self.table, filter)?.manifests_view(&self.table)?, columns, None)
             }
-            view => select(
-                &grouped(view, &read_groups(&self.table, self.table.types()?, &self.options)?)?,
-                columns,
-                None,
-            ),
+            _ => self.groups(),
         }
     }
 }
@@ -117,6 +118,10 @@ fn empty(table: &Table, view: View, options: &ScanOptions) -> Result<RecordBatch
             Plan::empty(table, filter)?;
             let groups = Groups::new(&table.types()?.partition, Default::default())?;
             select(&grouped(view, &groups)?, columns, None)
+        }
+        View::Health => {
+            Plan::empty(table, filter)?;
+            Ok(RecordBatch::new_empty(health::schema(columns)?))
         }
         other => {
             let message = format!("Iceberg tables have no view {:?}", other.name());
@@ -168,20 +173,6 @@ fn own_view(
 fn entries_of(table: &Table, program: EntryProgram, manifests: Vec<ManifestFile>, threads: usize) -> Batches {
     let source = EntrySource::new(Arc::new(program), table.clone(), Notes::default());
     Box::new(ManifestStream::new(source, manifests, threads))
-}
-
-/// The partitions of a table's live files, as `options` filter them.
-pub(super) fn read_groups(table: &Table, types: TableTypes, options: &ScanOptions) -> Result<Groups> {
-    let mut groups = Groups::new(&types.partition, table.commit_times()?)?;
-    let columns = GROUP_INPUT.iter().map(|name| (*name).to_owned()).collect();
-    let options = ScanOptions { columns: Some(columns), limit: None, ..options.clone() };
-    let program = EntryProgram::new(Role::Live, types, &options, table.decoding().clone())?;
-    let manifests = Plan::new(table, options.filter.as_deref())?.of_role(Role::Live);
-    let source = EntrySource::new(Arc::new(program), table.clone(), Notes::default());
-    for files in ManifestStream::new(source, manifests, threads(options.threads)) {
-        groups.extend(&files?)?;
-    }
-    Ok(groups)
 }
 
 impl scan::Scan for Scan {
@@ -237,8 +228,12 @@ impl scan::Scan for Scan {
     }
 
     fn manifests(&self) -> Result<Vec<PlannedManifest>> {
-        let Some(program) = &self.program else { return Ok(Vec::new()) };
-        let manifests = Plan::new(&self.table, self.options.filter.as_deref())?.of_role(program.role);
+        let role = match &self.program {
+            Some(program) => program.role,
+            None if self.view.is_of_groups() => Role::Live,
+            None => return Ok(Vec::new()),
+        };
+        let manifests = Plan::new(&self.table, self.options.filter.as_deref())?.of_role(role);
         Ok(manifests.iter().map(|manifest| plan::planned(manifest, self.table.storage().as_ref())).collect())
     }
 
@@ -258,6 +253,10 @@ impl scan::Scan for Scan {
             View::Plan => self.plan_side(side),
             _ => Err(Error::new(ErrorKind::Argument, "only plans have sides")),
         }
+    }
+
+    fn group_task(&self) -> Result<sums::GroupTask> {
+        self.group_task_of().map(sums::GroupTask::Iceberg)
     }
 }
 

@@ -16,6 +16,7 @@ use crate::iceberg::fields::PARTITION;
 use crate::iceberg::manifest::{EntryColumns, EntryReader, Known, ManifestHeader, PartitionLayout, Statuses};
 use crate::iceberg::manifest_list::ManifestFile;
 use crate::iceberg::metrics::MetricsView;
+use crate::iceberg::partition::PartitionType;
 use crate::iceberg::prune::Pruner;
 use crate::iceberg::table::TableTypes;
 use crate::iceberg::view::{EntryView, Role};
@@ -126,6 +127,11 @@ impl EntryProgram {
     pub(super) fn reading(self, vectors: VectorReader) -> EntryProgram {
         let vectors = self.view.needs_positions().then_some(vectors);
         EntryProgram { vectors, ..self }
+    }
+
+    /// What the partitions of all entries are values of.
+    pub(super) fn partition(&self) -> &PartitionType {
+        &self.types.partition
     }
 
     /// The rows of one manifest, in file order; errors and notes say in which file they were found.

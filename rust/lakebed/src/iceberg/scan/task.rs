@@ -36,16 +36,21 @@ impl Scan {
             let message = "positions and data files of deletes are in other files than their manifests";
             return Err(Error::new(ErrorKind::Argument, message));
         }
+        self.task_in(program.role, self.options.columns.clone())
+    }
+
+    /// What an executor needs to make `columns` of rows of `role`.
+    pub(super) fn task_in(&self, role: Role, columns: Option<Vec<String>>) -> Result<Task> {
         let plan = Plan::new(&self.table, self.options.filter.as_deref())?;
         let placed = |manifest| Placed::new(manifest, self.table.storage().as_ref());
         Ok(Task {
-            role: program.role,
+            role,
             types: StoredTypes::from(&self.table.types()?),
-            columns: self.options.columns.clone(),
+            columns,
             filter: self.options.filter.clone(),
             stats: self.options.stats.clone(),
             added_by: None,
-            manifests: plan.of_role(program.role).into_iter().map(placed).collect(),
+            manifests: plan.of_role(role).into_iter().map(placed).collect(),
         })
     }
 }
@@ -96,6 +101,20 @@ impl Task {
         })
     }
 
+    /// How entries become rows, beside what says which of them are wanted.
+    pub(super) fn program(&self, decoding: Decoding) -> Result<Arc<EntryProgram>> {
+        let options = self.options();
+        match &self.added_by {
+            Some(_) => self.program_of(&with_snapshot(&options), decoding),
+            None => self.program_of(&options, decoding),
+        }
+    }
+
+    fn program_of(&self, options: &ScanOptions, decoding: Decoding) -> Result<Arc<EntryProgram>> {
+        let types = TableTypes::try_from(&self.types)?;
+        EntryProgram::new(self.role, types, options, decoding).map(Arc::new)
+    }
+
     fn options(&self) -> ScanOptions {
         ScanOptions {
             columns: self.columns.clone(),
@@ -105,17 +124,12 @@ impl Task {
         }
     }
 
-    fn program(&self, options: &ScanOptions, decoding: Decoding) -> Result<Arc<EntryProgram>> {
-        let types = TableTypes::try_from(&self.types)?;
-        EntryProgram::new(self.role, types, options, decoding).map(Arc::new)
-    }
-
     /// The schema of the task's rows.
     ///
     /// # Errors
     /// Those of [`Scan::new`], for a task that was changed on its way.
     pub fn schema(&self) -> Result<SchemaRef> {
-        Ok(Arc::clone(self.program(&self.options(), Limits::DEFAULT.into())?.view.schema()))
+        Ok(Arc::clone(self.program_of(&self.options(), Limits::DEFAULT.into())?.view.schema()))
     }
 
     /// The rows of one manifest, whose path an engine may spell as it likes.
@@ -123,14 +137,15 @@ impl Task {
     /// # Errors
     /// `Missing` for a manifest that is not the task's; those of reading entries, with the path.
     pub fn run(&self, path: &str, bytes: Buffer, decoding: Decoding) -> Result<Batches> {
-        let manifest = &brought(&self.manifests, |placed| &placed.place, path)?.manifest;
-        let options = self.options();
-        let Some(ids) = self.added_by.clone() else {
-            return self.program(&options, decoding)?.open(bytes, manifest, 1, &Notes::default());
-        };
+        self.rows(&self.program(decoding)?, path, bytes)
+    }
+
+    /// The rows of one manifest by the task's program.
+    pub(super) fn rows(&self, program: &Arc<EntryProgram>, path: &str, bytes: Buffer) -> Result<Batches> {
+        let placed = brought(&self.manifests, |placed| &placed.place, path)?;
+        let files = program.open(bytes, &placed.manifest, 1, &Notes::default())?;
+        let Some(ids) = self.added_by.clone() else { return Ok(files) };
         let schema = self.schema()?;
-        let program = self.program(&with_snapshot(&options), decoding)?;
-        let files = program.open(bytes, manifest, 1, &Notes::default())?;
         Ok(Box::new(files.map(move |files| only(&of_snapshots(&files?, &ids)?, &schema))))
     }
 }

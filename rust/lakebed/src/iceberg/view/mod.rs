@@ -2,6 +2,7 @@
 
 mod entries;
 mod groups;
+mod health;
 mod manifests;
 mod refs;
 mod schemas;
@@ -10,6 +11,7 @@ mod target;
 
 pub(crate) use entries::{DATA_FILE_COUNT, DATA_FILES, EntryView, POSITIONS, Role};
 pub(crate) use groups::{buckets, ints, last_updated, longs, partitions};
+pub(crate) use health::totals;
 pub(crate) use manifests::manifests;
 pub(crate) use refs::{Ref, refs};
 pub(crate) use schemas::schemas;

@@ -1,6 +1,7 @@
 //! Sums over the live files of each partition and bucket (Paimon's `PartitionEntry.java` and
 //! `BucketEntry.java`), in one pass and in memory that grows with the groups only.
 
+mod sums;
 #[cfg(test)]
 mod tests;
 
@@ -12,7 +13,9 @@ use arrow_array::types::{Int8Type, Int32Type, Int64Type, TimestampMicrosecondTyp
 use arrow_array::{Array, ArrayRef, BinaryArray, PrimitiveArray, RecordBatch};
 
 use super::manifest::DELETE;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
+use crate::grouping::Sizes;
+use crate::grouping::sums::{beyond, known_sum, sum};
 use crate::record::find;
 
 /// The columns of [`ENTRY`](super::fields::ENTRY) that groups are made of.
@@ -51,6 +54,8 @@ pub(crate) struct Group {
     pub(crate) total_buckets: i32,
     pub(crate) min_level: i32,
     pub(crate) max_level: i32,
+    pub(crate) level_0_files: i64,
+    pub(crate) sizes: Sizes,
     /// Deletion vectors, see [`Groups::add_vector`].
     pub(crate) vectors: i64,
     /// Rows that those delete; `None` where they were not counted.
@@ -63,39 +68,26 @@ impl Group {
         self.files = sum("file_count", self.files, other.files)?;
         self.records = sum("record_count", self.records, other.records)?;
         self.bytes = sum("file_size_in_bytes", self.bytes, other.bytes)?;
-        self.delete_rows = match (self.delete_rows, other.delete_rows) {
-            (Some(left), Some(right)) => Some(sum("delete_row_count", left, right)?),
-            _ => None,
-        };
+        self.delete_rows = known_sum("delete_row_count", self.delete_rows, other.delete_rows)?;
         if other.last_created >= self.last_created {
             (self.last_created, self.total_buckets) = (other.last_created, other.total_buckets);
         }
         self.min_level = self.min_level.min(other.min_level);
         self.max_level = self.max_level.max(other.max_level);
+        self.level_0_files = sum("level_0_file_count", self.level_0_files, other.level_0_files)?;
+        self.sizes.absorb(other.sizes)?;
         self.absorb_vectors(other.vectors, other.vector_rows)
     }
 
     fn absorb_vectors(&mut self, vectors: i64, rows: Option<i64>) -> Result<()> {
         self.vectors = sum("delete_file_count", self.vectors, vectors)?;
-        self.vector_rows = match (self.vector_rows, rows) {
-            (Some(left), Some(right)) => Some(sum("delete_record_count", left, right)?),
-            _ => None,
-        };
+        self.vector_rows = known_sum("delete_record_count", self.vector_rows, rows)?;
         Ok(())
     }
 }
 
-fn sum(column: &'static str, left: i64, right: i64) -> Result<i64> {
-    left.checked_add(right).ok_or_else(|| beyond(column))
-}
-
 fn difference(column: &'static str, left: i64, right: i64) -> Result<i64> {
     left.checked_sub(right).ok_or_else(|| beyond(column))
-}
-
-#[cold]
-fn beyond(column: &'static str) -> Error {
-    Error::new(ErrorKind::Mismatch, "the sum over the files is beyond 64 bits").in_field(column)
 }
 
 /// The buckets of a table, in the order in which their first files appear.
@@ -104,6 +96,8 @@ pub(crate) struct Groups {
     partitions: Numbered<Arc<[u8]>>,
     buckets: Numbered<(usize, i32)>,
     groups: Vec<Group>,
+    /// Files with fewer bytes are small.
+    small_bytes: i64,
 }
 
 impl Groups {
@@ -113,14 +107,27 @@ impl Groups {
     /// # Errors
     /// Those of the batches; `Mismatch` for a sum beyond 64 bits.
     pub(crate) fn read(files: impl Iterator<Item = Result<RecordBatch>>) -> Result<Groups> {
-        let mut groups = Groups::default();
-        for batch in files {
-            groups.extend(&batch?)?;
-        }
-        Ok(groups)
+        Groups::default().reading(files)
     }
 
-    fn extend(&mut self, files: &RecordBatch) -> Result<()> {
+    /// No files yet, of which those with fewer than `small` bytes are to be small.
+    pub(crate) fn with_small(small_bytes: i64) -> Groups {
+        Groups { small_bytes, ..Groups::default() }
+    }
+
+    /// These groups and, as in [`Groups::read`], more files.
+    pub(crate) fn reading(mut self, files: impl Iterator<Item = Result<RecordBatch>>) -> Result<Groups> {
+        for batch in files {
+            self.extend(&batch?)?;
+        }
+        Ok(self)
+    }
+
+    /// Takes files in, with the columns of [`GROUP_INPUT`].
+    ///
+    /// # Errors
+    /// `Mismatch` for a sum beyond 64 bits.
+    pub(crate) fn extend(&mut self, files: &RecordBatch) -> Result<()> {
         let files = Files::new(files)?;
         let mut partition = None;
         for row in 0..files.partitions.len() {
@@ -131,22 +138,35 @@ impl Groups {
                 _ => self.partitions.number(bytes, Arc::from),
             };
             partition = Some((bytes, number));
-            let file = files.group(row, number)?;
-            match self.groups.get_mut(self.buckets.number(&(number, file.bucket), |key| *key)) {
-                Some(group) => group.absorb(&file)?,
-                None => self.groups.push(file),
-            }
+            self.take(files.group(row, number, self.small_bytes)?)?;
         }
         Ok(())
     }
 
-    /// Adds a deletion vector to its bucket, which deletes so many rows if that is known. One of a bucket
-    /// without files counts nowhere.
-    pub(crate) fn add_vector(&mut self, partition: &[u8], bucket: i32, rows: Option<i64>) -> Result<()> {
+    /// Takes the files of one bucket in, whose partition has its number here.
+    fn take(&mut self, files: Group) -> Result<()> {
+        match self.groups.get_mut(self.buckets.number(&(files.partition, files.bucket), |key| *key)) {
+            Some(group) => group.absorb(&files),
+            None => {
+                self.groups.push(files);
+                Ok(())
+            }
+        }
+    }
+
+    /// Adds deletion vectors to their bucket, which delete so many rows if that is known. Those of a bucket
+    /// without files count nowhere.
+    pub(crate) fn add_vectors(
+        &mut self,
+        partition: &[u8],
+        bucket: i32,
+        vectors: i64,
+        rows: Option<i64>,
+    ) -> Result<()> {
         let partition = self.partitions.numbers.get(partition);
         let number = partition.and_then(|partition| self.buckets.numbers.get(&(*partition, bucket)));
         match number.and_then(|number| self.groups.get_mut(*number)) {
-            Some(group) => group.absorb_vectors(1, rows),
+            Some(group) => group.absorb_vectors(vectors, rows),
             None => Ok(()),
         }
     }
@@ -240,7 +260,7 @@ impl Files {
     }
 
     /// One file as a group, of less than none where it is deleted.
-    fn group(&self, row: usize, partition: usize) -> Result<Group> {
+    fn group(&self, row: usize, partition: usize, small_bytes: i64) -> Result<Group> {
         let level = self.levels.value(row);
         let deleted = self.kinds.as_ref().is_some_and(|kinds| kinds.value(row) == DELETE);
         let signed = |column, value: i64| if deleted { difference(column, 0, value) } else { Ok(value) };
@@ -257,6 +277,8 @@ impl Files {
             total_buckets: self.total_buckets.value(row),
             min_level: level,
             max_level: level,
+            level_0_files: i64::from(level == 0),
+            sizes: Sizes::of(self.sizes.value(row), small_bytes),
             vectors: 0,
             vector_rows: Some(0),
         })

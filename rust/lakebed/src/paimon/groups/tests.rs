@@ -151,10 +151,10 @@ fn deletion_vectors_are_counted_where_there_are_files() {
     for (partition, bucket, rows) in
         [(b"a", 0, Some(2)), (b"a", 0, Some(3)), (b"a", 7, None), (b"b", 0, None)]
     {
-        groups.add_vector(partition, bucket, rows).unwrap();
+        groups.add_vectors(partition, bucket, 1, rows).unwrap();
     }
     let counts = |group: &Group| (group.vectors, group.vector_rows);
     assert_eq!(groups.buckets().iter().map(counts).collect::<Vec<_>>(), [(2, Some(5)), (0, Some(0))]);
-    groups.add_vector(b"a", 1, None).unwrap();
+    groups.add_vectors(b"a", 1, 1, None).unwrap();
     assert_eq!(groups.partitions(|_| true).unwrap().iter().map(counts).collect::<Vec<_>>(), [(3, None)]);
 }

@@ -1,12 +1,15 @@
 //! The rows of the view `deletes`, and what is read for them.
 
+use std::collections::BTreeMap;
+
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int8Type, Int32Type};
-use arrow_array::{Array, Int64Array, RecordBatch};
+use arrow_array::{Array, BinaryArray, Int64Array, RecordBatch};
 
 use super::{Scan, bound};
 use crate::deletion_vector::position_lists;
 use crate::error::Result;
+use crate::grouping::sums::{self, known_sum};
 use crate::paimon::deletion_vector::{DeletionVector, VectorRange, read_vectors};
 use crate::paimon::groups::Groups;
 use crate::paimon::index_files::IndexFiles;
@@ -114,14 +117,28 @@ pub(super) fn vectors_of(table: &Table) -> Result<Vectors> {
     Vectors::of(&IndexFiles::read(table, None)?.of_type(DELETION_VECTORS)?)
 }
 
-/// Adds the deletion vectors of the table's snapshot to `groups`, as far as the columns asked for need them:
-/// reads the index manifest, and for rows whose writer did not count them the vectors.
-pub(super) fn add_vectors(groups: &mut Groups, table: &Table, options: &ScanOptions) -> Result<()> {
-    let wanted = |name: &str| options.columns.as_ref().is_none_or(|names| names.iter().any(|it| it == name));
+/// How many deletion vectors a partition and bucket has, and how many rows they delete if that is known.
+type VectorCounts = BTreeMap<(Box<[u8]>, i32), (i64, Option<i64>)>;
+
+/// How many deletion vectors each bucket has and how many rows they delete, as far as the columns asked for
+/// need them: reads the index manifest, and for rows whose writer did not count them the vectors.
+pub(super) fn vector_counts(table: &Table, options: &ScanOptions, view: View) -> Result<RecordBatch> {
+    let named = |name: &str| options.columns.as_ref().is_none_or(|names| names.iter().any(|it| it == name));
+    let wanted = |name| view == View::Health || named(name);
     let with_rows = wanted("delete_record_count");
-    if !with_rows && !wanted("delete_file_count") {
-        return Ok(());
-    }
+    let counts = match with_rows || wanted("delete_file_count") {
+        true => count_vectors(table, options, with_rows)?,
+        false => VectorCounts::new(),
+    };
+    let number = |((_, bucket), (vectors, rows)): (&(_, i32), &(i64, Option<i64>))| {
+        [Some(i64::from(*bucket)), Some(*vectors), *rows]
+    };
+    let numbers: Vec<_> = counts.iter().map(number).collect();
+    let partitions = BinaryArray::from_iter_values(counts.keys().map(|(partition, _)| partition));
+    sums::batch(partitions, &VECTORS, &numbers)
+}
+
+fn count_vectors(table: &Table, options: &ScanOptions, with_rows: bool) -> Result<VectorCounts> {
     let columns = Some(vec!["record_count".to_owned()]);
     let deletes = DeleteRows::open(table, &ScanOptions { columns, ..options.clone() })?;
     let vectors = Vectors::of(&deletes.files)?;
@@ -130,8 +147,26 @@ pub(super) fn add_vectors(groups: &mut Groups, table: &Table, options: &ScanOpti
     let rows = loaded.map_or_else(|| vectors.cardinalities.clone(), |loaded| counts(&loaded));
     let (partitions, buckets) = (find(&vectors.files, "partition")?, find(&vectors.files, "bucket")?);
     let places = partitions.as_binary::<i32>().iter().zip(buckets.as_primitive::<Int32Type>().values());
+    let mut counted = VectorCounts::new();
     for ((partition, bucket), rows) in places.zip(&rows) {
-        groups.add_vector(partition.unwrap_or_default(), *bucket, rows)?;
+        let place = counted.entry((partition.unwrap_or_default().into(), *bucket));
+        let (count, sum) = place.or_insert((0, Some(0)));
+        *count += 1;
+        *sum = known_sum("delete_record_count", *sum, rows)?;
+    }
+    Ok(counted)
+}
+
+/// What [`vector_counts`] says of each bucket.
+const VECTORS: [&str; 3] = ["bucket", "vectors", "rows"];
+
+/// Adds what [`vector_counts`] gave to groups that have all of their files.
+pub(super) fn know_vectors(groups: &mut Groups, counts: &RecordBatch) -> Result<()> {
+    for (partition, [bucket, vectors, rows]) in
+        sums::keys(counts)?.iter().zip(sums::numbers(counts, &VECTORS)?)
+    {
+        let bucket = bucket.and_then(|bucket| i32::try_from(bucket).ok()).unwrap_or_default();
+        groups.add_vectors(partition.unwrap_or_default(), bucket, vectors.unwrap_or_default(), rows)?;
     }
     Ok(())
 }

@@ -5,6 +5,7 @@ mod deletes;
 mod diff;
 mod explain;
 mod gather;
+mod grouping;
 mod planned;
 mod program;
 mod stream;
@@ -18,9 +19,11 @@ use arrow_schema::SchemaRef;
 use arrow_select::filter::filter_record_batch;
 
 pub(crate) use appends::Appended;
-use deletes::{DeleteRows, add_vectors};
+use deletes::DeleteRows;
 pub(crate) use diff::diff;
 use gather::file_rows;
+pub use grouping::GroupTask;
+use grouping::grouped;
 use planned::Attach;
 use program::EntryProgram;
 pub use task::Task;
@@ -29,12 +32,13 @@ use super::fields::LIST;
 use super::groups::{GROUP_INPUT, Groups, KIND};
 use super::index_files::IndexFiles;
 use super::manifest_list::{ManifestFile, manifest_files};
-use super::partition::PartitionType;
 use super::prune::{BatchRead, EntryPruner, Rule};
 use super::schema::TableSchema;
 use super::table::Table;
-use super::view::{DeletesView, Role, buckets, indexes, partitions, refs, schemas, snapshots};
+use super::view::{DeletesView, Role, indexes, refs, schemas, snapshots};
 use crate::error::{Error, ErrorKind, Result};
+use crate::grouping::{self as sums, Known};
+use crate::health;
 use crate::record::record_schema;
 use crate::scan::{
     self, Batches, Numbered, Part, PlannedManifest, ScanOptions, Step, limited, once, row_limited, threads,
@@ -86,7 +90,7 @@ impl scan::Scan for Scan {
     }
 
     fn manifests(&self) -> Result<Vec<PlannedManifest>> {
-        if self.program.is_none() {
+        if self.program.is_none() && !self.view.is_of_groups() {
             return Ok(Vec::new());
         }
         let planned = |manifest: ManifestFile| PlannedManifest {
@@ -100,6 +104,14 @@ impl scan::Scan for Scan {
 
     fn task(&self, part: Part) -> Result<scan::Task> {
         self.task_of(part).map(scan::Task::Paimon)
+    }
+
+    fn group_task(&self) -> Result<sums::GroupTask> {
+        self.group_task_of().map(sums::GroupTask::Paimon)
+    }
+
+    fn known(&self, known: Known) -> Result<RecordBatch> {
+        self.known_of(known)
     }
 }
 
@@ -140,6 +152,10 @@ impl Scan {
             View::Partitions | View::Buckets => {
                 bound(filter, table.schema())?;
                 select(&grouped(view, &Groups::default(), table.schema())?, columns, None)?
+            }
+            View::Health => {
+                bound(filter, table.schema())?;
+                RecordBatch::new_empty(health::schema(columns)?)
             }
             View::Deletes | View::Indexes => {
                 bound(filter, table.schema())?;
@@ -188,11 +204,7 @@ impl Scan {
             View::Refs => select(&self.table.refs_view()?, columns, filter),
             View::Changelogs => select(&self.table.changelogs_view()?, columns, filter),
             View::Schemas => select(&self.table.schemas_view()?, columns, filter),
-            View::Partitions | View::Buckets => {
-                let mut groups = read_groups(&self.table, &self.options)?;
-                add_vectors(&mut groups, &self.table, &self.options)?;
-                select(&grouped(self.view, &groups, self.table.schema())?, columns, None)
-            }
+            View::Partitions | View::Buckets | View::Health => self.groups(),
             View::Indexes => {
                 let pruner = bound(filter, self.table.schema())?;
                 let files = IndexFiles::read(&self.table, pruner.as_ref().map(EntryPruner::partitions))?;
@@ -242,26 +254,12 @@ pub(super) fn own_rows(
     Ok(file_rows(Arc::new(program), table, manifests, threads(options.threads)))
 }
 
-/// The buckets of a table's live files, as `options` filter them.
-pub(super) fn read_groups(table: &Table, options: &ScanOptions) -> Result<Groups> {
-    Groups::read(own_rows(Role::Live, table, &GROUP_INPUT, options)?)
-}
-
 /// The buckets of a table as the engine's own tables sum them up: additions less deletions, the time of
 /// whichever file is the newest, deleted or not. Groups without a file are among them.
 pub(super) fn read_changes(table: &Table, threads: usize) -> Result<Groups> {
     let columns: Vec<&str> = GROUP_INPUT.into_iter().chain([KIND]).collect();
     let options = ScanOptions { threads, ..ScanOptions::default() };
     Groups::read(own_rows(Role::Changes, table, &columns, &options)?)
-}
-
-/// A view of groups, made whole.
-fn grouped(view: View, groups: &Groups, schema: &TableSchema) -> Result<RecordBatch> {
-    let partition = PartitionType::new(schema);
-    match view {
-        View::Buckets => buckets(groups, &partition),
-        _ => partitions(groups, &partition),
-    }
 }
 
 fn keep(filter: Option<&str>, schema: &TableSchema, list: &RecordBatch) -> Result<Vec<bool>> {

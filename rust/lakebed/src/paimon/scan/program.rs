@@ -138,7 +138,7 @@ impl EntryProgram {
     pub(super) fn open(&self, bytes: Buffer, manifest: &ManifestFile, threads: usize) -> Result<EntryReader> {
         let kind = match self.role {
             Role::Entries | Role::Changes => None,
-            Role::Files | Role::Live | Role::Added | Role::Plan(_) => Some(ADD),
+            Role::Files | Role::Live | Role::Added | Role::LiveAdded | Role::Plan(_) => Some(ADD),
             Role::Removed | Role::Deleted => Some(DELETE),
         };
         let pruner = self.pruner.clone().filter(|pruner| pruner.says_something_of_buckets());

@@ -40,7 +40,7 @@ impl EntrySource {
 
     /// The files that entries of any manifest delete: read first, as Paimon's
     /// `AbstractFileStoreScan.java` does, so that added files can stream.
-    fn read_deleted(&self, manifests: &VecDeque<ManifestFile>, threads: usize) -> Result<Deleted> {
+    pub(super) fn read_deleted(&self, manifests: &VecDeque<ManifestFile>, threads: usize) -> Result<Deleted> {
         let manifests: Vec<_> = manifests.iter().filter(|manifest| manifest.deleted > 0).collect();
         let program = Arc::new(self.program.deletions(&self.table)?);
         let read = |manifest: &&ManifestFile| -> Result<Vec<RecordBatch>> {

@@ -12,6 +12,7 @@ use super::Scan;
 use super::program::{EntryProgram, needs_schemas};
 use crate::columnar::Decoding;
 use crate::error::{Error, ErrorKind, Result};
+use crate::paimon::groups::GROUP_INPUT;
 use crate::paimon::identity::Deleted;
 use crate::paimon::manifest_list::ManifestFile;
 use crate::paimon::schema::TableSchema;
@@ -21,17 +22,22 @@ use crate::scan::{Batches, Part, ScanOptions, brought};
 impl Scan {
     /// What an executor needs to make `part` of the rows from the manifests, each on its own.
     pub(super) fn task_of(&self, part: Part) -> Result<Task> {
-        let role = match (part, &self.program) {
-            (Part::Rows, Some(program)) => program.role,
-            (Part::Added, Some(_)) => Role::Added,
-            (Part::Deleted, Some(_)) => Role::Deleted,
-            (_, None) => {
-                return Err(Error::new(
-                    ErrorKind::Argument,
-                    "only entries and files are made from manifests",
-                ));
+        let columns = self.options.columns.clone();
+        match (part, &self.program) {
+            (Part::Rows, Some(program)) => self.task_in(program.role, columns),
+            (Part::Added, Some(_)) => self.task_in(Role::Added, columns),
+            (Part::Deleted, program) if program.is_some() || self.view.is_of_groups() => {
+                self.task_in(Role::Deleted, columns)
             }
-        };
+            (Part::Added, None) if self.view.is_of_groups() => {
+                self.task_in(Role::LiveAdded, Some(GROUP_INPUT.map(str::to_owned).to_vec()))
+            }
+            _ => Err(Error::new(ErrorKind::Argument, "only entries and files are made from manifests")),
+        }
+    }
+
+    /// What an executor needs to make `columns` of rows of `role`.
+    pub(super) fn task_in(&self, role: Role, columns: Option<Vec<String>>) -> Result<Task> {
         let schemas = match needs_schemas(self.table.schema(), &self.options)? {
             true => self.table.schema_texts()?,
             false => BTreeMap::new(),
@@ -42,7 +48,7 @@ impl Scan {
             schema_id: self.table.schema().id,
             schema: self.table.schema_text(self.table.schema().id)?,
             schemas,
-            columns: self.options.columns.clone(),
+            columns,
             filter: self.options.filter.clone(),
             stats: self.options.stats.clone(),
             manifests: self.plan()?.manifests,
@@ -61,12 +67,17 @@ pub struct Task {
     columns: Option<Vec<String>>,
     filter: Option<String>,
     stats: Option<Vec<String>>,
-    manifests: Vec<ManifestFile>,
+    pub(super) manifests: Vec<ManifestFile>,
 }
 
 impl Task {
-    fn program(&self, decoding: Decoding) -> Result<EntryProgram> {
-        let schema = TableSchema::from_json(self.schema.as_bytes())?;
+    /// The schema that the table's rows are read with.
+    pub(super) fn table_schema(&self) -> Result<TableSchema> {
+        TableSchema::from_json(self.schema.as_bytes())
+    }
+
+    pub(super) fn program(&self, decoding: Decoding) -> Result<EntryProgram> {
+        let schema = self.table_schema()?;
         let schemas =
             self.schemas.iter().map(|(id, text)| Ok((*id, TableSchema::from_json(text.as_bytes())?)));
         let options = ScanOptions {

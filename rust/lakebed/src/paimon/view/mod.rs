@@ -3,6 +3,7 @@
 mod deletes;
 mod entries;
 mod groups;
+mod health;
 mod indexes;
 mod manifests;
 mod refs;
@@ -11,8 +12,9 @@ mod snapshots;
 
 pub(crate) use deletes::{DeletesView, ExternalFiles, Vectors};
 pub(crate) use entries::files_columns;
-pub use entries::{EntryView, Role};
+pub use entries::{EntryView, IDENTITY_COLUMN, Role};
 pub(crate) use groups::{buckets, ints, last_created, longs, partitions};
+pub(crate) use health::totals;
 pub(crate) use indexes::indexes;
 pub(crate) use manifests::{ManifestRow, manifests};
 pub(crate) use refs::{Ref, refs};

@@ -1,6 +1,8 @@
 //! Live files summed up by partition, as they stream by: memory grows with the partitions, not with the
 //! files.
 
+mod sums;
+
 use std::collections::HashMap;
 
 use arrow_array::cast::AsArray;
@@ -8,7 +10,9 @@ use arrow_array::types::{Int32Type, Int64Type};
 use arrow_array::{Array, ArrayRef, PrimitiveArray, RecordBatch};
 
 use super::partition::{PartitionNumbers, PartitionType};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
+use crate::grouping::Sizes;
+use crate::grouping::sums::sum;
 use crate::record::find;
 
 /// The columns of entries that groups are made of.
@@ -30,9 +34,9 @@ pub(crate) struct Count {
 }
 
 impl Count {
-    fn add(&mut self, records: i64) -> Result<()> {
-        self.files = sum("file_count", self.files, 1)?;
-        self.records = sum("record_count", self.records, records)?;
+    fn add(&mut self, files: Count) -> Result<()> {
+        self.files = sum("file_count", self.files, files.files)?;
+        self.records = sum("record_count", self.records, files.records)?;
         Ok(())
     }
 }
@@ -50,15 +54,26 @@ pub(crate) struct Group {
     /// Those of them that are deletion vectors.
     pub(crate) vectors: Count,
     pub(crate) equality_deletes: Count,
+    /// How large the data files are.
+    pub(crate) sizes: Sizes,
     /// When the newest snapshot that some file came with was committed, and its id; files of snapshots that
     /// expired do not say.
     pub(crate) last_updated: Option<(i64, i64)>,
 }
 
-fn sum(column: &'static str, left: i64, right: i64) -> Result<i64> {
-    left.checked_add(right).ok_or_else(|| {
-        Error::new(ErrorKind::Mismatch, "the sum over the files is beyond 64 bits").in_field(column)
-    })
+impl Group {
+    /// Takes the files of `other` in, which are of the same partition.
+    fn absorb(&mut self, other: &Group) -> Result<()> {
+        self.spec_id = other.spec_id;
+        self.data.add(other.data)?;
+        self.data_bytes = sum("file_size_in_bytes", self.data_bytes, other.data_bytes)?;
+        self.position_deletes.add(other.position_deletes)?;
+        self.vectors.add(other.vectors)?;
+        self.equality_deletes.add(other.equality_deletes)?;
+        self.sizes.absorb(other.sizes)?;
+        self.last_updated = self.last_updated.max(other.last_updated);
+        Ok(())
+    }
 }
 
 /// The partitions of a table, each of one spec, in the order in which their first files appear.
@@ -67,15 +82,23 @@ pub(crate) struct Groups {
     groups: Vec<Group>,
     /// When each snapshot was committed [milliseconds since 1970 UTC], by id.
     committed: HashMap<i64, i64>,
+    /// Files with fewer bytes are small.
+    small_bytes: i64,
 }
 
 impl Groups {
-    /// No files yet.
+    /// No files yet, of which none is small.
     ///
     /// # Errors
     /// `Unsupported` for a partition field of a type that cannot be compared.
     pub(crate) fn new(partition: &PartitionType, committed: HashMap<i64, i64>) -> Result<Groups> {
-        Ok(Groups { partitions: PartitionNumbers::new(partition)?, groups: Vec::new(), committed })
+        let partitions = PartitionNumbers::new(partition)?;
+        Ok(Groups { partitions, groups: Vec::new(), committed, small_bytes: 0 })
+    }
+
+    /// The same groups, of whose data files those with fewer than `small_bytes` bytes are to be small.
+    pub(crate) fn with_small(self, small_bytes: i64) -> Groups {
+        Groups { small_bytes, ..self }
     }
 
     /// Takes files in, with the columns of [`GROUP_INPUT`].
@@ -89,7 +112,8 @@ impl Groups {
         let files = Files::new(files)?;
         for (row, number) in numbers.into_iter().enumerate() {
             if let Some(group) = self.groups.get_mut(number) {
-                files.add(row, group, &self.committed).map_err(|error| error.in_record(row as u64))?;
+                let file = files.group(row, &self.committed, self.small_bytes);
+                group.absorb(&file).map_err(|error| error.in_record(row as u64))?;
             }
         }
         Ok(())
@@ -130,28 +154,27 @@ impl Files {
         })
     }
 
-    /// Takes one file in.
-    fn add(&self, row: usize, group: &mut Group, committed: &HashMap<i64, i64>) -> Result<()> {
-        let records = self.record_counts.value(row);
+    /// One file as a group.
+    fn group(&self, row: usize, committed: &HashMap<i64, i64>, small_bytes: i64) -> Group {
+        let mut group = Group { spec_id: self.spec_ids.value(row), ..Group::default() };
+        let file = Count { files: 1, records: self.record_counts.value(row) };
         match self.contents.value(row) {
             0 => {
-                group.data.add(records)?;
-                group.data_bytes = sum("file_size_in_bytes", group.data_bytes, self.sizes.value(row))?;
+                let size = self.sizes.value(row);
+                (group.data, group.data_bytes, group.sizes) = (file, size, Sizes::of(size, small_bytes));
             }
             1 => {
-                group.position_deletes.add(records)?;
+                group.position_deletes = file;
                 if self.offsets.is_valid(row) {
-                    group.vectors.add(records)?;
+                    group.vectors = file;
                 }
             }
-            _ => group.equality_deletes.add(records)?,
+            _ => group.equality_deletes = file,
         }
-        let snapshot_id = self.snapshot_ids.value(row);
-        let updated = committed.get(&snapshot_id).map(|millis| (*millis, snapshot_id));
-        if updated > group.last_updated && self.snapshot_ids.is_valid(row) {
-            group.last_updated = updated;
+        if self.snapshot_ids.is_valid(row) {
+            let id = self.snapshot_ids.value(row);
+            group.last_updated = committed.get(&id).map(|millis| (*millis, id));
         }
-        group.spec_id = self.spec_ids.value(row);
-        Ok(())
+        group
     }
 }

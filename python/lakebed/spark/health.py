@@ -1,0 +1,123 @@
+"""Health of one large table, or of many tables at once."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from lakebed import _arrow, _native
+from lakebed._arguments import names
+from lakebed.errors import LakebedError
+from lakebed.limits import LIMITS, Limits
+from lakebed.opening import open_table
+from lakebed.predicates import to_sql
+from lakebed.spark.frames import At, TablePath, from_batches, table_at
+from lakebed.spark.group_mappers import finish_health
+from lakebed.spark.groups import grouped
+from lakebed.spark.types import cast_batch, spark_schema, to_spark
+from lakebed.storage import without_credentials
+from lakebed.table import Table
+from lakebed.table.groups import SMALL_BYTES
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from lakebed.predicates import Predicate
+
+_MAX_TASKS = 10_000
+
+
+def health(
+    spark: SparkSession,
+    path: TablePath | Sequence[str | os.PathLike[str]],
+    *,
+    where: str | Predicate | None = None,
+    columns: Sequence[str] | None = None,
+    small_bytes: int = SMALL_BYTES,
+    at: At = None,
+    storage: object | None = None,
+    format: str | None = None,  # noqa: A002 - the word of `open_table`
+    relocate: Mapping[str, str | os.PathLike[str]] | None = None,
+    limits: Limits = LIMITS,
+) -> DataFrame:
+    """One row about how a table is, or one for each of many tables.
+
+    Args: path, one table, whose manifests are spread over the executors, or a list of paths or URIs, which
+        are spread: an executor opens and reads whole tables; storage, format and relocate, as `open_table`
+        has them, storage to be pickled if it is for a list; the others as `Table.health`, path and at as
+        `files`.
+    Returns: the columns of `Table.health`; for a list, in its order, then `error` utf8: the kind of what is
+        wrong and its text, null where nothing is. A table in error has its path as `location`, without
+        credentials, and nulls.
+    Raises: what `open_table` and `Table.health` raise, for one table here or when the DataFrame is computed;
+        for a list only SchemaError for a column that is not there.
+    Cost: one table: as `partitions`; the driver reads the snapshots too. A list: nothing on the driver; paths
+        and storage travel in the function, so that plans do not show them.
+    """
+    how: dict[str, Any] = {"storage": storage, "format": format, "relocate": relocate, "limits": limits}
+    selection = {"where": to_sql(where), "columns": names("columns", columns), "small_bytes": small_bytes}
+    if isinstance(path, str | os.PathLike):
+        path = open_table(path, **how)
+    if isinstance(path, Table):
+        return _of_table(spark, table_at(path, at, limits), selection, limits)
+    return _of_tables(spark, _Tables(tuple(os.fspath(one) for one in path), how, at, selection))
+
+
+def _of_table(spark: SparkSession, table: Table, selection: dict[str, Any], limits: Limits) -> DataFrame:
+    scan = table.health(**selection)
+    task = scan.group_task()
+    nothing = _arrow.record_batch(_native.Grouping(task, limits).rows())
+    # Without this one there might be no part of which to make a row.
+    parts = grouped(spark, table, scan, limits).union(from_batches(spark, nothing.schema, [nothing]))
+    row = partial(finish_health, task=task)
+    return parts.repartition(1).mapInArrow(row, spark_schema(scan.schema))
+
+
+@dataclass(frozen=True)
+class _Tables:
+    """Tables to be asked the same. Their `repr` tells no path and no storage."""
+
+    paths: tuple[str, ...]
+    how: dict[str, Any]
+    at: At
+    selection: dict[str, Any]
+
+    def __repr__(self) -> str:
+        return f"<{len(self.paths)} tables>"
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns, before they get the types of Spark."""
+        schema = _arrow.schema(_native.health_schema(self.selection["columns"]))
+        return schema.append(pa.field("error", pa.string()))
+
+    def row(self, number: int) -> pa.RecordBatch:
+        """The row of a table, whatever it is like."""
+        path = self.paths[number]
+        try:
+            table = table_at(open_table(path, **self.how), self.at, self.how["limits"])
+            row = table.health(threads=1, **self.selection).to_arrow()
+            return row.append_column(self.schema.field("error"), pa.nulls(1, pa.string())).to_batches()[0]
+        except Exception as error:  # noqa: BLE001 - other tables are to answer all the same
+            location = without_credentials(path)
+            kind = error.kind if isinstance(error, LakebedError) else type(error).__name__
+            values = {"location": location, "error": f"{kind}: {error}".replace(path, location)}
+        return pa.RecordBatch.from_pylist([values], schema=self.schema)
+
+
+def _of_tables(spark: SparkSession, tables: _Tables) -> DataFrame:
+    count = len(tables.paths)
+    numbers = spark.range(count, numPartitions=max(1, min(count, _MAX_TASKS)))
+    return numbers.mapInArrow(partial(_map_tables, tables=tables), spark_schema(tables.schema))
+
+
+def _map_tables(batches: Iterator[pa.RecordBatch], tables: _Tables) -> Iterator[pa.RecordBatch]:
+    types = to_spark(tables.schema)
+    for batch in batches:
+        for number in batch.column("id").to_pylist():
+            yield cast_batch(tables.row(number), types)

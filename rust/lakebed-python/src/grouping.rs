@@ -1,0 +1,115 @@
+//! Sums that Spark's executors make and bring together.
+
+use std::sync::{Arc, Mutex};
+
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchReader, StructArray};
+use lakebed::grouping::{self, GroupTask, Known};
+use lakebed::{Error, ErrorKind};
+use pyo3::prelude::*;
+
+use crate::arrow::{SchemaCapsule, import_array, import_stream};
+use crate::boundary::detached;
+use crate::columnar::decoding;
+use crate::source::Source;
+use crate::stream::Batch;
+
+fn argument(message: impl Into<String>) -> Error {
+    Error::new(ErrorKind::Argument, message)
+}
+
+fn parse_task(task: &str) -> lakebed::Result<GroupTask> {
+    serde_json::from_str(task).map_err(|error| argument(format!("not a task: {error}")))
+}
+
+/// A record batch, which crosses as a struct array.
+pub fn record_batch(array: &ArrayRef) -> lakebed::Result<RecordBatch> {
+    let rows = array.as_struct_opt().filter(|rows| rows.null_count() == 0);
+    rows.map(RecordBatch::from).ok_or_else(|| argument("a record batch is wanted"))
+}
+
+/// What is known of all files, by the word for it.
+pub fn known(word: &str) -> lakebed::Result<Known> {
+    match word {
+        "deleted" => Ok(Known::Deleted),
+        "vectors" => Ok(Known::Vectors),
+        _ => Err(argument(format!("nothing is known as {word:?}"))),
+    }
+}
+
+/// Groups of live files, made of manifests and of what others made.
+#[pyclass(frozen, module = "lakebed._native")]
+pub struct Grouping(Mutex<Box<dyn grouping::Grouping>>);
+
+impl Grouping {
+    fn locked<T: Send>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&mut dyn grouping::Grouping) -> lakebed::Result<T> + Send,
+    ) -> PyResult<T> {
+        detached(py, || {
+            let mut groups = self.0.lock().map_err(|_| argument("an earlier call failed"))?;
+            work(groups.as_mut())
+        })
+    }
+}
+
+#[pymethods]
+impl Grouping {
+    #[new]
+    fn new(py: Python<'_>, task: &str, limits: &Bound<'_, PyAny>) -> PyResult<Grouping> {
+        let decoding = decoding(limits)?;
+        let groups = detached(py, || parse_task(task)?.start(decoding))?;
+        Ok(Grouping(Mutex::new(groups)))
+    }
+
+    fn read(&self, py: Python<'_>, path: &str, content: Source) -> PyResult<()> {
+        self.locked(py, |groups| groups.read(path, content.read()?))
+    }
+
+    fn add(&self, py: Python<'_>, files: &Bound<'_, PyAny>) -> PyResult<()> {
+        let files = import_array(files)?;
+        self.locked(py, |groups| groups.add(&record_batch(&files)?))
+    }
+
+    fn merge(&self, py: Python<'_>, sums: &Bound<'_, PyAny>) -> PyResult<()> {
+        let sums = import_array(sums)?;
+        self.locked(py, |groups| groups.merge(&record_batch(&sums)?))
+    }
+
+    fn know(&self, py: Python<'_>, what: &str, rows: &Bound<'_, PyAny>) -> PyResult<()> {
+        let rows = import_array(rows)?;
+        self.locked(py, |groups| groups.know(known(what)?, &record_batch(&rows)?))
+    }
+
+    fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
+        self.locked(py, |groups| Ok(groups.count()))
+    }
+
+    fn drain(&self, py: Python<'_>) -> PyResult<Batch> {
+        Ok(batch(self.locked(py, |groups| groups.drain())?))
+    }
+
+    fn rows(&self, py: Python<'_>) -> PyResult<Batch> {
+        Ok(batch(self.locked(py, |groups| groups.rows())?))
+    }
+}
+
+#[pyfunction]
+pub fn health_row(py: Python<'_>, task: &str, parts: &Bound<'_, PyAny>) -> PyResult<Batch> {
+    let parts: Box<dyn RecordBatchReader + Send> = Box::new(import_stream(parts)?);
+    let row = detached(py, || {
+        let parts = parts.map(|part| part.map_err(|error| argument(error.to_string())));
+        parse_task(task)?.health()?.row(parts)
+    })?;
+    Ok(batch(row))
+}
+
+#[pyfunction]
+pub fn health_schema(py: Python<'_>, columns: Option<Vec<String>>) -> PyResult<SchemaCapsule> {
+    detached(py, || Ok(SchemaCapsule(lakebed::health::schema(columns.as_deref())?)))
+}
+
+fn batch(rows: RecordBatch) -> Batch {
+    Batch(Arc::new(StructArray::from(rows)))
+}

@@ -1,0 +1,125 @@
+//! What of a table's health its snapshots and manifest lists say.
+
+use arrow_array::RecordBatch;
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Int32Type, Int64Type, TimestampMicrosecondType};
+use serde::{Deserialize, Serialize};
+
+use crate::error::Result;
+use crate::grouping::sums::sum;
+use crate::record::find;
+use crate::scan::ScanOptions;
+use crate::table::Table;
+use crate::view::View;
+
+/// Manifests of fewer bytes are small: both formats' writers merge them up to 8 MiB.
+const SMALL_MANIFEST_BYTES: i64 = 1 << 20;
+
+/// What is known of a table without reading its manifests.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct TableFacts {
+    pub(crate) location: String,
+    pub(crate) format: String,
+    pub(crate) format_version: Option<i32>,
+    pub(crate) snapshot_id: Option<i64>,
+    pub(crate) schema_id: Option<i64>,
+    /// When the snapshot was committed [microseconds since 1970 UTC], as the following.
+    pub(crate) committed_at: Option<i64>,
+    pub(crate) oldest_snapshot_at: Option<i64>,
+    pub(crate) newest_snapshot_at: Option<i64>,
+    pub(crate) snapshots: i64,
+    pub(crate) manifests: ManifestFacts,
+}
+
+/// What the manifest lists come to.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct ManifestFacts {
+    pub(crate) count: i64,
+    pub(crate) bytes: i64,
+    pub(crate) small: i64,
+    /// Manifests of deletes.
+    pub(crate) of_deletes: i64,
+    /// Entries in all; old lists of Iceberg do not say.
+    pub(crate) entries: Option<i64>,
+    /// Entries that say that a file is no more.
+    pub(crate) deleted_entries: Option<i64>,
+}
+
+impl TableFacts {
+    /// Reads the snapshots and the manifest lists, of whose manifests those count that the filter of
+    /// `options` leaves.
+    ///
+    /// # Errors
+    /// Those of the views `snapshots` and `manifests`.
+    pub(crate) fn read(table: &dyn Table, schema_id: i64, options: &ScanOptions) -> Result<TableFacts> {
+        let mut facts = TableFacts {
+            location: table.location().to_owned(),
+            format: table.format().to_owned(),
+            format_version: table.format_version(),
+            snapshot_id: table.snapshot_id(),
+            schema_id: Some(schema_id),
+            ..TableFacts::default()
+        };
+        let columns = |names: &[&str]| Some(names.iter().map(|name| (*name).to_owned()).collect());
+        let of_snapshots = columns(&["snapshot_id", "committed_at"]);
+        let of_snapshots = ScanOptions { columns: of_snapshots, ..ScanOptions::default() };
+        for batch in table.scan(View::Snapshots, of_snapshots)?.stream()? {
+            facts.add_snapshots(&batch?)?;
+        }
+        let of_manifests = ScanOptions {
+            columns: columns(&MANIFEST_INPUT),
+            filter: options.filter.clone(),
+            ..ScanOptions::default()
+        };
+        facts.manifests = ManifestFacts { entries: Some(0), deleted_entries: Some(0), ..Default::default() };
+        for batch in table.scan(View::Manifests, of_manifests)?.stream()? {
+            facts.manifests.add(&batch?)?;
+        }
+        Ok(facts)
+    }
+
+    fn add_snapshots(&mut self, rows: &RecordBatch) -> Result<()> {
+        let (ids, times) = (find(rows, "snapshot_id")?, find(rows, "committed_at")?);
+        let times = times.as_primitive::<TimestampMicrosecondType>();
+        for (id, time) in ids.as_primitive::<Int64Type>().iter().zip(times) {
+            self.snapshots += 1;
+            self.oldest_snapshot_at = [self.oldest_snapshot_at, time].into_iter().flatten().min();
+            self.newest_snapshot_at = self.newest_snapshot_at.max(time);
+            if id == self.snapshot_id {
+                self.committed_at = time;
+            }
+        }
+        Ok(())
+    }
+}
+
+const MANIFEST_INPUT: [&str; 5] =
+    ["length", "content", "added_files_count", "existing_files_count", "deleted_files_count"];
+
+impl ManifestFacts {
+    fn add(&mut self, rows: &RecordBatch) -> Result<()> {
+        let [lengths, contents, added, existing, deleted] = MANIFEST_INPUT.map(|name| find(rows, name));
+        let (lengths, contents, added) = (lengths?, contents?, added?);
+        let (existing, deleted) = (existing?, deleted?);
+        let has_existing = existing.null_count() < existing.len();
+        let [lengths, added, existing, deleted] =
+            [&lengths, &added, &existing, &deleted].map(|column| column.as_primitive::<Int64Type>());
+        let counts = added.iter().zip(existing).zip(deleted);
+        let contents = contents.as_primitive::<Int32Type>().iter();
+        for ((length, content), ((added, existing), deleted)) in lengths.iter().zip(contents).zip(counts) {
+            let length = length.unwrap_or_default();
+            self.count += 1;
+            self.bytes = sum("manifest_size_in_bytes", self.bytes, length)?;
+            self.small += i64::from(length < SMALL_MANIFEST_BYTES);
+            self.of_deletes += i64::from(content == Some(1));
+            // Paimon's entries say nothing but that a file is added or deleted.
+            let existing = if has_existing { existing } else { Some(0) };
+            self.entries = [added, existing, deleted].into_iter().fold(self.entries, |left, right| {
+                left.zip(right).map(|(left, right)| left.saturating_add(right))
+            });
+            self.deleted_entries =
+                self.deleted_entries.zip(deleted).map(|(left, right)| left.saturating_add(right));
+        }
+        Ok(())
+    }
+}

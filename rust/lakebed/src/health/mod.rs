@@ -1,0 +1,149 @@
+//! The view `health`: one row about how a table is.
+
+mod facts;
+mod totals;
+
+use std::sync::Arc;
+
+use arrow_array::{
+    ArrayRef, Float64Array, Int32Array, Int64Array, RecordBatch, StringArray, TimestampMicrosecondArray,
+};
+use arrow_schema::SchemaRef;
+use serde::{Deserialize, Serialize};
+
+use facts::TableFacts;
+pub(crate) use totals::Totals;
+
+use crate::error::Result;
+use crate::scan::ScanOptions;
+use crate::table::Table;
+use crate::view::{select, whole};
+
+/// Files of fewer bytes are small, unless another number is asked for [bytes].
+pub const SMALL_FILE_BYTES: u64 = 32 << 20;
+
+/// What a table's row is made of, but for its files.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct HealthTask {
+    facts: TableFacts,
+    columns: Option<Vec<String>>,
+}
+
+impl HealthTask {
+    /// Reads the snapshots and the manifest lists of `table`, whose rows are read with schema `schema_id`.
+    ///
+    /// # Errors
+    /// Those of the views `snapshots` and `manifests`.
+    pub(crate) fn read(table: &dyn Table, schema_id: i64, options: &ScanOptions) -> Result<HealthTask> {
+        let facts = TableFacts::read(table, schema_id, options)?;
+        Ok(HealthTask { facts, columns: options.columns.clone() })
+    }
+
+    /// The row, of what the files of all partitions come to.
+    ///
+    /// # Errors
+    /// `UnknownColumn`.
+    pub(crate) fn row_of(&self, totals: &Totals) -> Result<RecordBatch> {
+        select(&row(&self.facts, totals)?, self.columns.as_deref(), None)
+    }
+
+    /// The row, of rows that [`Grouping::rows`](crate::grouping::Grouping::rows) gave for parts of the files;
+    /// of a table whose format is that of the task.
+    ///
+    /// # Errors
+    /// `Mismatch` for a sum beyond 64 bits; `Required` and `Argument` for other rows.
+    pub fn row(&self, parts: impl Iterator<Item = Result<RecordBatch>>) -> Result<RecordBatch> {
+        let mut totals = Totals::ZERO;
+        for part in parts {
+            totals = totals.and_all(&part?)?;
+        }
+        self.row_of(&totals)
+    }
+}
+
+/// The columns of the view, the same for all tables.
+///
+/// # Errors
+/// `UnknownColumn`.
+pub fn schema(columns: Option<&[String]>) -> Result<SchemaRef> {
+    Ok(select(&row(&TableFacts::default(), &Totals::ZERO)?, columns, None)?.schema())
+}
+
+/// How many bytes a file that is small has fewer than.
+pub(crate) fn small_bytes(options: &ScanOptions) -> i64 {
+    i64::try_from(options.small_bytes.unwrap_or(SMALL_FILE_BYTES)).unwrap_or(i64::MAX)
+}
+
+fn row(facts: &TableFacts, totals: &Totals) -> Result<RecordBatch> {
+    let manifests = &facts.manifests;
+    let deletes = |count: [Option<i64>; 3]| count.into_iter().flatten().reduce(i64::saturating_add);
+    // Iceberg's vectors are position deletes; Paimon has no others.
+    let deleted = totals.position_delete_record_count.or(totals.deletion_vector_record_count);
+    let vectors = |count: Option<i64>| count.filter(|_| totals.position_delete_file_count.is_none());
+    let columns = vec![
+        ("location", text(&facts.location)),
+        ("format", text(&facts.format)),
+        ("format_version", Arc::new(Int32Array::from(vec![facts.format_version])) as ArrayRef),
+        ("snapshot_id", long(facts.snapshot_id)),
+        ("schema_id", long(facts.schema_id)),
+        ("committed_at", instant(facts.committed_at)),
+        ("snapshot_count", long(Some(facts.snapshots))),
+        ("oldest_snapshot_at", instant(facts.oldest_snapshot_at)),
+        ("newest_snapshot_at", instant(facts.newest_snapshot_at)),
+        ("partition_count", long(totals.partition_count)),
+        ("bucket_count", long(totals.bucket_count)),
+        ("file_count", long(totals.file_count)),
+        ("record_count", long(totals.record_count)),
+        ("file_size_in_bytes", long(totals.file_size_in_bytes)),
+        ("average_file_size_in_bytes", ratio(totals.file_size_in_bytes, totals.file_count)),
+        ("min_file_size_in_bytes", long(totals.min_file_size_in_bytes)),
+        ("max_file_size_in_bytes", long(totals.max_file_size_in_bytes)),
+        ("small_file_count", long(totals.small_file_count)),
+        ("small_file_size_in_bytes", long(totals.small_file_size_in_bytes)),
+        ("max_partition_file_count", long(totals.max_partition_file_count)),
+        ("max_level", long(totals.max_level)),
+        ("level_0_file_count", long(totals.level_0_file_count)),
+        (
+            "delete_file_count",
+            long(deletes([
+                totals.position_delete_file_count,
+                totals.equality_delete_file_count,
+                vectors(totals.deletion_vector_count),
+            ])),
+        ),
+        ("delete_record_count", long(deletes([deleted, totals.equality_delete_record_count, None]))),
+        ("position_delete_file_count", long(totals.position_delete_file_count)),
+        ("position_delete_record_count", long(totals.position_delete_record_count)),
+        ("deletion_vector_count", long(totals.deletion_vector_count)),
+        ("equality_delete_file_count", long(totals.equality_delete_file_count)),
+        ("equality_delete_record_count", long(totals.equality_delete_record_count)),
+        ("delete_row_count", long(totals.delete_row_count)),
+        ("deleted_record_ratio", ratio(deleted, totals.record_count)),
+        ("manifest_count", long(Some(manifests.count))),
+        ("manifest_size_in_bytes", long(Some(manifests.bytes))),
+        ("small_manifest_count", long(Some(manifests.small))),
+        ("delete_manifest_count", long(Some(manifests.of_deletes))),
+        ("entry_count", long(manifests.entries)),
+        ("average_manifest_entry_count", ratio(manifests.entries, Some(manifests.count))),
+        ("deleted_entry_count", long(manifests.deleted_entries)),
+    ];
+    whole(columns, 1)
+}
+
+fn text(value: &str) -> ArrayRef {
+    Arc::new(StringArray::from(vec![value]))
+}
+
+fn long(value: Option<i64>) -> ArrayRef {
+    Arc::new(Int64Array::from(vec![value]))
+}
+
+fn instant(micros: Option<i64>) -> ArrayRef {
+    Arc::new(TimestampMicrosecondArray::from(vec![micros]).with_timezone("UTC"))
+}
+
+/// One number over another; null where either is unknown, or the other is 0.
+fn ratio(of: Option<i64>, to: Option<i64>) -> ArrayRef {
+    let ratio = of.zip(to.filter(|to| *to != 0)).map(|(of, to)| of as f64 / to as f64);
+    Arc::new(Float64Array::from(vec![ratio]))
+}

@@ -1,0 +1,109 @@
+//! What a table's live files come to.
+
+use arrow_array::RecordBatch;
+
+use crate::error::Result;
+use crate::grouping::sums;
+use crate::view::whole;
+
+/// How two numbers of different files become one.
+enum Rule {
+    /// Their sum; unknown where either is.
+    Sum,
+    /// The smaller one that is known.
+    Min,
+    /// The larger one that is known.
+    Max,
+}
+
+impl Rule {
+    fn of(&self, name: &'static str, left: Option<i64>, right: Option<i64>) -> Result<Option<i64>> {
+        match self {
+            Rule::Sum => sums::known_sum(name, left, right),
+            Rule::Min => Ok([left, right].into_iter().flatten().min()),
+            Rule::Max => Ok(left.max(right)),
+        }
+    }
+}
+
+macro_rules! totals {
+    ($count:literal: $($rule:ident $name:ident,)*) => {
+        /// What the live files of some partitions come to; `None` for what is not known or not there, so
+        /// that the numbers of parts make up those of the whole.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        #[allow(missing_docs)] // columns of the view `health`, which is documented
+        pub(crate) struct Totals {
+            $(pub(crate) $name: Option<i64>,)*
+        }
+
+        const NAMES: [&str; $count] = [$(stringify!($name)),*];
+
+        impl Totals {
+            /// Those of no files, where the format has all of these.
+            pub(crate) const ZERO: Totals = Totals { $($name: Rule::zero(&Rule::$rule),)* };
+
+            /// Those of both.
+            ///
+            /// # Errors
+            /// `Mismatch` for a sum beyond 64 bits.
+            pub(crate) fn and(self, other: Totals) -> Result<Totals> {
+                Ok(Totals { $($name: Rule::$rule.of(stringify!($name), self.$name, other.$name)?,)* })
+            }
+
+            fn numbers(self) -> [Option<i64>; $count] {
+                [$(self.$name),*]
+            }
+
+            fn of_numbers([$($name),*]: [Option<i64>; $count]) -> Totals {
+                Totals { $($name),* }
+            }
+        }
+    };
+}
+
+totals! { 19:
+    Sum partition_count,
+    Sum bucket_count,
+    Sum file_count,
+    Sum record_count,
+    Sum file_size_in_bytes,
+    Min min_file_size_in_bytes,
+    Max max_file_size_in_bytes,
+    Sum small_file_count,
+    Sum small_file_size_in_bytes,
+    Max max_partition_file_count,
+    Max max_level,
+    Sum level_0_file_count,
+    Sum position_delete_file_count,
+    Sum position_delete_record_count,
+    Sum deletion_vector_count,
+    Sum deletion_vector_record_count,
+    Sum equality_delete_file_count,
+    Sum equality_delete_record_count,
+    Sum delete_row_count,
+}
+
+impl Rule {
+    const fn zero(&self) -> Option<i64> {
+        match self {
+            Rule::Sum => Some(0),
+            Rule::Min | Rule::Max => None,
+        }
+    }
+}
+
+impl Totals {
+    /// As they travel.
+    pub(crate) fn to_batch(self) -> Result<RecordBatch> {
+        whole(sums::columns(&NAMES, &[self.numbers()]), 1)
+    }
+
+    /// Those of all rows of a batch that [`Totals::to_batch`] gave elsewhere, and these.
+    ///
+    /// # Errors
+    /// `Required` and `Argument` for a batch of another shape; `Mismatch` for a sum beyond 64 bits.
+    pub(crate) fn and_all(self, batch: &RecordBatch) -> Result<Totals> {
+        let rows = sums::numbers(batch, &NAMES)?;
+        rows.into_iter().map(Totals::of_numbers).try_fold(self, Totals::and)
+    }
+}

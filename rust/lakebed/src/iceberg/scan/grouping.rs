@@ -1,0 +1,146 @@
+//! Live files summed up, here or where others read the manifests.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use arrow_buffer::Buffer;
+use serde::{Deserialize, Serialize};
+
+use super::plan::{EntrySource, Plan};
+use super::program::EntryProgram;
+use super::task::Task;
+use super::{Scan, grouped};
+use crate::columnar::Decoding;
+use crate::error::{Error, ErrorKind, Result};
+use crate::grouping::Grouping;
+use crate::health::{HealthTask, small_bytes};
+use crate::iceberg::groups::{GROUP_INPUT, Groups};
+use crate::iceberg::table::{Table, TableTypes};
+use crate::iceberg::view::{Role, totals};
+use crate::notes::Notes;
+use crate::scan::{ManifestStream, ScanOptions, threads};
+use crate::view::{View, select};
+
+/// The partitions of a table's live files, as `options` filter them.
+pub(crate) fn read_groups(table: &Table, types: TableTypes, options: &ScanOptions) -> Result<Groups> {
+    let committed = if updates(options) { table.commit_times()? } else { HashMap::new() };
+    let mut groups = Groups::new(&types.partition, committed)?.with_small(small_bytes(options));
+    let options = ScanOptions { columns: Some(columns()), limit: None, ..options.clone() };
+    let program = EntryProgram::new(Role::Live, types, &options, table.decoding().clone())?;
+    let manifests = Plan::new(table, options.filter.as_deref())?.of_role(Role::Live);
+    let source = EntrySource::new(Arc::new(program), table.clone(), Notes::default());
+    for files in ManifestStream::new(source, manifests, threads(options.threads)) {
+        groups.extend(&files?)?;
+    }
+    Ok(groups)
+}
+
+fn columns() -> Vec<String> {
+    GROUP_INPUT.iter().map(|name| (*name).to_owned()).collect()
+}
+
+/// Whether it is asked for when groups changed.
+fn updates(options: &ScanOptions) -> bool {
+    let is_time = |name: &String| name.starts_with("last_updated_");
+    options.columns.as_ref().is_none_or(|names| names.iter().any(is_time))
+}
+
+impl Scan {
+    /// A view of groups, made whole from the manifests.
+    pub(super) fn groups(&self) -> Result<RecordBatch> {
+        let groups = read_groups(&self.table, self.table.types()?, &self.options)?;
+        match self.view {
+            View::Health => self.health()?.row_of(&totals(&groups)?),
+            view => select(&grouped(view, &groups)?, self.options.columns.as_deref(), None),
+        }
+    }
+
+    fn health(&self) -> Result<HealthTask> {
+        HealthTask::read(&self.table, i64::from(self.table.schema().schema_id), &self.options)
+    }
+
+    /// What an executor needs to sum up files.
+    pub(super) fn group_task_of(&self) -> Result<GroupTask> {
+        let is_health = self.view == View::Health;
+        if !self.view.is_of_groups() {
+            let message = "only partitions, buckets and health are summed up";
+            return Err(Error::new(ErrorKind::Argument, message));
+        }
+        let timed = !is_health && updates(&self.options);
+        Ok(GroupTask {
+            files: self.task_in(Role::Live, Some(columns()))?,
+            view: self.view,
+            columns: self.options.columns.clone(),
+            small_bytes: small_bytes(&self.options),
+            committed: if timed { self.table.commit_times()? } else { HashMap::new() },
+            health: is_health.then(|| self.health()).transpose()?,
+        })
+    }
+}
+
+/// What an executor needs to sum up files of manifests, and what makes rows of the sums.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct GroupTask {
+    files: Task,
+    view: View,
+    columns: Option<Vec<String>>,
+    small_bytes: i64,
+    /// When snapshots were committed, where that is asked for.
+    committed: HashMap<i64, i64>,
+    health: Option<HealthTask>,
+}
+
+impl GroupTask {
+    /// Of `health`, what makes its row.
+    pub fn health(&self) -> Option<&HealthTask> {
+        self.health.as_ref()
+    }
+
+    pub(crate) fn start(&self, decoding: Decoding) -> Result<IcebergGrouping> {
+        let program = self.files.program(decoding)?;
+        let groups = Groups::new(program.partition(), self.committed.clone())?.with_small(self.small_bytes);
+        Ok(IcebergGrouping { task: self.clone(), program, groups })
+    }
+}
+
+/// Partitions of an Iceberg table.
+pub(crate) struct IcebergGrouping {
+    task: GroupTask,
+    program: Arc<EntryProgram>,
+    groups: Groups,
+}
+
+impl Grouping for IcebergGrouping {
+    fn read(&mut self, path: &str, bytes: Buffer) -> Result<()> {
+        for files in self.task.files.rows(&self.program, path, bytes)? {
+            self.groups.extend(&files?).map_err(|error| error.in_file(path))?;
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, files: &RecordBatch) -> Result<()> {
+        self.groups.extend(files)
+    }
+
+    fn merge(&mut self, sums: &RecordBatch) -> Result<()> {
+        self.groups.merge(sums)
+    }
+
+    fn count(&self) -> usize {
+        self.groups.groups().len()
+    }
+
+    fn drain(&mut self) -> Result<RecordBatch> {
+        let sums = self.groups.sums()?;
+        self.groups.clear();
+        Ok(sums)
+    }
+
+    fn rows(&self) -> Result<RecordBatch> {
+        match self.task.view {
+            View::Health => totals(&self.groups)?.to_batch(),
+            view => select(&grouped(view, &self.groups)?, self.task.columns.as_deref(), None),
+        }
+    }
+}

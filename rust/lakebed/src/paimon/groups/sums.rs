@@ -1,0 +1,109 @@
+//! Groups as they travel from where their files are read to where they are brought together.
+
+use arrow_array::RecordBatch;
+
+use super::{Group, Groups};
+use crate::error::{Error, ErrorKind, Result};
+use crate::grouping::{Sizes, sums};
+
+const COLUMNS: [&str; 16] = [
+    "bucket",
+    "files",
+    "records",
+    "bytes",
+    "delete_rows",
+    "last_created",
+    "total_buckets",
+    "min_level",
+    "max_level",
+    "level_0_files",
+    "vectors",
+    "vector_rows",
+    "min_size",
+    "max_size",
+    "small_files",
+    "small_bytes",
+];
+
+impl Groups {
+    /// The buckets, each by the bytes of its partition.
+    pub(crate) fn sums(&self) -> Result<RecordBatch> {
+        let rows: Vec<_> = self.groups.iter().map(numbers).collect();
+        sums::batch(self.partition_rows(&self.groups), &COLUMNS, &rows)
+    }
+
+    /// Takes in what [`Groups::sums`] gave elsewhere.
+    ///
+    /// # Errors
+    /// `Required` and `Argument` for a batch of another shape; `Mismatch` for a sum beyond 64 bits.
+    pub(crate) fn merge(&mut self, batch: &RecordBatch) -> Result<()> {
+        for (key, row) in sums::keys(batch)?.iter().zip(sums::numbers(batch, &COLUMNS)?) {
+            let partition = self.partitions.number(key.unwrap_or_default(), std::sync::Arc::from);
+            self.take(group(partition, row)?)?;
+        }
+        Ok(())
+    }
+
+    /// Whether there is no group.
+    pub(crate) fn count(&self) -> usize {
+        self.groups.len()
+    }
+
+    /// The groups, of which none are left here.
+    pub(crate) fn drain(&mut self) -> Groups {
+        let empty = Groups::with_small(self.small_bytes);
+        std::mem::replace(self, empty)
+    }
+}
+
+fn numbers(group: &Group) -> [Option<i64>; 16] {
+    let [min, max, small_files, small_bytes] = group.sizes.numbers();
+    [
+        Some(i64::from(group.bucket)),
+        Some(group.files),
+        Some(group.records),
+        Some(group.bytes),
+        group.delete_rows,
+        group.last_created,
+        Some(i64::from(group.total_buckets)),
+        Some(i64::from(group.min_level)),
+        Some(i64::from(group.max_level)),
+        Some(group.level_0_files),
+        Some(group.vectors),
+        group.vector_rows,
+        min,
+        max,
+        small_files,
+        small_bytes,
+    ]
+}
+
+fn group(partition: usize, numbers: [Option<i64>; 16]) -> Result<Group> {
+    let [bucket, files, records, bytes, delete_rows, last_created, total_buckets, levels @ .., a, b, c, d] =
+        numbers;
+    let [min_level, max_level, level_0_files, vectors, vector_rows] = levels;
+    let long = |number: Option<i64>| number.ok_or_else(odd);
+    let int = |number: Option<i64>| long(number).and_then(|number| i32::try_from(number).map_err(|_| odd()));
+    Ok(Group {
+        partition,
+        bucket: int(bucket)?,
+        buckets: 1,
+        files: long(files)?,
+        records: long(records)?,
+        bytes: long(bytes)?,
+        delete_rows,
+        last_created,
+        total_buckets: int(total_buckets)?,
+        min_level: int(min_level)?,
+        max_level: int(max_level)?,
+        level_0_files: long(level_0_files)?,
+        sizes: Sizes::of_numbers([a, b, c, d]),
+        vectors: long(vectors)?,
+        vector_rows,
+    })
+}
+
+#[cold]
+fn odd() -> Error {
+    Error::new(ErrorKind::Argument, "these are not sums of a bucket")
+}

@@ -1,0 +1,171 @@
+//! Live files summed up, here or where others read the manifests.
+
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef, BinaryArray, RecordBatch};
+use arrow_buffer::Buffer;
+use serde::{Deserialize, Serialize};
+
+use super::deletes::{know_vectors, vector_counts};
+use super::program::EntryProgram;
+use super::stream::EntrySource;
+use super::task::Task;
+use super::{Scan, own_rows};
+use crate::columnar::Decoding;
+use crate::error::{Error, ErrorKind, Result};
+use crate::grouping::{Grouping, Known};
+use crate::health::{HealthTask, small_bytes};
+use crate::paimon::groups::{GROUP_INPUT, Groups};
+use crate::paimon::identity::Deleted;
+use crate::paimon::partition::PartitionType;
+use crate::paimon::schema::TableSchema;
+use crate::paimon::view::{IDENTITY_COLUMN, Role, buckets, partitions, totals};
+use crate::record::find;
+use crate::scan::{ScanOptions, brought, threads};
+use crate::view::{View, select, whole};
+
+impl Scan {
+    /// A view of groups, made whole from the manifests.
+    pub(super) fn groups(&self) -> Result<RecordBatch> {
+        let rows = own_rows(Role::Live, &self.table, &GROUP_INPUT, &self.options)?;
+        let mut groups = Groups::with_small(small_bytes(&self.options)).reading(rows)?;
+        know_vectors(&mut groups, &vector_counts(&self.table, &self.options, self.view)?)?;
+        match self.view {
+            View::Health => self.health()?.row_of(&totals(&groups)?),
+            view => {
+                let rows = grouped(view, &groups, self.table.schema())?;
+                select(&rows, self.options.columns.as_deref(), None)
+            }
+        }
+    }
+
+    fn health(&self) -> Result<HealthTask> {
+        HealthTask::read(&self.table, self.table.schema().id, &self.options)
+    }
+
+    /// What an executor needs to sum up files.
+    pub(super) fn group_task_of(&self) -> Result<GroupTask> {
+        if !self.view.is_of_groups() {
+            let message = "only partitions, buckets and health are summed up";
+            return Err(Error::new(ErrorKind::Argument, message));
+        }
+        Ok(GroupTask {
+            files: self.task_in(Role::Live, Some(GROUP_INPUT.map(str::to_owned).to_vec()))?,
+            view: self.view,
+            columns: self.options.columns.clone(),
+            small_bytes: small_bytes(&self.options),
+            health: (self.view == View::Health).then(|| self.health()).transpose()?,
+        })
+    }
+
+    /// What is known of all files before those of some manifests are summed up.
+    pub(super) fn known_of(&self, known: Known) -> Result<RecordBatch> {
+        if known == Known::Vectors {
+            return vector_counts(&self.table, &self.options, self.view);
+        }
+        let options = ScanOptions { columns: Some(Vec::new()), ..self.options.clone() };
+        let program = EntryProgram::new(Role::Live, &self.table, &options)?;
+        let source = EntrySource::new(Arc::new(program), self.table.clone());
+        let deleted = source.read_deleted(&self.plan()?.manifests.into(), threads(self.options.threads))?;
+        let identities: ArrayRef = Arc::new(BinaryArray::from_iter_values(deleted.identities()));
+        let count = identities.len();
+        whole(vec![(IDENTITY_COLUMN, identities)], count)
+    }
+}
+
+/// A view of groups.
+pub(super) fn grouped(view: View, groups: &Groups, schema: &TableSchema) -> Result<RecordBatch> {
+    let partition = PartitionType::new(schema);
+    match view {
+        View::Buckets => buckets(groups, &partition),
+        View::Health => totals(groups)?.to_batch(),
+        _ => partitions(groups, &partition),
+    }
+}
+
+/// What an executor needs to sum up files of manifests, and what makes rows of the sums.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct GroupTask {
+    files: Task,
+    view: View,
+    columns: Option<Vec<String>>,
+    small_bytes: i64,
+    health: Option<HealthTask>,
+}
+
+impl GroupTask {
+    /// Of `health`, what makes its row.
+    pub fn health(&self) -> Option<&HealthTask> {
+        self.health.as_ref()
+    }
+
+    pub(crate) fn start(&self, decoding: Decoding) -> Result<PaimonGrouping> {
+        Ok(PaimonGrouping {
+            program: self.files.program(decoding)?,
+            schema: self.files.table_schema()?,
+            task: self.clone(),
+            deleted: Deleted::default(),
+            groups: Groups::with_small(self.small_bytes),
+        })
+    }
+}
+
+/// Buckets of a Paimon table.
+pub(crate) struct PaimonGrouping {
+    task: GroupTask,
+    program: EntryProgram,
+    schema: TableSchema,
+    deleted: Deleted,
+    groups: Groups,
+}
+
+impl Grouping for PaimonGrouping {
+    fn read(&mut self, path: &str, bytes: Buffer) -> Result<()> {
+        let manifest = brought(&self.task.files.manifests, |manifest| &manifest.file_name, path)?;
+        let read = || {
+            for entries in self.program.open(bytes, manifest, 1)? {
+                let files = self.program.rows(&entries?, &manifest.file_name, &self.deleted)?;
+                self.groups.extend(&files)?;
+            }
+            Ok(())
+        };
+        read().map_err(|error: Error| error.in_file(path))
+    }
+
+    fn add(&mut self, files: &RecordBatch) -> Result<()> {
+        self.groups.extend(files)
+    }
+
+    fn merge(&mut self, sums: &RecordBatch) -> Result<()> {
+        self.groups.merge(sums)
+    }
+
+    fn know(&mut self, known: Known, rows: &RecordBatch) -> Result<()> {
+        match known {
+            Known::Deleted => {
+                let identities = find(rows, IDENTITY_COLUMN)?;
+                let identities = identities.as_binary_opt::<i32>().ok_or_else(|| {
+                    Error::new(ErrorKind::Argument, "identities are binary").in_field(IDENTITY_COLUMN)
+                })?;
+                self.deleted.extend(identities);
+                Ok(())
+            }
+            Known::Vectors => know_vectors(&mut self.groups, rows),
+        }
+    }
+
+    fn count(&self) -> usize {
+        self.groups.count()
+    }
+
+    fn drain(&mut self) -> Result<RecordBatch> {
+        self.groups.drain().sums()
+    }
+
+    fn rows(&self) -> Result<RecordBatch> {
+        let rows = grouped(self.task.view, &self.groups, &self.schema)?;
+        let columns = self.task.columns.as_deref().filter(|_| self.task.view != View::Health);
+        select(&rows, columns, None)
+    }
+}

@@ -1,0 +1,40 @@
+//! `health`: what the files of all partitions come to.
+
+use super::super::groups::{Group, Groups};
+use crate::error::Result;
+use crate::health::Totals;
+
+/// Paimon has neither position nor equality deletes.
+const ZERO: Totals = Totals {
+    position_delete_file_count: None,
+    position_delete_record_count: None,
+    equality_delete_file_count: None,
+    equality_delete_record_count: None,
+    ..Totals::ZERO
+};
+
+/// What the live files of all groups come to.
+pub(crate) fn totals(groups: &Groups) -> Result<Totals> {
+    groups.partitions(|_| true)?.iter().map(of_partition).try_fold(ZERO, Totals::and)
+}
+
+fn of_partition(group: &Group) -> Totals {
+    Totals {
+        partition_count: Some(1),
+        bucket_count: Some(group.buckets),
+        file_count: Some(group.files),
+        record_count: Some(group.records),
+        file_size_in_bytes: Some(group.bytes),
+        min_file_size_in_bytes: group.sizes.min,
+        max_file_size_in_bytes: group.sizes.max,
+        small_file_count: Some(group.sizes.small_files),
+        small_file_size_in_bytes: Some(group.sizes.small_bytes),
+        max_partition_file_count: Some(group.files),
+        max_level: Some(i64::from(group.max_level)),
+        level_0_file_count: Some(group.level_0_files),
+        deletion_vector_count: Some(group.vectors),
+        deletion_vector_record_count: group.vector_rows,
+        delete_row_count: group.delete_rows,
+        ..ZERO
+    }
+}

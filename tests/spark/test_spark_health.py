@@ -1,0 +1,177 @@
+"""`health` with Spark: one large table over all executors, or many tables, each by one of them."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyarrow.fs import LocalFileSystem
+
+import lakebed
+import lakebed.spark as ls
+from iceberg_golden import each_golden_iceberg_table
+from lakebed.errors import LakebedError, SchemaError, TableNotFoundError
+from lakebed.spark import group_mappers, groups
+from lakebed.spark.frames import ipc_stream
+from lakebed.spark.types import spark_schema, to_spark
+from shared_data import (
+    SAMPLE_ICEBERG_TABLE,
+    SAMPLE_MOVED,
+    SAMPLE_TABLE,
+    each_golden_paimon_table,
+    golden_paimon_tables,
+)
+from spark_rows import actual, collected, expected, sorted_rows
+
+pytest.importorskip("pyspark")
+
+pytestmark = pytest.mark.spark
+
+GROUPS = ("partitions", "buckets", "health")
+
+
+def readable(table: lakebed.Table) -> bool:
+    try:
+        table.health().to_arrow()
+    except LakebedError:
+        return False
+    return True
+
+
+def sums(table: lakebed.Table, view: str, **selection: Any) -> list[str]:
+    """The rows of a view by what executors run: a task a manifest, and one that brings them together."""
+    scan = getattr(table, view)(**selection)
+    task, parts = scan.group_task(), list[pa.RecordBatch]()
+    deleted = scan.known("deleted") if table.format == "paimon" else None
+    vectors = scan.known("vectors") if table.format == "paimon" else None
+    known = [None if one is None else ipc_stream([one], one.schema) for one in (deleted, vectors)]
+    for manifest in scan.planned_manifests():
+        path = manifest["path"]
+        content = pa.RecordBatch.from_pydict({"path": [path], "content": [Path(path).read_bytes()]})
+        parts += group_mappers.sum_manifests(iter([content]), task, lakebed.Limits(), known[0])
+    merged = group_mappers.merge_sums(iter(parts), task, lakebed.Limits(), known[1])
+    if view == "health":
+        merged = group_mappers.finish_health(merged, task)
+    return sorted_rows(pa.Table.from_batches(list(merged), to_spark(scan.schema)))
+
+
+@pytest.mark.parametrize("view", GROUPS)
+@each_golden_paimon_table()
+def test_sums_of_paimon_tables_come_together(table, view):
+    opened = lakebed.open_table(table.path)
+    if readable(opened):
+        assert sums(opened, view) == expected(getattr(opened, view)())
+
+
+@pytest.mark.parametrize("view", GROUPS)
+@each_golden_iceberg_table()
+def test_sums_of_iceberg_tables_come_together(table, view):
+    opened = table.open()
+    if readable(opened):
+        assert sums(opened, view) == expected(getattr(opened, view)())
+
+
+def test_a_task_that_meets_many_groups_sends_them_on(monkeypatch):
+    monkeypatch.setattr(group_mappers, "MAX_GROUPS", 1)
+    for table in (lakebed.open_table(SAMPLE_TABLE), iceberg()):
+        for view in GROUPS:
+            assert sums(table, view) == expected(getattr(table, view)())
+
+
+def iceberg() -> lakebed.Table:
+    return lakebed.open_table(SAMPLE_ICEBERG_TABLE, relocate=SAMPLE_MOVED)
+
+
+@pytest.mark.parametrize("view", GROUPS)
+def test_where_many_files_are_deleted_a_join_takes_them_away(spark, monkeypatch, view):
+    monkeypatch.setattr(groups, "_MAX_DELETIONS", 0)
+    table = lakebed.open_table(SAMPLE_TABLE)
+    assert any(manifest["deleted"] for manifest in table.partitions().planned_manifests())
+    where = "dt >= '2026-01-02'"
+    assert actual(getattr(ls, view)(spark, table, where=where)) == expected(getattr(table, view)(where=where))
+
+
+def test_the_row_of_a_table_is_that_without_spark(spark):
+    few: dict[str, Any] = {"small_bytes": 1000, "columns": ["small_file_count", "location"]}
+    for table in (lakebed.open_table(SAMPLE_TABLE), iceberg()):
+        for selection in ({}, few):
+            frame, scan = ls.health(spark, table, **selection), table.health(**selection)
+            assert frame.schema == spark_schema(scan.schema)
+            assert actual(frame) == expected(scan)
+
+
+def test_a_filter_and_another_place_in_history(spark):
+    table, where = lakebed.open_table(SAMPLE_TABLE), "dt = '2026-01-02'"
+    assert actual(ls.health(spark, SAMPLE_TABLE, where=where)) == expected(table.health(where=where))
+    older = table.at(snapshot=1)
+    assert actual(ls.health(spark, SAMPLE_TABLE, at=1)) == expected(older.health())
+
+
+def test_a_table_without_files(spark, made):
+    assert actual(ls.health(spark, made.root)) == expected(lakebed.open_table(made.root).health())
+
+
+def test_many_tables_answer_whatever_one_of_them_is_like(spark, tmp_path: Path):
+    broken = Path(shutil.copytree(SAMPLE_TABLE, tmp_path / "broken"))
+    victim = lakebed.open_table(broken).manifests().to_arrow()["path"][0].as_py()
+    Path(victim).write_bytes(Path(victim).read_bytes()[:-1])
+    paths: list[str | Path] = [
+        SAMPLE_TABLE,
+        tmp_path / "nowhere",
+        SAMPLE_ICEBERG_TABLE,
+        str(broken),
+        SAMPLE_TABLE,
+    ]
+    frame = ls.health(spark, paths, relocate=SAMPLE_MOVED, storage=LocalFileSystem())
+    rows = collected(frame).to_pylist()
+    assert [row["location"] for row in rows] == [str(path) for path in paths]
+    errors = [row["error"] for row in rows]
+    assert [error is None for error in errors] == [True, False, True, False, True]
+    assert errors[1].startswith("table-not-found: ")
+    assert errors[3].startswith("truncated: ")
+    assert Path(victim).name in errors[3]
+    assert [row["file_count"] is None for row in rows] == [error is not None for error in errors]
+    for row, table in ((rows[0], lakebed.open_table(SAMPLE_TABLE)), (rows[2], iceberg())):
+        assert row.pop("error") is None
+        assert [row] == table.health().to_arrow().to_pylist()
+
+
+@pytest.mark.slow
+def test_all_golden_tables_in_one_job(spark):
+    paimon = [str(table.path) for table in golden_paimon_tables()]
+    rows = collected(ls.health(spark, paimon)).to_pylist()
+    assert [row["location"] for row in rows] == paimon
+    for row, path in zip(rows, paimon, strict=True):
+        if readable(lakebed.open_table(path)):
+            assert row.pop("error") is None
+            assert [row] == lakebed.open_table(path).health().to_arrow().to_pylist()
+        else:
+            assert row["error"] is not None
+
+
+def test_selected_columns_of_many_tables(spark):
+    frame = ls.health(spark, [SAMPLE_TABLE] * 3, columns=["file_count"], where="dt = '2026-01-02'", at=1)
+    wanted = lakebed.open_table(SAMPLE_TABLE).at(snapshot=1).health(where="dt = '2026-01-02'").to_arrow()
+    assert (
+        collected(frame).to_pylist() == [{"file_count": wanted["file_count"][0].as_py(), "error": None}] * 3
+    )
+    assert collected(ls.health(spark, [])).num_rows == 0
+
+
+def test_plans_and_errors_show_no_credentials(spark, capsys):
+    frame = ls.health(spark, ["nowhere://user:secret@host/t?token=secret"])
+    (row,) = collected(frame).to_pylist()
+    assert row["location"] == "nowhere://host/t"
+    assert row["error"].startswith("unsupported: ")
+    frame.explain(extended=True)
+    assert "secret" not in str(row) + capsys.readouterr().out
+
+
+def test_wrong_questions_are_refused_by_the_driver(spark, tmp_path: Path):
+    with pytest.raises(TableNotFoundError):
+        ls.health(spark, tmp_path / "nowhere")
+    with pytest.raises(SchemaError):
+        ls.health(spark, [SAMPLE_TABLE], columns=["no_such"])
