@@ -175,6 +175,12 @@ def test_columns_and_their_types():
     assert table.health(limit=0).to_arrow().num_rows == 0
 
 
+def test_it_explains_what_it_counts():
+    table = lakebed.open_table(SAMPLE_TABLE)
+    where = "dt = '2026-01-02'"
+    assert str(table.health(where=where).explain()) == str(table.partitions(where=where).explain())
+
+
 def test_wrong_questions_are_refused():
     table = lakebed.open_table(SAMPLE_TABLE)
     with pytest.raises(SchemaError):

@@ -20,10 +20,13 @@ if TYPE_CHECKING:
 
     from lakebed.predicates import Predicate
     from lakebed.table import Table
-    from lakebed.view import ViewScan
+    from lakebed.view import Manifest, ViewScan
 
 _MAX_DELETIONS = 100_000
 """DELETE entries of Paimon's that the driver reads and sends along, some 15 MB of identities."""
+
+_MAX_DELETING_BYTES = 128 * 2**20
+"""Bytes of the manifests that it reads for these, which may have few of them among many additions."""
 
 
 def partitions(
@@ -40,9 +43,10 @@ def partitions(
     Args: as `Table.partitions`; path and at, which table and snapshot; limits, what one manifest may cost.
     Raises: as `files`.
     Cost: as `files` with few columns; a task gives one row per group that it meets, and one exchange brings
-        these together. Of Paimon the driver reads which files are deleted, up to 100,000 entries; where
-        there are more, `files` and its join are summed up. It reads the index manifest too, for the columns
-        `delete_…`; of Iceberg, for `last_updated_…`, the times of the snapshots.
+        these together. Of Paimon the driver reads which files are deleted, up to 100,000 entries in
+        manifests of 128 MiB; where there are more, `files` and its join are summed up. For the columns
+        `delete_…` it reads the index manifest too; of Iceberg, for `last_updated_…`, the times of the
+        snapshots.
     """
     table = table_at(path, at, limits)
     return grouped(spark, table, table.partitions(columns=columns, where=where), limits)
@@ -82,7 +86,7 @@ def _sums(spark: SparkSession, scan: ViewScan, task: str, types: StructType, lim
     manifests = scan.planned_manifests()
     adding = [manifest for manifest in manifests if manifest["added"] or not manifest["deleted"]]
     deleting = [manifest for manifest in manifests if manifest["deleted"]]
-    if sum(manifest["deleted"] for manifest in deleting) > _MAX_DELETIONS:
+    if not _are_few(deleting):
         files = without_deleted(spark, scan, adding, deleting, limits)
         schema = task_schema(scan.task("added"))
         schema = schema.remove(schema.get_field_index("_identity"))
@@ -90,3 +94,9 @@ def _sums(spark: SparkSession, scan: ViewScan, task: str, types: StructType, lim
     deleted = scan.known("deleted") if deleting else None
     known = None if deleted is None else ipc_stream([deleted], deleted.schema)
     return mapped(spark, adding, partial(sum_manifests, task=task, limits=limits, deleted=known), types)
+
+
+def _are_few(deleting: Sequence[Manifest]) -> bool:
+    """Whether the driver reads what these manifests delete."""
+    deletions, size = (sum(manifest[key] for manifest in deleting) for key in ("deleted", "size"))
+    return deletions <= _MAX_DELETIONS and size <= _MAX_DELETING_BYTES

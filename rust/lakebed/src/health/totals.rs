@@ -24,6 +24,14 @@ impl Rule {
             Rule::Max => Ok(left.max(right)),
         }
     }
+
+    /// Of no files.
+    const fn zero(&self) -> Option<i64> {
+        match self {
+            Rule::Sum => Some(0),
+            Rule::Min | Rule::Max => None,
+        }
+    }
 }
 
 macro_rules! totals {
@@ -83,15 +91,6 @@ totals! { 19:
     Sum delete_row_count,
 }
 
-impl Rule {
-    const fn zero(&self) -> Option<i64> {
-        match self {
-            Rule::Sum => Some(0),
-            Rule::Min | Rule::Max => None,
-        }
-    }
-}
-
 impl Totals {
     /// As they travel.
     pub(crate) fn to_batch(self) -> Result<RecordBatch> {
@@ -105,5 +104,28 @@ impl Totals {
     pub(crate) fn and_all(self, batch: &RecordBatch) -> Result<Totals> {
         let rows = sums::numbers(batch, &NAMES)?;
         rows.into_iter().map(Totals::of_numbers).try_fold(self, Totals::and)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Totals;
+    use crate::error::ErrorKind;
+
+    #[test]
+    fn what_one_part_does_not_know_the_whole_does_not_know() {
+        let one = Totals { file_count: Some(2), max_level: Some(3), delete_row_count: None, ..Totals::ZERO };
+        let other = Totals { file_count: Some(5), delete_row_count: Some(1), ..Totals::ZERO };
+        let both = Totals::ZERO.and_all(&one.to_batch().unwrap()).unwrap().and(other).unwrap();
+        assert_eq!((both.file_count, both.max_level, both.delete_row_count), (Some(7), Some(3), None));
+        assert_eq!(both.min_file_size_in_bytes, None);
+    }
+
+    #[test]
+    fn sums_beyond_64_bits_are_refused() {
+        let most = Totals { record_count: Some(i64::MAX), ..Totals::ZERO };
+        let error = most.and(Totals { record_count: Some(1), ..Totals::ZERO }).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Mismatch);
+        assert_eq!(error.location().field.as_deref(), Some("record_count"));
     }
 }

@@ -56,7 +56,7 @@ pub(crate) struct Group {
     pub(crate) max_level: i32,
     pub(crate) level_0_files: i64,
     pub(crate) sizes: Sizes,
-    /// Deletion vectors, see [`Groups::add_vector`].
+    /// Deletion vectors, see [`Groups::add_vectors`].
     pub(crate) vectors: i64,
     /// Rows that those delete; `None` where they were not counted.
     pub(crate) vector_rows: Option<i64>,
@@ -69,9 +69,9 @@ impl Group {
         self.records = sum("record_count", self.records, other.records)?;
         self.bytes = sum("file_size_in_bytes", self.bytes, other.bytes)?;
         self.delete_rows = known_sum("delete_row_count", self.delete_rows, other.delete_rows)?;
-        if other.last_created >= self.last_created {
-            (self.last_created, self.total_buckets) = (other.last_created, other.total_buckets);
-        }
+        // Of files of one moment the larger number, so that it does not matter which comes first.
+        (self.last_created, self.total_buckets) =
+            (self.last_created, self.total_buckets).max((other.last_created, other.total_buckets));
         self.min_level = self.min_level.min(other.min_level);
         self.max_level = self.max_level.max(other.max_level);
         self.level_0_files = sum("level_0_file_count", self.level_0_files, other.level_0_files)?;

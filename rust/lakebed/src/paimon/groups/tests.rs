@@ -158,3 +158,43 @@ fn deletion_vectors_are_counted_where_there_are_files() {
     groups.add_vectors(b"a", 1, 1, None).unwrap();
     assert_eq!(groups.partitions(|_| true).unwrap().iter().map(counts).collect::<Vec<_>>(), [(3, None)]);
 }
+
+#[test]
+fn sums_of_parts_come_together_as_if_they_were_one() {
+    let files: [File; 5] = [
+        (b"b", 1, 2, 0, 1, 10, Some(4), None),
+        (b"a", 0, 2, 5, 2, 20, None, Some(1)),
+        (b"b", 1, 4, 0, 3, 5, Some(9), Some(7)),
+        (b"", -2, 2, 0, 4, 40, Some(1), Some(0)),
+        (b"b", 0, 2, 1, 5, 50, Some(3), Some(0)),
+    ];
+    let of = |files: &[File]| Groups::with_small(20).reading([batch(files)].into_iter()).unwrap();
+    let whole = of(&files);
+    for middle in 0..=files.len() {
+        let (left, right) = files.split_at(middle);
+        let mut merged = Groups::with_small(20);
+        for part in [left, right] {
+            merged.merge(&of(part).drain().sums().unwrap()).unwrap();
+        }
+        assert_eq!(merged.buckets(), whole.buckets());
+        assert_eq!(merged.sums().unwrap(), whole.sums().unwrap());
+    }
+    let sizes = whole.buckets()[0].sizes;
+    assert_eq!((sizes.min, sizes.max, sizes.small_files, sizes.small_bytes), (Some(5), Some(10), 2, 15));
+    assert_eq!(whole.buckets()[0].level_0_files, 2);
+}
+
+#[test]
+fn what_is_no_sum_is_refused() {
+    let file: File = (b"a", 0, 1, 0, 1, 1, None, None);
+    let sums = read(&[&[file]]).unwrap().sums().unwrap();
+    for column in 0..sums.num_columns() {
+        let mut fewer = sums.clone();
+        fewer.remove_column(column);
+        let error = Groups::default().merge(&fewer).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Required);
+    }
+    let beyond = read(&[&[(b"a", 0, 1, 0, i64::MAX, 1, None, None)]]).unwrap().sums().unwrap();
+    let mut groups = read(&[&[file]]).unwrap();
+    assert_eq!(groups.merge(&beyond).unwrap_err().location().field.as_deref(), Some("record_count"));
+}
