@@ -8,7 +8,10 @@ __all__ = [
     "BUILD_PROFILE",
     "Batch",
     "BatchStream",
+    "Exchange",
     "Grouping",
+    "PartRows",
+    "PieceStream",
     "Scan",
     "Share",
     "Table",
@@ -163,6 +166,31 @@ class Scan:
     def task(self, part: str) -> str: ...
     def group_task(self) -> str: ...
     def known(self, what: str) -> Batch: ...
+    def exchange(self, equality_ids: Sequence[int]) -> tuple[str, bool, str]: ...
+    def side(self, side: int) -> list[Batch]: ...
+
+@final
+class Exchange:
+    """A scan's work on manifests whose entries are brought together."""
+
+    def __new__(cls, task: str, limits: object) -> Exchange: ...
+    @property
+    def schema(self) -> object: ...
+    def pieces(self, path: str, content: Any, parts: int) -> PieceStream: ...
+    def gather(self) -> PartRows: ...
+
+@final
+class PieceStream:
+    """Entries by side, pulled batch by batch."""
+
+    def next_piece(self) -> tuple[int, Batch] | None: ...
+
+@final
+class PartRows:
+    """What makes the rows of one part."""
+
+    def push(self, side: int, rows: object) -> BatchStream: ...
+    def finish(self) -> BatchStream: ...
 
 @final
 class Grouping:

@@ -67,6 +67,19 @@ class Manifest(TypedDict):
     divisible: bool
 
 
+@dataclass(frozen=True)
+class Exchange:
+    """Work on manifests whose entries are brought together.
+
+    `sides`: the manifests of each side; one may be of several. `together`: whether entries must come
+    together, or may be gathered manifest by manifest. `task`: the work as JSON text for `_native.Exchange`.
+    """
+
+    sides: list[list[Manifest]]
+    together: bool
+    task: str
+
+
 class ViewScan(Scan):
     """A scan of a table's view; it can explain itself."""
 
@@ -95,6 +108,19 @@ class ViewScan(Scan):
             "deleted" (`_identity` of deletions), to be anti-joined.
         """
         return self._native.task(part)
+
+    def exchange(self, equality_ids: Sequence[int] = ()) -> Exchange:
+        """What an engine is to do where entries of several manifests make rows together.
+
+        Args: equality_ids, of an Iceberg plan: the columns that its equality deletes compare.
+        Cost: reads the manifest lists.
+        """
+        sides, together, task = self._native.exchange(list(equality_ids))
+        return Exchange(json.loads(sides), together, task)
+
+    def side(self, side: int) -> list[pa.RecordBatch]:
+        """The entries of one side of `exchange`, in the core's own columns. Cost: reads its manifests."""
+        return [_arrow.record_batch(batch) for batch in self._native.side(side)]
 
     def group_task(self) -> str:
         """What an engine's workers need to sum up the planned manifests, as JSON text for `_native.Grouping`.

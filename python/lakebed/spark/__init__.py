@@ -6,6 +6,7 @@ are Spark's TIMESTAMP_NTZ. Works with PySpark 3.5 and 4; it is imported inside t
 in lakebed imports it.
 """
 
+from lakebed.spark.changes import appends, diff
 from lakebed.spark.check import check
 from lakebed.spark.driver import (
     changelogs,
@@ -19,6 +20,7 @@ from lakebed.spark.driver import (
 from lakebed.spark.frames import At, Mapper, TablePath
 from lakebed.spark.groups import buckets, partitions
 from lakebed.spark.health import health
+from lakebed.spark.planning import plan
 from lakebed.spark.view_schema import schema
 from lakebed.spark.views import deletes, entries, files, manifest_mapper
 
@@ -26,10 +28,12 @@ __all__ = [
     "At",
     "Mapper",
     "TablePath",
+    "appends",
     "buckets",
     "changelogs",
     "check",
     "deletes",
+    "diff",
     "entries",
     "files",
     "health",
@@ -38,6 +42,7 @@ __all__ = [
     "manifests",
     "metadata_table",
     "partitions",
+    "plan",
     "refs",
     "schema",
     "schemas",

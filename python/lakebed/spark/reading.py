@@ -67,15 +67,25 @@ class Reading:
         return Reading(limits, positive("range_bytes", range_bytes), table._storage)
 
     def frame(
-        self, spark: SparkSession, manifests: Sequence[Manifest], decode: Decoder, types: StructType
+        self,
+        spark: SparkSession,
+        manifests: Sequence[Manifest],
+        decode: Decoder,
+        types: StructType,
+        *,
+        divided: bool = True,
     ) -> DataFrame:
-        """What executors make of manifests. Raises: MissingFileError for one that Spark does not find."""
+        """What executors make of manifests.
+
+        Args: divided, whether what is made of the parts of one is what is made of it.
+        Raises: MissingFileError for a manifest that Spark does not find.
+        """
         if not manifests:
             return spark.createDataFrame([], types)
         if self.range_bytes is None:
             contents = _binary_files(spark, [manifest["path"] for manifest in manifests])
             return contents.mapInArrow(partial(map_contents, decode=decode), types)
-        tasks = spread(manifests, self.range_bytes)
+        tasks = spread(manifests, self.range_bytes, divided=divided)
         reader = RangeReader(tasks, self.limits, self.storage, decode)
         return spark.range(len(tasks), numPartitions=len(tasks)).mapInArrow(reader, types)
 
@@ -103,13 +113,13 @@ class RangeReader:
                 yield piece.path, share
 
 
-def spread(manifests: Sequence[Manifest], range_bytes: int) -> list[list[Piece]]:
+def spread(manifests: Sequence[Manifest], range_bytes: int, *, divided: bool = True) -> list[list[Piece]]:
     """Manifests in pieces of at most `range_bytes`, as far as they can be divided, a list for each task.
 
     Tasks get about as many bytes each, and no fewer than `range_bytes` where there are as many: small
     manifests share a task.
     """
-    pieces = [piece for manifest in manifests for piece in _pieces(manifest, range_bytes)]
+    pieces = [piece for manifest in manifests for piece in _pieces(manifest, range_bytes, divided)]
     costs = [piece.end - piece.start + _OPENING for piece in pieces]
     count = min(len(pieces), -(-sum(costs) // (range_bytes + _OPENING)))
     tasks: list[tuple[int, int, list[Piece]]] = [(0, number, []) for number in range(count)]
@@ -120,9 +130,10 @@ def spread(manifests: Sequence[Manifest], range_bytes: int) -> list[list[Piece]]
     return [own for _, _, own in tasks]
 
 
-def _pieces(manifest: Manifest, range_bytes: int) -> Iterator[Piece]:
+def _pieces(manifest: Manifest, range_bytes: int, divided: bool) -> Iterator[Piece]:
     length = manifest["size"]
-    step = range_bytes if manifest["divisible"] and length > range_bytes else max(length, 1)
+    divided = divided and manifest["divisible"] and length > range_bytes
+    step = range_bytes if divided else max(length, 1)
     for start in range(0, max(length, 1), step):
         yield Piece(manifest["path"], length, start, min(start + step, length))
 

@@ -71,7 +71,8 @@ impl Iterator for Batches {
     }
 }
 
-fn import_batch(batch: &Bound<'_, PyAny>) -> PyResult<RecordBatch> {
+/// Takes a record batch, with its row count where it has no columns.
+pub fn import_batch(batch: &Bound<'_, PyAny>) -> PyResult<RecordBatch> {
     let array = import_array(batch)?;
     let rows = array.as_struct_opt().ok_or_else(|| PyTypeError::new_err("a record batch is wanted"))?;
     let options = RecordBatchOptions::new().with_row_count(Some(array.len()));

@@ -5,6 +5,7 @@ mod avro;
 mod boundary;
 mod columnar;
 mod error;
+mod exchange;
 mod file;
 mod grouping;
 mod iceberg;
@@ -28,6 +29,8 @@ mod vector;
 mod _native {
     #[pymodule_export]
     use super::avro::{avro_blocks, avro_header, avro_read, avro_write};
+    #[pymodule_export]
+    use super::exchange::{Exchange, PartRows, PieceStream};
     #[pymodule_export]
     use super::grouping::{Grouping, health_row, health_schema};
     #[pymodule_export]

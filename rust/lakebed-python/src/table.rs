@@ -6,7 +6,7 @@ use std::sync::Arc;
 use arrow_array::StructArray;
 use lakebed::format;
 use lakebed::relocate::Relocated;
-use lakebed::scan::{self, DeletesAs, Part, ScanOptions};
+use lakebed::scan::{self, DeletesAs, Exchanged, Part, ScanOptions};
 use lakebed::storage::{Local, Storage};
 use lakebed::table::{self, Place};
 use lakebed::view::View;
@@ -277,6 +277,20 @@ impl Scan {
                 _ => return Err(Error::new(ErrorKind::Argument, format!("no part {part:?}"))),
             };
             to_json(&self.0.task(part)?)
+        })
+    }
+
+    /// The manifests of each side as JSON, whether entries must come together, and the work as JSON.
+    fn exchange(&self, py: Python<'_>, equality_ids: Vec<i32>) -> PyResult<(String, bool, String)> {
+        detached(py, || {
+            let Exchanged { exchange, sides, together } = self.0.exchange(&equality_ids)?;
+            Ok((to_json(&sides)?, together, to_json(&exchange)?))
+        })
+    }
+
+    fn side(&self, py: Python<'_>, side: i32) -> PyResult<Vec<Batch>> {
+        detached(py, || {
+            self.0.side(side)?.map(|rows| Ok(Batch(Arc::new(StructArray::from(rows?))))).collect()
         })
     }
 

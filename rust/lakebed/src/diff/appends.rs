@@ -2,9 +2,9 @@
 
 use arrow_schema::SchemaRef;
 
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use crate::notes::Notes;
-use crate::scan::{Batches, Scan, ScanOptions, Step, limited};
+use crate::scan::{Batches, Part, PlannedManifest, Scan, ScanOptions, Step, Task, limited};
 
 /// What a format knows of the appends between two snapshots.
 pub(crate) trait Appends: Send + Sync + Sized {
@@ -26,6 +26,22 @@ pub(crate) trait Appends: Send + Sync + Sized {
     /// Those of reading the lists.
     fn read(&self) -> Result<(Step, Batches)>;
 
+    /// The manifests of the appends that are left, for engines that read them.
+    ///
+    /// # Errors
+    /// Those of reading the lists.
+    fn planned(&self) -> Result<Vec<PlannedManifest>> {
+        Ok(Vec::new())
+    }
+
+    /// What an executor needs to make rows from those manifests, each on its own.
+    ///
+    /// # Errors
+    /// Those of reading the lists and schemas.
+    fn task(&self) -> Result<Task> {
+        Err(Error::new(ErrorKind::Argument, "appends of this format are read in one process"))
+    }
+
     /// What is odd about the manifests that were read.
     fn notes(&self) -> Notes {
         Notes::default()
@@ -46,6 +62,19 @@ impl<A: Appends> Scan for AppendScan<A> {
 
     fn notes(&self) -> Notes {
         self.0.notes()
+    }
+
+    fn manifests(&self) -> Result<Vec<PlannedManifest>> {
+        self.0.planned()
+    }
+
+    fn task(&self, part: Part) -> Result<Task> {
+        match part {
+            Part::Rows => self.0.task(),
+            Part::Added | Part::Deleted => {
+                Err(Error::new(ErrorKind::Argument, "appends take nothing away from each other"))
+            }
+        }
     }
 
     fn explain(&self) -> Result<Vec<Step>> {

@@ -43,7 +43,7 @@ impl ChangeColumns {
         ChangeColumns { schema: Arc::new(ArrowSchema::new(fields)) }
     }
 
-    pub(super) fn schema(&self) -> &SchemaRef {
+    pub(crate) fn schema(&self) -> &SchemaRef {
         &self.schema
     }
 

@@ -7,26 +7,31 @@
 
 mod appends;
 mod columns;
+mod exchange;
 mod net;
 mod scan;
 mod stream;
 
 use std::collections::{HashMap, HashSet};
 
+use serde::{Deserialize, Serialize};
+
 use crate::error::{Error, ErrorKind, Result};
 use crate::notes::Notes;
-use crate::scan::{Batches, Step};
+use crate::scan::{Batches, Exchanged, Step};
 
 use appends::manifests_step;
 pub(crate) use appends::{AppendScan, Appends, appended_step};
 pub(crate) use columns::ChangeColumns;
+pub(crate) use exchange::{DiffGather, diff_pieces};
 pub(crate) use scan::DiffScan;
 
 /// Name of the column that says how a file changed.
 pub(crate) const CHANGE: &str = "change";
 
 /// What became of a file between two snapshots.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub(crate) enum Change {
     /// Live in the first snapshot only.
     Removed,
@@ -59,6 +64,14 @@ pub(crate) trait Sides: Send + Sync {
     /// # Errors
     /// Those of reading the lists.
     fn legs(&self) -> Result<Legs>;
+
+    /// What an engine needs to find the differences. Reads the manifest lists of both.
+    ///
+    /// # Errors
+    /// Those of reading the lists.
+    fn exchange(&self) -> Result<Exchanged> {
+        Err(Error::new(ErrorKind::Argument, "differences of this format are found in one process"))
+    }
 
     /// What is odd about the manifests that were read.
     fn notes(&self) -> Notes {

@@ -38,7 +38,11 @@ impl Differences {
     fn read_batch(&mut self) -> Result<Option<RecordBatch>> {
         if !self.started {
             self.started = true;
-            self.net = if one_way(&self.legs) { None } else { Some(count(&self.legs)?.0) };
+            self.net = if one_way(self.legs.iter().map(|leg| leg.change)) {
+                None
+            } else {
+                Some(count(&self.legs)?.0)
+            };
         }
         loop {
             let Some(open) = &mut self.open else {
@@ -53,8 +57,7 @@ impl Differences {
                 continue;
             };
             if let Some(net) = &mut self.net {
-                let claimed = net.claim(identities(&files)?, open.change);
-                files = filter_record_batch(&files, &claimed).map_err(internal)?;
+                files = claimed(net, &files, open.change)?;
                 open.left = open.left.saturating_sub(files.num_rows() as u64);
             }
             if files.num_rows() > 0 {
@@ -72,11 +75,16 @@ impl Iterator for Differences {
     }
 }
 
-/// Whether no leg can take away what another one says.
-fn one_way(legs: &VecDeque<Leg>) -> bool {
-    let mut changes = legs.iter().map(|leg| leg.change);
+/// Whether nothing can take away what another leg says.
+pub(super) fn one_way(mut changes: impl Iterator<Item = Change>) -> bool {
     let first = changes.next();
     changes.all(|change| Some(change) == first)
+}
+
+/// Of some files that are said to have changed so those that did, and were not claimed before.
+pub(super) fn claimed(net: &mut Net, files: &RecordBatch, change: Change) -> Result<RecordBatch> {
+    let claimed = net.claim(identities(files)?, change);
+    filter_record_batch(files, &claimed).map_err(internal)
 }
 
 /// Reads the identities of all legs: what differs, and how many entries there are.
@@ -92,7 +100,8 @@ pub(super) fn count<'l>(legs: impl IntoIterator<Item = &'l Leg>) -> Result<(Net,
     Ok((net, entries))
 }
 
-fn identities(files: &RecordBatch) -> Result<&BinaryArray> {
+/// The last column, in which files come with their identities.
+pub(super) fn identities(files: &RecordBatch) -> Result<&BinaryArray> {
     let last = files.columns().last().and_then(|column| column.as_binary_opt::<i32>());
     last.ok_or_else(|| Error::new(ErrorKind::Argument, "files come without their identities"))
 }

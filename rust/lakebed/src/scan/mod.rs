@@ -1,5 +1,6 @@
 //! What every scan is, whatever the format: options in, batches out.
 
+mod exchange;
 mod funnel;
 mod numbered;
 mod parallel;
@@ -13,6 +14,8 @@ use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use serde::Serialize;
 
+pub use exchange::{Exchange, Exchanged, Gather, Pieces};
+pub(crate) use exchange::{dealt, hash};
 pub(crate) use funnel::{Amount, Funnel, Stage};
 pub(crate) use numbered::Numbered;
 pub(crate) use parallel::{in_parallel, threads};
@@ -143,6 +146,23 @@ pub trait Scan: Send + Sync {
     /// `Argument` for what is not made from manifests; those of reading the manifest lists and schemas.
     fn task(&self, _part: Part) -> Result<Task> {
         Err(Error::new(ErrorKind::Argument, "only entries and files are made from manifests"))
+    }
+
+    /// The same for rows that entries of several manifests make together. `equality_ids` are, of an Iceberg
+    /// plan, the columns that its equality deletes compare, once they are known.
+    ///
+    /// # Errors
+    /// `Argument` for what is not made so; those of reading the manifest lists and schemas.
+    fn exchange(&self, _equality_ids: &[i32]) -> Result<Exchanged> {
+        Err(Error::new(ErrorKind::Argument, "only plans and differences are made from several manifests"))
+    }
+
+    /// The entries of one side of [`Scan::exchange`], read here.
+    ///
+    /// # Errors
+    /// `Argument` for a side that is not to be read here; those of reading entries.
+    fn side(&self, side: i32) -> Result<Batches> {
+        Err(Error::new(ErrorKind::Argument, format!("side {side} is not read by itself")))
     }
 
     /// What an executor needs to sum up files of manifests, and what makes rows of sums.

@@ -10,7 +10,7 @@ use arrow_buffer::Buffer;
 use lakebed_avro::{Blocks, ErrorKind as AvroKind, Header, Input, Limits};
 
 use crate::columnar::ColumnarFormat;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::storage::Storage;
 
 /// How much is read to look for a header's or a block's end, which is doubled until it is found.
@@ -49,6 +49,17 @@ impl Part {
 }
 
 impl Content {
+    /// The bytes of a whole manifest.
+    ///
+    /// # Errors
+    /// `Argument` for a part of one.
+    pub fn whole(self) -> Result<Buffer> {
+        if self.part.is_none() {
+            return Ok(self.bytes);
+        }
+        Err(Error::new(ErrorKind::Argument, "a part of a manifest, where all of it is wanted"))
+    }
+
     /// What `range` has of a file of which `length` bytes are recorded; `None` where no block is of it.
     ///
     /// A file of another length is all of its first range: what is cut at a block would else look complete. So is
@@ -153,7 +164,6 @@ mod tests {
     use lakebed_avro::{Codec, ReadOptions, Reader, WriteOptions, Writer};
 
     use super::*;
-    use crate::error::ErrorKind;
 
     /// One file in memory.
     struct Memory(Vec<u8>);

@@ -63,6 +63,12 @@ struct Vector {
 /// The columns of entries that say which deletes apply, without metrics.
 const FILE_INPUT: [&str; 4] = ["file_path", "spec_id", "partition", "sequence_number"];
 
+/// The columns of entries by which deletes are looked up, where equality deletes compare `fields`.
+pub(crate) fn file_input(fields: &[EqualityField]) -> impl Iterator<Item = &'static str> + use<> {
+    let stats = if fields.is_empty() { &[] as &[&str] } else { &STATS_INPUT };
+    FILE_INPUT.iter().chain(stats).copied()
+}
+
 /// Data files, as far as deletes are looked up by it.
 pub(crate) struct DataFiles {
     paths: StringArray,
@@ -79,8 +85,7 @@ impl DeleteIndex {
 
     /// The columns of entries that [`DeleteIndex::files`] needs.
     pub(crate) fn input(&self) -> impl Iterator<Item = &'static str> {
-        let stats = if self.equality.fields().is_empty() { &[] as &[&str] } else { &STATS_INPUT };
-        FILE_INPUT.iter().chain(stats).copied()
+        file_input(self.equality.fields())
     }
 
     /// The columns of the table whose metrics it needs.

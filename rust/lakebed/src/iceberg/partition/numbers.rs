@@ -12,6 +12,7 @@ use arrow_select::take::take;
 
 use super::PartitionType;
 use crate::error::{Error, ErrorKind, Result};
+use crate::scan::hash;
 
 /// The partitions of a table, numbered in the order in which they are first met.
 ///
@@ -74,6 +75,12 @@ impl PartitionNumbers {
     pub(crate) fn find(&self, spec_ids: &ArrayRef, tuples: &StructArray) -> Result<Vec<Option<usize>>> {
         let rows = self.rows.convert_columns(&columns(spec_ids, tuples)?).map_err(internal)?;
         Ok(of_each(&rows, |key| self.numbers.get(key).copied()))
+    }
+
+    /// A hash of the partition of each tuple of a spec, the same wherever it is computed.
+    pub(crate) fn hashes(&self, spec_ids: &ArrayRef, tuples: &StructArray) -> Result<Vec<u64>> {
+        let rows = self.rows.convert_columns(&columns(spec_ids, tuples)?).map_err(internal)?;
+        Ok(of_each(&rows, hash))
     }
 
     /// The tuple of each partition.

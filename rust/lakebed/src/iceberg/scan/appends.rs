@@ -9,8 +9,9 @@ use arrow_array::{BooleanArray, RecordBatch};
 use arrow_schema::SchemaRef;
 use arrow_select::filter::filter_record_batch;
 
-use super::plan::{EntrySource, Plan};
+use super::plan::{EntrySource, Plan, planned};
 use super::program::EntryProgram;
+use super::task::Task;
 use super::{internal, program};
 use crate::diff::{Appends, appended_step};
 use crate::error::Result;
@@ -20,7 +21,7 @@ use crate::iceberg::table::Table;
 use crate::iceberg::view::Role;
 use crate::notes::Notes;
 use crate::record::find;
-use crate::scan::{Batches, ManifestStream, ScanOptions, Step, threads};
+use crate::scan::{self, Batches, ManifestStream, PlannedManifest, ScanOptions, Step, threads};
 use crate::view::only;
 
 /// The entry's column that says which snapshot added the file.
@@ -45,10 +46,13 @@ impl Appended {
     /// `UnknownColumn`, `Predicate`.
     pub(crate) fn new(table: Table, snapshots: Arc<[Snapshot]>, options: ScanOptions) -> Result<Appended> {
         let schema = Arc::clone(program(Role::Files, &table, &options)?.view.schema());
-        let columns = options.columns_and(&[ADDED_BY]);
-        let program = program(Role::Added, &table, &ScanOptions { columns, ..options.clone() })?;
+        let program = program(Role::Added, &table, &with_snapshot(&options))?;
         let (program, notes) = (Arc::new(program), Notes::default());
         Ok(Appended { table, snapshots, options, program, schema, notes })
+    }
+
+    fn ids(&self) -> HashSet<i64> {
+        self.snapshots.iter().map(|snapshot| snapshot.snapshot_id).collect()
     }
 
     /// The manifests of data that `ids` added, and of those the ones that need not be read.
@@ -84,7 +88,7 @@ impl Appends for Appended {
     }
 
     fn read(&self) -> Result<(Step, Batches)> {
-        let ids: HashSet<i64> = self.snapshots.iter().map(|snapshot| snapshot.snapshot_id).collect();
+        let ids = self.ids();
         let (manifests, pruned) = self.manifests(&ids)?;
         let bytes = |manifest: &ManifestFile| manifest.length.unwrap_or(0);
         let step = appended_step(&manifests, &pruned, bytes, "bounds of the partition in the manifest lists");
@@ -95,13 +99,29 @@ impl Appends for Appended {
         Ok((step, Box::new(files)))
     }
 
+    fn planned(&self) -> Result<Vec<PlannedManifest>> {
+        let (manifests, _) = self.manifests(&self.ids())?;
+        Ok(manifests.iter().map(|manifest| planned(manifest, self.table.storage().as_ref())).collect())
+    }
+
+    fn task(&self) -> Result<scan::Task> {
+        let ids = self.ids();
+        let (manifests, _) = self.manifests(&ids)?;
+        Task::of_appends(&self.table, &self.options, manifests, ids).map(scan::Task::Iceberg)
+    }
+
     fn notes(&self) -> Notes {
         self.notes.clone()
     }
 }
 
+/// The options with which files are read for what is asked for and the snapshot that added each.
+pub(super) fn with_snapshot(options: &ScanOptions) -> ScanOptions {
+    ScanOptions { columns: options.columns_and(&[ADDED_BY]), ..options.clone() }
+}
+
 /// The files that one of the snapshots added.
-fn of_snapshots(files: &RecordBatch, ids: &HashSet<i64>) -> Result<RecordBatch> {
+pub(super) fn of_snapshots(files: &RecordBatch, ids: &HashSet<i64>) -> Result<RecordBatch> {
     let by = find(files, ADDED_BY)?;
     let by = by.as_primitive::<Int64Type>().iter();
     let added: BooleanArray = by.map(|id| Some(id.is_some_and(|id| ids.contains(&id)))).collect();

@@ -9,9 +9,11 @@ use arrow_select::concat::concat_batches;
 use super::plan::Plan;
 use super::program::EntryProgram;
 use super::{entries_of, internal, own_view};
+use crate::columnar::Decoding;
 use crate::error::Result;
 use crate::iceberg::deletes::{DELETE_INPUT, DeleteIndex, DeleteIndexBuilder, EqualityField};
 use crate::iceberg::table::{Table, TableTypes};
+use crate::iceberg::types::Schema;
 use crate::iceberg::view::Role;
 use crate::record::find;
 use crate::view::{batch, planned_deletes};
@@ -45,27 +47,66 @@ impl Deletes {
         filter: Option<&str>,
         (threads, show): (usize, bool),
     ) -> Result<Deletes> {
-        let mut columns = DELETE_INPUT.to_vec();
-        columns
-            .extend(SHOWN.iter().map(|(_, column)| *column).filter(|column| !DELETE_INPUT.contains(column)));
         let manifests = plan.of_role(Role::LiveDeletes);
-        let view = own_view(Role::LiveDeletes, types, &columns, None)?;
-        let decoding = table.decoding().clone();
-        let program = EntryProgram::of_view(Role::LiveDeletes, view, types.clone(), filter, decoding)?;
-        let rows = entries_of(table, program, manifests, threads);
-        let mut index = DeleteIndexBuilder::new(types.clone())?;
-        let mut shown = Vec::new();
-        for entries in rows {
-            let entries = entries?;
-            index.push(&entries)?;
-            if show {
-                shown.push(shown_of(&entries)?);
-            }
+        let program = delete_program(types.clone(), filter, table.decoding().clone())?;
+        let mut deletes = DeletesBuilder::new(types.clone(), show)?;
+        for entries in entries_of(table, program, manifests, threads) {
+            deletes.push(&entries?)?;
         }
-        let fields = equality_fields(table, types, &index.equality_ids())?;
+        let ids = deletes.index.equality_ids();
+        let mut schemas = vec![Arc::clone(&types.schema)];
+        if ids.iter().any(|id| types.schema.field_by_id(*id).is_none()) {
+            schemas.extend(table.schemas()?.into_values().rev());
+        }
+        deletes.finish(&schemas)
+    }
+}
+
+/// How entries of delete manifests become what [`DeletesBuilder::push`] takes.
+pub(super) fn delete_program(
+    types: TableTypes,
+    filter: Option<&str>,
+    decoding: Decoding,
+) -> Result<EntryProgram> {
+    let shown = SHOWN.iter().map(|(_, column)| *column).filter(|column| !DELETE_INPUT.contains(column));
+    let columns: Vec<&str> = DELETE_INPUT.into_iter().chain(shown).collect();
+    let view = own_view(Role::LiveDeletes, &types, &columns, None)?;
+    EntryProgram::of_view(Role::LiveDeletes, view, types, filter, decoding)
+}
+
+/// Takes in the deletes of a snapshot, batch by batch.
+pub(super) struct DeletesBuilder {
+    index: DeleteIndexBuilder,
+    shown: Option<Vec<RecordBatch>>,
+}
+
+impl DeletesBuilder {
+    /// No deletes yet; `show` says whether their fields are asked for.
+    ///
+    /// # Errors
+    /// Those of [`DeleteIndexBuilder::new`].
+    pub(super) fn new(types: TableTypes, show: bool) -> Result<DeletesBuilder> {
+        Ok(DeletesBuilder { index: DeleteIndexBuilder::new(types)?, shown: show.then(Vec::new) })
+    }
+
+    /// Takes in what [`delete_program`] makes.
+    ///
+    /// # Errors
+    /// Those of [`DeleteIndexBuilder::push`].
+    pub(super) fn push(&mut self, entries: &RecordBatch) -> Result<()> {
+        self.index.push(entries)?;
+        if let Some(shown) = &mut self.shown {
+            shown.push(shown_of(entries)?);
+        }
+        Ok(())
+    }
+
+    /// The deletes; of the `schemas`, the first that has a column says what it is.
+    pub(super) fn finish(self, schemas: &[Arc<Schema>]) -> Result<Deletes> {
+        let fields = equality_fields(schemas, &self.index.equality_ids());
         let schema = Arc::new(ArrowSchema::new(planned_deletes()));
-        let shown = show.then(|| concat_batches(&schema, &shown).map(StructArray::from));
-        Ok(Deletes { index: index.finish(fields)?, shown: shown.transpose().map_err(internal)? })
+        let shown = self.shown.map(|shown| concat_batches(&schema, &shown).map(StructArray::from));
+        Ok(Deletes { index: self.index.finish(fields)?, shown: shown.transpose().map_err(internal)? })
     }
 }
 
@@ -75,18 +116,14 @@ fn shown_of(entries: &RecordBatch) -> Result<RecordBatch> {
     batch(&schema, columns.collect::<Result<_>>()?, entries.num_rows())
 }
 
-/// What the newest schema that has them says of columns that equality deletes compare; without those that
-/// are in none, and nested ones, which have no metrics.
-fn equality_fields(table: &Table, types: &TableTypes, ids: &[i32]) -> Result<Vec<EqualityField>> {
-    let mut schemas = vec![Arc::clone(&types.schema)];
-    if ids.iter().any(|id| types.schema.field_by_id(*id).is_none()) {
-        schemas.extend(table.schemas()?.into_values().rev());
-    }
+/// What the first of the schemas that has them says of columns that equality deletes compare; without those
+/// that are in none, and nested ones, which have no metrics.
+pub(super) fn equality_fields(schemas: &[Arc<Schema>], ids: &[i32]) -> Vec<EqualityField> {
     let field = |id: &i32| {
         let (schema, field) = schemas.iter().find_map(|schema| Some((schema, schema.field_by_id(*id)?)))?;
         // A required field of a struct is null where the struct is.
         let required = field.required && schema.fields.iter().any(|top| top.id == *id);
         field.ty.is_primitive().then(|| EqualityField { id: *id, ty: field.ty.clone(), required })
     };
-    Ok(ids.iter().filter_map(field).collect())
+    ids.iter().filter_map(field).collect()
 }

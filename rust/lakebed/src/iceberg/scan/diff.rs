@@ -7,6 +7,7 @@ use arrow_array::types::{Int32Type, Int64Type};
 use arrow_array::{Array, BinaryArray, RecordBatch};
 use arrow_schema::{DataType, Field, Schema as ArrowSchema, SchemaRef};
 
+use super::exchange::exchanged;
 use super::plan::{EntrySource, Plan};
 use super::program;
 use super::program::EntryProgram;
@@ -17,7 +18,7 @@ use crate::iceberg::table::Table;
 use crate::iceberg::view::Role;
 use crate::notes::Notes;
 use crate::record::find;
-use crate::scan::{ManifestStream, ScanOptions, threads};
+use crate::scan::{Exchanged, ManifestStream, ScanOptions, Step, threads};
 use crate::view::batch;
 
 /// What tells a file from others, as `DataFileSet.java` and `DeleteFileSet.java` have it: of deletion vectors
@@ -30,6 +31,8 @@ struct Snapshots {
     table: Table,
     before: Table,
     after: Table,
+    /// What is asked for, and what of that the view `files` has.
+    asked: ScanOptions,
     options: ScanOptions,
     files: Files,
     notes: Notes,
@@ -57,33 +60,36 @@ pub(crate) fn diff(
 ) -> Result<DiffScan<impl Sides + use<>>> {
     let wanted = ChangeColumns::of_files(options);
     let shown = Arc::clone(program(Role::Files, table, &wanted)?.view.schema());
-    let rows = ScanOptions { columns: wanted.columns_and(&IDENTITY), ..wanted.clone() };
     let identity = IDENTITY.map(str::to_owned).to_vec();
     let identities = ScanOptions { columns: Some(identity), stats: None, ..wanted.clone() };
     let files = Files {
-        rows: Arc::new(program(Role::Files, table, &rows)?),
+        rows: Arc::new(program(Role::Files, table, &beside_identity(&wanted))?),
         identities: Arc::new(program(Role::Files, table, &identities)?),
         schema: with_identity(&shown),
     };
     let (table, notes) = (table.clone(), Notes::default());
-    let snapshots = Snapshots { table, before, after, options: wanted, files, notes };
+    let asked = options.clone();
+    let snapshots = Snapshots { table, before, after, asked, options: wanted, files, notes };
     Ok(DiffScan::new(snapshots, ChangeColumns::new(options, &shown), options.limit))
+}
+
+/// The options with which files are read for their rows and their identity.
+pub(super) fn beside_identity(wanted: &ScanOptions) -> ScanOptions {
+    ScanOptions { columns: wanted.columns_and(&IDENTITY), ..wanted.clone() }
 }
 
 impl Sides for Snapshots {
     fn legs(&self) -> Result<Legs> {
-        let side = |at: &Table| -> Result<Side<ManifestFile>> {
-            let mut plan = Plan::of_list(&self.table, at.manifest_list()?, self.options.filter.as_deref())?;
-            let pruned = std::mem::take(&mut plan.pruned);
-            Ok(Side { kept: plan.of_role(Role::Files), pruned })
-        };
-        let (before, after) = (side(&self.before)?, side(&self.after)?);
-        let (before, after, manifests) =
-            apart(before, after, |manifest| (manifest.path.as_str(), manifest.length.unwrap_or(0)));
+        let (before, after, manifests) = self.apart()?;
         let legs = [(Change::Removed, before), (Change::Added, after)].into_iter();
         let legs = legs.filter(|(_, manifests)| !manifests.is_empty());
         let legs = legs.map(|(change, manifests)| self.leg(change, manifests)).collect();
         Ok(Legs { legs, manifests })
+    }
+
+    fn exchange(&self) -> Result<Exchanged> {
+        let (before, after, _) = self.apart()?;
+        exchanged(&self.table, &self.asked, &[(Change::Removed, before), (Change::Added, after)])
     }
 
     fn notes(&self) -> Notes {
@@ -92,6 +98,17 @@ impl Sides for Snapshots {
 }
 
 impl Snapshots {
+    /// The manifests that one of the snapshots alone has, and how many those are of all.
+    fn apart(&self) -> Result<(Vec<ManifestFile>, Vec<ManifestFile>, Step)> {
+        let side = |at: &Table| -> Result<Side<ManifestFile>> {
+            let mut plan = Plan::of_list(&self.table, at.manifest_list()?, self.options.filter.as_deref())?;
+            let pruned = std::mem::take(&mut plan.pruned);
+            Ok(Side { kept: plan.of_role(Role::Files), pruned })
+        };
+        let (before, after) = (side(&self.before)?, side(&self.after)?);
+        Ok(apart(before, after, |manifest| (manifest.path.as_str(), manifest.length.unwrap_or(0))))
+    }
+
     fn leg(&self, change: Change, manifests: Vec<ManifestFile>) -> Leg {
         let alone = with_identity(&Arc::new(ArrowSchema::empty()));
         Leg {
@@ -115,13 +132,13 @@ impl Snapshots {
 }
 
 /// Those columns, then the identity.
-fn with_identity(schema: &SchemaRef) -> SchemaRef {
+pub(super) fn with_identity(schema: &SchemaRef) -> SchemaRef {
     let identity = Arc::new(Field::new("_identity", DataType::Binary, true));
     Arc::new(ArrowSchema::new(schema.fields().iter().cloned().chain([identity]).collect::<Vec<_>>()))
 }
 
 /// Files, in the columns of a schema that ends with their identity.
-fn identified(files: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch> {
+pub(super) fn identified(files: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch> {
     let (identity, shown) = (identities(files)?, schema.fields().len().saturating_sub(1));
     let shown = schema.fields().iter().take(shown).map(|field| find(files, field.name()));
     let mut columns = shown.collect::<Result<Vec<_>>>()?;

@@ -4,6 +4,7 @@ mod appends;
 mod applied;
 mod deletes;
 mod diff;
+mod exchange;
 mod explain;
 mod grouping;
 mod plan;
@@ -20,6 +21,7 @@ use arrow_schema::{ArrowError, SchemaRef};
 
 pub(crate) use appends::Appended;
 pub(crate) use diff::diff;
+pub use exchange::Exchange;
 pub use grouping::GroupTask;
 pub(crate) use grouping::read_groups;
 use plan::{EntrySource, Plan};
@@ -39,8 +41,8 @@ use crate::grouping as sums;
 use crate::health;
 use crate::notes::Notes;
 use crate::scan::{
-    self, Batches, ManifestStream, Numbered, Part, PlannedManifest, ScanOptions, Step, limited, once,
-    row_limited, threads,
+    self, Batches, Exchanged, ManifestStream, Numbered, Part, PlannedManifest, ScanOptions, Step, limited,
+    once, row_limited, threads,
 };
 use crate::view::{View, select};
 
@@ -237,6 +239,20 @@ impl scan::Scan for Scan {
 
     fn task(&self, part: Part) -> Result<scan::Task> {
         self.task_of(part).map(scan::Task::Iceberg)
+    }
+
+    fn exchange(&self, equality_ids: &[i32]) -> Result<Exchanged> {
+        match self.view {
+            View::Plan => self.plan_exchange(equality_ids),
+            _ => Err(Error::new(ErrorKind::Argument, "only plans bring manifests together")),
+        }
+    }
+
+    fn side(&self, side: i32) -> Result<Batches> {
+        match self.view {
+            View::Plan => self.plan_side(side),
+            _ => Err(Error::new(ErrorKind::Argument, "only plans have sides")),
+        }
     }
 
     fn group_task(&self) -> Result<sums::GroupTask> {

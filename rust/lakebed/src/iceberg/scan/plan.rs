@@ -125,10 +125,6 @@ impl EntrySource {
         EntrySource { program, table, notes }
     }
 
-    pub(super) fn program(&self) -> &Arc<EntryProgram> {
-        &self.program
-    }
-
     /// The entries of a manifest that rows are made of.
     pub(super) fn entries(&self, manifest: &ManifestFile, threads: usize) -> Result<Batches> {
         self.program.entries(self.read(manifest)?, manifest, threads, &self.notes)

@@ -10,7 +10,8 @@ use arrow_select::take::take;
 
 use super::deletes::Deletes;
 use super::plan::{EntrySource, Plan};
-use super::residual::{Residuals, residuals};
+use super::program::EntryProgram;
+use super::residual::Residuals;
 use super::{internal, program};
 use crate::error::Result;
 use crate::iceberg::deletes::{DataFiles, DeleteIndex};
@@ -18,7 +19,7 @@ use crate::iceberg::manifest_list::ManifestFile;
 use crate::iceberg::table::Table;
 use crate::iceberg::view::Role;
 use crate::notes::Notes;
-use crate::scan::{Batches, DeletesAs, ManifestSource, ManifestStream, RESIDUAL, ScanOptions, threads};
+use crate::scan::{Batches, DeletesAs, ManifestSource, ManifestStream, ScanOptions, threads};
 use crate::view::{batch, lists, planned_deletes, with_columns};
 
 /// The most deletes that the files of a batch have in all, unless it is of one file: 4 MB of numbers.
@@ -35,7 +36,7 @@ pub(super) fn schema(table: &Table, options: &ScanOptions) -> Result<SchemaRef> 
 }
 
 /// A schema of numbers as that of what they stand for, where deletes are shown in full.
-fn shown(schema: &SchemaRef, deletes: DeletesAs) -> SchemaRef {
+pub(super) fn shown(schema: &SchemaRef, deletes: DeletesAs) -> SchemaRef {
     let item = Arc::new(Field::new("item", DataType::Struct(planned_deletes()), true));
     let field = |field: &Arc<Field>| match field.name() == deletes.column() && deletes == DeletesAs::Files {
         true => Arc::new(Field::new(field.name(), DataType::List(Arc::clone(&item)), true)),
@@ -48,32 +49,27 @@ fn shown(schema: &SchemaRef, deletes: DeletesAs) -> SchemaRef {
 pub(super) fn stream(table: &Table, options: &ScanOptions, notes: Notes) -> Result<Batches> {
     let (threads, filter) = (threads(options.threads), options.filter.as_deref());
     let (list, types) = (table.manifest_list()?, table.types()?);
-    let mut program = program(Role::Plan(options.deletes), table, options)?;
-    let mut shown_deletes = None;
-    let mut index = None;
-    if program.view.has(options.deletes.column()) {
-        let plan = Plan::of_list(table, list.clone(), filter)?;
-        let in_full = options.deletes == DeletesAs::Files;
-        let deletes = Deletes::read(table, &types, plan, filter, (threads, in_full))?;
-        program = program.needing(deletes.index.input(), &deletes.index.field_ids())?;
-        (index, shown_deletes) = (Some(deletes.index), deletes.shown);
-    }
-    let schema = shown(program.view.schema(), options.deletes);
+    let program = program(Role::Plan(options.deletes), table, options)?;
+    let deletes = match program.view.has(options.deletes.column()) {
+        true => {
+            let plan = Plan::of_list(table, list.clone(), filter)?;
+            let in_full = options.deletes == DeletesAs::Files;
+            Some(Deletes::read(table, &types, plan, filter, (threads, in_full))?)
+        }
+        false => None,
+    };
     let manifests = Plan::of_list(table, list, filter)?.of_role(program.role);
-    let attach = Arc::new(Attach { index, column: options.deletes.column() });
-    let residuals = Residuals::new(filter.filter(|_| program.view.has(RESIDUAL)), types)?;
-    let entries = EntrySource::new(Arc::new(program), table.clone(), notes);
-    let rows = ManifestStream::new(PlanSource { entries, attach, residuals }, manifests, threads);
-    Ok(match shown_deletes {
-        Some(deletes) => Box::new(InFull { rows: Box::new(rows), schema, deletes, left: None }),
-        None => Box::new(rows),
-    })
+    let residuals = Residuals::of(&program, filter, types)?;
+    let matching = Arc::new(Matching::new(program, deletes, options.deletes)?);
+    let entries = EntrySource::new(Arc::clone(&matching.program), table.clone(), notes);
+    let source = PlanSource { entries, matching: Arc::clone(&matching), residuals };
+    Ok(matching.shown(Box::new(ManifestStream::new(source, manifests, threads))))
 }
 
 /// Data manifests as rows of the plan, whose deletes are numbers.
 struct PlanSource {
     entries: EntrySource,
-    attach: Arc<Attach>,
+    matching: Arc<Matching>,
     residuals: Residuals,
 }
 
@@ -81,22 +77,59 @@ impl ManifestSource for PlanSource {
     type Manifest = ManifestFile;
 
     fn open(&self, manifest: &ManifestFile, threads: usize) -> Result<Batches> {
-        let (attach, program) = (Arc::clone(&self.attach), Arc::clone(self.entries.program()));
-        let path = manifest.path.clone();
-        let residual = self.residuals.of_spec(manifest.spec_id)?;
-        let entries = self.entries.entries(manifest, threads)?;
-        let cuts = entries.flat_map(move |entries| {
-            let cuts = entries.and_then(|entries| {
-                let left = residuals(residual.as_ref(), &entries)?;
-                Cuts::new(Arc::clone(&attach), with_columns(&entries, vec![(RESIDUAL, left)])?)
-            });
-            let (cuts, error) = cuts.map_or_else(|error| (None, Some(Err(error))), |cuts| (Some(cuts), None));
-            cuts.into_iter().flatten().chain(error)
-        });
-        Ok(Box::new(cuts.map(move |entries| {
-            let rows = entries.and_then(|entries| program.rows(&entries, &path));
-            rows.map_err(|error| error.in_file(&path))
-        })))
+        let (matching, path) = (Arc::clone(&self.matching), manifest.path.clone());
+        let entries = self.residuals.beside(self.entries.entries(manifest, threads)?, manifest)?;
+        let rows = entries.flat_map(move |entries| matching.numbered(entries));
+        Ok(Box::new(rows.map(move |rows| rows.map_err(|error| error.in_file(&path)))))
+    }
+}
+
+/// How data entries become rows of the plan: the deletes are known.
+pub(super) struct Matching {
+    program: Arc<EntryProgram>,
+    attach: Arc<Attach>,
+    /// Every delete as rows show it, where they do not show its number.
+    deletes: Option<StructArray>,
+    schema: SchemaRef,
+}
+
+impl Matching {
+    /// `program` is that of the data entries; `deletes` are none where they are not asked for.
+    pub(super) fn new(
+        program: EntryProgram,
+        deletes: Option<Deletes>,
+        shown_as: DeletesAs,
+    ) -> Result<Matching> {
+        let (index, deletes) = deletes.map_or((None, None), |deletes| (Some(deletes.index), deletes.shown));
+        let program = match &index {
+            Some(index) => program.needing(index.input(), &index.field_ids())?,
+            None => program,
+        };
+        let schema = shown(program.view.schema(), shown_as);
+        let attach = Arc::new(Attach { index, column: shown_as.column() });
+        Ok(Matching { program: Arc::new(program), attach, deletes, schema })
+    }
+
+    /// The rows of some entries with their residuals, in pieces; deletes are numbers.
+    fn numbered(&self, entries: Result<RecordBatch>) -> impl Iterator<Item = Result<RecordBatch>> + use<> {
+        let cuts = entries.and_then(|entries| Cuts::new(Arc::clone(&self.attach), entries));
+        let (cuts, error) = cuts.map_or_else(|error| (None, Some(Err(error))), |cuts| (Some(cuts), None));
+        let program = Arc::clone(&self.program);
+        cuts.into_iter().flatten().chain(error).map(move |entries| program.rows(&entries?, ""))
+    }
+
+    /// Rows whose deletes are numbers, with the deletes as they are asked for.
+    fn shown(&self, rows: Batches) -> Batches {
+        let schema = Arc::clone(&self.schema);
+        match self.deletes.clone() {
+            Some(deletes) => Box::new(InFull { rows, schema, deletes, left: None }),
+            None => rows,
+        }
+    }
+
+    /// The rows of some entries with their residuals.
+    pub(super) fn rows(&self, entries: RecordBatch) -> Batches {
+        self.shown(Box::new(self.numbered(Ok(entries))))
     }
 }
 

@@ -6,11 +6,15 @@ use arrow_array::cast::AsArray;
 use arrow_array::{ArrayRef, RecordBatch, new_null_array};
 use arrow_schema::DataType;
 
+use super::program::EntryProgram;
 use crate::error::Result;
 use crate::iceberg::fields::PARTITION;
+use crate::iceberg::manifest_list::ManifestFile;
 use crate::iceberg::prune::{Pruner, Residual};
 use crate::iceberg::table::TableTypes;
 use crate::record::find;
+use crate::scan::{Batches, RESIDUAL};
+use crate::view::with_columns;
 
 /// The residuals of a table's files under one filter, or under none.
 pub(super) struct Residuals {
@@ -19,17 +23,28 @@ pub(super) struct Residuals {
 }
 
 impl Residuals {
-    /// Of the filter that `text` is, or of none.
+    /// Of the rows of `program`, where they show them, under the filter that `text` is.
     ///
     /// # Errors
     /// Those of [`Pruner::new`].
-    pub(super) fn new(text: Option<&str>, types: TableTypes) -> Result<Residuals> {
+    pub(super) fn of(program: &EntryProgram, text: Option<&str>, types: TableTypes) -> Result<Residuals> {
+        let text = text.filter(|_| program.view.has(RESIDUAL));
         let pruner = text.map(|text| Pruner::new(text, &types)).transpose()?;
         Ok(Residuals { types, pruner })
     }
 
-    /// Those of the files of a manifest, by its spec; `None` where there is no filter.
-    pub(super) fn of_spec(&self, spec_id: i32) -> Result<Option<Residual>> {
+    /// The entries of a manifest with what is left to test in the rows of each, as the column of that name.
+    pub(super) fn beside(&self, entries: Batches, manifest: &ManifestFile) -> Result<Batches> {
+        let (residual, path) = (self.of_spec(manifest.spec_id)?, manifest.path.clone());
+        Ok(Box::new(entries.map(move |entries| {
+            let entries = entries?;
+            let left = residuals(residual.as_ref(), &entries).map_err(|error| error.in_file(&path))?;
+            with_columns(&entries, vec![(RESIDUAL, left)])
+        })))
+    }
+
+    /// Those of the files of a spec; `None` where there is no filter.
+    fn of_spec(&self, spec_id: i32) -> Result<Option<Residual>> {
         let Some(pruner) = &self.pruner else { return Ok(None) };
         let filter = Arc::clone(&pruner.filter);
         match self.types.specs.iter().find(|spec| spec.spec_id == spec_id) {
@@ -40,7 +55,7 @@ impl Residuals {
 }
 
 /// What is left to test in each of `entries`.
-pub(super) fn residuals(residual: Option<&Residual>, entries: &RecordBatch) -> Result<ArrayRef> {
+fn residuals(residual: Option<&Residual>, entries: &RecordBatch) -> Result<ArrayRef> {
     match residual {
         Some(residual) => Ok(Arc::new(residual.texts(find(entries, PARTITION)?.as_struct())?)),
         None => Ok(new_null_array(&DataType::Utf8, entries.num_rows())),

@@ -1,5 +1,6 @@
 //! A scan's work on manifests, made fit to travel.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use arrow_buffer::Buffer;
@@ -8,15 +9,18 @@ use lakebed_avro::Limits;
 use serde::{Deserialize, Serialize};
 
 use super::Scan;
+use super::appends::{of_snapshots, with_snapshot};
 use super::plan::Plan;
 use super::program::EntryProgram;
 use crate::columnar::Decoding;
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::manifest_list::ManifestFile;
-use crate::iceberg::table::{StoredTypes, TableTypes};
+use crate::iceberg::table::{StoredTypes, Table, TableTypes};
 use crate::iceberg::view::{DATA_FILE_COUNT, DATA_FILES, POSITIONS, Role};
 use crate::notes::Notes;
 use crate::scan::{Batches, Part, ScanOptions, brought};
+use crate::storage::Storage;
+use crate::view::only;
 
 impl Scan {
     /// What an executor needs to make the rows from the manifests, each on its own.
@@ -38,14 +42,14 @@ impl Scan {
     /// What an executor needs to make `columns` of rows of `role`.
     pub(super) fn task_in(&self, role: Role, columns: Option<Vec<String>>) -> Result<Task> {
         let plan = Plan::new(&self.table, self.options.filter.as_deref())?;
-        let placed =
-            |manifest: ManifestFile| Placed { place: self.table.storage().place(&manifest.path), manifest };
+        let placed = |manifest| Placed::new(manifest, self.table.storage().as_ref());
         Ok(Task {
             role,
             types: StoredTypes::from(&self.table.types()?),
             columns,
             filter: self.options.filter.clone(),
             stats: self.options.stats.clone(),
+            added_by: None,
             manifests: plan.of_role(role).into_iter().map(placed).collect(),
         })
     }
@@ -59,26 +63,65 @@ pub struct Task {
     columns: Option<Vec<String>>,
     filter: Option<String>,
     stats: Option<Vec<String>>,
+    /// The snapshots that added the files that are wanted; `None` for all.
+    added_by: Option<HashSet<i64>>,
     manifests: Vec<Placed>,
 }
 
 /// A manifest, and where engines read it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-struct Placed {
-    place: String,
-    manifest: ManifestFile,
+pub(super) struct Placed {
+    pub(super) place: String,
+    pub(super) manifest: ManifestFile,
+}
+
+impl Placed {
+    pub(super) fn new(manifest: ManifestFile, storage: &dyn Storage) -> Placed {
+        Placed { place: storage.place(&manifest.path), manifest }
+    }
 }
 
 impl Task {
+    /// The work of finding the files that the snapshots `ids` added.
+    pub(super) fn of_appends(
+        table: &Table,
+        options: &ScanOptions,
+        manifests: Vec<ManifestFile>,
+        ids: HashSet<i64>,
+    ) -> Result<Task> {
+        let placed = |manifest| Placed::new(manifest, table.storage().as_ref());
+        Ok(Task {
+            role: Role::Added,
+            types: StoredTypes::from(&table.types()?),
+            columns: options.columns.clone(),
+            filter: options.filter.clone(),
+            stats: options.stats.clone(),
+            added_by: Some(ids),
+            manifests: manifests.into_iter().map(placed).collect(),
+        })
+    }
+
+    /// How entries become rows, beside what says which of them are wanted.
     pub(super) fn program(&self, decoding: Decoding) -> Result<Arc<EntryProgram>> {
-        let options = ScanOptions {
+        let options = self.options();
+        match &self.added_by {
+            Some(_) => self.program_of(&with_snapshot(&options), decoding),
+            None => self.program_of(&options, decoding),
+        }
+    }
+
+    fn program_of(&self, options: &ScanOptions, decoding: Decoding) -> Result<Arc<EntryProgram>> {
+        let types = TableTypes::try_from(&self.types)?;
+        EntryProgram::new(self.role, types, options, decoding).map(Arc::new)
+    }
+
+    fn options(&self) -> ScanOptions {
+        ScanOptions {
             columns: self.columns.clone(),
             filter: self.filter.clone(),
             stats: self.stats.clone(),
             ..ScanOptions::default()
-        };
-        let types = TableTypes::try_from(&self.types)?;
-        EntryProgram::new(self.role, types, &options, decoding).map(Arc::new)
+        }
     }
 
     /// The schema of the task's rows.
@@ -86,7 +129,7 @@ impl Task {
     /// # Errors
     /// Those of [`Scan::new`], for a task that was changed on its way.
     pub fn schema(&self) -> Result<SchemaRef> {
-        Ok(Arc::clone(self.program(Limits::DEFAULT.into())?.view.schema()))
+        Ok(Arc::clone(self.program_of(&self.options(), Limits::DEFAULT.into())?.view.schema()))
     }
 
     /// The rows of one manifest, whose path an engine may spell as it likes, or of some blocks of one.
@@ -107,6 +150,9 @@ impl Task {
     ) -> Result<Batches> {
         let manifest = brought(&self.manifests, |placed| &placed.place, path)?.manifest.clone();
         let manifest = if whole { manifest } else { manifest.uncounted() };
-        program.open(bytes, &manifest, 1, &Notes::default())
+        let files = program.open(bytes, &manifest, 1, &Notes::default())?;
+        let Some(ids) = self.added_by.clone() else { return Ok(files) };
+        let schema = self.schema()?;
+        Ok(Box::new(files.map(move |files| only(&of_snapshots(&files?, &ids)?, &schema))))
     }
 }

@@ -1,0 +1,198 @@
+"""Rows that entries of several manifests make together.
+
+Executors decode manifests to the core's own columns, deal the entries out to parts that need nothing of each
+other, and send them as Arrow IPC streams; Spark brings together what is of one part, side by side; the core
+makes rows of it, with the code that makes them in one process.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lakebed import _arrow, _native
+from lakebed.spark.mappers import kind_told
+from lakebed.spark.types import cast_batch, spark_schema, to_spark
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from lakebed.limits import Limits
+    from lakebed.spark.reading import Contents, Reading
+    from lakebed.view import Exchange, Manifest
+
+BYTES_PER_TASK = 16 << 20
+"""Bytes of manifests whose entries one task brings together."""
+PARTS_PER_TASK = 4
+"""Parts are spread over tasks by their hash: of several, a task has about as many as any other."""
+PIECE_BYTES = 16 << 20
+"""Bytes of entries that a task holds back, to send those of one part in one piece."""
+
+_PIECES = pa.schema([("part", pa.int32()), ("side", pa.int32()), ("rows", pa.binary())])
+
+
+def exchanged(spark: SparkSession, schema: pa.Schema, exchange: Exchange, reading: Reading) -> DataFrame:
+    """The rows of a scan, whose entries come together part by part.
+
+    Args: schema, that of the scan.
+    Raises: MissingFileError for a manifest that is not there; other errors when the DataFrame is computed.
+    Cost: each manifest is read once; its entries, as far as rows are made of them, cross one exchange.
+    """
+    manifests = {manifest["path"]: manifest for side in exchange.sides for manifest in side}
+    if not manifests:
+        return spark.createDataFrame([], spark_schema(schema))
+    size = sum(manifest["size"] for manifest in manifests.values())
+    tasks = max(1, math.ceil(size / BYTES_PER_TASK))
+    parts = tasks * PARTS_PER_TASK
+    dealing = partial(map_pieces, task=exchange.task, limits=reading.limits, parts=parts)
+    read = list(manifests.values())
+    pieces = reading.frame(spark, read, dealing, spark_schema(_PIECES), divided=False)
+    together = pieces.repartition(tasks, "part").sortWithinPartitions("part", "side")
+    making = partial(map_parts, task=exchange.task, limits=reading.limits)
+    return together.mapInArrow(making, spark_schema(schema))
+
+
+def gathered(
+    spark: SparkSession,
+    schema: pa.Schema,
+    exchange: Exchange,
+    manifests: Sequence[Manifest],
+    reading: Reading,
+    known: bytes = b"",
+) -> DataFrame:
+    """The rows of a scan, whose manifests are gathered one by one.
+
+    Args: manifests, those that executors read; known, all entries of side 0 as an Arrow IPC stream.
+    Raises: as `exchanged`.
+    """
+    gathering = partial(map_gathered, task=exchange.task, limits=reading.limits, known=known)
+    return reading.frame(spark, manifests, gathering, spark_schema(schema), divided=False)
+
+
+def map_pieces(contents: Contents, task: str, limits: Limits, parts: int) -> Iterator[pa.RecordBatch]:
+    """Deals the entries of manifests out to parts.
+
+    Args: contents, as in `decode_manifests`, of whole manifests; task, parts, as in `exchanged`.
+    Returns: `part` int32, `side` int32, `rows` binary: an Arrow IPC stream of entries.
+    Raises: as `decode_manifests`.
+    Cost: memory is one manifest and 2 × `PIECE_BYTES`.
+    """
+    waiting: dict[int, list[pa.RecordBatch]] = {}
+    size = 0
+    for side, rows in _entries(contents, _native.Exchange(task, limits), parts):
+        waiting.setdefault(side, []).append(rows)
+        size += rows.nbytes
+        if size >= PIECE_BYTES:
+            yield from _sent(waiting, parts)
+            size = 0
+    yield from _sent(waiting, parts)
+
+
+def map_parts(batches: Iterator[pa.RecordBatch], task: str, limits: Limits) -> Iterator[pa.RecordBatch]:
+    """Makes the rows of parts; made for `mapInArrow`.
+
+    Args: batches, what `map_pieces` gave, sorted by part and side; all of a part is here.
+    Returns: batches of the scan's schema in the types of Spark.
+    Cost: memory is what the rows of a part must know of each other.
+    """
+    exchange = _native.Exchange(task, limits)
+    making, current = exchange.gather(), None
+    schema = to_spark(_arrow.schema(exchange.schema))
+    for batch in batches:
+        parts, sides, pieces = batch.columns
+        for part, side, piece in zip(parts.to_pylist(), sides.to_pylist(), pieces, strict=True):
+            with kind_told():
+                if part != current:
+                    yield from _rows(making.finish(), schema)
+                    making, current = exchange.gather(), part
+                for entries in pa.ipc.open_stream(piece.as_buffer()):
+                    yield from _rows(making.push(side, entries), schema)
+    with kind_told():
+        yield from _rows(making.finish(), schema)
+
+
+def map_gathered(contents: Contents, task: str, limits: Limits, known: bytes) -> Iterator[pa.RecordBatch]:
+    """Makes rows of manifests one by one. Args: as in `map_pieces` and `gathered`."""
+    exchange = _native.Exchange(task, limits)
+    making = exchange.gather()
+    schema = to_spark(_arrow.schema(exchange.schema))
+    with kind_told():
+        for entries in pa.ipc.open_stream(known) if known else ():
+            yield from _rows(making.push(0, entries), schema)
+        for side, entries in _entries(contents, exchange, parts=1):
+            yield from _rows(making.push(side, _without_part(entries)), schema)
+        yield from _rows(making.finish(), schema)
+
+
+def ipc_stream(batches: Iterable[pa.RecordBatch], *, compression: str | None = None) -> bytes:
+    """Batches of one schema as an Arrow IPC stream; no bytes for none."""
+    sink, writer = pa.BufferOutputStream(), None
+    options = pa.ipc.IpcWriteOptions(compression=compression)
+    for batch in batches:
+        writer = writer or pa.ipc.new_stream(sink, batch.schema, options=options)
+        writer.write_batch(batch)
+    if writer is None:
+        return b""
+    writer.close()
+    stream: bytes = sink.getvalue().to_pybytes()
+    return stream
+
+
+def _entries(
+    contents: Contents, exchange: _native.Exchange, parts: int
+) -> Iterator[tuple[int, pa.RecordBatch]]:
+    """The entries of manifests by side; their last column is the part."""
+    for path, content in contents:
+        with kind_told():
+            pieces = exchange.pieces(path, content, parts)
+            while (piece := pieces.next_piece()) is not None:
+                yield piece[0], _arrow.record_batch(piece[1])
+
+
+def _sent(waiting: dict[int, list[pa.RecordBatch]], parts: int) -> Iterator[pa.RecordBatch]:
+    """Entries as pieces, a row each, in batches of bounded bytes; nothing waits any more."""
+    pieces, size = [], 0
+    for side, batches in waiting.items():
+        for part, rows in _by_part(pa.Table.from_batches(batches)):
+            piece = ipc_stream(rows.combine_chunks().to_batches())
+            for number in range(parts) if part is None else (part,):
+                pieces.append((number, side, piece))
+                size += len(piece)
+                if size >= PIECE_BYTES:
+                    yield _batch(pieces)
+                    pieces, size = [], 0
+    waiting.clear()
+    if pieces:
+        yield _batch(pieces)
+
+
+def _by_part(entries: pa.Table) -> Iterator[tuple[int | None, pa.Table]]:
+    numbers = entries.column(entries.num_columns - 1)
+    # Nulls come last.
+    order = pc.sort_indices(numbers)
+    rows = entries.select(range(entries.num_columns - 1)).take(order)
+    counts = {count["values"]: count["counts"] for count in numbers.value_counts().to_pylist()}
+    start = 0
+    for part in sorted(counts, key=lambda part: (part is None, part)):
+        yield part, rows.slice(start, counts[part])
+        start += counts[part]
+
+
+def _batch(pieces: list[tuple[int, int, bytes]]) -> pa.RecordBatch:
+    columns = zip(*pieces, strict=True)
+    arrays = [pa.array(column, field.type) for column, field in zip(columns, _PIECES, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, schema=_PIECES)
+
+
+def _without_part(entries: pa.RecordBatch) -> pa.RecordBatch:
+    return entries.select(entries.schema.names[:-1])
+
+
+def _rows(stream: _native.BatchStream, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    for rows in _arrow.batches(stream):
+        yield cast_batch(rows, schema)

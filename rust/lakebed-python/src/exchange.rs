@@ -1,0 +1,111 @@
+//! Entries dealt out to parts, and rows made of what came together.
+
+use std::sync::{Arc, Mutex};
+
+use arrow_array::StructArray;
+use arrow_schema::SchemaRef;
+use lakebed::columnar::Decoding;
+use lakebed::scan::{self, Gather, Pieces};
+use lakebed::{Error, ErrorKind};
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+
+use crate::arrow::SchemaCapsule;
+use crate::boundary::detached;
+use crate::columnar::{decoding, import_batch};
+use crate::stream::{Batch, BatchStream};
+use crate::task::Given;
+
+/// A scan's work on manifests whose entries are brought together.
+#[pyclass(frozen, module = "lakebed._native")]
+pub struct Exchange {
+    exchange: scan::Exchange,
+    decoding: Decoding,
+}
+
+#[pymethods]
+impl Exchange {
+    #[new]
+    fn new(py: Python<'_>, task: &str, limits: &Bound<'_, PyAny>) -> PyResult<Exchange> {
+        let decoding = decoding(limits)?;
+        detached(py, || {
+            let exchange = serde_json::from_str(task)
+                .map_err(|error| Error::new(ErrorKind::Argument, format!("not an exchange: {error}")))?;
+            Ok(Exchange { exchange, decoding })
+        })
+    }
+
+    #[getter]
+    fn schema(&self, py: Python<'_>) -> PyResult<SchemaCapsule> {
+        detached(py, || Ok(SchemaCapsule(self.exchange.schema()?)))
+    }
+
+    fn pieces(&self, py: Python<'_>, path: String, content: Given, parts: u32) -> PyResult<PieceStream> {
+        let decoding = self.decoding.clone();
+        detached(py, || {
+            let pieces = self.exchange.pieces(&path, content.take()?.whole()?, decoding, parts)?;
+            Ok(PieceStream(Mutex::new(Some(pieces))))
+        })
+    }
+
+    fn gather(&self, py: Python<'_>) -> PyResult<PartRows> {
+        detached(py, || {
+            let (gather, schema) = (self.exchange.gather()?, self.exchange.schema()?);
+            Ok(PartRows { gather: Mutex::new(gather), schema })
+        })
+    }
+}
+
+/// Entries by side, pulled batch by batch.
+#[pyclass(frozen, module = "lakebed._native")]
+pub struct PieceStream(Mutex<Option<Pieces>>);
+
+#[pymethods]
+impl PieceStream {
+    fn next_piece(&self, py: Python<'_>) -> PyResult<Option<(i32, Batch)>> {
+        let next = detached(py, || {
+            // A poisoned lock means an earlier call panicked: there is nothing more to give.
+            let Ok(mut pieces) = self.0.lock() else { return Ok(None) };
+            let next = pieces.as_mut().and_then(Iterator::next);
+            if !matches!(next, Some(Ok(_))) {
+                *pieces = None;
+            }
+            next.transpose()
+        })?;
+        Ok(next.map(|(side, rows)| (side, Batch(Arc::new(StructArray::from(rows))))))
+    }
+}
+
+/// What makes the rows of one part.
+#[pyclass(frozen, module = "lakebed._native")]
+pub struct PartRows {
+    gather: Mutex<Box<dyn Gather>>,
+    schema: SchemaRef,
+}
+
+#[pymethods]
+impl PartRows {
+    fn push(&self, py: Python<'_>, side: i32, rows: &Bound<'_, PyAny>) -> PyResult<BatchStream> {
+        let rows = import_batch(rows)?;
+        self.rows(py, |gather| gather.push(side, rows))
+    }
+
+    fn finish(&self, py: Python<'_>) -> PyResult<BatchStream> {
+        self.rows(py, |gather| gather.finish())
+    }
+}
+
+impl PartRows {
+    fn rows(
+        &self,
+        py: Python<'_>,
+        make: impl FnOnce(&mut dyn Gather) -> lakebed::Result<scan::Batches> + Send,
+    ) -> PyResult<BatchStream> {
+        let rows = detached(py, || match self.gather.lock() {
+            Ok(mut gather) => make(gather.as_mut()).map(Some),
+            Err(_) => Ok(None),
+        })?;
+        let rows = rows.ok_or_else(|| PyRuntimeError::new_err("an earlier call panicked"))?;
+        Ok(BatchStream::new(self.schema.clone(), rows))
+    }
+}

@@ -1,0 +1,143 @@
+//! Differences, found elsewhere: identities come together first, then the rows of the files.
+
+use arrow_array::RecordBatch;
+
+use super::columns::ChangeColumns;
+use super::net::Net;
+use super::stream::{claimed, identities, one_way};
+use super::{Change, internal};
+use crate::error::{Error, ErrorKind, Result};
+use crate::scan::{Batches, Gather, Pieces, dealt, hash, once};
+
+/// The sides of what changed in a difference: identities of files that were removed and that were added, and
+/// behind them the rows of each leg.
+const LEGS: i32 = 2;
+
+/// The entries of a manifest of the leg of that number among `changes`, as [`super::Leg::rows`] has them,
+/// dealt out by their identity. Where nothing can cancel, identities alone need not travel.
+pub(crate) fn diff_pieces(rows: Batches, leg: usize, changes: &[Change], parts: u32) -> Pieces {
+    let alone = one_way(changes.iter().copied());
+    let change = changes.get(leg).copied().filter(|_| !alone).map(side_of);
+    let leg = LEGS.saturating_add(i32::try_from(leg).unwrap_or(i32::MAX));
+    Box::new(rows.flat_map(move |rows| {
+        let pieces = rows.and_then(|rows| {
+            let last = rows.num_columns().saturating_sub(1);
+            let identity = rows.project(&[last]).map_err(internal)?;
+            let deal = |rows: &RecordBatch| {
+                let keys = identities(&identity)?.iter().map(|key| key.map(hash));
+                dealt(rows, keys, parts)
+            };
+            let identities = change.map(|side| deal(&identity).map(|rows| (side, rows))).transpose()?;
+            Ok(identities.into_iter().chain([(leg, deal(&rows)?)]).collect::<Vec<_>>())
+        });
+        match pieces {
+            Ok(pieces) => pieces.into_iter().map(Ok).collect(),
+            Err(error) => vec![Err(error)],
+        }
+    }))
+}
+
+fn side_of(change: Change) -> i32 {
+    match change {
+        Change::Removed => 0,
+        Change::Added => 1,
+    }
+}
+
+/// What differs in one part.
+pub(crate) struct DiffGather {
+    changes: Vec<Change>,
+    columns: ChangeColumns,
+    /// What differs; `None` where all files do, since nothing can cancel.
+    net: Option<Net>,
+}
+
+impl DiffGather {
+    /// The differences of legs that change so, in these columns.
+    pub(crate) fn new(changes: Vec<Change>, columns: ChangeColumns) -> DiffGather {
+        let net = (!one_way(changes.iter().copied())).then(Net::default);
+        DiffGather { changes, columns, net }
+    }
+}
+
+impl Gather for DiffGather {
+    fn push(&mut self, side: i32, rows: RecordBatch) -> Result<Batches> {
+        let identified = [Change::Removed, Change::Added].into_iter().find(|change| side_of(*change) == side);
+        if let (Some(change), Some(net)) = (identified, &mut self.net) {
+            net.count(identities(&rows)?, change);
+            return Ok(Box::new(std::iter::empty()));
+        }
+        let leg = side.checked_sub(LEGS).and_then(|leg| usize::try_from(leg).ok());
+        let change = leg.and_then(|leg| self.changes.get(leg)).copied();
+        let change = change
+            .ok_or_else(|| Error::new(ErrorKind::Argument, format!("a difference has no side {side}")))?;
+        let rows = match &mut self.net {
+            Some(net) => claimed(net, &rows, change)?,
+            None => rows,
+        };
+        Ok(once(self.columns.build(&rows, change.name())?))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow_array::cast::AsArray;
+    use arrow_array::{BinaryArray, StringArray};
+    use arrow_schema::{DataType, Field, Schema};
+
+    use super::*;
+    use crate::scan::ScanOptions;
+
+    fn files(names: &[&str]) -> RecordBatch {
+        let fields =
+            [Field::new("file_path", DataType::Utf8, true), Field::new("_identity", DataType::Binary, true)];
+        let ids = BinaryArray::from_iter_values(names.iter().map(|name| name.as_bytes()));
+        let paths = StringArray::from_iter_values(names);
+        RecordBatch::try_new(Arc::new(Schema::new(fields.to_vec())), vec![Arc::new(paths), Arc::new(ids)])
+            .expect("two columns")
+    }
+
+    /// Brings legs together as an engine does, in so many parts.
+    fn rows(legs: &[(Change, &[&str])], parts: u32) -> Vec<String> {
+        let changes: Vec<Change> = legs.iter().map(|(change, _)| *change).collect();
+        let dealt = legs.iter().enumerate().flat_map(|(number, (_, names))| {
+            diff_pieces(once(files(names)), number, &changes, parts).collect::<Vec<_>>()
+        });
+        let mut dealt: Vec<(i32, RecordBatch)> = dealt.collect::<Result<_>>().expect("pieces");
+        dealt.sort_by_key(|(side, _)| *side);
+        let shown = Schema::new(vec![Field::new("file_path", DataType::Utf8, true)]);
+        let mut rows = Vec::new();
+        for part in 0..i32::try_from(parts).expect("few parts") {
+            let columns = ChangeColumns::new(&ScanOptions::default(), &shown);
+            let mut gather = DiffGather::new(changes.clone(), columns);
+            for (side, piece) in &dealt {
+                let (last, piece) = (piece.num_columns() - 1, piece.clone());
+                let numbers = piece.column(last).as_primitive::<arrow_array::types::Int32Type>();
+                let of_part = numbers.iter().map(|number| Some(number == Some(part))).collect();
+                let own = arrow_select::filter::filter_record_batch(&piece, &of_part).expect("rows");
+                let own = own.project(&(0..last).collect::<Vec<_>>()).expect("columns");
+                for batch in gather.push(*side, own).expect("rows") {
+                    let batch = batch.expect("rows");
+                    let columns = [0, 1].map(|number| batch.column(number).as_string::<i32>().clone());
+                    let both = columns[0].iter().zip(&columns[1]).filter_map(|(one, two)| one.zip(two));
+                    rows.extend(both.map(|(change, path)| format!("{change} {path}")));
+                }
+            }
+        }
+        rows.sort();
+        rows
+    }
+
+    #[test]
+    fn parts_find_what_the_whole_does() {
+        use Change::{Added, Removed};
+        let (gone, new): (&[&str], &[&str]) = (&["a", "kept", "b", "moved"], &["kept", "c", "c"]);
+        let legs = [(Removed, gone), (Added, new), (Removed, &["c"]), (Added, &["moved"])];
+        for parts in [1, 2, 7] {
+            assert_eq!(rows(&legs, parts), ["added c", "removed a", "removed b"], "{parts} parts");
+        }
+        assert_eq!(rows(&legs[1..2], 3), ["added c", "added c", "added kept"]);
+    }
+}

@@ -1,0 +1,107 @@
+//! Differences: files of manifests that one of two snapshots alone has, by their identity.
+
+use std::sync::Arc;
+
+use arrow_buffer::Buffer;
+use arrow_schema::SchemaRef;
+use lakebed_avro::Limits;
+use serde::{Deserialize, Serialize};
+
+use crate::columnar::Decoding;
+use crate::diff::{Change, ChangeColumns, DiffGather, diff_pieces};
+use crate::error::Result;
+use crate::iceberg::manifest_list::ManifestFile;
+use crate::iceberg::scan::diff::{beside_identity, identified, with_identity};
+use crate::iceberg::scan::plan::planned;
+use crate::iceberg::scan::program::EntryProgram;
+use crate::iceberg::scan::task::Placed;
+use crate::iceberg::table::{StoredTypes, Table, TableTypes};
+use crate::iceberg::view::Role;
+use crate::notes::Notes;
+use crate::scan::{self, Exchanged, Gather, Pieces, ScanOptions, brought};
+
+/// A difference's work on manifests, apart from the table.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct DiffExchange {
+    types: StoredTypes,
+    columns: Option<Vec<String>>,
+    filter: Option<String>,
+    stats: Option<Vec<String>>,
+    /// The manifests of one snapshot alone, and what became of their files.
+    legs: Vec<(Change, Vec<Placed>)>,
+}
+
+/// What `options` ask for of the differences that `legs` tell, in the types of `table`.
+pub(in crate::iceberg::scan) fn exchanged(
+    table: &Table,
+    options: &ScanOptions,
+    legs: &[(Change, Vec<ManifestFile>)],
+) -> Result<Exchanged> {
+    let storage = table.storage().as_ref();
+    let legs = legs.iter().filter(|(_, manifests)| !manifests.is_empty());
+    let sides: Vec<Vec<_>> = legs
+        .clone()
+        .map(|(_, manifests)| manifests.iter().map(|manifest| planned(manifest, storage)).collect())
+        .collect();
+    let placed = legs.map(|(change, manifests)| {
+        (*change, manifests.iter().map(|manifest| Placed::new(manifest.clone(), storage)).collect())
+    });
+    let diff = DiffExchange {
+        types: StoredTypes::from(&table.types()?),
+        columns: options.columns.clone(),
+        filter: options.filter.clone(),
+        stats: options.stats.clone(),
+        legs: placed.collect(),
+    };
+    let together = sides.len() > 1;
+    Ok(Exchanged { exchange: scan::Exchange::Iceberg(diff.into()), sides, together })
+}
+
+impl DiffExchange {
+    pub(super) fn schema(&self) -> Result<SchemaRef> {
+        Ok(Arc::clone(self.columns()?.schema()))
+    }
+
+    pub(super) fn pieces(&self, path: &str, bytes: Buffer, decoding: Decoding, parts: u32) -> Result<Pieces> {
+        let all = self.legs.iter().enumerate();
+        let all: Vec<_> =
+            all.flat_map(|(leg, (_, placed))| placed.iter().map(move |one| (leg, one))).collect();
+        let (leg, placed) = brought(&all, |(_, placed)| &placed.place, path)?;
+        let options = ChangeColumns::of_files(&self.options());
+        let types = TableTypes::try_from(&self.types)?;
+        let shown = files(&types, &options, Limits::DEFAULT.into())?;
+        let schema = with_identity(shown.view.schema());
+        let program = Arc::new(files(&types, &beside_identity(&options), decoding)?);
+        let rows = program.open(bytes, &placed.manifest, 1, &Notes::default())?;
+        let rows = Box::new(rows.map(move |rows| identified(&rows?, &schema)));
+        Ok(diff_pieces(rows, *leg, &self.changes(), parts))
+    }
+
+    pub(super) fn gather(&self) -> Result<Box<dyn Gather>> {
+        Ok(Box::new(DiffGather::new(self.changes(), self.columns()?)))
+    }
+
+    fn changes(&self) -> Vec<Change> {
+        self.legs.iter().map(|(change, _)| *change).collect()
+    }
+
+    fn columns(&self) -> Result<ChangeColumns> {
+        let options = self.options();
+        let types = TableTypes::try_from(&self.types)?;
+        let shown = files(&types, &ChangeColumns::of_files(&options), Limits::DEFAULT.into())?;
+        Ok(ChangeColumns::new(&options, shown.view.schema()))
+    }
+
+    fn options(&self) -> ScanOptions {
+        ScanOptions {
+            columns: self.columns.clone(),
+            filter: self.filter.clone(),
+            stats: self.stats.clone(),
+            ..ScanOptions::default()
+        }
+    }
+}
+
+fn files(types: &TableTypes, options: &ScanOptions, decoding: Decoding) -> Result<EntryProgram> {
+    EntryProgram::new(Role::Files, types.clone(), options, decoding)
+}

@@ -1,0 +1,85 @@
+//! The rows of a plan, made of deletes and data files that came together.
+
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
+use arrow_array::{RecordBatch, UInt32Array};
+use arrow_select::concat::concat_batches;
+use arrow_select::take::take_record_batch;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::iceberg::scan::deletes::DeletesBuilder;
+use crate::iceberg::scan::internal;
+use crate::iceberg::scan::planned::Matching;
+use crate::iceberg::scan::program::EntryProgram;
+use crate::iceberg::types::Schema;
+use crate::record::find;
+use crate::scan::{Batches, DeletesAs, Gather};
+
+/// The sides of a plan.
+pub(super) const DELETES: i32 = 0;
+pub(super) const DATA: i32 = 1;
+
+/// The column that says where a delete stands among those of the snapshot: by the number of its manifest,
+/// then its own. Deletes are numbered, and listed where nothing else orders them, as they stand.
+pub(super) const PLACE: &str = "_place";
+
+/// The rows of a part: deletes are taken in before the first data file.
+pub(super) struct PlanGather {
+    shown_as: DeletesAs,
+    /// Deletes, in any order.
+    waiting: Vec<RecordBatch>,
+    /// What is made into `matching`: how data files are shown, and where deletes are asked for what takes them
+    /// in, with the table's schemas.
+    made_of: Option<(EntryProgram, Option<Taking>)>,
+    /// Once there is a data file.
+    matching: Option<Matching>,
+}
+
+type Taking = (DeletesBuilder, Vec<Arc<Schema>>);
+
+impl PlanGather {
+    pub(super) fn new(program: EntryProgram, deletes: Option<Taking>, shown_as: DeletesAs) -> PlanGather {
+        PlanGather { shown_as, waiting: Vec::new(), made_of: Some((program, deletes)), matching: None }
+    }
+}
+
+impl Gather for PlanGather {
+    fn push(&mut self, side: i32, rows: RecordBatch) -> Result<Batches> {
+        match (side, self.made_of.take()) {
+            (DELETES, Some(made_of)) => {
+                self.made_of = Some(made_of);
+                self.waiting.push(rows);
+                return Ok(Box::new(std::iter::empty()));
+            }
+            (DATA, Some((program, deletes))) => {
+                let deletes = deletes.map(|(mut deletes, schemas)| {
+                    if let Some(waiting) = in_place(&std::mem::take(&mut self.waiting))? {
+                        deletes.push(&waiting)?;
+                    }
+                    deletes.finish(&schemas)
+                });
+                self.matching = Some(Matching::new(program, deletes.transpose()?, self.shown_as)?);
+            }
+            (_, _) => {}
+        }
+        match &self.matching {
+            Some(matching) if side == DATA => Ok(matching.rows(rows)),
+            _ => Err(Error::new(ErrorKind::Argument, format!("side {side} of a plan is not wanted now"))),
+        }
+    }
+}
+
+/// Deletes in the order in which they stand in the snapshot.
+fn in_place(deletes: &[RecordBatch]) -> Result<Option<RecordBatch>> {
+    let Some(first) = deletes.first() else { return Ok(None) };
+    let deletes = concat_batches(&first.schema(), deletes).map_err(internal)?;
+    let places = find(&deletes, PLACE)?;
+    let places = places.as_primitive::<Int64Type>().values();
+    let rows = u32::try_from(places.len())
+        .map_err(|_| Error::new(ErrorKind::Unsupported, "more than 2^32 deletes"))?;
+    let mut order: Vec<u32> = (0..rows).collect();
+    order.sort_unstable_by_key(|row| places.get(*row as usize));
+    take_record_batch(&deletes, &UInt32Array::from(order)).map(Some).map_err(internal)
+}

@@ -1,0 +1,212 @@
+//! Plans: deletes come together with the data files that they may apply to.
+
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, Int64Array};
+use arrow_buffer::Buffer;
+use arrow_schema::SchemaRef;
+use lakebed_avro::Limits;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::deal::Deal;
+use super::matched::{DATA, DELETES, PLACE, PlanGather};
+use crate::columnar::Decoding;
+use crate::error::{Error, ErrorKind, Result};
+use crate::iceberg::deletes::file_input;
+use crate::iceberg::manifest_list;
+use crate::iceberg::scan::Scan;
+use crate::iceberg::scan::deletes::{DeletesBuilder, delete_program, equality_fields};
+use crate::iceberg::scan::plan::{Plan, planned};
+use crate::iceberg::scan::planned::shown;
+use crate::iceberg::scan::program::EntryProgram;
+use crate::iceberg::scan::residual::Residuals;
+use crate::iceberg::scan::task::Placed;
+use crate::iceberg::table::{StoredTypes, Table, TableTypes};
+use crate::iceberg::types::Schema;
+use crate::iceberg::view::Role;
+use crate::notes::Notes;
+use crate::scan::{
+    self, Batches, DeletesAs, Exchanged, Gather, ManifestSource, ManifestStream, Pieces, PlannedManifest,
+    ScanOptions, brought, threads,
+};
+use crate::view::with_columns;
+
+impl Scan {
+    /// A plan's work on manifests.
+    pub(in crate::iceberg::scan) fn plan_exchange(&self, equality_ids: &[i32]) -> Result<Exchanged> {
+        let plan = PlanExchange::new(self, equality_ids)?;
+        let storage = self.table.storage().as_ref();
+        let of_side = |side: i32| {
+            let placed = plan.manifests.iter().filter(move |placed| side_of(placed) == side);
+            placed.map(|placed| planned(&placed.manifest, storage)).collect()
+        };
+        let sides: Vec<Vec<PlannedManifest>> = [DELETES, DATA].map(of_side).into();
+        let together = sides.first().is_some_and(|deletes| !deletes.is_empty());
+        Ok(Exchanged { exchange: scan::Exchange::Iceberg(plan.into()), sides, together })
+    }
+
+    /// The deletes of a plan, as they stand.
+    pub(in crate::iceberg::scan) fn plan_side(&self, side: i32) -> Result<Batches> {
+        if side != DELETES {
+            return Err(Error::new(ErrorKind::Argument, "of plans only deletes are read by themselves"));
+        }
+        let mut plan = PlanExchange::new(self, &[])?;
+        plan.manifests.retain(|placed| side_of(placed) == DELETES);
+        let (table, manifests) = (self.table.clone(), plan.manifests.clone());
+        let source = DeleteSource { types: table.types()?, table, plan };
+        Ok(Box::new(ManifestStream::new(source, manifests, threads(self.options.threads))))
+    }
+}
+
+/// Manifests of deletes, read here.
+struct DeleteSource {
+    plan: PlanExchange,
+    types: TableTypes,
+    table: Table,
+}
+
+impl ManifestSource for DeleteSource {
+    type Manifest = Placed;
+
+    fn open(&self, placed: &Placed, _threads: usize) -> Result<Batches> {
+        let path = &placed.manifest.path;
+        let bytes = self.table.storage().read(path).map_err(|error| error.in_file(path))?;
+        self.plan.deletes(placed, bytes, self.types.clone(), self.table.decoding().clone())
+    }
+}
+
+/// The side that a manifest's entries are of.
+fn side_of(placed: &Placed) -> i32 {
+    if placed.manifest.content == manifest_list::DATA { DATA } else { DELETES }
+}
+
+/// A plan's work on manifests, apart from the table.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct PlanExchange {
+    types: StoredTypes,
+    /// Every schema of the table, the newest first; none where deletes are not asked for.
+    schemas: Vec<Value>,
+    /// The columns that equality deletes compare.
+    equality_ids: Vec<i32>,
+    columns: Option<Vec<String>>,
+    filter: Option<String>,
+    stats: Option<Vec<String>>,
+    shown_as: DeletesAs,
+    /// Those of deletes, in the order of the list, where deletes are asked for; then those of data.
+    manifests: Vec<Placed>,
+}
+
+impl PlanExchange {
+    /// The work of a plan; reads the manifest list and, where deletes are asked for, the table's schemas.
+    fn new(scan: &Scan, equality_ids: &[i32]) -> Result<PlanExchange> {
+        let (table, options) = (&scan.table, &scan.options);
+        let (mut schemas, mut manifests) = (Vec::new(), Vec::new());
+        let types = table.types()?;
+        let placed = |manifest| Placed::new(manifest, table.storage().as_ref());
+        let list = table.manifest_list()?;
+        let of_role = |role| {
+            let plan = Plan::of_list(table, list.clone(), options.filter.as_deref())?;
+            Ok::<_, Error>(plan.of_role(role).into_iter().map(placed))
+        };
+        if scan.schema.column_with_name(options.deletes.column()).is_some() {
+            let older = table.schemas()?.into_values().rev();
+            schemas
+                .extend([Arc::clone(&types.schema)].into_iter().chain(older).map(|schema| schema.to_json()));
+            manifests.extend(of_role(Role::LiveDeletes)?);
+        }
+        manifests.extend(of_role(Role::LiveData)?);
+        Ok(PlanExchange {
+            types: StoredTypes::from(&types),
+            schemas,
+            equality_ids: equality_ids.to_vec(),
+            columns: options.columns.clone(),
+            filter: options.filter.clone(),
+            stats: options.stats.clone(),
+            shown_as: options.deletes,
+            manifests,
+        })
+    }
+
+    pub(super) fn schema(&self) -> Result<SchemaRef> {
+        let program = self.data_program(TableTypes::try_from(&self.types)?, Limits::DEFAULT.into())?;
+        Ok(shown(program.view.schema(), self.shown_as))
+    }
+
+    pub(super) fn pieces(&self, path: &str, bytes: Buffer, decoding: Decoding, parts: u32) -> Result<Pieces> {
+        let placed = brought(&self.manifests, |placed| &placed.place, path)?;
+        let types = TableTypes::try_from(&self.types)?;
+        let (side, deal, path) =
+            (side_of(placed), Deal::new(types.clone(), parts)?, placed.manifest.path.clone());
+        let entries = match side {
+            DELETES => self.deletes(placed, bytes, types, decoding)?,
+            _ => self.files(placed, bytes, types, decoding)?,
+        };
+        Ok(Box::new(entries.map(move |entries| {
+            let dealt = if side == DELETES { deal.deletes(&entries?) } else { deal.files(&entries?) };
+            Ok((side, dealt.map_err(|error| error.in_file(&path))?))
+        })))
+    }
+
+    pub(super) fn gather(&self) -> Result<Box<dyn Gather>> {
+        let types = TableTypes::try_from(&self.types)?;
+        let program = self.data_program(types.clone(), Limits::DEFAULT.into())?;
+        let show = self.shown_as == DeletesAs::Files;
+        let deletes = match program.view.has(self.shown_as.column()) {
+            true => Some((DeletesBuilder::new(types, show)?, self.schemas()?)),
+            false => None,
+        };
+        Ok(Box::new(PlanGather::new(program, deletes, self.shown_as)))
+    }
+
+    /// The deletes of a manifest, with their places.
+    fn deletes(
+        &self,
+        placed: &Placed,
+        bytes: Buffer,
+        types: TableTypes,
+        decoding: Decoding,
+    ) -> Result<Batches> {
+        let number = self.manifests.iter().position(|one| one.manifest.path == placed.manifest.path);
+        let program = Arc::new(delete_program(types, self.filter.as_deref(), decoding)?);
+        let entries = program.entries(bytes, &placed.manifest, 1, &Notes::default())?;
+        let mut next = i64::try_from(number.unwrap_or_default()).unwrap_or_default() << 32;
+        Ok(Box::new(entries.map(move |entries| {
+            let entries = entries?;
+            let places = Int64Array::from_iter_values((next..).take(entries.num_rows()));
+            next += entries.num_rows() as i64;
+            with_columns(&entries, vec![(PLACE, Arc::new(places) as ArrayRef)])
+        })))
+    }
+
+    /// The data files of a manifest, with what deletes are looked up by.
+    fn files(
+        &self,
+        placed: &Placed,
+        bytes: Buffer,
+        types: TableTypes,
+        decoding: Decoding,
+    ) -> Result<Batches> {
+        let mut program = self.data_program(types.clone(), decoding)?;
+        let fields = equality_fields(&self.schemas()?, &self.equality_ids);
+        let ids: Vec<i32> = fields.iter().map(|field| field.id).collect();
+        program = program.needing(file_input(&fields), &ids)?;
+        let residuals = Residuals::of(&program, self.filter.as_deref(), types)?;
+        let entries = Arc::new(program).entries(bytes, &placed.manifest, 1, &Notes::default())?;
+        residuals.beside(entries, &placed.manifest)
+    }
+
+    fn data_program(&self, types: TableTypes, decoding: Decoding) -> Result<EntryProgram> {
+        let options = ScanOptions {
+            columns: self.columns.clone(),
+            filter: self.filter.clone(),
+            stats: self.stats.clone(),
+            ..ScanOptions::default()
+        };
+        EntryProgram::new(Role::Plan(self.shown_as), types, &options, decoding)
+    }
+
+    fn schemas(&self) -> Result<Vec<Arc<Schema>>> {
+        self.schemas.iter().map(|json| Schema::from_json(json).map(Arc::new)).collect()
+    }
+}

@@ -1,0 +1,114 @@
+//! Rows that are made of the entries of several manifests, made elsewhere: entries are dealt out to parts
+//! that need nothing of each other, an engine brings together what is of one part, and rows are made there.
+
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, Int32Array, RecordBatch};
+use arrow_buffer::Buffer;
+use arrow_schema::SchemaRef;
+use serde::{Deserialize, Serialize};
+use twox_hash::XxHash64;
+
+use super::{Batches, PlannedManifest};
+use crate::columnar::Decoding;
+use crate::error::{Error, ErrorKind, Result};
+use crate::iceberg;
+use crate::view::with_columns;
+
+/// The column of [`Pieces`] that says which part each row is of.
+const PART: &str = "_part";
+
+/// Entries on their way to their parts, in the core's own columns: the side that a batch is of, and its rows,
+/// whose last column `_part` int32 is the part of each; null for one that every part needs.
+pub type Pieces = Box<dyn Iterator<Item = Result<(i32, RecordBatch)>> + Send>;
+
+/// What makes the rows of one part.
+pub trait Gather: Send {
+    /// Takes in rows of a side, and gives the rows of the scan that can be made by now. Of lower sides all
+    /// must have come.
+    ///
+    /// # Errors
+    /// Those of the scan; `Argument` or `Required` for what are no rows of the side.
+    fn push(&mut self, side: i32, rows: RecordBatch) -> Result<Batches>;
+
+    /// The rows of the scan that are left, once all has come.
+    ///
+    /// # Errors
+    /// Those of the scan.
+    fn finish(&mut self) -> Result<Batches> {
+        Ok(Box::new(std::iter::empty()))
+    }
+}
+
+/// A scan's work on manifests whose entries are brought together, apart from the table.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Exchange {
+    /// Of an Iceberg table.
+    Iceberg(iceberg::Exchange),
+}
+
+/// A scan's work as one plans it: which manifests it is on.
+#[derive(Debug, Clone)]
+pub struct Exchanged {
+    /// What crosses to executors.
+    pub exchange: Exchange,
+    /// The manifests that entries of each side are in; one manifest may be of several sides.
+    pub sides: Vec<Vec<PlannedManifest>>,
+    /// Whether entries have to be brought together; if not, one manifest after the other may be gathered.
+    pub together: bool,
+}
+
+impl Exchange {
+    /// The schema of the rows.
+    ///
+    /// # Errors
+    /// Those of resolving a scan, for work that was changed on its way.
+    pub fn schema(&self) -> Result<SchemaRef> {
+        match self {
+            Exchange::Iceberg(exchange) => exchange.schema(),
+        }
+    }
+
+    /// The entries of one manifest, dealt out to so many parts; engines may spell its path as they like.
+    ///
+    /// # Errors
+    /// `Missing` for a manifest that is not the scan's; those of reading entries, with the path.
+    pub fn pieces(&self, path: &str, bytes: Buffer, decoding: Decoding, parts: u32) -> Result<Pieces> {
+        match self {
+            Exchange::Iceberg(exchange) => exchange.pieces(path, bytes, decoding, parts),
+        }
+    }
+
+    /// What makes the rows of a part.
+    ///
+    /// # Errors
+    /// As [`Exchange::schema`].
+    pub fn gather(&self) -> Result<Box<dyn Gather>> {
+        match self {
+            Exchange::Iceberg(exchange) => exchange.gather(),
+        }
+    }
+}
+
+/// The hash by which keys are dealt out: the same on every machine.
+pub(crate) fn hash(key: &[u8]) -> u64 {
+    XxHash64::oneshot(0, key)
+}
+
+/// `rows` with the part of each, given the hash of its key; `None` where every part needs it.
+pub(crate) fn dealt(
+    rows: &RecordBatch,
+    keys: impl Iterator<Item = Option<u64>>,
+    parts: u32,
+) -> Result<RecordBatch> {
+    let part = |key: u64| i32::try_from(key.checked_rem(u64::from(parts))?).ok();
+    let numbers: Option<Int32Array> = keys
+        .map(|key| match key {
+            Some(key) => part(key).map(Some),
+            None => Some(None),
+        })
+        .collect();
+    let numbers = numbers.ok_or_else(|| Error::new(ErrorKind::Argument, format!("{parts} parts")))?;
+    with_columns(rows, vec![(PART, Arc::new(numbers) as ArrayRef)])
+}

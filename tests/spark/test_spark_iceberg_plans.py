@@ -1,0 +1,108 @@
+"""With Spark plans and changes of Iceberg tables are those without, value for value."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from test_iceberg_pruning import spelled_out
+
+import lakebed.spark as ls
+from iceberg_golden import each_golden_iceberg_table
+from lakebed.spark.types import spark_schema
+from spark_rows import actual, expected
+
+pytest.importorskip("pyspark")
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import lakebed
+    from iceberg_golden import GoldenTable
+
+pytestmark = pytest.mark.spark
+
+# Together they have deletes of every kind, within partitions and of all, of one spec and of several.
+WITH_DELETES = ("dv_v3", "eq_deletes_global_v2", "eq_deletes_v2", "pos_deletes_v2", "upgrade_v1_v2_v3")
+FEATURES = (*WITH_DELETES, "spec_evolution_v1")
+
+
+@pytest.fixture(params=["sent", "exchanged"])
+def mode(request, monkeypatch) -> str:
+    """Deletes are sent to executors; or they cross an exchange of several tasks and parts."""
+    if request.param == "exchanged":
+        monkeypatch.setattr("lakebed.spark.planning.DELETE_BYTES", 0)
+        monkeypatch.setattr("lakebed.spark.exchange.BYTES_PER_TASK", 1 << 14)
+    return str(request.param)
+
+
+def compare(spark: Any, table: lakebed.Table, view: str, *places: int | str | None, **selection: Any) -> int:
+    """Holds one view to what it is without Spark. Returns: how many rows it has."""
+    scan = getattr(table, view)(*places, **selection)
+    rows = expected(scan)
+    frame = getattr(ls, view)(spark, table, *places, **selection)
+    columns = {name: value for name, value in selection.items() if name != "where"}
+    assert frame.schema == ls.schema(view, table, **columns) == spark_schema(scan.schema)
+    assert actual(frame) == rows, (view, places, selection)
+    return len(rows)
+
+
+def filters(table: GoldenTable) -> Iterator[str]:
+    """Of the filters that the engine was asked for one that leaves files out, and one that leaves something
+    to test in rows.
+    """
+    opened = table.open()
+    lines = [line for line in table.rows("plans") if line["snapshot_id"] == opened.snapshot_id]
+    plans = {
+        text: opened.plan(where=text, columns=["residual"]).to_arrow()["residual"]
+        for text in (spelled_out(line) for line in lines[:24] if "files" in line)
+    }
+    every = max(map(len, plans.values()), default=0)
+    yield from [text for text, left in plans.items() if 0 < len(left) < every][:1]
+    yield from [text for text, left in plans.items() if left.null_count < len(left)][-1:]
+
+
+@each_golden_iceberg_table(*FEATURES)
+def test_plans_are_those_without_spark(spark, table, mode):
+    opened = table.open()
+    stats = [field["name"] for field in table.schema() if field["type"] != "variant"]
+    assert compare(spark, opened, "plan", stats=stats) > 0
+    for where in filters(table):
+        compare(spark, opened, "plan", where=where, columns=["delete_files", "residual", "file_path"])
+
+
+@each_golden_iceberg_table("dv_v3", "eq_deletes_global_v2")
+def test_plans_by_numbers_without_deletes_and_of_older_snapshots(spark, table, mode):
+    opened = table.open()
+    compare(spark, opened, "plan", deletes="ids", columns=["delete_ids", "file_path"])
+    compare(spark, opened, "plan", columns=["residual", "record_count"])
+    compare(spark, opened, "plan", columns=[])
+    rows = expected(table.stand("plan@older").plan())
+    assert actual(ls.plan(spark, opened, at=table.info["older_snapshot_id"])) == rows
+
+
+@each_golden_iceberg_table("dv_v3", "eq_deletes_v2", "merge_append_v2")
+def test_changes_are_those_without_spark(spark, table, monkeypatch):
+    monkeypatch.setattr("lakebed.spark.exchange.BYTES_PER_TASK", 1 << 14)
+    opened = table.open()
+    older, now = table.info["older_snapshot_id"], opened.snapshot_id
+    assert compare(spark, opened, "diff", older, now) > 0
+    compare(spark, opened, "diff", now, older, columns=["file_path", "change", "stats"], stats=[])
+    assert compare(spark, opened, "diff", now, now) == 0
+    compare(spark, opened, "appends")
+    for where in filters(table):
+        compare(spark, opened, "diff", older, now, where=where)
+        compare(spark, opened, "appends", where=where, columns=["file_path"])
+
+
+@pytest.mark.slow
+@each_golden_iceberg_table()
+def test_plans_and_changes_of_every_table_are_those_without_spark(spark, table, mode):
+    opened, older = table.open(), table.info["older_snapshot_id"]
+    compare(spark, opened, "plan")
+    for where in filters(table):
+        compare(spark, opened, "plan", where=where)
+    if older is not None:
+        compare(spark, table.stand("plan@older"), "plan")
+        compare(spark, opened, "diff", older, opened.snapshot_id)
+    compare(spark, opened, "appends")
