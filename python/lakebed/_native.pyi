@@ -8,9 +8,14 @@ __all__ = [
     "BUILD_PROFILE",
     "Batch",
     "BatchStream",
+    "Exchange",
     "Grouping",
+    "PartRows",
+    "PieceStream",
     "Scan",
+    "Share",
     "Table",
+    "Task",
     "__version__",
     "avro_blocks",
     "avro_header",
@@ -47,8 +52,7 @@ __all__ = [
     "paimon_read_snapshot",
     "paimon_write_json",
     "paimon_write_records",
-    "run_task",
-    "task_schema",
+    "read_share",
 ]
 
 __version__: str
@@ -201,6 +205,22 @@ class Grouping:
     def drain(self) -> Batch: ...
     def rows(self) -> Batch: ...
 
+@final
+class Task:
+    """A scan's work on manifests, apart from the table."""
+
+    def __new__(cls, text: str, limits: object) -> Task: ...
+    @property
+    def schema(self) -> object: ...
+    def run(self, path: str, content: Any) -> BatchStream: ...
+
+@final
+class Share:
+    """What a range has of a manifest, to be run once."""
+
+def read_share(
+    storage: object | None, path: str, length: int, start: int, end: int, limits: object
+) -> Share | None: ...
 def avro_read(
     source: Any,
     columns: Sequence[str] | None,
@@ -284,8 +304,6 @@ def paimon_read_hash_index(source: Any) -> Batch: ...
 def paimon_read_index_manifest(source: Any, columns: Sequence[str] | None, limits: object) -> BatchStream: ...
 def paimon_read_snapshot(source: Any) -> str: ...
 def paimon_read_schema(source: Any) -> str: ...
-def run_task(task: str, path: str, content: Any, limits: object) -> BatchStream: ...
-def task_schema(task: str) -> object: ...
 def paimon_write_records(
     kind: str,
     data: object,

@@ -16,7 +16,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lakebed import _arrow, _native
-from lakebed.spark.frames import mapped
 from lakebed.spark.mappers import kind_told
 from lakebed.spark.types import cast_batch, spark_schema, to_spark
 
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from lakebed.limits import Limits
+    from lakebed.spark.reading import Contents, Reading
     from lakebed.view import Exchange, Manifest
 
 BYTES_PER_TASK = 16 << 20
@@ -36,7 +36,7 @@ PIECE_BYTES = 16 << 20
 _PIECES = pa.schema([("part", pa.int32()), ("side", pa.int32()), ("rows", pa.binary())])
 
 
-def exchanged(spark: SparkSession, schema: pa.Schema, exchange: Exchange, limits: Limits) -> DataFrame:
+def exchanged(spark: SparkSession, schema: pa.Schema, exchange: Exchange, reading: Reading) -> DataFrame:
     """The rows of a scan, whose entries come together part by part.
 
     Args: schema, that of the scan.
@@ -49,10 +49,12 @@ def exchanged(spark: SparkSession, schema: pa.Schema, exchange: Exchange, limits
     size = sum(manifest["size"] for manifest in manifests.values())
     tasks = max(1, math.ceil(size / BYTES_PER_TASK))
     parts = tasks * PARTS_PER_TASK
-    dealing = partial(map_pieces, task=exchange.task, limits=limits, parts=parts)
-    pieces = mapped(spark, list(manifests.values()), dealing, spark_schema(_PIECES))
+    dealing = partial(map_pieces, task=exchange.task, limits=reading.limits, parts=parts)
+    read = list(manifests.values())
+    pieces = reading.frame(spark, read, dealing, spark_schema(_PIECES), divided=False)
     together = pieces.repartition(tasks, "part").sortWithinPartitions("part", "side")
-    return together.mapInArrow(partial(map_parts, task=exchange.task, limits=limits), spark_schema(schema))
+    making = partial(map_parts, task=exchange.task, limits=reading.limits)
+    return together.mapInArrow(making, spark_schema(schema))
 
 
 def gathered(
@@ -60,7 +62,7 @@ def gathered(
     schema: pa.Schema,
     exchange: Exchange,
     manifests: Sequence[Manifest],
-    limits: Limits,
+    reading: Reading,
     known: bytes = b"",
 ) -> DataFrame:
     """The rows of a scan, whose manifests are gathered one by one.
@@ -68,23 +70,21 @@ def gathered(
     Args: manifests, those that executors read; known, all entries of side 0 as an Arrow IPC stream.
     Raises: as `exchanged`.
     """
-    gathering = partial(map_gathered, task=exchange.task, limits=limits, known=known)
-    return mapped(spark, manifests, gathering, spark_schema(schema))
+    gathering = partial(map_gathered, task=exchange.task, limits=reading.limits, known=known)
+    return reading.frame(spark, manifests, gathering, spark_schema(schema), divided=False)
 
 
-def map_pieces(
-    batches: Iterator[pa.RecordBatch], task: str, limits: Limits, parts: int
-) -> Iterator[pa.RecordBatch]:
-    """Deals the entries of manifests out to parts; made for `DataFrame.mapInArrow`.
+def map_pieces(contents: Contents, task: str, limits: Limits, parts: int) -> Iterator[pa.RecordBatch]:
+    """Deals the entries of manifests out to parts.
 
-    Args: batches, rows of Spark's `binaryFile` source; task, parts, as in `exchanged`.
+    Args: contents, as in `decode_manifests`, of whole manifests; task, parts, as in `exchanged`.
     Returns: `part` int32, `side` int32, `rows` binary: an Arrow IPC stream of entries.
-    Raises: as `map_manifests`.
+    Raises: as `decode_manifests`.
     Cost: memory is one manifest and 2 × `PIECE_BYTES`.
     """
     waiting: dict[int, list[pa.RecordBatch]] = {}
     size = 0
-    for side, rows in _entries(batches, _native.Exchange(task, limits), parts):
+    for side, rows in _entries(contents, _native.Exchange(task, limits), parts):
         waiting.setdefault(side, []).append(rows)
         size += rows.nbytes
         if size >= PIECE_BYTES:
@@ -114,16 +114,14 @@ def map_parts(batches: Iterator[pa.RecordBatch], task: str, limits: Limits) -> I
     yield from _finished(making, schema)
 
 
-def map_gathered(
-    batches: Iterator[pa.RecordBatch], task: str, limits: Limits, known: bytes
-) -> Iterator[pa.RecordBatch]:
-    """Makes rows of manifests one by one; made for `mapInArrow`. Args: as in `gathered`."""
+def map_gathered(contents: Contents, task: str, limits: Limits, known: bytes) -> Iterator[pa.RecordBatch]:
+    """Makes rows of manifests one by one. Args: as in `map_pieces` and `gathered`."""
     exchange = _native.Exchange(task, limits)
     making = exchange.gather()
     schema = to_spark(_arrow.schema(exchange.schema))
     for entries in pa.ipc.open_stream(known) if known else ():
         yield from _pushed(making, 0, entries, schema)
-    for side, entries in _entries(batches, exchange, parts=1):
+    for side, entries in _entries(contents, exchange, parts=1):
         yield from _pushed(making, side, entries.select(entries.schema.names[:-1]), schema)
     yield from _finished(making, schema)
 
@@ -143,16 +141,14 @@ def ipc_stream(batches: Iterable[pa.RecordBatch], *, compression: str | None = N
 
 
 def _entries(
-    batches: Iterator[pa.RecordBatch], exchange: _native.Exchange, parts: int
+    contents: Contents, exchange: _native.Exchange, parts: int
 ) -> Iterator[tuple[int, pa.RecordBatch]]:
     """The entries of manifests by side; their last column is the part."""
-    for batch in batches:
-        paths, contents = batch.column("path"), batch.column("content")
-        for row in range(batch.num_rows):
-            with kind_told():
-                pieces = exchange.pieces(paths[row].as_py(), contents.slice(row, 1), parts)
-                while (piece := pieces.next_piece()) is not None:
-                    yield piece[0], _arrow.record_batch(piece[1])
+    for path, content in contents:
+        with kind_told():
+            pieces = exchange.pieces(path, content, parts)
+            while (piece := pieces.next_piece()) is not None:
+                yield piece[0], _arrow.record_batch(piece[1])
 
 
 def _sent(waiting: dict[int, list[pa.RecordBatch]], parts: int) -> Iterator[pa.RecordBatch]:

@@ -98,6 +98,7 @@ impl scan::Scan for Scan {
             size: manifest.file_size,
             added: manifest.added,
             deleted: manifest.deleted,
+            divisible: true,
         };
         Ok(self.plan()?.manifests.into_iter().map(planned).collect())
     }
