@@ -106,14 +106,12 @@ def map_parts(batches: Iterator[pa.RecordBatch], task: str, limits: Limits) -> I
     for batch in batches:
         parts, sides, pieces = batch.columns
         for part, side, piece in zip(parts.to_pylist(), sides.to_pylist(), pieces, strict=True):
-            with kind_told():
-                if part != current:
-                    yield from _rows(making.finish(), schema)
-                    making, current = exchange.gather(), part
-                for entries in pa.ipc.open_stream(piece.as_buffer()):
-                    yield from _rows(making.push(side, entries), schema)
-    with kind_told():
-        yield from _rows(making.finish(), schema)
+            if part != current:
+                yield from _finished(making, schema)
+                making, current = exchange.gather(), part
+            for entries in pa.ipc.open_stream(piece.as_buffer()):
+                yield from _pushed(making, side, entries, schema)
+    yield from _finished(making, schema)
 
 
 def map_gathered(contents: Contents, task: str, limits: Limits, known: bytes) -> Iterator[pa.RecordBatch]:
@@ -121,12 +119,11 @@ def map_gathered(contents: Contents, task: str, limits: Limits, known: bytes) ->
     exchange = _native.Exchange(task, limits)
     making = exchange.gather()
     schema = to_spark(_arrow.schema(exchange.schema))
-    with kind_told():
-        for entries in pa.ipc.open_stream(known) if known else ():
-            yield from _rows(making.push(0, entries), schema)
-        for side, entries in _entries(contents, exchange, parts=1):
-            yield from _rows(making.push(side, _without_part(entries)), schema)
-        yield from _rows(making.finish(), schema)
+    for entries in pa.ipc.open_stream(known) if known else ():
+        yield from _pushed(making, 0, entries, schema)
+    for side, entries in _entries(contents, exchange, parts=1):
+        yield from _pushed(making, side, entries.select(entries.schema.names[:-1]), schema)
+    yield from _finished(making, schema)
 
 
 def ipc_stream(batches: Iterable[pa.RecordBatch], *, compression: str | None = None) -> bytes:
@@ -189,10 +186,15 @@ def _batch(pieces: list[tuple[int, int, bytes]]) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(arrays, schema=_PIECES)
 
 
-def _without_part(entries: pa.RecordBatch) -> pa.RecordBatch:
-    return entries.select(entries.schema.names[:-1])
+def _pushed(
+    making: _native.PartRows, side: int, entries: pa.RecordBatch, schema: pa.Schema
+) -> Iterator[pa.RecordBatch]:
+    with kind_told():
+        for rows in _arrow.batches(making.push(side, entries)):
+            yield cast_batch(rows, schema)
 
 
-def _rows(stream: _native.BatchStream, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    for rows in _arrow.batches(stream):
-        yield cast_batch(rows, schema)
+def _finished(making: _native.PartRows, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    with kind_told():
+        for rows in _arrow.batches(making.finish()):
+            yield cast_batch(rows, schema)
