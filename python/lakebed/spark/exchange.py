@@ -155,8 +155,8 @@ def _sent(waiting: dict[int, list[pa.RecordBatch]], parts: int) -> Iterator[pa.R
     """Entries as pieces, a row each, in batches of bounded bytes; nothing waits any more."""
     pieces, size = [], 0
     for side, batches in waiting.items():
-        for part, rows in _by_part(pa.Table.from_batches(batches)):
-            piece = ipc_stream(rows.combine_chunks().to_batches())
+        for part, rows in _by_part(pa.Table.from_batches(batches).combine_chunks()):
+            piece = ipc_stream(rows.to_batches())
             for number in range(parts) if part is None else (part,):
                 pieces.append((number, side, piece))
                 size += len(piece)
