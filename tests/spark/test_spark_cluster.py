@@ -1,0 +1,87 @@
+"""Executors in processes of their own, with an environment that came packed."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import sysconfig
+import tarfile
+from collections.abc import Iterator
+from importlib.metadata import Distribution, PackageNotFoundError, distribution
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import lakebed
+from shared_data import SAMPLE_TABLE
+
+pytest.importorskip("pyspark")
+
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
+
+PROGRAM = Path(__file__).with_name("cluster.py")
+
+
+def with_what_they_need(*names: str) -> Iterator[Distribution]:
+    known, waiting = set[str](), list(names)
+    while waiting:
+        found = installed(waiting.pop())
+        if found is not None and found.name not in known:
+            known.add(found.name)
+            yield found
+            waiting += [line for line in found.requires or () if "extra ==" not in line]
+
+
+def installed(requirement: str) -> Distribution | None:
+    """What meets a requirement; some are for other versions of Python only."""
+    try:
+        return distribution(re.split(r"[^\w.-]", requirement, maxsplit=1)[0])
+    except PackageNotFoundError:
+        return None
+
+
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An environment as one archive, as `conda-pack` makes it: an interpreter, and packages."""
+    folder = tmp_path_factory.mktemp("environment")
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder / "made"], check=True)
+    packages = Path("lib", f"python{sysconfig.get_python_version()}", "site-packages")
+    # Spark keeps what may be run so in this kind of archive alone.
+    archive = folder / "environment.tar.gz"
+    with tarfile.open(archive, "w:gz", compresslevel=1) as packed:
+        for name in ("bin", "pyvenv.cfg"):
+            packed.add(folder / "made" / name, name)
+        # What an executor needs besides lakebed; PySpark comes with Spark.
+        for found in with_what_they_need("pyarrow", "pandas"):
+            for file in found.files or ():
+                path = Path(str(found.locate_file(file)))
+                if ".." not in file.parts and "__pycache__" not in file.parts and path.is_file():
+                    packed.add(path, str(packages / str(file)))
+        packed.add(lakebed.__path__[0], str(packages / "lakebed"))
+    return archive
+
+
+def ask(what: str, argument: Any) -> Any:
+    here = [str(PROGRAM.parent), str(PROGRAM.parent.parent), os.environ.get("PYTHONPATH", "")]
+    variables = {**os.environ, "PYTHONPATH": os.pathsep.join(here)}
+    command = [sys.executable, str(PROGRAM), what, str(SAMPLE_TABLE), str(argument)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, env=variables)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def test_executors_of_a_packed_environment_give_the_rows_of_one_process(environment):
+    answer = ask("packed", environment)
+    assert answer["prefixes"]
+    assert all(prefix.endswith("/environment") for prefix in answer["prefixes"]), answer["prefixes"]
+    assert {row["lakebed"] for row in answer["check"]} == {lakebed.__version__}
+    assert all(row["ok"] for row in answer["check"]), answer["check"]
+    assert all(answer["same"].values()), answer["same"]
+
+
+def test_executors_that_are_killed_change_no_row():
+    assert ask("killed", 10) == {"killed": 10, "right": 10}
