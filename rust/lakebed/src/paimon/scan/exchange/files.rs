@@ -100,8 +100,7 @@ impl FilesExchange {
 
     pub(super) fn gather(&self) -> Result<Box<dyn Gather>> {
         let program = self.0.program(self.0.role, Limits::DEFAULT.into())?;
-        let (vectors, deleted, asked) = (Vec::new(), Deleted::default(), Vec::new());
-        Ok(Box::new(FilesGather { program: Program::Waiting(Some(program)), vectors, deleted, asked }))
+        Ok(Box::new(FilesGather::new(program)))
     }
 }
 
@@ -152,37 +151,35 @@ fn keys(entries: &RecordBatch, by_bucket: bool) -> Result<Vec<Option<u64>>> {
 
 /// The rows of a part.
 struct FilesGather {
-    program: Program,
+    /// What makes rows of files, until all deletion vectors have come; then with these.
+    waiting: Option<EntryProgram>,
+    ready: Option<Arc<EntryProgram>>,
     vectors: Vec<RecordBatch>,
     deleted: Deleted,
     /// Files that are decided on together.
     asked: Vec<(RecordBatch, BooleanBuffer)>,
 }
 
-/// What makes rows of files: its deletion vectors come first.
-enum Program {
-    Waiting(Option<EntryProgram>),
-    Ready(Arc<EntryProgram>),
-}
-
 impl FilesGather {
+    fn new(program: EntryProgram) -> FilesGather {
+        let (vectors, deleted, asked) = (Vec::new(), Deleted::default(), Vec::new());
+        FilesGather { waiting: Some(program), ready: None, vectors, deleted, asked }
+    }
+
     /// Rows are made from now on: all deletion vectors have come.
     fn ready(&mut self) -> Result<Arc<EntryProgram>> {
-        let program = match &mut self.program {
-            Program::Ready(program) => return Ok(Arc::clone(program)),
-            Program::Waiting(program) => program.take(),
-        };
-        let program = program.ok_or_else(|| Error::new(ErrorKind::Argument, "this part failed before"))?;
-        let attach = match program.role.deletes().filter(|_| program.shows_deletes()) {
-            Some(deletes) => {
-                let vectors = concat_batches(&vectors_schema(), &self.vectors).map_err(internal)?;
-                Some(Arc::new(Attach::new(deletes, &vectors)?))
-            }
-            None => None,
-        };
-        let program = Arc::new(program.attaching(attach));
-        self.program = Program::Ready(Arc::clone(&program));
-        Ok(program)
+        if let Some(program) = self.waiting.take() {
+            let attach = match program.role.deletes().filter(|_| program.shows_deletes()) {
+                Some(deletes) => {
+                    let vectors = concat_batches(&vectors_schema(), &self.vectors).map_err(internal)?;
+                    Some(Arc::new(Attach::new(deletes, &vectors)?))
+                }
+                None => None,
+            };
+            self.ready = Some(Arc::new(program.attaching(attach)));
+        }
+        let ready = self.ready.clone();
+        ready.ok_or_else(|| Error::new(ErrorKind::Argument, "the deletion vectors of this part are wrong"))
     }
 }
 
