@@ -36,10 +36,12 @@ PIECE_BYTES = 16 << 20
 _PIECES = pa.schema([("part", pa.int32()), ("side", pa.int32()), ("rows", pa.binary())])
 
 
-def exchanged(spark: SparkSession, schema: pa.Schema, exchange: Exchange, limits: Limits) -> DataFrame:
+def exchanged(
+    spark: SparkSession, schema: pa.Schema, exchange: Exchange, limits: Limits, known: bytes = b""
+) -> DataFrame:
     """The rows of a scan, whose entries come together part by part.
 
-    Args: schema, that of the scan.
+    Args: schema, that of the rows; known, as in `gathered`, for every part.
     Raises: MissingFileError for a manifest that is not there; other errors when the DataFrame is computed.
     Cost: each manifest is read once; its entries, as far as rows are made of them, cross one exchange.
     """
@@ -52,7 +54,8 @@ def exchanged(spark: SparkSession, schema: pa.Schema, exchange: Exchange, limits
     dealing = partial(map_pieces, task=exchange.task, limits=limits, parts=parts)
     pieces = mapped(spark, list(manifests.values()), dealing, spark_schema(_PIECES))
     together = pieces.repartition(tasks, "part").sortWithinPartitions("part", "side")
-    return together.mapInArrow(partial(map_parts, task=exchange.task, limits=limits), spark_schema(schema))
+    making = partial(map_parts, task=exchange.task, limits=limits, known=known)
+    return together.mapInArrow(making, spark_schema(schema))
 
 
 def gathered(
@@ -93,10 +96,13 @@ def map_pieces(
     yield from _sent(waiting, parts)
 
 
-def map_parts(batches: Iterator[pa.RecordBatch], task: str, limits: Limits) -> Iterator[pa.RecordBatch]:
+def map_parts(
+    batches: Iterator[pa.RecordBatch], task: str, limits: Limits, known: bytes
+) -> Iterator[pa.RecordBatch]:
     """Makes the rows of parts; made for `mapInArrow`.
 
-    Args: batches, what `map_pieces` gave, sorted by part and side; all of a part is here.
+    Args: batches, what `map_pieces` gave, sorted by part and side; all of a part is here. The others as in
+        `exchanged`.
     Returns: batches of the scan's schema in the types of Spark.
     Cost: memory is what the rows of a part must know of each other.
     """
@@ -110,6 +116,7 @@ def map_parts(batches: Iterator[pa.RecordBatch], task: str, limits: Limits) -> I
                 if part != current:
                     yield from _rows(making.finish(), schema)
                     making, current = exchange.gather(), part
+                    yield from _known_rows(making, known, schema)
                 for entries in pa.ipc.open_stream(piece.as_buffer()):
                     yield from _rows(making.push(side, entries), schema)
     with kind_told():
@@ -124,8 +131,7 @@ def map_gathered(
     making = exchange.gather()
     schema = to_spark(_arrow.schema(exchange.schema))
     with kind_told():
-        for entries in pa.ipc.open_stream(known) if known else ():
-            yield from _rows(making.push(0, entries), schema)
+        yield from _known_rows(making, known, schema)
         for side, entries in _entries(batches, exchange, parts=1):
             yield from _rows(making.push(side, _without_part(entries)), schema)
         yield from _rows(making.finish(), schema)
@@ -195,6 +201,12 @@ def _batch(pieces: list[tuple[int, int, bytes]]) -> pa.RecordBatch:
 
 def _without_part(entries: pa.RecordBatch) -> pa.RecordBatch:
     return entries.select(entries.schema.names[:-1])
+
+
+def _known_rows(making: _native.PartRows, known: bytes, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """What can be made of the entries that came with the function: those of side 0."""
+    for entries in pa.ipc.open_stream(known) if known else ():
+        yield from _rows(making.push(0, entries), schema)
 
 
 def _rows(stream: _native.BatchStream, schema: pa.Schema) -> Iterator[pa.RecordBatch]:

@@ -111,6 +111,10 @@ impl scan::Scan for Scan {
         self.known_of(known)
     }
 
+    fn decides_together(&self) -> bool {
+        self.live().is_ok_and(|program| program.gathers())
+    }
+
     fn exchange(&self, _equality_ids: &[i32]) -> Result<Exchanged> {
         self.files_exchange()
     }
