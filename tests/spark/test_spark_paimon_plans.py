@@ -81,7 +81,7 @@ def test_plans_and_files_are_those_without_spark(spark, place):
 def test_groups_of_files_that_are_decided_on_together(spark, place):
     (where,) = filters(place, 1)
     assert place.open().files(where=where).decides_together
-    for view in ("partitions", "buckets"):
+    for view in ("partitions", "buckets", "health"):
         compare(spark, place.open(), view, where=where)
 
 
