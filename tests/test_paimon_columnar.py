@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import random
 import re
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from paimon_files import COLUMNAR, convert_table, raw_table
 
 import lakebed
 from lakebed import LIMITS, errors, paimon
-from lakebed.spark.mappers import map_manifests
+from lakebed.spark.mappers import decode_manifests, map_contents
 from shared_data import SAMPLE_TABLE
 
 MANIFEST = max(
@@ -89,7 +90,8 @@ def test_executors_read_the_same(converted: Path):
     scan = lakebed.open_table(converted).entries()
     paths = [manifest["path"] for manifest in scan.planned_manifests()]
     contents = pa.record_batch({"path": paths, "content": [Path(path).read_bytes() for path in paths]})
-    rows = pa.Table.from_batches(map_manifests(iter([contents]), scan.task("rows"), LIMITS))
+    decode = partial(decode_manifests, task=scan.task("rows"), limits=LIMITS)
+    rows = pa.Table.from_batches(map_contents(iter([contents]), decode))
     assert rows.to_pylist() == scan.to_arrow().to_pylist()
 
 

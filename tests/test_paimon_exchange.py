@@ -24,12 +24,11 @@ if TYPE_CHECKING:
 each_place = each("place", places(), [place.id for place in places()], "plans of golden Paimon tables")
 
 
-def contents(scan: ViewScan) -> Iterator[pa.RecordBatch]:
-    """The manifests as Spark's `binaryFile` gives them, in another order than that of the lists."""
+def contents(scan: ViewScan) -> Iterator[tuple[str, pa.Array]]:
+    """The manifests as executors get them, in another order than that of the lists."""
     paths = {manifest["path"] for side in scan.exchange().sides for manifest in side}
     for path in sorted(paths):
-        rows = {"path": [f"file:{path}"], "content": [Path(path).read_bytes()]}
-        yield pa.RecordBatch.from_pydict(rows)
+        yield f"file:{path}", pa.array([Path(path).read_bytes()])
 
 
 def exchanged(scan: ViewScan, known: bytes = b"", parts: int = 5) -> list[str]:

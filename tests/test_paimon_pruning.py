@@ -329,11 +329,11 @@ def test_elsewhere_each_file_is_decided_on_alone(tmp_path: Path) -> None:
     ]:
         scan = lakebed.open_table(table.root).files(where=where, columns=["file_name"])
         native = scan._native
-        task = native.task("rows")
+        task = _native.Task(native.task("rows"), lakebed.LIMITS)
         rows = []
         for manifest in json.loads(native.manifests()):
             content = pa.array([Path(manifest["path"]).read_bytes()], pa.binary())
-            stream = _native.run_task(task, manifest["path"], content, lakebed.LIMITS)
+            stream = task.run(manifest["path"], content)
             rows.append(pa.RecordBatchReader.from_stream(stream).read_all())
         found = set(pa.concat_tables(rows)["file_name"].to_pylist())
         assert (_kept(table.root, where), found) == (here, elsewhere), where

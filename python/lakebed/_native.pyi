@@ -13,7 +13,9 @@ __all__ = [
     "PartRows",
     "PieceStream",
     "Scan",
+    "Share",
     "Table",
+    "Task",
     "__version__",
     "avro_blocks",
     "avro_header",
@@ -50,8 +52,7 @@ __all__ = [
     "paimon_read_snapshot",
     "paimon_write_json",
     "paimon_write_records",
-    "run_task",
-    "task_schema",
+    "read_share",
 ]
 
 __version__: str
@@ -206,6 +207,22 @@ class Grouping:
     def drain(self) -> Batch: ...
     def rows(self) -> Batch: ...
 
+@final
+class Task:
+    """A scan's work on manifests, apart from the table."""
+
+    def __new__(cls, text: str, limits: object) -> Task: ...
+    @property
+    def schema(self) -> object: ...
+    def run(self, path: str, content: Any) -> BatchStream: ...
+
+@final
+class Share:
+    """What a range has of a manifest, to be run once."""
+
+def read_share(
+    storage: object | None, path: str, length: int, start: int, end: int, limits: object
+) -> Share | None: ...
 def avro_read(
     source: Any,
     columns: Sequence[str] | None,
@@ -289,8 +306,6 @@ def paimon_read_hash_index(source: Any) -> Batch: ...
 def paimon_read_index_manifest(source: Any, columns: Sequence[str] | None, limits: object) -> BatchStream: ...
 def paimon_read_snapshot(source: Any) -> str: ...
 def paimon_read_schema(source: Any) -> str: ...
-def run_task(task: str, path: str, content: Any, limits: object) -> BatchStream: ...
-def task_schema(task: str) -> object: ...
 def paimon_write_records(
     kind: str,
     data: object,

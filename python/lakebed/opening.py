@@ -47,4 +47,4 @@ def open_table(
         raise ValueError(f'format is "paimon", "iceberg" or None, not {format!r}')
     location, adapter = resolve(path, storage)
     moved = [(prefix, os.fspath(now)) for prefix, now in (relocate or {}).items()]
-    return Table(_native.Table.open(location, format, adapter, moved, limits))
+    return Table(_native.Table.open(location, format, adapter, moved, limits), adapter)

@@ -57,13 +57,14 @@ def place(table: _native.Table) -> str:
 
 class Manifest(TypedDict):
     """A manifest that is to be read: its location, its size in bytes, its numbers of ADD and DELETE
-    entries.
+    entries, and whether workers may read ranges of it.
     """
 
     path: str
     size: int
     added: int
     deleted: int
+    divisible: bool
 
 
 @dataclass(frozen=True)
@@ -101,7 +102,7 @@ class ViewScan(Scan):
         return planned
 
     def task(self, part: str) -> str:
-        """What an engine's workers are to do with each planned manifest, as JSON text for `_native.run_task`.
+        """What an engine's workers are to do with each planned manifest, as JSON text for `_native.Task`.
 
         Args: part: "rows"; for `files` "added" (rows of additions, last column `_identity` binary) or
             "deleted" (`_identity` of deletions), to be anti-joined.

@@ -49,8 +49,7 @@ def sums(table: lakebed.Table, view: str, **selection: Any) -> list[str]:
     vectors = scan.known("vectors") if table.format == "paimon" else None
     known = [None if one is None else ipc_stream([one], one.schema) for one in (deleted, vectors)]
     for manifest in scan.planned_manifests():
-        path = manifest["path"]
-        content = pa.RecordBatch.from_pydict({"path": [path], "content": [Path(path).read_bytes()]})
+        content = (manifest["path"], pa.array([Path(manifest["path"]).read_bytes()]))
         parts += group_mappers.sum_manifests(iter([content]), task, lakebed.Limits(), known[0])
     merged = group_mappers.merge_sums(iter(parts), task, lakebed.Limits(), known[1])
     if view == "health":

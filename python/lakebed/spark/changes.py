@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from lakebed.limits import LIMITS, Limits
 from lakebed.spark.exchange import exchanged, gathered
 from lakebed.spark.frames import At, TablePath, decoded, table_at
+from lakebed.spark.reading import Reading
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -26,23 +27,25 @@ def diff(
     stats: Sequence[str] | None = None,
     at: At = None,
     limits: Limits = LIMITS,
+    range_bytes: int | None = None,
 ) -> DataFrame:
     """One row per file that is live in exactly one of two snapshots; the rows and columns of `Table.diff`, in
     no order.
 
     Args: as `Table.diff`; path and at, which table, and the snapshot whose schema gives the types; limits,
-        what one manifest may cost.
+        what one manifest may cost; range_bytes, as in `plan`.
     Raises: what `Table.diff` raises, also of reading manifest lists, here; errors of a manifest when the
         DataFrame is computed.
     Cost: the driver reads the manifest lists of both; executors read the manifests that one of them alone
         has, once, and their files cross an exchange by identity, unless all came or all went.
     """
-    scan = table_at(path, at, limits).diff(snapshot_a, snapshot_b, columns=columns, where=where, stats=stats)
-    exchange = scan.exchange()
+    table = table_at(path, at, limits)
+    scan = table.diff(snapshot_a, snapshot_b, columns=columns, where=where, stats=stats)
+    exchange, reading = scan.exchange(), Reading.of(table, limits, range_bytes)
     if exchange.together:
-        return exchanged(spark, scan.schema, exchange, limits)
+        return exchanged(spark, scan.schema, exchange, reading)
     manifests = [manifest for side in exchange.sides for manifest in side]
-    return gathered(spark, scan.schema, exchange, manifests, limits)
+    return gathered(spark, scan.schema, exchange, manifests, reading)
 
 
 def appends(
@@ -55,14 +58,18 @@ def appends(
     stats: Sequence[str] | None = None,
     at: At = None,
     limits: Limits = LIMITS,
+    range_bytes: int | None = None,
 ) -> DataFrame:
     """One row per data file that appends added after a snapshot; the rows and columns of `Table.appends`, in
     no order.
 
-    Args: as `Table.appends`; path and at, which table, and up to which snapshot; limits, as in `diff`.
+    Args: as `Table.appends`; path and at, which table, and up to which snapshot; limits, as in `diff`;
+        range_bytes, as in `files`.
     Raises: as `diff`.
     Cost: the driver reads the manifest lists of the appends; executors read the manifests that `where`
         leaves.
     """
-    scan = table_at(path, at, limits).appends(after, columns=columns, where=where, stats=stats)
-    return decoded(spark, scan, scan.planned_manifests(), "rows", limits)
+    table = table_at(path, at, limits)
+    scan = table.appends(after, columns=columns, where=where, stats=stats)
+    reading = Reading.of(table, limits, range_bytes)
+    return decoded(spark, scan, scan.planned_manifests(), "rows", reading)

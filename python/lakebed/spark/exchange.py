@@ -16,7 +16,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lakebed import _arrow, _native
-from lakebed.spark.frames import mapped
 from lakebed.spark.mappers import kind_told
 from lakebed.spark.types import cast_batch, spark_schema, to_spark
 
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from lakebed.limits import Limits
+    from lakebed.spark.reading import Contents, Reading
     from lakebed.view import Exchange, Manifest
 
 BYTES_PER_TASK = 16 << 20
@@ -37,7 +37,7 @@ _PIECES = pa.schema([("part", pa.int32()), ("side", pa.int32()), ("rows", pa.bin
 
 
 def exchanged(
-    spark: SparkSession, schema: pa.Schema, exchange: Exchange, limits: Limits, known: bytes = b""
+    spark: SparkSession, schema: pa.Schema, exchange: Exchange, reading: Reading, known: bytes = b""
 ) -> DataFrame:
     """The rows of a scan, whose entries come together part by part.
 
@@ -51,10 +51,11 @@ def exchanged(
     size = sum(manifest["size"] for manifest in manifests.values())
     tasks = max(1, math.ceil(size / BYTES_PER_TASK))
     parts = tasks * PARTS_PER_TASK
-    dealing = partial(map_pieces, task=exchange.task, limits=limits, parts=parts)
-    pieces = mapped(spark, list(manifests.values()), dealing, spark_schema(_PIECES))
+    dealing = partial(map_pieces, task=exchange.task, limits=reading.limits, parts=parts)
+    read = list(manifests.values())
+    pieces = reading.frame(spark, read, dealing, spark_schema(_PIECES), divided=False)
     together = pieces.repartition(tasks, "part").sortWithinPartitions("part", "side")
-    making = partial(map_parts, task=exchange.task, limits=limits, known=known)
+    making = partial(map_parts, task=exchange.task, limits=reading.limits, known=known)
     return together.mapInArrow(making, spark_schema(schema))
 
 
@@ -63,7 +64,7 @@ def gathered(
     schema: pa.Schema,
     exchange: Exchange,
     manifests: Sequence[Manifest],
-    limits: Limits,
+    reading: Reading,
     known: bytes = b"",
 ) -> DataFrame:
     """The rows of a scan, whose manifests are gathered one by one.
@@ -71,23 +72,21 @@ def gathered(
     Args: manifests, those that executors read; known, all entries of side 0 as an Arrow IPC stream.
     Raises: as `exchanged`.
     """
-    gathering = partial(map_gathered, task=exchange.task, limits=limits, known=known)
-    return mapped(spark, manifests, gathering, spark_schema(schema))
+    gathering = partial(map_gathered, task=exchange.task, limits=reading.limits, known=known)
+    return reading.frame(spark, manifests, gathering, spark_schema(schema), divided=False)
 
 
-def map_pieces(
-    batches: Iterator[pa.RecordBatch], task: str, limits: Limits, parts: int
-) -> Iterator[pa.RecordBatch]:
-    """Deals the entries of manifests out to parts; made for `DataFrame.mapInArrow`.
+def map_pieces(contents: Contents, task: str, limits: Limits, parts: int) -> Iterator[pa.RecordBatch]:
+    """Deals the entries of manifests out to parts.
 
-    Args: batches, rows of Spark's `binaryFile` source; task, parts, as in `exchanged`.
+    Args: contents, as in `decode_manifests`, of whole manifests; task, parts, as in `exchanged`.
     Returns: `part` int32, `side` int32, `rows` binary: an Arrow IPC stream of entries.
-    Raises: as `map_manifests`.
+    Raises: as `decode_manifests`.
     Cost: memory is one manifest and 2 × `PIECE_BYTES`.
     """
     waiting: dict[int, list[pa.RecordBatch]] = {}
     size = 0
-    for side, rows in _entries(batches, _native.Exchange(task, limits), parts):
+    for side, rows in _entries(contents, _native.Exchange(task, limits), parts):
         waiting.setdefault(side, []).append(rows)
         size += rows.nbytes
         if size >= PIECE_BYTES:
@@ -123,16 +122,14 @@ def map_parts(
         yield from _rows(making.finish(), schema)
 
 
-def map_gathered(
-    batches: Iterator[pa.RecordBatch], task: str, limits: Limits, known: bytes
-) -> Iterator[pa.RecordBatch]:
-    """Makes rows of manifests one by one; made for `mapInArrow`. Args: as in `gathered`."""
+def map_gathered(contents: Contents, task: str, limits: Limits, known: bytes) -> Iterator[pa.RecordBatch]:
+    """Makes rows of manifests one by one. Args: as in `map_pieces` and `gathered`."""
     exchange = _native.Exchange(task, limits)
     making = exchange.gather()
     schema = to_spark(_arrow.schema(exchange.schema))
     with kind_told():
         yield from _known_rows(making, known, schema)
-        for side, entries in _entries(batches, exchange, parts=1):
+        for side, entries in _entries(contents, exchange, parts=1):
             yield from _rows(making.push(side, _without_part(entries)), schema)
         yield from _rows(making.finish(), schema)
 
@@ -152,16 +149,14 @@ def ipc_stream(batches: Iterable[pa.RecordBatch], *, compression: str | None = N
 
 
 def _entries(
-    batches: Iterator[pa.RecordBatch], exchange: _native.Exchange, parts: int
+    contents: Contents, exchange: _native.Exchange, parts: int
 ) -> Iterator[tuple[int, pa.RecordBatch]]:
     """The entries of manifests by side; their last column is the part."""
-    for batch in batches:
-        paths, contents = batch.column("path"), batch.column("content")
-        for row in range(batch.num_rows):
-            with kind_told():
-                pieces = exchange.pieces(paths[row].as_py(), contents.slice(row, 1), parts)
-                while (piece := pieces.next_piece()) is not None:
-                    yield piece[0], _arrow.record_batch(piece[1])
+    for path, content in contents:
+        with kind_told():
+            pieces = exchange.pieces(path, content, parts)
+            while (piece := pieces.next_piece()) is not None:
+                yield piece[0], _arrow.record_batch(piece[1])
 
 
 def _sent(waiting: dict[int, list[pa.RecordBatch]], parts: int) -> Iterator[pa.RecordBatch]:

@@ -2,35 +2,26 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, Union
 
 import pyarrow as pa
 
-from lakebed.errors import MissingFileError
 from lakebed.opening import open_table
-from lakebed.spark.mappers import map_manifests, map_rows, task_schema
+from lakebed.spark.mappers import decode_manifests, map_rows, task_schema
 from lakebed.spark.types import cast_batch, spark_schema, to_spark
 from lakebed.table import Table
 
 if TYPE_CHECKING:
     import os
 
-    from pyspark.errors import AnalysisException
     from pyspark.sql import DataFrame, SparkSession
-    from pyspark.sql.types import StructType
 
     from lakebed.limits import Limits
     from lakebed.scan import Scan
+    from lakebed.spark.reading import Reading
     from lakebed.view import Manifest, ViewScan
-
-_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
-# What Hadoop's file systems expand in a path, and the backslash that keeps them from it.
-_GLOB = re.compile(r"[{}\[\]*?\\]")
-_ESCAPE = re.compile(r"\\(?=[{}\[\]*?\\])")
 
 TablePath: TypeAlias = Union[str, "os.PathLike[str]", Table]
 """A path or URI that the driver can open and the executors can reach, or a table that is open already."""
@@ -78,55 +69,13 @@ def ipc_stream(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> bytes:
 
 
 def decoded(
-    spark: SparkSession,
-    scan: ViewScan,
-    manifests: Sequence[Manifest],
-    part: str,
-    limits: Limits,
+    spark: SparkSession, scan: ViewScan, manifests: Sequence[Manifest], part: str, reading: Reading
 ) -> DataFrame:
     """What the executors make of manifests. Args: part, as in `ViewScan.task`.
 
     Raises: MissingFileError for a manifest that is not there; other errors when the DataFrame is computed.
     """
     task = scan.task(part)
-    types = spark_schema(task_schema(task))
-    return mapped(spark, manifests, partial(map_manifests, task=task, limits=limits), types)
-
-
-def mapped(
-    spark: SparkSession, manifests: Sequence[Manifest], mapper: Mapper, types: StructType
-) -> DataFrame:
-    """What a mapper makes of the paths and contents of manifests. Raises: as `decoded`."""
-    if not manifests:
-        return spark.createDataFrame([], types)
-    return _binary_files(spark, [manifest["path"] for manifest in manifests]).mapInArrow(mapper, types)
-
-
-def _binary_files(spark: SparkSession, paths: Sequence[str]) -> DataFrame:
-    """`path` and `content` of each file. Raises: MissingFileError for one that is not there."""
-    from pyspark.errors import AnalysisException
-
-    reader = spark.read.format("binaryFile")
-    # Sessions may be set to pass over such files, and a manifest passed over is rows lost in silence.
-    reader = reader.option("ignoreMissingFiles", "false").option("ignoreCorruptFiles", "false")
-    try:
-        return reader.load([_spark_path(path) for path in paths]).select("path", "content")
-    except AnalysisException as error:
-        if _condition(error) != "PATH_NOT_FOUND":
-            raise
-        missing = _ESCAPE.sub("", (error.getMessageParameters() or {}).get("path", ""))
-        message = f"a manifest that the manifest list names is not there: {missing}"
-        raise MissingFileError(message, kind="missing", path=missing) from error
-
-
-def _condition(error: AnalysisException) -> str | None:
-    """The name of Spark's error condition, which PySpark 3.5 calls an error class."""
-    named = getattr(error, "getCondition", None) or error.getErrorClass
-    condition: str | None = named()
-    return condition
-
-
-def _spark_path(path: str) -> str:
-    """A path or URI as Spark's file sources take it: absolute, with its scheme, nothing to be expanded."""
-    uri = path if _SCHEME.match(path) else f"file://{Path(path).absolute()}"
-    return _GLOB.sub(r"\\\g<0>", uri)
+    types = spark_schema(task_schema(task, reading.limits))
+    decode = partial(decode_manifests, task=task, limits=reading.limits)
+    return reading.frame(spark, manifests, decode, types)

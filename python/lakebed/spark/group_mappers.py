@@ -13,33 +13,32 @@ from lakebed.spark.types import cast_batch, to_spark
 
 if TYPE_CHECKING:
     from lakebed.limits import Limits
+    from lakebed.spark.reading import Contents
 
 MAX_GROUPS = 65_536
 """Groups that a task holds before it sends on what it has, and rows of a batch of groups."""
 
 
 def sum_manifests(
-    batches: Iterator[pa.RecordBatch], task: str, limits: Limits, deleted: bytes | None
+    contents: Contents, task: str, limits: Limits, deleted: bytes | None
 ) -> Iterator[pa.RecordBatch]:
-    """Sums up the live files of manifests; made for `DataFrame.mapInArrow`.
+    """Sums up the live files of manifests.
 
     Args:
-        batches: rows of Spark's `binaryFile` source: `path` utf8 and `content` binary, by name.
+        contents: as in `decode_manifests`.
         task: what the driver's scan sums up, as JSON text.
         limits: what one manifest may cost.
         deleted: identities of files that entries of any manifest delete, as an Arrow IPC stream.
     Returns: `partition` binary and numbers, one row per group; more only where there are many groups.
-    Raises: as `map_manifests`.
-    Cost: one pass on one thread; memory is one manifest and `MAX_GROUPS` groups besides its own.
+    Raises: as `decode_manifests`.
+    Cost: one pass on one thread; memory is one manifest or share, and `MAX_GROUPS` groups besides its own.
     """
     groups = _native.Grouping(task, limits)
     _know(groups, "deleted", deleted)
-    for batch in batches:
-        paths, contents = batch.column("path"), batch.column("content")
-        for row in range(batch.num_rows):
-            with kind_told():
-                groups.read(paths[row].as_py(), contents.slice(row, 1))
-            yield from _overflow(groups)
+    for path, content in contents:
+        with kind_told():
+            groups.read(path, content)
+        yield from _overflow(groups)
     yield _arrow.record_batch(groups.drain())
 
 

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 from lakebed import _arrow, _native
 from lakebed.limits import LIMITS, Limits
 from lakebed.spark.exchange import exchanged
-from lakebed.spark.frames import At, TablePath, ipc_stream, mapped, table_at
+from lakebed.spark.frames import At, TablePath, ipc_stream, table_at
 from lakebed.spark.group_mappers import merge_sums, sum_files, sum_manifests, sums_schema
 from lakebed.spark.mappers import task_schema
+from lakebed.spark.reading import Reading
 from lakebed.spark.types import spark_schema
 from lakebed.spark.views import without_deleted
 
@@ -38,10 +39,12 @@ def partitions(
     columns: Sequence[str] | None = None,
     at: At = None,
     limits: Limits = LIMITS,
+    range_bytes: int | None = None,
 ) -> DataFrame:
     """One row per partition that has live files; the rows and columns of `Table.partitions`, in no order.
 
-    Args: as `Table.partitions`; path and at, which table and snapshot; limits, what one manifest may cost.
+    Args: as `Table.partitions`; path and at, which table and snapshot; limits and range_bytes, as in
+        `files`.
     Raises: as `files`.
     Cost: as `files` with few columns; a task gives one row per group that it meets, and one exchange brings
         these together. Of Paimon the driver reads which files are deleted, up to 100,000 entries in
@@ -51,7 +54,9 @@ def partitions(
         snapshots.
     """
     table = table_at(path, at, limits)
-    return grouped(spark, table, table.partitions(columns=columns, where=where), limits)
+    return grouped(
+        spark, table, table.partitions(columns=columns, where=where), Reading.of(table, limits, range_bytes)
+    )
 
 
 def buckets(
@@ -62,43 +67,47 @@ def buckets(
     columns: Sequence[str] | None = None,
     at: At = None,
     limits: Limits = LIMITS,
+    range_bytes: int | None = None,
 ) -> DataFrame:
     """One row per bucket that has live files; the rows and columns of `Table.buckets`, in no order.
 
     Args, Raises, Cost: as `partitions`.
     """
     table = table_at(path, at, limits)
-    return grouped(spark, table, table.buckets(columns=columns, where=where), limits)
+    return grouped(
+        spark, table, table.buckets(columns=columns, where=where), Reading.of(table, limits, range_bytes)
+    )
 
 
-def grouped(spark: SparkSession, table: Table, scan: ViewScan, limits: Limits) -> DataFrame:
+def grouped(spark: SparkSession, table: Table, scan: ViewScan, reading: Reading) -> DataFrame:
     """The rows of a scan of groups; of `health` a row for each part of the partitions."""
     task = scan.group_task()
-    groups = _native.Grouping(task, limits)
-    sums = _sums(spark, scan, task, spark_schema(sums_schema(groups)), limits)
+    groups = _native.Grouping(task, reading.limits)
+    sums = _sums(spark, scan, task, spark_schema(sums_schema(groups)), reading)
     vectors = scan.known("vectors") if table.format == "paimon" else None
     known = ipc_stream([vectors], vectors.schema) if vectors is not None and vectors.num_rows else None
-    merger = partial(merge_sums, task=task, limits=limits, vectors=known)
+    merger = partial(merge_sums, task=task, limits=reading.limits, vectors=known)
     rows = _arrow.record_batch(groups.rows())
     return sums.repartition("partition").mapInArrow(merger, spark_schema(rows.schema))
 
 
-def _sums(spark: SparkSession, scan: ViewScan, task: str, types: StructType, limits: Limits) -> DataFrame:
+def _sums(spark: SparkSession, scan: ViewScan, task: str, types: StructType, reading: Reading) -> DataFrame:
     """What each task makes of its manifests."""
     manifests = scan.planned_manifests()
     adding = [manifest for manifest in manifests if manifest["added"] or not manifest["deleted"]]
     deleting = [manifest for manifest in manifests if manifest["deleted"]]
     if scan.decides_together or not _are_few(deleting):
-        schema = task_schema(scan.task("added"))
+        schema = task_schema(scan.task("added"), reading.limits)
         schema = schema.remove(schema.get_field_index("_identity"))
         if scan.decides_together:
-            files = exchanged(spark, schema, scan.exchange(), limits)
+            files = exchanged(spark, schema, scan.exchange(), reading)
         else:
-            files = without_deleted(spark, scan, adding, deleting, limits)
-        return files.mapInArrow(partial(sum_files, task=task, limits=limits, schema=schema), types)
+            files = without_deleted(spark, scan, adding, deleting, reading)
+        return files.mapInArrow(partial(sum_files, task=task, limits=reading.limits, schema=schema), types)
     deleted = scan.known("deleted") if deleting else None
     known = None if deleted is None else ipc_stream([deleted], deleted.schema)
-    return mapped(spark, adding, partial(sum_manifests, task=task, limits=limits, deleted=known), types)
+    decode = partial(sum_manifests, task=task, limits=reading.limits, deleted=known)
+    return reading.frame(spark, adding, decode, types)
 
 
 def _are_few(deleting: Sequence[Manifest]) -> bool:

@@ -19,6 +19,7 @@ from lakebed.predicates import to_sql
 from lakebed.spark.frames import At, TablePath, from_batches, table_at
 from lakebed.spark.group_mappers import finish_health
 from lakebed.spark.groups import grouped
+from lakebed.spark.reading import Reading
 from lakebed.spark.types import cast_batch, spark_schema, to_spark
 from lakebed.storage import without_credentials
 from lakebed.table import Table
@@ -44,13 +45,14 @@ def health(
     format: str | None = None,  # noqa: A002 - the word of `open_table`
     relocate: Mapping[str, str | os.PathLike[str]] | None = None,
     limits: Limits = LIMITS,
+    range_bytes: int | None = None,
 ) -> DataFrame:
     """One row about how a table is, or one for each of many tables.
 
     Args: path, one table, whose manifests are spread over the executors, or a list of paths or URIs, which
         are spread: an executor opens and reads whole tables; storage, format and relocate, as `open_table`
         has them, storage to be pickled if it is for a list; the others as `Table.health`, path and at as
-        `files`.
+        `files`, range_bytes too, which is for one table only.
     Returns: the columns of `Table.health`; for a list, in its order, then `error` utf8: the kind of what is
         wrong and its text, null where nothing is. A table in error has its path as `location`, without
         credentials, and nulls.
@@ -64,16 +66,17 @@ def health(
     if isinstance(path, str | os.PathLike):
         path = open_table(path, **how)
     if isinstance(path, Table):
-        return _of_table(spark, table_at(path, at, limits), selection, limits)
+        table = table_at(path, at, limits)
+        return _of_table(spark, table, selection, Reading.of(table, limits, range_bytes))
     return _of_tables(spark, _Tables(tuple(os.fspath(one) for one in path), how, at, selection))
 
 
-def _of_table(spark: SparkSession, table: Table, selection: dict[str, Any], limits: Limits) -> DataFrame:
+def _of_table(spark: SparkSession, table: Table, selection: dict[str, Any], reading: Reading) -> DataFrame:
     scan = table.health(**selection)
     task = scan.group_task()
-    nothing = _arrow.record_batch(_native.Grouping(task, limits).rows())
+    nothing = _arrow.record_batch(_native.Grouping(task, reading.limits).rows())
     # Without this one there might be no part of which to make a row.
-    parts = grouped(spark, table, scan, limits).union(from_batches(spark, nothing.schema, [nothing]))
+    parts = grouped(spark, table, scan, reading).union(from_batches(spark, nothing.schema, [nothing]))
     row = partial(finish_health, task=task)
     return parts.repartition(1).mapInArrow(row, spark_schema(scan.schema))
 

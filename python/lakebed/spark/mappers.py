@@ -14,33 +14,47 @@ from lakebed.spark.types import cast_batch, to_spark
 
 if TYPE_CHECKING:
     from lakebed.limits import Limits
+    from lakebed.spark.reading import Contents, Decoder
 
 
-def task_schema(task: str) -> pa.Schema:
-    """The columns that `map_manifests` makes, before they get the types of Spark."""
-    return _arrow.schema(_native.task_schema(task))
+def task_schema(task: str, limits: Limits) -> pa.Schema:
+    """The columns that `decode_manifests` makes, before they get the types of Spark."""
+    return _arrow.schema(_native.Task(task, limits).schema)
 
 
-def map_manifests(batches: Iterator[pa.RecordBatch], task: str, limits: Limits) -> Iterator[pa.RecordBatch]:
-    """Decodes manifests; made for `DataFrame.mapInArrow`.
+def map_contents(batches: Iterator[pa.RecordBatch], decode: Decoder) -> Iterator[pa.RecordBatch]:
+    """Decodes whole manifests; made for `DataFrame.mapInArrow`.
+
+    Args: batches, rows of Spark's `binaryFile` source: `path` utf8 and `content` binary, by name.
+    """
+    return decode(_contents(batches))
+
+
+def _contents(batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[str, pa.Array]]:
+    for batch in batches:
+        paths, contents = batch.column("path"), batch.column("content")
+        for row in range(batch.num_rows):
+            yield paths[row].as_py(), contents.slice(row, 1)
+
+
+def decode_manifests(contents: Contents, task: str, limits: Limits) -> Iterator[pa.RecordBatch]:
+    """Decodes manifests, one after the other.
 
     Args:
-        batches: rows of Spark's `binaryFile` source: `path` utf8 and `content` binary, by name.
+        contents: their paths, and what is there of them: all bytes, or a share.
         task: what the driver's scan wants of each manifest, as JSON text.
         limits: what one manifest may cost.
     Returns: batches of the task's schema in the types of Spark, bounded in rows and bytes.
     Raises: CorruptError and its kin; a manifest whose size or counts are not those of the manifest list is an
         error.
-    Cost: one pass on one thread; memory is one manifest and one batch.
+    Cost: one pass on one thread; memory is one manifest, or one share, and one batch.
     """
-    schema = to_spark(task_schema(task))
-    for batch in batches:
-        paths, contents = batch.column("path"), batch.column("content")
-        for row in range(batch.num_rows):
-            with kind_told():
-                stream = _native.run_task(task, paths[row].as_py(), contents.slice(row, 1), limits)
-                for decoded in _arrow.batches(stream):
-                    yield cast_batch(decoded, schema)
+    work = _native.Task(task, limits)
+    schema = to_spark(_arrow.schema(work.schema))
+    for path, content in contents:
+        with kind_told():
+            for decoded in _arrow.batches(work.run(path, content)):
+                yield cast_batch(decoded, schema)
 
 
 def map_rows(batches: Iterator[pa.RecordBatch], rows: bytes) -> Iterator[pa.RecordBatch]:

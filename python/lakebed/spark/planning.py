@@ -10,6 +10,7 @@ import pyarrow as pa
 from lakebed.limits import LIMITS, Limits
 from lakebed.spark.exchange import exchanged, gathered, ipc_stream
 from lakebed.spark.frames import At, TablePath, decoded, table_at
+from lakebed.spark.reading import Reading
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -32,10 +33,12 @@ def plan(
     deletes: Literal["list", "ids"] = "list",
     at: At = None,
     limits: Limits = LIMITS,
+    range_bytes: int | None = None,
 ) -> DataFrame:
     """One row per data file that an engine must read; the rows and columns of `Table.plan`, in no order.
 
-    Args: as `Table.plan`; path and at, which table and snapshot; limits, what one manifest may cost.
+    Args: as `Table.plan`; path and at, which table and snapshot; limits, what one manifest may
+        cost; range_bytes, as in `files`, of manifests that are not divided.
     Raises: as `files`; ValueError for other `deletes`.
     Cost: Iceberg: manifests of deletes of up to `DELETE_BYTES` in all are read by the driver, here, and sent
         with the DataFrame's plan; so are all with "ids", whose numbers are those of `Table.plan(…).deletes`.
@@ -49,26 +52,26 @@ def plan(
     """
     table = table_at(path, at, limits)
     scan = table.plan(columns=columns, where=where, stats=stats, deletes=deletes)
-    exchange = scan.exchange()
+    exchange, reading = scan.exchange(), Reading.of(table, limits, range_bytes)
     if table.format == "paimon":
-        return _of_paimon(spark, scan, exchange, limits)
+        return _of_paimon(spark, scan, exchange, reading)
     files, manifests = exchange.sides[-1], exchange.sides[0] if exchange.together else []
     if not manifests:
-        return gathered(spark, scan.schema, exchange, files, limits)
+        return gathered(spark, scan.schema, exchange, files, reading)
     if deletes == "ids" or sum(manifest["size"] for manifest in manifests) <= DELETE_BYTES:
         entries = scan.side(0)
         ids = _equality_ids(entries)
         known = ipc_stream(entries, compression=_COMPRESSION)
-        return gathered(spark, scan.schema, scan.exchange(ids) if ids else exchange, files, limits, known)
+        return gathered(spark, scan.schema, scan.exchange(ids) if ids else exchange, files, reading, known)
     named = table.deletes(columns=["equality_ids"], where=where)
-    return exchanged(spark, scan.schema, scan.exchange(_compared(spark, named, limits)), limits)
+    return exchanged(spark, scan.schema, scan.exchange(_compared(spark, named, reading)), reading)
 
 
-def _of_paimon(spark: SparkSession, scan: ViewScan, exchange: Exchange, limits: Limits) -> DataFrame:
+def _of_paimon(spark: SparkSession, scan: ViewScan, exchange: Exchange, reading: Reading) -> DataFrame:
     vectors = ipc_stream(scan.side(0), compression=_COMPRESSION)
     if exchange.together:
-        return exchanged(spark, scan.schema, exchange, limits, vectors)
-    return gathered(spark, scan.schema, exchange, exchange.sides[-1], limits, vectors)
+        return exchanged(spark, scan.schema, exchange, reading, vectors)
+    return gathered(spark, scan.schema, exchange, exchange.sides[-1], reading, vectors)
 
 
 def _equality_ids(entries: Sequence[pa.RecordBatch]) -> list[int]:
@@ -77,10 +80,10 @@ def _equality_ids(entries: Sequence[pa.RecordBatch]) -> list[int]:
     return sorted({number for column in lists for number in column.flatten().unique().to_pylist()})
 
 
-def _compared(spark: SparkSession, deletes: ViewScan, limits: Limits) -> list[int]:
+def _compared(spark: SparkSession, deletes: ViewScan, reading: Reading) -> list[int]:
     """The same, asked of executors."""
     from pyspark.sql import functions as F  # noqa: N812 - the name everyone knows
 
-    lists = decoded(spark, deletes, deletes.planned_manifests(), "rows", limits)
+    lists = decoded(spark, deletes, deletes.planned_manifests(), "rows", reading)
     rows = lists.select(F.explode("equality_ids").alias("id")).distinct().collect()
     return sorted(row.id for row in rows)

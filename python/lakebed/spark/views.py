@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from lakebed.limits import LIMITS, Limits
 from lakebed.spark.exchange import exchanged
 from lakebed.spark.frames import At, Mapper, TablePath, decoded, from_driver, table_at
-from lakebed.spark.mappers import map_manifests
+from lakebed.spark.mappers import decode_manifests, map_contents
+from lakebed.spark.reading import Reading
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -31,10 +32,15 @@ def files(
     stats: Sequence[str] | None = None,
     at: At = None,
     limits: Limits = LIMITS,
+    range_bytes: int | None = None,
 ) -> DataFrame:
     """One row per live file; the rows and columns of `Table.files`, in no order.
 
-    Args: as `Table.files`; path and at, which table and snapshot; limits, what one manifest may cost.
+    Args: as `Table.files`; path and at, which table and snapshot; limits, what one manifest may cost;
+        range_bytes, None: Spark reads manifests, as its source `binaryFile` with the cluster's credentials,
+        and each is decoded as a whole. A number: executors read them through the storage that the table
+        was opened with, and larger ones are divided into ranges of so many bytes, at their sync markers;
+        as many are decoded in one task, of one manifest or several.
     Raises: what `open_table` and `Table.files` raise, here; errors of a manifest when the DataFrame is
         computed.
     Cost: the driver reads the manifest lists; executors read the manifests that `where` leaves. Where
@@ -45,30 +51,31 @@ def files(
         of its buckets.
     """
     table = table_at(path, at, limits)
-    return live_files(spark, table, table.files(columns=columns, where=where, stats=stats), limits)
+    reading = Reading.of(table, limits, range_bytes)
+    return live_files(spark, table, table.files(columns=columns, where=where, stats=stats), reading)
 
 
-def live_files(spark: SparkSession, table: Table, scan: ViewScan, limits: Limits) -> DataFrame:
+def live_files(spark: SparkSession, table: Table, scan: ViewScan, reading: Reading) -> DataFrame:
     """The rows of a scan of `files`."""
     if scan.decides_together:
-        return exchanged(spark, scan.schema, scan.exchange(), limits)
+        return exchanged(spark, scan.schema, scan.exchange(), reading)
     manifests = scan.planned_manifests()
     if table.format != "paimon":
         # An entry says itself whether its file is alive.
-        return decoded(spark, scan, manifests, "rows", limits)
+        return decoded(spark, scan, manifests, "rows", reading)
     deleting = [manifest for manifest in manifests if manifest["deleted"]]
-    return without_deleted(spark, scan, manifests, deleting, limits)
+    return without_deleted(spark, scan, manifests, deleting, reading)
 
 
 def without_deleted(
-    spark: SparkSession, scan: ViewScan, adding: list[Manifest], deleting: list[Manifest], limits: Limits
+    spark: SparkSession, scan: ViewScan, adding: list[Manifest], deleting: list[Manifest], reading: Reading
 ) -> DataFrame:
     """(Paimon) The files that some manifests add, without those that others delete."""
     from pyspark.sql import functions as F  # noqa: N812 - the name everyone knows
 
-    added = decoded(spark, scan, adding, "added", limits)
+    added = decoded(spark, scan, adding, "added", reading)
     if deleting:
-        deleted = decoded(spark, scan, deleting, "deleted", limits)
+        deleted = decoded(spark, scan, deleting, "deleted", reading)
         few = sum(manifest["deleted"] for manifest in deleting) <= BROADCAST_DELETIONS
         # Spark cannot know how many rows a mapper makes.
         added = added.join(F.broadcast(deleted) if few else deleted, "_identity", "left_anti")
@@ -84,14 +91,17 @@ def entries(
     stats: Sequence[str] | None = None,
     at: At = None,
     limits: Limits = LIMITS,
+    range_bytes: int | None = None,
 ) -> DataFrame:
     """One row per manifest entry, as stored; the rows and columns of `Table.entries`, in no order.
 
     Args, Raises: as `files`.
     Cost: the driver reads the manifest lists; executors read the manifests that `where` leaves.
     """
-    scan = table_at(path, at, limits).entries(columns=columns, where=where, stats=stats)
-    return decoded(spark, scan, scan.planned_manifests(), "rows", limits)
+    table = table_at(path, at, limits)
+    scan = table.entries(columns=columns, where=where, stats=stats)
+    reading = Reading.of(table, limits, range_bytes)
+    return decoded(spark, scan, scan.planned_manifests(), "rows", reading)
 
 
 def deletes(
@@ -102,6 +112,7 @@ def deletes(
     columns: Sequence[str] | None = None,
     at: At = None,
     limits: Limits = LIMITS,
+    range_bytes: int | None = None,
 ) -> DataFrame:
     """One row per deletion vector or delete file; the rows and columns of `Table.deletes`, in no order.
 
@@ -113,7 +124,8 @@ def deletes(
     scan = table.deletes(columns=columns, where=where)
     if table.format == "paimon" or "positions" in scan.schema.names:
         return from_driver(spark, scan)
-    return decoded(spark, scan, scan.planned_manifests(), "rows", limits)
+    reading = Reading.of(table, limits, range_bytes)
+    return decoded(spark, scan, scan.planned_manifests(), "rows", reading)
 
 
 def manifest_mapper(
@@ -139,4 +151,4 @@ def manifest_mapper(
     if table.format != fmt:
         raise ValueError(f"{table.location} is a {table.format} table, not {fmt}")
     task = table.entries(columns=columns, where=where, stats=stats).task("rows")
-    return partial(map_manifests, task=task, limits=limits)
+    return partial(map_contents, decode=partial(decode_manifests, task=task, limits=limits))

@@ -74,9 +74,10 @@ class Table(HistoryViews, ContentViews, GroupViews, ChangeViews, PlanViews):
         if sum(place is not None for place in places) != 1:
             raise TypeError("at() takes exactly one of snapshot, tag, branch, timestamp, watermark")
         millis = None if timestamp is None else milliseconds(timestamp)
-        return Table(
-            self._native.at(snapshot=snapshot, tag=tag, branch=branch, timestamp=millis, watermark=watermark)
+        native = self._native.at(
+            snapshot=snapshot, tag=tag, branch=branch, timestamp=millis, watermark=watermark
         )
+        return Table(native, self._storage)
 
     @property
     def metadata_tables(self) -> list[str]:

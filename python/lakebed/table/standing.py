@@ -10,13 +10,16 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from lakebed import _native
+    from lakebed.storage import Storage
 
 
 class Standing:
     """What a table is and which snapshot it stands at: plain attributes, read when it was opened."""
 
-    def __init__(self, native: _native.Table) -> None:
+    def __init__(self, native: _native.Table, storage: Storage | None = None) -> None:
         self._native = native
+        # What the core reads the table through, for workers elsewhere; None for the local file system.
+        self._storage = storage
 
     @property
     def format(self) -> str:

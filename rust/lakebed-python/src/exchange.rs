@@ -13,8 +13,8 @@ use pyo3::prelude::*;
 use crate::arrow::SchemaCapsule;
 use crate::boundary::detached;
 use crate::columnar::{decoding, import_batch};
-use crate::source::Source;
 use crate::stream::{Batch, BatchStream};
+use crate::task::Given;
 
 /// A scan's work on manifests whose entries are brought together.
 #[pyclass(frozen, module = "lakebed._native")]
@@ -40,10 +40,10 @@ impl Exchange {
         detached(py, || Ok(SchemaCapsule(self.exchange.schema()?)))
     }
 
-    fn pieces(&self, py: Python<'_>, path: String, content: Source, parts: u32) -> PyResult<PieceStream> {
+    fn pieces(&self, py: Python<'_>, path: String, content: Given, parts: u32) -> PyResult<PieceStream> {
         let decoding = self.decoding.clone();
         detached(py, || {
-            let pieces = self.exchange.pieces(&path, content.read()?, decoding, parts)?;
+            let pieces = self.exchange.pieces(&path, content.take()?.whole()?, decoding, parts)?;
             Ok(PieceStream(Mutex::new(Some(pieces))))
         })
     }

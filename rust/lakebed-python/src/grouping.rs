@@ -11,8 +11,8 @@ use pyo3::prelude::*;
 use crate::arrow::{SchemaCapsule, import_array, import_stream};
 use crate::boundary::detached;
 use crate::columnar::decoding;
-use crate::source::Source;
 use crate::stream::Batch;
+use crate::task::Given;
 
 fn argument(message: impl Into<String>) -> Error {
     Error::new(ErrorKind::Argument, message)
@@ -63,8 +63,8 @@ impl Grouping {
         Ok(Grouping(Mutex::new(groups)))
     }
 
-    fn read(&self, py: Python<'_>, path: &str, content: Source) -> PyResult<()> {
-        self.locked(py, |groups| groups.read(path, content.read()?))
+    fn read(&self, py: Python<'_>, path: &str, content: Given) -> PyResult<()> {
+        self.locked(py, |groups| groups.read(path, content.take()?))
     }
 
     fn add(&self, py: Python<'_>, files: &Bound<'_, PyAny>) -> PyResult<()> {

@@ -21,6 +21,7 @@ mod source;
 mod storage;
 mod stream;
 mod table;
+mod task;
 mod vector;
 
 /// The compiled module `lakebed._native`.
@@ -44,7 +45,7 @@ mod _native {
     #[pymodule_export]
     use super::paimon::{
         decode_rows, encode_rows, paimon_read_hash_index, paimon_read_index_manifest, paimon_read_manifest,
-        paimon_read_manifest_list, paimon_read_schema, paimon_read_snapshot, run_task, task_schema,
+        paimon_read_manifest_list, paimon_read_schema, paimon_read_snapshot,
     };
     #[pymodule_export]
     use super::paimon_commit::{
@@ -57,6 +58,8 @@ mod _native {
     use super::stream::{Batch, BatchStream};
     #[pymodule_export]
     use super::table::{Scan, Table};
+    #[pymodule_export]
+    use super::task::{Share, Task, read_share};
     #[pymodule_export]
     use super::vector::{iceberg_read_deletion_vector, paimon_read_deletion_vector};
 

@@ -12,11 +12,10 @@ use lakebed::paimon::manifest::{EntryFilter, EntryReader, entry_columns};
 use lakebed::paimon::manifest_list::read_manifest_list;
 use lakebed::paimon::schema::TableSchema;
 use lakebed::paimon::snapshot::Tag;
-use lakebed::scan::Task;
 use lakebed::{Error, ErrorKind};
 use pyo3::prelude::*;
 
-use crate::arrow::{SchemaCapsule, import_array, import_schema};
+use crate::arrow::{import_array, import_schema};
 use crate::boundary::detached;
 use crate::columnar::decoding;
 use crate::file::{checked_text, read_whole};
@@ -128,29 +127,4 @@ pub fn paimon_read_snapshot(py: Python<'_>, source: Source) -> PyResult<String> 
 #[pyfunction]
 pub fn paimon_read_schema(py: Python<'_>, source: Source) -> PyResult<String> {
     checked_text(py, source, TableSchema::from_json)
-}
-
-fn parse_task(task: &str) -> lakebed::Result<Task> {
-    serde_json::from_str(task).map_err(|error| argument(format!("not a task: {error}")))
-}
-
-#[pyfunction]
-pub fn run_task(
-    py: Python<'_>,
-    task: &str,
-    path: String,
-    content: Source,
-    limits: &Bound<'_, PyAny>,
-) -> PyResult<BatchStream> {
-    let decoding = decoding(limits)?;
-    detached(py, || {
-        let task = parse_task(task)?;
-        let schema = task.schema()?;
-        Ok(BatchStream::new(schema, task.run(&path, content.read()?, decoding)?))
-    })
-}
-
-#[pyfunction]
-pub fn task_schema(py: Python<'_>, task: &str) -> PyResult<SchemaCapsule> {
-    detached(py, || Ok(SchemaCapsule(parse_task(task)?.schema()?)))
 }

@@ -168,6 +168,15 @@ impl Error {
         self
     }
 
+    /// The same error in a file of which only a part was read: its offset is `further` on, and which block and record
+    /// of the file it is at is not known.
+    #[must_use]
+    pub(crate) fn elsewhere(mut self, further: impl Fn(u64) -> u64) -> Error {
+        let Location { offset, block, record, .. } = &mut self.0.location;
+        (*offset, *block, *record) = (offset.map(further), None, None);
+        self
+    }
+
     /// The same error at the record of an array's row, unless it already names one.
     #[must_use]
     pub fn in_row(self, row: usize) -> Error {

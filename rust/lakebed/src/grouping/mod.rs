@@ -13,15 +13,29 @@ pub(crate) use sizes::Sizes;
 use crate::columnar::Decoding;
 use crate::error::{Error, ErrorKind, Result};
 use crate::health::HealthTask;
+use crate::scan::Content;
 use crate::{iceberg, paimon};
 
 /// Groups of live files, made of manifests one by one and of what others made of other manifests.
 pub trait Grouping: Send {
-    /// Takes the files of one manifest in, whose path an engine may spell as it likes.
+    /// Takes the files of one manifest in, or of a part of one; an engine may spell its path as it likes.
     ///
     /// # Errors
     /// `Missing` for a manifest that is not the task's; those of reading entries, with the path.
-    fn read(&mut self, path: &str, bytes: Buffer) -> Result<()>;
+    fn read(&mut self, path: &str, content: Content) -> Result<()> {
+        let Content { bytes, part } = content;
+        let read = self.read_blocks(path, bytes, part.is_none());
+        read.map_err(|error| match part {
+            Some(part) => part.placed(error),
+            None => error,
+        })
+    }
+
+    /// The same with the bytes of a file, which may not be the whole manifest.
+    ///
+    /// # Errors
+    /// As [`Grouping::read`], their places seen in this file.
+    fn read_blocks(&mut self, path: &str, bytes: Buffer, whole: bool) -> Result<()>;
 
     /// Takes live files in, rows of the scan's task of [`Part::Added`](crate::scan::Part::Added).
     ///

@@ -217,6 +217,17 @@ impl ManifestFile {
         [self.added, self.existing].iter().any(|recorded| recorded.files != Some(0))
     }
 
+    /// Whether its entries mean the same when only some of them are read: row ids are counted from the first one.
+    pub(crate) fn is_divisible(&self) -> bool {
+        self.length.is_some() && self.first_row_id.is_none()
+    }
+
+    /// The record of a part of the manifest, which has other counts.
+    pub(crate) fn uncounted(self) -> ManifestFile {
+        let unknown = Recorded::default();
+        ManifestFile { length: None, added: unknown, existing: unknown, deleted: unknown, ..self }
+    }
+
     /// The manifests of a list that was read with all its columns.
     ///
     /// # Errors

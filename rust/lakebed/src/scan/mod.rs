@@ -6,6 +6,7 @@ mod numbered;
 mod parallel;
 mod place;
 mod row_limit;
+mod share;
 mod stream;
 mod task;
 
@@ -20,6 +21,7 @@ pub(crate) use numbered::Numbered;
 pub(crate) use parallel::{in_parallel, threads};
 pub(crate) use place::brought;
 pub(crate) use row_limit::row_limited;
+pub use share::Content;
 pub(crate) use stream::{ManifestSource, ManifestStream};
 pub use task::Task;
 
@@ -209,6 +211,8 @@ pub struct PlannedManifest {
     pub added: u64,
     /// Entries that take away what another manifest adds, as recorded.
     pub deleted: u64,
+    /// Whether tasks may read ranges of it.
+    pub divisible: bool,
 }
 
 /// One step of a scan's funnel.

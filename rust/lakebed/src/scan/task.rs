@@ -1,10 +1,9 @@
 //! A scan's work on manifests, made fit to travel.
 
-use arrow_buffer::Buffer;
 use arrow_schema::SchemaRef;
 use serde::{Deserialize, Serialize};
 
-use super::Batches;
+use super::{Batches, Content};
 use crate::columnar::Decoding;
 use crate::error::Result;
 use crate::{iceberg, paimon};
@@ -31,14 +30,23 @@ impl Task {
         }
     }
 
-    /// The rows of one manifest, whose path an engine may spell as it likes.
+    /// The rows of one manifest, whose path an engine may spell as it likes, or of a part of one.
     ///
     /// # Errors
-    /// `Missing` for a manifest that is not the task's; those of reading entries, with the path.
-    pub fn run(&self, path: &str, bytes: Buffer, decoding: Decoding) -> Result<Batches> {
-        match self {
-            Task::Paimon(task) => task.run(path, bytes, decoding),
-            Task::Iceberg(task) => task.run(path, bytes, decoding),
+    /// `Missing` for a manifest that is not the task's; those of reading entries, with the path. Of a part nothing is
+    /// compared with what the manifest list counts.
+    pub fn run(&self, path: &str, content: Content, decoding: Decoding) -> Result<Batches> {
+        let Content { bytes, part } = content;
+        let rows = match self {
+            Task::Paimon(task) => task.run(path, bytes, part.is_none(), decoding),
+            Task::Iceberg(task) => task.run(path, bytes, part.is_none(), decoding),
+        };
+        match part {
+            None => rows,
+            Some(part) => {
+                let placed = move |error| part.placed(error);
+                Ok(Box::new(rows.map_err(placed)?.map(move |rows| rows.map_err(placed))))
+            }
         }
     }
 }

@@ -112,8 +112,8 @@ pub(crate) struct IcebergGrouping {
 }
 
 impl Grouping for IcebergGrouping {
-    fn read(&mut self, path: &str, bytes: Buffer) -> Result<()> {
-        for files in self.task.files.rows(&self.program, path, bytes)? {
+    fn read_blocks(&mut self, path: &str, bytes: Buffer, whole: bool) -> Result<()> {
+        for files in self.task.files.rows(&self.program, path, bytes, whole)? {
             self.groups.extend(&files?).map_err(|error| error.in_file(path))?;
         }
         Ok(())

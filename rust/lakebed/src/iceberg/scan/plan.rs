@@ -109,6 +109,7 @@ pub(super) fn planned(manifest: &ManifestFile, storage: &dyn Storage) -> Planned
         size: manifest.length.unwrap_or(0),
         added: entries.iter().sum(),
         deleted: 0,
+        divisible: manifest.is_divisible(),
     }
 }
 

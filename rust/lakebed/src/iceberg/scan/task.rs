@@ -132,18 +132,25 @@ impl Task {
         Ok(Arc::clone(self.program_of(&self.options(), Limits::DEFAULT.into())?.view.schema()))
     }
 
-    /// The rows of one manifest, whose path an engine may spell as it likes.
+    /// The rows of one manifest, whose path an engine may spell as it likes, or of some blocks of one.
     ///
     /// # Errors
     /// `Missing` for a manifest that is not the task's; those of reading entries, with the path.
-    pub fn run(&self, path: &str, bytes: Buffer, decoding: Decoding) -> Result<Batches> {
-        self.rows(&self.program(decoding)?, path, bytes)
+    pub fn run(&self, path: &str, bytes: Buffer, whole: bool, decoding: Decoding) -> Result<Batches> {
+        self.rows(&self.program(decoding)?, path, bytes, whole)
     }
 
     /// The rows of one manifest by the task's program.
-    pub(super) fn rows(&self, program: &Arc<EntryProgram>, path: &str, bytes: Buffer) -> Result<Batches> {
-        let placed = brought(&self.manifests, |placed| &placed.place, path)?;
-        let files = program.open(bytes, &placed.manifest, 1, &Notes::default())?;
+    pub(super) fn rows(
+        &self,
+        program: &Arc<EntryProgram>,
+        path: &str,
+        bytes: Buffer,
+        whole: bool,
+    ) -> Result<Batches> {
+        let manifest = brought(&self.manifests, |placed| &placed.place, path)?.manifest.clone();
+        let manifest = if whole { manifest } else { manifest.uncounted() };
+        let files = program.open(bytes, &manifest, 1, &Notes::default())?;
         let Some(ids) = self.added_by.clone() else { return Ok(files) };
         let schema = self.schema()?;
         Ok(Box::new(files.map(move |files| only(&of_snapshots(&files?, &ids)?, &schema))))

@@ -121,10 +121,10 @@ pub(crate) struct PaimonGrouping {
 }
 
 impl Grouping for PaimonGrouping {
-    fn read(&mut self, path: &str, bytes: Buffer) -> Result<()> {
+    fn read_blocks(&mut self, path: &str, bytes: Buffer, whole: bool) -> Result<()> {
         let manifest = brought(&self.task.files.manifests, |manifest| &manifest.file_name, path)?;
         let read = || {
-            for entries in self.program.open(bytes, manifest, 1)? {
+            for entries in self.program.open(bytes, whole.then_some(manifest), 1)? {
                 let files = self.program.rows(&entries?, &manifest.file_name, &self.deleted)?;
                 self.groups.extend(&files)?;
             }

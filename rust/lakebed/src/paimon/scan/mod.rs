@@ -289,6 +289,7 @@ fn planned(table: &Table, manifest: &ManifestFile) -> PlannedManifest {
         size: manifest.file_size,
         added: manifest.added,
         deleted: manifest.deleted,
+        divisible: true,
     }
 }
 

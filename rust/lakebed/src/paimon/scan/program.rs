@@ -135,7 +135,12 @@ impl EntryProgram {
     }
 
     /// Opens one manifest for the rows of this program.
-    pub(super) fn open(&self, bytes: Buffer, manifest: &ManifestFile, threads: usize) -> Result<EntryReader> {
+    pub(super) fn open(
+        &self,
+        bytes: Buffer,
+        manifest: Option<&ManifestFile>,
+        threads: usize,
+    ) -> Result<EntryReader> {
         let kind = match self.role {
             Role::Entries | Role::Changes => None,
             Role::Files | Role::Live | Role::Appended | Role::Added | Role::LiveAdded | Role::Plan(_) => {
@@ -149,7 +154,7 @@ impl EntryProgram {
             true => EntryFilter::default(),
             false => EntryFilter { kind, pruner },
         };
-        EntryReader::open(bytes, &self.entries, filter, Some(manifest.clone()), &self.decoding, threads)
+        EntryReader::open(bytes, &self.entries, filter, manifest.cloned(), &self.decoding, threads)
     }
 
     /// Whether the rows show the deletes of their files.

@@ -117,14 +117,15 @@ impl Task {
         Ok(Arc::clone(self.program(self.role, Limits::DEFAULT.into())?.view.schema()))
     }
 
-    /// The rows of one manifest, whose path an engine may spell as it likes.
+    /// The rows of one manifest, whose path an engine may spell as it likes, or of some blocks of one.
     ///
     /// # Errors
     /// `Missing` for a manifest that is not the task's; those of reading entries, with the path.
-    pub fn run(&self, path: &str, bytes: Buffer, decoding: Decoding) -> Result<Batches> {
+    pub fn run(&self, path: &str, bytes: Buffer, whole: bool, decoding: Decoding) -> Result<Batches> {
         let manifest = self.brought(path)?.clone();
         let program = self.program(self.role, decoding)?.alone();
-        let reader = program.open(bytes, &manifest, 1).map_err(|error| error.in_file(path))?;
+        let reader =
+            program.open(bytes, whole.then_some(&manifest), 1).map_err(|error| error.in_file(path))?;
         let path = path.to_owned();
         Ok(Box::new(reader.map(move |entries| {
             let rows = entries.and_then(|rows| program.rows(&rows, &manifest.file_name, &Deleted::default()));

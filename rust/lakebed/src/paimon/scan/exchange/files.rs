@@ -114,7 +114,7 @@ fn pieces(
     parts: u32,
 ) -> Result<Pieces> {
     let open = |program: &EntryProgram, entries: u64| {
-        let entries = (entries > 0).then(|| program.open(bytes.clone(), manifest, 1)).transpose()?;
+        let entries = (entries > 0).then(|| program.open(bytes.clone(), Some(manifest), 1)).transpose()?;
         Ok::<_, Error>(entries.into_iter().flatten())
     };
     let by_bucket = program.gathers();

@@ -1,0 +1,168 @@
+"""How manifests reach the executors: whole through Spark's reader, or in ranges that they read themselves."""
+
+from __future__ import annotations
+
+import heapq
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+import pyarrow as pa
+
+from lakebed import _native
+from lakebed._arguments import positive
+from lakebed.errors import MissingFileError
+from lakebed.spark.mappers import kind_told, map_contents
+
+if TYPE_CHECKING:
+    from pyspark.errors import AnalysisException
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
+
+    from lakebed.limits import Limits
+    from lakebed.storage import Storage
+    from lakebed.table import Table
+    from lakebed.view import Manifest
+
+Contents: TypeAlias = Iterator[tuple[str, Any]]
+"""The paths of manifests, and what is there of them, as `_native.Task.run` takes it: all, or a share."""
+
+Decoder: TypeAlias = Callable[[Contents], Iterator[pa.RecordBatch]]
+"""What makes rows of manifests."""
+
+# What opening a file costs, in bytes that could be decoded meanwhile.
+_OPENING = 256 << 10
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
+# What Hadoop's file systems expand in a path, and the backslash that keeps them from it.
+_GLOB = re.compile(r"[{}\[\]*?\\]")
+_ESCAPE = re.compile(r"\\(?=[{}\[\]*?\\])")
+
+
+class Piece(NamedTuple):
+    """A range of a manifest, all of it where that begins at 0 and ends at its length [bytes]."""
+
+    path: str
+    length: int
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How the executors read a table's manifests: what one may cost, and in ranges of how many bytes; without
+    these Spark reads them.
+    """
+
+    limits: Limits
+    range_bytes: int | None = None
+    # It may hold credentials, which plans, logs and texts do not show.
+    storage: Storage | None = field(default=None, repr=False)
+
+    @staticmethod
+    def of(table: Table, limits: Limits, range_bytes: int | None) -> Reading:
+        """Raises: ValueError for ranges of no bytes."""
+        return Reading(limits, positive("range_bytes", range_bytes), table._storage)
+
+    def frame(
+        self,
+        spark: SparkSession,
+        manifests: Sequence[Manifest],
+        decode: Decoder,
+        types: StructType,
+        *,
+        divided: bool = True,
+    ) -> DataFrame:
+        """What executors make of manifests.
+
+        Args: divided, whether what is made of the parts of one is what is made of it.
+        Raises: MissingFileError for a manifest that Spark does not find.
+        """
+        if not manifests:
+            return spark.createDataFrame([], types)
+        if self.range_bytes is None:
+            contents = _binary_files(spark, [manifest["path"] for manifest in manifests])
+            return contents.mapInArrow(partial(map_contents, decode=decode), types)
+        tasks = spread(manifests, self.range_bytes, divided=divided)
+        reader = RangeReader(tasks, self.limits, self.storage, decode)
+        return spark.range(len(tasks), numPartitions=len(tasks)).mapInArrow(reader, types)
+
+
+@dataclass(frozen=True)
+class RangeReader:
+    """Reads the pieces of a task and decodes them; made for `mapInArrow` over the numbers of the tasks."""
+
+    tasks: list[list[Piece]] = field(repr=False)
+    limits: Limits
+    storage: Storage | None = field(repr=False)
+    decode: Decoder
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Gives the rows of the tasks whose numbers come."""
+        for batch in batches:
+            for task in batch.column(0).to_pylist():
+                yield from self.decode(self._contents(self.tasks[task]))
+
+    def _contents(self, pieces: list[Piece]) -> Contents:
+        for piece in pieces:
+            with kind_told():
+                share = _native.read_share(self.storage, *piece, self.limits)
+            if share is not None:
+                yield piece.path, share
+
+
+def spread(manifests: Sequence[Manifest], range_bytes: int, *, divided: bool = True) -> list[list[Piece]]:
+    """Manifests in pieces of at most `range_bytes`, as far as they can be divided, a list for each task.
+
+    Tasks get about as many bytes each, and no fewer than `range_bytes` where there are as many: small
+    manifests share a task.
+    """
+    pieces = [piece for manifest in manifests for piece in _pieces(manifest, range_bytes, divided)]
+    costs = [piece.end - piece.start + _OPENING for piece in pieces]
+    count = min(len(pieces), -(-sum(costs) // (range_bytes + _OPENING)))
+    tasks: list[tuple[int, int, list[Piece]]] = [(0, number, []) for number in range(count)]
+    for cost, piece in sorted(zip(costs, pieces, strict=True), reverse=True):
+        spent, number, own = tasks[0]
+        own.append(piece)
+        heapq.heapreplace(tasks, (spent + cost, number, own))
+    return [own for _, _, own in tasks]
+
+
+def _pieces(manifest: Manifest, range_bytes: int, divided: bool) -> Iterator[Piece]:
+    length = manifest["size"]
+    divided = divided and manifest["divisible"] and length > range_bytes
+    step = range_bytes if divided else max(length, 1)
+    for start in range(0, max(length, 1), step):
+        yield Piece(manifest["path"], length, start, min(start + step, length))
+
+
+def _binary_files(spark: SparkSession, paths: Sequence[str]) -> DataFrame:
+    """`path` and `content` of each file. Raises: MissingFileError for one that is not there."""
+    from pyspark.errors import AnalysisException
+
+    reader = spark.read.format("binaryFile")
+    # Sessions may be set to pass over such files, and a manifest passed over is rows lost in silence.
+    reader = reader.option("ignoreMissingFiles", "false").option("ignoreCorruptFiles", "false")
+    try:
+        return reader.load([_spark_path(path) for path in paths]).select("path", "content")
+    except AnalysisException as error:
+        if _condition(error) != "PATH_NOT_FOUND":
+            raise
+        missing = _ESCAPE.sub("", (error.getMessageParameters() or {}).get("path", ""))
+        message = f"a manifest that the manifest list names is not there: {missing}"
+        raise MissingFileError(message, kind="missing", path=missing) from error
+
+
+def _condition(error: AnalysisException) -> str | None:
+    """The name of Spark's error condition, which PySpark 3.5 calls an error class."""
+    named = getattr(error, "getCondition", None) or error.getErrorClass
+    condition: str | None = named()
+    return condition
+
+
+def _spark_path(path: str) -> str:
+    """A path or URI as Spark's file sources take it: absolute, with its scheme, nothing to be expanded."""
+    uri = path if _SCHEME.match(path) else f"file://{Path(path).absolute()}"
+    return _GLOB.sub(r"\\\g<0>", uri)

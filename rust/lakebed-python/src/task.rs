@@ -1,0 +1,99 @@
+//! A scan's work on manifests, done where they are read.
+
+use std::sync::{Arc, Mutex};
+
+use lakebed::columnar::Decoding;
+use lakebed::scan::{self, Content};
+use lakebed::storage::{Local, Storage};
+use lakebed::{Error, ErrorKind};
+use lakebed_avro::Limits;
+use pyo3::prelude::*;
+
+use crate::arrow::SchemaCapsule;
+use crate::boundary::detached;
+use crate::columnar::decoding;
+use crate::limits::extract;
+use crate::source::Source;
+use crate::storage::PyStorage;
+use crate::stream::BatchStream;
+
+/// A scan's work on manifests, apart from the table.
+#[pyclass(frozen, module = "lakebed._native")]
+pub struct Task {
+    task: scan::Task,
+    decoding: Decoding,
+}
+
+#[pymethods]
+impl Task {
+    #[new]
+    fn new(py: Python<'_>, text: &str, limits: &Bound<'_, PyAny>) -> PyResult<Task> {
+        let decoding = decoding(limits)?;
+        detached(py, || {
+            let task = serde_json::from_str(text)
+                .map_err(|error| Error::new(ErrorKind::Argument, format!("not a task: {error}")))?;
+            Ok(Task { task, decoding })
+        })
+    }
+
+    #[getter]
+    fn schema(&self, py: Python<'_>) -> PyResult<SchemaCapsule> {
+        detached(py, || Ok(SchemaCapsule(self.task.schema()?)))
+    }
+
+    fn run(&self, py: Python<'_>, path: &str, content: Given) -> PyResult<BatchStream> {
+        detached(py, || {
+            let rows = self.task.run(path, content.take()?, self.decoding.clone())?;
+            Ok(BatchStream::new(self.task.schema()?, rows))
+        })
+    }
+}
+
+/// What is given of a manifest.
+#[derive(FromPyObject)]
+pub enum Given {
+    /// What [`read_share`] gave.
+    Share(Py<Share>),
+    /// All of it.
+    Whole(Source),
+}
+
+impl Given {
+    /// # Errors
+    /// Those of reading a path; `Argument` for a share that was taken before.
+    pub fn take(self) -> lakebed::Result<Content> {
+        match self {
+            Given::Whole(source) => Ok(source.read()?.into()),
+            Given::Share(share) => {
+                let content = share.get().0.lock().ok().and_then(|mut content| content.take());
+                content.ok_or_else(|| Error::new(ErrorKind::Argument, "the share was taken before"))
+            }
+        }
+    }
+}
+
+/// What a range has of a manifest, to be run once.
+#[pyclass(frozen, module = "lakebed._native")]
+pub struct Share(Mutex<Option<Content>>);
+
+/// What bytes `start` up to `end` have of a manifest of which `length` are recorded.
+#[pyfunction]
+pub fn read_share(
+    py: Python<'_>,
+    storage: Option<Py<PyAny>>,
+    path: &str,
+    length: u64,
+    start: u64,
+    end: u64,
+    limits: &Bound<'_, PyAny>,
+) -> PyResult<Option<Share>> {
+    let limits: Limits = extract(limits)?;
+    detached(py, || {
+        let storage: Arc<dyn Storage> = match storage {
+            Some(storage) => Arc::new(PyStorage(storage)),
+            None => Arc::new(Local),
+        };
+        let content = Content::of_range(storage.as_ref(), path, length, start..end, &limits)?;
+        Ok(content.map(|content| Share(Mutex::new(Some(content)))))
+    })
+}
