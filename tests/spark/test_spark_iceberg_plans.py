@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import shutil
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from test_iceberg_pruning import spelled_out
 
+import lakebed
 import lakebed.spark as ls
 from iceberg_golden import each_golden_iceberg_table
 from lakebed.spark.types import spark_schema
 from spark_rows import actual, expected
 
 pytest.importorskip("pyspark")
+from pyspark.errors import PythonException
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    import lakebed
     from iceberg_golden import GoldenTable
 
 pytestmark = pytest.mark.spark
@@ -93,6 +96,17 @@ def test_changes_are_those_without_spark(spark, table, monkeypatch):
     for where in filters(table):
         compare(spark, opened, "diff", older, now, where=where)
         compare(spark, opened, "appends", where=where, columns=["file_path"])
+
+
+@each_golden_iceberg_table("dv_v3")
+def test_a_corrupt_manifest_fails_the_job_once_and_says_how(spark, table, mode, tmp_path):
+    copy = Path(shutil.copytree(table.path, tmp_path / "t"))
+    opened = lakebed.open_table(copy, relocate=dict.fromkeys(table.relocate, str(copy)))
+    victim = Path(opened.plan().exchange().sides[-1][-1]["path"])
+    content = victim.read_bytes()
+    victim.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+    with pytest.raises(PythonException, match=rf"CorruptError: sync: (?!sync:).*{victim.name}"):
+        ls.plan(spark, opened).collect()
 
 
 @pytest.mark.slow

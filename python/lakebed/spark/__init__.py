@@ -6,6 +6,8 @@ are Spark's TIMESTAMP_NTZ. Works with PySpark 3.5 and 4; it is imported inside t
 in lakebed imports it.
 """
 
+from typing import Any
+
 from lakebed.spark.changes import appends, diff
 from lakebed.spark.check import check
 from lakebed.spark.driver import (
@@ -26,6 +28,7 @@ from lakebed.spark.views import deletes, entries, files, manifest_mapper
 
 __all__ = [
     "At",
+    "DataSource",
     "Mapper",
     "TablePath",
     "appends",
@@ -48,3 +51,12 @@ __all__ = [
     "schemas",
     "snapshots",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    # The class is made from PySpark's own, which is imported by nothing that does not need it.
+    if name == "DataSource":
+        from lakebed.spark.source import DataSource
+
+        return DataSource
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

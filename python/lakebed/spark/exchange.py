@@ -111,15 +111,13 @@ def map_parts(
     for batch in batches:
         parts, sides, pieces = batch.columns
         for part, side, piece in zip(parts.to_pylist(), sides.to_pylist(), pieces, strict=True):
-            with kind_told():
-                if part != current:
-                    yield from _rows(making.finish(), schema)
-                    making, current = exchange.gather(), part
-                    yield from _known_rows(making, known, schema)
-                for entries in pa.ipc.open_stream(piece.as_buffer()):
-                    yield from _rows(making.push(side, entries), schema)
-    with kind_told():
-        yield from _rows(making.finish(), schema)
+            if part != current:
+                yield from _finished(making, schema)
+                making, current = exchange.gather(), part
+                yield from _known_rows(making, known, schema)
+            for entries in pa.ipc.open_stream(piece.as_buffer()):
+                yield from _pushed(making, side, entries, schema)
+    yield from _finished(making, schema)
 
 
 def map_gathered(contents: Contents, task: str, limits: Limits, known: bytes) -> Iterator[pa.RecordBatch]:
@@ -127,11 +125,10 @@ def map_gathered(contents: Contents, task: str, limits: Limits, known: bytes) ->
     exchange = _native.Exchange(task, limits)
     making = exchange.gather()
     schema = to_spark(_arrow.schema(exchange.schema))
-    with kind_told():
-        yield from _known_rows(making, known, schema)
-        for side, entries in _entries(contents, exchange, parts=1):
-            yield from _rows(making.push(side, _without_part(entries)), schema)
-        yield from _rows(making.finish(), schema)
+    yield from _known_rows(making, known, schema)
+    for side, entries in _entries(contents, exchange, parts=1):
+        yield from _pushed(making, side, entries.select(entries.schema.names[:-1]), schema)
+    yield from _finished(making, schema)
 
 
 def ipc_stream(batches: Iterable[pa.RecordBatch], *, compression: str | None = None) -> bytes:
@@ -163,8 +160,8 @@ def _sent(waiting: dict[int, list[pa.RecordBatch]], parts: int) -> Iterator[pa.R
     """Entries as pieces, a row each, in batches of bounded bytes; nothing waits any more."""
     pieces, size = [], 0
     for side, batches in waiting.items():
-        for part, rows in _by_part(pa.Table.from_batches(batches)):
-            piece = ipc_stream(rows.combine_chunks().to_batches())
+        for part, rows in _by_part(pa.Table.from_batches(batches).combine_chunks()):
+            piece = ipc_stream(rows.to_batches())
             for number in range(parts) if part is None else (part,):
                 pieces.append((number, side, piece))
                 size += len(piece)
@@ -194,16 +191,21 @@ def _batch(pieces: list[tuple[int, int, bytes]]) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(arrays, schema=_PIECES)
 
 
-def _without_part(entries: pa.RecordBatch) -> pa.RecordBatch:
-    return entries.select(entries.schema.names[:-1])
+def _pushed(
+    making: _native.PartRows, side: int, entries: pa.RecordBatch, schema: pa.Schema
+) -> Iterator[pa.RecordBatch]:
+    with kind_told():
+        for rows in _arrow.batches(making.push(side, entries)):
+            yield cast_batch(rows, schema)
 
 
 def _known_rows(making: _native.PartRows, known: bytes, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     """What can be made of the entries that came with the function: those of side 0."""
     for entries in pa.ipc.open_stream(known) if known else ():
-        yield from _rows(making.push(0, entries), schema)
+        yield from _pushed(making, 0, entries, schema)
 
 
-def _rows(stream: _native.BatchStream, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    for rows in _arrow.batches(stream):
-        yield cast_batch(rows, schema)
+def _finished(making: _native.PartRows, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    with kind_told():
+        for rows in _arrow.batches(making.finish()):
+            yield cast_batch(rows, schema)

@@ -39,7 +39,8 @@ def plan(
 
     Args: as `Table.plan`; path and at, which table and snapshot; limits, what one manifest may
         cost; range_bytes, as in `files`, of manifests that are not divided.
-    Raises: as `files`; ValueError for other `deletes`.
+    Raises: as `files`; ValueError for other `deletes`. A deletion vector of another partition than its
+        file's, which `Table.plan` refuses, may go unnoticed where deletes cross an exchange.
     Cost: Iceberg: manifests of deletes of up to `DELETE_BYTES` in all are read by the driver, here, and sent
         with the DataFrame's plan; so are all with "ids", whose numbers are those of `Table.plan(…).deletes`.
         Of more, executors say here which columns equality deletes compare; then data files and deletes

@@ -83,8 +83,8 @@ class Reading:
         if not manifests:
             return spark.createDataFrame([], types)
         if self.range_bytes is None:
-            contents = _binary_files(spark, [manifest["path"] for manifest in manifests])
-            return contents.mapInArrow(partial(map_contents, decode=decode), types)
+            files = _binary_files(spark, [manifest["path"] for manifest in manifests])
+            return files.mapInArrow(partial(map_contents, decode=decode), types)
         tasks = spread(manifests, self.range_bytes, divided=divided)
         reader = RangeReader(tasks, self.limits, self.storage, decode)
         return spark.range(len(tasks), numPartitions=len(tasks)).mapInArrow(reader, types)
@@ -103,14 +103,16 @@ class RangeReader:
         """Gives the rows of the tasks whose numbers come."""
         for batch in batches:
             for task in batch.column(0).to_pylist():
-                yield from self.decode(self._contents(self.tasks[task]))
+                yield from self.decode(contents(self.tasks[task], self.storage, self.limits))
 
-    def _contents(self, pieces: list[Piece]) -> Contents:
-        for piece in pieces:
-            with kind_told():
-                share = _native.read_share(self.storage, *piece, self.limits)
-            if share is not None:
-                yield piece.path, share
+
+def contents(pieces: list[Piece], storage: Storage | None, limits: Limits) -> Contents:
+    """What is there of manifests, read now. Raises: the storage's errors; those of a manifest's header."""
+    for piece in pieces:
+        with kind_told():
+            share = _native.read_share(storage, *piece, limits)
+        if share is not None:
+            yield piece.path, share
 
 
 def spread(manifests: Sequence[Manifest], range_bytes: int, *, divided: bool = True) -> list[list[Piece]]:

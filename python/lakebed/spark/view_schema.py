@@ -42,10 +42,11 @@ def schema(
         selection["stats"] = stats
     if deletes is not None:
         selection["deletes"] = deletes
-    return spark_schema(_scan(table_at(path, at, LIMITS), view, selection).schema)
+    return spark_schema(view_of(table_at(path, at, LIMITS), view, selection).schema)
 
 
-def _scan(table: Table, view: str, selection: dict[str, Any]) -> Scan:
+def view_of(table: Table, view: str, selection: dict[str, Any]) -> Scan:
+    """A view, or a metadata table, by its name. Raises: as `schema`."""
     if view.startswith("$"):
         return table.metadata_table(view[1:], **selection)
     if view not in VIEWS:

@@ -1,0 +1,186 @@
+"""The Python Data Source `lakebed`: views of tables by `spark.read`, with PySpark 4."""
+
+from __future__ import annotations
+
+import operator
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import reduce
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+from pyspark.sql.datasource import DataSource as SparkDataSource
+from pyspark.sql.datasource import DataSourceReader, InputPartition
+
+from lakebed.limits import LIMITS
+from lakebed.opening import open_table
+from lakebed.predicates import Predicate, col, to_sql
+from lakebed.spark.frames import table_at
+from lakebed.spark.mappers import decode_manifests, kind_told
+from lakebed.spark.reading import Piece, contents, spread
+from lakebed.spark.types import cast_batch, spark_schema, to_spark
+from lakebed.spark.view_schema import view_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import datasource
+    from pyspark.sql.types import StructType
+
+    from lakebed.scan import Scan
+    from lakebed.table import Table
+    from lakebed.view import ViewScan
+
+TASK_BYTES = 32 << 20
+"""Bytes of manifests that one task decodes, unless the option `range_bytes` says otherwise."""
+
+# Spark refuses a reader that takes filters where handing them down is switched off. That it is switched on
+# shows in the worker that is run for it.
+_PUSHDOWN_WORKER = "pyspark.sql.worker.data_source_pushdown_filters"
+_PLACES: dict[str, Callable[[str], Any]] = {"snapshot": int, "tag": str, "branch": str, "timestamp": int}
+_COMPARED: dict[str, Callable[[Any, Any], Any]] = {
+    "EqualTo": operator.eq,
+    "GreaterThan": operator.gt,
+    "GreaterThanOrEqual": operator.ge,
+    "LessThan": operator.lt,
+    "LessThanOrEqual": operator.le,
+    "In": lambda column, values: column.isin(values),
+    "IsNull": lambda column, _: column.is_null(),
+    "IsNotNull": lambda column, _: column.is_not_null(),
+}
+# Their `where` is on the columns that they show themselves.
+_OF_OWN_COLUMNS = frozenset({"snapshots", "changelogs", "refs", "schemas"})
+
+
+class DataSource(SparkDataSource):
+    """`spark.dataSource.register(lakebed.spark.DataSource)`, then `spark.read.format("lakebed").load(path)`.
+
+    Options: `view`, "files" unless said, or `$` and a metadata table, such as "$options"; `where`, `columns`
+        and `stats` (names with commas between them) as the view takes them; one of `snapshot`, `tag`,
+        `branch` and `timestamp` as `Table.at`; `format` as `open_table`; `range_bytes`, of which a task
+        decodes as many.
+    Returns: the rows and columns of the view, in no order. Filters on partition columns and, of views of the
+        table's history, on any column, prune where Spark hands them down
+        (`spark.sql.python.filterPushdown.enabled`, PySpark 4.1); Spark tests them all the same.
+    Raises: what `open_table` and the view raise, in the words of Spark's own errors.
+    Cost: `entries` and `files` are decoded by as many tasks as their manifests fill; Python reads them,
+        through `pyarrow.fs` or fsspec. Views of sums, plans, and `files` of Paimon where some are deleted or
+        filtered, are read by one task: the functions of `lakebed.spark` spread these too.
+    """
+
+    @classmethod
+    def name(cls) -> str:
+        """The name of the format."""
+        return "lakebed"
+
+    def schema(self) -> StructType:
+        """The columns of the view."""
+        return spark_schema(_Asked.of(self.options).scan().schema)
+
+    def reader(self, schema: StructType) -> DataSourceReader:  # noqa: ARG002 - it is what `schema` gave
+        """What reads the view."""
+        asked = _Asked.of(self.options)
+        return _PruningReader(asked) if _PUSHDOWN_WORKER in sys.modules else _Reader(asked)
+
+
+class _Asked(NamedTuple):
+    """What is read: picklable, so that tasks can open the table again."""
+
+    path: str
+    format: str | None
+    at: dict[str, Any]
+    view: str
+    selection: dict[str, Any]
+    task_bytes: int
+
+    @staticmethod
+    def of(options: Mapping[str, str]) -> _Asked:
+        names = {"view", "where", "columns", "stats", "format", "range_bytes", "path", *_PLACES}
+        if unknown := [name for name in options if name.lower() not in names]:
+            raise ValueError(f"options are {', '.join(sorted(names))}, not {', '.join(unknown)}")
+        if "path" not in options:
+            raise ValueError("the path of a table is wanted: spark.read.format('lakebed').load(path)")
+        lists = {name: options[name].split(",") for name in ("columns", "stats") if name in options}
+        selection: dict[str, Any] = {name: [one.strip() for one in listed] for name, listed in lists.items()}
+        if "where" in options:
+            selection["where"] = options["where"]
+        at = {name: parse(options[name]) for name, parse in _PLACES.items() if name in options}
+        size = int(options.get("range_bytes", TASK_BYTES))
+        view = options.get("view", "files")
+        return _Asked(options["path"], options.get("format"), at, view, selection, size)
+
+    def table(self) -> Table:
+        return table_at(open_table(self.path, format=self.format), self.at or None, LIMITS)
+
+    def scan(self) -> Scan:
+        return view_of(self.table(), self.view, self.selection)
+
+    def filtered(self, condition: Predicate) -> _Asked:
+        where = self.selection.get("where")
+        both = to_sql(condition) if where is None else f"({where}) AND ({to_sql(condition)})"
+        return self._replace(selection={**self.selection, "where": both})
+
+
+class _Share(InputPartition):
+    """Pieces of manifests and what is to be done with them, or all of the view."""
+
+    def __init__(self, task: str | None, pieces: list[Piece]) -> None:
+        super().__init__(None)
+        self.task = task
+        self.pieces = pieces
+
+
+class _Reader(DataSourceReader):
+    def __init__(self, asked: _Asked) -> None:
+        self._asked = asked
+
+    def partitions(self) -> list[InputPartition]:
+        table = self._asked.table()
+        scan = view_of(table, self._asked.view, self._asked.selection)
+        if not _is_spread(table, self._asked):
+            return [_Share(None, [])]
+        manifests = cast("ViewScan", scan).planned_manifests()
+        if self._asked.view == "files" and any(manifest["deleted"] for manifest in manifests):
+            return [_Share(None, [])]
+        task = cast("ViewScan", scan).task("rows")
+        return [_Share(task, pieces) for pieces in spread(manifests, self._asked.task_bytes)]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        share = cast("_Share", partition)
+        if share.task is not None:
+            storage = self._asked.table()._storage
+            yield from decode_manifests(contents(share.pieces, storage, LIMITS), share.task, LIMITS)
+            return
+        with kind_told():
+            scan = self._asked.scan()
+            types = to_spark(scan.schema)
+            for batch in scan:
+                yield cast_batch(batch, types)
+
+
+class _PruningReader(_Reader):
+    def pushFilters(self, filters: list[Any]) -> Iterable[Any]:  # noqa: N802 - the name Spark calls
+        pushed = [condition for one in filters if (condition := _condition(one, self._asked)) is not None]
+        if pushed:
+            self._asked = self._asked.filtered(reduce(operator.and_, pushed))
+        # They only prune: what is left is tested by Spark.
+        return filters
+
+
+def _is_spread(table: Table, asked: _Asked) -> bool:
+    """Whether each manifest gives its rows by itself."""
+    if table.format == "paimon" and asked.view == "files":
+        return "where" not in asked.selection
+    return asked.view in ("files", "entries")
+
+
+def _condition(given: datasource.Filter, asked: _Asked) -> Predicate | None:
+    """What a filter on the view's columns says of what the view is filtered by; None if nothing."""
+    compare = _COMPARED.get(type(given).__name__)
+    path: tuple[str, ...] = getattr(given, "attribute", ())
+    if compare is None or not path:
+        return None
+    if asked.view in _OF_OWN_COLUMNS and len(path) == 1:
+        return cast("Predicate", compare(col(path[0]), getattr(given, "value", None)))
+    # A partition field that is called as a column holds its values.
+    if len(path) == 2 and path[0] == "partition" and path[1] in asked.table().schema.names:
+        return cast("Predicate", compare(col(path[1]), getattr(given, "value", None)))
+    return None
