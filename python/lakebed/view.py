@@ -109,6 +109,13 @@ class ViewScan(Scan):
         """
         return self._native.task(part)
 
+    @property
+    def decides_together(self) -> bool:
+        """Whether a file may be left out for what other files are, so that entries must come together by
+        `exchange`, not by an anti-join alone.
+        """
+        return self._native.decides_together
+
     def exchange(self, equality_ids: Sequence[int] = ()) -> Exchange:
         """What an engine is to do where entries of several manifests make rows together.
 

@@ -36,10 +36,12 @@ PIECE_BYTES = 16 << 20
 _PIECES = pa.schema([("part", pa.int32()), ("side", pa.int32()), ("rows", pa.binary())])
 
 
-def exchanged(spark: SparkSession, schema: pa.Schema, exchange: Exchange, reading: Reading) -> DataFrame:
+def exchanged(
+    spark: SparkSession, schema: pa.Schema, exchange: Exchange, reading: Reading, known: bytes = b""
+) -> DataFrame:
     """The rows of a scan, whose entries come together part by part.
 
-    Args: schema, that of the scan.
+    Args: schema, that of the rows; known, as in `gathered`, for every part.
     Raises: MissingFileError for a manifest that is not there; other errors when the DataFrame is computed.
     Cost: each manifest is read once; its entries, as far as rows are made of them, cross one exchange.
     """
@@ -53,7 +55,7 @@ def exchanged(spark: SparkSession, schema: pa.Schema, exchange: Exchange, readin
     read = list(manifests.values())
     pieces = reading.frame(spark, read, dealing, spark_schema(_PIECES), divided=False)
     together = pieces.repartition(tasks, "part").sortWithinPartitions("part", "side")
-    making = partial(map_parts, task=exchange.task, limits=reading.limits)
+    making = partial(map_parts, task=exchange.task, limits=reading.limits, known=known)
     return together.mapInArrow(making, spark_schema(schema))
 
 
@@ -93,10 +95,13 @@ def map_pieces(contents: Contents, task: str, limits: Limits, parts: int) -> Ite
     yield from _sent(waiting, parts)
 
 
-def map_parts(batches: Iterator[pa.RecordBatch], task: str, limits: Limits) -> Iterator[pa.RecordBatch]:
+def map_parts(
+    batches: Iterator[pa.RecordBatch], task: str, limits: Limits, known: bytes
+) -> Iterator[pa.RecordBatch]:
     """Makes the rows of parts; made for `mapInArrow`.
 
-    Args: batches, what `map_pieces` gave, sorted by part and side; all of a part is here.
+    Args: batches, what `map_pieces` gave, sorted by part and side; all of a part is here. The others as in
+        `exchanged`.
     Returns: batches of the scan's schema in the types of Spark.
     Cost: memory is what the rows of a part must know of each other.
     """
@@ -109,6 +114,7 @@ def map_parts(batches: Iterator[pa.RecordBatch], task: str, limits: Limits) -> I
             if part != current:
                 yield from _finished(making, schema)
                 making, current = exchange.gather(), part
+                yield from _known_rows(making, known, schema)
             for entries in pa.ipc.open_stream(piece.as_buffer()):
                 yield from _pushed(making, side, entries, schema)
     yield from _finished(making, schema)
@@ -119,8 +125,7 @@ def map_gathered(contents: Contents, task: str, limits: Limits, known: bytes) ->
     exchange = _native.Exchange(task, limits)
     making = exchange.gather()
     schema = to_spark(_arrow.schema(exchange.schema))
-    for entries in pa.ipc.open_stream(known) if known else ():
-        yield from _pushed(making, 0, entries, schema)
+    yield from _known_rows(making, known, schema)
     for side, entries in _entries(contents, exchange, parts=1):
         yield from _pushed(making, side, entries.select(entries.schema.names[:-1]), schema)
     yield from _finished(making, schema)
@@ -192,6 +197,12 @@ def _pushed(
     with kind_told():
         for rows in _arrow.batches(making.push(side, entries)):
             yield cast_batch(rows, schema)
+
+
+def _known_rows(making: _native.PartRows, known: bytes, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """What can be made of the entries that came with the function: those of side 0."""
+    for entries in pa.ipc.open_stream(known) if known else ():
+        yield from _pushed(making, 0, entries, schema)
 
 
 def _finished(making: _native.PartRows, schema: pa.Schema) -> Iterator[pa.RecordBatch]:

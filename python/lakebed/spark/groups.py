@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from lakebed import _arrow, _native
 from lakebed.limits import LIMITS, Limits
+from lakebed.spark.exchange import exchanged
 from lakebed.spark.frames import At, TablePath, ipc_stream, table_at
 from lakebed.spark.group_mappers import merge_sums, sum_files, sum_manifests, sums_schema
 from lakebed.spark.mappers import task_schema
@@ -47,7 +48,8 @@ def partitions(
     Raises: as `files`.
     Cost: as `files` with few columns; a task gives one row per group that it meets, and one exchange brings
         these together. Of Paimon the driver reads which files are deleted, up to 100,000 entries in
-        manifests of 128 MiB; where there are more, `files` and its join are summed up. For the columns
+        manifests of 128 MiB; where there are more, or where `where` decides on files together, `files` and
+        its join or exchange are summed up. For the columns
         `delete_…` it reads the index manifest too; of Iceberg, for `last_updated_…`, the times of the
         snapshots.
     """
@@ -94,10 +96,13 @@ def _sums(spark: SparkSession, scan: ViewScan, task: str, types: StructType, rea
     manifests = scan.planned_manifests()
     adding = [manifest for manifest in manifests if manifest["added"] or not manifest["deleted"]]
     deleting = [manifest for manifest in manifests if manifest["deleted"]]
-    if not _are_few(deleting):
-        files = without_deleted(spark, scan, adding, deleting, reading)
+    if scan.decides_together or not _are_few(deleting):
         schema = task_schema(scan.task("added"), reading.limits)
         schema = schema.remove(schema.get_field_index("_identity"))
+        if scan.decides_together:
+            files = exchanged(spark, schema, scan.exchange(), reading)
+        else:
+            files = without_deleted(spark, scan, adding, deleting, reading)
         return files.mapInArrow(partial(sum_files, task=task, limits=reading.limits, schema=schema), types)
     deleted = scan.known("deleted") if deleting else None
     known = None if deleted is None else ipc_stream([deleted], deleted.schema)

@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from lakebed.predicates import Predicate
-    from lakebed.view import ViewScan
+    from lakebed.view import Exchange, ViewScan
 
+_COMPRESSION = "zstd" if pa.Codec.is_available("zstd") else None
 DELETE_BYTES = 16 << 20
 """Bytes of manifests of deletes that the driver reads, to send them to every executor."""
 
@@ -45,20 +46,33 @@ def plan(
         Of more, executors say here which columns equality deletes compare; then data files and deletes
         cross an exchange by spec and partition, those of unpartitioned tables by data file, and each task
         holds the deletes of its own. Without the column of deletes, as `files`.
+        Paimon: each manifest is read once. Where some record deletions, or `where` decides on files together
+        (see `files`), entries cross one exchange, by identity or by partition and bucket. The driver reads
+        the index manifest and sends what it says of the deletion vectors of the partitions that `where`
+        leaves, with the DataFrame's plan: some dozen bytes each, which every task holds.
     """
     table = table_at(path, at, limits)
     scan = table.plan(columns=columns, where=where, stats=stats, deletes=deletes)
     exchange, reading = scan.exchange(), Reading.of(table, limits, range_bytes)
+    if table.format == "paimon":
+        return _of_paimon(spark, scan, exchange, reading)
     files, manifests = exchange.sides[-1], exchange.sides[0] if exchange.together else []
     if not manifests:
         return gathered(spark, scan.schema, exchange, files, reading)
     if deletes == "ids" or sum(manifest["size"] for manifest in manifests) <= DELETE_BYTES:
         entries = scan.side(0)
         ids = _equality_ids(entries)
-        known = ipc_stream(entries, compression="zstd" if pa.Codec.is_available("zstd") else None)
+        known = ipc_stream(entries, compression=_COMPRESSION)
         return gathered(spark, scan.schema, scan.exchange(ids) if ids else exchange, files, reading, known)
     named = table.deletes(columns=["equality_ids"], where=where)
     return exchanged(spark, scan.schema, scan.exchange(_compared(spark, named, reading)), reading)
+
+
+def _of_paimon(spark: SparkSession, scan: ViewScan, exchange: Exchange, reading: Reading) -> DataFrame:
+    vectors = ipc_stream(scan.side(0), compression=_COMPRESSION)
+    if exchange.together:
+        return exchanged(spark, scan.schema, exchange, reading, vectors)
+    return gathered(spark, scan.schema, exchange, exchange.sides[-1], reading, vectors)
 
 
 def _equality_ids(entries: Sequence[pa.RecordBatch]) -> list[int]:

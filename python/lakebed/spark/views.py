@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from lakebed.limits import LIMITS, Limits
+from lakebed.spark.exchange import exchanged
 from lakebed.spark.frames import At, Mapper, TablePath, decoded, from_driver, table_at
 from lakebed.spark.mappers import decode_manifests, map_contents
 from lakebed.spark.reading import Reading
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
     from lakebed.predicates import Predicate
     from lakebed.table import Table
     from lakebed.view import Manifest, ViewScan
+
+BROADCAST_DELETIONS = 100_000
+"""Deleted files whose identities every executor gets, some hundred bytes each; more are sorted and merged."""
 
 
 def files(
@@ -41,7 +45,10 @@ def files(
         computed.
     Cost: the driver reads the manifest lists; executors read the manifests that `where` leaves. Where
         manifests of Paimon record deletions, they are read once more for these, and one join by identity
-        takes them away.
+        takes them away, in which up to `BROADCAST_DELETIONS` are broadcast. Where `where` decides on files of
+        Paimon together (by values of a table with primary keys, or whose rows are spread over files), each
+        manifest is read once, and its entries cross one exchange by partition and bucket: a task holds those
+        of its buckets.
     """
     table = table_at(path, at, limits)
     reading = Reading.of(table, limits, range_bytes)
@@ -50,6 +57,8 @@ def files(
 
 def live_files(spark: SparkSession, table: Table, scan: ViewScan, reading: Reading) -> DataFrame:
     """The rows of a scan of `files`."""
+    if scan.decides_together:
+        return exchanged(spark, scan.schema, scan.exchange(), reading)
     manifests = scan.planned_manifests()
     if table.format != "paimon":
         # An entry says itself whether its file is alive.
@@ -62,10 +71,14 @@ def without_deleted(
     spark: SparkSession, scan: ViewScan, adding: list[Manifest], deleting: list[Manifest], reading: Reading
 ) -> DataFrame:
     """(Paimon) The files that some manifests add, without those that others delete."""
+    from pyspark.sql import functions as F  # noqa: N812 - the name everyone knows
+
     added = decoded(spark, scan, adding, "added", reading)
     if deleting:
         deleted = decoded(spark, scan, deleting, "deleted", reading)
-        added = added.join(deleted, "_identity", "left_anti")
+        few = sum(manifest["deleted"] for manifest in deleting) <= BROADCAST_DELETIONS
+        # Spark cannot know how many rows a mapper makes.
+        added = added.join(F.broadcast(deleted) if few else deleted, "_identity", "left_anti")
     return added.drop("_identity")
 
 

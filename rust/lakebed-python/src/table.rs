@@ -280,6 +280,11 @@ impl Scan {
         })
     }
 
+    #[getter]
+    fn decides_together(&self) -> bool {
+        self.0.decides_together()
+    }
+
     /// The manifests of each side as JSON, whether entries must come together, and the work as JSON.
     fn exchange(&self, py: Python<'_>, equality_ids: Vec<i32>) -> PyResult<(String, bool, String)> {
         detached(py, || {

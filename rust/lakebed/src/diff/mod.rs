@@ -69,9 +69,7 @@ pub(crate) trait Sides: Send + Sync {
     ///
     /// # Errors
     /// Those of reading the lists.
-    fn exchange(&self) -> Result<Exchanged> {
-        Err(Error::new(ErrorKind::Argument, "differences of this format are found in one process"))
-    }
+    fn exchange(&self) -> Result<Exchanged>;
 
     /// What is odd about the manifests that were read.
     fn notes(&self) -> Notes {

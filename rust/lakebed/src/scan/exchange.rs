@@ -12,8 +12,8 @@ use twox_hash::XxHash64;
 use super::{Batches, PlannedManifest};
 use crate::columnar::Decoding;
 use crate::error::{Error, ErrorKind, Result};
-use crate::iceberg;
 use crate::view::with_columns;
+use crate::{iceberg, paimon};
 
 /// The column of [`Pieces`] that says which part each row is of.
 const PART: &str = "_part";
@@ -46,6 +46,8 @@ pub trait Gather: Send {
 pub enum Exchange {
     /// Of an Iceberg table.
     Iceberg(iceberg::Exchange),
+    /// Of a Paimon table.
+    Paimon(paimon::Exchange),
 }
 
 /// A scan's work as one plans it: which manifests it is on.
@@ -67,6 +69,7 @@ impl Exchange {
     pub fn schema(&self) -> Result<SchemaRef> {
         match self {
             Exchange::Iceberg(exchange) => exchange.schema(),
+            Exchange::Paimon(exchange) => exchange.schema(),
         }
     }
 
@@ -77,6 +80,7 @@ impl Exchange {
     pub fn pieces(&self, path: &str, bytes: Buffer, decoding: Decoding, parts: u32) -> Result<Pieces> {
         match self {
             Exchange::Iceberg(exchange) => exchange.pieces(path, bytes, decoding, parts),
+            Exchange::Paimon(exchange) => exchange.pieces(path, bytes, decoding, parts),
         }
     }
 
@@ -87,6 +91,7 @@ impl Exchange {
     pub fn gather(&self) -> Result<Box<dyn Gather>> {
         match self {
             Exchange::Iceberg(exchange) => exchange.gather(),
+            Exchange::Paimon(exchange) => exchange.gather(),
         }
     }
 }

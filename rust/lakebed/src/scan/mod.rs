@@ -148,6 +148,12 @@ pub trait Scan: Send + Sync {
         Err(Error::new(ErrorKind::Argument, "only entries and files are made from manifests"))
     }
 
+    /// Whether files may be left out for what others are, beside those that others delete: then rows are made
+    /// by [`Scan::exchange`], no [`Scan::task`] gives them.
+    fn decides_together(&self) -> bool {
+        false
+    }
+
     /// The same for rows that entries of several manifests make together. `equality_ids` are, of an Iceberg
     /// plan, the columns that its equality deletes compare, once they are known.
     ///

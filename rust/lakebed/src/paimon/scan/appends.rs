@@ -5,17 +5,16 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 
-use super::keep;
 use super::program::EntryProgram;
 use super::stream::EntrySource;
+use super::{Task, keep, planned};
 use crate::diff::{Appends, appended_step};
 use crate::error::Result;
 use crate::paimon::manifest_list::{ManifestFile, manifest_files};
 use crate::paimon::snapshot::Snapshot;
 use crate::paimon::table::Table;
 use crate::paimon::view::Role;
-use crate::scan::{Batches, ManifestStream, ScanOptions, Step, threads};
-use crate::view::only;
+use crate::scan::{self, Batches, ManifestStream, PlannedManifest, ScanOptions, Step, threads};
 
 /// The files that some appends of a table added.
 pub(crate) struct Appended {
@@ -25,7 +24,6 @@ pub(crate) struct Appended {
     snapshots: Arc<[Snapshot]>,
     options: ScanOptions,
     program: Arc<EntryProgram>,
-    schema: SchemaRef,
 }
 
 impl Appended {
@@ -34,9 +32,8 @@ impl Appended {
     /// # Errors
     /// `UnknownColumn`, `Predicate`; those of reading the schemas for statistics.
     pub(crate) fn new(table: Table, snapshots: Arc<[Snapshot]>, options: ScanOptions) -> Result<Appended> {
-        let schema = Arc::clone(EntryProgram::new(Role::Files, &table, &options)?.view.schema());
-        let program = Arc::new(EntryProgram::new(Role::Added, &table, &options)?);
-        Ok(Appended { table, snapshots, options, program, schema })
+        let program = Arc::new(EntryProgram::new(Role::Appended, &table, &options)?);
+        Ok(Appended { table, snapshots, options, program })
     }
 
     /// The manifests that the appends wrote, and of those the ones that need not be read.
@@ -55,7 +52,7 @@ impl Appended {
 
 impl Appends for Appended {
     fn schema(&self) -> &SchemaRef {
-        &self.schema
+        self.program.view.schema()
     }
 
     fn options(&self) -> &ScanOptions {
@@ -72,8 +69,15 @@ impl Appends for Appended {
         let why = "bounds of partition and bucket in the manifest lists";
         let step = appended_step(&manifests, &pruned, bytes, why);
         let source = EntrySource::new(Arc::clone(&self.program), self.table.clone());
-        let schema = Arc::clone(&self.schema);
-        let files = ManifestStream::new(source, manifests, threads(self.options.threads));
-        Ok((step, Box::new(files.map(move |files| only(&files?, &schema)))))
+        Ok((step, Box::new(ManifestStream::new(source, manifests, threads(self.options.threads)))))
+    }
+
+    fn planned(&self) -> Result<Vec<PlannedManifest>> {
+        Ok(self.manifests()?.0.iter().map(|manifest| planned(&self.table, manifest)).collect())
+    }
+
+    fn task(&self) -> Result<scan::Task> {
+        let (manifests, _) = self.manifests()?;
+        Task::new(Role::Appended, &self.table, &self.options, manifests).map(scan::Task::Paimon)
     }
 }

@@ -2,15 +2,16 @@
 
 use std::sync::Arc;
 
+use super::exchange::DiffExchange;
 use super::program::EntryProgram;
 use super::stream::EntrySource;
-use super::{Plan, bound};
+use super::{Plan, Task, bound, planned};
 use crate::diff::{Change, ChangeColumns, DiffScan, Leg, Legs, Reader, Side, Sides, apart};
 use crate::error::Result;
 use crate::paimon::manifest_list::ManifestFile;
 use crate::paimon::table::Table;
 use crate::paimon::view::Role;
-use crate::scan::{ManifestStream, ScanOptions, threads};
+use crate::scan::{self, Exchanged, ManifestStream, ScanOptions, Step, threads};
 
 /// Two snapshots of a table.
 struct Snapshots {
@@ -18,7 +19,10 @@ struct Snapshots {
     table: Table,
     before: Table,
     after: Table,
+    /// What of the view `files` is read.
     options: ScanOptions,
+    /// The columns that are asked for.
+    columns: Option<Vec<String>>,
     added: Entries,
     deleted: Entries,
 }
@@ -54,37 +58,65 @@ pub(crate) fn diff(
     };
     let added = entries(Role::Added, Role::Added, |manifest| manifest.added)?;
     let deleted = entries(Role::Removed, Role::Deleted, |manifest| manifest.deleted)?;
-    let snapshots = Snapshots { table: table.clone(), before, after, options: wanted, added, deleted };
+    let (table, asked) = (table.clone(), options.columns.clone());
+    let snapshots = Snapshots { table, before, after, options: wanted, columns: asked, added, deleted };
     Ok(DiffScan::new(snapshots, columns, options.limit))
 }
 
 impl Sides for Snapshots {
+    fn legs(&self) -> Result<Legs> {
+        let (told, manifests) = self.told()?;
+        let legs = told.into_iter().map(|(change, entries, manifests)| self.leg(change, entries, manifests));
+        Ok(Legs { legs: legs.collect(), manifests })
+    }
+
+    fn exchange(&self) -> Result<Exchanged> {
+        let task = |role, manifests| Task::new(role, &self.table, &self.options, manifests);
+        let (mut sides, mut legs) = (Vec::new(), Vec::new());
+        for (change, entries, manifests) in self.told()?.0 {
+            sides.push(manifests.iter().map(|manifest| planned(&self.table, manifest)).collect());
+            legs.push((change, task(entries.rows.role, manifests.to_vec())?));
+        }
+        let together = legs.len() > 1;
+        let files = task(Role::Files, Vec::new())?;
+        let diff = DiffExchange { columns: self.columns.clone(), files, legs };
+        Ok(Exchanged { exchange: scan::Exchange::Paimon(diff.into()), sides, together })
+    }
+}
+
+/// How a file changed whose entries are of one kind and in these manifests.
+type Told<'e> = (Change, &'e Entries, Arc<[ManifestFile]>);
+
+impl Snapshots {
+    /// What entries tell, in the order of the rows, and how many manifests they are in. Reads the manifest
+    /// lists.
+    ///
     /// Both snapshots are sums of additions less deletions, so that what differs is what one side adds and
     /// the other deletes. Of a file an entry that adds it is shown first, since one that deletes it may lack
     /// statistics.
-    fn legs(&self) -> Result<Legs> {
+    fn told(&self) -> Result<(Vec<Told<'_>>, Step)> {
         let side = |at: &Table| -> Result<Side<ManifestFile>> {
             let Plan { manifests, pruned } = Plan::new(at, self.options.filter.as_deref())?;
             Ok(Side { kept: manifests, pruned })
         };
         let (before, after) = (side(&self.before)?, side(&self.after)?);
-        let (before, after, manifests) =
+        let (before, after, step) =
             apart(before, after, |manifest| (manifest.file_name.as_str(), manifest.file_size));
-        let legs = [
-            self.leg(Change::Removed, &self.added, &before),
-            self.leg(Change::Removed, &self.deleted, &after),
-            self.leg(Change::Added, &self.added, &after),
-            self.leg(Change::Added, &self.deleted, &before),
+        let told = [
+            (Change::Removed, &self.added, &before),
+            (Change::Removed, &self.deleted, &after),
+            (Change::Added, &self.added, &after),
+            (Change::Added, &self.deleted, &before),
         ];
-        Ok(Legs { legs: legs.into_iter().flatten().collect(), manifests })
+        let told = told.into_iter().map(|(change, entries, manifests)| {
+            let manifests = manifests.iter().filter(|manifest| (entries.number)(manifest) > 0);
+            (change, entries, manifests.cloned().collect::<Arc<[_]>>())
+        });
+        Ok((told.filter(|(_, _, manifests)| !manifests.is_empty()).collect(), step))
     }
-}
 
-impl Snapshots {
-    /// What the entries of one kind in some manifests say, if there are such.
-    fn leg(&self, change: Change, entries: &Entries, manifests: &[ManifestFile]) -> Option<Leg> {
-        let manifests: Arc<[ManifestFile]> =
-            manifests.iter().filter(|manifest| (entries.number)(manifest) > 0).cloned().collect();
+    /// What the entries of one kind in some manifests say.
+    fn leg(&self, change: Change, entries: &Entries, manifests: Arc<[ManifestFile]>) -> Leg {
         let reader = |program: &Arc<EntryProgram>| -> Reader {
             let (program, table) = (Arc::clone(program), self.table.clone());
             let (manifests, threads) = (Arc::clone(&manifests), threads(self.options.threads));
@@ -93,7 +125,6 @@ impl Snapshots {
                 Box::new(ManifestStream::new(source, manifests.to_vec(), threads))
             })
         };
-        let (identities, rows) = (reader(&entries.identities), reader(&entries.rows));
-        (!manifests.is_empty()).then_some(Leg { change, identities, rows })
+        Leg { change, identities: reader(&entries.identities), rows: reader(&entries.rows) }
     }
 }

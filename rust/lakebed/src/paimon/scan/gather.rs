@@ -3,16 +3,16 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use arrow_array::BooleanArray;
-use arrow_array::RecordBatch;
+use arrow_array::{BooleanArray, RecordBatch};
 use arrow_buffer::BooleanBuffer;
 
 use super::explain::TOGETHER;
+use super::internal;
 use super::program::EntryProgram;
 use super::stream::EntrySource;
 use crate::error::Result;
 use crate::paimon::manifest_list::ManifestFile;
-use crate::paimon::prune::EntryPruner;
+use crate::paimon::prune::Rule;
 use crate::paimon::table::Table;
 use crate::scan::{Batches, ManifestStream};
 
@@ -23,36 +23,67 @@ pub(super) fn file_rows(
     manifests: Vec<ManifestFile>,
     threads: usize,
 ) -> Batches {
-    let gathers = program.gathers();
     let source = EntrySource::new(Arc::clone(&program), table.clone());
     let rows = Box::new(ManifestStream::new(source, manifests, threads));
-    let pruner = program.pruner.clone().filter(|_| gathers);
-    match pruner {
-        Some(pruner) => Box::new(Gathered { program, pruner, entries: Some(rows), files: VecDeque::new() }),
-        None => rows,
+    if !program.gathers() {
+        return rows;
+    }
+    let of_program = Arc::clone(&program);
+    decided(program, Box::new(rows.map(move |files| of_program.asked(&files?))))
+}
+
+/// Files with whether each may hold rows that match.
+pub(super) type Asked = Box<dyn Iterator<Item = Result<(RecordBatch, BooleanBuffer)>> + Send>;
+
+/// The rows of files, all of them, which `program` decides on together.
+pub(super) fn decided(program: Arc<EntryProgram>, asked: Asked) -> Batches {
+    Box::new(Gathered { program, asked: Some(asked), files: VecDeque::new() })
+}
+
+impl EntryProgram {
+    /// What files are asked before they are decided on together, each on its own: whether it may hold rows
+    /// that match. They lose the statistics that nothing else is made of.
+    pub(super) fn asked(&self, files: &RecordBatch) -> Result<(RecordBatch, BooleanBuffer)> {
+        let pruner = self.pruner.as_ref().filter(|_| self.gathers());
+        let may_match = match pruner {
+            Some(pruner) => pruner.may_match(files)?,
+            None => BooleanBuffer::new_set(files.num_rows()),
+        };
+        let evolves = pruner.is_some_and(|pruner| pruner.rule() == Some(Rule::Evolution));
+        let is_needed = |name: &String| {
+            let is_statistics = ["key_stats", "value_stats", "embedded_file_index"].contains(&name.as_str());
+            evolves || !is_statistics || self.view.raw().contains(name)
+        };
+        let schema = files.schema();
+        let columns = schema.fields().iter().enumerate();
+        let columns: Vec<usize> =
+            columns.filter(|(_, field)| is_needed(field.name())).map(|(number, _)| number).collect();
+        Ok((files.project(&columns).map_err(internal)?, may_match))
+    }
+
+    /// Which files are kept of those that are decided on together, all of them, as they were asked.
+    pub(super) fn decide(&self, asked: &[(RecordBatch, BooleanBuffer)]) -> Result<Vec<BooleanArray>> {
+        match self.pruner.as_ref().filter(|_| self.gathers()) {
+            Some(pruner) => pruner.decide(asked),
+            None => Ok(asked.iter().map(|(_, may_match)| may_match.clone().into()).collect()),
+        }
     }
 }
 
 /// Files that are decided on when all of them are there.
 struct Gathered {
     program: Arc<EntryProgram>,
-    pruner: Arc<EntryPruner>,
     /// The files as their entries have them; none once they were read.
-    entries: Option<Batches>,
+    asked: Option<Asked>,
     /// Those read, and which of them are kept.
     files: VecDeque<(RecordBatch, BooleanArray)>,
 }
 
 impl Gathered {
-    fn read(&mut self, entries: Batches) -> Result<()> {
-        let tested = entries.map(|files| {
-            let files = files?;
-            let may_match = self.pruner.may_match(&files)?;
-            Ok((self.program.without_statistics(&files)?, may_match))
-        });
-        let tested: Vec<(RecordBatch, BooleanBuffer)> = tested.collect::<Result<_>>()?;
-        let kept = self.pruner.decide(&tested)?;
-        self.files.extend(tested.into_iter().map(|(files, _)| files).zip(kept));
+    fn read(&mut self, asked: Asked) -> Result<()> {
+        let asked: Vec<(RecordBatch, BooleanBuffer)> = asked.collect::<Result<_>>()?;
+        let kept = self.program.decide(&asked)?;
+        self.files.extend(asked.into_iter().map(|(files, _)| files).zip(kept));
         Ok(())
     }
 }
@@ -61,8 +92,8 @@ impl Iterator for Gathered {
     type Item = Result<RecordBatch>;
 
     fn next(&mut self) -> Option<Result<RecordBatch>> {
-        if let Some(entries) = self.entries.take()
-            && let Err(error) = self.read(entries)
+        if let Some(asked) = self.asked.take()
+            && let Err(error) = self.read(asked)
         {
             return Some(Err(error));
         }

@@ -102,7 +102,7 @@ impl GroupTask {
 
     pub(crate) fn start(&self, decoding: Decoding) -> Result<PaimonGrouping> {
         Ok(PaimonGrouping {
-            program: self.files.program(decoding)?,
+            program: self.files.program(self.files.role, decoding)?.alone(),
             schema: self.files.table_schema()?,
             task: self.clone(),
             deleted: Deleted::default(),

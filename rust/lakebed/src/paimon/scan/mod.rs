@@ -3,6 +3,7 @@
 mod appends;
 mod deletes;
 mod diff;
+mod exchange;
 mod explain;
 mod gather;
 mod grouping;
@@ -21,10 +22,11 @@ use arrow_select::filter::filter_record_batch;
 pub(crate) use appends::Appended;
 use deletes::DeleteRows;
 pub(crate) use diff::diff;
+pub use exchange::Exchange;
 use gather::file_rows;
 pub use grouping::GroupTask;
 use grouping::grouped;
-use planned::Attach;
+use planned::{Attach, planned_vectors};
 use program::EntryProgram;
 pub use task::Task;
 
@@ -41,7 +43,8 @@ use crate::grouping::{self as sums, Known};
 use crate::health;
 use crate::record::record_schema;
 use crate::scan::{
-    self, Batches, Numbered, Part, PlannedManifest, ScanOptions, Step, limited, once, row_limited, threads,
+    self, Batches, Exchanged, Numbered, Part, PlannedManifest, ScanOptions, Step, limited, once, row_limited,
+    threads,
 };
 use crate::view::{View, select};
 
@@ -62,7 +65,7 @@ impl scan::Scan for Scan {
 
     fn stream(&self) -> Result<Batches> {
         let rows: Batches = match &self.program {
-            None if self.view == View::Plan => {
+            Some(_) if self.view == View::Plan => {
                 let counts = Rule::new(self.table.schema()).reads_files_whole();
                 row_limited(&self.options, &self.schema, counts, |options| self.planned(options))?
             }
@@ -93,14 +96,7 @@ impl scan::Scan for Scan {
         if self.program.is_none() && !self.view.is_of_groups() {
             return Ok(Vec::new());
         }
-        let planned = |manifest: ManifestFile| PlannedManifest {
-            path: self.table.storage().place(&self.table.manifest_path(&manifest.file_name)),
-            size: manifest.file_size,
-            added: manifest.added,
-            deleted: manifest.deleted,
-            divisible: true,
-        };
-        Ok(self.plan()?.manifests.into_iter().map(planned).collect())
+        Ok(self.plan()?.manifests.iter().map(|manifest| planned(&self.table, manifest)).collect())
     }
 
     fn task(&self, part: Part) -> Result<scan::Task> {
@@ -113,6 +109,18 @@ impl scan::Scan for Scan {
 
     fn known(&self, known: Known) -> Result<RecordBatch> {
         self.known_of(known)
+    }
+
+    fn decides_together(&self) -> bool {
+        self.live().is_ok_and(|program| program.gathers())
+    }
+
+    fn exchange(&self, _equality_ids: &[i32]) -> Result<Exchanged> {
+        self.files_exchange()
+    }
+
+    fn side(&self, side: i32) -> Result<Batches> {
+        self.files_side(side)
     }
 }
 
@@ -131,17 +139,16 @@ impl Scan {
     pub fn new(table: Table, view: View, options: ScanOptions) -> Result<Scan> {
         let columns = options.columns.as_deref();
         let filter = options.filter.as_deref();
-        let entries = matches!(view, View::Entries | View::Files);
-        if options.stats.is_some() && !entries && view != View::Plan {
+        let role = match view {
+            View::Entries => Some(Role::Entries),
+            View::Files => Some(Role::Files),
+            View::Plan => Some(Role::Plan(options.deletes)),
+            _ => None,
+        };
+        if options.stats.is_some() && role.is_none() {
             return Err(Error::new(ErrorKind::Argument, "stats= is for the views entries, files and plan"));
         }
-        if view == View::Plan {
-            let role = Role::Plan(options.deletes);
-            let schema = Arc::clone(EntryProgram::new(role, &table, &options)?.view.schema());
-            return Ok(Scan { table, view, options, schema, program: None });
-        }
-        if entries {
-            let role = if view == View::Files { Role::Files } else { Role::Entries };
+        if let Some(role) = role {
             let program = EntryProgram::new(role, &table, &options)?;
             let schema = Arc::clone(program.view.schema());
             return Ok(Scan { table, view, options, schema, program: Some(Arc::new(program)) });
@@ -181,6 +188,17 @@ impl Scan {
         if self.view == View::Files { Role::Files } else { Role::Entries }
     }
 
+    /// How entries become live files.
+    fn live(&self) -> Result<Arc<EntryProgram>> {
+        if self.view.is_of_groups() {
+            let columns = Some(GROUP_INPUT.map(str::to_owned).to_vec());
+            let options = ScanOptions { columns, ..self.options.clone() };
+            return EntryProgram::new(Role::Live, &self.table, &options).map(Arc::new);
+        }
+        let program = self.program.as_ref().filter(|program| program.role.is_live()).cloned();
+        program.ok_or_else(|| Error::new(ErrorKind::Argument, "this view is not made of live files"))
+    }
+
     fn plan(&self) -> Result<Plan> {
         let filter = self.options.filter.as_deref();
         let read = (self.view == View::Plan).then(|| BatchRead::new(self.table.schema()));
@@ -191,7 +209,8 @@ impl Scan {
     fn planned(&self, options: &ScanOptions) -> Result<Batches> {
         let deletes = options.deletes;
         let program = EntryProgram::new(Role::Plan(deletes), &self.table, options)?;
-        let attach = program.view.has(deletes.column()).then(|| Attach::read(&self.table, deletes));
+        let attach = || Attach::new(deletes, &planned_vectors(&self.table)?);
+        let attach = program.shows_deletes().then(attach);
         let program = program.attaching(attach.transpose()?.map(Arc::new));
         let (manifests, threads) = (self.plan()?.manifests, threads(options.threads));
         Ok(file_rows(Arc::new(program), &self.table, manifests, threads))
@@ -261,6 +280,17 @@ pub(super) fn read_changes(table: &Table, threads: usize) -> Result<Groups> {
     let columns: Vec<&str> = GROUP_INPUT.into_iter().chain([KIND]).collect();
     let options = ScanOptions { threads, ..ScanOptions::default() };
     Groups::read(own_rows(Role::Changes, table, &columns, &options)?)
+}
+
+/// A manifest as engines read it.
+fn planned(table: &Table, manifest: &ManifestFile) -> PlannedManifest {
+    PlannedManifest {
+        path: table.storage().place(&table.manifest_path(&manifest.file_name)),
+        size: manifest.file_size,
+        added: manifest.added,
+        deleted: manifest.deleted,
+        divisible: true,
+    }
 }
 
 fn keep(filter: Option<&str>, schema: &TableSchema, list: &RecordBatch) -> Result<Vec<bool>> {

@@ -5,7 +5,12 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int32Type;
-use arrow_array::{Array, ArrayRef, Int32Array, RecordBatch, StringArray, StructArray, new_null_array};
+use arrow_array::{
+    Array, ArrayRef, BooleanArray, Int32Array, RecordBatch, StringArray, StructArray, UInt32Array,
+    new_null_array,
+};
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use arrow_select::filter::filter_record_batch;
 use arrow_select::take::take;
 
 use super::deletes::vectors_of;
@@ -22,36 +27,46 @@ use crate::view::{lists, planned_deletes};
 /// A data file by its partition row, its bucket and its name.
 type DataFile = (Box<[u8]>, i32, Box<str>);
 
-/// What plans add to entries: the deletes that apply to a file, and what of the filter is left to test.
+/// The column of [`planned_vectors`] with the name of the data file.
+const DATA_FILE: &str = "data_file";
+/// The one with the number among those of the snapshot.
+const NUMBER: &str = "number";
+/// The one with what plans show.
+const SHOWN: &str = "shown";
+
+/// What plans add to entries: the deletes that apply to a file.
+#[derive(Debug)]
 pub(super) struct Attach {
     deletes: DeletesAs,
-    /// The row number of each vector among those of the snapshot, by what it applies to.
-    numbers: HashMap<DataFile, i32>,
+    /// The row of each vector, by what it applies to.
+    rows: HashMap<DataFile, u32>,
+    /// The number of each vector among those of the snapshot.
+    numbers: Int32Array,
     /// Every vector as plans show it.
-    shown: StructArray,
+    shown: ArrayRef,
 }
 
 impl Attach {
-    /// Reads the index manifest of the snapshot.
+    /// `vectors` are those that [`planned_vectors`] makes.
     ///
     /// # Errors
-    /// Those of reading it; `Mismatch` for two vectors of one file.
-    pub(super) fn read(table: &Table, deletes: DeletesAs) -> Result<Attach> {
-        let vectors = vectors_of(table)?;
-        let count = vectors.paths.len();
-        let (partitions, buckets) = (find(&vectors.files, "partition")?, find(&vectors.files, "bucket")?);
-        let buckets = buckets.as_primitive::<Int32Type>();
-        let mut numbers = HashMap::with_capacity(count);
-        for (row, partition) in partitions.as_binary::<i32>().iter().enumerate() {
-            let name = vectors.data_files.value(row);
-            let key = (Box::from(partition.unwrap_or_default()), buckets.value(row), Box::from(name));
-            let number = i32::try_from(row).map_err(|_| too_many())?;
-            if numbers.insert(key, number).is_some() {
+    /// `Mismatch` for two vectors of one file.
+    pub(super) fn new(deletes: DeletesAs, vectors: &RecordBatch) -> Result<Attach> {
+        let (partitions, buckets) = (find(vectors, "partition")?, find(vectors, "bucket")?);
+        let (buckets, names) = (buckets.as_primitive::<Int32Type>(), find(vectors, DATA_FILE)?);
+        let names = names.as_string::<i32>();
+        let mut rows = HashMap::with_capacity(vectors.num_rows());
+        for (row, partition) in (0..).zip(partitions.as_binary::<i32>()) {
+            let name = names.value(row as usize);
+            let key =
+                (Box::from(partition.unwrap_or_default()), buckets.value(row as usize), Box::from(name));
+            if rows.insert(key, row).is_some() {
                 let message = format!("data file {name:?} has two deletion vectors");
                 return Err(Error::new(ErrorKind::Mismatch, message).in_field("deletions_vectors_ranges"));
             }
         }
-        Ok(Attach { deletes, numbers, shown: shown(&vectors)? })
+        let numbers = find(vectors, NUMBER)?.as_primitive::<Int32Type>().clone();
+        Ok(Attach { deletes, rows, numbers, shown: find(vectors, SHOWN)? })
     }
 
     /// The deletes of each of `files`.
@@ -66,23 +81,68 @@ impl Attach {
                 let name: Box<str> = names.value(row).into();
                 (Box::from(partition.unwrap_or_default()), buckets.value(row), name)
             };
-            let number = if self.numbers.is_empty() { None } else { self.numbers.get(&key()) };
-            lengths.push(usize::from(number.is_some()));
-            found.extend(number.copied());
+            let vector = if self.rows.is_empty() { None } else { self.rows.get(&key()) };
+            lengths.push(usize::from(vector.is_some()));
+            found.extend(vector.copied());
         }
-        let numbers = Int32Array::from(found);
+        let found = UInt32Array::from(found);
         let items = match self.deletes {
-            DeletesAs::Ids => Arc::new(numbers) as ArrayRef,
-            DeletesAs::Files => take(&self.shown, &numbers, None).map_err(internal)?,
+            DeletesAs::Ids => take(&self.numbers, &found, None),
+            DeletesAs::Files => take(&self.shown, &found, None),
         };
-        lists(lengths.into_iter(), items)
+        lists(lengths.into_iter(), items.map_err(internal)?)
     }
+}
+
+/// The deletion vectors of the table's snapshot, in the order of the view: partition and bucket, the name of
+/// the data file that each applies to, its number, and how plans show it. Reads the index manifest.
+///
+/// # Errors
+/// Those of reading it; `Unsupported` for more than 2^31 of them.
+pub(super) fn planned_vectors(table: &Table) -> Result<RecordBatch> {
+    let vectors = vectors_of(table)?;
+    let count = i32::try_from(vectors.paths.len()).map_err(|_| too_many())?;
+    let columns: Vec<ArrayRef> = vec![
+        find(&vectors.files, "partition")?,
+        find(&vectors.files, "bucket")?,
+        Arc::new(vectors.data_files.clone()),
+        Arc::new(Int32Array::from_iter_values(0..count)),
+        Arc::new(shown(&vectors)?),
+    ];
+    RecordBatch::try_new(vectors_schema(), columns).map_err(internal)
+}
+
+/// The columns of [`planned_vectors`].
+pub(super) fn vectors_schema() -> SchemaRef {
+    let fields = [
+        ("partition", DataType::Binary),
+        ("bucket", DataType::Int32),
+        (DATA_FILE, DataType::Utf8),
+        (NUMBER, DataType::Int32),
+        (SHOWN, DataType::Struct(planned_deletes())),
+    ];
+    Arc::new(Schema::new(fields.map(|(name, kind)| Field::new(name, kind, true)).to_vec()))
+}
+
+/// Those of [`planned_vectors`] that files of the partitions and buckets which a filter keeps may have.
+///
+/// # Errors
+/// As [`planned_vectors`]; those of decoding partitions.
+pub(super) fn vectors_within(table: &Table, filter: Option<&PartitionPredicate>) -> Result<RecordBatch> {
+    let vectors = planned_vectors(table)?;
+    let Some(filter) = filter else { return Ok(vectors) };
+    let (partitions, buckets) = (find(&vectors, "partition")?, find(&vectors, "bucket")?);
+    let rows = partitions.as_binary::<i32>().iter().zip(buckets.as_primitive::<Int32Type>().values());
+    let keep = rows.map(|(partition, bucket)| {
+        filter.matches(partition.unwrap_or_default(), i64::from(*bucket)).map(Some)
+    });
+    filter_record_batch(&vectors, &keep.collect::<Result<BooleanArray>>()?).map_err(internal)
 }
 
 /// What of a filter is left to test in the rows of each file, as SQL; null where nothing is.
 pub(super) fn residuals(pruner: Option<&EntryPruner>, files: &RecordBatch) -> Result<ArrayRef> {
     let Some(predicate) = pruner.map(EntryPruner::partitions) else {
-        return Ok(new_null_array(&arrow_schema::DataType::Utf8, files.num_rows()));
+        return Ok(new_null_array(&DataType::Utf8, files.num_rows()));
     };
     let (partitions, buckets) = (find(files, "partition")?, find(files, "bucket")?);
     let rows = partitions.as_binary::<i32>().iter().zip(buckets.as_primitive::<Int32Type>().values());
@@ -119,7 +179,7 @@ fn shown(vectors: &Vectors) -> Result<StructArray> {
         Arc::new(vectors.offsets.clone()),
         Arc::new(vectors.lengths.clone()),
         Arc::new(vectors.cardinalities.clone()),
-        new_null_array(&arrow_schema::DataType::Int64, count),
+        new_null_array(&DataType::Int64, count),
     ];
     StructArray::try_new_with_length(planned_deletes(), columns, None, count).map_err(internal)
 }

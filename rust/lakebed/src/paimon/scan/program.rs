@@ -18,7 +18,7 @@ use crate::paimon::fields::ENTRY;
 use crate::paimon::identity::{Deleted, identities};
 use crate::paimon::manifest::{ADD, DELETE, EntryFilter, EntryReader, entry_columns};
 use crate::paimon::manifest_list::ManifestFile;
-use crate::paimon::prune::{BatchRead, BucketMemo, EntryPruner, Rule, Test};
+use crate::paimon::prune::{BatchRead, BucketMemo, EntryPruner, Test};
 use crate::paimon::schema::TableSchema;
 use crate::paimon::stats::{Retyped, StatsView};
 use crate::paimon::table::Table;
@@ -114,7 +114,7 @@ impl EntryProgram {
             needed.extend(pruner.input());
             needed.extend((self.role == Role::Entries).then_some("kind"));
         }
-        if matches!(self.role, Role::Plan(_)) {
+        if self.role.deletes().is_some() {
             needed.extend(self.read.input());
         }
         if self.funnel.is_counting() {
@@ -143,7 +143,9 @@ impl EntryProgram {
     ) -> Result<EntryReader> {
         let kind = match self.role {
             Role::Entries | Role::Changes => None,
-            Role::Files | Role::Live | Role::Added | Role::LiveAdded | Role::Plan(_) => Some(ADD),
+            Role::Files | Role::Live | Role::Appended | Role::Added | Role::LiveAdded | Role::Plan(_) => {
+                Some(ADD)
+            }
             Role::Removed | Role::Deleted => Some(DELETE),
         };
         let pruner = self.pruner.clone().filter(|pruner| pruner.says_something_of_buckets());
@@ -153,6 +155,11 @@ impl EntryProgram {
             false => EntryFilter { kind, pruner },
         };
         EntryReader::open(bytes, &self.entries, filter, manifest.cloned(), &self.decoding, threads)
+    }
+
+    /// Whether the rows show the deletes of their files.
+    pub(super) fn shows_deletes(&self) -> bool {
+        self.role.deletes().is_some_and(|deletes| self.view.has(deletes.column()))
     }
 
     /// Whether the rows are of entries that delete, of whose statistics nothing is to be said.
@@ -174,23 +181,30 @@ impl EntryProgram {
         manifest: &str,
         deleted: &Deleted,
     ) -> Result<RecordBatch> {
-        let mut entries = self.live(&self.judged(entries)?, deleted)?;
-        if matches!(self.role, Role::Plan(_)) {
+        let entries = self.passing(&self.live(&self.judged(entries)?, deleted)?)?;
+        if self.gathers() { Ok(entries) } else { self.shown(&entries, manifest) }
+    }
+
+    /// The entries of files that are read, as far as what each is asked on its own tells.
+    pub(super) fn passing(&self, entries: &RecordBatch) -> Result<RecordBatch> {
+        let mut entries = entries.clone();
+        if self.role.deletes().is_some() {
             entries = self.kept(&BATCH_READ, &entries, &self.read.reads(&entries)?)?;
         }
-        if let Some(pruner) = self.pruner.as_ref().filter(|_| !self.is_of_deletions()) {
-            for test in pruner.tests() {
-                if test == Test::Index && !has_indexes(&entries)? {
-                    continue;
-                }
-                let mut passes = pruner.passes(test, &entries)?;
-                if self.role == Role::Entries {
-                    passes = &passes | &of_kind(&entries, DELETE)?;
-                }
-                entries = self.kept(of_test(test), &entries, &passes.into())?;
+        let Some(pruner) = self.pruner.as_ref().filter(|_| !self.is_of_deletions()) else {
+            return Ok(entries);
+        };
+        for test in pruner.tests() {
+            if test == Test::Index && !has_indexes(&entries)? {
+                continue;
             }
+            let mut passes = pruner.passes(test, &entries)?;
+            if self.role == Role::Entries {
+                passes = &passes | &of_kind(&entries, DELETE)?;
+            }
+            entries = self.kept(of_test(test), &entries, &passes.into())?;
         }
-        if self.gathers() { Ok(entries) } else { self.shown(&entries, manifest) }
+        Ok(entries)
     }
 
     /// The rows of files that were decided on together.
@@ -198,23 +212,9 @@ impl EntryProgram {
         self.shown(files, "")
     }
 
-    /// Files that were tested, without the statistics that nothing else is made of.
-    pub(super) fn without_statistics(&self, files: &RecordBatch) -> Result<RecordBatch> {
-        let evolves = self.pruner.as_ref().is_some_and(|pruner| pruner.rule() == Some(Rule::Evolution));
-        let is_needed = |name: &String| {
-            let is_statistics = ["key_stats", "value_stats", "embedded_file_index"].contains(&name.as_str());
-            evolves || !is_statistics || self.view.raw().contains(name)
-        };
-        let schema = files.schema();
-        let columns = schema.fields().iter().enumerate();
-        let columns: Vec<usize> =
-            columns.filter(|(_, field)| is_needed(field.name())).map(|(number, _)| number).collect();
-        files.project(&columns).map_err(internal)
-    }
-
     /// The rows of entries that are left.
     fn shown(&self, entries: &RecordBatch, manifest: &str) -> Result<RecordBatch> {
-        let Role::Plan(deletes) = self.role else { return self.view.build(entries, manifest) };
+        let Some(deletes) = self.role.deletes() else { return self.view.build(entries, manifest) };
         let mut more = Vec::new();
         if let Some(attach) = &self.attach {
             more.push((deletes.column(), attach.deletes_of(entries)?));
@@ -245,7 +245,7 @@ impl EntryProgram {
     }
 
     /// The files that are added, and deleted by no entry.
-    fn live(&self, entries: &RecordBatch, deleted: &Deleted) -> Result<RecordBatch> {
+    pub(super) fn live(&self, entries: &RecordBatch, deleted: &Deleted) -> Result<RecordBatch> {
         if !self.role.is_live() || (deleted.is_empty() && !self.funnel.is_counting()) {
             return Ok(entries.clone());
         }

@@ -16,11 +16,12 @@ use crate::paimon::groups::GROUP_INPUT;
 use crate::paimon::identity::Deleted;
 use crate::paimon::manifest_list::ManifestFile;
 use crate::paimon::schema::TableSchema;
+use crate::paimon::table::Table;
 use crate::paimon::view::Role;
 use crate::scan::{Batches, Part, ScanOptions, brought};
 
 impl Scan {
-    /// What an executor needs to make `part` of the rows from the manifests, each on its own.
+    /// What an executor needs to make `part` of the rows from the manifests.
     pub(super) fn task_of(&self, part: Part) -> Result<Task> {
         let columns = self.options.columns.clone();
         match (part, &self.program) {
@@ -38,28 +39,15 @@ impl Scan {
 
     /// What an executor needs to make `columns` of rows of `role`.
     pub(super) fn task_in(&self, role: Role, columns: Option<Vec<String>>) -> Result<Task> {
-        let schemas = match needs_schemas(self.table.schema(), &self.options)? {
-            true => self.table.schema_texts()?,
-            false => BTreeMap::new(),
-        };
-        Ok(Task {
-            role,
-            location: self.table.location().to_owned(),
-            schema_id: self.table.schema().id,
-            schema: self.table.schema_text(self.table.schema().id)?,
-            schemas,
-            columns,
-            filter: self.options.filter.clone(),
-            stats: self.options.stats.clone(),
-            manifests: self.plan()?.manifests,
-        })
+        let options = ScanOptions { columns, ..self.options.clone() };
+        Task::new(role, &self.table, &options, self.plan()?.manifests)
     }
 }
 
 /// A scan's work on manifests, apart from the table: what crosses to an executor.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Task {
-    role: Role,
+    pub(super) role: Role,
     location: String,
     schema_id: i64,
     schema: String,
@@ -76,7 +64,38 @@ impl Task {
         TableSchema::from_json(self.schema.as_bytes())
     }
 
-    pub(super) fn program(&self, decoding: Decoding) -> Result<EntryProgram> {
+    /// The rows of `role` that `options` ask for, in the types of `table`.
+    ///
+    /// # Errors
+    /// Those of reading the schemas, where statistics are of interest.
+    pub(super) fn new(
+        role: Role,
+        table: &Table,
+        options: &ScanOptions,
+        manifests: Vec<ManifestFile>,
+    ) -> Result<Task> {
+        let schemas = match needs_schemas(table.schema(), options)? {
+            true => table.schema_texts()?,
+            false => BTreeMap::new(),
+        };
+        Ok(Task {
+            role,
+            location: table.location().to_owned(),
+            schema_id: table.schema().id,
+            schema: table.schema_text(table.schema().id)?,
+            schemas,
+            columns: options.columns.clone(),
+            filter: options.filter.clone(),
+            stats: options.stats.clone(),
+            manifests,
+        })
+    }
+
+    /// How entries become rows of `role`, which is the task's own or what that one is merged with.
+    ///
+    /// # Errors
+    /// Those of [`Scan::new`], for a task that was changed on its way.
+    pub(super) fn program(&self, role: Role, decoding: Decoding) -> Result<EntryProgram> {
         let schema = self.table_schema()?;
         let schemas =
             self.schemas.iter().map(|(id, text)| Ok((*id, TableSchema::from_json(text.as_bytes())?)));
@@ -87,7 +106,7 @@ impl Task {
             ..ScanOptions::default()
         };
         let schemas = schemas.collect::<Result<_>>()?;
-        Ok(EntryProgram::build(self.role, &self.location, &schema, &schemas, &options, decoding)?.alone())
+        EntryProgram::build(role, &self.location, &schema, &schemas, &options, decoding)
     }
 
     /// The schema of the task's rows.
@@ -95,7 +114,7 @@ impl Task {
     /// # Errors
     /// Those of [`Scan::new`], for a task that was changed on its way.
     pub fn schema(&self) -> Result<SchemaRef> {
-        Ok(Arc::clone(self.program(Limits::DEFAULT.into())?.view.schema()))
+        Ok(Arc::clone(self.program(self.role, Limits::DEFAULT.into())?.view.schema()))
     }
 
     /// The rows of one manifest, whose path an engine may spell as it likes, or of some blocks of one.
@@ -103,8 +122,8 @@ impl Task {
     /// # Errors
     /// `Missing` for a manifest that is not the task's; those of reading entries, with the path.
     pub fn run(&self, path: &str, bytes: Buffer, whole: bool, decoding: Decoding) -> Result<Batches> {
-        let manifest = brought(&self.manifests, |manifest| &manifest.file_name, path)?.clone();
-        let program = self.program(decoding)?;
+        let manifest = self.brought(path)?.clone();
+        let program = self.program(self.role, decoding)?.alone();
         let reader =
             program.open(bytes, whole.then_some(&manifest), 1).map_err(|error| error.in_file(path))?;
         let path = path.to_owned();
@@ -112,5 +131,18 @@ impl Task {
             let rows = entries.and_then(|rows| program.rows(&rows, &manifest.file_name, &Deleted::default()));
             rows.map_err(|error| error.in_file(&path))
         })))
+    }
+
+    /// The names of the task's manifests.
+    pub(super) fn file_names(&self) -> impl Iterator<Item = &str> {
+        self.manifests.iter().map(|manifest| manifest.file_name.as_str())
+    }
+
+    /// The manifest that an engine calls so.
+    ///
+    /// # Errors
+    /// `Missing` for one that is not the task's.
+    pub(super) fn brought(&self, path: &str) -> Result<&ManifestFile> {
+        brought(&self.manifests, |manifest| &manifest.file_name, path)
     }
 }

@@ -30,6 +30,8 @@ pub enum Role {
     Live,
     /// Every entry under those names.
     Changes,
+    /// Added files, whatever became of them.
+    Appended,
     /// Added files with their identity, for a merge elsewhere.
     Added,
     /// Added files under the entries' own names with their identity, for a merge elsewhere.
@@ -47,6 +49,14 @@ impl Role {
     /// Whether the rows are live files, so that entries which delete are merged in.
     pub(crate) fn is_live(self) -> bool {
         matches!(self, Role::Files | Role::Live | Role::Plan(_))
+    }
+
+    /// How the rows of a plan name deletes; `None` for what is no plan.
+    pub(crate) fn deletes(self) -> Option<DeletesAs> {
+        match self {
+            Role::Plan(deletes) => Some(deletes),
+            _ => None,
+        }
     }
 }
 
@@ -156,7 +166,7 @@ impl EntryView {
     ) -> Result<EntryView> {
         let mut known = match role {
             Role::Entries => entry_columns(),
-            Role::Files | Role::Added | Role::Removed => FILES.to_vec(),
+            Role::Files | Role::Appended | Role::Added | Role::Removed => FILES.to_vec(),
             Role::Plan(deletes) => {
                 let of_plan = [deletes.column(), RESIDUAL].map(|name| column(name, Make::Planned(name)));
                 FILES.into_iter().chain(of_plan).collect()

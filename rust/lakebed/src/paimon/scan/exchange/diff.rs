@@ -1,0 +1,63 @@
+//! Differences: files of manifests that one of two snapshots alone has, by their identity.
+
+use arrow_buffer::Buffer;
+use arrow_schema::SchemaRef;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+use crate::columnar::Decoding;
+use crate::diff::{Change, ChangeColumns, DiffGather, diff_pieces};
+use crate::error::Result;
+use crate::paimon::scan::Task;
+use crate::scan::{Gather, Pieces, ScanOptions, brought};
+
+/// A difference's work on manifests, apart from the table.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(in crate::paimon::scan) struct DiffExchange {
+    /// The columns that are asked for.
+    pub(in crate::paimon::scan) columns: Option<Vec<String>>,
+    /// The files without their change: their columns.
+    pub(in crate::paimon::scan) files: Task,
+    /// What became of the files that entries of one kind name, and how those are read with their identity.
+    pub(in crate::paimon::scan) legs: Vec<(Change, Task)>,
+}
+
+impl DiffExchange {
+    pub(super) fn schema(&self) -> Result<SchemaRef> {
+        Ok(Arc::clone(self.shown()?.schema()))
+    }
+
+    /// Entries of a manifest that add files, and entries that delete some, are of different legs.
+    pub(super) fn pieces(
+        &self,
+        path: &str,
+        bytes: &Buffer,
+        decoding: &Decoding,
+        parts: u32,
+    ) -> Result<Pieces> {
+        let names: Vec<&str> = self.legs.iter().flat_map(|(_, leg)| leg.file_names()).collect();
+        let name = brought(&names, |name| name, path)?;
+        let changes = self.changes();
+        let mut pieces: Vec<Pieces> = Vec::new();
+        for (number, (_, leg)) in self.legs.iter().enumerate() {
+            if leg.file_names().any(|one| one == *name) {
+                let rows = leg.run(path, bytes.clone(), true, decoding.clone())?;
+                pieces.push(diff_pieces(rows, number, &changes, parts));
+            }
+        }
+        Ok(Box::new(pieces.into_iter().flatten()))
+    }
+
+    pub(super) fn gather(&self) -> Result<Box<dyn Gather>> {
+        Ok(Box::new(DiffGather::new(self.changes(), self.shown()?)))
+    }
+
+    fn changes(&self) -> Vec<Change> {
+        self.legs.iter().map(|(change, _)| *change).collect()
+    }
+
+    fn shown(&self) -> Result<ChangeColumns> {
+        let options = ScanOptions { columns: self.columns.clone(), ..ScanOptions::default() };
+        Ok(ChangeColumns::new(&options, self.files.schema()?.as_ref()))
+    }
+}

@@ -1,0 +1,210 @@
+//! Live files, and plans of them: entries that add a file come together with those that delete it, and where
+//! files are decided on together with all of their bucket.
+
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int32Type;
+use arrow_array::{ArrayRef, BooleanArray, RecordBatch};
+use arrow_buffer::{BooleanBuffer, Buffer};
+use arrow_schema::SchemaRef;
+use arrow_select::concat::concat_batches;
+use lakebed_avro::Limits;
+use serde::{Deserialize, Serialize};
+
+use crate::columnar::Decoding;
+use crate::error::{Error, ErrorKind, Result};
+use crate::paimon::groups::GROUP_INPUT;
+use crate::paimon::identity::{Deleted, identities};
+use crate::paimon::manifest_list::ManifestFile;
+use crate::paimon::scan::gather::decided;
+use crate::paimon::scan::planned::{Attach, vectors_schema, vectors_within};
+use crate::paimon::scan::program::EntryProgram;
+use crate::paimon::scan::{Scan, Task, internal, planned};
+use crate::paimon::view::{IDENTITY_COLUMN, Role};
+use crate::record::find;
+use crate::scan::{self, Batches, Exchanged, Gather, Pieces, PlannedManifest, dealt, hash, once};
+use crate::view::with_columns;
+
+/// The deletion vectors of a plan, from the index manifest.
+const VECTORS: i32 = 0;
+/// Identities of deleted files.
+const DELETED: i32 = 1;
+/// Files as the entries have them that add them, and whether each may hold rows that match.
+const ADDED: i32 = 2;
+
+/// The column with whether a file may hold rows that match.
+const MAY_MATCH: &str = "_may_match";
+
+impl Scan {
+    /// The work on the manifests of live files.
+    pub(in crate::paimon::scan) fn files_exchange(&self) -> Result<Exchanged> {
+        let program = self.live()?;
+        let manifests = self.plan()?.manifests;
+        let of_side = |entries: fn(&ManifestFile) -> u64| -> Vec<PlannedManifest> {
+            let own = manifests.iter().filter(|manifest| entries(manifest) > 0);
+            own.map(|manifest| planned(&self.table, manifest)).collect()
+        };
+        let sides =
+            vec![Vec::new(), of_side(|manifest| manifest.deleted), of_side(|manifest| manifest.added)];
+        let together = program.gathers() || sides.get(1).is_some_and(|deleted| !deleted.is_empty());
+        let columns = match self.view.is_of_groups() {
+            true => Some(GROUP_INPUT.map(str::to_owned).to_vec()),
+            false => self.options.columns.clone(),
+        };
+        let files = FilesExchange(self.task_in(program.role, columns)?);
+        Ok(Exchanged { exchange: scan::Exchange::Paimon(files.into()), sides, together })
+    }
+
+    /// The deletion vectors of a plan that shows deletes.
+    pub(in crate::paimon::scan) fn files_side(&self, side: i32) -> Result<Batches> {
+        let program = self.live()?;
+        if side != VECTORS {
+            return Err(Error::new(
+                ErrorKind::Argument,
+                "of files only deletion vectors are read by themselves",
+            ));
+        }
+        if !program.shows_deletes() {
+            return Ok(Box::new(std::iter::empty()));
+        }
+        let filter = program.pruner.as_ref().map(|pruner| pruner.partitions());
+        Ok(once(vectors_within(&self.table, filter)?))
+    }
+}
+
+/// The work on the manifests of live files, apart from the table.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct FilesExchange(Task);
+
+impl FilesExchange {
+    pub(super) fn schema(&self) -> Result<SchemaRef> {
+        self.0.schema()
+    }
+
+    pub(super) fn pieces(
+        &self,
+        path: &str,
+        bytes: &Buffer,
+        decoding: Decoding,
+        parts: u32,
+    ) -> Result<Pieces> {
+        let manifest = self.0.brought(path)?;
+        let program = self.0.program(self.0.role, decoding.clone())?;
+        let deletions = self.0.program(Role::Deleted, decoding)?;
+        let pieces =
+            pieces(program, &deletions, bytes, manifest, parts).map_err(|error| error.in_file(path))?;
+        let path = path.to_owned();
+        Ok(Box::new(pieces.map(move |piece| piece.map_err(|error| error.in_file(&path)))))
+    }
+
+    pub(super) fn gather(&self) -> Result<Box<dyn Gather>> {
+        let program = self.0.program(self.0.role, Limits::DEFAULT.into())?;
+        Ok(Box::new(FilesGather::new(program)))
+    }
+}
+
+/// The entries of one manifest, dealt out: by their identity or, where files are decided on together, by
+/// partition and bucket.
+fn pieces(
+    program: EntryProgram,
+    deletions: &EntryProgram,
+    bytes: &Buffer,
+    manifest: &ManifestFile,
+    parts: u32,
+) -> Result<Pieces> {
+    let open = |program: &EntryProgram, entries: u64| {
+        let entries = (entries > 0).then(|| program.open(bytes.clone(), Some(manifest), 1)).transpose()?;
+        Ok::<_, Error>(entries.into_iter().flatten())
+    };
+    let by_bucket = program.gathers();
+    let deleted = open(deletions, manifest.deleted)?.map(move |entries| {
+        let entries = entries?;
+        let rows = [(IDENTITY_COLUMN, Arc::new(identities(&entries)?) as ArrayRef)];
+        let rows = RecordBatch::try_from_iter(rows).map_err(internal)?;
+        Ok((DELETED, dealt(&rows, keys(&entries, by_bucket)?.into_iter(), parts)?))
+    });
+    let added = open(&program, manifest.added)?.map(move |entries| {
+        let (files, may_match) = program.asked(&program.passing(&entries?)?)?;
+        let rows = with_columns(&files, vec![(MAY_MATCH, Arc::new(BooleanArray::from(may_match)))])?;
+        Ok((ADDED, dealt(&rows, keys(&files, by_bucket)?.into_iter(), parts)?))
+    });
+    Ok(Box::new(deleted.chain(added)))
+}
+
+/// The hash of what entries have in common that must come together.
+fn keys(entries: &RecordBatch, by_bucket: bool) -> Result<Vec<Option<u64>>> {
+    if !by_bucket {
+        return Ok(identities(entries)?.iter().map(|identity| identity.map(hash)).collect());
+    }
+    let (partitions, buckets) = (find(entries, "partition")?, find(entries, "bucket")?);
+    let (partitions, buckets) = (partitions.as_binary::<i32>(), buckets.as_primitive::<Int32Type>());
+    let mut key = Vec::new();
+    let keys = partitions.iter().zip(buckets.values()).map(|(partition, bucket)| {
+        key.clear();
+        key.extend(bucket.to_le_bytes());
+        key.extend(partition.unwrap_or_default());
+        Some(hash(&key))
+    });
+    Ok(keys.collect())
+}
+
+/// The rows of a part.
+struct FilesGather {
+    /// What makes rows of files, until all deletion vectors have come; then with these.
+    waiting: Option<EntryProgram>,
+    ready: Option<Arc<EntryProgram>>,
+    vectors: Vec<RecordBatch>,
+    deleted: Deleted,
+    /// Files that are decided on together.
+    asked: Vec<(RecordBatch, BooleanBuffer)>,
+}
+
+impl FilesGather {
+    fn new(program: EntryProgram) -> FilesGather {
+        let (vectors, deleted, asked) = (Vec::new(), Deleted::default(), Vec::new());
+        FilesGather { waiting: Some(program), ready: None, vectors, deleted, asked }
+    }
+
+    /// Rows are made from now on: all deletion vectors have come.
+    fn ready(&mut self) -> Result<Arc<EntryProgram>> {
+        if let Some(program) = self.waiting.take() {
+            let attach = match program.role.deletes().filter(|_| program.shows_deletes()) {
+                Some(deletes) => {
+                    let vectors = concat_batches(&vectors_schema(), &self.vectors).map_err(internal)?;
+                    Some(Arc::new(Attach::new(deletes, &vectors)?))
+                }
+                None => None,
+            };
+            self.ready = Some(Arc::new(program.attaching(attach)));
+        }
+        let ready = self.ready.clone();
+        ready.ok_or_else(|| Error::new(ErrorKind::Argument, "the deletion vectors of this part are wrong"))
+    }
+}
+
+impl Gather for FilesGather {
+    fn push(&mut self, side: i32, rows: RecordBatch) -> Result<Batches> {
+        let none = || -> Batches { Box::new(std::iter::empty()) };
+        match side {
+            VECTORS => self.vectors.push(rows),
+            DELETED => self.deleted.extend(find(&rows, IDENTITY_COLUMN)?.as_binary::<i32>()),
+            ADDED => {
+                let program = self.ready()?;
+                let files = program.live(&rows, &self.deleted)?;
+                if !program.gathers() {
+                    return Ok(once(program.finish(&files)?));
+                }
+                let may_match = find(&files, MAY_MATCH)?.as_boolean().values().clone();
+                self.asked.push((files, may_match));
+            }
+            _ => return Err(Error::new(ErrorKind::Argument, format!("files have no side {side}"))),
+        }
+        Ok(none())
+    }
+
+    fn finish(&mut self) -> Result<Batches> {
+        let asked = std::mem::take(&mut self.asked);
+        Ok(decided(self.ready()?, Box::new(asked.into_iter().map(Ok))))
+    }
+}

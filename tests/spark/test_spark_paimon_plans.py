@@ -1,0 +1,162 @@
+"""With Spark plans, changes and filtered files of Paimon tables are those without, value for value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from paimon_plans import Place, places, to_sql
+
+import lakebed
+import lakebed.spark as ls
+from lakebed.spark.types import spark_schema
+from shared_data import SAMPLE_TABLE, GoldenTable, each, each_golden_paimon_table
+from spark_rows import actual, expected
+
+pytest.importorskip("pyspark")
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+
+# Together they have deletion vectors, levels that are merged and passed over, rows spread over files,
+# deletions with and without files that are decided on together, and an older snapshot.
+FEATURES = ("append_fixed", "data_evolution", "pk_dv", "pk_levels/at-snapshot-*")
+
+
+@pytest.fixture(autouse=True)
+def _several_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lakebed.spark.exchange.BYTES_PER_TASK", 1 << 13)
+
+
+def each_place(*patterns: str) -> pytest.MarkDecorator:
+    """Parametrises `place` over where the engine planned, all places or those whose id matches a pattern."""
+    found = [
+        place for place in places() if not patterns or any(fnmatchcase(place.id, one) for one in patterns)
+    ]
+    return each("place", found, [place.id for place in found], "plans of golden Paimon tables")
+
+
+def compare(spark: SparkSession, table: lakebed.Table, view: str, *between: Any, **selection: Any) -> int:
+    """Holds one view to what it is without Spark. Returns: how many rows it has."""
+    scan = getattr(table, view)(*between, **selection)
+    rows = expected(scan)
+    frame = getattr(ls, view)(spark, table, *between, **selection)
+    columns = {name: value for name, value in selection.items() if name != "where"}
+    assert frame.schema == ls.schema(view, table, **columns) == spark_schema(scan.schema)
+    assert actual(frame) == rows, (view, between, selection)
+    return len(rows)
+
+
+def filters(place: Place, most: int) -> Iterator[str]:
+    """Of the filters that the engine was asked for those that leave some files out: first those that decide
+    on files together, on which whoever looks at each file alone would keep more.
+    """
+    table = place.open()
+    every = len(expected(table.files(columns=["file_name"])))
+    texts = [to_sql(line["predicate"]) for line in place.plans() if line.get("predicate") and "files" in line]
+    kept = {text: len(expected(table.files(columns=["file_name"], where=text))) for text in texts}
+    pruning = [text for text in texts if 0 < kept[text] < every]
+    pruning.sort(key=lambda text: not table.files(where=text).decides_together)
+    yield from pruning[:most]
+
+
+def stats_of(table: lakebed.Table) -> list[str]:
+    return [field["name"] for field in table.schemas().to_arrow()["fields"].to_pylist()[-1][:3]]
+
+
+@each_place(*FEATURES)
+def test_plans_and_files_are_those_without_spark(spark, place):
+    table = place.open()
+    assert compare(spark, table, "plan", stats=stats_of(table)) > 0
+    for where in filters(place, 1):
+        compare(spark, table, "plan", where=where)
+        compare(spark, table, "files", where=where, columns=["file_name", "partition", "stats"], stats=[])
+
+
+@each_place("pk_dv")
+def test_groups_of_files_that_are_decided_on_together(spark, place):
+    (where,) = filters(place, 1)
+    assert place.open().files(where=where).decides_together
+    for view in ("partitions", "buckets", "health"):
+        compare(spark, place.open(), view, where=where)
+
+
+@each_golden_paimon_table("pk_dv")
+def test_plans_by_numbers_and_without_deletes(spark, table):
+    opened = lakebed.open_table(table.path)
+    assert any(expected(opened.plan(columns=["delete_ids"], deletes="ids")))
+    compare(spark, opened, "plan", deletes="ids", columns=["delete_ids", "file_name"])
+    compare(spark, opened, "plan", columns=["residual", "record_count"])
+    compare(spark, opened, "plan", columns=[])
+
+
+@each_golden_paimon_table("pk_levels")
+def test_changes_are_those_without_spark(spark, table):
+    opened = lakebed.open_table(table.path)
+    oldest, newest = ends(opened)
+    assert compare(spark, opened, "diff", oldest, newest, stats=stats_of(opened)) > 0
+    compare(spark, opened, "diff", newest, oldest, columns=["file_path", "change"])
+    assert compare(spark, opened, "diff", newest, newest) == 0
+    compare(spark, opened, "appends", columns=["file_path", "sequence_number"])
+
+
+@each_golden_paimon_table("tags_branches")
+def test_changes_between_tags_and_branches(spark, table):
+    opened = lakebed.open_table(table.path)
+    refs = opened.refs(columns=["type", "name"]).to_arrow().to_pylist()
+    for name in {ref["type"]: ref["name"] for ref in refs if ref["name"] != "main"}.values():
+        compare(spark, opened, "diff", name, opened.snapshot_id, columns=["file_name", "change"])
+
+
+def test_changes_are_filtered(spark):
+    opened, where = lakebed.open_table(SAMPLE_TABLE), "dt = '2026-01-02' AND amount > 100"
+    assert compare(spark, opened, "diff", *ends(opened), where=where) > 0
+    assert compare(spark, opened, "appends", where=where) > 0
+
+
+def ends(table: lakebed.Table) -> tuple[int, int]:
+    ids = table.snapshots(columns=["snapshot_id"]).to_arrow()["snapshot_id"].to_pylist()
+    return min(ids), max(ids)
+
+
+@each_golden_paimon_table("pk_dangling")
+def test_few_deletions_are_broadcast(spark, table, monkeypatch, capsys):
+    def joins() -> str:
+        ls.files(spark, table.path).explain()
+        return str(capsys.readouterr().out)
+
+    # Of a few small files Spark guesses as much; lakebed counts.
+    spark.conf.set("spark.sql.autoBroadcastJoinThreshold", -1)
+    try:
+        assert "BroadcastHashJoin" in joins()
+        monkeypatch.setattr("lakebed.spark.views.BROADCAST_DELETIONS", 0)
+        assert "SortMergeJoin" in joins()
+        assert actual(ls.files(spark, table.path)) == expected(lakebed.open_table(table.path).files())
+    finally:
+        spark.conf.unset("spark.sql.autoBroadcastJoinThreshold")
+
+
+@pytest.mark.slow
+@each_place()
+def test_plans_and_files_of_every_table_are_those_without_spark(spark, place):
+    table = place.open()
+    compare(spark, table, "plan")
+    for where in filters(place, 1):
+        compare(spark, table, "plan", where=where)
+        compare(spark, table, "files", where=where)
+
+
+@pytest.mark.slow
+@each_golden_paimon_table()
+def test_changes_of_every_table_are_those_without_spark(spark, table: GoldenTable):
+    opened = lakebed.open_table(table.path)
+    if opened.snapshot_id is None:
+        pytest.skip("nothing was committed")
+    oldest, newest = ends(opened)
+    compare(spark, opened, "diff", oldest, newest, stats=stats_of(opened))
+    compare(spark, opened, "diff", newest, oldest)
+    compare(spark, opened, "appends")

@@ -1,0 +1,69 @@
+"""Files, plans and differences whose entries come together elsewhere are those of one process.
+
+What executors run is run here, in several parts; how Spark moves rows between them is tested in `spark/`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+from paimon_plans import Place, places, to_sql
+
+import lakebed
+from lakebed import LIMITS
+from lakebed.spark.exchange import ipc_stream, map_gathered, map_parts, map_pieces
+from shared_data import GoldenTable, each, each_golden_paimon_table
+from spark_rows import expected, sorted_rows
+
+if TYPE_CHECKING:
+    from lakebed.view import ViewScan
+
+each_place = each("place", places(), [place.id for place in places()], "plans of golden Paimon tables")
+
+
+def contents(scan: ViewScan) -> Iterator[tuple[str, pa.Array]]:
+    """The manifests as executors get them, in another order than that of the lists."""
+    paths = {manifest["path"] for side in scan.exchange().sides for manifest in side}
+    for path in sorted(paths):
+        yield f"file:{path}", pa.array([Path(path).read_bytes()])
+
+
+def exchanged(scan: ViewScan, known: bytes = b"", parts: int = 5) -> list[str]:
+    """The rows of a scan whose entries come together in so many parts, where they have to."""
+    exchange = scan.exchange()
+    if not exchange.together:
+        rows = list(map_gathered(contents(scan), exchange.task, LIMITS, known))
+    else:
+        pieces = list(map_pieces(contents(scan), exchange.task, LIMITS, parts))
+        order = [("part", "ascending"), ("side", "ascending")]
+        dealt = pa.Table.from_batches(pieces).sort_by(order).to_batches() if pieces else []
+        rows = list(map_parts(iter(dealt), exchange.task, LIMITS, known))
+    return sorted_rows(pa.Table.from_batches(rows)) if rows else []
+
+
+def filters(place: Place) -> list[str]:
+    """Some of the filters that the engine was asked for."""
+    return [to_sql(line["predicate"]) for line in place.plans() if line.get("predicate")][::6]
+
+
+@each_place
+def test_files_and_plans_are_those_of_one_process(place: Place):
+    table = place.open()
+    for where in [None, *filters(place)]:
+        for scan in (table.plan(where=where), table.plan(where=where, columns=["file_name"], deletes="ids")):
+            assert exchanged(scan, ipc_stream(scan.side(0))) == expected(scan), where
+        files = table.files(where=where, stats=[])
+        assert exchanged(files) == expected(files), where
+
+
+@each_golden_paimon_table()
+def test_differences_are_those_of_one_process(table: GoldenTable):
+    opened = lakebed.open_table(table.path)
+    ids = opened.snapshots(columns=["snapshot_id"]).to_arrow()["snapshot_id"].to_pylist()
+    for one, other in [(ids[0], ids[-1]), (ids[-1], ids[0])] if ids else []:
+        for where in (None, "bucket >= 1"):
+            diff = opened.diff(one, other, where=where)
+            assert exchanged(diff) == expected(diff)
