@@ -9,6 +9,8 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
+# As many as there may be cores, so that every task has a row.
+_ROWS = 1_000
 _PROBE_COLUMNS = "host string, python string, lakebed string, pyarrow string, problem string"
 
 
@@ -23,15 +25,11 @@ def check(spark: SparkSession) -> DataFrame:
 
     import lakebed
 
-    tasks = 2 * spark.sparkContext.defaultParallelism
+    # Ranges have a partition per core unless told otherwise; Spark Connect tells no number of cores.
+    once = spark.range(_ROWS)
     # A plain UDF, not an Arrow one: it must run where pyarrow is what is missing.
     probe = F.udf(_probe(), _PROBE_COLUMNS, useArrow=False)
-    rows = (
-        spark.range(tasks, numPartitions=tasks)
-        .select(probe("id").alias("probe"))
-        .select("probe.*")
-        .distinct()
-    )
+    rows = once.union(once).select(probe("id").alias("probe")).select("probe.*").distinct()
     same = F.col("lakebed") == lakebed.__version__
     differs = F.concat(F.lit(f"the driver has lakebed {lakebed.__version__}, here is "), F.col("lakebed"))
     problem = F.coalesce("problem", F.when(~same, differs))

@@ -19,6 +19,7 @@ from lakebed.spark.mappers import decode_manifests, kind_told
 from lakebed.spark.reading import Piece, contents, spread
 from lakebed.spark.types import cast_batch, spark_schema, to_spark
 from lakebed.spark.view_schema import view_of
+from lakebed.view import ViewScan
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 
     from lakebed.scan import Scan
     from lakebed.table import Table
-    from lakebed.view import ViewScan
 
 TASK_BYTES = 32 << 20
 """Bytes of manifests that one task decodes, unless the option `range_bytes` says otherwise."""
@@ -63,7 +63,7 @@ class DataSource(SparkDataSource):
     Raises: what `open_table` and the view raise, in the words of Spark's own errors.
     Cost: `entries` and `files` are decoded by as many tasks as their manifests fill; Python reads them,
         through `pyarrow.fs` or fsspec. Views of sums, plans, and `files` of Paimon where some are deleted or
-        filtered, are read by one task: the functions of `lakebed.spark` spread these too.
+        decided on together, are read by one task: the functions of `lakebed.spark` spread these too.
     """
 
     @classmethod
@@ -133,15 +133,16 @@ class _Reader(DataSourceReader):
         self._asked = asked
 
     def partitions(self) -> list[InputPartition]:
-        table = self._asked.table()
-        scan = view_of(table, self._asked.view, self._asked.selection)
-        if not _is_spread(table, self._asked):
-            return [_Share(None, [])]
-        manifests = cast("ViewScan", scan).planned_manifests()
-        if self._asked.view == "files" and any(manifest["deleted"] for manifest in manifests):
-            return [_Share(None, [])]
-        task = cast("ViewScan", scan).task("rows")
-        return [_Share(task, pieces) for pieces in spread(manifests, self._asked.task_bytes)]
+        asked, shares = self._asked, list[_Share]()
+        scan = asked.scan()
+        if asked.view in ("files", "entries") and isinstance(scan, ViewScan) and not scan.decides_together:
+            manifests = scan.planned_manifests()
+            # Of Paimon's manifests some may delete what others add.
+            if asked.view == "entries" or not any(manifest["deleted"] for manifest in manifests):
+                task = scan.task("rows")
+                shares = [_Share(task, pieces) for pieces in spread(manifests, asked.task_bytes)]
+        # Of none Spark would make one that is None.
+        return [*shares] or [_Share(None, [])]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         share = cast("_Share", partition)
@@ -163,13 +164,6 @@ class _PruningReader(_Reader):
             self._asked = self._asked.filtered(reduce(operator.and_, pushed))
         # They only prune: what is left is tested by Spark.
         return filters
-
-
-def _is_spread(table: Table, asked: _Asked) -> bool:
-    """Whether each manifest gives its rows by itself."""
-    if table.format == "paimon" and asked.view == "files":
-        return "where" not in asked.selection
-    return asked.view in ("files", "entries")
 
 
 def _condition(given: datasource.Filter, asked: _Asked) -> Predicate | None:

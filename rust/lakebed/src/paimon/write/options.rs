@@ -6,7 +6,6 @@ use super::layout::Layout;
 use super::records::FileOptions;
 use crate::error::{Error, ErrorKind, Result};
 use crate::paimon::schema::TableSchema;
-use crate::scan::threads;
 
 /// How much is kept of a column (Paimon's `SimpleColStatsCollector.java`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,10 +70,8 @@ pub(super) fn file_options(schema: &TableSchema, sync: [u8; 16]) -> Result<FileO
     let level =
         level.map(|text| text.trim().parse().map_err(|_| unsupported("file.compression.zstd-level", text)));
     let level = level.transpose()?;
-    Ok(FileOptions::new(
-        Layout::Current,
-        WriteOptions { codec, level, threads: threads(0), ..WriteOptions::new(sync) },
-    ))
+    // On one thread: a manifest ends at its size, which is not known of blocks that wait for others.
+    Ok(FileOptions::new(Layout::Current, WriteOptions { codec, level, ..WriteOptions::new(sync) }))
 }
 
 /// The size at which a manifest ends [bytes].
