@@ -1,0 +1,164 @@
+//! Mutations that know what an Avro file is.
+//!
+//! A changed byte of a compressed block is refused by its codec, and a changed length by the next marker:
+//! almost nothing gets through to the decoder. So a file is taken apart here, one part of it is changed, and
+//! the rest is made to fit again: markers, lengths and compression are right.
+
+use lakebed_avro::{Blocks, CODECS, Codec, Compressor, Inflater, Limits};
+use libfuzzer_sys::fuzzer_mutate;
+
+/// Mutates an Avro file in place, anything else byte by byte; gives its new size.
+pub fn file(data: &mut [u8], size: usize, max_size: usize, seed: u32) -> usize {
+    let mut random = Random(u64::from(seed) << 1 | 1);
+    let parsed = if random.once_in(6) { None } else { File::parse(&data[..size]) };
+    let Some(mut file) = parsed else { return fuzzer_mutate(data, size, max_size) };
+    file.mutate(&mut random, max_size);
+    match file.bytes().filter(|bytes| bytes.len() <= max_size) {
+        Some(bytes) => {
+            data[..bytes.len()].copy_from_slice(&bytes);
+            bytes.len()
+        }
+        None => fuzzer_mutate(data, size, max_size),
+    }
+}
+
+/// A small generator: the same mutations for the same seed.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) as usize % bound.max(1)
+    }
+
+    fn once_in(&mut self, count: usize) -> bool {
+        self.below(count) == 0
+    }
+}
+
+/// A file taken apart: the blocks are inflated.
+struct File {
+    metadata: Vec<(String, Vec<u8>)>,
+    codec: Codec,
+    sync: [u8; 16],
+    blocks: Vec<Part>,
+}
+
+#[derive(Clone)]
+struct Part {
+    count: i64,
+    payload: Vec<u8>,
+}
+
+/// Numbers at which something ends: lengths and counts are often wrong by one of these.
+const EDGES: [i64; 12] = [0, 1, -1, 2, 63, 64, -65, 1 << 31, -(1 << 31) - 1, i64::MAX, i64::MIN, 1 << 20];
+
+impl File {
+    fn parse(bytes: &[u8]) -> Option<File> {
+        let limits = Limits { max_block_bytes: 1 << 18, ..Limits::DEFAULT };
+        let (header, blocks) = Blocks::open(arrow_buffer::Buffer::from(bytes).into(), limits).ok()?;
+        let mut inflater = Inflater::new(header.codec, &limits);
+        let mut parts = Vec::new();
+        for block in blocks {
+            let block = block.ok()?;
+            let payload = inflater.inflate(&block.payload).ok()?.to_vec();
+            parts.push(Part { count: block.count as i64, payload });
+        }
+        Some(File { metadata: header.metadata, codec: header.codec, sync: header.sync, blocks: parts })
+    }
+
+    fn mutate(&mut self, random: &mut Random, room: usize) {
+        let last = self.blocks.len().saturating_sub(1);
+        let at = random.below(self.blocks.len());
+        match (random.below(16), self.blocks.get_mut(at)) {
+            (0, _) => {
+                let value = random.below(self.metadata.len());
+                if let Some((_, value)) = self.metadata.get_mut(value) {
+                    change(value, room);
+                }
+            }
+            (1, _) => self.codec = CODECS[random.below(4)].0,
+            (2, Some(block)) => block.count = block.count.wrapping_add([1, -1][random.below(2)]),
+            (3, Some(_)) => {
+                let block = self.blocks[at].clone();
+                self.blocks.insert(random.below(last + 1), block);
+            }
+            (4, Some(_)) => drop(self.blocks.remove(at)),
+            (5, _) => self.blocks.push(Part { count: random.below(3) as i64, payload: Vec::new() }),
+            (6, Some(_)) if at < last => {
+                let next = self.blocks.remove(at + 1);
+                let block = &mut self.blocks[at];
+                block.count = block.count.saturating_add(next.count);
+                block.payload.extend(next.payload);
+            }
+            (7..=9, Some(block)) => block.put_number(random),
+            (_, Some(block)) => change(&mut block.payload, room),
+            _ => {}
+        }
+    }
+
+    /// The file put together again; `None` where a block cannot be compressed.
+    fn bytes(&self) -> Option<Vec<u8>> {
+        let codec = |(key, value): &(String, Vec<u8>)| match key.as_str() {
+            "avro.codec" => (key.clone(), self.codec.name().into()),
+            _ => (key.clone(), value.clone()),
+        };
+        let mut bytes = b"Obj\x01".to_vec();
+        if !self.metadata.is_empty() {
+            bytes.extend(long(self.metadata.len() as i64));
+        }
+        for (key, value) in self.metadata.iter().map(codec) {
+            for part in [key.as_bytes(), &value] {
+                bytes.extend(long(part.len() as i64));
+                bytes.extend(part);
+            }
+        }
+        bytes.push(0);
+        bytes.extend(self.sync);
+        let mut compressor = Compressor::new(self.codec, None).ok()?;
+        for block in &self.blocks {
+            let payload = compressor.compress(&block.payload).ok()?;
+            bytes.extend(long(block.count));
+            bytes.extend(long(payload.len() as i64));
+            bytes.extend(payload);
+            bytes.extend(self.sync);
+        }
+        Some(bytes)
+    }
+}
+
+impl Part {
+    /// Writes another number where one begins, or one more.
+    fn put_number(&mut self, random: &mut Random) {
+        let start = random.below(self.payload.len());
+        let rest = self.payload.get(start..).unwrap_or_default();
+        let length = rest.iter().position(|byte| *byte < 0x80).map_or(0, |end| end + 1);
+        let replaced = if random.once_in(4) { 0 } else { length };
+        let number = EDGES[random.below(EDGES.len())].wrapping_add(random.below(3) as i64);
+        let number = if random.once_in(8) { vec![0xff; 10] } else { long(number) };
+        self.payload.splice(start..start + replaced, number);
+    }
+}
+
+/// Lets the fuzzer change bytes, which may become a few more.
+fn change(bytes: &mut Vec<u8>, room: usize) {
+    let size = bytes.len();
+    let most = room.max(size).min(size + 64);
+    bytes.resize(most, 0);
+    let size = fuzzer_mutate(bytes, size, most);
+    bytes.truncate(size);
+}
+
+/// A zigzag varint.
+fn long(value: i64) -> Vec<u8> {
+    let mut rest = ((value << 1) ^ (value >> 63)) as u64;
+    let mut bytes = Vec::new();
+    while rest >= 0x80 {
+        bytes.push(rest as u8 | 0x80);
+        rest >>= 7;
+    }
+    bytes.push(rest as u8);
+    bytes
+}
