@@ -25,6 +25,8 @@
 //!
 //! A union of null and a record at the top is that record; a null in its place is refused.
 #![forbid(unsafe_code)]
+// A panic that input can reach is a bug: what cannot fail is written so that it need not be unwrapped.
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]
 
 mod codec;
 mod container;
@@ -44,7 +46,7 @@ pub use codec::{CODECS, Codec, Compressor, Inflater};
 pub use container::{Block, Blocks, Header, Input};
 pub use decode::{Guard, Peek};
 pub use error::{Error, ErrorKind, Location, Result};
-pub use limits::Limits;
+pub use limits::{Limits, reserve};
 pub use plan::{Program, Projection, Slot};
 pub use reader::{GuardFactory, ReadOptions, Reader};
 pub use schema::Schema;

@@ -1,6 +1,6 @@
 //! What a reader agrees to spend on one input, passed by value with every call.
 
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, Result};
 
 /// Bounds on the work and memory one Avro input may cause.
 ///
@@ -85,6 +85,18 @@ impl Limits {
     pub fn exceeded(name: &str, bound: u64, needed: u64) -> Error {
         Error::new(ErrorKind::Limit, format!("{name} is {bound}, the input asks for {needed}"))
     }
+}
+
+/// Makes room for `more` values, of which an input says how many they are: Rust ends the process where memory
+/// that cannot be had is asked for in any other way.
+///
+/// # Errors
+/// [`ErrorKind::Limit`] where there is no such room.
+pub fn reserve<T>(values: &mut Vec<T>, more: usize, what: &str) -> Result<()> {
+    values.try_reserve_exact(more).map_err(|_| {
+        let bytes = more.saturating_mul(size_of::<T>());
+        Error::new(ErrorKind::Limit, format!("no memory for {bytes} bytes of {what}"))
+    })
 }
 
 impl Default for Limits {

@@ -37,9 +37,10 @@ impl Default for ReadOptions {
 /// Makes the guard of each thread.
 pub type GuardFactory = Arc<dyn Fn() -> Box<dyn Guard> + Send + Sync>;
 
-/// Compressed bytes that one thread takes at a time: enough to pay for a thread, few enough that
-/// memory stays at a few batches.
+/// Compressed bytes that one thread takes at a time: few enough that memory stays at a few batches, and
+/// enough to pay for a thread.
 const UNIT_BYTES: usize = 1 << 20;
+const LEAST_UNIT_BYTES: usize = 1 << 16;
 
 /// The record batches of one file, in file order whatever the number of threads.
 ///
@@ -114,15 +115,17 @@ impl Reader {
         if cells > most { Err(Limits::exceeded("max_cells", most, cells)) } else { Ok(Some(block)) }
     }
 
-    /// The next blocks for one thread, and whether the file ends behind them or is broken there.
-    fn next_unit(&mut self) -> (Vec<Block>, Result<bool>) {
+    /// The next blocks for one thread, about `share` bytes of the file, and whether the file ends behind
+    /// them or is broken there.
+    fn next_unit(&mut self, share: usize) -> (Vec<Block>, Result<bool>) {
         let mut unit = Vec::new();
-        let (mut bytes, mut rows) = (0, 0);
-        while bytes < UNIT_BYTES && rows < self.options.batch_rows as u64 {
+        let (mut payload, mut bytes, mut rows) = (0, 0, 0);
+        while payload < share && bytes < UNIT_BYTES && rows < self.options.batch_rows as u64 {
             match self.next_block() {
                 Ok(Some(block)) => {
                     // A block without bytes takes memory too: there may be millions.
                     bytes += block.payload.len() + size_of::<Block>();
+                    payload += block.payload.len();
                     rows += block.count;
                     unit.push(block);
                 }
@@ -135,8 +138,11 @@ impl Reader {
 
     /// Frames blocks until every thread has a stretch to work on.
     fn frame(&mut self) {
+        let idle = self.options.threads.saturating_sub(self.queue.len()).max(1);
+        // What is left is shared: at the end of a file no thread waits for another's whole unit.
+        let share = self.blocks.remaining().map_or(UNIT_BYTES, |left| left.div_ceil(idle));
         while self.queue.len() < self.options.threads && !self.ended {
-            let (unit, end) = self.next_unit();
+            let (unit, end) = self.next_unit(share.max(LEAST_UNIT_BYTES));
             // What stands before a broken block is still decoded: its errors come first.
             if !unit.is_empty() {
                 self.queue.push_back(Work::Blocks(unit));

@@ -1,76 +1,23 @@
 //! Hostile files: each ends as it must, in time, and without memory beyond its limits.
-// A counting allocator is the only way to see the peak, and `GlobalAlloc` is an unsafe trait.
-#![allow(unsafe_code)]
 
+#[path = "common/allocator.rs"]
+mod allocator;
 mod common;
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use lakebed_avro::{Blocks, ErrorKind, Input, Limits, Program, Projection, ReadOptions, Reader, Schema};
 
 use common::hand::{self, long};
 
-/// The system's allocator, counting bytes; what C libraries allocate is not seen.
-struct Counting;
-
-static HELD: AtomicUsize = AtomicUsize::new(0);
-static PEAK: AtomicUsize = AtomicUsize::new(0);
-
-fn grow(bytes: usize) {
-    PEAK.fetch_max(HELD.fetch_add(bytes, Relaxed) + bytes, Relaxed);
-}
-
-// SAFETY: every call goes to the system's allocator unchanged; only sizes are counted beside it.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        grow(layout.size());
-        // SAFETY: the caller keeps `alloc`'s contract, which is the same one.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        HELD.fetch_sub(layout.size(), Relaxed);
-        // SAFETY: the pointer came from `alloc` above with this layout.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-
-    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        grow(layout.size());
-        // SAFETY: as `alloc`.
-        unsafe { System.alloc_zeroed(layout) }
-    }
-
-    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        // Counted as a copy, since for a moment both may be held.
-        grow(size);
-        HELD.fetch_sub(layout.size(), Relaxed);
-        // SAFETY: the pointer came from `alloc` above with this layout.
-        unsafe { System.realloc(pointer, layout, size) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
-
 const MIB: usize = 1 << 20;
 
-/// The counters belong to the process: one test measures at a time.
-static MEASURING: Mutex<()> = Mutex::new(());
-
-fn alone() -> MutexGuard<'static, ()> {
-    MEASURING.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
-}
-
-/// Peak bytes above what was held before, and the time, of one call.
+/// Peak bytes above what was held before, and the time, of one call on this thread.
 fn measured<T>(work: impl FnOnce() -> T) -> (T, usize, Duration) {
-    let before = HELD.load(Relaxed);
-    PEAK.store(before, Relaxed);
     let start = Instant::now();
-    let result = work();
-    (result, PEAK.load(Relaxed).saturating_sub(before), start.elapsed())
+    let (result, most) = allocator::peak(work);
+    (result, most, start.elapsed())
 }
 
 /// What a file comes to when its batches are not kept: rows, or the kind of its error.
@@ -104,7 +51,6 @@ fn bounded(name: &str, file: &[u8], limits: Limits, most: usize) -> Result<usize
 
 #[test]
 fn every_case_of_the_table_ends_as_it_must() {
-    let _alone = alone();
     for case in common::cases::load("avro_hostile.json") {
         let (result, peak, time) = measured(|| {
             let options = ReadOptions { limits: case.limits, ..ReadOptions::default() };
@@ -121,7 +67,6 @@ fn every_case_of_the_table_ends_as_it_must() {
 
 #[test]
 fn empty_blocks_cost_nothing() {
-    let _alone = alone();
     let schema = hand::record(&[("a", r#""long""#)]);
     let mut file = hand::header(&schema, "null");
     file.extend(hand::block(0, &[]).repeat(500_000));
@@ -131,7 +76,6 @@ fn empty_blocks_cost_nothing() {
 
 #[test]
 fn blocks_of_one_record_cost_what_they_hold() {
-    let _alone = alone();
     let schema = hand::record(&[("a", r#""long""#)]);
     let mut file = hand::header(&schema, "null");
     file.extend(hand::block(1, &long(7)).repeat(200_000));
@@ -140,7 +84,6 @@ fn blocks_of_one_record_cost_what_they_hold() {
 
 #[test]
 fn nulls_do_not_add_up_to_what_stands_for_them() {
-    let _alone = alone();
     // One byte a null, and a mebibyte under it.
     let fixed = r#"["null", {"type": "fixed", "name": "f", "size": 1048576}]"#;
     let file = hand::file(&hand::record(&[("a", fixed)]), &[(2000, vec![0; 2000])]);
@@ -158,7 +101,6 @@ fn nulls_do_not_add_up_to_what_stands_for_them() {
 
 #[test]
 fn a_list_of_nulls_is_bounded_by_its_limit() {
-    let _alone = alone();
     let schema = hand::record(&[("a", r#"{"type": "array", "items": "null"}"#)]);
     let file = |count: i64| hand::file(&schema, &[(1, [long(count), long(0)].concat())]);
     let most = Limits::DEFAULT.max_zero_width_items as i64;
@@ -168,7 +110,6 @@ fn a_list_of_nulls_is_bounded_by_its_limit() {
 
 #[test]
 fn records_of_nulls_cost_no_time() {
-    let _alone = alone();
     let nulls: Vec<String> = (0..2000).map(|i| format!(r#"{{"name": "n{i}", "type": "null"}}"#)).collect();
     let wide = format!(r#"{{"type": "record", "name": "row", "fields": [{}]}}"#, nulls.join(","));
     let file = hand::file(&wide, &[(1_000_000, Vec::new())]);
@@ -193,7 +134,6 @@ fn drain_as(file: &[u8], reader: &str, limits: Limits) -> Result<usize, ErrorKin
 
 #[test]
 fn a_readers_defaults_are_not_multiplied_without_bound() {
-    let _alone = alone();
     let empty = hand::record(&[("w", r#""null""#)]);
     let text = "x".repeat(1 << 20);
     let long = format!(
@@ -220,7 +160,6 @@ fn a_readers_defaults_are_not_multiplied_without_bound() {
 
 #[test]
 fn nulls_that_become_columns_are_bounded() {
-    let _alone = alone();
     // Nothing a null, and a mebibyte under it where the reader has it nullable.
     let list = r#"{"type": "array", "items": "null"}"#;
     let wanted = r#"{"type": "array", "items": ["null", {"type": "fixed", "name": "f", "size": 1048576}]}"#;
@@ -233,7 +172,6 @@ fn nulls_that_become_columns_are_bounded() {
 
 #[test]
 fn long_symbols_are_not_multiplied_without_bound() {
-    let _alone = alone();
     let symbols = format!(r#"{{"type": "enum", "name": "e", "symbols": ["{}"]}}"#, "S".repeat(1 << 16));
     let file = hand::file(&hand::record(&[("a", &symbols)]), &[(60_000, vec![0; 60_000])]);
     assert_eq!(bounded("long symbols", &file, Limits::DEFAULT, 288 * MIB), Err(ErrorKind::Limit));
@@ -241,7 +179,6 @@ fn long_symbols_are_not_multiplied_without_bound() {
 
 #[test]
 fn long_names_are_not_multiplied_by_reuse() {
-    let _alone = alone();
     let name = "n".repeat(1 << 15);
     let fields: Vec<String> = (0..10).map(|i| format!(r#"{{"name": "{name}{i}", "type": "int"}}"#)).collect();
     let first = format!(r#"{{"type": "record", "name": "r", "fields": [{}]}}"#, fields.join(","));
@@ -256,7 +193,6 @@ fn long_names_are_not_multiplied_by_reuse() {
 
 #[test]
 fn many_metadata_keys_are_refused() {
-    let _alone = alone();
     let keys: Vec<u8> = (0..1_000_000)
         .flat_map(|i| [hand::bytes(format!("avro.{i}").as_bytes()), hand::bytes(b"")].concat())
         .collect();
@@ -266,7 +202,6 @@ fn many_metadata_keys_are_refused() {
 
 #[test]
 fn inflated_bytes_of_a_file_are_bounded_as_they_come() {
-    let _alone = alone();
     let schema = hand::record(&[("a", r#""bytes""#)]);
     let value = hand::bytes(&vec![0; 4 << 20]);
     let block = hand::block(1, &zstd_of(&value));
@@ -277,7 +212,6 @@ fn inflated_bytes_of_a_file_are_bounded_as_they_come() {
 
 #[test]
 fn a_small_file_of_much_inflates_bit_by_bit() {
-    let _alone = alone();
     let schema = hand::record(&[("a", r#""bytes""#)]);
     let block = hand::block(1, &zstd_of(&hand::bytes(&vec![0; 4 << 20])));
     let file = [hand::header(&schema, "zstandard"), block.repeat(200)].concat();

@@ -127,6 +127,20 @@ fn threads_and_batch_sizes_change_nothing() {
     }
 }
 
+/// A file of less than one thread's usual share is work for all of them, and is so again at its end.
+#[test]
+fn threads_share_what_is_left() {
+    let text = common::hand::record(&[("a", r#""bytes""#)]);
+    let blocks = vec![(1, common::hand::bytes(&[7; 10_000])); 40];
+    let file = common::hand::file(&text, &blocks);
+    for (threads, shares) in [(1, 1), (2, 2), (4, 4)] {
+        let options = ReadOptions { threads, ..ReadOptions::default() };
+        let batches = common::read(memory(&file), options).unwrap();
+        assert_eq!(batches.len(), shares);
+        assert_eq!(batches.iter().map(|batch| batch.num_rows()).sum::<usize>(), 40);
+    }
+}
+
 #[test]
 fn threads_change_no_limit() {
     let list = common::hand::record(&[("a", r#"{"type": "array", "items": "int"}"#)]);
@@ -267,6 +281,65 @@ fn a_guard_drops_what_a_filter_would() {
         }
     }
     assert!(asked > 100, "{asked} guards");
+}
+
+/// Keeps the records whose nested value is null or hashes to an even number.
+struct NullOrEven(Slot);
+
+impl Guard for NullOrEven {
+    fn keep(&mut self, record: Peek<'_>) -> bool {
+        record.is_null(self.0) || Even(self.0).keep(record)
+    }
+}
+
+/// What that guard sees of a value.
+fn seen_nested(value: &Value) -> Option<bool> {
+    match value {
+        Value::Union(_, value) if **value == Value::Null => Some(true),
+        Value::Union(_, value) => seen(value),
+        value => seen(value),
+    }
+}
+
+/// The value of a field of a record in a record.
+fn nested(record: &Value, at: [usize; 2]) -> Option<(&str, &str, &Value)> {
+    let Value::Record(fields) = record else { return None };
+    let (name, Value::Record(fields)) = fields.get(at[0])? else { return None };
+    let (child, value) = fields.get(at[1])?;
+    Some((name, child, value))
+}
+
+#[test]
+fn a_guard_on_a_nested_field_drops_what_a_filter_would() {
+    let mut asked = 0;
+    for seed in 0..common::files(3000) {
+        let sample = sample(seed, 30);
+        let Some(first) = sample.values.first() else { continue };
+        let schema = writer_schema(&sample);
+        for at in (0..8).flat_map(|field| (0..8).map(move |child| [field, child])) {
+            let Some((name, child, _)) = nested(first, at) else { continue };
+            let path = format!("{name}.{child}");
+            let projections = [Projection::All, Projection::Paths(vec![path.clone()])];
+            for projection in projections {
+                let program = Program::resolve(&schema, &projection, &[&path]).unwrap();
+                let Some(slot) = program.slot(&[name, child]) else { continue };
+                let seen = |record: &Value| nested(record, at).and_then(|(.., value)| seen_nested(value));
+                if sample.values.iter().any(|record| seen(record).is_none()) {
+                    continue;
+                }
+                asked += 1;
+                let kept = |record: &&Value| seen(record) == Some(true);
+                let values: Vec<&Value> = sample.values.iter().filter(kept).collect();
+                let factory = |_: &[Slot]| -> Option<GuardFactory> {
+                    Some(Arc::new(move || Box::new(NullOrEven(slot))))
+                };
+                let options = ReadOptions { batch_rows: 5, ..ReadOptions::default() };
+                let batches = read(memory(&sample.bytes), &projection, &[&path], factory, options);
+                assert_table(&sample, batches, &values);
+            }
+        }
+    }
+    assert!(asked > 50, "{asked} guards");
 }
 
 #[test]

@@ -4,9 +4,10 @@
 use std::ffi::CStr;
 use std::sync::Arc;
 
+use arrow_array::cast::AsArray;
 use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema, from_ffi, to_ffi};
 use arrow_array::ffi_stream::{FFI_ArrowArrayStream, RecordBatchStreamReader};
-use arrow_array::{Array, ArrayRef, RecordBatchReader, make_array};
+use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions, RecordBatchReader, make_array};
 use arrow_schema::{ArrowError, Schema};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -42,6 +43,16 @@ pub fn import_array(object: &Bound<'_, PyAny>) -> PyResult<ArrayRef> {
     // the C data interface demands is what its capsule names promise.
     let data = unsafe { from_ffi(FFI_ArrowArray::from_raw(array.as_ptr()), schema.as_ref()) };
     data.map(make_array).map_err(value_error)
+}
+
+/// Takes a record batch, which crosses as a struct array, with its row count where it has no columns.
+pub fn import_batch(batch: &Bound<'_, PyAny>) -> PyResult<RecordBatch> {
+    let array = import_array(batch)?;
+    let rows = array.as_struct_opt().filter(|rows| rows.null_count() == 0);
+    let rows = rows.ok_or_else(|| PyTypeError::new_err("a record batch is wanted"))?;
+    let options = RecordBatchOptions::new().with_row_count(Some(array.len()));
+    let schema = Arc::new(Schema::new(rows.fields().clone()));
+    RecordBatch::try_new_with_options(schema, rows.columns().to_vec(), &options).map_err(value_error)
 }
 
 /// Reads a schema from anything with `__arrow_c_schema__`.

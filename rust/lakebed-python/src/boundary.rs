@@ -17,3 +17,10 @@ pub fn detached<T: Send>(py: Python<'_>, work: impl FnOnce() -> lakebed::Result<
         Err(panic) => Err(internal(py, panic.as_ref())),
     }
 }
+
+/// Panics on purpose: how a caller can see what would become of a bug of ours.
+#[pyfunction]
+pub fn panic(py: Python<'_>, message: String) -> PyResult<()> {
+    // Not by the hook, which would print it to stderr as a bug.
+    detached(py, || std::panic::resume_unwind(Box::new(message)))
+}

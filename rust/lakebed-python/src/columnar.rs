@@ -2,19 +2,18 @@
 
 use std::sync::Arc;
 
-use arrow_array::cast::AsArray;
-use arrow_array::{LargeBinaryArray, RecordBatch, RecordBatchOptions};
+use arrow_array::{LargeBinaryArray, RecordBatch};
 use arrow_buffer::{Buffer, OffsetBuffer};
-use arrow_schema::{Schema, SchemaRef};
+use arrow_schema::SchemaRef;
 use lakebed::columnar::{ColumnarFile, ColumnarFormat, ColumnarReader, Decoding};
 use lakebed::{Error, ErrorKind, Result};
 use lakebed_avro::ErrorKind as AvroKind;
 use pyo3::exceptions::{
-    PyIndexError, PyKeyError, PyMemoryError, PyNotImplementedError, PyOSError, PyTypeError, PyValueError,
+    PyIndexError, PyKeyError, PyMemoryError, PyNotImplementedError, PyOSError, PyValueError,
 };
 use pyo3::prelude::*;
 
-use crate::arrow::{import_array, import_schema};
+use crate::arrow::{import_batch, import_schema};
 use crate::limits::extract;
 use crate::stream::Batch;
 
@@ -69,16 +68,6 @@ impl Iterator for Batches {
             batch.map_err(|error| failed(py, self.format, error)).transpose()
         })
     }
-}
-
-/// Takes a record batch, with its row count where it has no columns.
-pub fn import_batch(batch: &Bound<'_, PyAny>) -> PyResult<RecordBatch> {
-    let array = import_array(batch)?;
-    let rows = array.as_struct_opt().ok_or_else(|| PyTypeError::new_err("a record batch is wanted"))?;
-    let options = RecordBatchOptions::new().with_row_count(Some(array.len()));
-    let schema = Arc::new(Schema::new(rows.fields().clone()));
-    RecordBatch::try_new_with_options(schema, rows.columns().to_vec(), &options)
-        .map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
 /// What pyarrow raised, as an error of the file: its exceptions are also Python's own. Anything else is

@@ -35,6 +35,7 @@ fn class_of(kind: ErrorKind) -> &'static str {
         | ErrorKind::Type
         | ErrorKind::Mismatch
         | ErrorKind::Required => "CorruptError",
+        ErrorKind::Location => "LocationError",
         ErrorKind::Conflict | ErrorKind::Io => "LakebedError",
     }
 }

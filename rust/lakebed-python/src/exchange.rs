@@ -10,9 +10,9 @@ use lakebed::{Error, ErrorKind};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
-use crate::arrow::SchemaCapsule;
+use crate::arrow::{SchemaCapsule, import_batch};
 use crate::boundary::detached;
-use crate::columnar::{decoding, import_batch};
+use crate::columnar::decoding;
 use crate::stream::{Batch, BatchStream};
 use crate::task::Given;
 

@@ -2,13 +2,12 @@
 
 use std::sync::{Arc, Mutex};
 
-use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchReader, StructArray};
+use arrow_array::{RecordBatch, RecordBatchReader, StructArray};
 use lakebed::grouping::{self, GroupTask, Known};
 use lakebed::{Error, ErrorKind};
 use pyo3::prelude::*;
 
-use crate::arrow::{SchemaCapsule, import_array, import_stream};
+use crate::arrow::{SchemaCapsule, import_batch, import_stream};
 use crate::boundary::detached;
 use crate::columnar::decoding;
 use crate::stream::Batch;
@@ -20,12 +19,6 @@ fn argument(message: impl Into<String>) -> Error {
 
 fn parse_task(task: &str) -> lakebed::Result<GroupTask> {
     serde_json::from_str(task).map_err(|error| argument(format!("not a task: {error}")))
-}
-
-/// A record batch, which crosses as a struct array.
-pub fn record_batch(array: &ArrayRef) -> lakebed::Result<RecordBatch> {
-    let rows = array.as_struct_opt().filter(|rows| rows.null_count() == 0);
-    rows.map(RecordBatch::from).ok_or_else(|| argument("a record batch is wanted"))
 }
 
 /// What is known of all files, by the word for it.
@@ -68,18 +61,18 @@ impl Grouping {
     }
 
     fn add(&self, py: Python<'_>, files: &Bound<'_, PyAny>) -> PyResult<()> {
-        let files = import_array(files)?;
-        self.locked(py, |groups| groups.add(&record_batch(&files)?))
+        let files = import_batch(files)?;
+        self.locked(py, |groups| groups.add(&files))
     }
 
     fn merge(&self, py: Python<'_>, sums: &Bound<'_, PyAny>) -> PyResult<()> {
-        let sums = import_array(sums)?;
-        self.locked(py, |groups| groups.merge(&record_batch(&sums)?))
+        let sums = import_batch(sums)?;
+        self.locked(py, |groups| groups.merge(&sums))
     }
 
     fn know(&self, py: Python<'_>, what: &str, rows: &Bound<'_, PyAny>) -> PyResult<()> {
-        let rows = import_array(rows)?;
-        self.locked(py, |groups| groups.know(known(what)?, &record_batch(&rows)?))
+        let rows = import_batch(rows)?;
+        self.locked(py, |groups| groups.know(known(what)?, &rows))
     }
 
     fn __len__(&self, py: Python<'_>) -> PyResult<usize> {

@@ -48,6 +48,7 @@ pub fn iceberg_read_manifest(
                 spec_id: header.spec_id,
                 partition: header.partition,
                 notes: notes.clone(),
+                ..Known::default()
             };
             EntryReader::open(bytes, &columns, known, Statuses::ALL, &decoding, threads)
         };

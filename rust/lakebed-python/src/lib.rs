@@ -1,4 +1,6 @@
 //! The door between Python and lakebed: converts, detaches, maps errors. No logic.
+// A panic that input can reach is a bug: what cannot fail is written so that it need not be unwrapped.
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]
 
 mod arrow;
 mod avro;
@@ -12,6 +14,7 @@ mod iceberg;
 mod iceberg_commit;
 mod iceberg_write;
 mod limits;
+mod location;
 mod notes;
 mod paimon;
 mod paimon_commit;
@@ -30,6 +33,8 @@ mod _native {
     #[pymodule_export]
     use super::avro::{avro_blocks, avro_header, avro_read, avro_write};
     #[pymodule_export]
+    use super::boundary::panic;
+    #[pymodule_export]
     use super::exchange::{Exchange, PartRows, PieceStream};
     #[pymodule_export]
     use super::grouping::{Grouping, health_row, health_schema};
@@ -42,6 +47,8 @@ mod _native {
     use super::iceberg_commit::{iceberg_commit, iceberg_create_table, iceberg_layout};
     #[pymodule_export]
     use super::iceberg_write::{iceberg_write_manifest, iceberg_write_manifest_list, iceberg_write_metadata};
+    #[pymodule_export]
+    use super::location::{check_locations, without_credentials};
     #[pymodule_export]
     use super::paimon::{
         decode_rows, encode_rows, paimon_read_hash_index, paimon_read_index_manifest, paimon_read_manifest,

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use arrow_array::StructArray;
 use lakebed::format;
+use lakebed::location::Guarded;
 use lakebed::relocate::Relocated;
 use lakebed::scan::{self, DeletesAs, Exchanged, Part, ScanOptions};
 use lakebed::storage::{Local, Storage};
@@ -14,10 +15,10 @@ use lakebed::{Error, ErrorKind};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
-use crate::arrow::{SchemaCapsule, export_schema, import_array};
+use crate::arrow::{SchemaCapsule, export_schema, import_batch};
 use crate::boundary::detached;
 use crate::columnar::decoding;
-use crate::grouping::{self, record_batch};
+use crate::grouping;
 use crate::notes::warn;
 use crate::storage::PyStorage;
 use crate::stream::{Batch, BatchStream};
@@ -35,6 +36,7 @@ impl Table {
         format: Option<&str>,
         storage: Option<Py<PyAny>>,
         relocate: Vec<(String, String)>,
+        allowed: Option<Vec<String>>,
         limits: &Bound<'_, PyAny>,
     ) -> PyResult<Table> {
         let decoding = decoding(limits)?;
@@ -42,6 +44,8 @@ impl Table {
             Some(storage) => Arc::new(PyStorage(storage)),
             None => Arc::new(Local),
         };
+        let moved: Vec<String> = relocate.iter().map(|(_, now)| now.clone()).collect();
+        storage = Arc::new(detached(py, || Guarded::of_table(storage, location, moved, allowed))?);
         if !relocate.is_empty() {
             storage = Arc::new(Relocated::new(storage, location, relocate));
         }
@@ -95,8 +99,8 @@ impl Table {
 
     /// Takes and gives record batches as struct arrays.
     fn partitions_of(&self, py: Python<'_>, rows: &Bound<'_, PyAny>) -> PyResult<Batch> {
-        let rows = import_array(rows)?;
-        let partitions = detached(py, || self.0.partitions_of(&record_batch(&rows)?))?;
+        let rows = import_batch(rows)?;
+        let partitions = detached(py, || self.0.partitions_of(&rows))?;
         Ok(Batch(Arc::new(StructArray::from(partitions))))
     }
 

@@ -5,6 +5,8 @@ use std::fmt;
 use lakebed_avro::ErrorKind as AvroKind;
 pub use lakebed_avro::Location;
 
+use crate::location::without_credentials;
+
 /// What is wrong; the vocabulary users see as `.kind`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ErrorKind {
@@ -54,6 +56,8 @@ pub enum ErrorKind {
     Argument,
     /// A filter that does not parse or cannot be bound.
     Predicate,
+    /// A path that may not be opened.
+    Location,
     /// Other writers were first, again and again.
     Conflict,
     /// Storage failed; the source says how.
@@ -87,6 +91,7 @@ impl ErrorKind {
             ErrorKind::UnknownColumn => "unknown-column",
             ErrorKind::Argument => "argument",
             ErrorKind::Predicate => "predicate",
+            ErrorKind::Location => "location",
             ErrorKind::Conflict => "conflict",
             ErrorKind::Io => "io",
         }
@@ -129,10 +134,10 @@ impl Error {
         self
     }
 
-    /// The same error in the file `path`, unless it already names one.
+    /// The same error in the file `path`, unless it already names one; credentials in a URI are left out.
     #[must_use]
     pub fn in_file(self, path: &str) -> Error {
-        self.at(Location { path: Some(path.to_owned()), ..Location::default() })
+        self.at(Location { path: Some(without_credentials(path).into_owned()), ..Location::default() })
     }
 
     /// The same error at the field `name`, unless it already names one.
@@ -239,6 +244,13 @@ impl std::error::Error for Error {
 impl From<std::io::Error> for Error {
     fn from(error: std::io::Error) -> Error {
         Error::new(ErrorKind::Io, error.to_string()).caused_by(error)
+    }
+}
+
+/// Of columns that do not go together: ours always do, so what does not was given.
+impl From<arrow_schema::ArrowError> for Error {
+    fn from(error: arrow_schema::ArrowError) -> Error {
+        Error::new(ErrorKind::Argument, error.to_string())
     }
 }
 

@@ -14,7 +14,16 @@ pub(crate) fn parse<T: DeserializeOwned>(json: &[u8]) -> Result<T> {
     if json.len() > MAX_BYTES {
         return Err(invalid(format!("{} bytes of JSON are more than {MAX_BYTES}", json.len())));
     }
-    serde_json::from_slice(json).map_err(|error| invalid(error.to_string()))
+    serde_json::from_slice(json).map_err(|error| invalid(words(&error)))
+}
+
+/// What the parser says, without the text that stands where something else should: it may be a secret.
+#[cold]
+pub(crate) fn words(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    let Some((before, rest)) = text.split_once("string \"") else { return text };
+    let after = rest.rsplit_once('"').map_or("", |(_, after)| after);
+    format!("{before}a string{after}")
 }
 
 /// An error of kind [`ErrorKind::Json`].

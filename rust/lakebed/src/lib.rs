@@ -2,6 +2,8 @@
 //!
 //! Pure but for [`storage`] and [`write`]: bytes and Arrow in, Arrow out, no thread that outlives a call.
 #![forbid(unsafe_code)]
+// A panic that input can reach is a bug: what cannot fail is written so that it need not be unwrapped.
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]
 
 pub mod columnar;
 mod conform;
@@ -15,6 +17,7 @@ pub mod grouping;
 pub mod health;
 pub mod iceberg;
 mod json;
+pub mod location;
 mod murmur;
 pub mod notes;
 pub mod paimon;

@@ -52,7 +52,7 @@ impl Relocated {
 }
 
 /// The rest of a path below a prefix, without the slash between them.
-fn below<'p>(path: &'p str, prefix: &str) -> Option<&'p str> {
+pub(crate) fn below<'p>(path: &'p str, prefix: &str) -> Option<&'p str> {
     // A scheme alone, `s3://`, is a prefix that ends where a name starts.
     let name = prefix.trim_end_matches('/');
     if name.ends_with(':') && prefix.len() > name.len() {
@@ -75,7 +75,7 @@ impl Storage for Relocated {
         self.storage.list(&self.now(folder))
     }
 
-    fn place(&self, path: &str) -> String {
+    fn place(&self, path: &str) -> Result<String> {
         self.storage.place(&self.now(path))
     }
 

@@ -38,8 +38,11 @@ pub trait Storage: Send + Sync {
 
     /// Where the file of this path really is, for an engine that reads it itself: the path, unless this
     /// storage looks elsewhere.
-    fn place(&self, path: &str) -> String {
-        path.to_owned()
+    ///
+    /// # Errors
+    /// `Location` for a path that this storage would not open.
+    fn place(&self, path: &str) -> Result<String> {
+        Ok(path.to_owned())
     }
 
     /// When a file or folder was last modified, in milliseconds since 1970 UTC; `None` where the storage does
@@ -71,9 +74,8 @@ impl Storage for Local {
         }
         let mut bytes = Vec::new();
         let room = usize::try_from(size.saturating_sub(start).min(length)).unwrap_or(usize::MAX);
-        bytes.try_reserve_exact(room).map_err(|_| {
-            Error::new(ErrorKind::Io, format!("no memory for {room} bytes of a file")).in_file(path)
-        })?;
+        lakebed_avro::reserve(&mut bytes, room, "a file")
+            .map_err(|error| Error::from(error).in_file(path))?;
         file.take(length).read_to_end(&mut bytes).map_err(failed)?;
         Ok(Buffer::from_vec(bytes))
     }

@@ -147,6 +147,5 @@ pub(crate) fn placed(partitions: ArrayRef, spec_id: Option<i32>) -> Result<Recor
     let specs: Int32Array = std::iter::repeat_n(spec_id, partitions.len()).collect();
     let fields = [("partition", partitions), ("spec_id", Arc::new(specs) as ArrayRef)];
     let columns = fields.map(|(name, column)| (name, column, true));
-    RecordBatch::try_from_iter_with_nullable(columns)
-        .map_err(|error| Error::new(ErrorKind::Argument, error.to_string()))
+    RecordBatch::try_from_iter_with_nullable(columns).map_err(Into::into)
 }

@@ -22,7 +22,7 @@ mod zstandard;
 pub use compress::Compressor;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::limits::Limits;
+use crate::limits::{Limits, reserve};
 
 /// The compression of a file's blocks, as its header names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -136,7 +136,7 @@ impl Scratch {
         let wanted = wanted.min(self.limit);
         let more = wanted.saturating_sub(self.bytes.len());
         if more > 0 {
-            self.bytes.try_reserve_exact(more).map_err(|_| self.exceeded(wanted))?;
+            reserve(&mut self.bytes, more, "a block")?;
             self.bytes.resize(wanted, 0);
         }
         Ok(())

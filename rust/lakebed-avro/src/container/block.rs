@@ -41,6 +41,11 @@ impl Blocks {
         Ok((header, Blocks { input, sync, limits, next_index: 0, next_record: 0, failed: false }))
     }
 
+    /// Bytes of the file that are left, where that is known.
+    pub(crate) fn remaining(&self) -> Option<usize> {
+        self.input.remaining()
+    }
+
     fn read_block(&mut self) -> Result<Option<Block>> {
         if self.input.peek(1)?.is_empty() {
             return Ok(None);

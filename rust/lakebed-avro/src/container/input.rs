@@ -5,6 +5,7 @@ use std::io::Read;
 use arrow_buffer::Buffer;
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::limits::reserve;
 
 /// The bytes of a file, taken front to back.
 ///
@@ -38,6 +39,14 @@ impl Input {
     /// Bytes taken so far: the offset of the next byte in the file.
     pub fn position(&self) -> u64 {
         self.position
+    }
+
+    /// Bytes that are left, where that is known: of a stream it is not.
+    pub(super) fn remaining(&self) -> Option<usize> {
+        match &self.source {
+            Source::Memory(bytes) => Some(bytes.len()),
+            Source::Stream(_) => None,
+        }
     }
 
     /// Shows up to `count` of the next bytes without taking them; fewer only at the end.
@@ -101,8 +110,7 @@ impl Stream {
             self.ahead.drain(..std::mem::take(&mut self.taken));
             let seen = self.ahead.len();
             let step = count.saturating_sub(seen).clamp(STEP, STEP.max(seen));
-            let reserved = self.ahead.try_reserve(step);
-            reserved.map_err(|_| Error::new(ErrorKind::Limit, "no memory for the next block"))?;
+            reserve(&mut self.ahead, step, "a block")?;
             if self.reader.by_ref().take(step as u64).read_to_end(&mut self.ahead)? == 0 {
                 break;
             }

@@ -19,16 +19,18 @@ impl VarBytes {
     #[inline(always)]
     pub(super) fn push(&mut self, ahead: &[u8], length: usize) -> Result<(), Fault> {
         let end = self.data.len() + length;
-        match (ahead.first_chunk::<16>(), ahead.first_chunk::<32>()) {
-            (Some(chunk), _) if length <= 16 => {
-                self.data.extend_from_slice(chunk);
-                self.data.truncate(end);
-            }
-            (_, Some(chunk)) if length <= 32 => {
-                self.data.extend_from_slice(chunk);
-                self.data.truncate(end);
-            }
-            _ => self.data.extend_from_slice(ahead.get(..length).ok_or(Fault::Truncated)?),
+        if length <= 16
+            && let Some(chunk) = ahead.first_chunk::<16>()
+        {
+            self.data.extend_from_slice(chunk);
+            self.data.truncate(end);
+        } else if length <= 32
+            && let Some(chunk) = ahead.first_chunk::<32>()
+        {
+            self.data.extend_from_slice(chunk);
+            self.data.truncate(end);
+        } else {
+            self.data.extend_from_slice(ahead.get(..length).ok_or(Fault::Truncated)?);
         }
         self.offsets.push(i32::try_from(end).map_err(|_| Fault::ColumnBytes)?);
         Ok(())
@@ -237,6 +239,7 @@ impl Columns {
     }
 
     /// Takes back the last value of each scalar column of `ops`: what a dropped record left.
+    #[inline(never)]
     pub(crate) fn pop_scalars(&mut self, ops: &[Op]) {
         for op in ops {
             match *op {
@@ -254,10 +257,8 @@ impl Columns {
                 Op::Float(Some(column)) => drop(self.floats[column as usize].pop()),
                 Op::Double(Some(column)) => drop(self.doubles[column as usize].pop()),
                 Op::Bytes(Some(column)) => self.bytes[column as usize].pop(),
-                Op::Boolean(Some(column)) => {
-                    let bits = &mut self.booleans[column as usize];
-                    bits.truncate(bits.len().saturating_sub(1));
-                }
+                Op::Boolean(Some(column)) => pop_bit(&mut self.booleans[column as usize]),
+                Op::Nullable { valid: Some(valid), .. } => pop_bit(&mut self.valid[valid as usize]),
                 Op::Fixed(width, Some(column)) => {
                     let data = &mut self.fixed[column as usize].1;
                     data.truncate(data.len().saturating_sub(width as usize));
@@ -268,11 +269,17 @@ impl Columns {
     }
 }
 
-/// Whether [`Columns::pop_scalars`] can take back a record that stopped behind these instructions.
+fn pop_bit(bits: &mut BooleanBufferBuilder) {
+    bits.truncate(bits.len().saturating_sub(1));
+}
+
+/// Whether [`Columns::pop_scalars`] can take back a record that stopped behind these instructions, which
+/// are the first of a program: scalars and whole nullable ones.
 pub(crate) fn only_scalars(ops: &[Op]) -> bool {
     let plain =
         |op: &Op| matches!(op, Op::Boolean(_) | Op::Int(_) | Op::Long(_) | Op::Float(_) | Op::Double(_));
     let long = |op: &Op| matches!(op, Op::Bytes(_) | Op::Fixed(..) | Op::Enum(..));
     let turned = |op: &Op| matches!(op, Op::Widen { .. } | Op::EnumAs { .. });
-    ops.iter().all(|op| plain(op) || long(op) || turned(op))
+    let nullable = |op: &Op| matches!(op, Op::Nullable { end, .. } if *end as usize <= ops.len());
+    ops.iter().all(|op| plain(op) || long(op) || turned(op) || nullable(op))
 }

@@ -124,15 +124,39 @@ fn int_longs(bytes: &[u8], most: u64, mut keep: impl FnMut(i32, i64)) -> Taken {
     let mut items = 0;
     while items < most
         && let Some(head) = rest.first_chunk::<8>()
-        && let Some(key) = SmallKey::of(u64::from_le_bytes(*head))
-        && let Some((value, length)) = word_varint(key.behind)
-        && let Some(behind) = rest.get(key.length.wrapping_add(length)..)
+        && let Some((key, value, length)) = int_long(u64::from_le_bytes(*head))
+        && let Some(behind) = rest.get(length..)
     {
-        keep(key.value, zigzag(value));
+        keep(key, value);
         items = items.saturating_add(1);
         rest = behind;
     }
     Taken { items, kept: items, bytes: bytes.len().saturating_sub(rest.len()) }
+}
+
+/// The pair of an int and a long at the start of a word, and the bytes it takes; `None` where the key is of
+/// more than two or the value goes on behind the word.
+#[inline(always)]
+fn int_long(word: u64) -> Option<(i32, i64, usize)> {
+    let key = SmallKey::of(word)?;
+    let (value, length) = short_varint(key.behind)?;
+    Some((key.value, zigzag(value), key.length.wrapping_add(length)))
+}
+
+/// As [`word_varint`], with a branch for each of the lengths that counts and sizes have: those of one
+/// column are alike, so that the branch is foreseen and the next pair need not wait for this one's length.
+#[inline(always)]
+fn short_varint(word: u64) -> Option<(u64, usize)> {
+    let (first, second, third) = (word & 0x7f, (word >> 1) & 0x3f80, (word >> 2) & 0x1f_c000);
+    if word & 0x80 == 0 {
+        Some((first, 1))
+    } else if word & 0x8000 == 0 {
+        Some((first | second, 2))
+    } else if word & 0x80_0000 == 0 {
+        Some((first | second | third, 3))
+    } else {
+        word_varint(word)
+    }
 }
 
 /// Takes pairs of an int and bytes: keys of one or two bytes, values of less than 64 and at most `longest`.

@@ -22,17 +22,24 @@ impl<'c> Peek<'c> {
         Peek { columns }
     }
 
-    /// The value of an `int` or `long` field; `None` if the slot is neither.
+    /// Whether the field is null.
+    pub fn is_null(&self, slot: Slot) -> bool {
+        let valid = slot.valid.and_then(|valid| self.columns.valid.get(valid as usize));
+        valid.is_some_and(|valid| !valid.is_empty() && !valid.get_bit(valid.len() - 1))
+    }
+
+    /// The value of an `int` or `long` field, 0 for null; `None` if the slot is neither, or a timestamp in
+    /// milliseconds, whose column is in microseconds.
     pub fn number(&self, slot: Slot) -> Option<i64> {
         let index = slot.column as usize;
         match slot.leaf {
             Leaf::Int => self.columns.ints.get(index)?.last().map(|&value| i64::from(value)),
-            Leaf::Long | Leaf::Millis => self.columns.longs.get(index)?.last().copied(),
+            Leaf::Long => self.columns.longs.get(index)?.last().copied(),
             _ => None,
         }
     }
 
-    /// The value of a `bytes` or `string` field; `None` if the slot is neither.
+    /// The value of a `bytes` or `string` field, empty for null; `None` if the slot is neither.
     pub fn bytes(&self, slot: Slot) -> Option<&'c [u8]> {
         match slot.leaf {
             Leaf::Bytes => self.columns.bytes.get(slot.column as usize)?.last(),

@@ -19,6 +19,21 @@ use crate::schema::{Field, Node, Schema};
 pub struct Slot {
     pub(crate) leaf: Leaf,
     pub(crate) column: u32,
+    /// Where the value may be null.
+    pub(crate) valid: Option<u32>,
+}
+
+impl Slot {
+    fn of(layout: &Layout) -> Option<Slot> {
+        match layout {
+            Layout::Leaf { leaf, column, .. } => Some(Slot { leaf: *leaf, column: *column, valid: None }),
+            Layout::Nullable { valid, value } => match Slot::of(value)? {
+                Slot { valid: None, leaf, column } => Some(Slot { leaf, column, valid: Some(*valid) }),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
 }
 
 /// A value that is in no file: its bytes, and how many it may put into columns.
@@ -55,9 +70,11 @@ pub struct Program {
 impl Program {
     /// Resolves `schema` against `projection`.
     ///
-    /// `guard` names the top-level scalar fields a [`crate::Guard`] reads, in the order of the slots
-    /// it is given; they are decoded whether projected or not. Where one is not a plain scalar, the guard is
-    /// not asked. Unknown paths are [`ErrorKind::UnknownColumn`].
+    /// `guard` names what a [`crate::Guard`] reads. Top-level fields are scalars, decoded whether projected
+    /// or not, and have [`Program::slots`] in their order. A dotted path says that the guard is asked behind
+    /// that field, where the writer has it: what is projected of it is found by [`Program::slot`]. Where anything
+    /// but scalars and nullable ones stands before the last of them, the guard is not asked. Unknown
+    /// projected paths and top-level fields are [`ErrorKind::UnknownColumn`].
     pub fn resolve(schema: &Schema, projection: &Projection, guard: &[&str]) -> Result<Program> {
         Program::resolve_as(schema, schema, projection, guard)
     }
@@ -78,7 +95,11 @@ impl Program {
         let mut resolver = Resolver::default();
         let row = Row::of(reader, &wanted, guard, &mut resolver.pools)?;
         let (behind, null_record) = row.resolve(writer, &mut resolver)?;
-        let (slots, guard_at) = row.slots(guard, &behind)?;
+        let slots = row.slots(guard)?;
+        let fields = row.fields.unwrap_or_default().iter().zip(&behind);
+        let fields = fields.filter(|(field, _)| guard.contains(&field.name.as_str())).map(|(_, at)| *at);
+        let nested = guard.iter().filter(|path| path.contains('.')).filter_map(|path| resolver.behind(path));
+        let guard_at = slots.as_ref().and_then(|_| fields.chain(nested).max());
         let ops = resolver.ops;
         let columns = row.columns(&wanted);
         let arrow = columns.iter().map(|(name, layout)| layout.field(name)).collect::<Vec<_>>();
@@ -88,7 +109,7 @@ impl Program {
             paths: resolver.paths,
             null_record,
             guard_at: guard_at.filter(|at| ops.get(..*at).is_some_and(only_scalars)),
-            slots,
+            slots: slots.unwrap_or_default(),
             constants: resolver.constants,
             tables: resolver.tables,
             ops,
@@ -104,16 +125,30 @@ impl Program {
         &self.schema
     }
 
-    /// Whether a guard works in mid-record here: the fields it reads and those before them are all scalars.
+    /// Whether a guard works in mid-record here: what it reads and what is before that is all scalars.
     ///
     /// Where it does not, the guard is not asked and its caller filters the rows afterwards.
     pub fn guards(&self) -> bool {
         self.guard_at.is_some()
     }
 
-    /// What a guard reads, in the order in which its fields were named.
+    /// What a guard reads, in the order in which its top-level fields were named.
     pub fn slots(&self) -> &[Slot] {
         &self.slots
+    }
+
+    /// What a guard may read besides: a projected scalar, nullable or not, by the names on the way to it.
+    /// `None` for what there is not, is no such scalar, or is only decoded when the guard has been asked.
+    pub fn slot(&self, path: &[&str]) -> Option<Slot> {
+        let (first, below) = path.split_first()?;
+        let mut layout = self.columns.get(self.schema.index_of(first).ok()?)?;
+        for name in below {
+            let Layout::Struct { fields, children } = layout else { return None };
+            layout = children.get(fields.find(name)?.0)?;
+        }
+        let path = path.join(".");
+        let before = self.paths.get(..self.guard_at?)?;
+        before.contains(&path).then(|| Slot::of(layout)).flatten()
     }
 }
 
@@ -169,23 +204,18 @@ impl<'r> Row<'r> {
         }
     }
 
-    /// What the guard reads, and the instruction behind the last of it.
-    fn slots(&self, guard: &[&str], behind: &[usize]) -> Result<(Vec<Slot>, Option<usize>)> {
-        let layouts = guard.iter().map(|name| {
+    /// What the guard reads of the top-level fields; none where that is not only plain scalars.
+    fn slots(&self, guard: &[&str]) -> Result<Option<Vec<Slot>>> {
+        let fields = guard.iter().filter(|name| !name.contains('.'));
+        let layouts = fields.map(|name| {
             let child = self.children().find(|(field, _)| field == name);
             child.map(|(_, layout)| layout).ok_or_else(|| {
                 Error::new(ErrorKind::UnknownColumn, format!("a guard needs the top-level fields {guard:?}"))
             })
         });
         let layouts = layouts.collect::<Result<Vec<_>>>()?;
-        let slot = |layout: &&Layout| match layout {
-            Layout::Leaf { leaf, column, .. } => Some(Slot { leaf: *leaf, column: *column }),
-            _ => None,
-        };
-        let Some(slots) = layouts.iter().map(slot).collect() else { return Ok((Vec::new(), None)) };
-        let fields = self.fields.unwrap_or_default().iter().zip(behind);
-        let at = fields.filter(|(field, _)| guard.contains(&field.name.as_str())).map(|(_, at)| *at).max();
-        Ok((slots, at))
+        let plain = |layout: &&Layout| Slot::of(layout).filter(|slot| slot.valid.is_none());
+        Ok(layouts.iter().map(plain).collect())
     }
 
     /// The projected columns in the order of the batch.

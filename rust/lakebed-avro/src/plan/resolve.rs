@@ -67,6 +67,14 @@ impl Resolver {
         self.ops.len() - 1
     }
 
+    /// The number of the instruction behind the field at `path`; none where it has no instruction.
+    pub(super) fn behind(&self, path: &str) -> Option<usize> {
+        let is_its = |own: &String| {
+            own.strip_prefix(path).is_some_and(|rest| matches!(rest.as_bytes(), [] | [b'.', ..]))
+        };
+        self.paths.iter().rposition(is_its).map(|at| at + 1)
+    }
+
     /// The number of the instruction that comes next.
     pub(super) fn here(&self) -> u32 {
         u32::try_from(self.ops.len()).unwrap_or(u32::MAX)

@@ -142,5 +142,5 @@ pub(crate) fn position_lists<'v>(
     let values: Vec<&dyn Array> = lists.iter().chain([&none]).map(|list| list as &dyn Array).collect();
     let item = Arc::new(Field::new("item", DataType::Int64, true));
     let built = concat(&values).and_then(|values| ListArray::try_new(item, offsets, values, Some(nulls)));
-    built.map_err(|error| Error::new(ErrorKind::Argument, error.to_string()))
+    built.map_err(Into::into)
 }

@@ -2,10 +2,10 @@
 
 use arrow_array::RecordBatch;
 
+use super::Change;
 use super::columns::ChangeColumns;
 use super::net::Net;
 use super::stream::{claimed, identities, one_way};
-use super::{Change, internal};
 use crate::error::{Error, ErrorKind, Result};
 use crate::scan::{Batches, Gather, Pieces, dealt, hash, once};
 
@@ -22,7 +22,7 @@ pub(crate) fn diff_pieces(rows: Batches, leg: usize, changes: &[Change], parts: 
     Box::new(rows.flat_map(move |rows| {
         let pieces = rows.and_then(|rows| {
             let last = rows.num_columns().saturating_sub(1);
-            let identity = rows.project(&[last]).map_err(internal)?;
+            let identity = rows.project(&[last])?;
             let deal = |rows: &RecordBatch| {
                 let keys = identities(&identity)?.iter().map(|key| key.map(hash));
                 dealt(rows, keys, parts)

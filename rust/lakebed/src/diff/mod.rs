@@ -16,7 +16,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 use crate::notes::Notes;
 use crate::scan::{Batches, Exchanged, Step};
 
@@ -127,9 +127,4 @@ pub(crate) fn apart<M>(
     let why = "in one snapshot only; bounds of the partition in the manifest lists";
     let step = manifests_step((before.len() + after.len(), bytes), total, why);
     (before, after, step)
-}
-
-#[cold]
-fn internal(error: arrow_schema::ArrowError) -> Error {
-    Error::new(ErrorKind::Argument, error.to_string())
 }

@@ -8,7 +8,7 @@ use arrow_select::filter::filter_record_batch;
 
 use super::columns::ChangeColumns;
 use super::net::Net;
-use super::{Change, Leg, internal};
+use super::{Change, Leg};
 use crate::error::{Error, ErrorKind, Result};
 use crate::scan::Batches;
 
@@ -84,7 +84,7 @@ pub(super) fn one_way(mut changes: impl Iterator<Item = Change>) -> bool {
 /// Of some files that are said to have changed so those that did, and were not claimed before.
 pub(super) fn claimed(net: &mut Net, files: &RecordBatch, change: Change) -> Result<RecordBatch> {
     let claimed = net.claim(identities(files)?, change);
-    filter_record_batch(files, &claimed).map_err(internal)
+    filter_record_batch(files, &claimed).map_err(Into::into)
 }
 
 /// Reads the identities of all legs: what differs, and how many entries there are.

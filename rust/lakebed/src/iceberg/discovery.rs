@@ -7,6 +7,7 @@ use lakebed_avro::Limits;
 
 use super::metadata::{MetadataFile, TableMetadata, Wanted};
 use crate::error::{Error, ErrorKind, Result};
+use crate::location::without_credentials;
 use crate::notes::Notes;
 use crate::storage::{Storage, present};
 
@@ -46,7 +47,10 @@ pub fn current_metadata(
     if is_metadata_file(location) {
         return match present(open(location))? {
             Some(file) => Ok(file),
-            None => Err(not_found(location, format!("no Iceberg metadata file {location:?}"))),
+            None => Err(not_found(
+                location,
+                format!("no Iceberg metadata file {:?}", without_credentials(location)),
+            )),
         };
     }
     let folder = Folder { path: format!("{location}/{FOLDER}"), storage: storage.as_ref() };
@@ -222,17 +226,18 @@ fn guessed(path: &str, versions: usize) -> String {
 }
 
 fn no_version(location: &str, others: &[String]) -> String {
+    let location = without_credentials(location);
     if others.is_empty() {
         return format!(
             "no Iceberg table at {location:?}: there is no {FOLDER}/{HINT} and no {FOLDER}/*.metadata.json below it"
         );
     }
-    let shown: Vec<String> = others.iter().take(NAMES_SHOWN).map(|name| format!("{name:?}")).collect();
+    let names: Vec<String> = others.iter().take(NAMES_SHOWN).map(|name| format!("{name:?}")).collect();
     let more = others.len().saturating_sub(NAMES_SHOWN);
     let more = if more == 0 { String::new() } else { format!(" and {more} more") };
     format!(
         "no current metadata at {location:?}: {} in {FOLDER}/ without a version{more}; open the file itself",
-        shown.join(", ")
+        names.join(", ")
     )
 }
 

@@ -54,6 +54,8 @@ fn field_summaries() -> DataType {
 /// The column of partition tuples, and where they stand in an entry.
 pub(crate) const PARTITION: &str = "partition";
 pub(crate) const PARTITION_ON_DISK: &str = "data_file.partition";
+/// Where an entry has the rows of its file.
+pub(crate) const RECORD_COUNT_ON_DISK: &str = "data_file.record_count";
 
 /// The records that hold other fields and are no columns themselves.
 pub(crate) const HOLDERS: [(i32, &str); 1] = [(2, "data_file")];
@@ -123,7 +125,7 @@ pub static ENTRY: [FieldSpec; 25] = [
     field(102, PARTITION_ON_DISK, PARTITION, tuple, "partition tuple"),
     required(field(
         103,
-        "data_file.record_count",
+        RECORD_COUNT_ON_DISK,
         "record_count",
         int64,
         "rows; deleted rows of a deletion vector",

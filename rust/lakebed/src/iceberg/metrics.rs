@@ -154,7 +154,7 @@ impl MetricsView {
         }
         let columns = self.columns.iter().zip(&self.fields).enumerate().map(|(place, ((_, field), ty))| {
             let metrics = self.metrics.iter().zip(&by_metric).map(|(metric, values)| {
-                let values = values.get(place).ok_or_else(|| internal(missing()))?;
+                let values = values.get(place).ok_or_else(missing)?;
                 Ok(match metric.kind {
                     Kind::Bound => decode_bounds(values.as_binary::<i32>(), &field.ty),
                     Kind::Count => known_counts(values),
@@ -179,15 +179,15 @@ fn known_counts(counts: &ArrayRef) -> ArrayRef {
 }
 
 fn structs(data_type: &DataType, columns: Vec<ArrayRef>, rows: usize) -> Result<ArrayRef> {
-    let DataType::Struct(fields) = data_type else { return Err(internal(missing())) };
+    let DataType::Struct(fields) = data_type else { return Err(missing().into()) };
     let array = StructArray::try_new_with_length(fields.clone(), columns, None, rows);
-    Ok(Arc::new(array.map_err(internal)?))
+    Ok(Arc::new(array?))
 }
 
 /// What the entry's column `map` holds of each of `ids`, a row each: null where a row has no map, or the map
 /// not that id.
 pub(crate) fn metric_values(entries: &RecordBatch, map: &str, ids: &[i32]) -> Result<Vec<ArrayRef>> {
-    values_of(&find(entries, map)?, ids).map_err(internal)
+    values_of(&find(entries, map)?, ids).map_err(Into::into)
 }
 
 /// For each of `ids`, its value in each row's map; null where a map or the id in it is absent. Of an id
@@ -217,11 +217,6 @@ fn values_of(maps: &ArrayRef, ids: &[i32]) -> Result<Vec<ArrayRef>, ArrowError> 
 #[cold]
 fn missing() -> ArrowError {
     ArrowError::InvalidArgumentError("maps by field id are missing".to_owned())
-}
-
-#[cold]
-fn internal(error: ArrowError) -> Error {
-    Error::new(ErrorKind::Argument, error.to_string())
 }
 
 #[cfg(test)]

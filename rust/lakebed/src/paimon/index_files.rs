@@ -101,7 +101,7 @@ fn keep(entries: &RecordBatch, filter: &PartitionPredicate) -> Result<RecordBatc
 }
 
 fn filtered(entries: &RecordBatch, keep: &BooleanArray) -> Result<RecordBatch> {
-    filter_record_batch(entries, keep).map_err(|error| Error::new(ErrorKind::Argument, error.to_string()))
+    filter_record_batch(entries, keep).map_err(Into::into)
 }
 
 /// The external path where there is one; beside the data where the table is set to that; else in the

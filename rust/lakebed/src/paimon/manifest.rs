@@ -10,7 +10,7 @@ use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_buffer::Buffer;
 use arrow_schema::{DataType, SchemaRef};
 use arrow_select::filter::filter_record_batch;
-use lakebed_avro::{Guard, GuardFactory, Peek, Slot};
+use lakebed_avro::{Guard, GuardFactory, Peek, Program, Slot};
 
 use super::fields::{ENTRY, MANIFEST_VERSION, VERSION};
 use super::manifest_list::ManifestFile;
@@ -81,8 +81,8 @@ impl EntryReader {
             check_size(bytes.len() as u64, expected.file_size)?;
         }
         let tally = Arc::new(Tally::default());
-        let guard = |slots: &[Slot]| -> GuardFactory {
-            let (slots, filter, tally) = (slots.to_vec(), filter.clone(), Arc::clone(&tally));
+        let guard = |program: &Program| -> GuardFactory {
+            let (slots, filter, tally) = (program.slots().to_vec(), filter.clone(), Arc::clone(&tally));
             Arc::new(move || {
                 let judge = Judge::new(filter.clone(), Arc::clone(&tally));
                 Box::new(EntryGuard { slots: slots.clone(), judge })

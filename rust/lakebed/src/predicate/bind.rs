@@ -240,7 +240,13 @@ fn bind_leaf(leaf: &Leaf, logic: Logic, column: Column) -> Result<Node> {
         return Err(misfit(leaf, &column.data_type, "columns of this type are only null or not"));
     }
     let (operator, literals) = match resolve_nulls(leaf) {
-        Resolved::Never => return Ok(Node::Constant(false)),
+        Resolved::Never(literals) => {
+            // What does not fit its column is a mistake beside a NULL too.
+            if leaf.operator.row().form != Form::Pattern {
+                bind_values(leaf, &literals, &column)?;
+            }
+            return Ok(Node::Constant(false));
+        }
         Resolved::Operator(operator, literals) => (operator, literals),
     };
     if let Some(answer) = known_null_test(operator, &column) {
@@ -265,7 +271,7 @@ fn known_null_test(operator: Operator, column: &Column) -> Option<bool> {
 }
 
 enum Resolved<'a> {
-    Never,
+    Never(Vec<&'a Literal>),
     Operator(Operator, Vec<&'a Literal>),
 }
 
@@ -279,7 +285,7 @@ fn resolve_nulls(leaf: &Leaf) -> Resolved<'_> {
         Operator::In => Resolved::Operator(Operator::In, present),
         Operator::EqNullSafe => Resolved::Operator(Operator::IsNull, present),
         Operator::NotEqNullSafe => Resolved::Operator(Operator::IsNotNull, present),
-        _ => Resolved::Never,
+        _ => Resolved::Never(present),
     }
 }
 
@@ -297,21 +303,27 @@ fn bind_operands(
         let values = vec![Value::Bytes(pattern.prefix().0.into())];
         return Ok(Operands { values, pattern: Some(pattern) });
     }
-    let mut values = Vec::with_capacity(literals.len());
-    for literal in literals {
-        // What a text begins with need not be all of a UUID.
-        let is_uuid = column.is_uuid && form != Form::Function;
-        let value = if is_uuid { uuid_text(literal) } else { cast(literal, data_type) };
-        values.push(value.map_err(|reason| {
-            let what = format!("cannot take {literal}: {reason}");
-            misfit(leaf, data_type, &what)
-        })?);
-    }
+    let mut values = bind_values(leaf, literals, column)?;
     if form == Form::List {
         values.sort_unstable();
         values.dedup();
     }
     Ok(Operands { values, pattern: None })
+}
+
+/// Literals as values of their column's type.
+fn bind_values(leaf: &Leaf, literals: &[&Literal], column: &Column) -> Result<Vec<Value<'static>>> {
+    let data_type = &column.data_type;
+    // What a text begins with need not be all of a UUID.
+    let is_uuid = column.is_uuid && leaf.operator.row().form != Form::Function;
+    let value = |literal: &&Literal| {
+        let value = if is_uuid { uuid_text(literal) } else { cast(literal, data_type) };
+        value.map_err(|reason| {
+            let what = format!("cannot take {}: {reason}", literal.kind());
+            misfit(leaf, data_type, &what)
+        })
+    };
+    literals.iter().map(value).collect()
 }
 
 /// Whether the operator takes this many literals and columns of this type.

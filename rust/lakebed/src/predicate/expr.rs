@@ -205,6 +205,24 @@ impl fmt::Display for Term {
     }
 }
 
+impl Literal {
+    /// What it is, without its value: the words for messages.
+    pub(super) fn kind(&self) -> String {
+        let (kind, length) = match self {
+            Literal::Null => return "NULL".to_owned(),
+            Literal::Boolean(_) => return "a boolean".to_owned(),
+            Literal::Number(text) => ("a number", text.len()),
+            Literal::String(text) => ("a string", text.chars().count()),
+            Literal::Date(text) => ("a date", text.chars().count()),
+            Literal::Time(text) => ("a time", text.chars().count()),
+            Literal::Timestamp(text) => ("a timestamp", text.chars().count()),
+            Literal::Uuid(text) => ("a UUID", text.chars().count()),
+            Literal::Binary(bytes) => return format!("{} bytes", bytes.len()),
+        };
+        format!("{kind} of {length} characters")
+    }
+}
+
 impl fmt::Display for Literal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -131,11 +131,32 @@ const SHOWN: usize = 60;
 fn point(text: &str, location: Location, message: &str) -> Error {
     let position = |number: u64| usize::try_from(number).unwrap_or(usize::MAX).saturating_sub(1);
     let column = position(location.column);
+    let text = without_values(text);
     let line = text.split('\n').nth(position(location.line)).unwrap_or_default();
     let first = column.saturating_sub(SHOWN);
     let shown: String = line.chars().skip(first).take(2 * SHOWN).map(visible).collect();
     let caret = " ".repeat(column - first);
     Error::new(ErrorKind::Predicate, format!("filter: {message}\n  {shown}\n  {caret}^"))
+}
+
+/// The text with a dot for each character of its strings: what a filter looks for may be a secret, and
+/// messages end in logs.
+fn without_values(text: &str) -> String {
+    let mut quote = None;
+    let shown = text.chars().map(|character| match (quote, character) {
+        (Some(open), _) if open == character => {
+            quote = None;
+            character
+        }
+        (Some('\''), '\n') => '\n',
+        (Some('\''), _) => '·',
+        (None, '\'' | '"') => {
+            quote = Some(character);
+            character
+        }
+        _ => character,
+    });
+    shown.collect()
 }
 
 /// Tabs and other control characters would move the caret, or the terminal.

@@ -8,4 +8,4 @@ mod resolver;
 pub(crate) use reader::{GuardMaker, RecordReader};
 pub(crate) use records::{Records, below, find};
 pub use resolver::RecordResolver;
-pub(crate) use resolver::{record_schema, select};
+pub(crate) use resolver::{field_at, record_schema, select};

@@ -5,15 +5,15 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use arrow_buffer::Buffer;
 use arrow_schema::{DataType, SchemaRef};
-use lakebed_avro::{Blocks, GuardFactory, ReadOptions, Reader, Slot};
+use lakebed_avro::{Blocks, GuardFactory, Program, ReadOptions, Reader};
 
 use super::resolver::field_at;
 use super::{RecordResolver, Records};
 use crate::columnar::{ColumnarBatches, Decoding};
 use crate::error::Result;
 
-/// Makes a guard for the slots that its fields were given.
-pub(crate) type GuardMaker<'a> = &'a dyn Fn(&[Slot]) -> GuardFactory;
+/// Makes a guard for a program, whose slots it reads.
+pub(crate) type GuardMaker<'a> = &'a dyn Fn(&Program) -> GuardFactory;
 
 /// The records of one file as stored, batch by batch, in file order, each column under its path on
 /// disk. [`conform`](RecordReader::conform) makes them the same whoever wrote them.
@@ -51,7 +51,7 @@ impl RecordReader {
         let options = ReadOptions { limits: decoding.limits, threads, ..ReadOptions::default() };
         let (header, blocks) = Blocks::open(bytes.into(), options.limits)?;
         let resolved = resolver.resolve(&header, &options.limits)?;
-        let guard = guard.filter(|_| resolved.program.guards()).map(|make| make(resolved.program.slots()));
+        let guard = guard.filter(|_| resolved.program.guards()).map(|make| make(&resolved.program));
         let guarded = guard.is_some();
         let reader = Reader::new(&header, blocks, resolved.program, guard, options);
         let stored = Arc::clone(reader.schema());

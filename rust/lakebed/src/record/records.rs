@@ -70,7 +70,7 @@ pub(crate) fn below(parent: &StructArray, child: &ArrayRef) -> Result<ArrayRef> 
     }
     let nulls = NullBuffer::union(parent.nulls(), child.nulls());
     let data = child.to_data().into_builder().nulls(nulls).build();
-    data.map(make_array).map_err(|error| Error::new(ErrorKind::Argument, error.to_string()))
+    data.map(make_array).map_err(Into::into)
 }
 
 /// A column by its dotted path on disk.

@@ -14,7 +14,7 @@ use crate::field::FieldSpec;
 /// The files of a table have one writer's schema, or a few: each is parsed and resolved once.
 pub struct RecordResolver {
     columns: Vec<&'static FieldSpec>,
-    /// What a guard reads, as in [`Program::resolve`].
+    /// What a guard reads, and behind which nested fields it is asked, as in [`Program::resolve`].
     guard: &'static [&'static str],
     /// What is decoded besides where the writer has it, and found in the batches by its path on disk.
     besides: &'static [&'static str],
@@ -95,23 +95,29 @@ impl RecordResolver {
         let mut paths: Vec<String> = there.map(|(spec, _)| spec.disk.to_owned()).collect();
         let besides = self.besides.iter().filter(|path| reader.has(path));
         paths.extend(besides.map(|path| (*path).to_owned()));
-        let resolve = |paths: &[String]| {
-            let all = || Program::resolve_as(writer, reader, &Projection::Paths(paths.to_vec()), self.guard);
+        let resolve = |paths: &[String], guard: &[&str]| {
+            let all = || Program::resolve_as(writer, reader, &Projection::Paths(paths.to_vec()), guard);
             let Some(keys) = &self.keys else { return all() };
             let keyed = paths.iter().filter(|path| reader.has_int_keys(path));
             let keys = keyed.map(|path| (path.clone(), keys.clone())).collect();
             let keyed = Projection::Keyed { paths: paths.to_vec(), keys };
-            match Program::resolve_as(writer, reader, &keyed, self.guard) {
+            match Program::resolve_as(writer, reader, &keyed, guard) {
                 // The writer's pairs are of another form than the reader's: keys are not met first.
                 Err(error) if error.kind() == lakebed_avro::ErrorKind::Unresolvable => all(),
                 resolved => resolved,
             }
         };
-        let mut program = resolve(&paths)?;
+        let mut program = resolve(&paths, self.guard)?;
+        if !self.guard.is_empty() && !program.guards() {
+            // What is nested may come too late; what is not may still be in time.
+            let fields = self.guard.iter().copied().filter(|path| !path.contains('.'));
+            program = resolve(&paths, &fields.collect::<Vec<_>>())?;
+        }
         if !self.guard.is_empty() && !program.guards() {
             // The writer put what a guard reads behind nested fields: read it as columns instead.
-            paths.extend(self.guard.iter().map(|name| (*name).to_owned()));
-            program = resolve(&paths)?;
+            let guarded = self.guard.iter().filter(|path| reader.has(path));
+            paths.extend(guarded.map(|path| (*path).to_owned()));
+            program = resolve(&paths, &[])?;
         }
         Ok(AvroRecords { records: Arc::new(records), program: Arc::new(program) })
     }
@@ -145,7 +151,7 @@ impl RecordResolver {
 }
 
 /// The type of the field at a dotted path.
-pub(super) fn field_at<'s>(schema: &'s ArrowSchema, path: &str) -> Option<&'s DataType> {
+pub(crate) fn field_at<'s>(schema: &'s ArrowSchema, path: &str) -> Option<&'s DataType> {
     let (top, below) = path.split_once('.').map_or((path, None), |(top, below)| (top, Some(below)));
     let mut found = schema.fields().find(top)?.1.data_type();
     for name in below.into_iter().flat_map(|below| below.split('.')) {

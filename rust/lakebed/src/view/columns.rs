@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow_array::builder::{MapBuilder, MapFieldNames, StringBuilder};
 use arrow_array::{ArrayRef, ListArray, StructArray, TimestampMicrosecondArray};
 use arrow_buffer::{OffsetBuffer, ScalarBuffer};
-use arrow_schema::{ArrowError, DataType, Field, Fields};
+use arrow_schema::{DataType, Field, Fields};
 
 use crate::error::{Error, ErrorKind, Result};
 
@@ -40,11 +40,6 @@ pub(crate) fn map_names() -> MapFieldNames {
     MapFieldNames { entry: "entries".to_owned(), key: "key".to_owned(), value: "value".to_owned() }
 }
 
-#[cold]
-fn argument(error: ArrowError) -> Error {
-    Error::new(ErrorKind::Argument, error.to_string())
-}
-
 /// Free key-value pairs; `None` is a null map.
 pub(crate) fn maps<'a>(rows: impl Iterator<Item = Option<&'a [(String, String)]>>) -> Result<ArrayRef> {
     let mut builder = MapBuilder::new(Some(map_names()), StringBuilder::new(), StringBuilder::new());
@@ -53,7 +48,7 @@ pub(crate) fn maps<'a>(rows: impl Iterator<Item = Option<&'a [(String, String)]>
             builder.keys().append_value(key);
             builder.values().append_value(value);
         }
-        builder.append(row.is_some()).map_err(argument)?;
+        builder.append(row.is_some())?;
     }
     Ok(Arc::new(builder.finish()))
 }
@@ -67,7 +62,7 @@ pub(crate) fn struct_lists(
         .into_iter()
         .map(|(name, array)| (Field::new(name, array.data_type().clone(), true), array))
         .unzip();
-    let items = StructArray::try_new(Fields::from(fields), arrays, None).map_err(argument)?;
+    let items = StructArray::try_new(Fields::from(fields), arrays, None)?;
     lists(lengths, Arc::new(items))
 }
 
@@ -82,5 +77,5 @@ pub(crate) fn lists(lengths: impl Iterator<Item = usize>, items: ArrayRef) -> Re
     }
     let item = Arc::new(Field::new("item", items.data_type().clone(), true));
     let offsets = OffsetBuffer::new(ScalarBuffer::from(offsets));
-    Ok(Arc::new(ListArray::try_new(item, offsets, items, None).map_err(argument)?))
+    Ok(Arc::new(ListArray::try_new(item, offsets, items, None)?))
 }

@@ -123,8 +123,7 @@ pub(crate) fn select(
     let mut rows = view.clone();
     if let Some(text) = filter {
         let keep = Predicate::parse(text)?.bind(&schema)?.evaluate(view.columns(), view.num_rows())?;
-        rows = filter_record_batch(view, &keep.into())
-            .map_err(|error| Error::new(ErrorKind::Argument, error.to_string()))?;
+        rows = filter_record_batch(view, &keep.into())?;
     }
     let fields = project(schema.fields(), |field| field.name(), columns)?;
     let arrays = fields.iter().filter_map(|field| rows.column_by_name(field.name()).cloned()).collect();
@@ -140,8 +139,7 @@ pub(crate) fn only(rows: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch
 /// A batch that keeps its row count without columns too.
 pub(crate) fn batch(schema: &SchemaRef, columns: Vec<ArrayRef>, rows: usize) -> Result<RecordBatch> {
     let options = RecordBatchOptions::new().with_row_count(Some(rows));
-    RecordBatch::try_new_with_options(Arc::clone(schema), columns, &options)
-        .map_err(|error| Error::new(ErrorKind::Argument, error.to_string()))
+    RecordBatch::try_new_with_options(Arc::clone(schema), columns, &options).map_err(Into::into)
 }
 
 /// `rows` with more columns.

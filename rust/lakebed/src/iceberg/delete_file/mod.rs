@@ -10,7 +10,7 @@ use super::fields::{POSITION_DELETE, ROW};
 use super::manifest::canonical::canonical_position_delete;
 use super::types::FieldRef;
 use crate::columnar::Decoding;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 use crate::record::{RecordReader, RecordResolver};
 
 /// Reads position delete files; writers' schemas are resolved once.
@@ -33,8 +33,7 @@ impl DeletedRows {
     /// Rows that the writer did not keep.
     pub(super) fn new(data_files: ArrayRef, positions: ArrayRef) -> Result<DeletedRows> {
         let columns = [("file_path", data_files), ("pos", positions)];
-        let positions = RecordBatch::try_from_iter(columns)
-            .map_err(|error| Error::new(ErrorKind::Argument, error.to_string()))?;
+        let positions = RecordBatch::try_from_iter(columns)?;
         Ok(DeletedRows { positions, rows: None })
     }
 

@@ -97,8 +97,7 @@ impl DeleteIndexBuilder {
             return Ok(());
         }
         let are_equality = rows.contents.iter().map(|content| Some(content == Some(EQUALITY_DELETES)));
-        let entries = filter_record_batch(entries, &are_equality.collect::<BooleanArray>())
-            .map_err(|error| Error::new(ErrorKind::Argument, error.to_string()))?;
+        let entries = filter_record_batch(entries, &are_equality.collect::<BooleanArray>())?;
         self.equality.push(&entries, &equality)
     }
 

@@ -7,7 +7,7 @@ use arrow_array::types::{
     TimestampMicrosecondType, TimestampNanosecondType,
 };
 use arrow_array::{Array, ArrayRef, BinaryArray, RecordBatch, new_null_array};
-use arrow_schema::{ArrowError, DataType, TimeUnit};
+use arrow_schema::{DataType, TimeUnit};
 use arrow_select::concat::concat;
 
 use crate::error::{Error, ErrorKind, Result};
@@ -61,7 +61,7 @@ impl StoredStats {
         let joined = |place: usize| -> Result<ArrayRef> {
             let columns: Vec<&dyn Array> =
                 parts.iter().filter_map(|part| part.0.get(place).map(AsRef::as_ref)).collect();
-            concat(&columns).map_err(internal)
+            concat(&columns).map_err(Into::into)
         };
         Ok(StoredStats([joined(0)?, joined(1)?, joined(2)?, joined(3)?, joined(4)?]))
     }
@@ -233,11 +233,6 @@ fn numbers(bounds: &ArrayRef) -> Vec<Option<i128>> {
 fn ordered(float: f64) -> Option<i128> {
     let bits = i128::from((float + 0.0).abs().to_bits());
     (!float.is_nan()).then_some(if float < 0.0 { -bits } else { bits })
-}
-
-#[cold]
-fn internal(error: ArrowError) -> Error {
-    Error::new(ErrorKind::Argument, error.to_string())
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use super::canonical::{canonical_entry, canonical_prefixed_entry};
 use crate::error::Result;
 use crate::field::FieldSpec;
-use crate::iceberg::fields::{ENTRY, PARTITION, PARTITION_ON_DISK};
+use crate::iceberg::fields::{ENTRY, PARTITION, PARTITION_ON_DISK, RECORD_COUNT_ON_DISK};
 use crate::record::{RecordResolver, select};
 
 /// What is decoded whether wanted or not: status and rows are checked against the manifest list, and row
@@ -89,9 +89,9 @@ impl EntryColumns {
 }
 
 fn resolver(wanted: &[&'static FieldSpec], decoded: &[String]) -> Result<RecordResolver> {
-    let besides: &[&str] = match wanted.iter().any(|spec| spec.column == PARTITION) {
-        true => &[PARTITION_ON_DISK],
-        false => &[],
+    let (guard, besides): (&[&str], &[&str]) = match wanted.iter().any(|spec| spec.column == PARTITION) {
+        true => (&["status", PARTITION_ON_DISK, RECORD_COUNT_ON_DISK], &[PARTITION_ON_DISK]),
+        false => (&["status"], &[]),
     };
-    RecordResolver::new(&ENTRY, Some(decoded), &["status"], besides)
+    RecordResolver::new(&ENTRY, Some(decoded), guard, besides)
 }

@@ -3,6 +3,7 @@
 
 pub(in crate::iceberg) mod canonical;
 mod columns;
+mod guard;
 mod header;
 mod inherit;
 mod partition;
@@ -18,20 +19,22 @@ use arrow_array::{ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions};
 use arrow_buffer::Buffer;
 use arrow_schema::{ArrowError, SchemaRef};
 use arrow_select::filter::filter_record_batch;
-use lakebed_avro::Slot;
+use lakebed_avro::Program;
 
 pub use self::columns::EntryColumns;
+use self::guard::guard;
 pub use self::header::ManifestHeader;
 use self::inherit::Inheritance;
 pub use self::partition::PartitionLayout;
 use self::partition::{Tuples, fixed_lengths};
+use self::status::Tally;
 pub use self::status::{ADDED, DELETED, EXISTING, Statuses};
-use self::status::{Tally, guard};
 use super::fields::PARTITION;
 use super::manifest_list::{ManifestFile, Recorded};
 use crate::columnar::Decoding;
 use crate::error::{Error, ErrorKind, Location, Result};
 use crate::notes::Notes;
+use crate::predicate::BoundPredicate;
 use crate::record::{RecordReader, RecordResolver, find};
 
 /// What is known of a manifest before it is opened.
@@ -45,6 +48,8 @@ pub struct Known {
     /// What its partition tuples are, and are shown as; without it they are as stored, their fields called
     /// by ids.
     pub partition: Option<PartitionLayout>,
+    /// What tuples of that layout must match: entries of others may be left out, where deleted ones are.
+    pub filter: Option<Arc<BoundPredicate>>,
     /// Where to say what is odd about the manifest, and no error: a length or sums of rows other than
     /// recorded.
     pub notes: Notes,
@@ -52,8 +57,8 @@ pub struct Known {
 
 /// The entries of one manifest as record batches, in file order.
 ///
-/// Deleted entries that are not wanted are walked over without being decoded. When the last one has been
-/// read, the entries seen are compared with what the manifest list recorded.
+/// Deleted entries that are not wanted, and those of other partitions, are walked over without being decoded.
+/// When the last one has been read, the entries seen are compared with what the manifest list recorded.
 pub struct EntryReader {
     file: File,
     reader: RecordReader,
@@ -83,11 +88,18 @@ struct File {
 impl File {
     fn open(&self, resolver: &RecordResolver) -> Result<(RecordReader, Arc<Tally>)> {
         let tally = Arc::new(Tally::default());
-        let make = |slots: &[Slot]| guard(slots, self.guarded.unwrap_or(Statuses::ALL), &tally);
+        let wanted = self.guarded.unwrap_or(Statuses::ALL);
+        let make = |program: &Program| guard(program, wanted, self.filter(), &tally);
         let guard: Option<crate::record::GuardMaker<'_>> =
             if self.guarded.is_some() { Some(&make) } else { None };
         let reader = RecordReader::open(self.bytes.clone(), resolver, guard, &self.decoding, self.threads)?;
         Ok((reader, tally))
+    }
+
+    /// What a guard may drop entries by. Row ids are counted from the rows of all.
+    fn filter(&self) -> Option<(&BoundPredicate, &PartitionLayout)> {
+        let counts = self.known.manifest.as_ref().is_some_and(|manifest| manifest.first_row_id.is_some());
+        self.known.filter.as_deref().zip(self.known.partition.as_ref()).filter(|_| !counts)
     }
 
     fn note(&self, note: &str) {
@@ -241,9 +253,11 @@ impl EntryReader {
         let Some(manifest) = &self.manifest else { return Ok(()) };
         let recorded = [manifest.existing, manifest.added, manifest.deleted];
         let names = ["existing", "added", "deleted"];
-        for ((name, Recorded { files, rows }), (seen, sum)) in
-            names.iter().zip(recorded).zip(self.seen().into_iter().zip(self.rows))
+        let found = self.seen().into_iter().zip(self.rows).zip(self.tally.dropped_rows());
+        for ((name, Recorded { files, rows }), ((seen, decoded_rows), dropped_rows)) in
+            names.iter().zip(recorded).zip(found)
         {
+            let sum = decoded_rows.saturating_add(dropped_rows);
             if files.is_some_and(|files| files != seen) {
                 let message =
                     format!("manifest holds {seen} {name} files, its list records {}", files.unwrap_or(0));

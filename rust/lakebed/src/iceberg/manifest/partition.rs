@@ -90,7 +90,7 @@ impl Tuples {
 
 /// The fields of tuples called by their ids, all nullable: as stored, else as the spec of the manifest has
 /// the name, else by their position in a spec of as many fields.
-fn by_ids(fields: &Fields, layout: Option<&PartitionLayout>) -> Fields {
+pub(super) fn by_ids(fields: &Fields, layout: Option<&PartitionLayout>) -> Fields {
     let spec = layout.map_or(&[][..], |layout| layout.spec.fields.as_slice());
     let named = fields.iter().enumerate().map(|(position, field)| {
         let by_name = || spec.iter().find(|known| known.name == *field.name());

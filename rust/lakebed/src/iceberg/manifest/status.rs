@@ -1,9 +1,7 @@
-//! The status of entries: checked and counted, and judged before the file behind it is decoded.
+//! The status of entries, checked and counted.
 
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
-
-use lakebed_avro::{Guard, GuardFactory, Peek, Slot};
 
 use crate::error::{Error, ErrorKind, Result};
 
@@ -45,6 +43,7 @@ impl Statuses {
 #[derive(Default)]
 pub(super) struct Tally {
     seen: [AtomicU64; 3],
+    dropped_rows: [AtomicU64; 3],
     failure: Mutex<Option<Error>>,
 }
 
@@ -63,43 +62,33 @@ impl Tally {
         Ok(())
     }
 
+    /// Counts the rows of an entry of that status that is dropped for its tuple.
+    pub(super) fn drop_rows(&self, status: i64, rows: Option<i64>) {
+        let sum = usize::try_from(status).ok().and_then(|status| self.dropped_rows.get(status));
+        if let (Some(sum), Some(Ok(rows))) = (sum, rows.map(u64::try_from)) {
+            sum.fetch_add(rows, Ordering::Relaxed);
+        }
+    }
+
     /// Entries seen so far, by status.
     pub(super) fn seen(&self) -> [u64; 3] {
-        [0, 1, 2]
-            .map(|status| self.seen.get(status).map_or(0, |seen: &AtomicU64| seen.load(Ordering::Relaxed)))
+        self.seen.each_ref().map(|seen| seen.load(Ordering::Relaxed))
+    }
+
+    /// Rows of the entries that were dropped for their tuples, by status.
+    pub(super) fn dropped_rows(&self) -> [u64; 3] {
+        self.dropped_rows.each_ref().map(|rows| rows.load(Ordering::Relaxed))
+    }
+
+    /// Keeps what went wrong inside a guard; the first such error counts.
+    pub(super) fn fail(&self, error: Error) {
+        if let Ok(mut failure) = self.failure.lock() {
+            failure.get_or_insert(error);
+        }
     }
 
     /// What went wrong inside a guard, once.
     pub(super) fn take_failure(&self) -> Option<Error> {
         self.failure.lock().ok().and_then(|mut failure| failure.take())
-    }
-}
-
-/// Makes guards that drop entries not among `wanted`, and count all of them.
-pub(super) fn guard(slots: &[Slot], wanted: Statuses, tally: &Arc<Tally>) -> GuardFactory {
-    let (slot, tally) = (slots.first().copied(), Arc::clone(tally));
-    Arc::new(move || Box::new(StatusGuard { slot, wanted, tally: Arc::clone(&tally) }))
-}
-
-struct StatusGuard {
-    slot: Option<Slot>,
-    wanted: Statuses,
-    tally: Arc<Tally>,
-}
-
-impl Guard for StatusGuard {
-    fn keep(&mut self, record: Peek<'_>) -> bool {
-        let status = self.slot.and_then(|slot| record.number(slot));
-        let counted = match status {
-            Some(status) => self.tally.count(status),
-            None => Err(Error::new(ErrorKind::Avro(lakebed_avro::ErrorKind::Schema), "status is not an int")),
-        };
-        if let Err(error) = counted {
-            if let Ok(mut failure) = self.tally.failure.lock() {
-                failure.get_or_insert(error);
-            }
-            return false;
-        }
-        status.and_then(|status| i32::try_from(status).ok()).is_some_and(|status| self.wanted.has(status))
     }
 }

@@ -2,9 +2,12 @@
 
 use std::fs;
 
+use arrow_array::StructArray;
+use arrow_schema::DataType;
 use arrow_select::concat::concat_batches;
 
 use super::*;
+use crate::predicate::{Literal, Operator, Predicate};
 use crate::test_data::{Random, paths};
 
 fn manifests() -> Vec<Buffer> {
@@ -42,6 +45,62 @@ fn entries_are_the_same_whichever_are_left_out() {
             assert_eq!(read(&bytes, None, wanted, 1).unwrap(), expected, "{wanted:?}");
         }
     }
+}
+
+/// Filters on one field of tuples each: whether it is there, and where it is like that of the first tuple.
+fn filters(tuples: &StructArray) -> Vec<BoundPredicate> {
+    let literal = |column: &ArrayRef| match column.data_type() {
+        DataType::Int32 => Some(Literal::Number(column.as_primitive::<Int32Type>().value(0).to_string())),
+        DataType::Int64 => Some(Literal::Number(column.as_primitive::<Int64Type>().value(0).to_string())),
+        DataType::Utf8 => Some(Literal::String(column.as_string::<i32>().value(0).to_owned())),
+        _ => None,
+    };
+    let schema = arrow_schema::Schema::new(tuples.fields().clone());
+    let of_field = |(field, column): (&arrow_schema::FieldRef, &ArrayRef)| {
+        let leaf = |operator, literals| Predicate::leaf(field.name().clone(), operator, literals);
+        let equal = (column.is_valid(0)).then(|| literal(column)).flatten();
+        let equal = equal.into_iter().flat_map(|literal| {
+            [leaf(Operator::Eq, vec![literal.clone()]), leaf(Operator::NotEq, vec![literal])]
+        });
+        let there = [leaf(Operator::IsNull, Vec::new()), leaf(Operator::IsNotNull, Vec::new())];
+        there.into_iter().chain(equal).filter_map(|leaf| leaf.bind(&schema).ok()).collect::<Vec<_>>()
+    };
+    tuples.fields().iter().zip(tuples.columns()).flat_map(of_field).collect()
+}
+
+#[test]
+fn a_filter_on_tuples_leaves_out_only_what_does_not_match() {
+    let (mut left_out, mut too_many) = (0, 0);
+    for bytes in manifests() {
+        let header = ManifestHeader::read(&bytes, lakebed_avro::Limits::DEFAULT).unwrap();
+        let columns = Arc::new(EntryColumns::new(None).unwrap());
+        let read = |filter: Option<&BoundPredicate>| {
+            let filter = filter.cloned().map(Arc::new);
+            let known = Known { partition: header.partition.clone(), filter, ..Known::default() };
+            let decoding = Decoding::from(lakebed_avro::Limits::DEFAULT);
+            let reader =
+                EntryReader::open(bytes.clone(), &columns, known, Statuses::LIVE, &decoding, 1).unwrap();
+            let schema = Arc::clone(reader.schema());
+            concat_batches(&schema, &reader.collect::<Result<Vec<_>>>().unwrap()).unwrap()
+        };
+        let all = read(None);
+        if all.num_rows() == 0 {
+            continue;
+        }
+        let matching = |entries: &RecordBatch, filter: &BoundPredicate| {
+            let tuples = find(entries, PARTITION).unwrap();
+            let matching = filter.evaluate(tuples.as_struct().columns(), entries.num_rows()).unwrap();
+            filter_record_batch(entries, &matching.into()).unwrap()
+        };
+        let tuples = find(&all, PARTITION).unwrap();
+        for filter in filters(tuples.as_struct()) {
+            let (some, expected) = (read(Some(&filter)), matching(&all, &filter));
+            assert_eq!(matching(&some, &filter), expected, "{filter:?}");
+            left_out += all.num_rows() - some.num_rows();
+            too_many += some.num_rows() - expected.num_rows();
+        }
+    }
+    assert!(left_out > too_many || manifests().is_empty(), "{left_out} left out, {too_many} too many");
 }
 
 #[test]

@@ -99,8 +99,10 @@ impl Draft<'_> {
             None if is_first && self.schema.is_some() => {
                 let schema = of_first()?;
                 let id = schema.schema_id;
-                if !schemas.iter().any(|known| known.schema_id == id) {
-                    schemas.push(schema);
+                // Of that number it is the one, whatever else was wanted of the list.
+                match schemas.iter_mut().find(|known| known.schema_id == id) {
+                    Some(known) => *known = schema,
+                    None => schemas.push(schema),
                 }
                 id
             }

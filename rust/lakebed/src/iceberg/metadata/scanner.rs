@@ -8,7 +8,7 @@ use serde_json::error::Category;
 
 use super::place::{path_to, shown};
 use crate::error::{Error, ErrorKind, Location, Result};
-use crate::json::invalid;
+use crate::json::{self, invalid};
 
 /// How much text is read at a time, and the most that is held unless one value is longer.
 const READ_BYTES: usize = 256 << 10;
@@ -189,9 +189,8 @@ impl<'f> Scanner<'f> {
             return Err(self.here(Limits::exceeded(name, bound, held).into()));
         }
         let wanted = READ_BYTES.max(held);
-        let reserved = self.buffer.try_reserve_exact(wanted);
-        reserved
-            .map_err(|_| Error::new(ErrorKind::Io, format!("no memory for {wanted} bytes of metadata")))?;
+        let reserved = lakebed_avro::reserve(&mut self.buffer, wanted, "metadata");
+        reserved.map_err(|error| self.here(error.into()))?;
         let read = (&mut self.text).take(wanted as u64).read_to_end(&mut self.buffer);
         let read = read.map_err(|error| self.here(failed(error)))?;
         self.ended = read < wanted;
@@ -225,7 +224,7 @@ impl<'f> Scanner<'f> {
         let lines = rest.split_inclusive(|byte| *byte == b'\n');
         let above: usize = lines.take(error.line().saturating_sub(1)).map(<[u8]>::len).sum();
         let within = above + error.column().saturating_sub(1);
-        let words = error.to_string();
+        let words = json::words(error);
         let words = words.rsplit_once(" at line ").map_or(words.as_str(), |(words, _)| words);
         let end = words.char_indices().nth(MAX_WORDS).map_or(words.len(), |(end, _)| end);
         let lacks = error.classify() == Category::Data && words.starts_with("missing field");

@@ -42,7 +42,7 @@ pub(in crate::iceberg) fn partitions_of(
     });
     let (fields, columns): (Vec<_>, Vec<_>) = tuples.collect::<Result<Vec<_>>>()?.into_iter().unzip();
     let tuples = StructArray::try_new_with_length(fields.into(), columns, None, rows.num_rows());
-    unified.align(&tuples.map_err(|error| Error::new(ErrorKind::Argument, error.to_string()))?, spec)
+    unified.align(&tuples?, spec)
 }
 
 /// The column of the field `id`, at any level of structs, and its type.

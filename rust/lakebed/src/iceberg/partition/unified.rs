@@ -8,7 +8,7 @@ use arrow_array::{Array, ArrayRef, StringArray, StructArray, new_null_array};
 use arrow_schema::{DataType, Field, Fields};
 
 use super::{PartitionField, PartitionSpec, conform};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 use crate::iceberg::transform::Transform;
 use crate::iceberg::types::{Schema, Type};
 
@@ -105,7 +105,7 @@ impl PartitionType {
         let columns = self.fields.iter().map(column).collect::<Result<Vec<ArrayRef>>>()?;
         let nulls = tuples.nulls().cloned();
         StructArray::try_new_with_length(self.arrow_fields(), columns, nulls, tuples.len())
-            .map_err(|error| Error::new(ErrorKind::Argument, error.to_string()))
+            .map_err(Into::into)
     }
 
     /// The part of file paths that names the partition, of tuples of this type that belong to `spec`:

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, BinaryArray, StructArray};
 use arrow_buffer::BooleanBuffer;
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 use crate::iceberg::manifest_list::{FieldSummary, ManifestFile};
 use crate::iceberg::partition::{PartitionSpec, PartitionType};
 use crate::iceberg::value::decode_bounds;
@@ -62,7 +62,7 @@ impl Summaries {
             let columns = self.columns.iter().map(|column| Arc::clone(bound(column))).collect();
             let structs =
                 StructArray::try_new_with_length(partition.arrow_fields(), columns, None, self.manifests);
-            let structs = structs.map_err(|error| Error::new(ErrorKind::Argument, error.to_string()))?;
+            let structs = structs?;
             Ok(Arc::new(structs))
         };
         Ok([of(|column| &column.lower)?, of(|column| &column.upper)?])

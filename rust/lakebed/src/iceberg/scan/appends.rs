@@ -10,9 +10,9 @@ use arrow_schema::SchemaRef;
 use arrow_select::filter::filter_record_batch;
 
 use super::plan::{EntrySource, Plan, planned};
+use super::program;
 use super::program::EntryProgram;
 use super::task::Task;
-use super::{internal, program};
 use crate::diff::{Appends, appended_step};
 use crate::error::Result;
 use crate::iceberg::manifest_list::{DATA, ManifestFile};
@@ -101,7 +101,7 @@ impl Appends for Appended {
 
     fn planned(&self) -> Result<Vec<PlannedManifest>> {
         let (manifests, _) = self.manifests(&self.ids())?;
-        Ok(manifests.iter().map(|manifest| planned(manifest, self.table.storage().as_ref())).collect())
+        planned(&manifests, self.table.storage().as_ref())
     }
 
     fn task(&self) -> Result<scan::Task> {
@@ -125,5 +125,5 @@ pub(super) fn of_snapshots(files: &RecordBatch, ids: &HashSet<i64>) -> Result<Re
     let by = find(files, ADDED_BY)?;
     let by = by.as_primitive::<Int64Type>().iter();
     let added: BooleanArray = by.map(|id| Some(id.is_some_and(|id| ids.contains(&id)))).collect();
-    filter_record_batch(files, &added).map_err(internal)
+    filter_record_batch(files, &added).map_err(Into::into)
 }

@@ -8,7 +8,7 @@ use arrow_select::concat::concat_batches;
 
 use super::plan::Plan;
 use super::program::EntryProgram;
-use super::{entries_of, internal, own_view};
+use super::{entries_of, own_view};
 use crate::columnar::Decoding;
 use crate::error::Result;
 use crate::iceberg::deletes::{DELETE_INPUT, DeleteIndex, DeleteIndexBuilder, EqualityField};
@@ -106,7 +106,7 @@ impl DeletesBuilder {
         let fields = equality_fields(schemas, &self.index.equality_ids());
         let schema = Arc::new(ArrowSchema::new(planned_deletes()));
         let shown = self.shown.map(|shown| concat_batches(&schema, &shown).map(StructArray::from));
-        Ok(Deletes { index: self.index.finish(fields)?, shown: shown.transpose().map_err(internal)? })
+        Ok(Deletes { index: self.index.finish(fields)?, shown: shown.transpose()? })
     }
 }
 

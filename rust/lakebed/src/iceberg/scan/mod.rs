@@ -17,7 +17,7 @@ mod vectors;
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
-use arrow_schema::{ArrowError, SchemaRef};
+use arrow_schema::SchemaRef;
 
 pub(crate) use appends::Appended;
 pub(crate) use diff::diff;
@@ -234,7 +234,7 @@ impl scan::Scan for Scan {
             None => return Ok(Vec::new()),
         };
         let manifests = Plan::new(&self.table, self.options.filter.as_deref())?.of_role(role);
-        Ok(manifests.iter().map(|manifest| plan::planned(manifest, self.table.storage().as_ref())).collect())
+        plan::planned(&manifests, self.table.storage().as_ref())
     }
 
     fn task(&self, part: Part) -> Result<scan::Task> {
@@ -258,9 +258,4 @@ impl scan::Scan for Scan {
     fn group_task(&self) -> Result<sums::GroupTask> {
         self.group_task_of().map(sums::GroupTask::Iceberg)
     }
-}
-
-#[cold]
-fn internal(error: ArrowError) -> Error {
-    Error::new(ErrorKind::Argument, error.to_string())
 }

@@ -6,7 +6,6 @@ use arrow_array::RecordBatch;
 use arrow_buffer::Buffer;
 use arrow_select::filter::filter_record_batch;
 
-use super::internal;
 use super::program::EntryProgram;
 use crate::error::Result;
 use crate::iceberg::fields::LIST;
@@ -46,7 +45,7 @@ impl Plan {
         let types = table.types()?;
         let summaries = Summaries::new(&manifests, &types.specs, &types.partition);
         let kept = Pruner::new(text, &types)?.may_match(&manifests, &summaries)?;
-        let list = filter_record_batch(&list, &kept).map_err(internal)?;
+        let list = filter_record_batch(&list, &kept)?;
         let mut kept = kept.values().iter();
         let pruned = manifests.extract_if(.., |_| !kept.next().unwrap_or(true)).collect();
         Ok(Plan { list, manifests, pruned })
@@ -101,16 +100,22 @@ fn amount(manifest: &ManifestFile) -> Amount {
     Amount { count: 1, rows: rows.iter().sum(), bytes: manifest.length.unwrap_or(0) }
 }
 
-/// A manifest as engines are told of it; Iceberg's take nothing away from each other.
-pub(super) fn planned(manifest: &ManifestFile, storage: &dyn Storage) -> PlannedManifest {
-    let entries = [manifest.added, manifest.existing].map(|recorded| recorded.files.unwrap_or(0));
-    PlannedManifest {
-        path: storage.place(&manifest.path),
-        size: manifest.length.unwrap_or(0),
-        added: entries.iter().sum(),
-        deleted: 0,
-        divisible: manifest.is_divisible(),
-    }
+/// Manifests as engines are told of them; Iceberg's take nothing away from each other.
+pub(super) fn planned<'m>(
+    manifests: impl IntoIterator<Item = &'m ManifestFile>,
+    storage: &dyn Storage,
+) -> Result<Vec<PlannedManifest>> {
+    let planned = |manifest: &ManifestFile| {
+        let entries = [manifest.added, manifest.existing].map(|recorded| recorded.files.unwrap_or(0));
+        Ok(PlannedManifest {
+            path: storage.place(&manifest.path)?,
+            size: manifest.length.unwrap_or(0),
+            added: entries.iter().sum(),
+            deleted: 0,
+            divisible: manifest.is_divisible(),
+        })
+    };
+    manifests.into_iter().map(planned).collect()
 }
 
 /// How to open a manifest, and what becomes of its entries.

@@ -10,9 +10,9 @@ use arrow_select::take::take;
 
 use super::deletes::Deletes;
 use super::plan::{EntrySource, Plan};
+use super::program;
 use super::program::EntryProgram;
 use super::residual::Residuals;
-use super::{internal, program};
 use crate::error::Result;
 use crate::iceberg::deletes::{DataFiles, DeleteIndex};
 use crate::iceberg::manifest_list::ManifestFile;
@@ -202,7 +202,7 @@ struct InFull {
 impl InFull {
     /// The first rows of what is left, as many as have few enough deletes in all.
     fn show(&mut self, rows: &RecordBatch) -> Result<RecordBatch> {
-        let place = self.schema.index_of(DeletesAs::Files.column()).map_err(internal)?;
+        let place = self.schema.index_of(DeletesAs::Files.column())?;
         let numbers = rows.column(place).as_list::<i32>();
         let start = numbers.value_offsets().first().copied().unwrap_or_default();
         let ends = numbers.value_offsets().get(1..).unwrap_or_default();
@@ -222,7 +222,7 @@ impl InFull {
         let start = offsets.first().and_then(|start| usize::try_from(*start).ok()).unwrap_or_default();
         let total = numbers.offsets().lengths().sum();
         let items = numbers.values().slice(start, total);
-        let items = take(&self.deletes, items.as_primitive::<Int32Type>(), None).map_err(internal)?;
+        let items = take(&self.deletes, items.as_primitive::<Int32Type>(), None)?;
         lists(numbers.offsets().lengths(), items)
     }
 }

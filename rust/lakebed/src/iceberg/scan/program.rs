@@ -8,7 +8,6 @@ use arrow_array::types::{Int32Type, Int64Type};
 use arrow_buffer::{BooleanBuffer, Buffer};
 use arrow_select::filter::filter_record_batch;
 
-use super::internal;
 use super::vectors::{VectorReader, in_runs};
 use crate::columnar::Decoding;
 use crate::error::{Error, Result};
@@ -168,6 +167,7 @@ impl EntryProgram {
             };
             let known = Known {
                 partition: layout,
+                filter: projection.clone(),
                 manifest: Some(manifest.clone()),
                 spec_id: None,
                 notes: notes.clone(),
@@ -216,7 +216,7 @@ impl EntryProgram {
     /// The entries of the program's role that may match its filter, whose projection on their spec is given.
     fn wanted(&self, mut entries: RecordBatch, projection: Option<&BoundPredicate>) -> Result<RecordBatch> {
         if let Some(wanted) = self.role.content().of(&entries)? {
-            entries = filter_record_batch(&entries, &wanted).map_err(internal)?;
+            entries = filter_record_batch(&entries, &wanted)?;
         }
         if self.role.is_live() && self.funnel.is_counting() {
             let (statuses, wanted) = (find(&entries, "status")?, self.role.statuses());
@@ -239,7 +239,7 @@ impl EntryProgram {
     fn keep(&self, entries: RecordBatch, kept: BooleanBuffer, stage: &'static Stage) -> Result<RecordBatch> {
         let left = match kept.count_set_bits() == kept.len() {
             true => entries.clone(),
-            false => filter_record_batch(&entries, &kept.into()).map_err(internal)?,
+            false => filter_record_batch(&entries, &kept.into())?,
         };
         self.funnel.pass(stage, || [amount(&entries), amount(&left)]);
         Ok(left)

@@ -42,7 +42,6 @@ impl Scan {
     /// What an executor needs to make `columns` of rows of `role`.
     pub(super) fn task_in(&self, role: Role, columns: Option<Vec<String>>) -> Result<Task> {
         let plan = Plan::new(&self.table, self.options.filter.as_deref())?;
-        let placed = |manifest| Placed::new(manifest, self.table.storage().as_ref());
         Ok(Task {
             role,
             types: StoredTypes::from(&self.table.types()?),
@@ -50,7 +49,7 @@ impl Scan {
             filter: self.options.filter.clone(),
             stats: self.options.stats.clone(),
             added_by: None,
-            manifests: plan.of_role(role).into_iter().map(placed).collect(),
+            manifests: Placed::all(plan.of_role(role), self.table.storage().as_ref())?,
         })
     }
 }
@@ -76,8 +75,12 @@ pub(super) struct Placed {
 }
 
 impl Placed {
-    pub(super) fn new(manifest: ManifestFile, storage: &dyn Storage) -> Placed {
-        Placed { place: storage.place(&manifest.path), manifest }
+    pub(super) fn all(
+        manifests: impl IntoIterator<Item = ManifestFile>,
+        storage: &dyn Storage,
+    ) -> Result<Vec<Placed>> {
+        let placed = |manifest: ManifestFile| Ok(Placed { place: storage.place(&manifest.path)?, manifest });
+        manifests.into_iter().map(placed).collect()
     }
 }
 
@@ -89,7 +92,6 @@ impl Task {
         manifests: Vec<ManifestFile>,
         ids: HashSet<i64>,
     ) -> Result<Task> {
-        let placed = |manifest| Placed::new(manifest, table.storage().as_ref());
         Ok(Task {
             role: Role::Added,
             types: StoredTypes::from(&table.types()?),
@@ -97,7 +99,7 @@ impl Task {
             filter: options.filter.clone(),
             stats: options.stats.clone(),
             added_by: Some(ids),
-            manifests: manifests.into_iter().map(placed).collect(),
+            manifests: Placed::all(manifests, table.storage().as_ref())?,
         })
     }
 

@@ -153,8 +153,7 @@ impl Deletes {
         let count = deleted.positions.num_rows();
         let of_entry = |name: &str| -> Result<ArrayRef> {
             let first = UInt64Array::from_value(0, count);
-            take(&find(entry, name)?, &first, None)
-                .map_err(|error| Error::new(ErrorKind::Argument, error.to_string()))
+            take(&find(entry, name)?, &first, None).map_err(Into::into)
         };
         let columns = self.schema.fields().iter().map(|field| match field.name().as_str() {
             name @ ("file_path" | "pos") => find(&deleted.positions, name),

@@ -7,10 +7,10 @@ use arrow_array::{RecordBatch, RecordBatchOptions};
 use arrow_schema::{Field, Schema as ArrowSchema, SchemaRef};
 use lakebed_avro::{WriteOptions, Writer};
 
+use super::FormatVersion;
 use super::avro::record_schema;
 use super::columns::{check_absent, check_names, column};
 use super::layout::manifest_file;
-use super::{FormatVersion, malformed};
 use crate::error::Result;
 use crate::iceberg::fields::LIST;
 use crate::iceberg::types::{FieldRef, Schema};
@@ -96,5 +96,5 @@ fn rows(batch: &RecordBatch, fields: &[FieldRef], version: FormatVersion) -> Res
         .map(|(field, column)| Field::new(&field.name, column.data_type().clone(), true));
     let schema = Arc::new(ArrowSchema::new(named.collect::<Vec<_>>()));
     let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
-    RecordBatch::try_new_with_options(schema, columns, &options).map_err(malformed)
+    RecordBatch::try_new_with_options(schema, columns, &options).map_err(Into::into)
 }

@@ -10,11 +10,11 @@ use arrow_schema::{Field, Fields, Schema as ArrowSchema, SchemaRef};
 use lakebed_avro::{WriteOptions, Writer};
 use serde_json::Value;
 
+use super::FormatVersion;
 use super::avro::record_schema;
 use super::columns::{check_absent, check_names, column};
 use super::layout::{BLOCK_SIZE, manifest_entry};
 use super::partition::TupleLayout;
-use super::{FormatVersion, malformed};
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::fields::{ENTRY, PARTITION};
 use crate::iceberg::manifest::{DELETED, EXISTING};
@@ -139,7 +139,7 @@ impl ManifestLayout {
         }
         let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
         let schema = Arc::new(ArrowSchema::new(fields));
-        RecordBatch::try_new_with_options(schema, columns, &options).map_err(malformed)
+        RecordBatch::try_new_with_options(schema, columns, &options).map_err(Into::into)
     }
 
     /// The column of files.
@@ -159,7 +159,7 @@ impl ManifestLayout {
         let named: Fields =
             named.map(|(field, column)| Field::new(&field.name, column.data_type().clone(), true)).collect();
         let files = StructArray::try_new_with_length(named, columns, None, batch.num_rows());
-        Ok(Arc::new(files.map_err(malformed)?))
+        Ok(Arc::new(files?))
     }
 
     /// Refuses what the manifest has no place for.

@@ -16,12 +16,3 @@ pub use list::{ListHeader, write_manifest_list};
 pub use manifest::{ManifestContent, ManifestLayout, write_manifest};
 pub use metadata::{is_gzip_name, metadata_bytes, metadata_text};
 pub use version::FormatVersion;
-
-use arrow_schema::ArrowError;
-
-use crate::error::{Error, ErrorKind};
-
-#[cold]
-fn malformed(error: ArrowError) -> Error {
-    Error::new(ErrorKind::Argument, error.to_string())
-}

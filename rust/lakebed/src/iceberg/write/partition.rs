@@ -8,7 +8,6 @@ use arrow_array::{Array, ArrayRef, RecordBatch, StructArray, new_null_array};
 use arrow_schema::{DataType, Field, Fields, Schema as ArrowSchema, TimeUnit};
 
 use super::avro::avro_name;
-use super::malformed;
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::fields::PARTITION;
 use crate::iceberg::partition::{PartitionField, PartitionSpec, conform};
@@ -94,7 +93,7 @@ impl TupleLayout {
             .map(|(field, column)| Field::new(avro_name(&field.name), column.data_type().clone(), true))
             .collect();
         let tuples = StructArray::try_new_with_length(named, columns, None, batch.num_rows());
-        Ok(Arc::new(tuples.map_err(malformed)?))
+        Ok(Arc::new(tuples?))
     }
 
     /// Refuses values of fields that the spec does not have: those of a table's other specs are null.

@@ -25,7 +25,7 @@ use arrow_array::{Array, ArrayRef, BooleanArray, new_null_array};
 use arrow_select::nullif::nullif;
 
 use super::{cast, numeric};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 use crate::paimon::types::{DataType, TypeKind};
 
 /// What a cast does to the order of values.
@@ -66,9 +66,7 @@ pub(crate) fn cast_bounds(bounds: [&ArrayRef; 2], from: &DataType, to: &DataType
         }
     }
     let unsound = BooleanArray::from(unsound);
-    let masked = |array: &ArrayRef| {
-        nullif(array, &unsound).map_err(|error| Error::new(ErrorKind::Argument, error.to_string()))
-    };
+    let masked = |array: &ArrayRef| nullif(array, &unsound);
     Ok([masked(&lower)?, masked(&upper)?])
 }
 

@@ -7,7 +7,7 @@ use arrow_array::{Array, ArrayRef, BinaryArray, StructArray, UInt64Array};
 use arrow_select::take::take;
 
 use super::PartitionType;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::paimon::binary_row::decode_rows;
 use crate::paimon::types::widen;
 
@@ -35,8 +35,7 @@ impl PartitionType {
     pub(crate) fn show(&self, partitions: &Partitions) -> Result<ArrayRef> {
         let stored: ArrayRef = Arc::new(partitions.stored.clone());
         let numbers: UInt64Array = partitions.numbers.iter().map(|number| Some(*number as u64)).collect();
-        take(&widen(&stored, &self.data_type())?, &numbers, None)
-            .map_err(|error| Error::new(ErrorKind::Argument, error.to_string()))
+        take(&widen(&stored, &self.data_type())?, &numbers, None).map_err(Into::into)
     }
 }
 

@@ -5,7 +5,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Int32Type;
 use arrow_array::{Array, RecordBatch, StringArray};
 
-use super::data_folder;
+use super::{data_root, push_bucket_folder};
 use crate::error::Result;
 use crate::paimon::partition::{DEFAULT_PARTITION, PartitionType, Partitions, partition_folders};
 use crate::paimon::schema::TableSchema;
@@ -17,9 +17,9 @@ const BUCKET_FOLDER_BYTES: usize = 16;
 /// The rules of one table for the paths of its data files.
 #[derive(Debug, Clone)]
 pub(crate) struct DataPaths {
-    location: String,
+    /// Where the folders of partitions stand, with a slash at its end.
+    root: String,
     partition: PartitionType,
-    directory: Option<String>,
     default_name: String,
     legacy_names: bool,
 }
@@ -29,9 +29,8 @@ impl DataPaths {
     pub(crate) fn new(location: &str, schema: &TableSchema) -> DataPaths {
         let option = |key| schema.option(key).map(str::to_owned);
         DataPaths {
-            location: location.to_owned(),
+            root: data_root(location, schema.option("data-file.path-directory")),
             partition: PartitionType::new(schema),
-            directory: option("data-file.path-directory"),
             default_name: option("partition.default-name").unwrap_or_else(|| DEFAULT_PARTITION.to_owned()),
             legacy_names: option("partition.legacy-name")
                 .is_none_or(|value| !value.eq_ignore_ascii_case("false")),
@@ -59,7 +58,7 @@ impl DataPaths {
         let (buckets, names) = (find(rows, "bucket")?, find(rows, "file_name")?);
         let (buckets, names) = (buckets.as_primitive::<Int32Type>(), names.as_string::<i32>());
         let longest = folders.iter().map(String::len).max().unwrap_or_default();
-        let above = self.location.len() + longest + BUCKET_FOLDER_BYTES;
+        let above = self.root.len() + longest + BUCKET_FOLDER_BYTES;
         let room = rows.num_rows().saturating_mul(above).saturating_add(names.value_data().len());
         let mut paths = StringBuilder::with_capacity(rows.num_rows(), room);
         // Files of one bucket mostly stand together: all but the name of the path before stays.
@@ -71,8 +70,10 @@ impl DataPaths {
             }
             let bucket = (number, buckets.value(row));
             if bucket_of_path != Some(bucket) {
-                let partition = folders.get(number).map_or("", String::as_str);
-                path = data_folder(&self.location, self.directory.as_deref(), partition, bucket.1);
+                path.clear();
+                path.push_str(&self.root);
+                path.push_str(folders.get(number).map_or("", String::as_str));
+                push_bucket_folder(&mut path, bucket.1);
                 (above, bucket_of_path) = (path.len(), Some(bucket));
             }
             path.truncate(above);

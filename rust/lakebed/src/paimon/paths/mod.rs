@@ -69,20 +69,25 @@ pub fn is_file_name(name: &str) -> bool {
     !name.is_empty() && name != "." && name != ".." && !name.contains(bad)
 }
 
-/// The folder of a bucket: `bucket-0`, or `bucket-postpone` for -2.
-pub fn bucket_folder(bucket: i32) -> String {
-    if bucket == POSTPONE_BUCKET { "bucket-postpone".to_owned() } else { format!("bucket-{bucket}") }
+/// Where the folders of partitions stand: `root`, below it the folder of option
+/// `data-file.path-directory`; with a slash at its end.
+pub fn data_root(root: &str, directory: Option<&str>) -> String {
+    let root = root.trim_end_matches('/');
+    match directory.map(|name| name.trim_matches('/')).filter(|name| !name.is_empty()) {
+        Some(directory) => format!("{root}/{directory}/"),
+        None => format!("{root}/"),
+    }
 }
 
-/// The folder of the data files of a bucket that have no external path, with a slash at its end.
-///
-/// It is `root`, the folder of option `data-file.path-directory`, the partition folders (see
-/// [`partition_folders`](super::partition::partition_folders)) and the bucket's folder.
-pub fn data_folder(root: &str, directory: Option<&str>, partition_folder: &str, bucket: i32) -> String {
-    let root = root.trim_end_matches('/');
-    let directory = directory.map(|name| name.trim_matches('/')).filter(|name| !name.is_empty());
-    let (directory, slash) = (directory.unwrap_or_default(), if directory.is_some() { "/" } else { "" });
-    format!("{root}/{directory}{slash}{partition_folder}{}/", bucket_folder(bucket))
+/// Appends the folder of a bucket, with a slash at its end: `bucket-0/`, or `bucket-postpone/` for -2.
+pub fn push_bucket_folder(path: &mut String, bucket: i32) {
+    path.push_str("bucket-");
+    if bucket == POSTPONE_BUCKET {
+        path.push_str("postpone");
+    } else {
+        path.push_str(&bucket.to_string());
+    }
+    path.push('/');
 }
 
 /// The snapshot ids among the file names of a snapshot folder, ascending.

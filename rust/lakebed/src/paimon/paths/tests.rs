@@ -9,7 +9,10 @@ fn folders_and_names() {
     assert_eq!(manifest_file("m"), "manifest/m");
     assert_eq!(statistics_file("s"), "statistics/s");
     assert_eq!(index_file("i"), "index/i");
-    assert_eq!([bucket_folder(-2), bucket_folder(7)], ["bucket-postpone", "bucket-7"]);
+    let mut path = "t/".to_owned();
+    push_bucket_folder(&mut path, -2);
+    push_bucket_folder(&mut path, 7);
+    assert_eq!(path, "t/bucket-postpone/bucket-7/");
 }
 
 #[test]
@@ -23,13 +26,11 @@ fn names_with_a_path_in_them_are_no_names() {
 }
 
 #[test]
-fn data_files_are_below_partition_and_bucket() {
-    let folder = |root, directory| data_folder(root, directory, "k=v/", 2);
-    assert_eq!(folder("/t/", None), "/t/k=v/bucket-2/");
-    assert_eq!(folder("s3://b/t", Some("data")), "s3://b/t/data/k=v/bucket-2/");
-    assert_eq!(folder("/t", Some("/a/b/")), "/t/a/b/k=v/bucket-2/");
-    assert_eq!(folder("/t", Some("")), "/t/k=v/bucket-2/");
-    assert_eq!(data_folder("/t", None, "", -2), "/t/bucket-postpone/");
+fn data_files_are_below_the_table_or_a_folder_of_it() {
+    assert_eq!(data_root("/t/", None), "/t/");
+    assert_eq!(data_root("s3://b/t", Some("data")), "s3://b/t/data/");
+    assert_eq!(data_root("/t", Some("/a/b/")), "/t/a/b/");
+    assert_eq!(data_root("/t", Some("")), "/t/");
 }
 
 #[test]

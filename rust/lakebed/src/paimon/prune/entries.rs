@@ -14,7 +14,7 @@ use super::index::IndexPredicate;
 use super::partitions::PartitionPredicate;
 use super::rule::Rule;
 use super::stats::StatsPredicate;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 use crate::paimon::schema::TableSchema;
 use crate::predicate::{Node, Predicate};
 
@@ -150,7 +150,7 @@ impl EntryPruner {
             (Rule::Evolution, Some(values)) => {
                 let Some((first, _)) = batches.first() else { return Ok(Vec::new()) };
                 let files = concat_batches(&first.schema(), batches.iter().map(|(files, _)| files));
-                let files = files.map_err(|error| Error::new(ErrorKind::Argument, error.to_string()))?;
+                let files = files?;
                 let ranges = RowRanges::new(&files, &self.schemas)?;
                 let groups = ranges.groups();
                 let kept = values.may_match_groups(&files, &ranges, &groups)?;

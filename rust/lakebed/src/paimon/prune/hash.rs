@@ -8,7 +8,7 @@ use arrow_schema::{DataType as ArrowType, Fields};
 use arrow_select::take::take;
 
 use super::values::array_of;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 use crate::murmur;
 use crate::paimon::binary_row::encode_rows;
 use crate::paimon::types::{DataField, TypeKind};
@@ -108,9 +108,9 @@ fn row_hashes(values: &Combinations, stored: &Fields, shown: &[ArrowType]) -> Re
         let length = column.len().max(1);
         repeat /= length;
         let rows = (0..count).map(|row| (row / repeat.max(1) % length) as u64);
-        crossed.push(take(column.as_ref(), &UInt64Array::from_iter_values(rows), None).map_err(internal)?);
+        crossed.push(take(column.as_ref(), &UInt64Array::from_iter_values(rows), None)?);
     }
-    let rows = StructArray::try_new_with_length(stored.clone(), crossed, None, count).map_err(internal)?;
+    let rows = StructArray::try_new_with_length(stored.clone(), crossed, None, count)?;
     let rows = encode_rows(&rows, stored)?;
     let hash = |row: &[u8]| row.get(ARITY_BYTES..).map(|row| i64::from(murmur::hash(row, SEED)));
     Ok(rows.iter().map(|row| row.and_then(hash)).collect())
@@ -148,9 +148,4 @@ fn decimal_hash(mut unscaled: i128, scale: i8) -> i32 {
     let hash = words.iter().fold(0_i32, |hash, word| hash.wrapping_mul(31).wrapping_add(word.cast_signed()));
     let signed = if unscaled < 0 { hash.wrapping_neg() } else { hash };
     signed.wrapping_mul(31).wrapping_add(scale)
-}
-
-#[cold]
-fn internal(error: arrow_schema::ArrowError) -> Error {
-    Error::new(ErrorKind::Argument, error.to_string())
 }

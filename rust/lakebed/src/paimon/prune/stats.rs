@@ -130,7 +130,7 @@ impl StatsPredicate {
             Ok(ColumnRanges { lower: Arc::clone(lower), upper: not_below_cut_texts(upper), contents })
         };
         let first = groups.iter().map(|group| group.files.first().map(|file| *file as u64));
-        let firsts = take_record_batch(files, &first.collect::<UInt64Array>()).map_err(internal)?;
+        let firsts = take_record_batch(files, &first.collect::<UInt64Array>())?;
         self.predicate.may_match(&self.ranges(&firsts, of_stats)?, groups.len())
     }
 
@@ -144,7 +144,7 @@ impl StatsPredicate {
         let mut columns = vec![None; self.known.len()];
         for number in self.predicate.columns() {
             let ranges = match self.known.get(*number) {
-                Some(Known::Stats(position, column)) => of_stats(*position, *column).map_err(internal)?,
+                Some(Known::Stats(position, column)) => of_stats(*position, *column)?,
                 Some(Known::Partition(position)) => {
                     let decoded = match &partition {
                         Some(decoded) => Arc::clone(decoded),
@@ -172,11 +172,6 @@ fn exactly(values: ArrayRef) -> ColumnRanges {
         [null, !null, !null]
     });
     ColumnRanges { lower: Arc::clone(&values), upper: values, contents }
-}
-
-#[cold]
-fn internal(error: ArrowError) -> Error {
-    Error::new(ErrorKind::Argument, error.to_string())
 }
 
 fn of_stats(stats: &StructArray) -> Result<ColumnRanges, ArrowError> {

@@ -73,7 +73,7 @@ impl Appends for Appended {
     }
 
     fn planned(&self) -> Result<Vec<PlannedManifest>> {
-        Ok(self.manifests()?.0.iter().map(|manifest| planned(&self.table, manifest)).collect())
+        planned(&self.table, &self.manifests()?.0)
     }
 
     fn task(&self) -> Result<scan::Task> {

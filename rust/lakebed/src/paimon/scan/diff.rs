@@ -74,7 +74,7 @@ impl Sides for Snapshots {
         let task = |role, manifests| Task::new(role, &self.table, &self.options, manifests);
         let (mut sides, mut legs) = (Vec::new(), Vec::new());
         for (change, entries, manifests) in self.told()?.0 {
-            sides.push(manifests.iter().map(|manifest| planned(&self.table, manifest)).collect());
+            sides.push(planned(&self.table, manifests.iter())?);
             legs.push((change, task(entries.rows.role, manifests.to_vec())?));
         }
         let together = legs.len() > 1;

@@ -7,7 +7,6 @@ use arrow_array::{BooleanArray, RecordBatch};
 use arrow_buffer::BooleanBuffer;
 
 use super::explain::TOGETHER;
-use super::internal;
 use super::program::EntryProgram;
 use super::stream::EntrySource;
 use crate::error::Result;
@@ -58,7 +57,7 @@ impl EntryProgram {
         let columns = schema.fields().iter().enumerate();
         let columns: Vec<usize> =
             columns.filter(|(_, field)| is_needed(field.name())).map(|(number, _)| number).collect();
-        Ok((files.project(&columns).map_err(internal)?, may_match))
+        Ok((files.project(&columns)?, may_match))
     }
 
     /// Which files are kept of those that are decided on together, all of them, as they were asked.

@@ -96,7 +96,7 @@ impl scan::Scan for Scan {
         if self.program.is_none() && !self.view.is_of_groups() {
             return Ok(Vec::new());
         }
-        Ok(self.plan()?.manifests.iter().map(|manifest| planned(&self.table, manifest)).collect())
+        planned(&self.table, &self.plan()?.manifests)
     }
 
     fn task(&self, part: Part) -> Result<scan::Task> {
@@ -235,7 +235,7 @@ impl Scan {
                 let kept = keep(filter, self.table.schema(), &list)?;
                 let rows: Vec<_> =
                     rows.into_iter().zip(&kept).filter(|(_, kept)| **kept).map(|(row, _)| row).collect();
-                let list = filter_record_batch(&list, &BooleanArray::from(kept)).map_err(internal)?;
+                let list = filter_record_batch(&list, &BooleanArray::from(kept))?;
                 select(&self.table.manifests_view(&list, &rows)?, columns, None)
             }
         }
@@ -282,15 +282,17 @@ pub(super) fn read_changes(table: &Table, threads: usize) -> Result<Groups> {
     Groups::read(own_rows(Role::Changes, table, &columns, &options)?)
 }
 
-/// A manifest as engines read it.
-fn planned(table: &Table, manifest: &ManifestFile) -> PlannedManifest {
-    PlannedManifest {
-        path: table.storage().place(&table.manifest_path(&manifest.file_name)),
-        size: manifest.file_size,
-        added: manifest.added,
-        deleted: manifest.deleted,
-        divisible: true,
-    }
+/// Manifests as engines read them.
+fn planned<'m>(
+    table: &Table,
+    manifests: impl IntoIterator<Item = &'m ManifestFile>,
+) -> Result<Vec<PlannedManifest>> {
+    let planned = |manifest: &ManifestFile| {
+        let path = table.storage().place(&table.manifest_path(&manifest.file_name))?;
+        let (size, added, deleted) = (manifest.file_size, manifest.added, manifest.deleted);
+        Ok(PlannedManifest { path, size, added, deleted, divisible: true })
+    };
+    manifests.into_iter().map(planned).collect()
 }
 
 fn keep(filter: Option<&str>, schema: &TableSchema, list: &RecordBatch) -> Result<Vec<bool>> {
@@ -303,9 +305,4 @@ fn keep(filter: Option<&str>, schema: &TableSchema, list: &RecordBatch) -> Resul
 /// A filter on partitions and buckets; what it asks of other columns is checked and left open.
 fn bound(filter: Option<&str>, schema: &TableSchema) -> Result<Option<EntryPruner>> {
     filter.map(|text| EntryPruner::new(text, schema, &BTreeMap::new())).transpose()
-}
-
-#[cold]
-fn internal(error: arrow_schema::ArrowError) -> Error {
-    Error::new(ErrorKind::Argument, error.to_string())
 }

@@ -14,7 +14,6 @@ use arrow_select::filter::filter_record_batch;
 use arrow_select::take::take;
 
 use super::deletes::vectors_of;
-use super::internal;
 use crate::error::{Error, ErrorKind, Result};
 use crate::paimon::prune::{EntryPruner, PartitionPredicate};
 use crate::paimon::table::Table;
@@ -71,26 +70,30 @@ impl Attach {
 
     /// The deletes of each of `files`.
     pub(super) fn deletes_of(&self, files: &RecordBatch) -> Result<ArrayRef> {
-        let (partitions, buckets) = (find(files, "partition")?, find(files, "bucket")?);
-        let names = find(files, "file_name")?;
-        let (buckets, names) = (buckets.as_primitive::<Int32Type>(), names.as_string::<i32>());
-        let mut lengths = Vec::with_capacity(files.num_rows());
+        let mut lengths = vec![0; files.num_rows()];
         let mut found = Vec::new();
-        for (row, partition) in partitions.as_binary::<i32>().iter().enumerate() {
-            let key = || {
+        // Most tables have none: their files are not asked for their names.
+        if !self.rows.is_empty() {
+            let (partitions, buckets) = (find(files, "partition")?, find(files, "bucket")?);
+            let names = find(files, "file_name")?;
+            let (buckets, names) = (buckets.as_primitive::<Int32Type>(), names.as_string::<i32>());
+            for ((row, partition), length) in
+                partitions.as_binary::<i32>().iter().enumerate().zip(&mut lengths)
+            {
                 let name: Box<str> = names.value(row).into();
-                (Box::from(partition.unwrap_or_default()), buckets.value(row), name)
-            };
-            let vector = if self.rows.is_empty() { None } else { self.rows.get(&key()) };
-            lengths.push(usize::from(vector.is_some()));
-            found.extend(vector.copied());
+                let key = (Box::from(partition.unwrap_or_default()), buckets.value(row), name);
+                if let Some(vector) = self.rows.get(&key) {
+                    *length = 1;
+                    found.push(*vector);
+                }
+            }
         }
         let found = UInt32Array::from(found);
         let items = match self.deletes {
             DeletesAs::Ids => take(&self.numbers, &found, None),
             DeletesAs::Files => take(&self.shown, &found, None),
         };
-        lists(lengths.into_iter(), items.map_err(internal)?)
+        lists(lengths.into_iter(), items?)
     }
 }
 
@@ -109,7 +112,7 @@ pub(super) fn planned_vectors(table: &Table) -> Result<RecordBatch> {
         Arc::new(Int32Array::from_iter_values(0..count)),
         Arc::new(shown(&vectors)?),
     ];
-    RecordBatch::try_new(vectors_schema(), columns).map_err(internal)
+    RecordBatch::try_new(vectors_schema(), columns).map_err(Into::into)
 }
 
 /// The columns of [`planned_vectors`].
@@ -136,7 +139,7 @@ pub(super) fn vectors_within(table: &Table, filter: Option<&PartitionPredicate>)
     let keep = rows.map(|(partition, bucket)| {
         filter.matches(partition.unwrap_or_default(), i64::from(*bucket)).map(Some)
     });
-    filter_record_batch(&vectors, &keep.collect::<Result<BooleanArray>>()?).map_err(internal)
+    filter_record_batch(&vectors, &keep.collect::<Result<BooleanArray>>()?).map_err(Into::into)
 }
 
 /// What of a filter is left to test in the rows of each file, as SQL; null where nothing is.
@@ -181,7 +184,7 @@ fn shown(vectors: &Vectors) -> Result<StructArray> {
         Arc::new(vectors.cardinalities.clone()),
         new_null_array(&DataType::Int64, count),
     ];
-    StructArray::try_new_with_length(planned_deletes(), columns, None, count).map_err(internal)
+    StructArray::try_new_with_length(planned_deletes(), columns, None, count).map_err(Into::into)
 }
 
 #[cold]

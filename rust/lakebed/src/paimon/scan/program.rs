@@ -10,7 +10,6 @@ use arrow_buffer::{BooleanBuffer, Buffer};
 use arrow_select::filter::filter_record_batch;
 
 use super::explain::{BATCH_READ, BUCKET, Counted, INDEX, KEYS, MERGED, PARTITION, VALUES, amount};
-use super::internal;
 use super::planned::{Attach, residuals};
 use crate::columnar::Decoding;
 use crate::error::Result;
@@ -269,7 +268,7 @@ impl EntryProgram {
         let kept = if keep.true_count() == keep.len() {
             entries.clone()
         } else {
-            filter_record_batch(entries, keep).map_err(internal)?
+            filter_record_batch(entries, keep)?
         };
         self.funnel.pass(stage, || [amount(entries), amount(&kept)]);
         Ok(kept)

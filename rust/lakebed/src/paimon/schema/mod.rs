@@ -159,10 +159,12 @@ impl TableSchema {
             Some(keys) if !keys.trim().is_empty() => keys.split(',').map(str::to_owned).collect(),
             _ => trimmed,
         };
-        self.check_keys("bucket-key", &self.bucket_keys)?;
+        // Values of options stay out of messages: which name it is shows in the schema itself.
+        let known = self.check_keys("bucket-key", &self.bucket_keys);
+        known.map_err(|_| invalid("option `bucket-key` names what is no column, or one twice"))?;
         if let Some(bucket) = self.option("bucket") {
             let number = bucket.trim().parse();
-            self.bucket = number.map_err(|_| invalid(format!("option `bucket` is {bucket:?}")))?;
+            self.bucket = number.map_err(|_| invalid("option `bucket` is no number"))?;
         }
         Ok(())
     }

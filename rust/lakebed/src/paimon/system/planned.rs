@@ -7,7 +7,7 @@ use arrow_array::types::Int32Type;
 use arrow_array::{BooleanArray, RecordBatch};
 use arrow_select::filter::filter_record_batch;
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 use crate::paimon::paths::POSTPONE_BUCKET;
 use crate::paimon::scan::{own_rows, read_changes};
 use crate::paimon::table::Table;
@@ -33,7 +33,7 @@ pub(super) fn planned_files(
             Some(known && buckets.value(row) != POSTPONE_BUCKET)
         };
         filter_record_batch(&files, &(0..files.num_rows()).map(planned).collect::<BooleanArray>())
-            .map_err(|error| Error::new(ErrorKind::Argument, error.to_string()))
+            .map_err(Into::into)
     }))
 }
 

@@ -83,7 +83,8 @@ fn rows(table: &Table, _request: &Request) -> Result<Batches> {
 /// The columns' statistics as the engine prints them: its own keys in its own order.
 fn engine_text(columns: &Map<String, Value>) -> Result<String> {
     let normal = |(name, stats): (&String, &Value)| {
-        let wrong = |error: serde_json::Error| invalid(format!("`colStats` of {name:?}: {error}"));
+        let wrong =
+            |error: serde_json::Error| invalid(format!("`colStats` of {name:?}: {}", json::words(&error)));
         let stats = ColStats::deserialize(stats).map_err(wrong)?;
         Ok((name.clone(), serde_json::to_value(stats).map_err(wrong)?))
     };

@@ -19,6 +19,7 @@ use super::schema::TableSchema;
 use super::snapshot::Snapshot;
 use crate::columnar::Decoding;
 use crate::error::{Error, ErrorKind, Result};
+use crate::location::without_credentials;
 use crate::storage::Storage;
 
 /// A Paimon table on one of its branches at one of its snapshots, or at none where nothing was committed
@@ -52,7 +53,8 @@ impl Table {
         let location = location.trim_end_matches('/');
         let files = Files { location, branch: MAIN, storage: storage.as_ref() };
         let Some((snapshot, schema)) = files.latest()? else {
-            let message = format!("no Paimon table at {location:?}: there is no schema/schema-N below it");
+            let shown = without_credentials(location);
+            let message = format!("no Paimon table at {shown:?}: there is no schema/schema-N below it");
             return Err(Error::new(ErrorKind::TableNotFound, message).in_file(location));
         };
         let mut decoding = decoding.into();

@@ -9,7 +9,7 @@ use arrow_schema::{Fields, Schema as ArrowSchema, SchemaRef};
 
 use super::Table;
 use crate::diff::AppendScan;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 use crate::paimon::partition::PartitionType;
 use crate::paimon::scan::{Appended, Scan, diff};
 use crate::paimon::system::SYSTEM_TABLES;
@@ -64,7 +64,7 @@ impl table::Table for Table {
         let columns = partition.fields.iter().map(|field| find(rows, &field.name));
         let columns = columns.collect::<Result<Vec<_>>>()?;
         let values = StructArray::try_new_with_length(partition.shown, columns, None, rows.num_rows());
-        let values = values.map_err(|error| Error::new(ErrorKind::Argument, error.to_string()))?;
+        let values = values?;
         placed(Arc::new(values), None)
     }
 

@@ -60,7 +60,7 @@ fn structure(array: &StructArray, fields: &Fields) -> Result<StructArray> {
     let columns = array.columns().iter().zip(fields).map(|(column, field)| widen(column, field.data_type()));
     let columns = columns.collect::<Result<Vec<_>>>()?;
     StructArray::try_new_with_length(fields.clone(), columns, array.nulls().cloned(), array.len())
-        .map_err(mismatch)
+        .map_err(Into::into)
 }
 
 fn map(array: &MapArray, entries: &FieldRef, sorted: bool) -> Result<ArrayRef> {
@@ -73,9 +73,5 @@ fn map(array: &MapArray, entries: &FieldRef, sorted: bool) -> Result<ArrayRef> {
 }
 
 fn built(array: Result<impl Array + 'static, ArrowError>) -> Result<ArrayRef> {
-    array.map(|array| Arc::new(array) as ArrayRef).map_err(mismatch)
-}
-
-fn mismatch(error: ArrowError) -> Error {
-    Error::new(ErrorKind::Argument, error.to_string())
+    array.map(|array| Arc::new(array) as ArrayRef).map_err(Into::into)
 }

@@ -8,7 +8,7 @@ use arrow_array::types::{Int32Type, Int64Type};
 use arrow_array::{
     Array, ArrayRef, Int32Array, Int64Array, ListArray, RecordBatch, StringArray, UInt64Array, new_null_array,
 };
-use arrow_schema::{ArrowError, DataType, Field, Schema as ArrowSchema, SchemaRef, TimeUnit};
+use arrow_schema::{DataType, Field, Schema as ArrowSchema, SchemaRef, TimeUnit};
 use arrow_select::take::{take, take_record_batch};
 
 use super::super::index_files::IndexFiles;
@@ -185,7 +185,7 @@ impl DeletesView {
             ("bucket", find(&vectors.files, "bucket")?),
             ("file_name", Arc::new(vectors.data_files.clone()) as ArrayRef),
         ];
-        self.paths.of(&RecordBatch::try_from_iter(columns).map_err(internal)?, &outside)
+        self.paths.of(&RecordBatch::try_from_iter(columns)?, &outside)
     }
 }
 
@@ -235,7 +235,7 @@ impl Vectors {
             }
         }
         let (rows, items) = (UInt64Array::from(rows), UInt64Array::from(items));
-        let items = take(ranges.values(), &items, None).map_err(internal)?;
+        let items = take(ranges.values(), &items, None)?;
         let items = items.as_struct();
         let required = |name: &str| {
             let column = items.column_by_name(name).filter(|column| column.null_count() == 0);
@@ -248,21 +248,16 @@ impl Vectors {
             |column| column.as_primitive::<Int64Type>().clone(),
         );
         let kept = ["partition", "bucket", "file_name", "file_size"]
-            .map(|name| index_files.entries.schema().index_of(name).map_err(internal));
+            .map(|name| index_files.entries.schema().index_of(name).map_err(Into::into));
         let kept = kept.into_iter().collect::<Result<Vec<_>>>()?;
-        let files = index_files.entries.project(&kept).map_err(internal)?;
+        let files = index_files.entries.project(&kept)?;
         Ok(Vectors {
-            files: take_record_batch(&files, &rows).map_err(internal)?,
-            paths: take(&index_files.paths, &rows, None).map_err(internal)?.as_string::<i32>().clone(),
+            files: take_record_batch(&files, &rows)?,
+            paths: take(&index_files.paths, &rows, None)?.as_string::<i32>().clone(),
             data_files: required("f0")?.as_string::<i32>().clone(),
             offsets: number("f1")?,
             lengths: number("f2")?,
             cardinalities,
         })
     }
-}
-
-#[cold]
-fn internal(error: ArrowError) -> Error {
-    Error::new(ErrorKind::Argument, error.to_string())
 }

@@ -25,7 +25,7 @@ pub(crate) fn indexes(files: &IndexFiles, schema: &TableSchema) -> Result<Record
         let column = position.and_then(|position| columns.get(position)).ok_or_else(absent)?;
         let nulls = arrow_buffer::NullBuffer::union(nulls.as_ref(), column.nulls());
         let data = column.to_data().into_builder().nulls(nulls).build();
-        Ok(arrow_array::make_array(data.map_err(|error| Error::new(ErrorKind::Argument, error.to_string()))?))
+        Ok(arrow_array::make_array(data?))
     };
     let field_ids = covered("index_field_id")?;
     let name = |id: Option<i32>| Some(schema.field_by_id(id?)?.name.as_str());

@@ -4,9 +4,8 @@ use std::sync::Arc;
 
 use arrow_array::builder::{Int32Builder, Int64Builder, MapBuilder};
 use arrow_array::{ArrayRef, Int32Array, Int64Array, RecordBatch, StringArray};
-use arrow_schema::ArrowError;
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 use crate::paimon::snapshot::Snapshot;
 use crate::view::{instants, map_names, maps, whole};
 
@@ -64,12 +63,7 @@ fn log_offsets(snapshots: &[Snapshot]) -> Result<ArrayRef> {
             builder.keys().append_value(*bucket);
             builder.values().append_value(*offset);
         }
-        builder.append(offsets.is_some()).map_err(argument)?;
+        builder.append(offsets.is_some())?;
     }
     Ok(Arc::new(builder.finish()))
-}
-
-#[cold]
-fn argument(error: ArrowError) -> Error {
-    Error::new(ErrorKind::Argument, error.to_string())
 }

@@ -14,7 +14,6 @@ use arrow_select::zip::zip;
 
 use super::fit::fit;
 use super::place::{Buckets, names, partitions};
-use super::refused;
 use super::stats::TypedStats;
 use crate::error::{Error, ErrorKind, Result};
 use crate::field::{longs, texts};
@@ -53,7 +52,7 @@ pub(super) fn entries(
     let partitions: ArrayRef = Arc::new(partitions.map_err(|error| error.within("partition"))?);
     let (buckets, totals) = given.buckets(Buckets::of(schema)?)?;
     let places = [("partition", Arc::clone(&partitions)), ("bucket", Arc::clone(&buckets))];
-    let places = RecordBatch::try_from_iter(places).map_err(refused)?;
+    let places = RecordBatch::try_from_iter(places)?;
     let paths = given.required("file_path", &DataType::Utf8)?;
     let (names, external) = names(paths.as_string::<i32>(), location, schema, &places)
         .map_err(|error| error.in_field("file_path"))?;
@@ -93,7 +92,7 @@ pub(super) fn entries(
         write_cols,
         new_null_array(&longs(), given.rows),
     ];
-    RecordBatch::try_new(record_schema(&ENTRY.iter().collect::<Vec<_>>()), columns).map_err(refused)
+    RecordBatch::try_new(record_schema(&ENTRY.iter().collect::<Vec<_>>()), columns).map_err(Into::into)
 }
 
 /// What a caller gives.
@@ -146,7 +145,7 @@ impl Given<'_> {
         let default: ArrayRef = Arc::new(default());
         let column = self.optional(name, default.data_type())?;
         let valid = BooleanArray::from_iter((0..self.rows).map(|row| Some(column.is_valid(row))));
-        zip(&valid, &column, &default).map_err(refused)
+        zip(&valid, &column, &default).map_err(Into::into)
     }
 
     /// Numbers from 0.

@@ -71,9 +71,7 @@ fn decimals(array: &PrimitiveArray<Decimal128Type>, precision: u8, scale: i8) ->
         return Err(Error::new(ErrorKind::Argument, message).in_row(row));
     }
     let fitted = array.clone().with_precision_and_scale(precision, scale);
-    fitted
-        .map(|array| Arc::new(array) as ArrayRef)
-        .map_err(|error| Error::new(ErrorKind::Argument, error.to_string()))
+    fitted.map(|array| Arc::new(array) as ArrayRef).map_err(Into::into)
 }
 
 fn times(array: &ArrayRef) -> Result<ArrayRef> {

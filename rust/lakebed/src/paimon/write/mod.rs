@@ -12,8 +12,6 @@ mod stats;
 mod summary;
 mod truncate;
 
-use arrow_schema::ArrowError;
-
 pub use commit::{
     CommitOptions, TableDefinition, append_files, compact_manifests, create_table, create_tag, delete_files,
     overwrite_partition,
@@ -21,11 +19,3 @@ pub use commit::{
 pub use json::{schema_file, snapshot_file};
 pub use layout::{FileKind, Layout};
 pub use records::{FileOptions, RecordWriter};
-
-use crate::error::{Error, ErrorKind};
-
-/// What Arrow refuses to make of columns.
-#[cold]
-fn refused(error: ArrowError) -> Error {
-    Error::new(ErrorKind::Argument, error.to_string())
-}

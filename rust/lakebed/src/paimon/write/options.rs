@@ -37,9 +37,9 @@ impl StatsMode {
             "none" => Ok(StatsMode::None),
             "counts" => Ok(StatsMode::Counts),
             "full" => Ok(StatsMode::Full),
-            text => match length(text) {
+            _ => match length(&text) {
                 Some(length) if length > 0 => Ok(StatsMode::Truncate(length)),
-                _ => Err(unsupported("metadata.stats-mode", text)),
+                _ => Err(unsupported("metadata.stats-mode")),
             },
         }
     }
@@ -56,19 +56,16 @@ pub(super) fn is_on(schema: &TableSchema, key: &str, default: bool) -> bool {
 /// `Unsupported` for a format other than Avro, which readers of the table go by, and for a codec that Avro does
 /// not have.
 pub(super) fn file_options(schema: &TableSchema, sync: [u8; 16]) -> Result<FileOptions> {
-    if let Some(format) =
-        schema.option("manifest.format").filter(|format| !format.eq_ignore_ascii_case("avro"))
-    {
-        return Err(unsupported("manifest.format", format));
+    if schema.option("manifest.format").is_some_and(|format| !format.eq_ignore_ascii_case("avro")) {
+        return Err(unsupported("manifest.format"));
     }
     let name = schema.option("manifest.compression").unwrap_or("zstd");
     let codec = match name.to_ascii_lowercase().as_str() {
         "zstd" => Codec::Zstandard,
-        name => Codec::named(name).map_err(|_| unsupported("manifest.compression", name))?,
+        name => Codec::named(name).map_err(|_| unsupported("manifest.compression"))?,
     };
     let level = schema.option("file.compression.zstd-level").filter(|_| codec == Codec::Zstandard);
-    let level =
-        level.map(|text| text.trim().parse().map_err(|_| unsupported("file.compression.zstd-level", text)));
+    let level = level.map(|text| text.trim().parse().map_err(|_| unsupported("file.compression.zstd-level")));
     let level = level.transpose()?;
     // On one thread: a manifest ends at its size, which is not known of blocks that wait for others.
     Ok(FileOptions::new(Layout::Current, WriteOptions { codec, level, ..WriteOptions::new(sync) }))
@@ -81,7 +78,7 @@ pub(super) fn file_options(schema: &TableSchema, sync: [u8; 16]) -> Result<FileO
 pub(super) fn manifest_target(schema: &TableSchema) -> Result<u64> {
     const KEY: &str = "manifest.target-file-size";
     let Some(text) = schema.option(KEY) else { return Ok(8 << 20) };
-    size(text).ok_or_else(|| unsupported(KEY, text))
+    size(text).ok_or_else(|| unsupported(KEY))
 }
 
 /// A number of bytes with a unit, as in Paimon's `MemorySize.java`: all units are powers of 1024.
@@ -101,8 +98,9 @@ fn size(text: &str) -> Option<u64> {
 }
 
 #[cold]
-fn unsupported(key: &str, value: &str) -> Error {
-    Error::new(ErrorKind::Unsupported, format!("nothing is written where option {key:?} is {value:?}"))
+fn unsupported(key: &str) -> Error {
+    // Values of options stay out of messages: some are keys to a storage.
+    Error::new(ErrorKind::Unsupported, format!("nothing is written with this value of option {key:?}"))
 }
 
 #[cfg(test)]

@@ -8,7 +8,6 @@ use arrow_array::{Array, ArrayRef, BinaryArray, BooleanArray, RecordBatch, Strin
 use arrow_schema::Fields;
 
 use super::fit::fit;
-use super::refused;
 use crate::error::{Error, ErrorKind, Result};
 use crate::paimon::binary_row::{decode_rows, encode_rows};
 use crate::paimon::partition::{PartitionType, distinct};
@@ -86,7 +85,7 @@ fn fitted(structs: &StructArray, partition: &PartitionType) -> Result<StructArra
     });
     let columns = columns.collect::<Result<Vec<_>>>()?;
     let fitted = StructArray::try_new_with_length(partition.stored.clone(), columns, None, structs.len());
-    fitted.map_err(refused)
+    fitted.map_err(Into::into)
 }
 
 /// Values of some partition columns: the partitions that have them.
@@ -119,7 +118,7 @@ pub(super) fn partition_of(given: &StructArray, schema: &TableSchema) -> Result<
         });
     let rows =
         StructArray::try_new_with_length(fields.clone(), columns.collect::<Result<_>>()?, None, given.len());
-    let rows = encode_rows(&rows.map_err(refused)?, &fields)?;
+    let rows = encode_rows(&rows?, &fields)?;
     let row = rows
         .iter()
         .next()
@@ -138,7 +137,7 @@ impl PartialPartition {
             self.given.iter().map(|place| Arc::clone(&self.partition.stored[*place])).collect();
         let columns = self.given.iter().map(|place| Arc::clone(values.column(*place))).collect();
         let rows = StructArray::try_new_with_length(fields.clone(), columns, None, distinct.len());
-        let rows = encode_rows(&rows.map_err(refused)?, &fields)?;
+        let rows = encode_rows(&rows?, &fields)?;
         let same: Vec<bool> = rows.iter().map(|row| row == Some(self.row.as_slice())).collect();
         Ok(numbers.into_iter().map(|number| same.get(number).copied()).collect())
     }
@@ -201,7 +200,7 @@ pub(super) fn names(
     let columns = columns.into_iter().filter_map(|(name, column)| Some((name, column?)));
     let named: ArrayRef = Arc::new(names.clone());
     let files = RecordBatch::try_from_iter(columns.chain([("file_name", named)]));
-    let files = files.map_err(refused)?;
+    let files = files?;
     let expected = DataPaths::new(location, schema).of(&files, &StringArray::new_null(given.len()))?;
     let inside = format!("{}/", rooted(location));
     let external = given.iter().zip(&expected).enumerate().map(|(row, (path, expected))| {

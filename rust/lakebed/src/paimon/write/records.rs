@@ -8,7 +8,7 @@ use arrow_array::types::{Int8Type, Int64Type, TimestampMicrosecondType};
 use arrow_array::{
     Array, ArrayRef, Int32Array, ListArray, RecordBatch, RecordBatchOptions, StructArray, new_null_array,
 };
-use arrow_schema::{ArrowError, DataType, Field as ArrowField, Fields, Schema as ArrowSchema, TimeUnit};
+use arrow_schema::{DataType, Field as ArrowField, Fields, Schema as ArrowSchema, TimeUnit};
 use lakebed_avro::schema::{Field, Logical, Node, Schema, Wire};
 use lakebed_avro::{Limits, WriteOptions, Writer};
 
@@ -210,7 +210,7 @@ fn nested(node: &Node, column: &ArrayRef) -> Result<ArrayRef> {
             let values = nested(items, list.values())?;
             let item = Arc::new(ArrowField::new(item.name(), values.data_type().clone(), true));
             let list = ListArray::try_new(item, list.offsets().clone(), values, list.nulls().cloned());
-            list.map(|list| Arc::new(list) as ArrayRef).map_err(unbuilt)
+            list.map(|list| Arc::new(list) as ArrayRef).map_err(Into::into)
         }
         // Paimon writes wall clocks as if they were instants.
         (_, DataType::Timestamp(TimeUnit::Microsecond, None)) if is_instant(node) => {
@@ -240,7 +240,7 @@ fn renamed(fields: &[Field], rows: &StructArray) -> Result<ArrayRef> {
     let named = fields.iter().zip(&columns);
     let names = named.map(|(field, column)| ArrowField::new(&field.name, column.data_type().clone(), true));
     let array = StructArray::try_new_with_length(names.collect(), columns, rows.nulls().cloned(), rows.len());
-    array.map(|array| Arc::new(array) as ArrayRef).map_err(unbuilt)
+    array.map(|array| Arc::new(array) as ArrayRef).map_err(Into::into)
 }
 
 /// What a nested field is called in Arrow: `_ROW_RANGE_END` is `row_range_end`, `f0` is `f0`.
@@ -276,14 +276,10 @@ fn record(node: &Node) -> Option<&[Field]> {
 
 fn structure(names: Fields, columns: Vec<ArrayRef>, rows: usize) -> Result<ArrayRef> {
     let array = StructArray::try_new_with_length(names, columns, None, rows);
-    array.map(|array| Arc::new(array) as ArrayRef).map_err(unbuilt)
+    array.map(|array| Arc::new(array) as ArrayRef).map_err(Into::into)
 }
 
 fn built(schema: Arc<ArrowSchema>, columns: Vec<ArrayRef>, rows: usize) -> Result<RecordBatch> {
     let options = RecordBatchOptions::new().with_row_count(Some(rows));
-    RecordBatch::try_new_with_options(schema, columns, &options).map_err(unbuilt)
-}
-
-fn unbuilt(error: ArrowError) -> Error {
-    Error::new(ErrorKind::Argument, error.to_string())
+    RecordBatch::try_new_with_options(schema, columns, &options).map_err(Into::into)
 }

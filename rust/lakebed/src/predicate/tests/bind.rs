@@ -95,9 +95,14 @@ fn what_does_not_fit_is_refused_by_name() {
     for (data_type, literal) in refusals {
         let error = try_bind(&format!("c0 = {literal}"), &data_type).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Predicate);
-        for part in ["\"c0\"", &data_type.to_string(), literal] {
+        for part in ["\"c0\"", &data_type.to_string(), "cannot take "] {
             assert!(error.message().contains(part), "{error} lacks {part}");
         }
+        // What is looked for may be a secret.
+        assert!(!literal.contains('\'') || !error.message().contains(literal), "{error}");
+        // Nor does it fit beside a NULL.
+        let beside_null = try_bind(&format!("c0 NOT IN ({literal}, NULL)"), &data_type).unwrap_err();
+        assert_eq!(beside_null.message(), error.message());
     }
 }
 

@@ -39,19 +39,16 @@ pub(in crate::iceberg::scan) fn exchanged(
 ) -> Result<Exchanged> {
     let storage = table.storage().as_ref();
     let legs = legs.iter().filter(|(_, manifests)| !manifests.is_empty());
-    let sides: Vec<Vec<_>> = legs
-        .clone()
-        .map(|(_, manifests)| manifests.iter().map(|manifest| planned(manifest, storage)).collect())
-        .collect();
-    let placed = legs.map(|(change, manifests)| {
-        (*change, manifests.iter().map(|manifest| Placed::new(manifest.clone(), storage)).collect())
-    });
+    let sides: Vec<Vec<_>> =
+        legs.clone().map(|(_, manifests)| planned(manifests, storage)).collect::<Result<_>>()?;
+    let placed =
+        legs.map(|(change, manifests)| Ok((*change, Placed::all(manifests.iter().cloned(), storage)?)));
     let diff = DiffExchange {
         types: StoredTypes::from(&table.types()?),
         columns: options.columns.clone(),
         filter: options.filter.clone(),
         stats: options.stats.clone(),
-        legs: placed.collect(),
+        legs: placed.collect::<Result<_>>()?,
     };
     let together = sides.len() > 1;
     Ok(Exchanged { exchange: scan::Exchange::Iceberg(diff.into()), sides, together })

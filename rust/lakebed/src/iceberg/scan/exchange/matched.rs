@@ -10,7 +10,6 @@ use arrow_select::take::take_record_batch;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::scan::deletes::DeletesBuilder;
-use crate::iceberg::scan::internal;
 use crate::iceberg::scan::planned::Matching;
 use crate::iceberg::scan::program::EntryProgram;
 use crate::iceberg::types::Schema;
@@ -74,12 +73,12 @@ impl Gather for PlanGather {
 /// Deletes in the order in which they stand in the snapshot.
 fn in_place(deletes: &[RecordBatch]) -> Result<Option<RecordBatch>> {
     let Some(first) = deletes.first() else { return Ok(None) };
-    let deletes = concat_batches(&first.schema(), deletes).map_err(internal)?;
+    let deletes = concat_batches(&first.schema(), deletes)?;
     let places = find(&deletes, PLACE)?;
     let places = places.as_primitive::<Int64Type>().values();
     let rows = u32::try_from(places.len())
         .map_err(|_| Error::new(ErrorKind::Unsupported, "more than 2^32 deletes"))?;
     let mut order: Vec<u32> = (0..rows).collect();
     order.sort_unstable_by_key(|row| places.get(*row as usize));
-    take_record_batch(&deletes, &UInt32Array::from(order)).map(Some).map_err(internal)
+    take_record_batch(&deletes, &UInt32Array::from(order)).map(Some).map_err(Into::into)
 }

@@ -39,9 +39,9 @@ impl Scan {
         let storage = self.table.storage().as_ref();
         let of_side = |side: i32| {
             let placed = plan.manifests.iter().filter(move |placed| side_of(placed) == side);
-            placed.map(|placed| planned(&placed.manifest, storage)).collect()
+            planned(placed.map(|placed| &placed.manifest), storage)
         };
-        let sides: Vec<Vec<PlannedManifest>> = [DELETES, DATA].map(of_side).into();
+        let sides: Vec<Vec<PlannedManifest>> = vec![of_side(DELETES)?, of_side(DATA)?];
         let together = sides.first().is_some_and(|deletes| !deletes.is_empty());
         Ok(Exchanged { exchange: scan::Exchange::Iceberg(plan.into()), sides, together })
     }
@@ -103,11 +103,10 @@ impl PlanExchange {
         let (table, options) = (&scan.table, &scan.options);
         let (mut schemas, mut manifests) = (Vec::new(), Vec::new());
         let types = table.types()?;
-        let placed = |manifest| Placed::new(manifest, table.storage().as_ref());
         let list = table.manifest_list()?;
         let of_role = |role| {
             let plan = Plan::of_list(table, list.clone(), options.filter.as_deref())?;
-            Ok::<_, Error>(plan.of_role(role).into_iter().map(placed))
+            Placed::all(plan.of_role(role), table.storage().as_ref())
         };
         if scan.schema.column_with_name(options.deletes.column()).is_some() {
             let older = table.schemas()?.into_values().rev();

@@ -56,9 +56,8 @@ impl Base {
             let message = "the table is encrypted: what commits write is not";
             return Err(Error::new(ErrorKind::Unsupported, message).in_file(self.table.metadata_file()));
         }
-        if let Some(elsewhere) = self.metadata.property(MOVED_METADATA) {
-            let message =
-                format!("{MOVED_METADATA} is {elsewhere}: commits write below the table's location");
+        if self.metadata.property(MOVED_METADATA).is_some() {
+            let message = format!("{MOVED_METADATA} is set: commits write below the table's location");
             return Err(Error::new(ErrorKind::Unsupported, message).in_file(self.table.metadata_file()));
         }
         let canonical =
@@ -134,20 +133,23 @@ impl Base {
     /// The codec and level of the table's manifests.
     ///
     /// # Errors
-    /// `UnknownCodec`, and `Argument` for a level that is no number.
+    /// `Unsupported` for a codec that is not known and a level that is no number.
     pub(super) fn manifest_codec(&self) -> Result<(Codec, Option<i32>)> {
-        let name = self.metadata.property("write.manifest.compression-codec").unwrap_or("gzip");
+        const CODEC: &str = "write.manifest.compression-codec";
+        const LEVEL: &str = "write.manifest.compression-level";
+        // Values of properties stay out of messages: some are keys to a storage.
+        let unknown = |key: &str| {
+            Error::new(ErrorKind::Unsupported, format!("nothing is written with this value of {key:?}"))
+        };
+        let name = self.metadata.property(CODEC).unwrap_or("gzip");
         let codec = match name.to_ascii_lowercase().as_str() {
             "gzip" => Codec::Deflate,
             "uncompressed" | "none" => Codec::Null,
             "zstd" => Codec::Zstandard,
-            other => Codec::named(other)?,
+            other => Codec::named(other).map_err(|_| unknown(CODEC))?,
         };
-        let level = self.metadata.property("write.manifest.compression-level");
-        let level = level.map(|level| {
-            let number = level.parse::<i32>();
-            number.map_err(|_| Error::new(ErrorKind::Argument, format!("no compression level: {level:?}")))
-        });
+        let level = self.metadata.property(LEVEL);
+        let level = level.map(|level| level.parse::<i32>().map_err(|_| unknown(LEVEL)));
         Ok((codec, level.transpose()?.filter(|_| codec != Codec::Null && codec != Codec::Snappy)))
     }
 

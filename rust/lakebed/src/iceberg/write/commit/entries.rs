@@ -13,8 +13,6 @@ use crate::error::Result;
 use crate::iceberg::manifest::{EXISTING, EntryColumns, EntryReader, Known, PartitionLayout, Statuses};
 use crate::iceberg::manifest_list::ManifestFile;
 use crate::iceberg::partition::{PartitionSpec, PartitionType};
-use crate::iceberg::write::malformed;
-use crate::notes::Notes;
 use crate::record::find;
 
 /// Reads entries of manifests of one table.
@@ -37,19 +35,18 @@ impl Entries<'_> {
 
     /// The live entries of a manifest, with what they inherit.
     pub(super) fn live(&self, manifest: &ManifestFile) -> Result<RecordBatch> {
-        let read = || {
+        let read = || -> Result<RecordBatch> {
             let bytes = self.base.table.storage().read(&manifest.path)?;
             let known = Known {
                 manifest: Some(manifest.clone()),
-                spec_id: None,
                 partition: Some(self.layout(self.base.spec(manifest.spec_id)?)),
-                notes: Notes::default(),
+                ..Known::default()
             };
             let decoding = self.base.table.decoding();
             let reader = EntryReader::open(bytes, &self.columns, known, Statuses::LIVE, decoding, 1)?;
             let schema = Arc::clone(reader.schema());
             let batches = reader.collect::<Result<Vec<_>>>()?;
-            concat_batches(&schema, &batches).map_err(malformed)
+            Ok(concat_batches(&schema, &batches)?)
         };
         read().map_err(|error| error.in_file(&manifest.path))
     }
@@ -81,12 +78,12 @@ pub(super) fn with_status(
         }
     });
     let columns = columns.collect();
-    RecordBatch::try_new(entries.schema(), columns).map_err(malformed)
+    RecordBatch::try_new(entries.schema(), columns).map_err(Into::into)
 }
 
 /// Those of a batch's rows.
 pub(super) fn rows_where(batch: &RecordBatch, keep: &BooleanArray) -> Result<RecordBatch> {
-    filter_record_batch(batch, keep).map_err(malformed)
+    filter_record_batch(batch, keep).map_err(Into::into)
 }
 
 /// Whether each manifest of a list is among those of `content`.

@@ -21,7 +21,6 @@ use crate::iceberg::manifest::ADDED;
 use crate::iceberg::partition::{PartitionSpec, PartitionType};
 use crate::iceberg::transform::Transform;
 use crate::iceberg::types::Schema;
-use crate::iceberg::write::malformed;
 
 /// What must be there.
 const REQUIRED: [&str; 3] = ["file_path", "record_count", "file_size_in_bytes"];
@@ -190,7 +189,7 @@ pub(super) fn entries_of(given: &Given, base: &Base) -> Result<Vec<(i32, RecordB
         fields.push(Field::new(spec.column, column.data_type().clone(), true));
         columns.push(column);
     }
-    let entries = RecordBatch::try_new(Arc::new(ArrowSchema::new(fields)), columns).map_err(malformed)?;
+    let entries = RecordBatch::try_new(Arc::new(ArrowSchema::new(fields)), columns)?;
     by_spec(&entries, &specs, base)
 }
 
@@ -298,12 +297,12 @@ fn called_as_in_spec(
     });
     let (columns, nulls) = (tuples.columns().to_vec(), tuples.nulls().cloned());
     let tuples = StructArray::try_new_with_length(renamed.collect(), columns, nulls, tuples.len());
-    let tuples: ArrayRef = Arc::new(tuples.map_err(malformed)?);
+    let tuples: ArrayRef = Arc::new(tuples?);
     let mut fields: Vec<Field> =
         entries.schema_ref().fields().iter().map(|field| field.as_ref().clone()).collect();
     let mut columns = entries.columns().to_vec();
     if let (Some(field), Some(column)) = (fields.get_mut(place), columns.get_mut(place)) {
         (*field, *column) = (Field::new(PARTITION, tuples.data_type().clone(), true), tuples);
     }
-    RecordBatch::try_new(Arc::new(ArrowSchema::new(fields)), columns).map_err(malformed)
+    RecordBatch::try_new(Arc::new(ArrowSchema::new(fields)), columns).map_err(Into::into)
 }

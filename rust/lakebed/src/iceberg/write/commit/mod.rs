@@ -35,7 +35,6 @@ use self::attempt::{Change, commit, stage};
 use self::delete::Delete;
 use self::rewrite::Rewrite;
 use crate::error::Result;
-use crate::iceberg::write::malformed;
 
 /// What is committed.
 pub enum Action {
@@ -50,9 +49,7 @@ pub enum Action {
 impl Action {
     fn change(self) -> Result<Box<dyn Change>> {
         Ok(match self {
-            Action::Append(schema, batches) => {
-                Box::new(Append::new(concat_batches(&schema, &batches).map_err(malformed)?)?)
-            }
+            Action::Append(schema, batches) => Box::new(Append::new(concat_batches(&schema, &batches)?)?),
             Action::Delete(paths) => Box::new(Delete::new(paths)?),
             Action::RewriteManifests(target_bytes) => Box::new(Rewrite { target_bytes }),
         })

@@ -18,7 +18,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::manifest::EXISTING;
 use crate::iceberg::manifest_list::{DATA, ManifestFile};
 use crate::iceberg::partition::PartitionSpec;
-use crate::iceberg::write::{ManifestContent, ManifestLayout, malformed};
+use crate::iceberg::write::{ManifestContent, ManifestLayout};
 
 /// Writes all manifests of data files anew: live entries alone, sorted by partition, in manifests of about so
 /// many bytes. Manifests of delete files stay.
@@ -62,7 +62,7 @@ impl Rewrite {
         let live = manifests.iter().filter(|manifest| manifest.may_be_live());
         let batches = live.map(|manifest| entries.live(manifest)).collect::<Result<Vec<_>>>()?;
         let Some(first) = batches.first() else { return Ok(RecordBatch::new_empty(empty_schema())) };
-        let all = concat_batches(&first.schema(), &batches).map_err(malformed)?;
+        let all = concat_batches(&first.schema(), &batches)?;
         // None of them is new, so that no snapshot id changes.
         with_status(&all, &Int32Array::from_value(EXISTING, all.num_rows()), 0)
     }
@@ -95,5 +95,5 @@ fn sorted(base: &Base, spec: &PartitionSpec, entries: &RecordBatch) -> Result<Re
         keys.map_err(|error| Error::new(ErrorKind::Unsupported, error.to_string()).in_field("partition"))?;
     let mut order: Vec<u32> = (0..u32::try_from(entries.num_rows()).unwrap_or(u32::MAX)).collect();
     order.sort_by(|left, right| keys.row(*left as usize).cmp(&keys.row(*right as usize)));
-    take_record_batch(entries, &UInt32Array::from(order)).map_err(malformed)
+    take_record_batch(entries, &UInt32Array::from(order)).map_err(Into::into)
 }

@@ -14,7 +14,6 @@ use crate::iceberg::metrics::{Metric, STATS};
 use crate::iceberg::partition::conform as conform_value;
 use crate::iceberg::types::{NestedField, Schema};
 use crate::iceberg::value;
-use crate::iceberg::write::malformed;
 use crate::record::below;
 use crate::view::map_names;
 
@@ -127,7 +126,7 @@ fn maps<B: ArrayBuilder>(
                 some = true;
             }
         }
-        maps.append(some).map_err(malformed)?;
+        maps.append(some)?;
     }
     Ok(Arc::new(maps.finish()))
 }

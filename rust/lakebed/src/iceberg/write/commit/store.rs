@@ -15,8 +15,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::manifest_list::{DATA, DELETES, ManifestFile, manifest_rows};
 use crate::iceberg::partition::PartitionSpec;
 use crate::iceberg::write::{
-    FormatVersion, ListHeader, ManifestContent, ManifestLayout, malformed, write_manifest,
-    write_manifest_list,
+    FormatVersion, ListHeader, ManifestContent, ManifestLayout, write_manifest, write_manifest_list,
 };
 use crate::record::find;
 
@@ -63,13 +62,13 @@ fn stored_entries(version: FormatVersion, entries: &RecordBatch) -> Result<Recor
     };
     let schema = entries.schema();
     let kept = (0..schema.fields().len()).filter(|at| !dropped.contains(&schema.field(*at).name().as_str()));
-    entries.project(&kept.collect::<Vec<_>>()).map_err(malformed)
+    entries.project(&kept.collect::<Vec<_>>()).map_err(Into::into)
 }
 
 /// The manifests of the new snapshot: those that the commit wrote, then those that stay.
 pub(super) fn joined(new: &[ManifestFile], kept: &RecordBatch) -> Result<RecordBatch> {
     let new = manifest_rows(new)?;
-    concat_batches(&kept.schema(), [&new, kept]).map_err(malformed)
+    concat_batches(&kept.schema(), [&new, kept]).map_err(Into::into)
 }
 
 /// What a commit's list gives out: where its rows begin, and how many there are (version 3).
@@ -112,7 +111,7 @@ pub(super) fn write_list(
 fn without_row_ids(manifests: &RecordBatch) -> Result<RecordBatch> {
     let schema = manifests.schema();
     let kept = (0..schema.fields().len()).filter(|at| schema.field(*at).name() != "first_row_id");
-    manifests.project(&kept.collect::<Vec<_>>()).map_err(malformed)
+    manifests.project(&kept.collect::<Vec<_>>()).map_err(Into::into)
 }
 
 /// Gives each data manifest that has none its first row id, in the order of the list (Iceberg's
@@ -144,7 +143,7 @@ fn with_row_ids(manifests: RecordBatch, first: i64) -> Result<(RecordBatch, RowI
         if field.name() == "first_row_id" { Arc::new(ids.clone()) as ArrayRef } else { Arc::clone(column) }
     });
     let columns = columns.collect();
-    let batch = RecordBatch::try_new(manifests.schema(), columns).map_err(malformed)?;
+    let batch = RecordBatch::try_new(manifests.schema(), columns)?;
     Ok((batch, RowIds { first, count: next.saturating_sub(first) }))
 }
 

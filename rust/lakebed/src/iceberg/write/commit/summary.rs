@@ -10,7 +10,6 @@ use serde_json::{Map, Value};
 
 use crate::error::Result;
 use crate::iceberg::metadata::Snapshot;
-use crate::iceberg::write::malformed;
 use crate::record::find;
 
 /// The files that a commit adds or removes, in sums.
@@ -58,8 +57,7 @@ impl Summary {
             return Ok(());
         }
         let fields = tuples.iter().map(|values| SortField::new(values.data_type().clone())).collect();
-        let keys =
-            RowConverter::new(fields).and_then(|order| order.convert_columns(tuples)).map_err(malformed)?;
+        let keys = RowConverter::new(fields).and_then(|order| order.convert_columns(tuples))?;
         self.partitions.extend(keys.iter().map(|key| (spec_id, key.data().into())));
         Ok(())
     }

@@ -13,7 +13,6 @@ use crate::iceberg::manifest::{ADDED, DELETED};
 use crate::iceberg::manifest_list::{FieldSummary, Recorded};
 use crate::iceberg::types::Type;
 use crate::iceberg::value;
-use crate::iceberg::write::malformed;
 use crate::record::find;
 
 /// What has been seen of a manifest's entries.
@@ -108,7 +107,7 @@ impl Field {
             self.contains_null |= !values.is_empty();
             return Ok(());
         }
-        let keys = self.order.convert_columns(std::slice::from_ref(values)).map_err(malformed)?;
+        let keys = self.order.convert_columns(std::slice::from_ref(values))?;
         let (mut least, mut most): (Option<usize>, Option<usize>) = (None, None);
         for row in 0..values.len() {
             if values.is_null(row) {
@@ -122,7 +121,7 @@ impl Field {
         }
         let extreme = |row: usize| -> Result<Extreme> {
             let row_number = UInt32Array::from_iter_values(u32::try_from(row));
-            let value = take(values, &row_number, None).map_err(malformed)?;
+            let value = take(values, &row_number, None)?;
             let value = value::encode(&value, &self.ty)?.value(0).to_vec();
             Ok(Extreme { key: keys.row(row).data().into(), value })
         };

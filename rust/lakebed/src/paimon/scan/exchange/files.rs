@@ -20,7 +20,7 @@ use crate::paimon::manifest_list::ManifestFile;
 use crate::paimon::scan::gather::decided;
 use crate::paimon::scan::planned::{Attach, vectors_schema, vectors_within};
 use crate::paimon::scan::program::EntryProgram;
-use crate::paimon::scan::{Scan, Task, internal, planned};
+use crate::paimon::scan::{Scan, Task, planned};
 use crate::paimon::view::{IDENTITY_COLUMN, Role};
 use crate::record::find;
 use crate::scan::{self, Batches, Exchanged, Gather, Pieces, PlannedManifest, dealt, hash, once};
@@ -41,12 +41,11 @@ impl Scan {
     pub(in crate::paimon::scan) fn files_exchange(&self) -> Result<Exchanged> {
         let program = self.live()?;
         let manifests = self.plan()?.manifests;
-        let of_side = |entries: fn(&ManifestFile) -> u64| -> Vec<PlannedManifest> {
-            let own = manifests.iter().filter(|manifest| entries(manifest) > 0);
-            own.map(|manifest| planned(&self.table, manifest)).collect()
+        let of_side = |entries: fn(&ManifestFile) -> u64| -> Result<Vec<PlannedManifest>> {
+            planned(&self.table, manifests.iter().filter(|manifest| entries(manifest) > 0))
         };
         let sides =
-            vec![Vec::new(), of_side(|manifest| manifest.deleted), of_side(|manifest| manifest.added)];
+            vec![Vec::new(), of_side(|manifest| manifest.deleted)?, of_side(|manifest| manifest.added)?];
         let together = program.gathers() || sides.get(1).is_some_and(|deleted| !deleted.is_empty());
         let columns = match self.view.is_of_groups() {
             true => Some(GROUP_INPUT.map(str::to_owned).to_vec()),
@@ -121,7 +120,7 @@ fn pieces(
     let deleted = open(deletions, manifest.deleted)?.map(move |entries| {
         let entries = entries?;
         let rows = [(IDENTITY_COLUMN, Arc::new(identities(&entries)?) as ArrayRef)];
-        let rows = RecordBatch::try_from_iter(rows).map_err(internal)?;
+        let rows = RecordBatch::try_from_iter(rows)?;
         Ok((DELETED, dealt(&rows, keys(&entries, by_bucket)?.into_iter(), parts)?))
     });
     let added = open(&program, manifest.added)?.map(move |entries| {
@@ -171,7 +170,7 @@ impl FilesGather {
         if let Some(program) = self.waiting.take() {
             let attach = match program.role.deletes().filter(|_| program.shows_deletes()) {
                 Some(deletes) => {
-                    let vectors = concat_batches(&vectors_schema(), &self.vectors).map_err(internal)?;
+                    let vectors = concat_batches(&vectors_schema(), &self.vectors)?;
                     Some(Arc::new(Attach::new(deletes, &vectors)?))
                 }
                 None => None,

@@ -22,7 +22,6 @@ use crate::paimon::table::Table;
 use crate::paimon::write::files::entries;
 use crate::paimon::write::options::is_on;
 use crate::paimon::write::place::{PartialPartition, absolute, rooted};
-use crate::paimon::write::refused;
 use crate::paimon::write::stats::dropped;
 use crate::record::find;
 
@@ -152,7 +151,7 @@ impl<'a> Buried<'a> {
             .map(|(kind, name)| Some(kind == Some(DELETE) && name.is_some_and(|name| names.contains(name))))
             .collect();
         if deleted.true_count() > 0 {
-            let deleted = filter_record_batch(entries, &deleted).map_err(refused)?;
+            let deleted = filter_record_batch(entries, &deleted)?;
             let row = identities(&deleted)?.iter().flatten().find_map(|file| self.rows.get(file).copied());
             self.found = self.found.or(row);
         }
@@ -217,7 +216,7 @@ impl Removed {
         }
         let wanted: HashSet<_> = self.paths.iter().map(|path| rooted(path)).collect();
         let keep: BooleanArray = there.iter().map(|path| Some(wanted.contains(&rooted(path)))).collect();
-        let removed = filter_record_batch(&named, &keep).map_err(refused)?;
+        let removed = filter_record_batch(&named, &keep)?;
         let index = without_files(base, &removed)?;
         let entries = vec![deletions(&removed, base)?];
         Ok(Some(Changes { entries, rewritten: None, index, target_bytes: None }))
@@ -263,7 +262,7 @@ impl Overwritten {
         })?;
         buried.check()?;
         self.added.check(base, &found, false)?;
-        let removed = filter_record_batch(&found, &inside(&found)?).map_err(refused)?;
+        let removed = filter_record_batch(&found, &inside(&found)?)?;
         if removed.num_rows() + self.added.entries.num_rows() == 0 {
             return Ok(None);
         }

@@ -20,7 +20,6 @@ use crate::paimon::manifest::{ADD, DELETE, EntryReader, entry_columns};
 use crate::paimon::manifest_list::ManifestFile;
 use crate::paimon::partition::PartitionType;
 use crate::paimon::write::options::manifest_target;
-use crate::paimon::write::refused;
 use crate::record::find;
 
 /// The manifests of a base list, some of them written anew.
@@ -88,7 +87,7 @@ fn identified(base: &Base, manifest: &ManifestFile) -> Result<EntryReader> {
 fn of_kind(entries: &RecordBatch, wanted: i8) -> Result<RecordBatch> {
     let kinds = find(entries, "kind")?;
     let keep = kinds.as_primitive::<Int8Type>().values().iter().map(|kind| Some(*kind == wanted));
-    filter_record_batch(entries, &keep.collect::<BooleanArray>()).map_err(refused)
+    filter_record_batch(entries, &keep.collect::<BooleanArray>()).map_err(Into::into)
 }
 
 impl Rewritten {
@@ -96,7 +95,7 @@ impl Rewritten {
     pub(super) fn write(self, base: &Base, made: &mut Made<'_>) -> Result<RecordBatch> {
         let kept =
             UInt32Array::from_iter_values(self.kept.iter().filter_map(|place| u32::try_from(*place).ok()));
-        let kept = take_record_batch(&base.list, &kept).map_err(refused)?;
+        let kept = take_record_batch(&base.list, &kept)?;
         let manifests = self.rewritten.iter().filter_map(|place| base.manifests.get(*place));
         let mut live = manifests.flat_map(|manifest| self.live(base, manifest));
         let new = if self.sort {
@@ -105,7 +104,7 @@ impl Rewritten {
         } else {
             made.manifests(&mut live)?
         };
-        concat_batches(&base.list.schema(), [&kept, &new]).map_err(refused)
+        concat_batches(&base.list.schema(), [&kept, &new]).map_err(Into::into)
     }
 
     /// The entries of a manifest that add live files.
@@ -123,7 +122,7 @@ impl Rewritten {
             let live = || -> Result<RecordBatch> {
                 let added = of_kind(&entries?, ADD)?;
                 let live = self.deleted.live(&identities(&added)?);
-                filter_record_batch(&added, &live).map_err(refused)
+                filter_record_batch(&added, &live).map_err(Into::into)
             };
             live().map_err(|error| error.in_file(&path))
         }))
@@ -132,19 +131,17 @@ impl Rewritten {
 
 /// All entries, by the values of their partition, then by bucket; those of one bucket stay in their order.
 fn by_partition(base: &Base, entries: Vec<RecordBatch>) -> Result<RecordBatch> {
-    let entries = concat_batches(entry_columns(None)?.schema(), &entries).map_err(refused)?;
+    let entries = concat_batches(entry_columns(None)?.schema(), &entries)?;
     let partition = PartitionType::new(base.schema());
     let values = decode_rows(find(&entries, "partition")?.as_binary::<i32>(), &partition.stored)?;
     let mut columns = values.columns().to_vec();
     columns.push(find(&entries, "bucket")?);
     let fields = columns.iter().map(|column| SortField::new(column.data_type().clone())).collect();
-    let keys = RowConverter::new(fields)
-        .and_then(|converter| converter.convert_columns(&columns))
-        .map_err(refused)?;
+    let keys = RowConverter::new(fields).and_then(|converter| converter.convert_columns(&columns))?;
     let mut order: Vec<u32> = (0..u32::try_from(entries.num_rows()).unwrap_or(u32::MAX)).collect();
     order.sort_by(|a, b| keys.row(*a as usize).cmp(&keys.row(*b as usize)));
     let order = UInt32Array::from(order);
     let sorted = entries.columns().iter().map(|column| take(column, &order, None));
-    let sorted = sorted.collect::<Result<Vec<_>, _>>().map_err(refused)?;
-    RecordBatch::try_new(Arc::clone(&entries.schema()), sorted).map_err(refused)
+    let sorted = sorted.collect::<Result<Vec<_>, _>>()?;
+    RecordBatch::try_new(Arc::clone(&entries.schema()), sorted).map_err(Into::into)
 }

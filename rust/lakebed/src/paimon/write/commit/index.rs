@@ -14,7 +14,6 @@ use super::changes::Index;
 use super::row_ids::with_columns;
 use crate::error::{Error, ErrorKind, Result};
 use crate::paimon::index_files::IndexFiles;
-use crate::paimon::write::refused;
 use crate::record::find;
 
 /// A data file as vectors are found by: partition, bucket and name.
@@ -74,7 +73,7 @@ pub(super) fn without_files(base: &Base, removed: &RecordBatch) -> Result<Index>
 
 /// The entries that are kept, and whether they differ from those before.
 fn kept(entries: &RecordBatch, keep: &BooleanArray, changed: bool) -> Result<Index> {
-    let records = filter_record_batch(entries, keep).map_err(refused)?;
+    let records = filter_record_batch(entries, keep)?;
     Ok(match records.num_rows() {
         rows if rows == entries.num_rows() && !changed => Index::AsBefore,
         0 => Index::None,
@@ -103,7 +102,7 @@ fn without_ranges(entries: &RecordBatch, ranges: &ListArray, keep: &[bool]) -> R
         items.iter().filter(|keep| **keep).count()
     };
     let lengths: Vec<usize> = (0..ranges.len()).map(kept_in).collect();
-    let values = filter(ranges.values(), &BooleanArray::from(keep.to_vec())).map_err(refused)?;
+    let values = filter(ranges.values(), &BooleanArray::from(keep.to_vec()))?;
     // Values before the first and behind the last list are there no more: lists that came sliced were kept whole.
     let offsets = OffsetBuffer::from_lengths(lengths.iter().copied());
     let shorter = ListArray::try_new(Arc::clone(item), offsets, values, ranges.nulls().cloned());
@@ -114,7 +113,7 @@ fn without_ranges(entries: &RecordBatch, ranges: &ListArray, keep: &[bool]) -> R
         false => counted.value(row),
     });
     let changed = [
-        ("deletions_vectors_ranges", Arc::new(shorter.map_err(refused)?) as ArrayRef),
+        ("deletions_vectors_ranges", Arc::new(shorter?) as ArrayRef),
         ("row_count", Arc::new(Int64Array::from_iter_values(counts))),
     ];
     with_columns(entries, &changed)

@@ -15,7 +15,6 @@ use super::prune::may_hold;
 use crate::error::{Error, ErrorKind, Result};
 use crate::paimon::identity::identities;
 use crate::paimon::manifest::{ADD, entry_columns};
-use crate::paimon::write::refused;
 use crate::record::find;
 
 /// The entries that add live files, of those that `keep` keeps, in the order in which they stand; `keep` must
@@ -43,8 +42,8 @@ pub(super) fn live_entries(
     for (manifest, _) in base.manifests.iter().zip(read).filter(|(_, read)| *read) {
         let path = base.table.manifest_path(&manifest.file_name);
         for entries in base.entries(manifest, columns.as_deref())? {
-            let kept =
-                entries.and_then(|entries| filter_record_batch(&entries, &keep(&entries)?).map_err(refused));
+            let kept = entries
+                .and_then(|entries| filter_record_batch(&entries, &keep(&entries)?).map_err(Into::into));
             merged
                 .extend(kept.map_err(|error| error.in_file(&path))?)
                 .map_err(|error| error.in_file(&path))?;
@@ -88,6 +87,6 @@ impl Merged {
         if places.is_empty() {
             return Ok(RecordBatch::new_empty(Arc::clone(schema)));
         }
-        interleave_record_batch(&batches, &places).map_err(refused)
+        interleave_record_batch(&batches, &places).map_err(Into::into)
     }
 }

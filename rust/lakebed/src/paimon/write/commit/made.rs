@@ -9,7 +9,7 @@ use arrow_array::{Array, RecordBatch};
 use arrow_select::concat::concat_batches;
 
 use super::base::has_values;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::paimon::fields::LIST;
 use crate::paimon::partition::PartitionType;
 use crate::paimon::paths::manifest_file;
@@ -69,7 +69,7 @@ impl<'t> Made<'t> {
             records.push(self.manifest(first, &mut entries, &partition)?);
         }
         let schema = record_schema(&LIST.iter().collect::<Vec<_>>());
-        concat_batches(&schema, &records).map_err(|error| Error::new(ErrorKind::Argument, error.to_string()))
+        concat_batches(&schema, &records).map_err(Into::into)
     }
 
     /// One manifest, of `first` and of what follows until it is full.
@@ -168,8 +168,7 @@ impl Pieces<'_> {
         let Some(piece) = self.next().transpose()? else { return Ok(None) };
         if layout == Layout::Current && has_values(&piece, "write_cols_sequences")? {
             self.rest = Some(match self.rest.take() {
-                Some(rest) => concat_batches(&piece.schema(), [&piece, &rest])
-                    .map_err(|error| Error::new(ErrorKind::Argument, error.to_string()))?,
+                Some(rest) => concat_batches(&piece.schema(), [&piece, &rest])?,
                 None => piece,
             });
             return Ok(None);

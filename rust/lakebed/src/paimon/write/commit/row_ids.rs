@@ -122,6 +122,5 @@ pub(super) fn with_columns(batch: &RecordBatch, changed: &[(&str, ArrayRef)]) ->
             *place = Arc::clone(column);
         }
     }
-    RecordBatch::try_new(batch.schema(), columns)
-        .map_err(|error| Error::new(ErrorKind::Argument, error.to_string()))
+    RecordBatch::try_new(batch.schema(), columns).map_err(Into::into)
 }

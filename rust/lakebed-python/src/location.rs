@@ -1,0 +1,32 @@
+//! Where paths lead, and how they are shown.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use lakebed::location::{self, Allowed, Policy};
+use pyo3::prelude::*;
+
+use crate::arrow::import_array;
+use crate::boundary::detached;
+use crate::stream::Batch;
+
+/// A path as it may stand in messages: of a URI without user-info, query and fragment.
+#[pyfunction]
+pub fn without_credentials(path: &str) -> Cow<'_, str> {
+    location::without_credentials(path)
+}
+
+/// For each path of a text array whether it is below one of the prefixes.
+#[pyfunction]
+pub fn check_locations(
+    py: Python<'_>,
+    paths: &Bound<'_, PyAny>,
+    allowed: Vec<String>,
+    policy: &str,
+) -> PyResult<Batch> {
+    let paths = import_array(paths)?;
+    detached(py, || {
+        let (allowed, policy) = (Allowed::below(allowed)?, Policy::parse(policy)?);
+        Ok(Batch(Arc::new(location::check_locations(&paths, &allowed, policy)?)))
+    })
+}

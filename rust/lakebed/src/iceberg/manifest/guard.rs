@@ -1,0 +1,139 @@
+//! What judges entries in mid-record, before their metrics are decoded: by status, then by partition tuple.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use arrow_schema::DataType;
+use lakebed_avro::{Guard, GuardFactory, Peek, Program, Slot};
+
+use super::partition::{PartitionLayout, by_ids};
+use super::status::{Statuses, Tally};
+use crate::error::{Error, ErrorKind, Result};
+use crate::iceberg::fields::{PARTITION_ON_DISK, RECORD_COUNT_ON_DISK};
+use crate::predicate::{BoundLeaf, BoundPredicate, Node, Value};
+use crate::record::field_at;
+
+/// Makes guards that drop entries whose status is not `wanted`, and of the others those whose tuple, of
+/// that layout, cannot match the filter; they count all of them.
+pub(super) fn guard(
+    program: &Program,
+    wanted: Statuses,
+    filter: Option<(&BoundPredicate, &PartitionLayout)>,
+    tally: &Arc<Tally>,
+) -> GuardFactory {
+    let (status, tally) = (program.slots().first().copied(), Arc::clone(tally));
+    let tuples = filter.and_then(|(filter, layout)| TupleTest::new(program, filter, layout)).map(Arc::new);
+    Arc::new(move || {
+        Box::new(EntryGuard { status, wanted, tuples: tuples.clone(), tally: Arc::clone(&tally) })
+    })
+}
+
+struct EntryGuard {
+    status: Option<Slot>,
+    wanted: Statuses,
+    tuples: Option<Arc<TupleTest>>,
+    tally: Arc<Tally>,
+}
+
+impl EntryGuard {
+    fn judge(&self, record: Peek<'_>) -> Result<bool> {
+        let status = self.status.and_then(|slot| record.number(slot)).ok_or_else(no_status)?;
+        self.tally.count(status)?;
+        if !i32::try_from(status).is_ok_and(|status| self.wanted.has(status)) {
+            return Ok(false);
+        }
+        let Some(tuples) = &self.tuples else { return Ok(true) };
+        let kept = tuples.may_match(&tuples.filter.node, record);
+        if !kept {
+            self.tally.drop_rows(status, tuples.rows.and_then(|slot| record.number(slot)));
+        }
+        Ok(kept)
+    }
+}
+
+impl Guard for EntryGuard {
+    fn keep(&mut self, record: Peek<'_>) -> bool {
+        self.judge(record).unwrap_or_else(|error| {
+            self.tally.fail(error);
+            false
+        })
+    }
+}
+
+/// A filter on partition tuples as they are stored.
+struct TupleTest {
+    filter: BoundPredicate,
+    /// By the positions of the fields as the table shows them.
+    fields: Vec<Stored>,
+    rows: Option<Slot>,
+}
+
+/// How a manifest holds a field of its tuples.
+enum Stored {
+    /// Not at all: it is null.
+    Absent,
+    /// As the table shows it.
+    Same(Slot),
+    /// Otherwise: its values say nothing before they are converted.
+    Other,
+}
+
+impl TupleTest {
+    /// None where the tuples or the rows of entries are not decoded when a guard is asked.
+    fn new(program: &Program, filter: &BoundPredicate, layout: &PartitionLayout) -> Option<TupleTest> {
+        let DataType::Struct(tuple) = field_at(program.schema(), PARTITION_ON_DISK)? else { return None };
+        let slot =
+            |path: &str, below: Option<&str>| program.slot(&path.split('.').chain(below).collect::<Vec<_>>());
+        let named = by_ids(tuple, Some(layout));
+        let stored = |position: usize| {
+            let place = layout.unified.position_in(position, &layout.spec);
+            let own = place.and_then(|place| layout.spec.fields.get(place));
+            let found = own.and_then(|own| named.find(&own.field_id.to_string()));
+            let field = found.and_then(|(at, field)| Some((tuple.get(at)?.name(), field.data_type())));
+            match (field, layout.unified.fields.get(position)) {
+                (Some((name, held)), Some(shown)) if *held == shown.ty.arrow() && is_plain(held) => {
+                    slot(PARTITION_ON_DISK, Some(name)).map_or(Stored::Other, Stored::Same)
+                }
+                (None, Some(_)) => Stored::Absent,
+                _ => Stored::Other,
+            }
+        };
+        let fields = (0..layout.unified.fields.len()).map(stored).collect();
+        let rows = Some(slot(RECORD_COUNT_ON_DISK, None)?);
+        Some(TupleTest { filter: filter.clone(), fields, rows })
+    }
+
+    fn may_match(&self, node: &Node, record: Peek<'_>) -> bool {
+        match node {
+            Node::Constant(value) => *value,
+            Node::Leaf(leaf) => self.leaf_may_match(leaf, record),
+            Node::And(terms) => terms.iter().all(|term| self.may_match(term, record)),
+            Node::Or(terms) => terms.iter().any(|term| self.may_match(term, record)),
+        }
+    }
+
+    fn leaf_may_match(&self, leaf: &BoundLeaf, record: Peek<'_>) -> bool {
+        let slot = match self.fields.get(leaf.column.index) {
+            Some(Stored::Absent) => return leaf.matches(None),
+            Some(Stored::Same(slot)) => *slot,
+            Some(Stored::Other) | None => return true,
+        };
+        if record.is_null(slot) {
+            return leaf.matches(None);
+        }
+        let number = record.number(slot).map(Value::Int);
+        let value = number.or_else(|| Some(Value::Bytes(Cow::Borrowed(record.bytes(slot)?))));
+        value.is_none_or(|value| leaf.matches(Some(value)))
+    }
+}
+
+/// Whether values of this type are compared as the numbers and bytes that are stored.
+fn is_plain(data_type: &DataType) -> bool {
+    use DataType::{Binary, Date32, Int32, Int64, Time64, Timestamp, Utf8};
+    matches!(data_type, Int32 | Int64 | Date32 | Time64(_) | Timestamp(..) | Utf8 | Binary)
+}
+
+#[cold]
+fn no_status() -> Error {
+    Error::new(ErrorKind::Avro(lakebed_avro::ErrorKind::Schema), "status is not an int")
+}

@@ -1,0 +1,86 @@
+//! A storage that opens no path without a check.
+
+use std::sync::Arc;
+
+use arrow_buffer::Buffer;
+
+use super::place::{Fault, Place};
+use super::{Allowed, refused};
+use crate::error::Result;
+use crate::relocate::below;
+use crate::storage::Storage;
+
+/// A storage that refuses paths which lead to where they may not.
+///
+/// The caller's own paths are trusted: where the table was opened, and where it says that moved files are now.
+/// Of what lies below them only the rest is looked at, since that is what metadata can bend.
+pub struct Guarded {
+    storage: Arc<dyn Storage>,
+    trusted: Vec<String>,
+    allowed: Allowed,
+}
+
+impl Guarded {
+    /// The storage of the table at `location`, of which some files were `moved` to below other prefixes. What
+    /// else may be opened is below `prefixes`; without them, anything on the table's own storage.
+    ///
+    /// # Errors
+    /// `Argument` for a prefix that is no plain place.
+    pub fn of_table(
+        storage: Arc<dyn Storage>,
+        location: &str,
+        moved: impl IntoIterator<Item = String>,
+        prefixes: Option<Vec<String>>,
+    ) -> Result<Guarded> {
+        let allowed = match prefixes {
+            Some(prefixes) => Allowed::below(prefixes)?,
+            // What a path with `..` leads to is for the caller to know, who wrote it.
+            None => Allowed::Storage { local: Place::of(location).is_ok_and(|place| place.is_local()) },
+        };
+        // A table may be named by one of its metadata files.
+        let folder = location.rsplit_once("/metadata/").filter(|(_, file)| file.contains(".metadata.json"));
+        let folder = folder.map_or(location, |(folder, _)| folder);
+        let trusted = moved.into_iter().chain([folder.to_owned(), location.to_owned()]).collect();
+        Ok(Guarded { storage, trusted, allowed })
+    }
+
+    fn check(&self, path: &str) -> Result<()> {
+        let rest = self.trusted.iter().find_map(|prefix| below(path, prefix));
+        match rest.map(Place::of) {
+            None => self.allowed.check(path),
+            Some(Ok(_) | Err(Fault::Empty)) => Ok(()),
+            Some(Err(fault)) => Err(refused(fault, path)),
+        }
+    }
+}
+
+impl Storage for Guarded {
+    fn read(&self, path: &str) -> Result<Buffer> {
+        self.check(path)?;
+        self.storage.read(path)
+    }
+
+    fn read_range(&self, path: &str, start: u64, length: u64) -> Result<Buffer> {
+        self.check(path)?;
+        self.storage.read_range(path, start, length)
+    }
+
+    fn list(&self, folder: &str) -> Result<Vec<String>> {
+        self.check(folder)?;
+        self.storage.list(folder)
+    }
+
+    fn is_local(&self) -> bool {
+        self.storage.is_local()
+    }
+
+    fn place(&self, path: &str) -> Result<String> {
+        self.check(path)?;
+        self.storage.place(path)
+    }
+
+    fn modified(&self, path: &str) -> Result<Option<i64>> {
+        self.check(path)?;
+        self.storage.modified(path)
+    }
+}

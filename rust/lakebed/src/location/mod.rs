@@ -1,0 +1,150 @@
+//! Paths that metadata names: whether what they lead to may be opened.
+//!
+//! A path is taken apart by [`Place`], strictly, and then compared with prefixes, segment by segment. Whoever can
+//! write a table's metadata can write any path into it: `..` out of the table, the address of a cloud's
+//! metadata service, a file of the machine that reads.
+
+mod guarded;
+mod place;
+
+use std::borrow::Cow;
+
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, BooleanArray};
+use arrow_schema::DataType;
+
+use crate::error::{Error, ErrorKind, Result};
+
+pub use guarded::Guarded;
+use place::{Fault, Place};
+
+/// Where paths may lead to.
+#[derive(Debug, Clone)]
+pub enum Allowed {
+    /// Anywhere on the table's own storage: no file of the machine that reads where the table is not one, no
+    /// web server, no link-local address.
+    Storage {
+        /// Whether the table is on the local file system.
+        local: bool,
+    },
+    /// Below one of these, and nowhere else.
+    Below(Vec<String>),
+}
+
+impl Allowed {
+    /// # Errors
+    /// `Argument` for a prefix that is itself no plain place: relative, with `..`, with credentials.
+    pub fn below(prefixes: impl IntoIterator<Item = String>) -> Result<Allowed> {
+        let prefixes: Vec<String> = prefixes.into_iter().collect();
+        for prefix in &prefixes {
+            if let Err(fault) = Place::of(prefix) {
+                let message =
+                    format!("{:?} is no prefix of places: {}", without_credentials(prefix), fault.words());
+                return Err(Error::new(ErrorKind::Argument, message));
+            }
+        }
+        Ok(Allowed::Below(prefixes))
+    }
+
+    /// # Errors
+    /// `Location` with the reason, for a path that leads elsewhere. A bare name leads to a table's own folders.
+    pub fn check(&self, path: &str) -> Result<()> {
+        self.checker()(path)
+    }
+
+    /// [`Allowed::check`] for many paths: prefixes are taken apart once.
+    fn checker(&self) -> impl Fn(&str) -> Result<()> {
+        let prefixes: Vec<Place<'_>> = match self {
+            Allowed::Storage { .. } => Vec::new(),
+            Allowed::Below(prefixes) => prefixes.iter().filter_map(|prefix| Place::of(prefix).ok()).collect(),
+        };
+        move |path| {
+            let checked = Place::of(path).and_then(|place| match self {
+                _ if place.is_name() => Ok(()),
+                Allowed::Storage { local } => place.on_storage(*local),
+                Allowed::Below(_) => place.below_any(&prefixes),
+            });
+            checked.map_err(|fault| refused(fault, path))
+        }
+    }
+}
+
+fn refused(fault: Fault, path: &str) -> Error {
+    Error::new(ErrorKind::Location, format!("a path that may not be opened: {}", fault.words())).in_file(path)
+}
+
+/// What a check does with a path that is not allowed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Policy {
+    /// It is an error.
+    Error,
+    /// It is false.
+    Mark,
+    /// It is true, as all are.
+    Ignore,
+}
+
+impl Policy {
+    /// The policy of a name.
+    ///
+    /// # Errors
+    /// `Argument` for any other than `error`, `mark` and `ignore`.
+    pub fn parse(name: &str) -> Result<Policy> {
+        match name {
+            "error" => Ok(Policy::Error),
+            "mark" => Ok(Policy::Mark),
+            "ignore" => Ok(Policy::Ignore),
+            _ => {
+                let message = format!("policy is \"error\", \"mark\" or \"ignore\", not {name:?}");
+                Err(Error::new(ErrorKind::Argument, message))
+            }
+        }
+    }
+}
+
+/// For each path of a column whether it leads to where it may; null stays null.
+///
+/// # Errors
+/// `Location` at the first path that does not, where the policy is to fail; `Argument` for what is no text.
+/// Cost: one pass over the paths, times the prefixes.
+pub fn check_locations(column: &dyn Array, allowed: &Allowed, policy: Policy) -> Result<BooleanArray> {
+    let checked = allowed.checker();
+    let check = |(row, path): (usize, Option<&str>)| match path {
+        None => Ok(None),
+        Some(_) if policy == Policy::Ignore => Ok(Some(true)),
+        Some(path) => match checked(path) {
+            Err(error) if policy == Policy::Error => Err(error.in_row(row)),
+            answer => Ok(Some(answer.is_ok())),
+        },
+    };
+    match column.data_type() {
+        DataType::Utf8 => column.as_string::<i32>().iter().enumerate().map(check).collect(),
+        DataType::LargeUtf8 => column.as_string::<i64>().iter().enumerate().map(check).collect(),
+        other => Err(Error::new(ErrorKind::Argument, format!("paths are text, not {other}"))),
+    }
+}
+
+/// A path as it may stand in messages: of a URI without user-info, query and fragment, where credentials are.
+pub fn without_credentials(path: &str) -> Cow<'_, str> {
+    let Some((scheme, rest)) = path.split_once("://") else { return Cow::Borrowed(path) };
+    if scheme.contains('/') {
+        return Cow::Borrowed(path);
+    }
+    let rest = rest.split(['?', '#']).next().unwrap_or_default();
+    let (authority, key) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    let host = match authority.rsplit_once('@') {
+        // Here it is the name of a container.
+        Some((user, host)) if place::has_containers(scheme) => {
+            Cow::Owned(format!("{}@{host}", user.split(':').next().unwrap_or_default()))
+        }
+        Some((_, host)) => Cow::Borrowed(host),
+        None => Cow::Borrowed(authority),
+    };
+    if scheme.len() + 3 + host.len() + key.len() == path.len() {
+        return Cow::Borrowed(path);
+    }
+    Cow::Owned(format!("{scheme}://{host}{key}"))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,241 @@
+//! A path taken apart.
+
+use std::borrow::Cow;
+use std::net::{IpAddr, Ipv4Addr};
+
+/// Why a path may not be opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fault {
+    Empty,
+    Control,
+    Backslash,
+    Climbs,
+    UserInfo,
+    Host,
+    LinkLocal,
+    Scheme,
+    Outside,
+}
+
+impl Fault {
+    pub(super) const fn words(self) -> &'static str {
+        match self {
+            Fault::Empty => "it is empty",
+            Fault::Control => "it has control characters",
+            Fault::Backslash => "it has a backslash",
+            Fault::Climbs => "it has `.` or `..` for a folder",
+            Fault::UserInfo => "it has credentials",
+            Fault::Host => "its host is missing or malformed",
+            Fault::LinkLocal => "its host is a link-local address",
+            Fault::Scheme => "it is on another kind of storage",
+            Fault::Outside => "it is not below an allowed prefix",
+        }
+    }
+}
+
+/// How often a path may be percent-encoded over before it is given up.
+const ENCODINGS: usize = 4;
+
+/// Where a path leads.
+#[derive(Debug)]
+pub(super) struct Place<'p> {
+    /// One scheme for all of its kind: `s3` for `s3a`. `file` for paths without one, empty for relative ones.
+    family: Cow<'p, str>,
+    /// Whether a scheme is written; a storage may have its own meaning for paths without.
+    has_scheme: bool,
+    host: &'p str,
+    folders: Vec<&'p str>,
+}
+
+impl<'p> Place<'p> {
+    /// # Errors
+    /// The fault that no path may have, wherever it leads.
+    pub(super) fn of(path: &'p str) -> Result<Place<'p>, Fault> {
+        if path.is_empty() {
+            return Err(Fault::Empty);
+        }
+        if path.chars().any(char::is_control) {
+            return Err(Fault::Control);
+        }
+        if path.contains('\\') {
+            return Err(Fault::Backslash);
+        }
+        let (family, host, key) = match scheme(path) {
+            Some((scheme, rest)) => {
+                let family = family(scheme);
+                let (host, key) = match rest.strip_prefix("//") {
+                    Some(rest) => rest.split_at(rest.find('/').unwrap_or(rest.len())),
+                    None => ("", rest),
+                };
+                let host = checked_host(&family, host)?;
+                (Cow::Owned(family), host, key)
+            }
+            None if path.starts_with('/') => (Cow::Borrowed("file"), "", path),
+            None => (Cow::Borrowed(""), "", path),
+        };
+        no_climbing(key)?;
+        // To a file system `a//b` is `a/b`; to an object store it is another key.
+        let collapses = is_server(&family);
+        let key = key.strip_prefix('/').unwrap_or(key).trim_end_matches('/');
+        let folders = key.split('/').filter(|name| !name.is_empty() || !(collapses || key.is_empty()));
+        let folders = folders.collect();
+        Ok(Place { family, has_scheme: scheme(path).is_some(), host, folders })
+    }
+
+    /// Whether it is on the local file system, as far as its spelling tells.
+    pub(super) fn is_local(&self) -> bool {
+        matches!(&*self.family, "" | "file")
+    }
+
+    /// Whether it is a mere name, which leads to a table's own folders.
+    pub(super) fn is_name(&self) -> bool {
+        self.family.is_empty() && self.folders.len() == 1
+    }
+
+    /// # Errors
+    /// The fault of a place that nobody has to list for it to be one: the web, this machine's files.
+    pub(super) fn on_storage(&self, local: bool) -> Result<(), Fault> {
+        match &*self.family {
+            "http" | "https" | "ftp" | "ftps" | "sftp" => Err(Fault::Scheme),
+            "file" if self.has_scheme && !local => Err(Fault::Scheme),
+            _ if is_link_local(self.host) => Err(Fault::LinkLocal),
+            _ => Ok(()),
+        }
+    }
+
+    /// # Errors
+    /// The fault of a place that is below none of `prefixes`.
+    pub(super) fn below_any(&self, prefixes: &[Place<'_>]) -> Result<(), Fault> {
+        let mut fault = Fault::Scheme;
+        for prefix in prefixes {
+            if prefix.family == self.family {
+                fault = Fault::Outside;
+                let any_host = is_server(&self.family) && (self.host.is_empty() || prefix.host.is_empty());
+                if (any_host || prefix.host == self.host) && self.folders.starts_with(&prefix.folders) {
+                    return Ok(());
+                }
+            }
+        }
+        Err(if is_link_local(self.host) { Fault::LinkLocal } else { fault })
+    }
+}
+
+/// The scheme of a URI and what follows its colon. A scheme of one letter is a Windows drive.
+fn scheme(path: &str) -> Option<(&str, &str)> {
+    let (scheme, rest) = path.split_once(':')?;
+    let tail = |byte: u8| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte);
+    let is_scheme = scheme.len() > 1
+        && scheme.starts_with(|first: char| first.is_ascii_alphabetic())
+        && scheme.bytes().all(tail);
+    (is_scheme && rest.starts_with('/')).then_some((scheme, rest))
+}
+
+fn family(scheme: &str) -> String {
+    let lower = scheme.to_ascii_lowercase();
+    match lower.as_str() {
+        "s3a" | "s3n" => "s3".to_owned(),
+        "gcs" => "gs".to_owned(),
+        "abfss" | "wasb" | "wasbs" => "abfs".to_owned(),
+        _ => lower,
+    }
+}
+
+/// Whether what stands before `@` in URIs of this scheme is a container's name.
+pub(super) fn has_containers(scheme: &str) -> bool {
+    family(scheme) == "abfs"
+}
+
+/// Whether URIs of these schemes name a server, or leave it out.
+fn is_server(family: &str) -> bool {
+    matches!(family, "file" | "hdfs" | "viewfs")
+}
+
+fn checked_host<'p>(family: &str, host: &'p str) -> Result<&'p str, Fault> {
+    if let Some((container, account)) = host.split_once('@') {
+        let names = family == "abfs" && !container.is_empty() && !account.is_empty();
+        if !names || container.contains(':') || account.contains('@') {
+            return Err(Fault::UserInfo);
+        }
+    }
+    let odd = |letter: char| letter.is_whitespace() || "%?#\"<>".contains(letter);
+    if host.contains(odd) || host.ends_with('.') || host.starts_with(':') {
+        return Err(Fault::Host);
+    }
+    match (family, host) {
+        ("file", "" | "localhost") => Ok(""),
+        ("file", _) => Err(Fault::Host),
+        (_, "") if !is_server(family) => Err(Fault::Host),
+        _ => Ok(host),
+    }
+}
+
+/// # Errors
+/// `Climbs` for a path that has `.` or `..` for a folder, also where that shows only once it is decoded.
+fn no_climbing(key: &str) -> Result<(), Fault> {
+    let mut key = Cow::Borrowed(key.as_bytes());
+    for _ in 0..ENCODINGS {
+        if key.split(|byte| b"/\\".contains(byte)).any(|name| name == b"." || name == b"..") {
+            return Err(Fault::Climbs);
+        }
+        if key.contains(&0) {
+            return Err(Fault::Control);
+        }
+        let decoded = decoded(&key);
+        if decoded == *key {
+            return Ok(());
+        }
+        key = Cow::Owned(decoded);
+    }
+    Err(Fault::Climbs)
+}
+
+/// The bytes with each `%XX` as the byte it stands for.
+fn decoded(key: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(key.len());
+    let mut rest = key;
+    while let Some((&byte, tail)) = rest.split_first() {
+        let code = tail.get(..2).filter(|_| byte == b'%');
+        let code = code.and_then(|code| u8::from_str_radix(std::str::from_utf8(code).ok()?, 16).ok());
+        // `from_str_radix` takes a sign too.
+        let code = code.filter(|_| tail.first().is_some_and(u8::is_ascii_hexdigit));
+        bytes.push(code.unwrap_or(byte));
+        rest = if code.is_some() { tail.get(2..).unwrap_or_default() } else { tail };
+    }
+    bytes
+}
+
+/// Whether a host is in 169.254.0.0/16 or fe80::/10, however the address is written.
+fn is_link_local(host: &str) -> bool {
+    let host = host.rsplit('@').next().unwrap_or_default();
+    let address = match host.strip_prefix('[') {
+        Some(inner) => inner.split([']', '%']).next().unwrap_or_default(),
+        None => host.split(':').next().unwrap_or_default(),
+    };
+    let v4 = |ip: Ipv4Addr| ip.is_link_local();
+    match address.parse::<IpAddr>() {
+        Ok(IpAddr::V4(ip)) => v4(ip),
+        Ok(IpAddr::V6(ip)) => ip.is_unicast_link_local() || ip.to_ipv4().is_some_and(v4),
+        Err(_) => number(address).is_some_and(v4),
+    }
+}
+
+/// An IPv4 address as C libraries take it: one to four numbers, decimal, octal or hexadecimal.
+fn number(address: &str) -> Option<Ipv4Addr> {
+    let parts: Vec<u32> = address.split('.').map(part).collect::<Option<_>>()?;
+    let (&last, heads) = parts.split_last()?;
+    let mut bits = 0u32;
+    for (index, &head) in heads.iter().enumerate() {
+        let shift = 24u32.checked_sub(8 * u32::try_from(index).ok()?)?;
+        bits |= u32::from(u8::try_from(head).ok()?).checked_shl(shift)?;
+    }
+    Some(Ipv4Addr::from_bits(bits | last))
+}
+
+fn part(text: &str) -> Option<u32> {
+    if let Some(hex) = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
+        return u32::from_str_radix(hex, 16).ok();
+    }
+    let digits = text.bytes().all(|byte| byte.is_ascii_digit());
+    let radix = if text.len() > 1 && text.starts_with('0') { 8 } else { 10 };
+    digits.then(|| u32::from_str_radix(text, radix).ok())?
+}

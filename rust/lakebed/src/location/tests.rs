@@ -1,0 +1,42 @@
+use super::*;
+
+#[test]
+fn messages_show_no_credentials() {
+    for (path, text) in [
+        ("s3://key:secret@b/t?token=secret#secret", "s3://b/t"),
+        ("s3://b/t", "s3://b/t"),
+        ("hdfs://user@nn:8020/t", "hdfs://nn:8020/t"),
+        ("abfs://c:secret@account/t?sig=secret", "abfs://c@account/t"),
+        ("abfss://c@account/t", "abfss://c@account/t"),
+        ("s3://key:secret@b", "s3://b"),
+        ("/local/a@b?c://d@e", "/local/a@b?c://d@e"),
+        ("a@b?c#d", "a@b?c#d"),
+    ] {
+        assert_eq!(without_credentials(path), text);
+    }
+}
+
+#[test]
+fn names_in_a_tables_own_folders_are_fine_and_links_out_of_them_are_not() {
+    let storage: std::sync::Arc<dyn crate::storage::Storage> = std::sync::Arc::new(crate::storage::Local);
+    let guarded = |prefixes| Guarded::of_table(storage.clone(), "../t", ["/copy/..".to_owned()], prefixes);
+    use crate::storage::Storage;
+    let closed = guarded(Some(Vec::new())).unwrap();
+    for (path, kind) in [
+        ("../t/manifest/m", ErrorKind::Missing),
+        ("/copy/../m", ErrorKind::Missing),
+        ("../t/../m", ErrorKind::Location),
+        ("../t/%2e%2e/m", ErrorKind::Location),
+        ("../t2/m", ErrorKind::Location),
+        ("/copy/m", ErrorKind::Location),
+    ] {
+        assert_eq!(closed.read(path).unwrap_err().kind(), kind, "{path}");
+        assert_eq!(closed.read_range(path, 1, 1).unwrap_err().kind(), kind, "{path}");
+        // Nor are engines sent there.
+        assert_eq!(closed.place(path).is_err(), kind == ErrorKind::Location, "{path}");
+    }
+    let open = guarded(None).unwrap();
+    assert_eq!(open.read("/no/such").unwrap_err().kind(), ErrorKind::Missing);
+    assert_eq!(open.read("http://host/x").unwrap_err().kind(), ErrorKind::Location);
+    assert_eq!(guarded(Some(vec!["/a/../b".to_owned()])).err().unwrap().kind(), ErrorKind::Argument);
+}

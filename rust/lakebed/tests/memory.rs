@@ -1,0 +1,45 @@
+//! What becomes of files that there is no memory for.
+
+#[path = "../../lakebed-avro/tests/common/allocator.rs"]
+mod allocator;
+
+use std::fs;
+
+use allocator::{fail_at, held};
+use lakebed::iceberg::metadata::{MetadataFile, TableMetadata, Wanted};
+use lakebed::storage::{Local, Storage};
+use lakebed::{ErrorKind, Result};
+use lakebed_avro::Limits;
+
+const LARGE: usize = 1 << 20;
+
+/// Does work twice, and the first time its first large allocation fails: an error that says so, and nothing is kept.
+fn assert_survived<T>(work: impl Fn() -> Result<T>) -> T {
+    drop(work());
+    let before = held();
+    fail_at(LARGE);
+    let error = work().err().expect("there was no memory");
+    assert_eq!(error.kind(), ErrorKind::Avro(lakebed_avro::ErrorKind::Limit), "{error}");
+    assert!(error.message().starts_with("no memory for "), "{error}");
+    drop(error);
+    assert_eq!(held(), before);
+    work().expect("there is memory again")
+}
+
+#[test]
+fn a_file_that_there_is_no_memory_for_is_an_error() {
+    let path = std::env::temp_dir().join(format!("lakebed-memory-{}", std::process::id()));
+    fs::write(&path, vec![b'x'; 2 * LARGE]).unwrap();
+    let read = assert_survived(|| Local.read(path.to_str().unwrap()));
+    fs::remove_file(&path).unwrap();
+    assert_eq!(read.len(), 2 * LARGE);
+}
+
+#[test]
+fn metadata_with_a_text_that_there_is_no_memory_for_is_an_error() {
+    let written = include_str!("../../../tests/data/crooked/iceberg_metadata/y_good.json");
+    let text = format!(r#"{{"long": "{}", {}"#, "x".repeat(2 * LARGE), &written[1..]);
+    let file = MetadataFile::of_bytes(text.into_bytes().into(), Limits::DEFAULT);
+    let metadata = assert_survived(|| TableMetadata::read(&file, &Wanted::CURRENT));
+    assert!(metadata.current_schema_id >= 0);
+}
