@@ -6,6 +6,7 @@ from lakebed.describe import describe_file
 from lakebed.errors import LakebedError
 from lakebed.explain import Explain
 from lakebed.limits import LIMITS, Limits
+from lakebed.locations import check_locations
 from lakebed.opening import open_table
 from lakebed.predicates import Predicate, col
 from lakebed.scan import Scan
@@ -26,6 +27,7 @@ __all__ = [
     "ViewScan",
     "__version__",
     "avro",
+    "check_locations",
     "col",
     "describe_file",
     "errors",

@@ -37,7 +37,8 @@ class Mode:
         """Raises: ValueError for a mode that neither format has."""
         found = _MODE.fullmatch(text.strip().lower())
         if found is None or found[1] == "0":
-            raise ValueError(f"{text!r} is no metrics mode: none, counts, truncate(16) or full")
+            # The text itself may be anything that was put into a table's properties.
+            raise ValueError("a metrics mode is none, counts, truncate(16) or full")
         word = found[0].partition("(")[0]
         length = int(found[1]) if found[1] else None
         return Mode(word != "none", word in ("full", "truncate"), length)

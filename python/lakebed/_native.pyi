@@ -21,6 +21,7 @@ __all__ = [
     "avro_header",
     "avro_read",
     "avro_write",
+    "check_locations",
     "decode_rows",
     "decode_values",
     "encode_rows",
@@ -52,7 +53,9 @@ __all__ = [
     "paimon_read_snapshot",
     "paimon_write_json",
     "paimon_write_records",
+    "panic",
     "read_share",
+    "without_credentials",
 ]
 
 __version__: str
@@ -82,6 +85,7 @@ class Table:
         format: str | None,  # noqa: A002
         storage: object | None,
         relocate: Sequence[tuple[str, str]],
+        allowed: Sequence[str] | None,
         limits: object,
     ) -> Table: ...
     @property
@@ -243,6 +247,9 @@ def avro_write(
 ) -> bytes | None: ...
 def health_row(task: str, parts: object) -> Batch: ...
 def health_schema(columns: Sequence[str] | None) -> object: ...
+def panic(message: str) -> None: ...
+def without_credentials(path: str) -> str: ...
+def check_locations(paths: object, allowed: Sequence[str], policy: str) -> Batch: ...
 def decode_rows(binary: Any, types: Any) -> Batch: ...
 def encode_rows(struct: Any, types: Any | None) -> Batch: ...
 def decode_values(binary: Any, types: Any) -> Batch: ...

@@ -65,6 +65,10 @@ class MissingFileError(CorruptError, FileNotFoundError):
     """Metadata names a file that is not there."""
 
 
+class LocationError(LakebedError, ValueError):
+    """Metadata names a path that may not be opened: outside the allowed prefixes, or crooked in itself."""
+
+
 class UnsupportedError(LakebedError, NotImplementedError):
     """Valid, but not handled: a codec, a format version, a table format."""
 

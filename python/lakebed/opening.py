@@ -11,7 +11,7 @@ from lakebed.storage import resolve
 from lakebed.table import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 
 def open_table(
@@ -20,6 +20,7 @@ def open_table(
     storage: object | None = None,
     format: str | None = None,  # noqa: A002 - the word users type
     relocate: Mapping[str, str | os.PathLike[str]] | None = None,
+    allowed_prefixes: Sequence[str | os.PathLike[str]] | None = None,
     limits: Limits = LIMITS,
 ) -> Table:
     """The Paimon or Iceberg table at `path`, standing at its latest snapshot.
@@ -35,10 +36,15 @@ def open_table(
         relocate: prefixes of paths written inside the metadata, and where they are now, for tables that were
             copied or moved: `{"s3://old/": "/mnt/copy/"}`. Files are looked for there, on the same storage;
             rows show paths as they are written. Of several prefixes the longest counts.
+        allowed_prefixes: where files may be that the metadata names, beside the table's location and what
+            `relocate` leads to; [] for nowhere else. None is anywhere on the table's own storage. Checked as
+            by `check_locations`, always: paths that climb by `..`, hold credentials, or lead to a web server,
+            a link-local address or, from a remote table, a local file are never opened.
         limits: what reading one metadata file may cost.
     Raises: TableNotFoundError (nothing there that looks like a table), CorruptError and its kin (hint,
-        snapshot or schema unreadable), UnsupportedError (no filesystem for the URI), OSError from the
-        storage.
+        snapshot or schema unreadable), UnsupportedError (no filesystem for the URI), LocationError (here or
+        later, where metadata names a file elsewhere), SchemaError (a prefix that is no plain place), OSError
+        from the storage.
     Cost: Paimon: reads the hint, one snapshot and one schema. Iceberg: one pass over the metadata file,
         keeping what is current. No manifest.
     Source: Paimon's `SnapshotManager.java`; Iceberg's `HadoopTableOperations.java`.
@@ -47,4 +53,5 @@ def open_table(
         raise ValueError(f'format is "paimon", "iceberg" or None, not {format!r}')
     location, adapter = resolve(path, storage)
     moved = [(prefix, os.fspath(now)) for prefix, now in (relocate or {}).items()]
-    return Table(_native.Table.open(location, format, adapter, moved, limits), adapter)
+    allowed = None if allowed_prefixes is None else [os.fspath(prefix) for prefix in allowed_prefixes]
+    return Table(_native.Table.open(location, format, adapter, moved, allowed, limits), adapter)

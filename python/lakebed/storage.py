@@ -8,6 +8,7 @@ from abc import ABC, abstractmethod
 from typing import Any, Protocol, cast, runtime_checkable
 from urllib.parse import SplitResult, unquote, urlsplit
 
+from lakebed import _native
 from lakebed._arguments import milliseconds
 from lakebed.errors import UnsupportedError
 
@@ -53,10 +54,11 @@ class _Adapter(ABC):
         if path == self._location or path.startswith(self._location + "/"):
             return self._root + path[len(self._location) :]
         if not _shares_filesystem(self._location, path):
+            shown = _native.without_credentials(path)
             raise UnsupportedError(
-                f"{path!r} is on another filesystem than {self._location!r}, give relocate=",
+                f"{shown!r} is on another filesystem than {self._location!r}, give relocate=",
                 kind="unsupported",
-                path=path,
+                path=shown,
             )
         return self._elsewhere(path)
 
@@ -149,7 +151,7 @@ def resolve(path: str | os.PathLike[str], storage: object | None = None) -> tupl
     text = text.rstrip("/") or text[:1]
     if storage is None:
         return (text, None) if not _URI.match(text) else _resolve_uri(text)
-    location = without_credentials(text)
+    location = _native.without_credentials(text)
     if _is_arrow(storage):
         return location, ArrowStorage(storage, location, _inner_path(text))
     if isinstance(storage, Storage):
@@ -163,21 +165,13 @@ def resolve(path: str | os.PathLike[str], storage: object | None = None) -> tupl
     )
 
 
-def without_credentials(uri: str) -> str:
-    """A URI without its user-info and query; anything else as it is."""
-    if not _URI.match(uri):
-        return uri
-    parts = urlsplit(uri)
-    return parts._replace(netloc=_authority(parts), query="", fragment="").geturl()
-
-
 def _resolve_uri(uri: str) -> tuple[str, Storage | None]:
     parts = urlsplit(uri)
     if parts.scheme == "file":
         return unquote(parts.path), None
     from pyarrow.fs import FileSystem
 
-    location = without_credentials(uri)
+    location = _native.without_credentials(uri)
     try:
         filesystem, root = FileSystem.from_uri(uri)
     except (ValueError, NotImplementedError) as error:

@@ -59,6 +59,14 @@ _OPENING = (
         metavar="OLD=NEW",
         help="Of a moved table: what its metadata says is below OLD is now below NEW. May be repeated.",
     ),
+    click.option(
+        "--allow",
+        "allowed",
+        multiple=True,
+        metavar="PREFIX",
+        help="Of the files that metadata names open those below the table, NEW of --relocate and PREFIX, and "
+        "no others. May be repeated.",
+    ),
 )
 _TRAVEL = (
     click.option("--snapshot", type=int, metavar="N", help="The table at snapshot N, not at the latest."),
@@ -87,13 +95,14 @@ def table(command: Command) -> Command:
         branch: str | None,
         format: str | None,  # noqa: A002 - the option's name
         relocate: dict[str, str],
+        allowed: tuple[str, ...],
         **others: Any,
     ) -> Any:
         places = {"snapshot": snapshot, "tag": tag, "timestamp": as_of}
         at = {name: place for name, place in places.items() if place is not None}
         if len(at) > 1:
             raise click.UsageError("--snapshot, --tag and --as-of exclude each other")
-        how = {"format": format, "relocate": relocate}
+        how = {"format": format, "relocate": relocate, "allowed_prefixes": allowed or None}
         return command(open_table=functools.partial(_opened, table, how, branch, at), **others)
 
     decorated: Any = run

@@ -153,8 +153,7 @@ def read_schema(source: Source) -> dict[str, Any]:
     """One `schema-<id>` file: the JSON object as stored, once its fields and types are found to be
     well-formed.
 
-    Raises: CorruptError (not JSON, a required key absent, a type outside the grammar), UnsupportedError
-        (version).
+    Raises: CorruptError (not JSON, a required key absent, a type outside the grammar).
     Source: Paimon's `TableSchema.java`.
     """
     return _parsed(_native.paimon_read_schema(resolve_source(source)))

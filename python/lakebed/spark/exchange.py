@@ -8,7 +8,7 @@ makes rows of it, with the code that makes them in one process.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lakebed import _arrow, _native
+from lakebed.spark.ipc import ipc_batches, ipc_stream
 from lakebed.spark.mappers import kind_told
 from lakebed.spark.types import cast_batch, spark_schema, to_spark
 
@@ -115,7 +116,7 @@ def map_parts(
                 yield from _finished(making, schema)
                 making, current = exchange.gather(), part
                 yield from _known_rows(making, known, schema)
-            for entries in pa.ipc.open_stream(piece.as_buffer()):
+            for entries in ipc_batches(piece.as_buffer()):
                 yield from _pushed(making, side, entries, schema)
     yield from _finished(making, schema)
 
@@ -129,20 +130,6 @@ def map_gathered(contents: Contents, task: str, limits: Limits, known: bytes) ->
     for side, entries in _entries(contents, exchange, parts=1):
         yield from _pushed(making, side, entries.select(entries.schema.names[:-1]), schema)
     yield from _finished(making, schema)
-
-
-def ipc_stream(batches: Iterable[pa.RecordBatch], *, compression: str | None = None) -> bytes:
-    """Batches of one schema as an Arrow IPC stream; no bytes for none."""
-    sink, writer = pa.BufferOutputStream(), None
-    options = pa.ipc.IpcWriteOptions(compression=compression)
-    for batch in batches:
-        writer = writer or pa.ipc.new_stream(sink, batch.schema, options=options)
-        writer.write_batch(batch)
-    if writer is None:
-        return b""
-    writer.close()
-    stream: bytes = sink.getvalue().to_pybytes()
-    return stream
 
 
 def _entries(
@@ -201,7 +188,7 @@ def _pushed(
 
 def _known_rows(making: _native.PartRows, known: bytes, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     """What can be made of the entries that came with the function: those of side 0."""
-    for entries in pa.ipc.open_stream(known) if known else ():
+    for entries in ipc_batches(known):
         yield from _pushed(making, 0, entries, schema)
 
 

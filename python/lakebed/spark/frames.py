@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, Union
 import pyarrow as pa
 
 from lakebed.opening import open_table
+from lakebed.spark.ipc import ipc_stream
 from lakebed.spark.mappers import decode_manifests, map_rows, task_schema
 from lakebed.spark.types import cast_batch, spark_schema, to_spark
 from lakebed.table import Table
@@ -53,19 +54,9 @@ def from_driver(spark: SparkSession, scan: Scan) -> DataFrame:
 def from_batches(spark: SparkSession, schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> DataFrame:
     """Rows of the driver, in their order, in one partition; they travel with the DataFrame's plan."""
     types = to_spark(schema)
-    rows = ipc_stream((cast_batch(batch, types) for batch in batches), types)
+    rows = ipc_stream(cast_batch(batch, types) for batch in batches)
     # Not `createDataFrame`, which takes Arrow tables from PySpark 4 on only.
     return spark.range(1, numPartitions=1).mapInArrow(partial(map_rows, rows=rows), spark_schema(schema))
-
-
-def ipc_stream(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> bytes:
-    """Batches as an Arrow IPC stream, which travels with a function."""
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, schema) as writer:
-        for batch in batches:
-            writer.write_batch(batch)
-    rows: bytes = sink.getvalue().to_pybytes()
-    return rows
 
 
 def decoded(

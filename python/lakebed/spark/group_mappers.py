@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from lakebed import _arrow, _native
+from lakebed.spark.ipc import ipc_batches
 from lakebed.spark.mappers import kind_told
 from lakebed.spark.types import cast_batch, to_spark
 
@@ -19,9 +20,7 @@ MAX_GROUPS = 65_536
 """Groups that a task holds before it sends on what it has, and rows of a batch of groups."""
 
 
-def sum_manifests(
-    contents: Contents, task: str, limits: Limits, deleted: bytes | None
-) -> Iterator[pa.RecordBatch]:
+def sum_manifests(contents: Contents, task: str, limits: Limits, deleted: bytes) -> Iterator[pa.RecordBatch]:
     """Sums up the live files of manifests.
 
     Args:
@@ -58,7 +57,7 @@ def sum_files(
 
 
 def merge_sums(
-    batches: Iterator[pa.RecordBatch], task: str, limits: Limits, vectors: bytes | None
+    batches: Iterator[pa.RecordBatch], task: str, limits: Limits, vectors: bytes
 ) -> Iterator[pa.RecordBatch]:
     """Brings the sums of whole partitions together; made for `mapInArrow`.
 
@@ -97,7 +96,6 @@ def _overflow(groups: _native.Grouping) -> Iterator[pa.RecordBatch]:
         yield _arrow.record_batch(groups.drain())
 
 
-def _know(groups: _native.Grouping, what: str, rows: bytes | None) -> None:
-    if rows is not None:
-        for batch in pa.ipc.open_stream(rows):
-            groups.know(what, batch)
+def _know(groups: _native.Grouping, what: str, rows: bytes) -> None:
+    for batch in ipc_batches(rows):
+        groups.know(what, batch)

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 from lakebed import _arrow, _native
 from lakebed.limits import LIMITS, Limits
 from lakebed.spark.exchange import exchanged
-from lakebed.spark.frames import At, TablePath, ipc_stream, table_at
+from lakebed.spark.frames import At, TablePath, table_at
 from lakebed.spark.group_mappers import merge_sums, sum_files, sum_manifests, sums_schema
+from lakebed.spark.ipc import ipc_stream
 from lakebed.spark.mappers import task_schema
 from lakebed.spark.reading import Reading
 from lakebed.spark.types import spark_schema
@@ -85,7 +86,7 @@ def grouped(spark: SparkSession, table: Table, scan: ViewScan, reading: Reading)
     groups = _native.Grouping(task, reading.limits)
     sums = _sums(spark, scan, task, spark_schema(sums_schema(groups)), reading)
     vectors = scan.known("vectors") if table.format == "paimon" else None
-    known = ipc_stream([vectors], vectors.schema) if vectors is not None and vectors.num_rows else None
+    known = ipc_stream([vectors]) if vectors is not None and vectors.num_rows else b""
     merger = partial(merge_sums, task=task, limits=reading.limits, vectors=known)
     rows = _arrow.record_batch(groups.rows())
     return sums.repartition("partition").mapInArrow(merger, spark_schema(rows.schema))
@@ -104,8 +105,7 @@ def _sums(spark: SparkSession, scan: ViewScan, task: str, types: StructType, rea
         else:
             files = without_deleted(spark, scan, adding, deleting, reading)
         return files.mapInArrow(partial(sum_files, task=task, limits=reading.limits, schema=schema), types)
-    deleted = scan.known("deleted") if deleting else None
-    known = None if deleted is None else ipc_stream([deleted], deleted.schema)
+    known = ipc_stream([scan.known("deleted")]) if deleting else b""
     decode = partial(sum_manifests, task=task, limits=reading.limits, deleted=known)
     return reading.frame(spark, adding, decode, types)
 

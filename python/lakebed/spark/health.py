@@ -19,9 +19,8 @@ from lakebed.predicates import to_sql
 from lakebed.spark.frames import At, TablePath, from_batches, table_at
 from lakebed.spark.group_mappers import finish_health
 from lakebed.spark.groups import grouped
-from lakebed.spark.reading import Reading
+from lakebed.spark.reading import Reading, absolute
 from lakebed.spark.types import cast_batch, spark_schema, to_spark
-from lakebed.storage import without_credentials
 from lakebed.table import Table
 from lakebed.table.groups import SMALL_BYTES
 
@@ -68,7 +67,8 @@ def health(
     if isinstance(path, Table):
         table = table_at(path, at, limits)
         return _of_table(spark, table, selection, Reading.of(table, limits, range_bytes))
-    return _of_tables(spark, _Tables(tuple(os.fspath(one) for one in path), how, at, selection))
+    paths = (os.fspath(one) for one in path)
+    return _of_tables(spark, _Tables(tuple(paths if storage else map(absolute, paths)), how, at, selection))
 
 
 def _of_table(spark: SparkSession, table: Table, selection: dict[str, Any], reading: Reading) -> DataFrame:
@@ -107,7 +107,7 @@ class _Tables:
             row = table.health(threads=1, **self.selection).to_arrow()
             return row.append_column(self.schema.field("error"), pa.nulls(1, pa.string())).to_batches()[0]
         except Exception as error:  # noqa: BLE001 - other tables are to answer all the same
-            location = without_credentials(path)
+            location = _native.without_credentials(path)
             kind = error.kind if isinstance(error, LakebedError) else type(error).__name__
             values = {"location": location, "error": f"{kind}: {error}".replace(path, location)}
         return pa.RecordBatch.from_pylist([values], schema=self.schema)

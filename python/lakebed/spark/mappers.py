@@ -6,13 +6,14 @@ import contextlib
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
-
 from lakebed import _arrow, _native
 from lakebed.errors import LakebedError
+from lakebed.spark.ipc import ipc_batches
 from lakebed.spark.types import cast_batch, to_spark
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from lakebed.limits import Limits
     from lakebed.spark.reading import Contents, Decoder
 
@@ -63,7 +64,7 @@ def map_rows(batches: Iterator[pa.RecordBatch], rows: bytes) -> Iterator[pa.Reco
     Args: rows, an Arrow IPC stream in the types of Spark.
     """
     for _ in batches:
-        yield from pa.ipc.open_stream(rows)
+        yield from ipc_batches(rows)
 
 
 @contextlib.contextmanager

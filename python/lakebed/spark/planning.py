@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Literal
 import pyarrow as pa
 
 from lakebed.limits import LIMITS, Limits
-from lakebed.spark.exchange import exchanged, gathered, ipc_stream
+from lakebed.spark.exchange import exchanged, gathered
 from lakebed.spark.frames import At, TablePath, decoded, table_at
+from lakebed.spark.ipc import ipc_stream
 from lakebed.spark.reading import Reading
 
 if TYPE_CHECKING:

@@ -85,7 +85,9 @@ class Reading:
         if self.range_bytes is None:
             files = _binary_files(spark, [manifest["path"] for manifest in manifests])
             return files.mapInArrow(partial(map_contents, decode=decode), types)
-        tasks = spread(manifests, self.range_bytes, divided=divided)
+        if self.storage is None:
+            manifests = [{**manifest, "path": absolute(manifest["path"])} for manifest in manifests]
+        tasks = spread(manifests, self.range_bytes, divided=divided, at_once=_at_once(spark))
         reader = RangeReader(tasks, self.limits, self.storage, decode)
         return spark.range(len(tasks), numPartitions=len(tasks)).mapInArrow(reader, types)
 
@@ -115,15 +117,19 @@ def contents(pieces: list[Piece], storage: Storage | None, limits: Limits) -> Co
             yield piece.path, share
 
 
-def spread(manifests: Sequence[Manifest], range_bytes: int, *, divided: bool = True) -> list[list[Piece]]:
+def spread(
+    manifests: Sequence[Manifest], range_bytes: int, *, divided: bool = True, at_once: int = 1
+) -> list[list[Piece]]:
     """Manifests in pieces of at most `range_bytes`, as far as they can be divided, a list for each task.
 
-    Tasks get about as many bytes each, and no fewer than `range_bytes` where there are as many: small
-    manifests share a task.
+    Tasks get about as many bytes each: small manifests share a task. They are as many as it takes for each to
+    have `range_bytes`, and then some more until they are a multiple of those that run at once: else most
+    cores would wait for the last tasks.
     """
     pieces = [piece for manifest in manifests for piece in _pieces(manifest, range_bytes, divided)]
     costs = [piece.end - piece.start + _OPENING for piece in pieces]
-    count = min(len(pieces), -(-sum(costs) // (range_bytes + _OPENING)))
+    waves = -(-sum(costs) // ((range_bytes + _OPENING) * at_once))
+    count = min(len(pieces), waves * at_once)
     tasks: list[tuple[int, int, list[Piece]]] = [(0, number, []) for number in range(count)]
     for cost, piece in sorted(zip(costs, pieces, strict=True), reverse=True):
         spent, number, own = tasks[0]
@@ -140,6 +146,16 @@ def _pieces(manifest: Manifest, range_bytes: int, divided: bool) -> Iterator[Pie
         yield Piece(manifest["path"], length, start, min(start + step, length))
 
 
+def _at_once(spark: SparkSession) -> int:
+    """How many tasks run at the same time; 1 where the client cannot know, as in Spark Connect."""
+    from pyspark.errors import PySparkException
+
+    try:
+        return spark.sparkContext.defaultParallelism
+    except PySparkException:
+        return 1
+
+
 def _binary_files(spark: SparkSession, paths: Sequence[str]) -> DataFrame:
     """`path` and `content` of each file. Raises: MissingFileError for one that is not there."""
     from pyspark.errors import AnalysisException
@@ -148,13 +164,16 @@ def _binary_files(spark: SparkSession, paths: Sequence[str]) -> DataFrame:
     # Sessions may be set to pass over such files, and a manifest passed over is rows lost in silence.
     reader = reader.option("ignoreMissingFiles", "false").option("ignoreCorruptFiles", "false")
     try:
-        return reader.load([_spark_path(path) for path in paths]).select("path", "content")
+        files = reader.load([_spark_path(path) for path in paths]).select("path", "content")
+        # Spark Connect looks at nothing until it is asked.
+        _ = files.schema
     except AnalysisException as error:
         if _condition(error) != "PATH_NOT_FOUND":
             raise
         missing = _ESCAPE.sub("", (error.getMessageParameters() or {}).get("path", ""))
         message = f"a manifest that the manifest list names is not there: {missing}"
         raise MissingFileError(message, kind="missing", path=missing) from error
+    return files
 
 
 def _condition(error: AnalysisException) -> str | None:
@@ -164,7 +183,12 @@ def _condition(error: AnalysisException) -> str | None:
     return condition
 
 
+def absolute(path: str) -> str:
+    """A path as the driver means it; executors have folders of their own to work in."""
+    return path if _SCHEME.match(path) else str(Path(path).absolute())
+
+
 def _spark_path(path: str) -> str:
     """A path or URI as Spark's file sources take it: absolute, with its scheme, nothing to be expanded."""
-    uri = path if _SCHEME.match(path) else f"file://{Path(path).absolute()}"
+    uri = path if _SCHEME.match(path) else f"file://{absolute(path)}"
     return _GLOB.sub(r"\\\g<0>", uri)

@@ -19,6 +19,7 @@ from lakebed.spark.mappers import decode_manifests, kind_told
 from lakebed.spark.reading import Piece, contents, spread
 from lakebed.spark.types import cast_batch, spark_schema, to_spark
 from lakebed.spark.view_schema import view_of
+from lakebed.storage import resolve
 from lakebed.view import ViewScan
 
 if TYPE_CHECKING:
@@ -53,10 +54,10 @@ _OF_OWN_COLUMNS = frozenset({"snapshots", "changelogs", "refs", "schemas"})
 class DataSource(SparkDataSource):
     """`spark.dataSource.register(lakebed.spark.DataSource)`, then `spark.read.format("lakebed").load(path)`.
 
-    Options: `view`, "files" unless said, or `$` and a metadata table, such as "$options"; `where`, `columns`
-        and `stats` (names with commas between them) as the view takes them; one of `snapshot`, `tag`,
-        `branch` and `timestamp` as `Table.at`; `format` as `open_table`; `range_bytes`, of which a task
-        decodes as many.
+    Options: `path`, which Python workers open, so not a relative one; `view`, "files" unless said, or `$` and
+        a metadata table, such as "$options"; `where`, `columns` and `stats` (names with commas between them)
+        as the view takes them; one of `snapshot`, `tag`, `branch` and `timestamp` as `Table.at`; `format` as
+        `open_table`; `range_bytes`, of which a task decodes as many.
     Returns: the rows and columns of the view, in no order. Filters on partition columns and, of views of the
         table's history, on any column, prune where Spark hands them down
         (`spark.sql.python.filterPushdown.enabled`, PySpark 4.1); Spark tests them all the same.
@@ -147,7 +148,8 @@ class _Reader(DataSourceReader):
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         share = cast("_Share", partition)
         if share.task is not None:
-            storage = self._asked.table()._storage
+            # Where it is says how it is read: nothing of the table is read again.
+            _, storage = resolve(self._asked.path)
             yield from decode_manifests(contents(share.pieces, storage, LIMITS), share.task, LIMITS)
             return
         with kind_told():
@@ -159,22 +161,24 @@ class _Reader(DataSourceReader):
 
 class _PruningReader(_Reader):
     def pushFilters(self, filters: list[Any]) -> Iterable[Any]:  # noqa: N802 - the name Spark calls
-        pushed = [condition for one in filters if (condition := _condition(one, self._asked)) is not None]
+        columns = self._asked.table().schema.names
+        conditions = (_condition(one, self._asked.view, columns) for one in filters)
+        pushed = [condition for condition in conditions if condition is not None]
         if pushed:
             self._asked = self._asked.filtered(reduce(operator.and_, pushed))
         # They only prune: what is left is tested by Spark.
         return filters
 
 
-def _condition(given: datasource.Filter, asked: _Asked) -> Predicate | None:
+def _condition(given: datasource.Filter, view: str, columns: list[str]) -> Predicate | None:
     """What a filter on the view's columns says of what the view is filtered by; None if nothing."""
     compare = _COMPARED.get(type(given).__name__)
     path: tuple[str, ...] = getattr(given, "attribute", ())
     if compare is None or not path:
         return None
-    if asked.view in _OF_OWN_COLUMNS and len(path) == 1:
+    if view in _OF_OWN_COLUMNS and len(path) == 1:
         return cast("Predicate", compare(col(path[0]), getattr(given, "value", None)))
     # A partition field that is called as a column holds its values.
-    if len(path) == 2 and path[0] == "partition" and path[1] in asked.table().schema.names:
+    if len(path) == 2 and path[0] == "partition" and path[1] in columns:
         return cast("Predicate", compare(col(path[1]), getattr(given, "value", None)))
     return None

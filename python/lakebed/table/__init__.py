@@ -118,5 +118,6 @@ class Table(HistoryViews, ContentViews, GroupViews, ChangeViews, PlanViews):
     def _repr_html_(self) -> str:
         rows = [("location", self.location), ("stands", place(self._native))]
         about = _html.table(("", ""), rows, caption=f"{self.format} table")
-        options = sorted(self.properties.items())
-        return about + (_html.table(("option", "value"), options) if options else "")
+        # Names alone: values may be keys to a storage, and notebooks are shown around.
+        options = [(name,) for name in sorted(self.properties)]
+        return about + (_html.table(("option",), options) if options else "")

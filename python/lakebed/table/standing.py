@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lakebed import _arrow
+from lakebed import _arrow, _native
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from lakebed import _native
     from lakebed.storage import Storage
 
 
@@ -34,7 +33,7 @@ class Standing:
     @property
     def location(self) -> str:
         """Where the table is, without credentials."""
-        return self._native.location
+        return _native.without_credentials(self._native.location)
 
     @property
     def snapshot_id(self) -> int | None:
