@@ -1,4 +1,4 @@
-"""A table that the benches read, and the facts about its manifests that a result is read by.
+"""What the benches read, and the facts about it that a result is read by.
 
 The tables hold metadata only: real writers committed them, the data files exist nowhere. Their manifests are
 found with `json` and fastavro alone: what is measured never decides what is read.
@@ -6,15 +6,16 @@ found with `json` and fastavro alone: what is measured never decides what is rea
 
 from __future__ import annotations
 
-import os
 import shutil
 import statistics
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import fastavro
+
+GENERATORS = Path(__file__).resolve().with_name("generators")
 
 
 class MissingInputError(Exception):
@@ -23,10 +24,13 @@ class MissingInputError(Exception):
 
 @dataclass(frozen=True)
 class Corpus:
-    """One table and what its manifests hold. Sizes in bytes.
+    """One input and what it holds. Sizes in bytes.
 
-    `path` is what `open_table` takes: a Paimon table's folder, an Iceberg table's metadata file. `live` are
-    the files that some entry adds and no entry deletes.
+    `format` says which readers it has: `iceberg` and `paimon` for tables, `avro` for any Avro file, `rows`
+    for Paimon's BinaryRows, `metadata` for Iceberg's table metadata. `path` is what is opened: a Paimon
+    table's folder, an Iceberg table's metadata file, or the file itself. `manifests` are the Avro files that
+    it is made of, `entries` its rows; `live` are the files that some entry adds and no entry deletes, of what
+    is no table all rows.
     """
 
     format: str
@@ -41,12 +45,43 @@ class Corpus:
     block_bytes: int
     compressed_bytes: int
     inflated_bytes: int
+    input: str = ""
+    """What the benches call it."""
+
+    @classmethod
+    def of_bytes(
+        cls,
+        format: str,  # noqa: A002 - the field's name
+        writer: str,
+        path: Path,
+        name: str,
+        *,
+        entries: int,
+        columns: int,
+        size: int,
+    ) -> Corpus:
+        """What is no Avro: `size` bytes in one piece, as they are."""
+        return cls(
+            format=format,
+            writer=writer,
+            path=str(path),
+            name=name,
+            manifests=(),
+            entries=entries,
+            live=entries,
+            columns=columns,
+            codec="null",
+            block_bytes=size,
+            compressed_bytes=size,
+            inflated_bytes=size,
+        )
 
     def describe(self) -> str:
         """One line for a reader of the results."""
         return (
-            f"{self.entries:,} entries ({self.live:,} files live) x {self.columns} columns by {self.writer}, "
-            f"{self.codec}, {len(self.manifests)} manifests, {self.compressed_bytes / 1e6:.1f} MB "
+            f"{self.input}: {self.entries:,} entries ({self.live:,} live) x {self.columns} columns "
+            f"by {self.writer}, {self.codec}, {len(self.manifests)} manifests, "
+            f"{self.compressed_bytes / 1e6:.1f} MB "
             f"({self.inflated_bytes / 1e6:.1f} MB inflated, blocks of {kilobytes(self.block_bytes)})"
         )
 
@@ -93,32 +128,35 @@ def records(path: Path) -> list[dict[str, Any]]:
         return [record for record in fastavro.reader(file) if isinstance(record, dict)]
 
 
-def generator_folder(format_: str) -> Path:
-    """Where the program lies, or would, that makes tables by that format's Java engine."""
-    shared = os.environ.get("LAKEBED_SHARED") or str(Path(__file__).resolve().parents[1].parent / "shared")
-    return Path(shared) / "tools" / "bigtables" / format_
-
-
 def generator(format_: str) -> Path:
-    """The folder of that program. Raises: MissingInputError: it, Maven or a JDK is not there."""
-    folder = generator_folder(format_)
-    if not folder.is_dir():
-        raise MissingInputError(f"no table generator at {folder}: set LAKEBED_SHARED, or use --given")
+    """The folder of the program that makes tables by that format's Java engine.
+
+    Raises: MissingInputError: Maven or a JDK is not there.
+    """
     for tool in ("mvn", "java", "javac"):
         if shutil.which(tool) is None:
             raise MissingInputError(
                 f"{tool} is needed to make a table by {format_}'s Java and is not on PATH"
             )
-    return folder
+    return GENERATORS / format_
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table that the benches can have, and what is run on it."""
+    """An input that the benches can have, and what is run on it."""
 
     name: str
     tasks: tuple[str, ...]
     entries: int
     make: Callable[[Path, int, Path | None], Corpus]
     """From the cache's folder, the number of entries, and a table to use instead of one made here."""
+    quick: tuple[str, ...] = ()
+    """The tasks of it that the quick suite runs."""
+    quick_entries: int = 10_000
+    alone: tuple[str, ...] = ()
+    """Tasks that lakebed alone runs here: the others would take many minutes, or all memory."""
     most_rounds: int = 9
+
+    def corpus(self, cache: Path, entries: int, given: Path | None) -> Corpus:
+        """What there is to read, made where it is not there yet. Raises: MissingInputError."""
+        return replace(self.make(cache, entries, given), input=self.name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from datetime import date, timedelta
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,10 +14,12 @@ from readers import (
     Reader,
     Rows,
     Run,
+    duckdb_entries,
     fastavro_entries,
     lakebed_files,
     lakebed_reads,
     lakebed_stream,
+    polars_entries,
     serve,
     tables,
 )
@@ -30,13 +33,25 @@ STATS = {"id": 1, "event_ts": 3}
 """The columns whose statistics are asked for, and their field ids."""
 
 
-def _lakebed_entries(columns: list[str] | None) -> Callable[[Corpus], Run]:
+def _one_day_of_each_ten() -> str:
+    """One region in twenty on one day in ten: half a percent of the files, some of every manifest."""
+    days = [date(2024, 10, 7) + timedelta(days=10 * number) for number in range(5)]
+    of_day = "event_ts >= '{}T00:00:00+00:00' AND event_ts < '{}T00:00:00+00:00'"
+    found = " OR ".join(f"({of_day.format(day, day + timedelta(days=1))})" for day in days)
+    return f"region = 'region-007' AND ({found})"
+
+
+GUARD = _one_day_of_each_ten()
+"""What drops all but half a percent of the entries, and no manifest."""
+
+
+def _lakebed_entries(columns: list[str] | None, threads: int | None = 1) -> Callable[[Corpus], Run]:
     """With each manifest's record in the list, so that entries inherit from it, as PyIceberg's do."""
 
     def prepare(corpus: Corpus) -> Run:
         import lakebed
 
-        read = partial(lakebed.iceberg.read_manifest, columns=columns, threads=1)
+        read = partial(lakebed.iceberg.read_manifest, columns=columns, threads=threads)
         listed = listed_manifests(json.loads(Path(corpus.path).read_text()))
         manifests = list(zip(corpus.manifests, listed, strict=True))
         return lambda: tables([read(path, listed=record).to_arrow() for path, record in manifests])
@@ -53,16 +68,6 @@ def _lakebed_stats(every: bool) -> Callable[[Corpus], Run]:
         return lambda: tables([lakebed.open_table(corpus.path).files(stats=stats, threads=1).to_arrow()])
 
     return prepare
-
-
-def _polars_entries(corpus: Corpus) -> Run:
-    import polars
-
-    def run() -> tuple[Rows, Any]:
-        frames = [polars.read_avro(path) for path in corpus.manifests]
-        return sum(frame.height for frame in frames), frames
-
-    return run
 
 
 def _pyiceberg_table(corpus: Corpus) -> Any:
@@ -116,14 +121,19 @@ def _pyiceberg_files(corpus: Corpus) -> Run:
     return lambda: tables([_pyiceberg_table(corpus).inspect.files()])
 
 
-def _pyiceberg_plan(corpus: Corpus) -> Run:
-    _pyiceberg_table(corpus)
+def _pyiceberg_plan(where: str | None = None) -> Callable[[Corpus], Run]:
+    def prepare(corpus: Corpus) -> Run:
+        _pyiceberg_table(corpus)
 
-    def run() -> tuple[Rows, Any]:
-        tasks = list(_pyiceberg_table(corpus).scan().plan_files())
-        return len(tasks), tasks
+        def run() -> tuple[Rows, Any]:
+            table = _pyiceberg_table(corpus)
+            scan = table.scan() if where is None else table.scan(row_filter=where)
+            tasks = list(scan.plan_files())
+            return len(tasks), tasks
 
-    return run
+        return run
+
+    return prepare
 
 
 def _pyiceberg_core_entries(corpus: Corpus) -> Run:
@@ -140,20 +150,25 @@ def _pyiceberg_core_entries(corpus: Corpus) -> Run:
 
 READERS = [
     Reader("lakebed", "entries", "lakebed", "1", _lakebed_entries(None)),
+    Reader("lakebed, all cores", "entries", "lakebed", "all", _lakebed_entries(None, None)),
     Reader("lakebed.avro", "entries", "lakebed", "1", lakebed_reads("avro.read")),
     Reader("fastavro", "entries", "fastavro", "1", fastavro_entries),
-    Reader("polars", "entries", "polars", "1", _polars_entries),
+    Reader("polars", "entries", "polars", "1", polars_entries()),
+    Reader("duckdb", "entries", "duckdb", "1", duckdb_entries()),
     Reader("pyiceberg", "entries", "pyiceberg", "1", _pyiceberg_entries),
     Reader("pyiceberg-core", "entries", "pyiceberg-core", "1", _pyiceberg_core_entries),
     Reader("lakebed", "projected", "lakebed", "1", _lakebed_entries(PROJECTED)),
+    Reader("lakebed, all cores", "projected", "lakebed", "all", _lakebed_entries(PROJECTED, None)),
     Reader("lakebed.avro", "projected", "lakebed", "1", lakebed_reads("avro.read", PROJECTED_AVRO)),
     Reader("lakebed", "stats", "lakebed", "1", _lakebed_stats(every=False)),
     Reader("pyiceberg", "stats", "pyiceberg", "1", _pyiceberg_stats),
+    Reader("lakebed", "guard", "lakebed", "1", lakebed_files(1, GUARD)),
+    Reader("pyiceberg plan", "guard", "pyiceberg", "all (GIL)", _pyiceberg_plan(GUARD)),
     Reader("lakebed", "files", "lakebed", "1", lakebed_files(1)),
     Reader("lakebed, all cores", "files", "lakebed", "all", lakebed_files(None)),
     Reader("lakebed, stats of all", "files", "lakebed", "1", _lakebed_stats(every=True)),
     Reader("pyiceberg inspect.files", "files", "pyiceberg", "all (GIL)", _pyiceberg_files),
-    Reader("pyiceberg plan", "files", "pyiceberg", "all (GIL)", _pyiceberg_plan),
+    Reader("pyiceberg plan", "files", "pyiceberg", "all (GIL)", _pyiceberg_plan()),
     Reader("lakebed", "stream", "lakebed", "all", lakebed_stream),
     Reader("pyiceberg inspect.files", "stream", "pyiceberg", "all (GIL)", _pyiceberg_files),
 ]

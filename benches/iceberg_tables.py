@@ -1,4 +1,4 @@
-"""The Iceberg tables of the benches: the same 50,000 files by Iceberg Java (gzip and zstd) and by PyIceberg.
+"""The Iceberg tables of the benches: the same files by Iceberg Java, in four codecs, and by PyIceberg.
 
 Metadata files name every path in full, so a table stays where it was made: in `<cache>/iceberg/<name>`.
 Its manifests are those of the newest metadata file's current snapshot.
@@ -7,11 +7,11 @@ Its manifests are those of the newest metadata file's current snapshot.
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
 import subprocess
 from collections.abc import Mapping
+from functools import partial
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
@@ -20,43 +20,114 @@ from typing import Any
 from corpus import Corpus, MissingInputError, Table, blocks, generator, records
 
 COLUMNS, MANIFESTS = 12, 5
+JAVA_VERSION = "1.11.0"
+ICEBERG_JAR = (
+    Path.home()
+    / ".m2/repository/org/apache/iceberg/iceberg-spark-runtime-4.0_2.13"
+    / JAVA_VERSION
+    / f"iceberg-spark-runtime-4.0_2.13-{JAVA_VERSION}.jar"
+)
 DATA = 0
 """The `content` of a manifest of data files; a table of format version 1 has no other, and no such field."""
 
 
-def by_pyiceberg(cache: Path, entries: int, given: Path | None) -> Corpus:
+def by_pyiceberg(
+    cache: Path, entries: int, given: Path | None, columns: int = COLUMNS, manifests: int = MANIFESTS
+) -> Corpus:
     """The given or cached table, or a new one."""
-    table = given or cache / "iceberg" / f"pyiceberg_{entries}x{COLUMNS}_m{MANIFESTS}"
-    if not complete(table, given):
+    table = given or cache / "iceberg" / f"pyiceberg_{entries}x{columns}_m{manifests}"
+    if not _complete(table, given):
         import pyiceberg_table
 
-        pyiceberg_table.write(table, entries, COLUMNS, MANIFESTS)
+        pyiceberg_table.write(table, entries, columns, manifests)
         (table / "complete").touch()
-    return describe(table, f"PyIceberg {version('pyiceberg')}")
+    return _describe(table, f"PyIceberg {version('pyiceberg')}")
 
 
-def _java_gzip(cache: Path, entries: int, given: Path | None) -> Corpus:
-    return _java(cache, entries, MANIFESTS, "gzip", given)
+def by_java(
+    cache: Path,
+    entries: int,
+    given: Path | None,
+    *,
+    codec: str = "gzip",
+    columns: int = COLUMNS,
+    manifests: int = MANIFESTS,
+    **more: object,
+) -> Corpus:
+    """A table committed by Iceberg Java: `given`, else the cached one, else generated.
+
+    Args: more, further options of the generator, with underscores for dashes.
+    Raises: MissingInputError: nothing is cached and Maven, a JDK or PySpark is not there.
+    """
+    marks = "".join(f"_{key}{value}" for key, value in more.items())
+    table = given or cache / "iceberg" / f"java_{codec}_{entries}x{columns}_m{manifests}{marks}"
+    if not _complete(table, given):
+        sizes: dict[str, object] = {
+            "location": table,
+            "entries": entries,
+            "columns": columns,
+            "per-manifest": -(-entries // manifests),
+            "codec": codec,
+            "seed": 5,
+            **{key.replace("_", "-"): value for key, value in more.items()},
+        }
+        _generate(cache, sizes)
+        (table / "complete").touch()
+    return _describe(table)
 
 
-def _java_zstd(cache: Path, entries: int, given: Path | None) -> Corpus:
-    return _java(cache, entries, MANIFESTS, "zstd", given)
+def _with_deletes(cache: Path, entries: int, given: Path | None, days: int) -> Corpus:
+    """A tenth of the entries as position deletes, a hundredth as equality deletes, in 20 partitions a day.
+
+    Plans are of data files, and so is the corpus: manifests of deletes are not in it.
+    """
+    deletes: dict[str, Any] = {"pos_deletes": max(1, entries // 10), "eq_deletes": max(1, entries // 100)}
+    made = by_java(cache, entries, given, manifests=max(1, entries // 10_000), days=days, seed=7, **deletes)
+    return _describe(Path(made.path).parents[1], deletes=False)
 
 
-def _java_large(cache: Path, entries: int, given: Path | None) -> Corpus:
-    return _java(cache, entries, 6 * MANIFESTS, "gzip", given)
-
-
-ALL = ("entries", "projected", "files", "stats")
+READ = ("entries", "projected", "stats")
+PLAN = ("plan", "plan-stream", "plan-partition", "plan-range")
+ALL = (*READ, "guard", "files", *PLAN, "encode")
 TABLES = [
-    Table("pyiceberg", ALL, 50_000, by_pyiceberg),
-    Table("iceberg-java", ALL, 50_000, _java_gzip),
-    Table("iceberg-zstd", ALL, 50_000, _java_zstd),
-    Table("iceberg-memory", ("stream",), 300_000, _java_large, most_rounds=1),
+    Table("pyiceberg", (*READ, "guard", "files", *PLAN[:2], "encode"), 50_000, by_pyiceberg, quick=READ),
+    Table("iceberg-java", ALL, 50_000, by_java, quick=(*READ, "guard", "files", "plan", "encode")),
+    Table(
+        "iceberg-zstd",
+        (*READ, "guard", "files", "encode"),
+        50_000,
+        partial(by_java, codec="zstd"),
+        quick=READ[:1],
+    ),
+    Table("iceberg-snappy", READ, 50_000, partial(by_java, codec="snappy")),
+    Table("iceberg-null", READ, 50_000, partial(by_java, codec="uncompressed")),
+    Table(
+        "iceberg-wide",
+        READ,
+        5_000,
+        partial(by_java, columns=200, manifests=1),
+        quick=READ,
+        quick_entries=1_000,
+    ),
+    Table("iceberg-wide-zstd", READ, 5_000, partial(by_java, codec="zstd", columns=200, manifests=1)),
+    Table("pyiceberg-wide", READ, 5_000, partial(by_pyiceberg, columns=200, manifests=1)),
+    Table("iceberg-no-stats", READ[:2], 50_000, partial(by_java, metrics="none")),
+    Table("iceberg-100k", ("stream",), 100_000, partial(by_java, manifests=10), most_rounds=1),
+    Table(
+        "iceberg-1m",
+        ("stream", *PLAN),
+        1_000_000,
+        partial(by_java, manifests=100),
+        alone=("stream",),
+        most_rounds=5,
+    ),
+    Table("iceberg-deletes", PLAN[:3], 200_000, partial(_with_deletes, days=10)),
+    # Twice of everything: as many files and deletes a partition, so twice the attachments too.
+    Table("iceberg-deletes-2x", PLAN[:2], 400_000, partial(_with_deletes, days=20)),
 ]
 
 
-def complete(table: Path, given: Path | None) -> bool:
+def _complete(table: Path, given: Path | None) -> bool:
     """Whether the table is there; one that a broken run has left behind is taken away."""
     if given is not None or (table / "complete").exists():
         return True
@@ -76,7 +147,7 @@ def listed_manifests(metadata: dict[str, Any]) -> list[dict[str, Any]]:
     return records(_local(current_snapshot(metadata)["manifest-list"]))
 
 
-def describe(root: Path, writer: str | None = None, *, deletes: bool = True) -> Corpus:
+def _describe(root: Path, writer: str | None = None, *, deletes: bool = True) -> Corpus:
     """The current snapshot's manifests, with or without those of deletes, and what their blocks say."""
     newest = max((root / "metadata").glob("*.metadata.json"), key=_number)
     metadata: dict[str, Any] = json.loads(newest.read_text())
@@ -111,43 +182,30 @@ def _engine(summary: dict[str, str]) -> str:
     return f"Iceberg Java {found[1]}" if found else "Iceberg Java"
 
 
-def _java(cache: Path, entries: int, manifests: int, codec: str, given: Path | None) -> Corpus:
-    """A table committed by Iceberg Java: `given`, else the cached one, else generated.
-
-    Raises: MissingInputError: nothing is cached and the generator, Maven, a JDK or PySpark is not there.
-    """
-    table = given or cache / "iceberg" / f"java_{codec}_{entries}x{COLUMNS}_m{manifests}"
-    if not complete(table, given):
-        sizes: dict[str, object] = {
-            "location": table,
-            "entries": entries,
-            "columns": COLUMNS,
-            "per-manifest": -(-entries // manifests),
-            "codec": codec,
-            "seed": 5,
-        }
-        generate(cache, sizes)
-        (table / "complete").touch()
-    return describe(table)
-
-
-def generate(cache: Path, sizes: Mapping[str, object]) -> None:
+def _generate(cache: Path, sizes: Mapping[str, object]) -> None:
     """Compiles and runs the generator against Iceberg's Spark runtime and the jars that PySpark brings.
 
     Args: sizes, its options without their dashes.
     """
-    project = generator("iceberg")
-    pyspark = find_spec("pyspark")
-    if pyspark is None or not pyspark.submodule_search_locations:
+    source = generator("iceberg") / "BenchTable.java"
+    if not ICEBERG_JAR.is_file():
+        artifact = f"org.apache.iceberg:iceberg-spark-runtime-4.0_2.13:{JAVA_VERSION}"
+        subprocess.run(["mvn", "-q", "-B", "dependency:get", f"-Dartifact={artifact}"], check=True)
+    jars = java_classpath()
+    if jars is None:
         raise MissingInputError("pyspark is needed to make a table by Iceberg Java: its jars hold Hadoop's")
-    environment = {
-        **os.environ,
-        "SPARK_HOME": pyspark.submodule_search_locations[0],
-        "OUT": str(cache / "bigtables-iceberg"),
-    }
-    runtime = "org.apache.iceberg:iceberg-spark-runtime-4.0_2.13:1.11.0"
-    subprocess.run(["mvn", "-q", "-B", "dependency:get", f"-Dartifact={runtime}"], check=True)
-    subprocess.run([project / "build.sh"], check=True, env=environment)
+    classes = str(cache / "generator-iceberg")
+    subprocess.run(["javac", "-nowarn", "-proc:none", "-d", classes, "-cp", jars, str(source)], check=True)
     options = [str(word) for key, value in sizes.items() for word in (f"--{key}", value)]
-    command = [str(project / "run.sh"), "Large", *options]
-    subprocess.run(command, check=True, env=environment, stdout=subprocess.DEVNULL)
+    command = ["java", "-Xmx3g", "-Duser.timezone=UTC", "-Dlog4j2.level=OFF", "-cp", f"{classes}:{jars}"]
+    subprocess.run(
+        [*command, "org.apache.iceberg.BenchTable", *options], check=True, stdout=subprocess.DEVNULL
+    )
+
+
+def java_classpath() -> str | None:
+    """Iceberg's Spark runtime in Maven's repository and Hadoop's classes, which PySpark brings, or None."""
+    pyspark = find_spec("pyspark")
+    if pyspark is None or not pyspark.submodule_search_locations or not ICEBERG_JAR.is_file():
+        return None
+    return f"{ICEBERG_JAR}:{pyspark.submodule_search_locations[0]}/jars/*"

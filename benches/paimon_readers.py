@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,10 +35,17 @@ PROJECTED_AVRO = [
 
 Condition = tuple[str, str, Any]
 """A column, a method of Paimon's predicates (`equal` or `lessThan`), and a literal."""
+STATS = {"id": 1, "c5": 5}
+"""The columns whose statistics are asked for, and their positions."""
+GUARD: Condition = ("dt", "equal", "2020-02-03")
+"""One partition of a hundred or more: a reader may drop the others' entries before their statistics."""
 
 
 def _warehouse(corpus: Corpus) -> str:
     return str(Path(corpus.path).parents[1])
+
+
+_lakebed_reads = partial(lakebed_reads, "paimon.read_manifest")
 
 
 def _pypaimon_entries(corpus: Corpus) -> Run:
@@ -52,6 +60,29 @@ def _pypaimon_entries(corpus: Corpus) -> Run:
         for path in corpus.manifests:
             entries.extend(manager.read(Path(path).name, drop_stats=False))
         return len(entries), entries
+
+    return run
+
+
+def _lakebed_stats(corpus: Corpus) -> Run:
+    import lakebed
+
+    columns = list(STATS)
+    return lambda: tables([lakebed.open_table(corpus.path).files(stats=columns, threads=1).to_arrow()])
+
+
+def _pypaimon_stats(corpus: Corpus) -> Run:
+    """Null counts and typed bounds of two columns: entries first, whose statistics are then decoded."""
+    entries_of = _pypaimon_entries(corpus)
+
+    def stats(found: Any) -> list[Any]:
+        lower, upper, nulls = found.min_values, found.max_values, found.null_counts
+        return [(nulls[at], lower.get_field(at), upper.get_field(at)) for at in STATS.values()]
+
+    def run() -> tuple[Rows, Any]:
+        _, entries = entries_of()
+        found = [(entry.file.file_name, stats(entry.file.value_stats)) for entry in entries]
+        return len(found), found
 
     return run
 
@@ -121,12 +152,19 @@ def pypaimon_rust_plan(condition: Condition | None = None) -> Callable[[Corpus],
 
 
 READERS = [
-    Reader("lakebed", "entries", "lakebed", "1", lakebed_reads("paimon.read_manifest")),
+    Reader("lakebed", "entries", "lakebed", "1", _lakebed_reads(None, 1)),
+    Reader("lakebed, all cores", "entries", "lakebed", "all", _lakebed_reads(None, None)),
     Reader("lakebed.avro", "entries", "lakebed", "1", lakebed_reads("avro.read")),
     Reader("fastavro", "entries", "fastavro", "1", fastavro_entries),
     Reader("pypaimon", "entries", "pypaimon", "1", _pypaimon_entries),
-    Reader("lakebed", "projected", "lakebed", "1", lakebed_reads("paimon.read_manifest", PROJECTED)),
+    Reader("lakebed", "projected", "lakebed", "1", _lakebed_reads(PROJECTED, 1)),
     Reader("lakebed.avro", "projected", "lakebed", "1", lakebed_reads("avro.read", PROJECTED_AVRO)),
+    Reader("lakebed, all cores", "projected", "lakebed", "all", _lakebed_reads(PROJECTED, None)),
+    Reader("lakebed", "stats", "lakebed", "1", _lakebed_stats),
+    Reader("pypaimon", "stats", "pypaimon", "1", _pypaimon_stats),
+    Reader("lakebed", "guard", "lakebed", "1", lakebed_files(1, f"{GUARD[0]} = '{GUARD[2]}'")),
+    Reader("pypaimon-rust plan", "guard", "pypaimon-rust", "all", pypaimon_rust_plan(GUARD)),
+    Reader("pypaimon plan", "guard", "pypaimon", "8 (GIL)", pypaimon_plan(GUARD)),
     Reader("lakebed", "files", "lakebed", "1", lakebed_files(1)),
     Reader("lakebed, all cores", "files", "lakebed", "all", lakebed_files(None)),
     Reader("pypaimon-rust $files", "files", "pypaimon-rust", "all", _pypaimon_rust_files),

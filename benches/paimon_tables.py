@@ -1,4 +1,4 @@
-"""The Paimon tables of the benches: 50,000 entries by Paimon Java and by pypaimon, and two larger ones.
+"""The Paimon tables of the benches: 50,000 entries by Paimon Java and by pypaimon, wide and larger ones.
 
 Every table lies in one warehouse (`<cache>/warehouse/bench.db/<name>`), so that peers which know only
 catalogs can open it. Its manifests are those of the latest snapshot's two manifest lists.
@@ -10,12 +10,14 @@ import functools
 import json
 import subprocess
 from dataclasses import dataclass
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import pypaimon_table
-from corpus import Corpus, Table, blocks, generator, generator_folder, records
+from corpus import GENERATORS, Corpus, Table, blocks, generator, records
 
 DATABASE = "bench"
 
@@ -24,7 +26,8 @@ DATABASE = "bench"
 class Shape:
     """How large a table is; files fall on partitions at random, and the writer may merge manifests.
 
-    Of the entries, `churn` percent are additions and deletions that cancel each other.
+    Of the entries, `churn` percent are additions and deletions that cancel each other; `stats` are what they
+    have, `truncate` or `none`.
     """
 
     entries: int
@@ -32,11 +35,13 @@ class Shape:
     commits: int
     columns: int = 12
     churn: int = 0
+    stats: str = "truncate"
 
     def name(self, writer: str) -> str:
         """The table's name, and so its key in the cache."""
         churn = f"_churn{self.churn}" if self.churn else ""
-        return f"{writer}_{self.entries}x{self.columns}_p{self.partitions}_c{self.commits}{churn}"
+        stats = "" if self.stats == "truncate" else f"_{self.stats}"
+        return f"{writer}_{self.entries}x{self.columns}_p{self.partitions}_c{self.commits}{churn}{stats}"
 
 
 def _pypaimon(cache: Path, entries: int, given: Path | None) -> Corpus:
@@ -51,25 +56,37 @@ def _pypaimon(cache: Path, entries: int, given: Path | None) -> Corpus:
     return _describe(table, writer)
 
 
-def by_java(cache: Path, entries: int, given: Path | None) -> Corpus:
+def _java(cache: Path, entries: int, given: Path | None, **more: Any) -> Corpus:
     """The given or cached table, or a new one: partitions of 100 entries, five commits."""
-    return _java_table(cache, Shape(entries, max(1, entries // 100), commits=5), given)
+    return _java_table(cache, Shape(entries, max(1, entries // 100), commits=5, **more), given)
 
 
-def by_java_large(cache: Path, entries: int, given: Path | None) -> Corpus:
+def _java_large(cache: Path, entries: int, given: Path | None, **more: Any) -> Corpus:
     """The same in partitions of 1,000 entries and ten commits."""
-    return _java_table(cache, Shape(entries, max(1, entries // 1000), commits=10), given)
+    return _java_table(cache, Shape(entries, max(1, entries // 1000), commits=10, **more), given)
 
 
-def _java_churn(cache: Path, entries: int, given: Path | None) -> Corpus:
-    return _java_table(cache, Shape(entries, max(1, entries // 1000), commits=10, churn=50), given)
+def _java_wide(cache: Path, entries: int, given: Path | None) -> Corpus:
+    """200 columns, in one manifest."""
+    return _java_table(cache, Shape(entries, max(1, entries // 100), commits=1, columns=200), given)
 
 
+READ = ("entries", "projected", "stats")
+PLAN = ("plan", "plan-stream", "plan-partition", "plan-range")
 TABLES = [
-    Table("paimon-java", ("entries", "projected", "files"), 50_000, by_java),
-    Table("pypaimon", ("entries", "projected", "files"), 50_000, _pypaimon),
-    Table("paimon-memory", ("stream",), 300_000, by_java_large, most_rounds=1),
-    Table("paimon-churn", ("churn",), 300_000, _java_churn, most_rounds=5),
+    Table(
+        "paimon-java",
+        (*READ, "guard", "files", *PLAN, "encode"),
+        50_000,
+        _java,
+        quick=(*READ, "guard", "files", "plan", "encode"),
+    ),
+    Table("pypaimon", (*READ, "guard", "files", "encode"), 50_000, _pypaimon, quick=READ[:1]),
+    Table("paimon-wide", READ, 5_000, _java_wide, quick=READ, quick_entries=1_000),
+    Table("paimon-no-stats", READ[:2], 50_000, partial(_java, stats="none")),
+    Table("paimon-100k", ("stream",), 100_000, _java_large, most_rounds=1),
+    Table("paimon-1m", ("stream", *PLAN), 1_000_000, _java_large, alone=("stream",), most_rounds=5),
+    Table("paimon-churn", ("churn",), 300_000, partial(_java_large, churn=50), most_rounds=5),
 ]
 
 
@@ -111,18 +128,17 @@ def _describe(root: Path, writer: str) -> Corpus:
 def _java_table(cache: Path, shape: Shape, given: Path | None) -> Corpus:
     """A table committed by Paimon Java: `given`, else the cached one, else generated.
 
-    Raises: MissingInputError: nothing is cached and the generator, Maven or Java is not there.
+    Raises: MissingInputError: nothing is cached and Maven or a JDK is not there.
     """
     table = _path(cache, shape.name("java")) if given is None else _link(cache, given)
     if not table.exists():
         _generate(cache, table, shape)
-    return _describe(table, f"Paimon Java {java_version()}".rstrip())
+    return _describe(table, f"Paimon Java {java_version()}")
 
 
 def java_version() -> str:
-    """That of the generator's Paimon; an empty text where there is no generator."""
-    pom = generator_folder("paimon") / "pom.xml"
-    found = ElementTree.parse(pom).findtext(".//{*}paimon.version") if pom.is_file() else None
+    """That of the generator's Paimon."""
+    found = ElementTree.parse(GENERATORS / "paimon" / "pom.xml").findtext(".//{*}paimon.version")
     return found or ""
 
 
@@ -130,9 +146,9 @@ def java_version() -> str:
 def java_classpath(folder: Path) -> str:
     """Builds the generator into that folder of the cache: its classes, and the jars of Paimon Java.
 
-    Raises: MissingInputError: the generator, Maven or a JDK is not there.
+    Raises: MissingInputError: Maven or a JDK is not there.
     """
-    project, build = generator("paimon") / "pom.xml", folder / "bigtables"
+    project, build = generator("paimon") / "pom.xml", folder / "generator-paimon"
     goals = ["compile", "dependency:copy-dependencies", f"-DoutputDirectory={build / 'lib'}"]
     subprocess.run(["mvn", "-q", "-B", "-f", str(project), f"-Dbuild.dir={build}", *goals], check=True)
     return f"{build / java_version() / 'classes'}:{build / 'lib' / '*'}"
@@ -146,9 +162,10 @@ def _generate(folder: Path, out: Path, shape: Shape) -> None:
         "partitions": shape.partitions,
         "per-commit": -(-shape.entries // shape.commits),
         "churn": shape.churn,
+        "stats": shape.stats,
     }
     options = [word for key, value in sizes.items() for word in (f"--{key}", str(value))]
     classes = java_classpath(folder)
-    command = ["java", "-Xmx3g", "-cp", classes, "paimongen.Large", "--out", str(partial), *options]
+    command = ["java", "-Xmx3g", "-cp", classes, "BenchTable", "--out", str(partial), *options]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     partial.rename(out)

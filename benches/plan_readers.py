@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from paimon_readers import Condition, pypaimon_plan, pypaimon_rust_plan
 from readers import Reader, Rows, Run, serve, tables
-from session import Contestant
 
 if TYPE_CHECKING:
     from corpus import Corpus
@@ -17,16 +16,18 @@ PARTITION = (
     " AND event_ts < '2024-10-09T00:00:00+00:00'"
 )
 FILTERS = {
-    "iceberg": {"partition": PARTITION, "range": "id = 123450001"},
-    "paimon": {"partition": "dt = '2020-02-03'", "range": "id < 100000000"},
+    "iceberg": {"plan-partition": PARTITION, "plan-range": "id = 123450001"},
+    "paimon": {"plan-partition": "dt = '2020-02-03'", "plan-range": "id < 100000000"},
 }
 """The filters of each format's tasks; the others have none. `peers_java` has the same."""
 CONDITIONS: dict[str, Condition] = {
-    "partition": ("dt", "equal", "2020-02-03"),
-    "range": ("id", "lessThan", 100_000_000),
+    "plan-partition": ("dt", "equal", "2020-02-03"),
+    "plan-range": ("id", "lessThan", 100_000_000),
 }
 """Paimon's once more, as its predicates are built."""
-TASKS = ("all", "stream", "partition", "range")
+STREAMED = "plan-stream"
+TASKS = ("plan", STREAMED, "plan-partition", "plan-range")
+_MATERIALIZED = tuple(task for task in TASKS if task != STREAMED)
 
 
 def _lakebed(task: str, threads: int | None) -> Callable[[Corpus], Run]:
@@ -37,7 +38,7 @@ def _lakebed(task: str, threads: int | None) -> Callable[[Corpus], Run]:
 
         def run() -> tuple[Rows, Any]:
             table = lakebed.open_table(corpus.path)
-            if task == "stream":
+            if task == STREAMED:
                 plan = table.plan(threads=threads).to_arrow_batch_reader()
                 return sum(batch.num_rows for batch in plan), None
             return tables([table.plan(where=where, deletes="ids", threads=threads).to_arrow()])
@@ -64,7 +65,7 @@ def _pyiceberg(task: str) -> Callable[[Corpus], Run]:
     return prepare
 
 
-LAKEBED = [
+_LAKEBED = [
     reader
     for task in TASKS
     for reader in (
@@ -72,30 +73,18 @@ LAKEBED = [
         Reader("lakebed, all cores", task, "lakebed", "all", _lakebed(task, None)),
     )
 ]
-"""Ours, of either format."""
-# The others have no plan in batches: in `stream` they would do again what they do in `all`.
-OTHERS = {
-    "iceberg": [
-        Reader("pyiceberg", task, "pyiceberg", "all (GIL)", _pyiceberg(task))
-        for task in ("all", "partition", "range")
-    ],
-    "paimon": [
-        reader
-        for task in ("all", "partition", "range")
-        for reader in (
-            Reader("pypaimon-rust", task, "pypaimon-rust", "all", pypaimon_rust_plan(CONDITIONS.get(task))),
-            Reader("pypaimon", task, "pypaimon", "8 (GIL)", pypaimon_plan(CONDITIONS.get(task))),
-        )
-    ],
-}
-"""Those of one format."""
-
-
-def contestants(corpus: Corpus, task: str) -> list[Contestant]:
-    """The Python readers of one task."""
-    readers = [reader for reader in (*LAKEBED, *OTHERS[corpus.format]) if reader.task == task]
-    return [Contestant.from_reader(reader, corpus, __file__) for reader in readers]
-
+# The others have no plan in batches: there they would do again what they do in `plan`.
+_PYICEBERG = [Reader("pyiceberg", task, "pyiceberg", "all (GIL)", _pyiceberg(task)) for task in _MATERIALIZED]
+_PYPAIMON = [
+    reader
+    for task in _MATERIALIZED
+    for reader in (
+        Reader("pypaimon-rust", task, "pypaimon-rust", "all", pypaimon_rust_plan(CONDITIONS.get(task))),
+        Reader("pypaimon", task, "pypaimon", "8 (GIL)", pypaimon_plan(CONDITIONS.get(task))),
+    )
+]
+READERS = {"iceberg": [*_LAKEBED, *_PYICEBERG], "paimon": [*_LAKEBED, *_PYPAIMON]}
+"""All of them by format, in the order in which they are reported."""
 
 if __name__ == "__main__":
-    serve([*LAKEBED, *OTHERS["iceberg"], *OTHERS["paimon"]])
+    serve([*READERS["iceberg"], *_PYPAIMON])

@@ -39,6 +39,17 @@ _OPTIONS = {
 }
 
 
+def fields(columns: int) -> list[tuple[str, pa.DataType]]:
+    """The columns of a table: names and types."""
+    types = [pa.string(), pa.int64(), *(_CYCLE[i % len(_CYCLE)] for i in range(columns - 2))]
+    return list(zip(["dt", "id", *(f"c{i}" for i in range(2, columns))], types, strict=True))
+
+
+def bounds(types: list[pa.DataType], random_: random.Random) -> list[Any]:
+    """A lower bound of each column, as Python's own values."""
+    return [_day(random_.randrange(500)), *(_bound(type_, random_.getrandbits(32)) for type_ in types[1:])]
+
+
 def write(table: Path, entries: int, columns: int, partitions: int, commits: int) -> None:
     """Writes a table into a folder `<warehouse>/<database>.db/<name>`: about 0.6 ms an entry."""
     partial = table.with_name(f"{table.name}_partial")
@@ -51,11 +62,9 @@ def write(table: Path, entries: int, columns: int, partitions: int, commits: int
 def _commit(table_path: Path, columns: int, partitions: int, commits: list[int]) -> None:
     from pypaimon import CatalogFactory, Schema
 
-    types = [pa.string(), pa.int64(), *(_CYCLE[i % len(_CYCLE)] for i in range(columns - 2))]
-    names = ["dt", "id", *(f"c{i}" for i in range(2, columns))]
-    schema = Schema.from_pyarrow_schema(
-        pa.schema(list(zip(names, types, strict=True))), partition_keys=["dt"], options=_OPTIONS
-    )
+    columns_of = fields(columns)
+    types = [type_ for _, type_ in columns_of]
+    schema = Schema.from_pyarrow_schema(pa.schema(columns_of), partition_keys=["dt"], options=_OPTIONS)
     database = table_path.parent.name.removesuffix(".db")
     catalog = CatalogFactory.create({"warehouse": str(table_path.parent.parent)})
     catalog.create_database(database, True)

@@ -1,8 +1,8 @@
 """What a timed reader is, and its process.
 
-`serve` is the main of a module of readers, `<format>_readers.py LABEL TASK`: the corpus as JSON on the first
+`serve` is the main of a module of readers, `<module>.py LABEL TASK`: the corpus as JSON on the first
 line of standard input; one line of answer when all imports and warm objects are there, then one line per
-further input line: `{"seconds", "rows", "bytes"}` (of writers) or `{"error"}`.
+further input line: `{"seconds", "processor", "rows", "bytes"}` (of writers) or `{"error"}`.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -57,7 +58,9 @@ def tables(found: list[Any]) -> tuple[Rows, Any]:
     return sum(table.num_rows for table in found), found
 
 
-def lakebed_reads(name: str, columns: list[str] | None = None) -> Callable[[Corpus], Run]:
+def lakebed_reads(
+    name: str, columns: list[str] | None = None, threads: int | None = 1
+) -> Callable[[Corpus], Run]:
     """That function of lakebed on one manifest after another: `paimon.read_manifest`, or `avro.read`, which
     knows no table format.
     """
@@ -66,19 +69,21 @@ def lakebed_reads(name: str, columns: list[str] | None = None) -> Callable[[Corp
         import lakebed
 
         read = attrgetter(name)(lakebed)
-        one = partial(read, columns=columns, threads=1)
+        one = partial(read, columns=columns, threads=threads)
         return lambda: tables([one(path).to_arrow() for path in corpus.manifests])
 
     return prepare
 
 
-def lakebed_files(threads: int | None) -> Callable[[Corpus], Run]:
-    """The live files of the table, from its path."""
+def lakebed_files(threads: int | None, where: str | None = None) -> Callable[[Corpus], Run]:
+    """The live files of the table, from its path; all of them, or those that a filter leaves."""
 
     def prepare(corpus: Corpus) -> Run:
         import lakebed
 
-        return lambda: tables([lakebed.open_table(corpus.path).files(threads=threads).to_arrow()])
+        return lambda: tables(
+            [lakebed.open_table(corpus.path).files(where=where, threads=threads).to_arrow()]
+        )
 
     return prepare
 
@@ -108,17 +113,54 @@ def fastavro_entries(corpus: Corpus) -> Run:
     return run
 
 
+def polars_entries(columns: list[str] | None = None) -> Callable[[Corpus], Run]:
+    """A frame for each file."""
+
+    def prepare(corpus: Corpus) -> Run:
+        import polars
+
+        def run() -> tuple[Rows, Any]:
+            frames = [polars.read_avro(path, columns=columns) for path in corpus.manifests]
+            return sum(frame.height for frame in frames), frames
+
+        return run
+
+    return prepare
+
+
+def duckdb_entries(columns: list[str] | None = None) -> Callable[[Corpus], Run]:
+    """An Arrow table for each file, on one thread; DuckDB's reader of Avro is an extension."""
+
+    def prepare(corpus: Corpus) -> Run:
+        import duckdb
+
+        places = find_spec("duckdb_ext")
+        folders = places.submodule_search_locations if places else None
+        of_avro = f"extensions/v{duckdb.__version__}/*/avro.duckdb_extension"
+        extension = next(path for folder in folders or [] for path in Path(folder).glob(of_avro))
+        connection = duckdb.connect(config={"threads": 1})
+        connection.load_extension(str(extension))
+        query = f"SELECT {', '.join(columns or ['*'])} FROM read_avro(?)"
+        return lambda: tables(
+            [connection.sql(query, params=[path]).to_arrow_table() for path in corpus.manifests]
+        )
+
+    return prepare
+
+
 def _measure(run: Run) -> dict[str, Any]:
     gc.collect()
-    start = time.perf_counter()
+    start, before = time.perf_counter(), time.process_time()
     rows, result = run()
-    seconds = time.perf_counter() - start
-    answer = {"seconds": seconds, "rows": rows}
+    seconds, processor = time.perf_counter() - start, time.process_time() - before
+    answer = {"seconds": seconds, "processor": processor, "rows": rows}
     return answer | {"bytes": result.size} if isinstance(result, Written) else answer
 
 
 def serve(readers: list[Reader]) -> None:
     """Answers for the reader that the command line names, until standard input ends."""
+    import pyarrow  # noqa: F401 - most results are its own: what it takes is part of no reader's peak
+
     label, task = sys.argv[1:]
     corpus = Corpus(**json.loads(sys.stdin.readline()))
     reader = next(reader for reader in readers if (reader.label, reader.task) == (label, task))

@@ -5,22 +5,23 @@ from __future__ import annotations
 import json
 import os
 import platform
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from corpus import kilobytes
-from session import FLOOR
+from session import CLOCKS, FLOORS
 
 if TYPE_CHECKING:
     from session import Result
 
 REFERENCE = "lakebed"
-MEMORY_LIMIT_BYTES = 150_000_000
-"""What streaming the files of 300,000 entries may take above the imported library."""
+MEMORY_LIMIT_BYTES = 100_000_000
+"""What streaming the files of any table may take above the imported library."""
 
 _HEADER = (
+    "input",
     "written by",
     "codec",
     "block",
@@ -33,10 +34,12 @@ _HEADER = (
     "seconds",
     "rows/s",
     "MB/s",
-    "x lakebed",
     "peak MB",
+    *(f"x {name}" for name in (REFERENCE, *FLOORS)),
 )
-_LEFT = {0, 1, 5, 6, 7, 8}
+_LEFT = {
+    _HEADER.index(name) for name in ("input", "written by", "codec", "task", "reader", "version", "threads")
+}
 
 
 def machine() -> str:
@@ -51,45 +54,76 @@ def _processor() -> str:
     return next(names, platform.processor() or platform.machine())
 
 
+def document(results: Sequence[Result], left_out: Sequence[str], clock: str = CLOCKS[0]) -> str:
+    """All that a run prints: the machine, the table, what it says of targets, and what has no time."""
+    failed = [
+        f"{result.contestant.label}, {result.contestant.task}, {result.corpus.input}: {result.error}"
+        for result in results
+        if result.error
+    ]
+    of_what = "" if clock == CLOCKS[0] else f", seconds of the {clock}"
+    parts = [
+        machine() + of_what,
+        table(results),
+        *_memory_verdicts(results),
+        *_value_rates(results),
+        *_sizes(results),
+    ]
+    parts += [
+        "\n".join([f"{title}:", *(f"- {line}" for line in lines)])
+        for title, lines in (("n/a", failed), ("left out", left_out))
+        if lines
+    ]
+    return "\n\n".join(parts)
+
+
 def table(results: Sequence[Result]) -> str:
-    """One row per reader, corpus and task; seconds are medians, MB/s count inflated bytes."""
-    rows = [_HEADER, *(_row(result, _reference(result, results)) for result in results)]
-    widths = [max(len(row[i]) for row in rows) for i in range(len(_HEADER))]
-    lines = [_line(row, widths) for row in rows]
-    rule = "|".join("-" * (width + 1) + ("-" if i in _LEFT else ":") for i, width in enumerate(widths))
+    """One row per reader, input and task; seconds are medians, MB/s count inflated bytes."""
+    return markdown([_HEADER, *(_row(result, results) for result in results)], _LEFT)
+
+
+def markdown(rows: Sequence[tuple[str, ...]], left: Container[int]) -> str:
+    """A table of a header and rows. Args: left, the columns of words; the others are numbers."""
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    lines = [_line(row, widths, left) for row in rows]
+    rule = "|".join("-" * (width + 1) + ("-" if i in left else ":") for i, width in enumerate(widths))
     return "\n".join([lines[0], f"|{rule}|", *lines[1:]])
 
 
-def _line(row: tuple[str, ...], widths: list[int]) -> str:
+def _line(row: tuple[str, ...], widths: list[int], left: Container[int]) -> str:
     cells = (
-        cell.ljust(width) if i in _LEFT else cell.rjust(width)
+        cell.ljust(width) if i in left else cell.rjust(width)
         for i, (cell, width) in enumerate(zip(row, widths, strict=True))
     )
     return f"| {' | '.join(cells)} |"
 
 
-def _reference(result: Result, results: Sequence[Result]) -> float | None:
-    """The median of lakebed, one thread, on the same task and corpus."""
+def _median_of(label: str, result: Result, results: Sequence[Result]) -> float | None:
+    """The median of that reader on the same task and input."""
     for other in results:
         same = other.corpus == result.corpus and other.contestant.task == result.contestant.task
-        if same and other.contestant.label == REFERENCE:
+        if same and other.contestant.label == label:
             return other.median
     return None
 
 
-def _row(result: Result, reference: float | None) -> tuple[str, ...]:
+def _row(result: Result, results: Sequence[Result]) -> tuple[str, ...]:
     corpus, contestant, median = result.corpus, result.contestant, result.median
-    found = (
-        ("n/a", "", "", "")
-        if median is None
-        else (
+    found = [""] * 6
+    peak = "" if result.peak_bytes is None else f"{result.peak_bytes / 1e6:.0f}"
+    if median is None:
+        found = ["n/a", "", "", peak, *([""] * (1 + len(FLOORS)))]
+    else:
+        bases = [_median_of(label, result, results) for label in (REFERENCE, *FLOORS)]
+        found = [
             f"{median:.4f}",
             f"{corpus.entries / median:,.0f}",
             f"{corpus.inflated_bytes / median / 1e6:,.0f}",
-            "" if reference is None else f"{median / reference:.2f}",
-        )
-    )
+            peak,
+            *("" if base is None else f"{median / base:.2f}" for base in bases),
+        ]
     return (
+        corpus.input,
         corpus.writer,
         corpus.codec,
         kilobytes(corpus.block_bytes),
@@ -100,25 +134,15 @@ def _row(result: Result, reference: float | None) -> tuple[str, ...]:
         contestant.version,
         contestant.threads,
         *found,
-        "" if result.peak_bytes is None else f"{result.peak_bytes / 1e6:.0f}",
     )
 
 
-def errors(results: Sequence[Result]) -> list[str]:
-    """One line per reader that did not give the right answer: its own words."""
-    return [
-        f"{result.contestant.label}, {result.contestant.task}, {result.corpus.name}: {result.error}"
-        for result in results
-        if result.error
-    ]
-
-
 def lakebed_failed(results: Sequence[Result]) -> bool:
-    """Whether lakebed itself is among them; what another reader refuses is a result."""
+    """Whether lakebed gave a wrong answer or none; what another reader refuses is a result."""
     return any(result.error and result.contestant.label.startswith(REFERENCE) for result in results)
 
 
-def memory_verdicts(results: Sequence[Result]) -> list[str]:
+def _memory_verdicts(results: Sequence[Result]) -> list[str]:
     """Whether lakebed streamed within its limit, one line for each table on which that was measured."""
     return [
         f"files() streamed over {result.corpus.entries:,} entries by {result.corpus.writer}: "
@@ -131,24 +155,20 @@ def memory_verdicts(results: Sequence[Result]) -> list[str]:
     ]
 
 
-def floor_verdicts(results: Sequence[Result]) -> list[str]:
-    """How far lakebed on one thread is above inflating and walking alone, one line for each table."""
-    lines = []
-    for result in results:
-        reference = _reference(result, results)
-        if result.contestant.label == FLOOR and result.median and reference:
-            lines.append(
-                f"{result.contestant.task}, {result.corpus.entries:,} entries by {result.corpus.writer}: "
-                f"lakebed on one thread {reference:.3f} s, {reference / result.median:.2f} x {FLOOR} "
-                f"({result.median:.3f} s)"
-            )
-    return lines
+def _value_rates(results: Sequence[Result]) -> list[str]:
+    """Values a second of what is decoded and encoded row by row."""
+    return [
+        f"{result.contestant.task} of {result.corpus.columns} columns by {result.contestant.label}: "
+        f"{result.corpus.entries * result.corpus.columns / result.median / 1e6:,.2f} M values/s"
+        for result in results
+        if result.corpus.format == "rows" and result.median
+    ]
 
 
-def size_verdicts(results: Sequence[Result]) -> list[str]:
+def _sizes(results: Sequence[Result]) -> list[str]:
     """How large what was written is beside the files that its entries came from, one line for each writer."""
     return [
-        f"{result.contestant.label}: {result.written_bytes:,} bytes, "
+        f"{result.contestant.label}, {result.corpus.input}: {result.written_bytes:,} bytes, "
         f"{result.written_bytes / result.corpus.compressed_bytes - 1:+.1%} beside the "
         f"{result.corpus.compressed_bytes:,} by {result.corpus.writer}, {result.corpus.codec}"
         for result in results
@@ -157,23 +177,28 @@ def size_verdicts(results: Sequence[Result]) -> list[str]:
 
 
 def write_json(results: Sequence[Result], path: Path) -> None:
-    """Every run of every reader, one JSON object a line."""
+    """Every run of every reader, one JSON object a line, for `compare.py`."""
     path.parent.mkdir(parents=True, exist_ok=True)
     lines = [
         json.dumps(
             {
                 "machine": machine(),
-                "table": result.corpus.name,
+                "input": result.corpus.input,
                 "writer": result.corpus.writer,
                 "entries": result.corpus.entries,
+                "columns": result.corpus.columns,
+                "manifests": len(result.corpus.manifests),
+                "bytes": result.corpus.compressed_bytes,
                 "bytes_inflated": result.corpus.inflated_bytes,
                 "task": result.contestant.task,
                 "reader": result.contestant.label,
                 "version": result.contestant.version,
+                "median": result.median,
                 "seconds": result.seconds,
                 "peak_bytes": result.peak_bytes,
                 "written_bytes": result.written_bytes,
                 "error": result.error,
+                "answers": result.answers,
             }
         )
         for result in results

@@ -20,12 +20,14 @@ SLOW_SECONDS = 2.0
 ENOUGH_SECONDS = 20.0
 """A reader whose warm-up takes longer than this has had its only run with it."""
 
-MERGING_TASKS = frozenset({"files", "stats", "stream", "churn", "all"})
+CLOCKS = ("seconds", "processor")
+"""What a run is timed by: the clock on the wall, or what the reader was given of the processors."""
+MERGING_TASKS = frozenset({"files", "stats", "stream", "churn", "plan", "plan-stream"})
 """Tasks whose rows are live files, where the others' are entries."""
-FILTERING_TASKS = frozenset({"partition", "range"})
+FILTERING_TASKS = frozenset({"guard", "plan-partition", "plan-range"})
 """Tasks whose rows are some of the files: readers that prune less than others may leave more."""
-FLOOR = "walk"
-"""What inflates and walks the manifests of a task: its rows are always entries."""
+FLOORS = ("inflate", "walk")
+"""What inflates the manifests of a task, and what walks them too: their rows are always entries."""
 
 
 @dataclass(frozen=True)
@@ -38,23 +40,23 @@ class Contestant:
     threads: str
     command: tuple[str, ...]
     greeting: str | None = None
+    every_round: bool = False
+    """Whether it joins all rounds, however slow it is."""
 
     @classmethod
-    def from_reader(cls, reader: Reader, corpus: Corpus, module: str | None = None) -> Contestant:
-        """A Python reader: this interpreter on its module, the corpus as its first line of input.
-
-        Args: module, the path of one that is not `<format>_readers.py`.
-        """
-        program = module or str(Path(__file__).with_name(f"{corpus.format}_readers.py"))
-        command = (sys.executable, program, reader.label, reader.task)
+    def from_reader(cls, reader: Reader, corpus: Corpus, module: str) -> Contestant:
+        """A Python reader: this interpreter on its module's file, the corpus as its first line of input."""
+        command = (sys.executable, module, reader.label, reader.task)
         greeting = json.dumps(asdict(corpus))
         return cls(reader.label, reader.task, reader.version, reader.threads, command, greeting)
 
     @classmethod
-    def from_binary(cls, binary: Path, listed: dict[str, str | None], corpus: Corpus) -> Contestant:
-        """A Rust reader: one line of `manifest-peers --list`."""
-        name, task = str(listed["peer"]), str(listed["task"])
-        command = (str(binary), "--serve", name, task, *corpus.manifests)
+    def from_binary(
+        cls, binary: Path, listed: dict[str, str | None], corpus: Corpus, task: str
+    ) -> Contestant:
+        """A Rust reader: one line of `manifest-peers --list`; the floors are below other tasks too."""
+        name = str(listed["peer"])
+        command = (str(binary), "--serve", name, str(listed["task"]), *corpus.manifests)
         return cls(name, task, listed["version"] or "", "1", command)
 
 
@@ -70,6 +72,8 @@ class Result:
     peak_bytes: int | None = None
     written_bytes: int | None = None
     error: str | None = None
+    answers: list[dict[str, Any]] = field(default_factory=list)
+    """What each run told, the warm-up first."""
 
     @property
     def median(self) -> float | None:
@@ -80,7 +84,8 @@ class Result:
 class _Process:
     """One contestant's process, from its imports to its last run."""
 
-    def __init__(self, contestant: Contestant, corpus: Corpus) -> None:
+    def __init__(self, contestant: Contestant, corpus: Corpus, clock: str) -> None:
+        self._clock = clock
         self.result = Result(contestant, corpus)
         self._process = subprocess.Popen(
             contestant.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -98,8 +103,9 @@ class _Process:
         answer = self._ask("")
         self._check(answer)
         self.result.written_bytes = answer.get("bytes")
-        if not self.result.error and answer["seconds"] > ENOUGH_SECONDS:
-            self.result.seconds.append(answer["seconds"])
+        patient = self.result.contestant.every_round
+        if not self.result.error and answer["seconds"] > ENOUGH_SECONDS and not patient:
+            self._add(answer)
             self._only_once = True
         peak = _resident_bytes(self._process.pid, "VmHWM")
         if peak is not None and self._imported is not None:
@@ -107,7 +113,7 @@ class _Process:
 
     def joins(self, number: int) -> bool:
         """Whether it runs in that round, counted from 0: slow readers leave early."""
-        slow = self.result.seconds[:1] > [SLOW_SECONDS]
+        slow = self.result.seconds[:1] > [SLOW_SECONDS] and not self.result.contestant.every_round
         return not (self.result.error or self._only_once or (slow and number >= 2))
 
     def repeat(self) -> None:
@@ -115,7 +121,11 @@ class _Process:
         answer = self._ask("")
         self._check(answer)
         if not self.result.error:
-            self.result.seconds.append(answer["seconds"])
+            self._add(answer)
+
+    def _add(self, answer: dict[str, Any]) -> None:
+        """A run's time by the clock that was asked for; not every reader tells that of the processor."""
+        self.result.seconds.append(answer.get(self._clock) or answer["seconds"])
 
     def close(self) -> None:
         """Ends the process: its input ends, and so does its loop."""
@@ -136,12 +146,14 @@ class _Process:
     def _check(self, answer: dict[str, Any]) -> None:
         contestant, corpus = self.result.contestant, self.result.corpus
         task = contestant.task
-        merges = task in MERGING_TASKS and contestant.label != FLOOR
+        merges = task in MERGING_TASKS and contestant.label not in FLOORS
         expected = corpus.live if merges else corpus.entries
         if "error" in answer:
             self.result.error = str(answer["error"])
         elif task not in FILTERING_TASKS and answer["rows"] not in (None, expected):
             self.result.error = f"{answer['rows']} rows, not {expected}"
+        else:
+            self.result.answers.append(answer)
 
 
 def _resident_bytes(pid: int, key: str) -> int | None:
@@ -156,7 +168,11 @@ def _resident_bytes(pid: int, key: str) -> int | None:
 
 
 def run_round_robin(
-    contestants: list[Contestant], corpus: Corpus, repeats: int, progress: Callable[[str], None]
+    contestants: list[Contestant],
+    corpus: Corpus,
+    repeats: int,
+    progress: Callable[[str], None],
+    clock: str = CLOCKS[0],
 ) -> list[Result]:
     """All the contestants on one corpus: a warm-up each, then rounds in which each runs once.
 
@@ -164,13 +180,13 @@ def run_round_robin(
     """
     processes = []
     for contestant in contestants:
-        progress(f"{corpus.name}: {contestant.task}, warming up {contestant.label}")
-        process = _Process(contestant, corpus)
+        progress(f"{corpus.input}: {contestant.task}, warming up {contestant.label}")
+        process = _Process(contestant, corpus, clock)
         if not process.result.error:
             process.warm_up()
         processes.append(process)
     for number in range(repeats):
-        progress(f"{corpus.name}: {contestants[0].task}, round {number + 1} of {repeats}")
+        progress(f"{corpus.input}: {contestants[0].task}, round {number + 1} of {repeats}")
         for process in processes:
             if process.joins(number):
                 process.repeat()

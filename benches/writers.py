@@ -19,7 +19,7 @@ from readers import Reader, Rows, Run, Written, serve
 if TYPE_CHECKING:
     from corpus import Corpus
 
-TASK = "write"
+TASK = "encode"
 
 
 def _written(corpus: Corpus, write: Callable[[], list[int]]) -> Run:
@@ -121,16 +121,14 @@ def _pyiceberg(corpus: Corpus) -> Run:
     return _written(corpus, write)
 
 
-LAKEBED = [
+_LAKEBED = [
     Reader("lakebed", TASK, "lakebed", "1", partial(_lakebed, threads=1)),
     Reader("lakebed, all cores", TASK, "lakebed", "all", partial(_lakebed, threads=None)),
 ]
-"""Ours, of either format."""
-OTHERS = {
-    "iceberg": [Reader("pyiceberg", TASK, "pyiceberg", "1", _pyiceberg)],
-    "paimon": [Reader("pypaimon", TASK, "pypaimon", "1", _pypaimon)],
-}
-"""Those of one format."""
+_PYICEBERG = Reader("pyiceberg", TASK, "pyiceberg", "1", _pyiceberg)
+_PYPAIMON = Reader("pypaimon", TASK, "pypaimon", "1", _pypaimon)
+READERS = {"iceberg": [*_LAKEBED, _PYICEBERG], "paimon": [*_LAKEBED, _PYPAIMON]}
+"""All of them by format, in the order in which they are reported."""
 
 if __name__ == "__main__":
-    serve([*LAKEBED, *OTHERS["iceberg"], *OTHERS["paimon"]])
+    serve([*_LAKEBED, _PYICEBERG, _PYPAIMON])

@@ -67,6 +67,8 @@ impl Container {
     }
 
     /// Calls `each(records, payload, inflated bytes)` for every block; the payload is followed by [`PADDING`].
+    ///
+    /// What is not compressed is not copied: the marker behind it is its padding.
     pub fn for_each_block(
         &self,
         inflater: &mut Inflater,
@@ -79,9 +81,15 @@ impl Container {
             if self.bytes.get(pos..pos + 16) != Some(&self.sync[..]) {
                 return Err(format!("no sync marker at byte {pos}").into());
             }
+            let (start, len) = (pos - block.len(), block.len());
             pos += 16;
-            let len = inflater.inflate(self.codec, block)?;
-            each(records, &inflater.out, len)?;
+            match self.codec {
+                Codec::Null => each(records, &self.bytes[start..], len)?,
+                codec => {
+                    let len = inflater.inflate(codec, block)?;
+                    each(records, &inflater.out, len)?;
+                }
+            }
         }
         Ok(())
     }
@@ -145,10 +153,7 @@ impl Inflater {
     fn try_inflate(&mut self, codec: Codec, block: &[u8], room: usize) -> Result<Option<usize>> {
         let out = &mut self.out[..room];
         match codec {
-            Codec::Null => Ok((block.len() <= room).then(|| {
-                out[..block.len()].copy_from_slice(block);
-                block.len()
-            })),
+            Codec::Null => Err("what is not compressed is not inflated".into()),
             Codec::Deflate => match self.deflate.deflate_decompress(block, out) {
                 Ok(len) => Ok(Some(len)),
                 Err(libdeflater::DecompressionError::InsufficientSpace) => Ok(None),

@@ -76,15 +76,25 @@ fn version(name: &str) -> Option<&'static str> {
     line.split('"').nth(1)?.strip_prefix('=')
 }
 
-/// One run: seconds, rows and the size of what was written, or the reader's error.
+/// One run: seconds by the clock and of the processor, rows and the size of what was written, or the reader's error.
 fn measure(job: &Job) -> Value {
-    let start = Instant::now();
+    let (start, before) = (Instant::now(), processor_seconds());
     let outcome = job();
-    let seconds = start.elapsed().as_secs_f64();
+    let (seconds, processor) = (start.elapsed().as_secs_f64(), processor_seconds());
+    let processor = processor.zip(before).map(|(after, before)| after - before);
     match outcome {
-        Ok(outcome) => json!({"seconds": seconds, "rows": outcome.rows, "bytes": outcome.bytes}),
+        Ok(outcome) => {
+            json!({"seconds": seconds, "processor": processor, "rows": outcome.rows, "bytes": outcome.bytes})
+        }
         Err(error) => json!({"error": error.to_string()}),
     }
+}
+
+/// What this thread has been given of the processor so far; `None` where there is no /proc.
+fn processor_seconds() -> Option<f64> {
+    let stat = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    let nanos: u64 = stat.split(' ').next()?.parse().ok()?;
+    Some(nanos as f64 / 1e9)
 }
 
 /// Says `{}` when ready, then answers every line with one run.

@@ -1,5 +1,6 @@
 //! What is timed: the two floors, lakebed's core and the other Rust readers, each from path to result.
 
+mod avro;
 mod iceberg;
 mod paimon;
 mod write;
@@ -23,9 +24,9 @@ use crate::walk::Program;
 pub struct Peer {
     /// The library, or the floor's name.
     pub name: &'static str,
-    /// `entries`: every column; `projected`: the columns in [`PROJECTED`]; `write`: the entries written again.
+    /// `entries`: every column; `projected`: the columns in [`PROJECTED`]; `encode`: the entries written again.
     pub task: &'static str,
-    /// The only table format whose manifests it reads, if it does not read both.
+    /// The only format that it reads, if it does not read all of them.
     pub format: Option<&'static str>,
     work: Work,
 }
@@ -80,8 +81,12 @@ impl Outcome {
     }
 }
 
-const fn of_both(name: &'static str, task: &'static str, run: Run) -> Peer {
+const fn of_all(name: &'static str, task: &'static str, run: Run) -> Peer {
     Peer { name, task, format: None, work: Work::Read(run) }
+}
+
+const fn of_avro(name: &'static str, task: &'static str, run: Run) -> Peer {
+    Peer { name, task, format: Some("avro"), work: Work::Read(run) }
 }
 
 const fn of_paimon(name: &'static str, task: &'static str, run: Run) -> Peer {
@@ -94,22 +99,24 @@ const fn of_iceberg(name: &'static str, task: &'static str, run: Run) -> Peer {
 
 /// All of them, in the order in which they are reported.
 pub const PEERS: &[Peer] = &[
-    of_both("inflate", "entries", inflate),
-    of_both("walk", "entries", walk),
+    of_all("inflate", "entries", inflate),
+    of_all("walk", "entries", walk),
+    of_avro("lakebed core", "entries", avro::core),
+    of_avro("lakebed core", "projected", avro::core_projected),
     of_paimon("lakebed core", "entries", paimon::core),
     of_paimon("lakebed core", "projected", paimon::core_projected),
     of_iceberg("lakebed core", "entries", iceberg::core),
     of_iceberg("lakebed core", "projected", iceberg::core_projected),
-    of_both("arrow-avro", "entries", arrow_avro),
-    of_both("arrow-avro", "projected", arrow_avro_projected),
+    of_all("arrow-avro", "entries", arrow_avro),
+    of_all("arrow-avro", "projected", arrow_avro_projected),
     of_paimon("paimon", "entries", paimon::crate_entries),
     of_iceberg("iceberg", "entries", iceberg::crate_entries),
-    of_both("apache-avro", "entries", apache_avro),
-    Peer { name: "apache-avro", task: "write", format: None, work: Work::Write(write::apache_avro) },
+    of_all("apache-avro", "entries", apache_avro),
+    Peer { name: "apache-avro", task: "encode", format: None, work: Work::Write(write::apache_avro) },
 ];
 
-/// The record fields that a projected read keeps, of either format.
-const PROJECTED: [&str; 11] = [
+/// The record fields that a projected read keeps, of any format.
+const PROJECTED: [&str; 15] = [
     "_KIND",
     "_PARTITION",
     "_BUCKET",
@@ -121,14 +128,23 @@ const PROJECTED: [&str; 11] = [
     "partition",
     "record_count",
     "file_size_in_bytes",
+    "station",
+    "temp",
+    "id",
+    "country",
 ];
 
 /// The records that are gone into for them.
 const FILES: [&str; 2] = ["_FILE", "data_file"];
 
-/// The table format of a manifest, by its writer schema.
+/// The table format of a manifest, by its writer schema; `avro` for any other file.
 pub fn format_of(schema: &str) -> &'static str {
-    if schema.contains("\"_FILE\"") { "paimon" } else { "iceberg" }
+    let has = |field: &str| schema.contains(&format!("\"{field}\""));
+    match FILES.map(has) {
+        [true, _] => "paimon",
+        [_, true] => "iceberg",
+        _ => "avro",
+    }
 }
 
 fn inflate(files: &[PathBuf]) -> Result<Outcome> {

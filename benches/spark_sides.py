@@ -1,0 +1,187 @@
+"""What is timed in Spark: lakebed's views, and the metadata tables of Iceberg's own runtime.
+
+Run as a program this is the process of one side, `spark_sides.py SIDE TASK MASTER`: the corpus as JSON on the
+first line of standard input, a line of answer when the session is there, then one for each further line. The
+clock runs from opening the table until the rows are in the driver, or written to the sink `noop`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import process_tree
+import spark_events
+from corpus import Corpus
+from iceberg_tables import JAVA_VERSION
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+RANGE_BYTES = 256 << 20
+"""What one task reads where Python reads: some second and a half of decoding."""
+_SUMMED = ("record_count", "file_size_in_bytes")
+_MAPS = (
+    *("column_sizes", "value_counts", "null_value_counts", "nan_value_counts"),
+    *("lower_bounds", "upper_bounds"),
+)
+_COMMON = (
+    *("content", "file_path", "file_format", "spec_id", "partition", "record_count", "file_size_in_bytes"),
+    *("key_metadata", "split_offsets", "equality_ids", "sort_order_id", "first_row_id"),
+    *("referenced_data_file", "content_offset", "content_size_in_bytes"),
+)
+"""What both sides show of a file besides its statistics."""
+_RUNTIMES = {"3.5": "iceberg-spark-runtime-3.5_2.12", "4.0": "iceberg-spark-runtime-4.0_2.13"}
+
+
+def lakebed(spark: SparkSession, corpus: Corpus, task: str, range_bytes: int | None = None) -> DataFrame:
+    """One of lakebed's views."""
+    import lakebed
+    import lakebed.spark as ls
+
+    table = lakebed.open_table(corpus.path)
+    if task == "sum":
+        return _sums(ls.files(spark, table, columns=_SUMMED, range_bytes=range_bytes))
+    if task == "partitions":
+        columns = ["partition", "file_count", *_SUMMED]
+        return ls.partitions(spark, table, columns=columns, range_bytes=range_bytes)
+    if task == "maps":
+        return ls.entries(spark, table, columns=[*_COMMON, *_MAPS], range_bytes=range_bytes)
+    return ls.files(spark, table, columns=_COMMON, stats=table.schema.names, range_bytes=range_bytes)
+
+
+def iceberg(spark: SparkSession, corpus: Corpus, task: str) -> DataFrame:
+    """The same of Iceberg's metadata table `files`."""
+    files = spark.read.format("iceberg").load(f"{Path(corpus.path).parents[1]}#files")
+    if task == "sum":
+        return _sums(files)
+    if task == "partitions":
+        return _sums(files.groupBy("partition"))
+    return files.select(*_COMMON, *(_MAPS if task == "maps" else ("readable_metrics",)))
+
+
+def iceberg_all(spark: SparkSession, corpus: Corpus, task: str) -> DataFrame:
+    """What Iceberg has of its own for a task: `t.partitions`, or all columns of `files`."""
+    name = "partitions" if task == "partitions" else "files"
+    table = spark.read.format("iceberg").load(f"{Path(corpus.path).parents[1]}#{name}")
+    if task == "partitions":
+        return table.select("partition", "file_count", "record_count", "total_data_file_size_in_bytes")
+    return table
+
+
+ITS_OWN = "iceberg, its own"
+SIDES: dict[str, Callable[[Any, Corpus, str], Any]] = {
+    "lakebed": lakebed,
+    "lakebed, ranges": partial(lakebed, range_bytes=RANGE_BYTES),
+    "iceberg": iceberg,
+    ITS_OWN: iceberg_all,
+}
+
+
+def sides(corpus: Corpus, task: str) -> list[str]:
+    """Those that can do a task on a table. Iceberg's find tables by their folders, through a hint."""
+    if iceberg_jar() is None or not Path(corpus.path).with_name("version-hint.text").exists():
+        return [side for side in SIDES if not side.startswith("iceberg")]
+    return [side for side in SIDES if side != ITS_OWN or task in ("partitions", "readable")]
+
+
+def pyspark_version() -> str:
+    """That of the PySpark that both sides run in. It is told by its module: `PYTHONPATH` may lead to another
+    than the one that is installed.
+    """
+    import pyspark
+
+    return pyspark.__version__
+
+
+def iceberg_jar() -> Path | None:
+    """Iceberg's runtime for this PySpark, if there is one in Maven's repository."""
+    name = _RUNTIMES.get(".".join(pyspark_version().split(".")[:2]))
+    jar = Path.home() / f".m2/repository/org/apache/iceberg/{name}/{JAVA_VERSION}/{name}-{JAVA_VERSION}.jar"
+    return jar if name and jar.is_file() else None
+
+
+def _sums(rows: Any) -> DataFrame:
+    from pyspark.sql import functions as F  # noqa: N812 - the name everyone knows
+
+    frame: DataFrame = rows.agg(F.count("*").alias("file_count"), *(F.sum(name) for name in _SUMMED))
+    return frame
+
+
+def _session(side: str, master: str, events: Path) -> SparkSession:
+    from pyspark.sql import SparkSession
+
+    os.environ.update(PYSPARK_PYTHON=sys.executable, SPARK_LOCAL_IP="127.0.0.1")
+    settings = {
+        **spark_events.SETTINGS,
+        "spark.eventLog.dir": events.as_uri(),
+        "spark.driver.memory": "3g",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.shuffle.partitions": "2",
+    }
+    if side.startswith("iceberg"):
+        settings["spark.jars"] = str(iceberg_jar())
+    builder = SparkSession.builder.master(master).appName(f"bench of {side}")
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    spark = builder.getOrCreate()
+    spark.sparkContext.setLogLevel("OFF")
+    return spark
+
+
+def _run(frame: Callable[[], DataFrame], task: str) -> tuple[list[int], int]:
+    """What the numbers of all rows add up to, and how many rows there are; nothing of rows not collected."""
+    made = frame()
+    if task in ("maps", "readable"):
+        made.write.format("noop").mode("overwrite").save()
+        return [], 0
+    rows = [row[-3:] for row in made.collect()]
+    return [sum(column) for column in zip(*rows, strict=True)], len(rows)
+
+
+def _measured(
+    spark: SparkSession, events: spark_events.Events, frame: Callable[[], DataFrame], task: str
+) -> dict[str, Any]:
+    root = os.getpid()
+    watch, before = process_tree.Watch(root), process_tree.processor_seconds(root)
+    watch.start()
+    start = time.perf_counter()
+    totals, groups = _run(frame, task)
+    seconds = time.perf_counter() - start
+    watch.stop()
+    after = process_tree.processor_seconds(root)
+    told = events.told(spark)
+    cpu = {name: round(spent - before.get(name, 0), 2) for name, spent in after.items()}
+    # What was read is counted in files.
+    answer = {"seconds": seconds, "rows": totals[0] if totals else told["step_rows"], "totals": totals}
+    return {**answer, "groups": groups, **told, "cpu_seconds": cpu, "peak_bytes": watch.peak}
+
+
+def main() -> None:
+    """Answers until standard input ends."""
+    side, task, master = sys.argv[1:]
+    corpus = Corpus(**json.loads(sys.stdin.readline()))
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            spark = _session(side, master, Path(folder))
+            events = spark_events.Events(Path(folder))
+            print("{}", flush=True)
+            for _ in sys.stdin:
+                found = _measured(spark, events, lambda: SIDES[side](spark, corpus, task), task)
+                print(json.dumps(found), flush=True)
+            spark.stop()
+        except Exception as error:  # noqa: BLE001 - a failed side is a result: the report shows its text
+            print(json.dumps({"error": f"{type(error).__name__}: {error}"}), flush=True)
+
+
+if __name__ == "__main__":
+    main()

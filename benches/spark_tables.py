@@ -1,0 +1,36 @@
+"""The tables of `bench_spark.py`, by Iceberg Java: three sizes, and two shapes that millions have."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from corpus import Corpus, Table
+from iceberg_tables import by_java, by_pyiceberg
+
+TASKS = ("sum", "partitions", "maps", "readable")
+
+
+def _by_java(cache: Path, entries: int, given: Path | None) -> Corpus:
+    return by_java(cache, entries, given, manifests=-(-entries // 10_000))
+
+
+def _large_manifests(cache: Path, entries: int, given: Path | None) -> Corpus:
+    """Manifests of 36 MB: 34,000 entries of a kilobyte, the statistics of 53 columns."""
+    return by_java(cache, entries, given, manifests=-(-entries // 34_000), columns=53)
+
+
+def _many_manifests(cache: Path, entries: int, given: Path | None) -> Corpus:
+    """A manifest for every ten entries."""
+    return by_java(cache, entries, given, manifests=-(-entries // 10))
+
+
+TABLES = [
+    Table("iceberg-10k", TASKS, 10_000, _by_java),
+    Table("iceberg-100k", TASKS, 100_000, _by_java),
+    Table("iceberg-1m", TASKS, 1_000_000, _by_java),
+    Table("iceberg-36mb", TASKS, 136_000, _large_manifests),
+    Table("iceberg-4400", ("sum",), 44_000, _many_manifests),
+    Table("pyiceberg", TASKS, 50_000, by_pyiceberg),
+]
+DEFAULT = ("iceberg-10k", "iceberg-100k", "iceberg-1m", "iceberg-36mb", "iceberg-4400")
+"""Those that both sides read: Iceberg's runtime finds a table by a hint that PyIceberg does not leave."""
