@@ -9,22 +9,41 @@ from collections.abc import Iterator
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import pytest
-from java_engine import JavaEngine
+from java_engine import Engine, JavaEngine
 from paimon_made import MadeTable
+from spark_runtimes import SparkRuntimes, require_python_for_spark
 
 from shared_data import OWN_DATA, SAMPLE_TABLE, SHARED_DATA
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+    from trust import Figure
 
 
 def pytest_report_header() -> list[str]:
     pyspark = version("pyspark") if find_spec("pyspark") else "absent"
     absent = f"{OWN_DATA} ({SHARED_DATA} is absent: tests over it are skipped)"
     return [f"test data: {SHARED_DATA if SHARED_DATA.is_dir() else absent}", f"pyspark: {pyspark}"]
+
+
+_FIGURES = pytest.StashKey[list[tuple[str, str]]]()
+
+
+@pytest.fixture
+def figure(pytestconfig: pytest.Config) -> Figure:
+    """Keeps a goal and what was found for the end of the run."""
+    figures = pytestconfig.stash.setdefault(_FIGURES, [])
+    return lambda goal, found: figures.append((goal, found))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    if figures := config.stash.get(_FIGURES, []):
+        terminalreporter.section("figures")
+        for goal, found in figures:
+            terminalreporter.write_line(f"{goal:<40} {found}")
 
 
 @pytest.fixture
@@ -42,11 +61,9 @@ def made(tmp_path: Path) -> MadeTable:
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """One local Spark session for the whole run; tests that take it are marked `spark`."""
-    import pyspark
     from pyspark.sql import SparkSession
 
-    if pyspark.__version__.startswith("3.") and sys.version_info >= (3, 12):
-        pytest.skip(f"PySpark {pyspark.__version__} runs on Python 3.11 and older")
+    require_python_for_spark()
     os.environ["PYSPARK_PYTHON"] = sys.executable
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     session = (
@@ -68,16 +85,24 @@ def spark() -> Iterator[SparkSession]:
 @pytest.fixture(scope="session")
 def paimon_java() -> Iterator[JavaEngine]:
     """Paimon's Java engine, one for the whole run; tests that take it are marked `jvm`."""
-    yield from _running("PaimonEngine")
+    yield from _running(JavaEngine("PaimonEngine"))
 
 
 @pytest.fixture(scope="session")
 def iceberg_java() -> Iterator[JavaEngine]:
     """Iceberg's, as `paimon_java`."""
-    yield from _running("IcebergEngine")
+    yield from _running(JavaEngine("IcebergEngine"))
 
 
-def _running(name: str) -> Iterator[JavaEngine]:
-    engine = JavaEngine(name)
+@pytest.fixture(scope="session")
+def spark_runtimes() -> Iterator[SparkRuntimes]:
+    """The formats' runtimes for Spark 3.5, as `paimon_java`."""
+    yield from _running(SparkRuntimes())
+
+
+AnEngine = TypeVar("AnEngine", bound=Engine)
+
+
+def _running(engine: AnEngine) -> Iterator[AnEngine]:
     yield engine
     engine.close()

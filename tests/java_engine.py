@@ -1,4 +1,4 @@
-"""The formats' own Java engines as judges: each one JVM for a whole run, asked by lines of JSON."""
+"""The formats' own engines as judges: each one process for a whole run, asked by lines of JSON."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import subprocess
+from collections.abc import Sequence
 from contextlib import ExitStack
 from hashlib import sha256
 from pathlib import Path
@@ -24,17 +25,12 @@ class EngineError(Exception):
     """What an engine threw, as it printed it."""
 
 
-class JavaEngine:
-    """A running `tests/engines/<name>.java`. Its log is shown where it ends unasked."""
+class Engine:
+    """A running program. Its log is shown where it ends unasked."""
 
-    def __init__(self, name: str) -> None:
-        """Starts it. Skips the test where Java or Maven is absent."""
-        found = {tool: _tool(tool) for tool in ("java", "mvn")}
-        if absent := [tool for tool, path in found.items() if path is None]:
-            pytest.skip(f"no {' and no '.join(absent)}: the Java engine cannot be started")
-        jars = class_path(ENGINES / f"{name.removesuffix('Engine').lower()}.xml")
+    def __init__(self, name: str, command: Sequence[str]) -> None:
+        _BUILT.mkdir(parents=True, exist_ok=True)
         self._log = _BUILT / f"{name}.log"
-        command = [str(found["java"]), *_JVM, "-cp", jars, str(ENGINES / f"{name}.java")]
         with ExitStack() as stack:
             log = stack.enter_context(self._log.open("wb"))
             pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": log}
@@ -57,6 +53,24 @@ class JavaEngine:
     def close(self) -> None:
         """Ends it: its input ends, and so does its loop."""
         self._process.communicate()
+
+
+class JavaEngine(Engine):
+    """A running `tests/engines/<name>.java`."""
+
+    def __init__(self, name: str) -> None:
+        """Starts it. Skips the test where Java or Maven is absent."""
+        java = java_and_maven()
+        jars = class_path(ENGINES / f"{name.removesuffix('Engine').lower()}.xml")
+        super().__init__(name, [java, *_JVM, "-cp", jars, str(ENGINES / f"{name}.java")])
+
+
+def java_and_maven() -> str:
+    """Where Java is. Skips the test where it or Maven is absent."""
+    found = {tool: _tool(tool) for tool in ("java", "mvn")}
+    if absent := [tool for tool, path in found.items() if path is None]:
+        pytest.skip(f"no {' and no '.join(absent)}: the engine cannot be started")
+    return str(found["java"])
 
 
 def class_path(pom: Path) -> str:

@@ -144,6 +144,12 @@ def canonical(array: pa.Array | pa.ChunkedArray) -> list[Any]:
     return [value if value is None else _scalar(value, kind) for value in array.to_pylist()]
 
 
+def canonical_rows(table: pa.Table) -> list[Row]:
+    """The rows of a table in the canonical form."""
+    columns = [canonical(column) for column in table.columns]
+    return [dict(zip(table.column_names, row, strict=True)) for row in zip(*columns, strict=True)]
+
+
 def wanted(value: Any, kind: pa.DataType) -> Any:
     """A value of a golden answer, with its floats in the canonical form."""
     if value is None:

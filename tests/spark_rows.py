@@ -21,9 +21,13 @@ def sorted_rows(table: pa.Table) -> list[str]:
 
 
 def expected(scan: lakebed.Scan) -> list[str]:
+    return sorted_rows(in_spark(scan))
+
+
+def in_spark(scan: lakebed.Scan) -> pa.Table:
     """The rows of a scan, in the types of Spark."""
     schema = to_spark(scan.schema)
-    return sorted_rows(pa.Table.from_batches([cast_batch(batch, schema) for batch in scan], schema))
+    return pa.Table.from_batches([cast_batch(batch, schema) for batch in scan], schema)
 
 
 def actual(frame: DataFrame) -> list[str]:
@@ -34,5 +38,7 @@ def collected(frame: DataFrame) -> pa.Table:
     """The rows as they come; PySpark 3.5 has no `DataFrame.toArrow`."""
     if hasattr(type(frame), "toArrow"):
         return frame.toArrow()
+    from pyspark.sql.pandas.types import to_arrow_schema
+
     batches = cast("Any", frame)._collect_as_arrow()
-    return pa.Table.from_batches(batches) if batches else pa.table({})
+    return pa.Table.from_batches(batches) if batches else to_arrow_schema(frame.schema).empty_table()

@@ -1,89 +1,180 @@
-"""The bench runs on tables it has made itself, one of each format, and gives every reader a time."""
+"""The bench runs on inputs it has made itself, one of each format, and gives every reader a time."""
 
 from __future__ import annotations
 
+import importlib
+import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+from spark_runtimes import require_python_for_spark
 
 BENCHES = Path(__file__).resolve().parents[1] / "benches"
-BENCH = BENCHES / "bench_manifest.py"
-TIMED = {
+OURS = ("lakebed", "lakebed, all cores")
+TIMED: dict[str, set[tuple[str, str]]] = {
     "pypaimon": {
-        ("lakebed", "entries"),
-        ("lakebed", "projected"),
-        ("lakebed", "files"),
+        *((reader, task) for task in ("entries", "encode") for reader in OURS),
+        ("lakebed", "stats"),
+        ("lakebed", "guard"),
         ("fastavro", "entries"),
+        ("pypaimon", "entries"),
+        ("pypaimon", "stats"),
+        ("pypaimon plan", "guard"),
+        ("pypaimon", "encode"),
     },
     "pyiceberg": {
-        ("lakebed", "entries"),
-        ("lakebed", "projected"),
-        ("lakebed", "files"),
+        *(
+            (reader, task)
+            for task in ("entries", "files", "plan", "plan-stream", "encode")
+            for reader in OURS
+        ),
         ("lakebed, stats of all", "files"),
-        ("lakebed", "stats"),
+        ("lakebed", "guard"),
         ("lakebed.avro", "entries"),
-        ("lakebed.avro", "projected"),
         ("fastavro", "entries"),
         ("polars", "entries"),
+        ("duckdb", "entries"),
         ("pyiceberg", "entries"),
-        ("pyiceberg", "stats"),
+        ("pyiceberg plan", "guard"),
         ("pyiceberg inspect.files", "files"),
+        ("pyiceberg", "plan"),
+        ("pyiceberg", "encode"),
         ("pyiceberg-core", "entries"),
     },
+    "strings-deflate": {
+        *((reader, task) for task in ("entries", "projected", "encode") for reader in OURS),
+        *(("polars", task) for task in ("entries", "projected", "encode")),
+        ("duckdb", "entries"),
+        ("fastavro", "entries"),
+        ("fastavro", "encode"),
+    },
+    "binary-rows": {(reader, task) for reader in ("lakebed", "pypaimon") for task in ("decode", "encode")},
+    "metadata-1mb": {
+        *((reader, task) for reader in ("lakebed", "pyiceberg") for task in ("open", "snapshots", "history")),
+        ("json.loads", "open"),
+    },
 }
+NEEDED = {"strings-deflate": "duckdb", "binary-rows": "pypaimon", "metadata-1mb": "pyiceberg"}
 
 
-@pytest.mark.parametrize("table", TIMED)
-def test_quick_run_times_every_reader(table: str, tmp_path: Path) -> None:
-    for module in ("lakebed", "fastavro", table):
+def run(program: str, *arguments: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, str(BENCHES / program), *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=280)
+
+
+@pytest.mark.parametrize("name", TIMED)
+def test_every_reader_is_timed(name: str, tmp_path: Path) -> None:
+    for module in ("lakebed", "fastavro", NEEDED.get(name, name)):
         pytest.importorskip(module)
-    readers = {label.partition(",")[0] for label, _ in TIMED[table]}
-    command = [sys.executable, str(BENCH), "--no-rust", "--entries", "200", "--repeats", "1"]
-    command += ["--tables", table, "--readers", ",".join(readers), "--cache", str(tmp_path)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=240)
+    results = tmp_path / "results.jsonl"
+    readers, tasks = (",".join(sorted(set(names))) for names in zip(*TIMED[name], strict=True))
+    chosen = ("--tables", name, "--readers", readers, "--tasks", tasks)
+    sizes = ("--entries", 200, "--repeats", 1, "--no-rust")
+    done = run("bench.py", *chosen, *sizes, "--cache", tmp_path, "--json", results)
     assert done.returncode == 0, done.stdout + done.stderr
-    rows = [line.split("|") for line in done.stdout.splitlines() if line.lower().startswith(f"| {table} ")]
-    times = {(row[7].strip(), row[6].strip()): float(row[10]) for row in rows}
-    assert times.keys() >= TIMED[table]
-    assert all(seconds > 0 for seconds in times.values())
+    lines = [json.loads(line) for line in results.read_text().splitlines()]
+    medians = {(line["reader"], line["task"]): line["median"] for line in lines}
+    assert medians.keys() >= TIMED[name]
+    assert all(medians[key] > 0 for key in TIMED[name]), done.stdout
+    rows = [line for line in done.stdout.splitlines() if line.startswith(f"| {name} ")]
+    assert len(rows) == len(lines)
 
 
-def test_metadata_is_opened_by_every_reader(tmp_path: Path) -> None:
-    pytest.importorskip("pyiceberg")
-    command = [sys.executable, str(BENCHES / "bench_metadata.py"), "--sizes", "1", "--repeats", "1"]
-    done = subprocess.run([*command, "--cache", str(tmp_path)], capture_output=True, text=True, timeout=240)
+def write_results(path: Path, **medians: float) -> Path:
+    """A result file of one input and task, with those medians and peaks of a megabyte a reader."""
+    lines: list[dict[str, Any]] = [
+        {"input": "table", "task": "entries", "reader": reader, "median": median, "peak_bytes": 1_000_000}
+        for reader, median in medians.items()
+    ]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("new", "code", "ratio"),
+    [
+        # A machine that is twice as slow is no slower lakebed.
+        ({"lakebed": 3.0, "walk": 2.0, "fastavro": 40.0}, 0, "1.00"),
+        ({"lakebed": 2.0, "walk": 1.0, "fastavro": 40.0}, 1, "1.33 PAST"),
+        ({"lakebed": 0.9, "walk": 1.0, "fastavro": 1.0}, 0, "0.60"),
+        # Without a floor in both files the other readers are the yardstick.
+        ({"lakebed": 3.0, "fastavro": 20.0}, 1, "2.00 PAST"),
+    ],
+)
+def test_results_are_compared_by_ratios(new: dict[str, float], code: int, ratio: str, tmp_path: Path) -> None:
+    old = write_results(tmp_path / "old.jsonl", lakebed=1.5, walk=1.0, fastavro=20.0)
+    done = run("compare.py", old, write_results(tmp_path / "new.jsonl", **new))
+    assert (done.returncode, done.stderr) == (code, "")
+    (row,) = [line for line in done.stdout.splitlines() if line.startswith("| table ")]
+    assert row.endswith(f"| {ratio} |")
+
+
+def test_a_larger_peak_is_past_the_bound_too(tmp_path: Path) -> None:
+    old = write_results(tmp_path / "old.jsonl", lakebed=1.5, walk=1.0)
+    new = write_results(tmp_path / "new.jsonl", lakebed=1.5, walk=1.0)
+    new.write_text(new.read_text().replace("1000000", "50000000"))
+    done = run("compare.py", old, new, "--past", 2)
+    assert done.returncode == 1
+    assert "| peak MB | 1.000 | 50.000 | 50.00 PAST |" in done.stdout
+    assert done.stdout.endswith("1 of 2 past 2.0 x\n")
+
+
+def test_files_without_a_common_result_are_refused(tmp_path: Path) -> None:
+    old = write_results(tmp_path / "old.jsonl", walk=1.0)
+    assert run("compare.py", old, old).returncode == 2
+
+
+def test_counts_that_grow_are_named() -> None:
+    sys.path.insert(0, str(BENCHES))
+    try:
+        compared = importlib.import_module("instructions").compared
+    finally:
+        sys.path.remove(str(BENCHES))
+    lines, slower = compared(
+        {"decode a": 1000, "decode b": 1000}, {"decode a": 1019, "decode b": 1021, "c": 5}
+    )
+    assert slower == ["decode b"]
+    assert [line.split("|")[4].strip() for line in lines[2:]] == ["+1.90%", "+2.10% MORE", "new"]
+
+
+@pytest.mark.spark
+def test_views_in_spark_are_timed(tmp_path: Path) -> None:
+    for module in ("pyspark", "pyiceberg"):
+        pytest.importorskip(module)
+    require_python_for_spark()
+    results = tmp_path / "results.jsonl"
+    chosen = ("--tables", "pyiceberg", "--readers", "lakebed", "--tasks", "sum", "--entries", 200)
+    done = run("bench_spark.py", *chosen, "--repeats", 1, "--cache", tmp_path, "--json", results)
     assert done.returncode == 0, done.stdout + done.stderr
-    rows = [line.split("|") for line in done.stdout.splitlines() if line.startswith("| 1 MB ")]
-    assert {row[2].strip() for row in rows} == {"open", "snapshots", "history"}
-    assert all(float(row[4]) > 0 for row in rows)
+    lines = [json.loads(line) for line in results.read_text().splitlines()]
+    assert {line["reader"] for line in lines} == {"lakebed", "lakebed, ranges"}
+    for answer in (answer for line in lines for answer in line["answers"]):
+        assert answer["rows"] == 200
+        assert answer["tasks"] > 0
+        assert answer["from_python_bytes"] > 0
+        assert answer["peak_bytes"]["driver"] > 0
 
 
-def test_plans_are_timed(tmp_path: Path) -> None:
-    pytest.importorskip("pyiceberg")
-    command = [sys.executable, str(BENCHES / "bench_plan.py"), "--no-rust", "--tables", "pyiceberg"]
-    command += ["--entries", "200", "--repeats", "1", "--readers", "lakebed,pyiceberg"]
-    command += ["--cache", str(tmp_path)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=240)
-    assert done.returncode == 0, done.stdout + done.stderr
-    rows = [line.split("|") for line in done.stdout.splitlines() if line.startswith("| PyIceberg ")]
-    timed = {(row[7].strip(), row[6].strip()): float(row[10]) for row in rows}
-    ours = {(label, task) for label in ("lakebed", "lakebed, all cores") for task in ("all", "stream")}
-    assert timed.keys() == {*ours, ("pyiceberg", "all")}
-    assert all(seconds > 0 for seconds in timed.values())
+def spark_result(name: str, size: int) -> str:
+    """What was measured, as if there were a second of Python for a gigabyte and another of the JVM."""
+    answer = {
+        "cpu_seconds": {"workers": 1 + size / 1e9, "driver": 2 + size / 1e9},
+        "to_python_bytes": 0,
+        "from_python_bytes": 4 * size,
+    }
+    line = {"input": name, "task": "sum", "reader": "lakebed", "bytes": size, "error": None}
+    return json.dumps({**line, "seconds": [3.0], "answers": [answer, answer]})
 
 
-@pytest.mark.parametrize("table", TIMED)
-def test_writers_are_timed(table: str, tmp_path: Path) -> None:
-    pytest.importorskip(table)
-    command = [sys.executable, str(BENCHES / "bench_write.py"), "--no-rust", "--tables", table]
-    command += ["--entries", "200", "--repeats", "1", "--cache", str(tmp_path)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=240)
-    assert done.returncode == 0, done.stdout + done.stderr
-    rows = [line.split("|") for line in done.stdout.splitlines() if line.lower().startswith(f"| {table} ")]
-    writers = ("lakebed", "lakebed, all cores", table)
-    assert {(row[7].strip(), row[6].strip()) for row in rows} == {(writer, "write") for writer in writers}
-    assert all(float(row[10]) > 0 for row in rows)
-    for writer in writers:
-        assert f"\n{writer}: " in done.stdout, "no size of what was written"
+def test_the_model_is_what_was_measured_times_what_there_is(tmp_path: Path) -> None:
+    results = tmp_path / "results.jsonl"
+    results.write_text("\n".join([spark_result("iceberg-10k", 10**6), spark_result("iceberg-36mb", 10**8)]))
+    done = run("spark_model.py", results)
+    assert done.returncode == 0, done.stderr
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in done.stdout.splitlines()]
+    costs, projected = (row for row in rows if row[:2] == ["sum", "lakebed"])
+    assert costs[2:] == ["3.00", "1.00", "1.00", "0.00", "4.00"]
+    assert projected[2:6] == ["320", "323", "23", "6"], "cpu seconds, then those of 1, 16 and 128 cores"

@@ -45,6 +45,7 @@ def test_every_error_is_a_lakebed_error(cls):
         (errors.TruncatedError, errors.CorruptError),
         (errors.MissingFileError, FileNotFoundError),
         (errors.MissingFileError, errors.CorruptError),
+        (errors.LocationError, ValueError),
         (errors.UnsupportedError, NotImplementedError),
         (errors.LimitError, ValueError),
         (errors.SchemaError, TypeError),

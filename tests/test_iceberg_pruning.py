@@ -230,8 +230,8 @@ def test_explain_counts_step_by_step(tmp_path: Path):
     ("where", "words"),
     [
         ("nothing = 1", ["nothing", "id, city, amount"]),
-        ("id = 'x'", ["id", "Int64", "'x'"]),
-        ("id = 1.5", ["id", "1.5"]),
+        ("id = 'x'", ["id", "Int64", "a string of 1 characters"]),
+        ("id = 1.5", ["id", "not a whole number"]),
         ("day(city) = '2026-01-01'", ["city", "day", "string"]),
         ("id >", ["^"]),
     ],

@@ -32,7 +32,7 @@ def table(tmp_path: Path) -> Table:
         ({"options": {"bucket": "4"}}, "bucket-key"),
         ({"options": {"bucket": "0"}}, "0 buckets"),
         ({"options": {"manifest.format": "orc"}}, "manifest.format"),
-        ({"options": {"manifest.compression": "lz4"}}, "lz4"),
+        ({"options": {"manifest.compression": "lz4"}}, "manifest.compression"),
     ],
 )
 def test_what_makes_no_table_is_refused(arguments: dict[str, Any], words: str, tmp_path: Path) -> None:

@@ -14,7 +14,8 @@ from paimon_plans import Place, places, to_sql
 
 import lakebed
 from lakebed import LIMITS
-from lakebed.spark.exchange import ipc_stream, map_gathered, map_parts, map_pieces
+from lakebed.spark.exchange import map_gathered, map_parts, map_pieces
+from lakebed.spark.ipc import ipc_stream
 from shared_data import GoldenTable, each, each_golden_paimon_table
 from spark_rows import expected, sorted_rows
 

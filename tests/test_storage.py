@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from lakebed._native import without_credentials
 from lakebed.errors import UnsupportedError
-from lakebed.storage import ArrowStorage, FsspecStorage, Storage, resolve, without_credentials
+from lakebed.storage import ArrowStorage, FsspecStorage, Storage, resolve
 
 fsspec = pytest.importorskip("fsspec")
 pafs = pytest.importorskip("pyarrow.fs")

@@ -1,8 +1,9 @@
-"""Runs on a local cluster, whose executors are processes of their own; run as a program by a test.
+"""Runs on clusters whose executors are processes of their own; run as a program by a test.
 
 Usage, each printing one JSON object:
     python cluster.py packed TABLE ENVIRONMENT.tar.gz    executors have the environment of an archive
     python cluster.py killed TABLE COUNT                 so many times, one is killed while files are read
+    python cluster.py speculated TABLE FOLDER            a task that waits is begun once more elsewhere
 """
 
 from __future__ import annotations
@@ -11,10 +12,13 @@ import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +30,8 @@ import lakebed.spark as ls
 from spark_rows import actual, expected
 
 
-def session(settings: dict[str, str]) -> SparkSession:
+@contextmanager
+def session(settings: dict[str, str], master: str = "local-cluster[2,1,1024]") -> Iterator[SparkSession]:
     settings = {
         **settings,
         "spark.ui.enabled": "false",
@@ -34,15 +39,18 @@ def session(settings: dict[str, str]) -> SparkSession:
         "spark.sql.shuffle.partitions": "4",
         "spark.task.maxFailures": "8",
         "spark.executor.maxNumFailures": "1000",
-        "spark.speculation": "true",
         "spark.pyspark.driver.python": sys.executable,
     }
-    builder = SparkSession.builder.master("local-cluster[2,1,1024]").appName("lakebed on a cluster")
+    builder = SparkSession.builder.master(master).appName("lakebed on a cluster")
     for name, value in settings.items():
         builder = builder.config(name, value)
     spark = builder.getOrCreate()
     spark.sparkContext.setLogLevel("OFF")
-    return spark
+    # What executors of a local cluster unpacked stays where Spark is installed.
+    left = Path(_find_spark_home(), "work", spark.sparkContext.applicationId)
+    yield spark
+    spark.stop()
+    shutil.rmtree(left, ignore_errors=True)
 
 
 def executors() -> list[int]:
@@ -75,45 +83,114 @@ class Killer(threading.Thread):
             self.killed += 1
 
 
-def packed(table: lakebed.Table, archive: str) -> dict[str, Any]:
+def packed(path: str, archive: str) -> dict[str, Any]:
     """Which Python the executors run, and which views give the rows of one process."""
     os.environ["PYSPARK_PYTHON"] = "./environment/bin/python"
-    spark = session({"spark.archives": f"{archive}#environment"})
-    prefixes = spark.range(4, numPartitions=4).mapInArrow(prefix, "prefix string").distinct().collect()
-    same = {"ranges": actual(ls.files(spark, table, range_bytes=2000)) == expected(table.files())}
-    for view in ("files", "entries", "partitions", "plan"):
-        same[view] = actual(getattr(ls, view)(spark, table)) == expected(getattr(table, view)())
-    checked = [row.asDict() for row in ls.check(spark).collect()]
+    table = lakebed.open_table(path)
+    with session({"spark.archives": f"{archive}#environment"}) as spark:
+        prefixes = spark.range(4, numPartitions=4).mapInArrow(prefix, "prefix string").distinct().collect()
+        same = {"ranges": actual(ls.files(spark, table, range_bytes=2000)) == expected(table.files())}
+        for view in ("files", "entries", "partitions", "plan"):
+            same[view] = actual(getattr(ls, view)(spark, table)) == expected(getattr(table, view)())
+        checked = [row.asDict() for row in ls.check(spark).collect()]
     return {"prefixes": [row.prefix for row in prefixes], "check": checked, "same": same}
 
 
-def killed(table: lakebed.Table, count: str) -> dict[str, int]:
+def killed(path: str, count: str) -> dict[str, int]:
     """How many executors were killed in jobs, and how many of the jobs gave the right rows."""
     os.environ["PYSPARK_PYTHON"] = sys.executable
-    spark, rows = session({}), expected(table.files())
-    frame = ls.files(spark, table, range_bytes=500)
-    assert actual(frame) == rows
-    started = time.monotonic()
-    assert actual(frame) == rows
-    took = time.monotonic() - started
-    answer = {"killed": 0, "right": 0}
-    for number in range(int(count)):
-        killer = Killer(took * (number + 1) / (int(count) + 1))
-        killer.start()
-        answer["right"] += actual(frame) == rows
-        killer.join()
-        answer["killed"] += killer.killed
+    table = lakebed.open_table(path)
+    rows, answer = expected(table.files()), {"killed": 0, "right": 0}
+    with session({}) as spark:
+        frame = ls.files(spark, table, range_bytes=2000)
+        assert actual(frame) == rows
+        started = time.monotonic()
+        assert actual(frame) == rows
+        took = time.monotonic() - started
+        for number in range(int(count)):
+            killer = Killer(took * (number + 1) / (int(count) + 1))
+            killer.start()
+            answer["right"] += actual(frame) == rows
+            killer.join()
+            answer["killed"] += killer.killed
     return answer
 
 
+def speculated(path: str, folder: str) -> dict[str, Any]:
+    """How many read the manifest that the first reader waits at, and whether the rows are right."""
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    table = lakebed.open_table(path)
+    settings = {
+        "spark.executor.memory": "1g",
+        "spark.speculation": "true",
+        "spark.speculation.quantile": "0.5",
+        "spark.speculation.multiplier": "1.1",
+    }
+    manifest = table.manifests().to_arrow()["path"][0].as_py()
+    readers = Path(folder, "readers")
+    readers.mkdir()
+    slow = lakebed.open_table(path, storage=waiting_for_another(manifest, str(readers)))
+    with standalone_cluster(Path(folder, "work")) as master, session(settings, master) as spark:
+        right = actual(ls.entries(spark, slow, range_bytes=1 << 20)) == expected(table.entries())
+    return {"readers": len(list(readers.iterdir())), "right": right}
+
+
+@contextmanager
+def standalone_cluster(folder: Path) -> Iterator[str]:
+    """A cluster of two hosts: Spark begins a task once more only on another, and a local cluster is one.
+
+    Returns: the URL of its master.
+    """
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    url = f"spark://127.0.0.1:{port}"
+    worker = ("--cores", "1", "--memory", "1g", "--work-dir", str(folder), url)
+    with ExitStack() as running:
+        running.enter_context(daemon("master.Master", "127.0.0.1", "--port", port))
+        for host in ("127.0.0.2", "127.0.0.3"):
+            running.enter_context(daemon("worker.Worker", host, *worker))
+        yield url
+
+
+@contextmanager
+def daemon(name: str, host: str, *arguments: str) -> Iterator[None]:
+    """One of the processes that make a standalone cluster."""
+    program = f"{_find_spark_home()}/bin/spark-class"
+    command = [program, f"org.apache.spark.deploy.{name}", "--host", host, "--webui-port", "0", *arguments]
+    variables = {**os.environ, "SPARK_LOCAL_IP": host, "SPARK_DAEMON_MEMORY": "512m"}
+    with subprocess.Popen(command, env=variables, stderr=subprocess.DEVNULL) as process:
+        try:
+            yield
+        finally:
+            process.terminate()
+
+
+def waiting_for_another(manifest: str, folder: str) -> Any:
+    """The local file system, where whoever reads a manifest waits until another does; sent by value."""
+
+    class WaitingForAnother:
+        def read(self, path: str, start: int | None = None, end: int | None = None) -> bytes:
+            if path == manifest:
+                os.close(os.open(f"{folder}/{os.getpid()}", os.O_CREAT))
+                for _ in range(600):
+                    if len(os.listdir(folder)) > 1:  # noqa: PTH208 - sent by value, with few names
+                        break
+                    time.sleep(0.1)
+            with open(path, "rb") as file:  # noqa: PTH123 - likewise
+                file.seek(start or 0)
+                return file.read() if end is None else file.read(end - (start or 0))
+
+        def list(self, prefix: str) -> list[str]:
+            return os.listdir(prefix) if os.path.isdir(prefix) else []  # noqa: PTH208, PTH112 - likewise
+
+    return WaitingForAnother()
+
+
 def main(what: str, path: str, argument: str) -> None:
-    answer = {"packed": packed, "killed": killed}[what](lakebed.open_table(path), argument)
+    doing = {"packed": packed, "killed": killed, "speculated": speculated}
+    answer = doing[what](path, argument)
     sys.stdout.write(json.dumps(answer) + "\n")
-    spark = SparkSession.active()
-    # What executors unpacked stays where Spark is installed.
-    left = Path(_find_spark_home(), "work", spark.sparkContext.applicationId)
-    spark.stop()
-    shutil.rmtree(left, ignore_errors=True)
 
 
 def prefix(batches: Any) -> Any:

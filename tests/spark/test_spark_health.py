@@ -15,7 +15,7 @@ import lakebed.spark as ls
 from iceberg_golden import each_golden_iceberg_table
 from lakebed.errors import LakebedError, SchemaError, TableNotFoundError
 from lakebed.spark import group_mappers, groups
-from lakebed.spark.frames import ipc_stream
+from lakebed.spark.ipc import ipc_stream
 from lakebed.spark.types import spark_schema, to_spark
 from shared_data import (
     SAMPLE_ICEBERG_TABLE,
@@ -47,7 +47,7 @@ def sums(table: lakebed.Table, view: str, **selection: Any) -> list[str]:
     task, parts = scan.group_task(), list[pa.RecordBatch]()
     deleted = scan.known("deleted") if table.format == "paimon" else None
     vectors = scan.known("vectors") if table.format == "paimon" else None
-    known = [None if one is None else ipc_stream([one], one.schema) for one in (deleted, vectors)]
+    known = [b"" if one is None else ipc_stream([one]) for one in (deleted, vectors)]
     for manifest in scan.planned_manifests():
         content = (manifest["path"], pa.array([Path(manifest["path"]).read_bytes()]))
         parts += group_mappers.sum_manifests(iter([content]), task, lakebed.Limits(), known[0])

@@ -69,6 +69,9 @@ def test_work_is_spread_by_bytes():
     assert max(sizes) - min(sizes) <= mebibyte
     assert sorted(piece.path for pieces in tasks for piece in pieces) == sorted(m["path"] for m in many)
 
+    assert len(spread(many, 32 * mebibyte, at_once=16)) == 32, "the last wave is full"
+    assert len(spread(many[:3], 32 * mebibyte, at_once=16)) == 3, "no task without a piece"
+
     huge = [manifest("huge", 100 * mebibyte + 7), manifest("whole", 90 * mebibyte, divisible=False)]
     tasks = spread([*huge, manifest("small", 100), manifest("empty", 0)], 32 * mebibyte)
     pieces = sorted(piece for pieces in tasks for piece in pieces)

@@ -1,0 +1,91 @@
+"""Metadata tables as the formats' own runtimes for Spark read them: one request per line of input, one answer
+per line of output, both JSON.
+
+Usage: python read_by_spark.py JARS, with PySpark 3.5; JARS with commas between them.
+
+A request is {"op": "iceberg", "metadata": "/…", "name": "files"} or
+{"op": "paimon", "table": "/…", "name": "files"}. The answer is {"answer": …}, an Arrow IPC stream in base64,
+or {"error": …} with whatever the runtime threw.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import sys
+import tempfile
+import traceback
+from pathlib import Path
+from typing import Any, cast
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.pandas.types import to_arrow_schema
+
+_PAIMON = "spark.sql.catalog.paimon"
+
+
+class Reader:
+    """A session with both runtimes."""
+
+    def __init__(self, jars: str, warehouse: Path) -> None:
+        self._tables = warehouse / "golden.db"
+        self._tables.mkdir()
+        settings = {
+            "spark.jars": jars,
+            "spark.ui.enabled": "false",
+            "spark.ui.showConsoleProgress": "false",
+            "spark.sql.session.timeZone": "UTC",
+            "spark.sql.shuffle.partitions": "2",
+            "spark.sql.codegen.wholeStage": "false",
+            "spark.sql.adaptive.enabled": "false",
+            _PAIMON: "org.apache.paimon.spark.SparkCatalog",
+            f"{_PAIMON}.warehouse": warehouse.as_uri(),
+        }
+        builder = SparkSession.builder.master("local[2]").appName("engines")
+        for name, value in settings.items():
+            builder = builder.config(name, value)
+        self._spark = builder.getOrCreate()
+
+    def iceberg(self, metadata: str, name: str) -> DataFrame:
+        """A metadata table of the table of a metadata file, whose files are where it says."""
+        return self._spark.read.format("iceberg").load(f"{metadata}#{name}")
+
+    def paimon(self, table: str, name: str) -> DataFrame:
+        """A system table of the table in a folder."""
+        link = self._tables / Path(table).name
+        if not link.exists():
+            link.symlink_to(table)
+        return self._spark.sql(f"SELECT * FROM paimon.golden.`{link.name}${name}`")
+
+    def answer(self, request: dict[str, Any]) -> dict[str, str]:
+        try:
+            frame = getattr(self, request.pop("op"))(**request)
+            return {"answer": base64.b64encode(stream(frame)).decode()}
+        except Exception:  # noqa: BLE001 - whatever it is, it is the answer
+            return {"error": traceback.format_exc()}
+
+
+def stream(frame: DataFrame) -> bytes:
+    batches = cast("Any", frame)._collect_as_arrow()
+    rows = pa.Table.from_batches(batches) if batches else to_arrow_schema(frame.schema).empty_table()
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, rows.schema) as writer:
+        writer.write_table(rows)
+    content: bytes = sink.getvalue().to_pybytes()
+    return content
+
+
+def main(jars: str) -> None:
+    # What Spark prints is no answer.
+    with os.fdopen(os.dup(1), "w", encoding="utf-8") as answers, tempfile.TemporaryDirectory() as warehouse:
+        os.dup2(2, 1)
+        reader = Reader(jars, Path(warehouse))
+        for line in sys.stdin:
+            answers.write(json.dumps(reader.answer(json.loads(line))) + "\n")
+            answers.flush()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

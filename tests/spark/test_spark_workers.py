@@ -1,0 +1,56 @@
+"""Whatever becomes of Python workers and tasks: the right rows, or the right error."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from spark_runtimes import require_python_for_spark
+
+from shared_data import SAMPLE_TABLE
+
+pytest.importorskip("pyspark")
+
+pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(600)]
+
+PROGRAM = Path(__file__).with_name("workers.py")
+
+
+@pytest.fixture(scope="module")
+def answer(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """What the program found, in a process whose sessions have settings of their own."""
+    require_python_for_spark()
+    here = [str(PROGRAM.parent.parent), os.environ.get("PYTHONPATH", "")]
+    variables = {**os.environ, "PYTHONPATH": os.pathsep.join(here), "SPARK_LOCAL_IP": "127.0.0.1"}
+    command = [sys.executable, str(PROGRAM), str(SAMPLE_TABLE), str(tmp_path_factory.mktemp("workers"))]
+    done = subprocess.run(command, env=variables, capture_output=True, text=True, timeout=600, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+@pytest.mark.parametrize(
+    "setting", ["workers are used again", "workers are used once", "a task takes both cores"]
+)
+def test_the_rows_are_those_without_spark(answer, setting):
+    assert answer[setting]
+    assert all(answer[setting].values()), answer[setting]
+
+
+def test_reads_that_fail_are_done_again(answer):
+    assert answer["retried"]["right"]
+    assert answer["retried"]["failures"] > 1
+
+
+def test_a_corrupt_manifest_fails_each_attempt_and_no_worker_dies_of_it(answer):
+    corrupt = answer["corrupt"]
+    # The path, the block and the kind of what is wrong with it.
+    assert re.search(rf"CorruptError: sync: .*block \d+.*{corrupt['manifest']}", corrupt["told"])
+    assert corrupt["failures"] == 3
+    assert corrupt["right"]
+    assert corrupt["alive"]

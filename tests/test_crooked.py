@@ -1,0 +1,103 @@
+"""Every crooked file of tests/data/crooked ends as its name says, in a second and a little memory."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from crooked_files import CROOKED, files
+
+import lakebed
+from lakebed import errors
+
+if TYPE_CHECKING:
+    from trust import Figure
+
+LIMITS = lakebed.Limits(max_block_bytes=16 << 20, max_file_bytes=32 << 20, max_rows=1_000_000)
+SECONDS = 1
+BYTES = 64 << 20
+
+READERS: dict[str, Callable[[bytes], Any]] = {
+    "iceberg_metadata": lambda content: opened(content),
+    "iceberg_manifest": lambda content: lakebed.iceberg.read_manifest(content, limits=LIMITS).to_arrow(),
+    "iceberg_manifest_list": lambda content: lakebed.iceberg.read_manifest_list(
+        content, limits=LIMITS
+    ).to_arrow(),
+    "iceberg_vector": lambda content: lakebed.iceberg.read_deletion_vector(
+        content, 0, len(content), limits=LIMITS
+    ),
+    "paimon_snapshot": lambda content: lakebed.paimon.read_snapshot(content),
+    "paimon_schema": lambda content: lakebed.paimon.read_schema(content),
+    "paimon_manifest_list": lambda content: lakebed.paimon.read_manifest_list(
+        content, limits=LIMITS
+    ).to_arrow(),
+}
+
+
+class OneFile:
+    """A storage of one metadata file."""
+
+    def __init__(self, content: bytes) -> None:
+        self.content = content
+
+    def read(self, path: str, start: int | None = None, end: int | None = None) -> bytes:
+        if not path.endswith(".metadata.json"):
+            raise FileNotFoundError(2, "no such file")
+        return self.content[start:end]
+
+    def list(self, prefix: str) -> list[str]:
+        return []
+
+
+def opened(content: bytes) -> lakebed.Table:
+    return lakebed.open_table("/t/metadata/v1.metadata.json", storage=OneFile(content), limits=LIMITS)
+
+
+def peak() -> int:
+    """The most bytes that were in memory since the last `forget`; 0 where that is not known."""
+    status = Path("/proc/self/status")
+    lines = status.read_text().splitlines() if status.exists() else []
+    return next((int(line.split()[1]) << 10 for line in lines if line.startswith("VmHWM")), 0)
+
+
+def forget() -> int:
+    """Starts the peak anew; what is in memory now."""
+    file = Path("/proc/self/clear_refs")
+    if file.exists():
+        file.write_text("5")
+    return peak()
+
+
+def test_the_files_are_those_that_the_script_writes():
+    stored = {str(path.relative_to(CROOKED)): path.read_bytes() for path in CROOKED.rglob("*.*")}
+    assert stored == files(), "python tests/crooked_files.py writes them again"
+
+
+@pytest.mark.parametrize("name", sorted(files()))
+@pytest.mark.filterwarnings("ignore::lakebed.errors.LakebedWarning")
+def test_a_crooked_file_ends_as_its_name_says(name: str):
+    kind, _, file = name.partition("/")
+    content = (CROOKED / name).read_bytes()
+    before, start, refused = forget(), time.process_time(), False
+    try:
+        READERS[kind](content)
+    except errors.LakebedError as error:
+        refused = True
+        assert error.kind not in (None, "internal")  # noqa: PT017 - either may be right
+        assert len(str(error).encode()) <= 2048  # noqa: PT017
+    assert time.process_time() - start < SECONDS
+    assert peak() - before < BYTES
+    assert {"y": not refused, "n": refused, "i": True}[file[0]], f"refused: {refused}"
+
+
+@pytest.mark.trust
+def test_there_are_crooked_files_of_every_kind(figure: Figure):
+    kinds = {name.partition("/")[0] for name in files()}
+    assert kinds == set(READERS)
+    figure(
+        "crooked files",
+        f"{len(files())} of {len(kinds)} kinds, each within {SECONDS} s and {BYTES >> 20} MiB",
+    )

@@ -1,0 +1,192 @@
+"""What a long-lived process asks of lakebed: it is interrupted, keeps no memory, and survives a panic."""
+
+from __future__ import annotations
+
+import gc
+import io
+import os
+import pickle
+import random
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+import weakref
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from trust import Figure, long_or
+
+import lakebed
+from lakebed import _native, avro, errors
+from shared_data import SAMPLE_ICEBERG_TABLE, SAMPLE_MOVED, SAMPLE_TABLE
+
+linux = pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="reads /proc")
+
+MANIFESTS = [
+    path.read_bytes()
+    for folder in (SAMPLE_TABLE / "manifest", SAMPLE_ICEBERG_TABLE / "metadata")
+    for path in sorted(folder.iterdir())
+    if path.read_bytes()[:4] == b"Obj\x01"
+]
+ROW = pa.schema([("id", pa.int64()), ("name", pa.string())])
+
+
+def test_a_panic_becomes_an_internal_error():
+    with pytest.raises(errors.InternalError, match="panic in lakebed: on purpose") as caught:
+        _native.panic("on purpose")
+    assert isinstance(caught.value, RuntimeError)
+    assert pickle.loads(pickle.dumps(caught.value)).kind == "internal"
+    assert lakebed.open_table(SAMPLE_TABLE).files().to_arrow().num_rows > 0
+
+
+def test_a_panic_in_a_thread_leaves_the_others_alone():
+    caught: list[BaseException] = []
+
+    def panic() -> None:
+        try:
+            _native.panic("on purpose")
+        except errors.InternalError as error:
+            caught.append(error)
+
+    threads = [threading.Thread(target=panic) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    rows = avro.read(MANIFESTS[0]).to_arrow()
+    for thread in threads:
+        thread.join()
+    assert len(caught) == 8
+    assert avro.read(MANIFESTS[0]).to_arrow() == rows
+
+
+DECODE = """
+    import io, signal, sys, time
+    import pyarrow as pa
+    from lakebed import avro
+
+    rows = pa.table({"path": [f"s3://bucket/table/data/{number:032}.parquet" for number in range(%d)]})
+    file = avro.write(rows, codec="deflate", level=1)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    print("decoding", flush=True)
+    try:
+        while True:
+            avro.read(file).to_arrow()
+    except KeyboardInterrupt:
+        print(time.monotonic_ns())
+"""
+
+
+@pytest.mark.trust
+@pytest.mark.skipif(os.name != "posix", reason="sends SIGINT")
+def test_an_interrupt_is_answered_at_once(figure: Figure):
+    script = textwrap.dedent(DECODE) % long_or(200_000, 1_000_000)
+    answers: list[float] = []
+    # A busy machine may be late once.
+    for _ in range(5):
+        with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) as child:
+            assert child.stdout
+            assert child.stdout.readline() == "decoding\n"
+            time.sleep(random.Random(len(answers)).uniform(0.05, 0.3))
+            sent = time.monotonic_ns()
+            child.send_signal(signal.SIGINT)
+            answers.append((int(child.stdout.readline()) - sent) / 1e6)
+    figure("interrupt in a long decode", f"answered in {min(answers):.0f} to {max(answers):.0f} ms")
+    assert min(answers) < 200
+
+
+def decode_or_refuse(number: int) -> None:
+    """One of many reads: whole files and tables, cut and flipped ones, wrong questions."""
+    rng = random.Random(number)
+    content = rng.choice(MANIFESTS)
+    changed = bytearray(content)
+    changed[rng.randrange(len(changed))] ^= 1 << rng.randrange(8)
+    works: list[Callable[[], Any]] = [
+        lambda: avro.read(content).to_arrow(),
+        lambda: avro.read(content[: rng.randrange(len(content))]).to_arrow(),
+        lambda: avro.read(bytes(changed)).to_arrow(),
+        lambda: avro.read(io.BytesIO(content), columns=["no_such"]).to_arrow(),
+        lambda: lakebed.paimon.decode_rows(pa.array([bytes(changed)[:40]]), ROW),
+        lambda: lakebed.check_locations([f"s3://b/{number}"], ["s3://c"]),
+        lambda: _native.panic("on purpose"),
+    ]
+    if number % 50 == 0:
+        works = [lambda: lakebed.open_table(SAMPLE_TABLE).files(where="bucket = 0").to_arrow()]
+    try:
+        rng.choice(works)()
+    except lakebed.LakebedError as error:
+        pickle.dumps(error)
+
+
+def resident() -> int:
+    """Bytes of this process in memory."""
+    gc.collect()
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def open_files() -> int:
+    return sum(1 for _ in Path("/proc/self/fd").iterdir())
+
+
+@linux
+@pytest.mark.trust
+def test_many_reads_keep_no_memory_and_no_files(figure: Figure):
+    warm_up, reads = long_or((500, 3_000), (20_000, 1_000_000))
+    for number in range(warm_up):
+        decode_or_refuse(number)
+    memory, files = resident(), open_files()
+    for number in range(reads):
+        decode_or_refuse(number)
+    grown = resident() - memory
+    figure("soak", f"{reads:,} mixed reads, {grown / 2**20:+.1f} MiB resident")
+    assert grown < 5 << 20
+    assert open_files() == files
+
+
+class Storage:
+    """A storage that a table holds."""
+
+    def read(self, path: str, start: int | None = None, end: int | None = None) -> bytes:
+        return Path(path).read_bytes()[start:end]
+
+    def list(self, prefix: str) -> list[str]:
+        return [path.name for path in Path(prefix).iterdir()] if Path(prefix).is_dir() else []
+
+
+def test_nothing_is_kept_of_what_is_given():
+    storage = Storage()
+    gone = weakref.ref(storage)
+    table = lakebed.open_table(str(SAMPLE_TABLE), storage=storage)
+    scan = table.files()
+    reader = scan.to_arrow_batch_reader()
+    reader.read_next_batch()
+    del storage, table, scan, reader
+    gc.collect()
+    assert gone() is None
+    content = bytes(bytearray(MANIFESTS[0]))
+    before = sys.getrefcount(content)
+    avro.read(content).to_arrow()
+    with pytest.raises(errors.LakebedError):
+        avro.read(content, columns=["no_such"]).to_arrow()
+    gc.collect()
+    assert sys.getrefcount(content) == before
+
+
+def test_reading_again_makes_no_more_objects():
+    def read() -> None:
+        lakebed.open_table(SAMPLE_ICEBERG_TABLE, relocate=SAMPLE_MOVED).files(where="amount > 1").to_arrow()
+        with pytest.raises(lakebed.LakebedError):
+            avro.read(MANIFESTS[0][:-3]).to_arrow()
+
+    for _ in range(5):
+        read()
+    gc.collect()
+    before = len(gc.get_objects())
+    for _ in range(50):
+        read()
+    gc.collect()
+    assert len(gc.get_objects()) - before < 25

@@ -1,0 +1,45 @@
+"""The program behind docs/peers.md tells outcomes apart."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from signal import SIGKILL, SIGSTOP
+
+import pytest
+
+from shared_data import PROJECT
+
+sys.path.insert(0, str(PROJECT / "tests" / "peers"))
+
+import table
+
+
+@pytest.fixture(params=["lakebed", "fastavro", table.JAVA])
+def reader(request: pytest.FixtureRequest) -> Iterator[table.Reader]:
+    found = table.Reader(request.param)
+    yield found
+    found.close()
+
+
+@pytest.mark.jvm
+@pytest.mark.parametrize("codec", table.CODECS)
+def test_outcomes_of_a_whole_and_a_cut_manifest(reader, codec):
+    content = table.manifest(codec)
+    assert reader.outcome(content) == f"rows {table.ENTRIES}"
+    assert reader.outcome(content[:3]) == "refused"
+
+
+@pytest.mark.parametrize(("signal", "outcome"), [(SIGSTOP, "hang"), (SIGKILL, "crash")])
+def test_a_process_that_waits_or_dies_is_begun_again(monkeypatch, signal, outcome):
+    monkeypatch.setattr(table, "SECONDS", 2)
+    reader, content = table.Reader("fastavro"), table.manifest("null")
+    reader.process.send_signal(signal)
+    assert reader.outcome(content) == outcome
+    assert reader.outcome(content) == f"rows {table.ENTRIES}"
+    reader.close()
+
+
+def test_the_document_is_where_the_program_puts_its_tables():
+    text = (PROJECT / "docs" / "peers.md").read_text("utf-8")
+    assert text.count(table._BEGIN) == text.count(table._END) == 1
