@@ -10,26 +10,26 @@ ICEBERG_WRITTEN := /tmp/lakebed/shop/orders
 MOVED := --relocate $(ICEBERG_WRITTEN)=$(ICEBERG)
 
 # What the wheel is made of.
-WHEEL_INPUTS := $(shell find rust python -type f \( -name '*.rs' -o -name '*.py' -o -name '*.pyi' -o -name 'Cargo.toml' -o -name 'py.typed' \)) \
+WHEEL_INPUTS := $(shell find rust/lakebed* python -type f \( -name '*.rs' -o -name '*.py' -o -name '*.pyi' -o -name 'Cargo.toml' -o -name 'py.typed' \)) \
 	Cargo.toml Cargo.lock pyproject.toml
 
 TOOLS := $(VENV)/.tools
 WHEEL := $(VENV)/.wheel
 SPARK_35 := $(VENV)/spark-3.5
 
-# One interpreter for PyO3's build script in every cargo command, so that none rebuilds the other's work.
+# One interpreter for PyO3's build script in every cargo command, so that none rebuilds the other's work; Spark's
+# workers run it too, since lakebed is installed in it.
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
-# Spark's workers run the interpreter that lakebed is installed in.
-export PYSPARK_PYTHON := $(CURDIR)/$(BIN)/python
+export PYSPARK_PYTHON := $(PYO3_PYTHON)
 # A local Spark talks to itself alone.
 export SPARK_LOCAL_IP := 127.0.0.1
 
 .DEFAULT_GOAL := help
-.PHONY: help preflight venv build all test test-rust test-python test-spark lint fmt bench demo sample-tables clean
+.PHONY: help preflight venv build all test test-rust test-python test-spark fuzz trust lint fmt bench bench-full bench-check bench-instructions demo sample-tables clean
 
 help: ## List the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/\1\t\2/p' $(MAKEFILE_LIST) | while IFS="$$(printf '\t')" read -r name text; do \
-		printf '  %-14s %s\n' "$$name" "$$text"; done
+		printf '  %-18s %s\n' "$$name" "$$text"; done
 
 preflight: ## Name what this machine lacks, and how to get it
 	@.ci/preflight.sh
@@ -40,7 +40,7 @@ build: $(WHEEL) ## Build the wheel in release profile and install it into .venv
 
 all: test bench ## Run the tests, then the benches
 
-test: lint test-rust test-python ## Run everything: format, lint, types, stubs, Rust, Python, Spark
+test: lint test-rust test-python fuzz ## Run everything: format, lint, types, stubs, Rust, Python, Spark, fuzzing
 
 test-rust: $(TOOLS) ## Run the Rust tests (dev profile)
 	cargo test --workspace --locked
@@ -53,23 +53,38 @@ test-spark: $(WHEEL) $(SPARK_35)/.installed ## Run only the tests that start a J
 	$(BIN)/pytest -m 'spark or jvm'
 	PYTHONPATH=$(CURDIR)/$(SPARK_35) $(BIN)/pytest -m 'spark and not slow'
 
+fuzz: | preflight ## Fuzz each of the five targets for a minute, or FUZZ_SECONDS=…, or FUZZ_RUNS=… runs
+	rust/fuzz/run.sh
+
+trust: $(WHEEL) ## Run the long forms of the tests of trust: a figure for each goal, and two builds of one wheel
+	LAKEBED_TRUST=1 $(BIN)/pytest -m trust --timeout=7200
+	LAKEBED_TWIN_FILES=100000 cargo test --release --locked -p lakebed-avro --test twin
+	$(BIN)/python tests/peers/table.py && .ci/wheel_twice.sh
+
 lint: $(WHEEL) ## Check format, lints, types, and the stub against the compiled module
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
-	$(BIN)/ruff format --check
-	$(BIN)/ruff check
-	$(BIN)/mypy
-	$(BIN)/mypy --allow-untyped-defs --allow-incomplete-defs --allow-untyped-calls tests
+	$(BIN)/ruff format --check && $(BIN)/ruff check
+	$(BIN)/mypy && $(BIN)/mypy --allow-untyped-defs --allow-incomplete-defs --allow-untyped-calls tests
 	$(BIN)/stubtest lakebed._native --mypy-config-file pyproject.toml
 
 fmt: $(TOOLS) ## Format Rust and Python, and apply the lints' own fixes
 	cargo fmt --all
-	$(BIN)/ruff check --fix
-	$(BIN)/ruff format
+	$(BIN)/ruff check --fix && $(BIN)/ruff format
 
-bench: $(WHEEL) ## Print speed and memory beside other readers
+bench: $(WHEEL) ## Print speed and memory beside other readers: some inputs, about ten minutes
 	$(BIN)/python benches/bench_import.py
-	$(BIN)/python benches/bench_manifest.py
+	$(BIN)/python benches/bench.py --suite quick $(BENCH)
+
+bench-full: $(WHEEL) ## Print the same of all inputs and tasks, which takes hours (BENCH='--tables … --json …' chooses)
+	$(BIN)/python benches/bench_import.py
+	$(BIN)/python benches/bench.py --suite full $(BENCH)
+
+bench-check: $(TOOLS) ## Compare two result files by ratios: OLD=… NEW=… as BENCH='--json …' wrote them
+	$(BIN)/python benches/compare.py $(OLD) $(NEW)
+
+bench-instructions: $(TOOLS) ## Count the instructions of the decode loops against those recorded (needs valgrind)
+	$(BIN)/python benches/instructions.py
 
 demo: $(WHEEL) ## Show both sample tables on the command line, then through a local Spark
 	$(BIN)/lakebed show $(SAMPLE)
