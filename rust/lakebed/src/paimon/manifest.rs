@@ -1,7 +1,6 @@
 //! Manifests: entries as stored (Paimon's `ManifestEntry.java`), filtered before they are decoded.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use arrow_array::builder::BooleanBuilder;
 use arrow_array::cast::AsArray;
@@ -19,7 +18,7 @@ use super::version::wrong_version;
 use crate::columnar::Decoding;
 use crate::conform::conform;
 use crate::error::{Error, ErrorKind, Result};
-use crate::record::{RecordReader, RecordResolver, find};
+use crate::record::{Counter, RecordReader, RecordResolver, Tally, find};
 
 /// What decides an entry's fate, in the order of the guard's slots.
 const GUARDED: [&str; 5] = [VERSION, "_KIND", "_PARTITION", "_BUCKET", "_TOTAL_BUCKETS"];
@@ -54,7 +53,7 @@ pub fn entry_columns(names: Option<&[String]>) -> Result<RecordResolver> {
 pub struct EntryReader {
     reader: RecordReader,
     filter: EntryFilter,
-    tally: Arc<Tally>,
+    tally: Arc<Tally<2>>,
     expected: Option<ManifestFile>,
     rows: u64,
     ended: bool,
@@ -84,8 +83,8 @@ impl EntryReader {
         let guard = |program: &Program| -> GuardFactory {
             let (slots, filter, tally) = (program.slots().to_vec(), filter.clone(), Arc::clone(&tally));
             Arc::new(move || {
-                let judge = Judge::new(filter.clone(), Arc::clone(&tally));
-                Box::new(EntryGuard { slots: slots.clone(), judge })
+                let judge = Judge::new(filter.clone(), &tally);
+                Box::new(EntryGuard { slots: slots.clone(), judge, tally: Arc::clone(&tally) })
             })
         };
         let reader = RecordReader::open(bytes, resolver, Some(&guard), decoding, threads)?;
@@ -99,13 +98,13 @@ impl EntryReader {
 
     /// Entries seen so far, those dropped included: added and deleted.
     pub fn seen(&self) -> (u64, u64) {
-        (self.tally.added.load(Ordering::Relaxed), self.tally.deleted.load(Ordering::Relaxed))
+        self.tally.sums().into()
     }
 
     fn read_batch(&mut self) -> Result<Option<RecordBatch>> {
         let batch = self.reader.next().transpose();
         // What the guard found comes first: rows that it dropped are missing from the batch.
-        if let Some(error) = self.tally.failure.lock().ok().and_then(|mut failure| failure.take()) {
+        if let Some(error) = self.tally.take_failure() {
             return Err(error);
         }
         let Some(mut batch) = batch? else {
@@ -135,7 +134,7 @@ impl EntryReader {
         let totals = totals.as_primitive::<Int32Type>();
         let (versions, kinds) = (versions.as_primitive::<Int32Type>(), kinds.as_primitive::<Int32Type>());
         let (partitions, buckets) = (partitions.as_binary::<i32>(), buckets.as_primitive::<Int32Type>());
-        let mut judge = Judge::new(self.filter.clone(), Arc::clone(&self.tally));
+        let mut judge = Judge::new(self.filter.clone(), &self.tally);
         let mut keep = BooleanBuilder::with_capacity(batch.num_rows());
         for row in 0..batch.num_rows() {
             let (version, kind) = (i64::from(versions.value(row)), i64::from(kinds.value(row)));
@@ -190,38 +189,27 @@ fn wrong_fields() -> Error {
     Error::new(ErrorKind::Avro(lakebed_avro::ErrorKind::Schema), message)
 }
 
-/// What all threads of one manifest found.
-#[derive(Default)]
-struct Tally {
-    added: AtomicU64,
-    deleted: AtomicU64,
-    failure: Mutex<Option<Error>>,
-}
-
 /// Decides over entries from their first fields and counts them.
 struct Judge {
     filter: EntryFilter,
     memo: BucketMemo,
-    tally: Arc<Tally>,
+    counter: Counter<2>,
 }
 
 impl Judge {
-    fn new(filter: EntryFilter, tally: Arc<Tally>) -> Judge {
-        Judge { filter, memo: BucketMemo::default(), tally }
+    fn new(filter: EntryFilter, tally: &Tally<2>) -> Judge {
+        Judge { filter, memo: BucketMemo::default(), counter: tally.counter() }
     }
 
     fn keep(&mut self, version: i64, kind: i64, partition: &[u8], bucket: i64, total: i64) -> Result<bool> {
         if version != MANIFEST_VERSION {
             return Err(wrong_version(version, MANIFEST_VERSION));
         }
-        match kind {
-            0 => self.tally.added.fetch_add(1, Ordering::Relaxed),
-            1 => self.tally.deleted.fetch_add(1, Ordering::Relaxed),
-            _ => {
-                let message = format!("kind is {kind}, neither 0 (ADD) nor 1 (DELETE)");
-                return Err(Error::new(ErrorKind::Mismatch, message).in_field("kind"));
-            }
-        };
+        if !matches!(kind, 0 | 1) {
+            let message = format!("kind is {kind}, neither 0 (ADD) nor 1 (DELETE)");
+            return Err(Error::new(ErrorKind::Mismatch, message).in_field("kind"));
+        }
+        self.counter.add(usize::from(kind == i64::from(DELETE)), 1);
         if self.filter.kind.is_some_and(|wanted| i64::from(wanted) != kind) {
             return Ok(false);
         }
@@ -235,6 +223,7 @@ impl Judge {
 struct EntryGuard {
     slots: Vec<Slot>,
     judge: Judge,
+    tally: Arc<Tally<2>>,
 }
 
 impl Guard for EntryGuard {
@@ -252,9 +241,7 @@ impl Guard for EntryGuard {
             None => Err(wrong_fields()),
         };
         kept.unwrap_or_else(|error| {
-            if let Ok(mut failure) = self.judge.tally.failure.lock() {
-                failure.get_or_insert(error);
-            }
+            self.tally.fail(error);
             false
         })
     }

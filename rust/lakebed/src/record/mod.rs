@@ -4,8 +4,10 @@
 mod reader;
 mod records;
 mod resolver;
+mod tally;
 
 pub(crate) use reader::{GuardMaker, RecordReader};
 pub(crate) use records::{Records, below, find};
 pub use resolver::RecordResolver;
 pub(crate) use resolver::{field_at, record_schema, select};
+pub(crate) use tally::{Counter, Tally};

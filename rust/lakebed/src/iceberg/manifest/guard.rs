@@ -7,7 +7,7 @@ use arrow_schema::DataType;
 use lakebed_avro::{Guard, GuardFactory, Peek, Program, Slot};
 
 use super::partition::{PartitionLayout, by_ids};
-use super::status::{Statuses, Tally};
+use super::status::{Counter, Statuses, Tally};
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::fields::{PARTITION_ON_DISK, RECORD_COUNT_ON_DISK};
 use crate::predicate::{BoundLeaf, BoundPredicate, Node, Value};
@@ -24,7 +24,8 @@ pub(super) fn guard(
     let (status, tally) = (program.slots().first().copied(), Arc::clone(tally));
     let tuples = filter.and_then(|(filter, layout)| TupleTest::new(program, filter, layout)).map(Arc::new);
     Arc::new(move || {
-        Box::new(EntryGuard { status, wanted, tuples: tuples.clone(), tally: Arc::clone(&tally) })
+        let (tuples, counter, tally) = (tuples.clone(), Counter::of(&tally), Arc::clone(&tally));
+        Box::new(EntryGuard { status, wanted, tuples, counter, tally })
     })
 }
 
@@ -32,20 +33,21 @@ struct EntryGuard {
     status: Option<Slot>,
     wanted: Statuses,
     tuples: Option<Arc<TupleTest>>,
+    counter: Counter,
     tally: Arc<Tally>,
 }
 
 impl EntryGuard {
-    fn judge(&self, record: Peek<'_>) -> Result<bool> {
+    fn judge(&mut self, record: Peek<'_>) -> Result<bool> {
         let status = self.status.and_then(|slot| record.number(slot)).ok_or_else(no_status)?;
-        self.tally.count(status)?;
+        self.counter.count(status)?;
         if !i32::try_from(status).is_ok_and(|status| self.wanted.has(status)) {
             return Ok(false);
         }
         let Some(tuples) = &self.tuples else { return Ok(true) };
         let kept = tuples.may_match(&tuples.filter.node, record);
         if !kept {
-            self.tally.drop_rows(status, tuples.rows.and_then(|slot| record.number(slot)));
+            self.counter.drop_rows(status, tuples.rows.and_then(|slot| record.number(slot)));
         }
         Ok(kept)
     }

@@ -27,7 +27,7 @@ pub use self::header::ManifestHeader;
 use self::inherit::Inheritance;
 pub use self::partition::PartitionLayout;
 use self::partition::{Tuples, fixed_lengths};
-use self::status::Tally;
+use self::status::{Counter, Tally, dropped_rows, seen};
 pub use self::status::{ADDED, DELETED, EXISTING, Statuses};
 use super::fields::PARTITION;
 use super::manifest_list::{ManifestFile, Recorded};
@@ -63,6 +63,8 @@ pub struct EntryReader {
     file: File,
     reader: RecordReader,
     tally: Arc<Tally>,
+    /// Counts entries that no guard has judged.
+    counter: Counter,
     tuples: Tuples,
     schema: SchemaRef,
     statuses: Statuses,
@@ -148,6 +150,7 @@ impl EntryReader {
         Ok(EntryReader {
             file,
             reader,
+            counter: Counter::of(&tally),
             tally,
             tuples,
             schema,
@@ -167,7 +170,7 @@ impl EntryReader {
 
     /// Entries seen so far, those that are not wanted included: EXISTING, ADDED and DELETED.
     pub fn seen(&self) -> [u64; 3] {
-        self.tally.seen()
+        seen(&self.tally)
     }
 
     fn read_batch(&mut self) -> Result<Option<RecordBatch>> {
@@ -189,7 +192,8 @@ impl EntryReader {
         else {
             return Err(error);
         };
-        (self.reader, self.tally, self.rows, self.records) = (reader, tally, [0; 3], 0);
+        (self.counter, self.rows, self.records) = (Counter::of(&tally), [0; 3], 0);
+        (self.reader, self.tally) = (reader, tally);
         self.inheritance = self.file.inheritance();
         self.tuples.fixed_lengths = lengths;
         self.decode_batch().map_err(|_| error)
@@ -238,7 +242,7 @@ impl EntryReader {
         let rows = rows.as_primitive::<Int64Type>().values();
         for (record, (status, rows)) in statuses.iter().zip(rows).enumerate() {
             if !self.reader.guarded() {
-                self.tally.count((*status).into()).map_err(|error| error.in_record(record as u64))?;
+                self.counter.count((*status).into()).map_err(|error| error.in_record(record as u64))?;
             }
             let sum = usize::try_from(*status).ok().and_then(|status| self.rows.get_mut(status));
             if let Some(sum) = sum {
@@ -253,7 +257,7 @@ impl EntryReader {
         let Some(manifest) = &self.manifest else { return Ok(()) };
         let recorded = [manifest.existing, manifest.added, manifest.deleted];
         let names = ["existing", "added", "deleted"];
-        let found = self.seen().into_iter().zip(self.rows).zip(self.tally.dropped_rows());
+        let found = self.seen().into_iter().zip(self.rows).zip(dropped_rows(&self.tally));
         for ((name, Recorded { files, rows }), ((seen, decoded_rows), dropped_rows)) in
             names.iter().zip(recorded).zip(found)
         {

@@ -1,8 +1,5 @@
 //! The status of entries, checked and counted.
 
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
-
 use crate::error::{Error, ErrorKind, Result};
 
 /// Status of a file that an earlier snapshot added.
@@ -39,56 +36,46 @@ impl Statuses {
     }
 }
 
-/// What all threads of one manifest found.
-#[derive(Default)]
-pub(super) struct Tally {
-    seen: [AtomicU64; 3],
-    dropped_rows: [AtomicU64; 3],
-    failure: Mutex<Option<Error>>,
+/// Entries seen, then rows of those that were dropped for their tuples, each by status.
+pub(super) type Tally = crate::record::Tally<6>;
+
+/// Entries seen so far, by status.
+pub(super) fn seen(tally: &Tally) -> [u64; 3] {
+    let [existing, added, deleted, ..] = tally.sums();
+    [existing, added, deleted]
 }
 
-impl Tally {
+/// Rows of the entries that were dropped for their tuples, by status.
+pub(super) fn dropped_rows(tally: &Tally) -> [u64; 3] {
+    let [.., existing, added, deleted] = tally.sums();
+    [existing, added, deleted]
+}
+
+/// One thread's part of a tally.
+pub(super) struct Counter(crate::record::Counter<6>);
+
+impl Counter {
+    pub(super) fn of(tally: &Tally) -> Counter {
+        Counter(tally.counter())
+    }
+
     /// Counts an entry of that status.
     ///
     /// # Errors
     /// `Mismatch` for a status that there is not.
-    pub(super) fn count(&self, status: i64) -> Result<()> {
-        let seen = usize::try_from(status).ok().and_then(|status| self.seen.get(status));
-        let seen = seen.ok_or_else(|| {
+    #[inline]
+    pub(super) fn count(&mut self, status: i64) -> Result<()> {
+        let kind = usize::try_from(status).ok().filter(|status| *status < 3);
+        kind.and_then(|kind| self.0.add(kind, 1)).ok_or_else(|| {
             let message = format!("status is {status}, none of 0 (EXISTING), 1 (ADDED) and 2 (DELETED)");
             Error::new(ErrorKind::Mismatch, message).in_field("status")
-        })?;
-        seen.fetch_add(1, Ordering::Relaxed);
-        Ok(())
+        })
     }
 
     /// Counts the rows of an entry of that status that is dropped for its tuple.
-    pub(super) fn drop_rows(&self, status: i64, rows: Option<i64>) {
-        let sum = usize::try_from(status).ok().and_then(|status| self.dropped_rows.get(status));
-        if let (Some(sum), Some(Ok(rows))) = (sum, rows.map(u64::try_from)) {
-            sum.fetch_add(rows, Ordering::Relaxed);
+    pub(super) fn drop_rows(&mut self, status: i64, rows: Option<i64>) {
+        if let (Ok(status), Some(Ok(rows))) = (usize::try_from(status), rows.map(u64::try_from)) {
+            self.0.add(status.saturating_add(3), rows);
         }
-    }
-
-    /// Entries seen so far, by status.
-    pub(super) fn seen(&self) -> [u64; 3] {
-        self.seen.each_ref().map(|seen| seen.load(Ordering::Relaxed))
-    }
-
-    /// Rows of the entries that were dropped for their tuples, by status.
-    pub(super) fn dropped_rows(&self) -> [u64; 3] {
-        self.dropped_rows.each_ref().map(|rows| rows.load(Ordering::Relaxed))
-    }
-
-    /// Keeps what went wrong inside a guard; the first such error counts.
-    pub(super) fn fail(&self, error: Error) {
-        if let Ok(mut failure) = self.failure.lock() {
-            failure.get_or_insert(error);
-        }
-    }
-
-    /// What went wrong inside a guard, once.
-    pub(super) fn take_failure(&self) -> Option<Error> {
-        self.failure.lock().ok().and_then(|mut failure| failure.take())
     }
 }

@@ -274,6 +274,16 @@ fn snapshots_are_given_away_as_they_come() {
 }
 
 #[test]
+fn snapshots_are_given_away_where_the_list_lacks_the_schema_of_version_1() {
+    let of_first = json!({"format-version": 1, "schema": schema(1), "current-schema-id": null});
+    let text = second(&of_first).to_string();
+    let file = MetadataFile::of_bytes(Buffer::from(text.as_bytes()), Limits::DEFAULT);
+    let metadata = TableMetadata::read(&file, &Wanted::CURRENT).expect("metadata");
+    assert_eq!(metadata.current_schema_id, 1);
+    metadata.each_snapshot(&file, |_| Ok(())).expect("snapshots");
+}
+
+#[test]
 fn compressed_text_is_told_by_its_first_bytes() {
     use std::io::Write;
     let text = second(&json!({})).to_string();
