@@ -34,7 +34,7 @@ impl PartitionType {
     /// The partition of each row as the views show it.
     pub(crate) fn show(&self, partitions: &Partitions) -> Result<ArrayRef> {
         let stored: ArrayRef = Arc::new(partitions.stored.clone());
-        let numbers: UInt64Array = partitions.numbers.iter().map(|number| Some(*number as u64)).collect();
+        let numbers = UInt64Array::from_iter_values(partitions.numbers.iter().map(|number| *number as u64));
         take(&widen(&stored, &self.data_type())?, &numbers, None).map_err(Into::into)
     }
 }
