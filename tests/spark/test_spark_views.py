@@ -19,6 +19,7 @@ from lakebed.errors import (
     TableNotFoundError,
     UnsupportedError,
 )
+from lakebed.spark import reading
 from lakebed.spark.types import spark_schema
 from shared_data import SAMPLE_TABLE, each_feature_of_golden_paimon_tables, each_golden_paimon_table
 from spark_rows import actual, collected, expected
@@ -189,6 +190,20 @@ def test_folders_with_characters_that_spark_expands(spark, tmp_path: Path):
     odd = tmp_path / "a {b}[c]*?d" / "dt=1" / "t"
     shutil.copytree(SAMPLE_TABLE, odd)
     assert actual(ls.files(spark, odd)) == expected(lakebed.open_table(odd).files())
+
+
+def test_many_manifests_are_listed_by_few_tasks(spark, tmp_path: Path):
+    paths = [tmp_path / f"{number}.avro" for number in range(100)]
+    for path in paths:
+        path.write_bytes(b"")
+    tracker, setting = spark.sparkContext.statusTracker(), reading._LISTING_TASKS
+    jobs, before = set(tracker.getJobIdsForGroup()), spark.conf.get(setting)
+    files = reading._binary_files(spark, [str(path) for path in paths])
+    assert spark.conf.get(setting) == before
+    started = [tracker.getJobInfo(job) for job in set(tracker.getJobIdsForGroup()) - jobs]
+    stages = [tracker.getStageInfo(stage) for job in started if job for stage in job.stageIds]
+    assert 1 <= sum(stage.numTasks for stage in stages if stage) <= 4 * spark.sparkContext.defaultParallelism
+    assert sorted(row.path for row in files.collect()) == sorted(f"file:{path}" for path in paths)
 
 
 def test_a_missing_manifest_is_an_error_even_where_spark_is_told_to_ignore_it(spark, sample_table: Path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import heapq
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -33,8 +34,11 @@ Contents: TypeAlias = Iterator[tuple[str, Any]]
 Decoder: TypeAlias = Callable[[Contents], Iterator[pa.RecordBatch]]
 """What makes rows of manifests."""
 
+_LISTING_TASKS = "spark.sql.sources.parallelPartitionDiscovery.parallelism"
 # What opening a file costs, in bytes that could be decoded meanwhile.
 _OPENING = 256 << 10
+# What a task is to have of files that Spark reads, in bytes; as much as its own packing gives.
+_TASK = 128 << 20
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 # What Hadoop's file systems expand in a path, and the backslash that keeps them from it.
 _GLOB = re.compile(r"[{}\[\]*?\\]")
@@ -83,7 +87,7 @@ class Reading:
         if not manifests:
             return spark.createDataFrame([], types)
         if self.range_bytes is None:
-            files = _binary_files(spark, [manifest["path"] for manifest in manifests])
+            files = _packed(_binary_files(spark, [manifest["path"] for manifest in manifests]), manifests)
             return files.mapInArrow(partial(map_contents, decode=decode), types)
         if self.storage is None:
             manifests = [{**manifest, "path": absolute(manifest["path"])} for manifest in manifests]
@@ -164,9 +168,10 @@ def _binary_files(spark: SparkSession, paths: Sequence[str]) -> DataFrame:
     # Sessions may be set to pass over such files, and a manifest passed over is rows lost in silence.
     reader = reader.option("ignoreMissingFiles", "false").option("ignoreCorruptFiles", "false")
     try:
-        files = reader.load([_spark_path(path) for path in paths]).select("path", "content")
-        # Spark Connect looks at nothing until it is asked.
-        _ = files.schema
+        with _listing(spark):
+            files = reader.load([_spark_path(path) for path in paths]).select("path", "content")
+            # Spark Connect looks at nothing until it is asked.
+            _ = files.schema
     except AnalysisException as error:
         if _condition(error) != "PATH_NOT_FOUND":
             raise
@@ -174,6 +179,31 @@ def _binary_files(spark: SparkSession, paths: Sequence[str]) -> DataFrame:
         message = f"a manifest that the manifest list names is not there: {missing}"
         raise MissingFileError(message, kind="missing", path=missing) from error
     return files
+
+
+def _packed(files: DataFrame, manifests: Sequence[Manifest]) -> DataFrame:
+    """The same files in fewer tasks, where these are small.
+
+    Spark counts a small file as 4 MiB, and each task costs Python a tenth of a second before it begins.
+    """
+    cores = _at_once(files.sparkSession)
+    cost = sum(manifest["size"] + _OPENING for manifest in manifests)
+    return files.coalesce(max(-(-cost // _TASK), 2 * cores)) if cores > 1 else files
+
+
+@contextlib.contextmanager
+def _listing(spark: SparkSession) -> Iterator[None]:
+    """Has Spark list files in some tasks for each core, where it would make a task for each file."""
+    cores = _at_once(spark)
+    before = spark.conf.get(_LISTING_TASKS) if cores > 1 else None
+    if before is None:
+        yield
+        return
+    spark.conf.set(_LISTING_TASKS, min(int(before), 4 * cores))
+    try:
+        yield
+    finally:
+        spark.conf.set(_LISTING_TASKS, before)
 
 
 def _condition(error: AnalysisException) -> str | None:

@@ -47,6 +47,8 @@ pub enum Fault {
     ColumnBytes,
     /// A null where the top-level union should hold a record.
     NullRecord,
+    /// A compiled program that names what it has not: a fault of this library, and none of the file.
+    Program,
 }
 
 const _: () = assert!(size_of::<Fault>() == 1);
@@ -71,6 +73,7 @@ impl Fault {
             Fault::Unresolved => (ErrorKind::Unresolvable, "value does not resolve to the reader's schema"),
             Fault::ColumnBytes => (ErrorKind::Limit, "one batch of this column is over 2 GiB"),
             Fault::NullRecord => (ErrorKind::Unsupported, "a null in place of the record has no row"),
+            Fault::Program => (ErrorKind::Schema, "the program made of the schema is at odds with itself"),
         }
     }
 }

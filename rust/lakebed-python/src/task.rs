@@ -2,8 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use lakebed::columnar::Decoding;
-use lakebed::scan::{self, Content};
+use lakebed::scan::{self, Content, ReadyTask};
 use lakebed::storage::{Local, Storage};
 use lakebed::{Error, ErrorKind};
 use lakebed_avro::Limits;
@@ -19,10 +18,7 @@ use crate::stream::BatchStream;
 
 /// A scan's work on manifests, apart from the table.
 #[pyclass(frozen, module = "lakebed._native")]
-pub struct Task {
-    task: scan::Task,
-    decoding: Decoding,
-}
+pub struct Task(ReadyTask);
 
 #[pymethods]
 impl Task {
@@ -30,21 +26,21 @@ impl Task {
     fn new(py: Python<'_>, text: &str, limits: &Bound<'_, PyAny>) -> PyResult<Task> {
         let decoding = decoding(limits)?;
         detached(py, || {
-            let task = serde_json::from_str(text)
+            let task: scan::Task = serde_json::from_str(text)
                 .map_err(|error| Error::new(ErrorKind::Argument, format!("not a task: {error}")))?;
-            Ok(Task { task, decoding })
+            task.ready(decoding).map(Task)
         })
     }
 
     #[getter]
-    fn schema(&self, py: Python<'_>) -> PyResult<SchemaCapsule> {
-        detached(py, || Ok(SchemaCapsule(self.task.schema()?)))
+    fn schema(&self) -> SchemaCapsule {
+        SchemaCapsule(Arc::clone(self.0.schema()))
     }
 
     fn run(&self, py: Python<'_>, path: &str, content: Given) -> PyResult<BatchStream> {
         detached(py, || {
-            let rows = self.task.run(path, content.take()?, self.decoding.clone())?;
-            Ok(BatchStream::new(self.task.schema()?, rows))
+            let rows = self.0.run(path, content.take()?)?;
+            Ok(BatchStream::new(Arc::clone(self.0.schema()), rows))
         })
     }
 }

@@ -16,6 +16,7 @@ use arrow_buffer::{Buffer, IntervalMonthDayNano, NullBuffer, OffsetBuffer, Scala
 use arrow_schema::{DataType, TimeUnit};
 
 use super::Columns;
+use super::columns::nth;
 use crate::error::{Error, ErrorKind, Result};
 use crate::plan::{Layout, Leaf};
 
@@ -32,20 +33,20 @@ fn build(
 ) -> Result<ArrayRef> {
     match layout {
         Layout::Leaf { leaf, column, data_type } => {
-            build_leaf(columns, *leaf, *column as usize, data_type, length, nulls)
+            build_leaf(columns, *leaf, *column, data_type, length, nulls)
         }
         Layout::Enum { column, symbols } => {
-            let numbers = std::mem::take(&mut columns.ints[*column as usize]);
+            let numbers = take(&mut columns.ints, *column)?;
             spell(&numbers, symbols, nulls)
         }
         Layout::Nullable { valid, value } => {
-            let bits = columns.valid[*valid as usize].finish();
+            let bits = held(&mut columns.valid, *valid)?.finish();
             // Without a null in it, a validity buffer is only weight.
             let bits = NullBuffer::new(bits);
             build(columns, value, length, (bits.null_count() > 0).then_some(bits))
         }
         Layout::Union { types, fields, branches } => {
-            let union = std::mem::take(&mut columns.unions[*types as usize]);
+            let union = take(&mut columns.unions, *types)?;
             let lengths = union.lengths.iter().map(|length| *length as usize);
             let children =
                 branches.iter().zip(lengths).map(|(branch, length)| build(columns, branch, length, None));
@@ -55,12 +56,12 @@ fn build(
             Ok(Arc::new(array.map_err(internal)?))
         }
         Layout::List { list, field, items } => {
-            let (offsets, total) = take_offsets(columns, *list);
+            let (offsets, total) = take_offsets(columns, *list)?;
             let values = build(columns, items, total, None)?;
             Ok(Arc::new(ListArray::try_new(Arc::clone(field), offsets, values, nulls).map_err(internal)?))
         }
         Layout::Map { list, field, entries } => {
-            let (offsets, total) = take_offsets(columns, *list);
+            let (offsets, total) = take_offsets(columns, *list)?;
             let Layout::Struct { fields, children } = entries.as_ref() else {
                 return Err(internal("a map's entries are a struct"));
             };
@@ -106,31 +107,39 @@ fn spell(numbers: &[i32], symbols: &[String], nulls: Option<NullBuffer>) -> Resu
     Ok(Arc::new(spelled.finish()))
 }
 
-fn take_offsets(columns: &mut Columns, list: u32) -> (OffsetBuffer<i32>, usize) {
-    let offsets = std::mem::take(&mut columns.lists[list as usize]);
+fn take_offsets(columns: &mut Columns, list: u32) -> Result<(OffsetBuffer<i32>, usize)> {
+    let offsets = take(&mut columns.lists, list)?;
     let total = offsets.last().copied().unwrap_or(0) as usize;
-    (OffsetBuffer::new(offsets.into()), total)
+    Ok((OffsetBuffer::new(offsets.into()), total))
+}
+
+/// The column with that number.
+fn held<T>(pool: &mut [T], number: u32) -> Result<&mut T> {
+    nth(pool, number).map_err(|fault| internal(fault.describe().1))
+}
+
+/// All values of the column with that number.
+fn take<T: Default>(pool: &mut [T], number: u32) -> Result<T> {
+    held(pool, number).map(std::mem::take)
 }
 
 fn build_leaf(
     columns: &mut Columns,
     leaf: Leaf,
-    column: usize,
+    column: u32,
     data_type: &DataType,
     length: usize,
     nulls: Option<NullBuffer>,
 ) -> Result<ArrayRef> {
     match leaf {
         Leaf::Null => Ok(Arc::new(NullArray::new(length))),
-        Leaf::Boolean => Ok(Arc::new(BooleanArray::new(columns.booleans[column].finish(), nulls))),
-        Leaf::Float => {
-            primitive::<Float32Type>(std::mem::take(&mut columns.floats[column]), data_type, nulls)
+        Leaf::Boolean => {
+            Ok(Arc::new(BooleanArray::new(held(&mut columns.booleans, column)?.finish(), nulls)))
         }
-        Leaf::Double => {
-            primitive::<Float64Type>(std::mem::take(&mut columns.doubles[column]), data_type, nulls)
-        }
+        Leaf::Float => primitive::<Float32Type>(take(&mut columns.floats, column)?, data_type, nulls),
+        Leaf::Double => primitive::<Float64Type>(take(&mut columns.doubles, column)?, data_type, nulls),
         Leaf::Int => {
-            let values = std::mem::take(&mut columns.ints[column]);
+            let values = take(&mut columns.ints, column)?;
             match data_type {
                 DataType::Date32 => primitive::<Date32Type>(values, data_type, nulls),
                 DataType::Time32(_) => primitive::<Time32MillisecondType>(values, data_type, nulls),
@@ -138,7 +147,7 @@ fn build_leaf(
             }
         }
         Leaf::Long => {
-            let values = std::mem::take(&mut columns.longs[column]);
+            let values = take(&mut columns.longs, column)?;
             match data_type {
                 DataType::Time64(_) => primitive::<Time64MicrosecondType>(values, data_type, nulls),
                 DataType::Timestamp(TimeUnit::Nanosecond, _) => {
@@ -149,7 +158,7 @@ fn build_leaf(
             }
         }
         Leaf::Millis => {
-            let mut values = std::mem::take(&mut columns.longs[column]);
+            let mut values = take(&mut columns.longs, column)?;
             for value in &mut values {
                 *value = value.checked_mul(1000).ok_or_else(|| {
                     Error::new(
@@ -161,7 +170,7 @@ fn build_leaf(
             primitive::<TimestampMicrosecondType>(values, data_type, nulls)
         }
         Leaf::Bytes => {
-            let values = std::mem::take(&mut columns.bytes[column]);
+            let values = take(&mut columns.bytes, column)?;
             let offsets = OffsetBuffer::new(ScalarBuffer::from(values.offsets));
             let data = Buffer::from_vec(values.data);
             match data_type {
@@ -173,15 +182,16 @@ fn build_leaf(
                     Ok(Arc::new(BinaryArray::try_new(offsets, data, nulls).map_err(internal)?))
                 }
                 _ => {
-                    let values = offsets
-                        .windows(2)
-                        .map(|pair| data.get(pair[0] as usize..pair[1] as usize).unwrap_or_default());
+                    let ends = offsets.iter().skip(1).map(|end| *end as usize);
+                    let starts = offsets.iter().map(|start| *start as usize);
+                    let values =
+                        starts.zip(ends).map(|(start, end)| data.get(start..end).unwrap_or_default());
                     decimals(values, data_type, nulls)
                 }
             }
         }
         Leaf::Fixed => {
-            let (width, data) = std::mem::take(&mut columns.fixed[column]);
+            let (width, data) = take(&mut columns.fixed, column)?;
             build_fixed(width as usize, data, data_type, length, nulls)
         }
     }
@@ -203,7 +213,10 @@ fn build_fixed(
     length: usize,
     nulls: Option<NullBuffer>,
 ) -> Result<ArrayRef> {
-    let value = |row: usize| data.get(row * width..(row + 1) * width).unwrap_or_default();
+    let value = |row: usize| {
+        let start = row.saturating_mul(width);
+        data.get(start..start.saturating_add(width)).unwrap_or_default()
+    };
     match data_type {
         DataType::Binary => {
             let offsets = OffsetBuffer::from_repeated_length(width, length);
@@ -216,9 +229,11 @@ fn build_fixed(
                 // Arrow counts months and days in 32 signed bits, Avro in 32 unsigned ones.
                 let (months, days) = (i32::try_from(word(0)), i32::try_from(word(4)));
                 match (months, days) {
-                    (Ok(months), Ok(days)) => {
-                        Ok(IntervalMonthDayNano::new(months, days, i64::from(word(8)) * 1_000_000))
-                    }
+                    (Ok(months), Ok(days)) => Ok(IntervalMonthDayNano::new(
+                        months,
+                        days,
+                        i64::from(word(8)).saturating_mul(1_000_000),
+                    )),
                     _ => {
                         Err(Error::new(ErrorKind::Timestamp, "duration is beyond 31 bits of months or days"))
                     }
@@ -242,7 +257,7 @@ fn decimals<'a>(
             let most = 10i128.checked_pow(u32::from(*precision)).unwrap_or(i128::MAX);
             let number = |value: &[u8]| {
                 let number = i128::from_be_bytes(widened(value)?);
-                (number > -most && number < most).then_some(number)
+                (number > most.wrapping_neg() && number < most).then_some(number)
             };
             let values = values.map(|value| number(value).ok_or_else(too_wide));
             primitive::<Decimal128Type>(values.collect::<Result<_>>()?, data_type, nulls)
@@ -251,7 +266,7 @@ fn decimals<'a>(
             let most = i256::from_i128(10).checked_pow(u32::from(*precision)).unwrap_or(i256::MAX);
             let number = |value: &[u8]| {
                 let number = i256::from_be_bytes(widened(value)?);
-                (number > -most && number < most).then_some(number)
+                (number > most.wrapping_neg() && number < most).then_some(number)
             };
             let values = values.map(|value| number(value).ok_or_else(too_wide));
             primitive::<Decimal256Type>(values.collect::<Result<_>>()?, data_type, nulls)
@@ -271,7 +286,7 @@ fn widened<const N: usize>(value: &[u8]) -> Option<[u8; N]> {
         return None;
     }
     let mut wide = [fill; N];
-    wide.get_mut(N - kept.len()..)?.copy_from_slice(kept);
+    wide.get_mut(N.checked_sub(kept.len())?..)?.copy_from_slice(kept);
     Some(wide)
 }
 

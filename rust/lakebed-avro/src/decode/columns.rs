@@ -18,7 +18,7 @@ impl VarBytes {
     /// the value on, has them: a copy of fixed size costs a fraction of a call to `memcpy`.
     #[inline(always)]
     pub(super) fn push(&mut self, ahead: &[u8], length: usize) -> Result<(), Fault> {
-        let end = self.data.len() + length;
+        let end = self.data.len().saturating_add(length);
         if length <= 16
             && let Some(chunk) = ahead.first_chunk::<16>()
         {
@@ -67,6 +67,18 @@ pub(crate) struct UnionColumn {
     pub(crate) lengths: Vec<i32>,
 }
 
+/// The column with that number: a program names only those that its pools made room for.
+#[inline(always)]
+pub(super) fn nth<T>(pool: &mut [T], number: u32) -> Result<&mut T, Fault> {
+    pool.get_mut(number as usize).ok_or(Fault::Program)
+}
+
+/// The instruction at `at`.
+#[inline(always)]
+pub(super) fn op(ops: &[Op], at: usize) -> Result<&Op, Fault> {
+    ops.get(at).ok_or(Fault::Program)
+}
+
 /// The columns of the batch that is being filled.
 #[derive(Default)]
 pub(crate) struct Columns {
@@ -109,14 +121,18 @@ impl Columns {
     /// Bytes held, near enough to cut batches by.
     pub(crate) fn byte_size(&self) -> usize {
         let bits = self.booleans.iter().chain(&self.valid).map(|bits| bits.len() / 8);
-        let small =
-            self.ints.iter().map(|ints| ints.len() * 4).chain(self.floats.iter().map(|v| v.len() * 4));
-        let large = self.longs.iter().map(|v| v.len() * 8).chain(self.doubles.iter().map(|v| v.len() * 8));
-        let bytes = self.bytes.iter().map(|column| column.data.len() + column.offsets.len() * 4);
-        let fixed = self.fixed.iter().map(|(_, data)| data.len());
-        let lists = self.lists.iter().map(|offsets| offsets.len() * 4);
-        let unions = self.unions.iter().map(|union| union.types.len() * 5);
-        bits.chain(small).chain(large).chain(bytes).chain(fixed).chain(lists).chain(unions).sum()
+        let fours = self.ints.iter().chain(&self.lists).map(Vec::len);
+        let fours = fours.chain(self.floats.iter().map(Vec::len));
+        let fours = fours.chain(self.bytes.iter().map(|column| column.offsets.len()));
+        let eights = self.longs.iter().map(Vec::len).chain(self.doubles.iter().map(Vec::len));
+        let data = self.bytes.iter().map(|column| column.data.len());
+        let data = data.chain(self.fixed.iter().map(|(_, data)| data.len()));
+        let unions = self.unions.iter().map(|union| union.types.len().saturating_mul(5));
+        let whole = bits.chain(data).chain(unions);
+        whole
+            .chain(fours.map(|count| count.saturating_mul(4)))
+            .chain(eights.map(|count| count.saturating_mul(8)))
+            .sum()
     }
 
     /// Makes room for `times` as much as is held: growing by doubling would copy every value twice and
@@ -141,13 +157,13 @@ impl Columns {
 
     #[inline]
     pub(crate) fn push_bytes(&mut self, column: u32, ahead: &[u8], length: usize) -> Result<(), Fault> {
-        self.bytes[column as usize].push(ahead, length)
+        nth(&mut self.bytes, column)?.push(ahead, length)
     }
 
     #[inline]
     pub(crate) fn push_fixed(&mut self, column: u32, value: &[u8]) -> Result<(), Fault> {
-        let data = &mut self.fixed[column as usize].1;
-        i32::try_from(data.len() + value.len()).map_err(|_| Fault::ColumnBytes)?;
+        let (_, data) = nth(&mut self.fixed, column)?;
+        i32::try_from(data.len().saturating_add(value.len())).map_err(|_| Fault::ColumnBytes)?;
         data.extend_from_slice(value);
         Ok(())
     }
@@ -155,7 +171,7 @@ impl Columns {
     /// Ends a list of `more` items.
     #[inline]
     pub(crate) fn push_list(&mut self, column: u32, more: u64) -> Result<(), Fault> {
-        let offsets = &mut self.lists[column as usize];
+        let offsets = nth(&mut self.lists, column)?;
         let start = i64::from(offsets.last().copied().unwrap_or(0));
         let end = i64::try_from(more).ok().and_then(|more| start.checked_add(more));
         let end = end.and_then(|end| i32::try_from(end).ok()).ok_or(Fault::ColumnBytes)?;
@@ -164,21 +180,21 @@ impl Columns {
     }
 
     /// Appends a number to a column of kind `to`; numbers go from narrow to wide only.
-    pub(crate) fn push_widened(&mut self, to: Leaf, column: u32, number: Widened) {
-        let column = column as usize;
+    pub(crate) fn push_widened(&mut self, to: Leaf, column: u32, number: Widened) -> Result<(), Fault> {
         match (to, number) {
-            (Leaf::Float, Widened::Whole(value)) => self.floats[column].push(value as f32),
-            (Leaf::Float, Widened::Real(value)) => self.floats[column].push(value),
-            (Leaf::Double, Widened::Whole(value)) => self.doubles[column].push(value as f64),
-            (Leaf::Double, Widened::Real(value)) => self.doubles[column].push(f64::from(value)),
-            (_, Widened::Whole(value)) => self.longs[column].push(value),
-            (_, Widened::Real(value)) => self.longs[column].push(value as i64),
+            (Leaf::Float, Widened::Whole(value)) => nth(&mut self.floats, column)?.push(value as f32),
+            (Leaf::Float, Widened::Real(value)) => nth(&mut self.floats, column)?.push(value),
+            (Leaf::Double, Widened::Whole(value)) => nth(&mut self.doubles, column)?.push(value as f64),
+            (Leaf::Double, Widened::Real(value)) => nth(&mut self.doubles, column)?.push(f64::from(value)),
+            (_, Widened::Whole(value)) => nth(&mut self.longs, column)?.push(value),
+            (_, Widened::Real(value)) => nth(&mut self.longs, column)?.push(value as i64),
         }
+        Ok(())
     }
 
     /// Starts a value of a union in branch `branch`.
     pub(crate) fn push_union(&mut self, column: u32, branch: usize) -> Result<(), Fault> {
-        let union = &mut self.unions[column as usize];
+        let union = nth(&mut self.unions, column)?;
         let length = union.lengths.get_mut(branch).ok_or(Fault::Union)?;
         union.types.push(i8::try_from(branch).map_err(|_| Fault::Union)?);
         union.offsets.push(*length);
@@ -190,25 +206,25 @@ impl Columns {
     /// gives the number of the next instruction.
     #[inline]
     pub(crate) fn push_default(&mut self, ops: &[Op], at: usize) -> Result<usize, Fault> {
-        match ops[at] {
-            Op::Boolean(Some(column)) => self.booleans[column as usize].append(false),
-            Op::Int(Some(column)) | Op::Enum(_, Some(column)) => self.ints[column as usize].push(0),
-            Op::Long(Some(column)) => self.longs[column as usize].push(0),
-            Op::Float(Some(column)) => self.floats[column as usize].push(0.0),
-            Op::Double(Some(column)) => self.doubles[column as usize].push(0.0),
-            Op::Bytes(Some(column)) => self.bytes[column as usize].push_empty(),
+        match *op(ops, at)? {
+            Op::Boolean(Some(column)) => nth(&mut self.booleans, column)?.append(false),
+            Op::Int(Some(column)) | Op::Enum(_, Some(column)) => nth(&mut self.ints, column)?.push(0),
+            Op::Long(Some(column)) => nth(&mut self.longs, column)?.push(0),
+            Op::Float(Some(column)) => nth(&mut self.floats, column)?.push(0.0),
+            Op::Double(Some(column)) => nth(&mut self.doubles, column)?.push(0.0),
+            Op::Bytes(Some(column)) => nth(&mut self.bytes, column)?.push_empty(),
             Op::Fixed(_, Some(column)) => {
-                let (width, data) = &mut self.fixed[column as usize];
-                let end = data.len() + *width as usize;
+                let (width, data) = nth(&mut self.fixed, column)?;
+                let end = data.len().saturating_add(*width as usize);
                 i32::try_from(end).map_err(|_| Fault::ColumnBytes)?;
                 data.resize(end, 0);
             }
-            Op::Widen { to, column: Some(column), .. } => self.push_widened(to, column, Widened::Whole(0)),
-            Op::EnumAs { column: Some(column), .. } => self.ints[column as usize].push(0),
+            Op::Widen { to, column: Some(column), .. } => self.push_widened(to, column, Widened::Whole(0))?,
+            Op::EnumAs { column: Some(column), .. } => nth(&mut self.ints, column)?.push(0),
             Op::Member { branch, types: Some(types) } => self.push_union(types, branch as usize)?,
             Op::Nullable { valid: Some(valid), .. }
             | Op::Absent { valid: Some(valid), .. }
-            | Op::Present { valid: Some(valid) } => self.valid[valid as usize].append(false),
+            | Op::Present { valid: Some(valid) } => nth(&mut self.valid, valid)?.append(false),
             Op::Array { list, end, .. } | Op::Keyed { list, end, .. } => {
                 if let Some(list) = list {
                     self.push_list(list, 0)?;
@@ -221,7 +237,7 @@ impl Columns {
             }
             _ => {}
         }
-        Ok(at + 1)
+        Ok(at.wrapping_add(1))
     }
 
     /// The first branch of a union stands in; the others have no value then.
@@ -229,8 +245,8 @@ impl Columns {
         if let Some(types) = types {
             self.push_union(types, 0)?;
         }
-        if let Some(Op::Branch { end }) = ops.get(at + 1) {
-            let mut next = at + 2;
+        if let Some(Op::Branch { end }) = ops.get(at.wrapping_add(1)) {
+            let mut next = at.wrapping_add(2);
             while next < *end as usize {
                 next = self.push_default(ops, next)?;
             }
@@ -240,32 +256,32 @@ impl Columns {
 
     /// Takes back the last value of each scalar column of `ops`: what a dropped record left.
     #[inline(never)]
-    pub(crate) fn pop_scalars(&mut self, ops: &[Op]) {
+    pub(crate) fn pop_scalars(&mut self, ops: &[Op]) -> Result<(), Fault> {
         for op in ops {
             match *op {
                 Op::Int(Some(column))
                 | Op::Enum(_, Some(column))
-                | Op::EnumAs { column: Some(column), .. } => drop(self.ints[column as usize].pop()),
-                Op::Widen { to: Leaf::Float, column: Some(column), .. } => {
-                    self.floats[column as usize].pop();
+                | Op::EnumAs { column: Some(column), .. } => drop(nth(&mut self.ints, column)?.pop()),
+                Op::Widen { to: Leaf::Float, column: Some(column), .. } | Op::Float(Some(column)) => {
+                    nth(&mut self.floats, column)?.pop();
                 }
-                Op::Widen { to: Leaf::Double, column: Some(column), .. } => {
-                    self.doubles[column as usize].pop();
+                Op::Widen { to: Leaf::Double, column: Some(column), .. } | Op::Double(Some(column)) => {
+                    nth(&mut self.doubles, column)?.pop();
                 }
-                Op::Widen { column: Some(column), .. } => drop(self.longs[column as usize].pop()),
-                Op::Long(Some(column)) => drop(self.longs[column as usize].pop()),
-                Op::Float(Some(column)) => drop(self.floats[column as usize].pop()),
-                Op::Double(Some(column)) => drop(self.doubles[column as usize].pop()),
-                Op::Bytes(Some(column)) => self.bytes[column as usize].pop(),
-                Op::Boolean(Some(column)) => pop_bit(&mut self.booleans[column as usize]),
-                Op::Nullable { valid: Some(valid), .. } => pop_bit(&mut self.valid[valid as usize]),
+                Op::Widen { column: Some(column), .. } | Op::Long(Some(column)) => {
+                    nth(&mut self.longs, column)?.pop();
+                }
+                Op::Bytes(Some(column)) => nth(&mut self.bytes, column)?.pop(),
+                Op::Boolean(Some(column)) => pop_bit(nth(&mut self.booleans, column)?),
+                Op::Nullable { valid: Some(valid), .. } => pop_bit(nth(&mut self.valid, valid)?),
                 Op::Fixed(width, Some(column)) => {
-                    let data = &mut self.fixed[column as usize].1;
+                    let (_, data) = nth(&mut self.fixed, column)?;
                     data.truncate(data.len().saturating_sub(width as usize));
                 }
                 _ => {}
             }
         }
+        Ok(())
     }
 }
 

@@ -1,7 +1,7 @@
 //! Instructions that only a reader's schema brings: numbers widened, symbols renumbered, defaults put in.
 
 use super::Columns;
-use super::columns::Widened;
+use super::columns::{Widened, nth, op};
 use super::run::{Machine, width};
 use crate::cursor::{Cursor, Fault};
 use crate::plan::{Number, Op};
@@ -11,7 +11,7 @@ impl<'p: 'b, 'b> Machine<'p, 'b> {
     /// file needs.
     #[inline(never)]
     pub(super) fn convert(&mut self, ops: &[Op], at: usize, columns: &mut Columns) -> Result<usize, Fault> {
-        match ops[at] {
+        match *op(ops, at)? {
             Op::Widen { from, to, column } => {
                 let number = match from {
                     Number::Int => Widened::Whole(i64::from(self.cursor.int()?)),
@@ -19,15 +19,16 @@ impl<'p: 'b, 'b> Machine<'p, 'b> {
                     Number::Float => Widened::Real(f32::from_le_bytes(self.cursor.array()?)),
                 };
                 if let Some(column) = column {
-                    columns.push_widened(to, column, number);
+                    columns.push_widened(to, column, number)?;
                 }
             }
             Op::EnumAs { symbols, table, column } => {
                 let value = self.cursor.int()?;
                 let value = u32::try_from(value).ok().filter(|value| *value < symbols).ok_or(Fault::Enum)?;
                 if let Some(column) = column {
-                    let number = self.program.tables[table as usize][value as usize];
-                    columns.ints[column as usize].push(number);
+                    let numbers = self.program.tables.get(table as usize).ok_or(Fault::Program)?;
+                    let number = *numbers.get(value as usize).ok_or(Fault::Program)?;
+                    nth(&mut columns.ints, column)?.push(number);
                     if number < 0 {
                         return Err(Fault::Unresolved);
                     }
@@ -35,14 +36,14 @@ impl<'p: 'b, 'b> Machine<'p, 'b> {
             }
             Op::Absent { valid, end } => {
                 if valid.is_some() {
-                    self.spend_bytes(width(&ops[at..end as usize]))?;
+                    self.spend_bytes(width(ops.get(at..end as usize).unwrap_or_default()))?;
                     self.push_defaults(ops, at, end as usize, columns)?;
                 }
                 return Ok(end as usize);
             }
             Op::Present { valid: Some(valid) } => {
                 self.spend_bytes(1)?;
-                columns.valid[valid as usize].append(true);
+                nth(&mut columns.valid, valid)?.append(true);
             }
             Op::Member { branch, types: Some(types) } => {
                 self.spend_bytes(8)?;
@@ -50,7 +51,7 @@ impl<'p: 'b, 'b> Machine<'p, 'b> {
             }
             Op::Constant { constant, end } => {
                 if let Some(constant) = constant {
-                    self.constant(ops, at + 1, end as usize, constant, columns)?;
+                    self.constant(ops, at.wrapping_add(1), end as usize, constant, columns)?;
                 }
                 return Ok(end as usize);
             }
@@ -58,7 +59,7 @@ impl<'p: 'b, 'b> Machine<'p, 'b> {
             Op::Mismatch { refused: false, end } => return Ok(end as usize),
             _ => {}
         }
-        Ok(at + 1)
+        Ok(at.wrapping_add(1))
     }
 
     /// Runs instructions over a default instead of the block.
@@ -70,7 +71,7 @@ impl<'p: 'b, 'b> Machine<'p, 'b> {
         number: u32,
         columns: &mut Columns,
     ) -> Result<(), Fault> {
-        let constant = &self.program.constants[number as usize];
+        let constant = self.program.constants.get(number as usize).ok_or(Fault::Program)?;
         self.spend_bytes(constant.cost)?;
         let block = std::mem::replace(&mut self.cursor, Cursor::new(&constant.bytes));
         let result = self.run(ops, start, end, columns);

@@ -4,17 +4,6 @@
 //! Each takes items while they are small and whole, and stops before the first that is not: what is
 //! large, crooked, or near the block's end goes through the general loop, which has all the checks and
 //! knows which field is at fault.
-// Bytes from outside go through here: nothing in it may panic or wrap.
-#![cfg_attr(
-    not(test),
-    deny(
-        clippy::unwrap_used,
-        clippy::expect_used,
-        clippy::panic,
-        clippy::indexing_slicing,
-        clippy::arithmetic_side_effects
-    )
-)]
 
 use super::Columns;
 use crate::cursor::{Fault, word_varint, zigzag};

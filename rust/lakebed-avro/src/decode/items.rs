@@ -4,6 +4,7 @@
 use std::ops::Range;
 
 use super::Columns;
+use super::columns::{nth, op};
 use super::fused::{self, Taken};
 use super::run::Machine;
 use crate::cursor::Fault;
@@ -30,13 +31,13 @@ impl<'p: 'b, 'b> Machine<'p, 'b> {
             }
             let mut left = items.count;
             while left > 0 {
-                let taken = self.take_small(&ops[item.clone()], left, keys, columns);
+                let taken = self.take_small(ops.get(item.clone()).unwrap_or_default(), left, keys, columns);
                 self.cursor.skip(taken.bytes)?;
-                left -= taken.items as u64;
+                left = left.saturating_sub(taken.items as u64);
                 total = total.saturating_add(taken.kept as u64);
                 if left > 0 {
                     total = total.saturating_add(u64::from(self.take_one(ops, &item, keys, columns)?));
-                    left -= 1;
+                    left = left.saturating_sub(1);
                 }
             }
             if items.end.is_some_and(|position| position != self.cursor.position()) {
@@ -69,10 +70,10 @@ impl<'p: 'b, 'b> Machine<'p, 'b> {
         keys: &[i32],
         columns: &mut Columns,
     ) -> Result<bool, Fault> {
-        let value = item.start + 1;
+        let value = item.start.wrapping_add(1);
         self.run(ops, item.start, value, columns)?;
-        let Op::Int(Some(column)) = ops[item.start] else { return Err(Fault::Unresolved) };
-        let found = &mut columns.ints[column as usize];
+        let Op::Int(Some(column)) = *op(ops, item.start)? else { return Err(Fault::Program) };
+        let found = nth(&mut columns.ints, column)?;
         if found.last().is_some_and(|key| keys.binary_search(key).is_ok()) {
             self.run(ops, value, item.end, columns)?;
             return Ok(true);

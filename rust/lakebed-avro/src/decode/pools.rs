@@ -36,18 +36,20 @@ impl Pools {
     }
 
     pub(crate) fn add_fixed(&mut self, width: u32) -> u32 {
+        let number = self.fixed.len() as u32;
         self.fixed.push(width);
-        (self.fixed.len() - 1) as u32
+        number
     }
 
     /// A column of lists, of items with any key or with these.
     pub(crate) fn add_list(&mut self, keys: Option<&[i32]>) -> u32 {
+        let number = self.lists.len() as u32;
         self.lists.push(keys.map(|keys| {
             let mut keys: Box<[i32]> = keys.into();
             keys.sort_unstable();
             keys
         }));
-        (self.lists.len() - 1) as u32
+        number
     }
 
     /// The keys of a list's items that are kept, in order; `None` for all items.
@@ -60,18 +62,20 @@ impl Pools {
     }
 
     pub(crate) fn add_union(&mut self, branches: usize) -> u32 {
+        let number = self.unions.len() as u32;
         self.unions.push(branches);
-        (self.unions.len() - 1) as u32
+        number
     }
 
     /// Leaf columns, for the bound on cells.
     pub(crate) fn leaves(&self) -> u64 {
-        let scalars = self.booleans + self.ints + self.longs + self.floats + self.doubles + self.bytes;
-        u64::from(scalars) + self.fixed.len() as u64
+        let scalars = [self.booleans, self.ints, self.longs, self.floats, self.doubles, self.bytes];
+        scalars.into_iter().map(u64::from).sum::<u64>().saturating_add(self.fixed.len() as u64)
     }
 }
 
 fn next(count: &mut u32) -> u32 {
-    *count += 1;
-    *count - 1
+    let number = *count;
+    *count = number.saturating_add(1);
+    number
 }

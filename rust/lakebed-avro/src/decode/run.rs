@@ -1,5 +1,6 @@
 //! The decode loop: one flat match over instructions, nothing dynamic inside.
 
+use super::columns::{nth, op};
 use super::{Columns, Guard, Peek};
 use crate::cursor::{Cursor, Fault};
 use crate::limits::Limits;
@@ -80,7 +81,7 @@ impl<'p: 'b, 'b> Machine<'p, 'b> {
         if keep {
             self.run(ops, at, ops.len(), columns)?;
         } else {
-            columns.pop_scalars(&ops[..at]);
+            columns.pop_scalars(ops.get(..at).unwrap_or_default())?;
             self.run(&self.program.skip, at, ops.len(), columns)?;
         }
         Ok(keep)
@@ -110,35 +111,35 @@ impl<'p: 'b, 'b> Machine<'p, 'b> {
     /// Runs one instruction; gives the number of the next.
     #[inline(always)]
     fn step(&mut self, ops: &[Op], at: usize, columns: &mut Columns) -> Result<usize, Fault> {
-        match ops[at] {
+        match *op(ops, at)? {
             Op::Boolean(column) => {
                 let value = self.cursor.boolean()?;
                 if let Some(column) = column {
-                    columns.booleans[column as usize].append(value);
+                    nth(&mut columns.booleans, column)?.append(value);
                 }
             }
             Op::Int(column) => {
                 let value = self.cursor.int()?;
                 if let Some(column) = column {
-                    columns.ints[column as usize].push(value);
+                    nth(&mut columns.ints, column)?.push(value);
                 }
             }
             Op::Long(column) => {
                 let value = self.cursor.long()?;
                 if let Some(column) = column {
-                    columns.longs[column as usize].push(value);
+                    nth(&mut columns.longs, column)?.push(value);
                 }
             }
             Op::Float(column) => {
                 let value = f32::from_le_bytes(self.cursor.array()?);
                 if let Some(column) = column {
-                    columns.floats[column as usize].push(value);
+                    nth(&mut columns.floats, column)?.push(value);
                 }
             }
             Op::Double(column) => {
                 let value = f64::from_le_bytes(self.cursor.array()?);
                 if let Some(column) = column {
-                    columns.doubles[column as usize].push(value);
+                    nth(&mut columns.doubles, column)?.push(value);
                 }
             }
             Op::Bytes(column) => {
@@ -169,16 +170,16 @@ impl<'p: 'b, 'b> Machine<'p, 'b> {
                     return Err(Fault::Enum);
                 }
                 if let Some(column) = column {
-                    columns.ints[column as usize].push(value);
+                    nth(&mut columns.ints, column)?.push(value);
                 }
             }
             Op::Nullable { null, valid, end } => {
                 let branch = self.cursor.long()?;
                 if branch == i64::from(null) {
                     if let Some(valid) = valid {
-                        columns.valid[valid as usize].append(false);
-                        self.spend_padding(ops, at + 1, end as usize)?;
-                        self.push_defaults(ops, at + 1, end as usize, columns)?;
+                        nth(&mut columns.valid, valid)?.append(false);
+                        self.spend_padding(ops, at.wrapping_add(1), end as usize)?;
+                        self.push_defaults(ops, at.wrapping_add(1), end as usize, columns)?;
                     }
                     return Ok(end as usize);
                 }
@@ -186,7 +187,7 @@ impl<'p: 'b, 'b> Machine<'p, 'b> {
                     return Err(Fault::Union);
                 }
                 if let Some(valid) = valid {
-                    columns.valid[valid as usize].append(true);
+                    nth(&mut columns.valid, valid)?.append(true);
                 }
             }
             Op::Union { branches, types, end } => {
@@ -196,17 +197,17 @@ impl<'p: 'b, 'b> Machine<'p, 'b> {
             // Only reached through its union.
             Op::Branch { end } => return Ok(end as usize),
             Op::Array { least, list, end } => {
-                self.array(ops, at + 1..end as usize, least, list, None, columns)?;
+                self.array(ops, at.wrapping_add(1)..end as usize, least, list, None, columns)?;
                 return Ok(end as usize);
             }
             Op::Keyed { least, list, end } => {
                 let keys = list.and_then(|list| self.program.pools.keys(list));
-                self.array(ops, at + 1..end as usize, least, list, keys, columns)?;
+                self.array(ops, at.wrapping_add(1)..end as usize, least, list, keys, columns)?;
                 return Ok(end as usize);
             }
             _ => return self.convert(ops, at, columns),
         }
-        Ok(at + 1)
+        Ok(at.wrapping_add(1))
     }
 
     pub(super) fn push_defaults(
@@ -234,17 +235,17 @@ impl<'p: 'b, 'b> Machine<'p, 'b> {
         if branch >= branches {
             return Err(Fault::Union);
         }
-        let mut head = at + 1;
+        let mut head = at.wrapping_add(1);
         for _ in 0..branch {
-            if let Op::Branch { end } = ops[head] {
+            if let Op::Branch { end } = *op(ops, head)? {
                 head = end as usize;
             }
         }
         if let Some(types) = types {
             columns.push_union(types, branch as usize)?;
         }
-        match ops[head] {
-            Op::Branch { end } => self.run(ops, head + 1, end as usize, columns),
+        match *op(ops, head)? {
+            Op::Branch { end } => self.run(ops, head.wrapping_add(1), end as usize, columns),
             _ => Ok(()),
         }
     }

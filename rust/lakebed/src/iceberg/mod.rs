@@ -25,5 +25,5 @@ pub mod value;
 mod view;
 pub mod write;
 
-pub use scan::{Exchange, GroupTask, Scan, Task};
+pub use scan::{Exchange, GroupTask, ReadyTask, Scan, Task};
 pub use table::Table;

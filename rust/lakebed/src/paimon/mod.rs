@@ -29,6 +29,6 @@ mod version;
 mod view;
 pub mod write;
 
-pub use scan::{Exchange, GroupTask, Scan, Task};
+pub use scan::{Exchange, GroupTask, ReadyTask, Scan, Task};
 pub use table::Table;
 pub use view::{EntryView, Role};

@@ -23,7 +23,7 @@ pub(crate) use place::brought;
 pub(crate) use row_limit::row_limited;
 pub use share::Content;
 pub(crate) use stream::{ManifestSource, ManifestStream};
-pub use task::Task;
+pub use task::{ReadyTask, Task};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::grouping::{GroupTask, Known};

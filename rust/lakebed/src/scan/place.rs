@@ -14,6 +14,7 @@ use crate::error::{Error, ErrorKind, Result};
 /// `Missing` where no place ends in the same file name.
 pub(crate) fn brought<'m, M>(manifests: &'m [M], place: impl Fn(&M) -> &str, path: &str) -> Result<&'m M> {
     let spellings = [Cow::Borrowed(path), unescaped(path)];
+    let file_names = spellings.each_ref().map(|path| names(path).next().unwrap_or_default());
     let likeness = |manifest: &M| {
         let place: Vec<&str> = names(place(manifest)).collect();
         let like = |path: &Cow<'_, str>| {
@@ -23,7 +24,9 @@ pub(crate) fn brought<'m, M>(manifests: &'m [M], place: impl Fn(&M) -> &str, pat
         spellings.iter().map(like).max().unwrap_or_default()
     };
     let mut best = None;
-    for manifest in manifests {
+    // Of thousands, all but one are told by their ends alone.
+    let alike = |manifest: &&M| file_names.iter().any(|name| ends_in(place(manifest), name));
+    for manifest in manifests.iter().filter(alike) {
         let found = likeness(manifest);
         if found.0 > 0 && best.is_none_or(|(likeness, _)| found > likeness) {
             best = Some((found, manifest));
@@ -31,6 +34,11 @@ pub(crate) fn brought<'m, M>(manifests: &'m [M], place: impl Fn(&M) -> &str, pat
     }
     best.map(|(_, manifest)| manifest)
         .ok_or_else(|| Error::new(ErrorKind::Missing, "this manifest is not one of the scan's").in_file(path))
+}
+
+/// Whether a path ends in a name, slashes behind it aside.
+fn ends_in(path: &str, name: &str) -> bool {
+    path.ends_with(name) || (path.ends_with('/') && path.trim_end_matches('/').ends_with(name))
 }
 
 /// The names in a path, the last one first.

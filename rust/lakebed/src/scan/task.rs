@@ -19,14 +19,32 @@ pub enum Task {
 }
 
 impl Task {
-    /// The schema of the task's rows.
+    /// Resolves what the task's rows take, once for all manifests.
     ///
     /// # Errors
     /// Those of resolving a scan, for a task that was changed on its way.
-    pub fn schema(&self) -> Result<SchemaRef> {
+    pub fn ready(self, decoding: Decoding) -> Result<ReadyTask> {
+        Ok(match self {
+            Task::Paimon(task) => ReadyTask::Paimon(task.ready(decoding)?),
+            Task::Iceberg(task) => ReadyTask::Iceberg(task.ready(decoding)?),
+        })
+    }
+}
+
+/// A task that manifests can be given to.
+pub enum ReadyTask {
+    /// Of a Paimon table.
+    Paimon(paimon::ReadyTask),
+    /// Of an Iceberg table.
+    Iceberg(iceberg::ReadyTask),
+}
+
+impl ReadyTask {
+    /// The schema of the task's rows.
+    pub fn schema(&self) -> &SchemaRef {
         match self {
-            Task::Paimon(task) => task.schema(),
-            Task::Iceberg(task) => task.schema(),
+            ReadyTask::Paimon(task) => task.schema(),
+            ReadyTask::Iceberg(task) => task.schema(),
         }
     }
 
@@ -35,11 +53,11 @@ impl Task {
     /// # Errors
     /// `Missing` for a manifest that is not the task's; those of reading entries, with the path. Of a part nothing is
     /// compared with what the manifest list counts.
-    pub fn run(&self, path: &str, content: Content, decoding: Decoding) -> Result<Batches> {
+    pub fn run(&self, path: &str, content: Content) -> Result<Batches> {
         let Content { bytes, part } = content;
         let rows = match self {
-            Task::Paimon(task) => task.run(path, bytes, part.is_none(), decoding),
-            Task::Iceberg(task) => task.run(path, bytes, part.is_none(), decoding),
+            ReadyTask::Paimon(task) => task.run(path, bytes, part.is_none()),
+            ReadyTask::Iceberg(task) => task.run(path, bytes, part.is_none()),
         };
         match part {
             None => rows,

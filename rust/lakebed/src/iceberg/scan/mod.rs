@@ -26,7 +26,7 @@ pub use grouping::GroupTask;
 pub(crate) use grouping::read_groups;
 use plan::{EntrySource, Plan};
 use program::EntryProgram;
-pub use task::Task;
+pub use task::{ReadyTask, Task};
 use vectors::VectorReader;
 
 use super::groups::Groups;

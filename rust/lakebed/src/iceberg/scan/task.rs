@@ -134,12 +134,12 @@ impl Task {
         Ok(Arc::clone(self.program_of(&self.options(), Limits::DEFAULT.into())?.view.schema()))
     }
 
-    /// The rows of one manifest, whose path an engine may spell as it likes, or of some blocks of one.
+    /// The same task with what its rows take.
     ///
     /// # Errors
-    /// `Missing` for a manifest that is not the task's; those of reading entries, with the path.
-    pub fn run(&self, path: &str, bytes: Buffer, whole: bool, decoding: Decoding) -> Result<Batches> {
-        self.rows(&self.program(decoding)?, path, bytes, whole)
+    /// Those of [`Task::schema`].
+    pub fn ready(self, decoding: Decoding) -> Result<ReadyTask> {
+        Ok(ReadyTask { schema: self.schema()?, program: self.program(decoding)?, task: self })
     }
 
     /// The rows of one manifest by the task's program.
@@ -156,5 +156,27 @@ impl Task {
         let Some(ids) = self.added_by.clone() else { return Ok(files) };
         let schema = self.schema()?;
         Ok(Box::new(files.map(move |files| only(&of_snapshots(&files?, &ids)?, &schema))))
+    }
+}
+
+/// A task with what its rows take: resolved once, however many manifests there are.
+pub struct ReadyTask {
+    task: Task,
+    program: Arc<EntryProgram>,
+    schema: SchemaRef,
+}
+
+impl ReadyTask {
+    /// The schema of the task's rows.
+    pub fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    /// The rows of one manifest, whose path an engine may spell as it likes, or of some blocks of one.
+    ///
+    /// # Errors
+    /// `Missing` for a manifest that is not the task's; those of reading entries, with the path.
+    pub fn run(&self, path: &str, bytes: Buffer, whole: bool) -> Result<Batches> {
+        self.task.rows(&self.program, path, bytes, whole)
     }
 }

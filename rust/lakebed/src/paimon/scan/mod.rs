@@ -28,7 +28,7 @@ pub use grouping::GroupTask;
 use grouping::grouped;
 use planned::{Attach, planned_vectors};
 use program::EntryProgram;
-pub use task::Task;
+pub use task::{ReadyTask, Task};
 
 use super::fields::LIST;
 use super::groups::{GROUP_INPUT, Groups, KIND};

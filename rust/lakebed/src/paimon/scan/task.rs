@@ -117,20 +117,12 @@ impl Task {
         Ok(Arc::clone(self.program(self.role, Limits::DEFAULT.into())?.view.schema()))
     }
 
-    /// The rows of one manifest, whose path an engine may spell as it likes, or of some blocks of one.
+    /// The same task with what its rows take.
     ///
     /// # Errors
-    /// `Missing` for a manifest that is not the task's; those of reading entries, with the path.
-    pub fn run(&self, path: &str, bytes: Buffer, whole: bool, decoding: Decoding) -> Result<Batches> {
-        let manifest = self.brought(path)?.clone();
-        let program = self.program(self.role, decoding)?.alone();
-        let reader =
-            program.open(bytes, whole.then_some(&manifest), 1).map_err(|error| error.in_file(path))?;
-        let path = path.to_owned();
-        Ok(Box::new(reader.map(move |entries| {
-            let rows = entries.and_then(|rows| program.rows(&rows, &manifest.file_name, &Deleted::default()));
-            rows.map_err(|error| error.in_file(&path))
-        })))
+    /// Those of [`Task::schema`].
+    pub fn ready(self, decoding: Decoding) -> Result<ReadyTask> {
+        Ok(ReadyTask { program: Arc::new(self.program(self.role, decoding)?.alone()), task: self })
     }
 
     /// The names of the task's manifests.
@@ -144,5 +136,33 @@ impl Task {
     /// `Missing` for one that is not the task's.
     pub(super) fn brought(&self, path: &str) -> Result<&ManifestFile> {
         brought(&self.manifests, |manifest| &manifest.file_name, path)
+    }
+}
+
+/// A task with what its rows take: resolved once, however many manifests there are.
+pub struct ReadyTask {
+    task: Task,
+    program: Arc<EntryProgram>,
+}
+
+impl ReadyTask {
+    /// The schema of the task's rows.
+    pub fn schema(&self) -> &SchemaRef {
+        self.program.view.schema()
+    }
+
+    /// The rows of one manifest, whose path an engine may spell as it likes, or of some blocks of one.
+    ///
+    /// # Errors
+    /// `Missing` for a manifest that is not the task's; those of reading entries, with the path.
+    pub fn run(&self, path: &str, bytes: Buffer, whole: bool) -> Result<Batches> {
+        let manifest = self.task.brought(path)?.clone();
+        let reader = self.program.open(bytes, whole.then_some(&manifest), 1);
+        let reader = reader.map_err(|error| error.in_file(path))?;
+        let (program, path) = (Arc::clone(&self.program), path.to_owned());
+        Ok(Box::new(reader.map(move |entries| {
+            let rows = entries.and_then(|rows| program.rows(&rows, &manifest.file_name, &Deleted::default()));
+            rows.map_err(|error| error.in_file(&path))
+        })))
     }
 }
