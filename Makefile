@@ -56,10 +56,10 @@ test-spark: $(WHEEL) $(SPARK_35)/.installed ## Run only the tests that start a J
 fuzz: | preflight ## Fuzz each of the five targets for a minute, or FUZZ_SECONDS=…, or FUZZ_RUNS=… runs
 	rust/fuzz/run.sh
 
-trust: $(WHEEL) ## Run the long forms of the tests of trust: a figure for each goal, and two builds of one wheel
+trust: $(WHEEL) ## Run the long forms of the tests of trust: a figure for each goal, two builds of one wheel, sanitizers
 	LAKEBED_TRUST=1 $(BIN)/pytest -m trust --timeout=7200
 	LAKEBED_TWIN_FILES=100000 cargo test --release --locked -p lakebed-avro --test twin
-	$(BIN)/python tests/peers/table.py && .ci/wheel_twice.sh
+	$(BIN)/python tests/peers/table.py && .ci/wheel_twice.sh && .ci/sanitized.sh
 
 lint: $(WHEEL) ## Check format, lints, types, and the stub against the compiled module
 	cargo fmt --all --check

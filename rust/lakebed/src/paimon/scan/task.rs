@@ -122,7 +122,30 @@ impl Task {
     /// # Errors
     /// Those of [`Task::schema`].
     pub fn ready(self, decoding: Decoding) -> Result<ReadyTask> {
-        Ok(ReadyTask { program: Arc::new(self.program(self.role, decoding)?.alone()), task: self })
+        Ok(ReadyTask { program: self.own_program(decoding)?, task: self })
+    }
+
+    /// The rows of one manifest by a program of the task's.
+    pub(super) fn rows(
+        &self,
+        program: Arc<EntryProgram>,
+        path: &str,
+        bytes: Buffer,
+        whole: bool,
+    ) -> Result<Batches> {
+        let manifest = self.brought(path)?.clone();
+        let reader = program.open(bytes, whole.then_some(&manifest), 1);
+        let reader = reader.map_err(|error| error.in_file(path))?;
+        let path = path.to_owned();
+        Ok(Box::new(reader.map(move |entries| {
+            let rows = entries.and_then(|rows| program.rows(&rows, &manifest.file_name, &Deleted::default()));
+            rows.map_err(|error| error.in_file(&path))
+        })))
+    }
+
+    /// How entries become the task's own rows, a manifest at a time.
+    pub(super) fn own_program(&self, decoding: Decoding) -> Result<Arc<EntryProgram>> {
+        Ok(Arc::new(self.program(self.role, decoding)?.alone()))
     }
 
     /// The names of the task's manifests.
@@ -156,13 +179,6 @@ impl ReadyTask {
     /// # Errors
     /// `Missing` for a manifest that is not the task's; those of reading entries, with the path.
     pub fn run(&self, path: &str, bytes: Buffer, whole: bool) -> Result<Batches> {
-        let manifest = self.task.brought(path)?.clone();
-        let reader = self.program.open(bytes, whole.then_some(&manifest), 1);
-        let reader = reader.map_err(|error| error.in_file(path))?;
-        let (program, path) = (Arc::clone(&self.program), path.to_owned());
-        Ok(Box::new(reader.map(move |entries| {
-            let rows = entries.and_then(|rows| program.rows(&rows, &manifest.file_name, &Deleted::default()));
-            rows.map_err(|error| error.in_file(&path))
-        })))
+        self.task.rows(Arc::clone(&self.program), path, bytes, whole)
     }
 }

@@ -41,7 +41,7 @@ impl DiffExchange {
         let mut pieces: Vec<Pieces> = Vec::new();
         for (number, (_, leg)) in self.legs.iter().enumerate() {
             if leg.file_names().any(|one| one == *name) {
-                let rows = leg.clone().ready(decoding.clone())?.run(path, bytes.clone(), true)?;
+                let rows = leg.rows(leg.own_program(decoding.clone())?, path, bytes.clone(), true)?;
                 pieces.push(diff_pieces(rows, number, &changes, parts));
             }
         }
