@@ -17,6 +17,7 @@ from lakebed.errors import (
     MissingFileError,
     SchemaError,
     TableNotFoundError,
+    TruncatedError,
     UnsupportedError,
 )
 from lakebed.spark import reading
@@ -195,7 +196,7 @@ def test_folders_with_characters_that_spark_expands(spark, tmp_path: Path):
 def test_many_manifests_are_listed_by_few_tasks(spark, tmp_path: Path):
     paths = [tmp_path / f"{number}.avro" for number in range(100)]
     for path in paths:
-        path.write_bytes(b"")
+        path.write_bytes(b".")
     tracker, setting = spark.sparkContext.statusTracker(), reading._LISTING_TASKS
     jobs, before = set(tracker.getJobIdsForGroup()), spark.conf.get(setting)
     files = reading._binary_files(spark, [str(path) for path in paths])
@@ -204,6 +205,23 @@ def test_many_manifests_are_listed_by_few_tasks(spark, tmp_path: Path):
     stages = [tracker.getStageInfo(stage) for job in started if job for stage in job.stageIds]
     assert 1 <= sum(stage.numTasks for stage in stages if stage) <= 4 * spark.sparkContext.defaultParallelism
     assert sorted(row.path for row in files.collect()) == sorted(f"file:{path}" for path in paths)
+
+
+def test_an_empty_manifest_is_an_error_though_spark_passes_over_it(spark, sample_table: Path):
+    victim = Path(manifest_paths(lakebed.open_table(sample_table))[0])
+    victim.write_bytes(b"")
+    for view in (ls.files, ls.entries, ls.partitions):
+        with pytest.raises(TruncatedError, match=victim.name):
+            view(spark, sample_table)
+
+
+@pytest.mark.parametrize("name", ["_m.avro", ".m.avro"])
+def test_a_manifest_of_a_name_that_spark_passes_over_is_an_error(spark, name: str, tmp_path: Path):
+    paths = [tmp_path / "m.avro", tmp_path / name]
+    for path in paths:
+        path.write_bytes(b".")
+    with pytest.raises(UnsupportedError, match=f"range_bytes=.*/{name}"):
+        reading._binary_files(spark, [str(path) for path in paths])
 
 
 def test_a_missing_manifest_is_an_error_even_where_spark_is_told_to_ignore_it(spark, sample_table: Path):

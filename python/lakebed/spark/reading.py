@@ -10,12 +10,13 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from urllib.parse import unquote
 
 import pyarrow as pa
 
 from lakebed import _native
 from lakebed._arguments import positive
-from lakebed.errors import MissingFileError
+from lakebed.errors import LakebedError, MissingFileError, TruncatedError, UnsupportedError
 from lakebed.spark.mappers import kind_told, map_contents
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ class Reading:
         """What executors make of manifests.
 
         Args: divided, whether what is made of the parts of one is what is made of it.
-        Raises: MissingFileError for a manifest that Spark does not find.
+        Raises: MissingFileError, TruncatedError and UnsupportedError for a manifest that Spark does not read.
         """
         if not manifests:
             return spark.createDataFrame([], types)
@@ -161,7 +162,11 @@ def _at_once(spark: SparkSession) -> int:
 
 
 def _binary_files(spark: SparkSession, paths: Sequence[str]) -> DataFrame:
-    """`path` and `content` of each file. Raises: MissingFileError for one that is not there."""
+    """`path` and `content` of each file.
+
+    Raises: MissingFileError for one that is not there; TruncatedError for one without bytes, and
+        UnsupportedError for one whose name begins with `_` or `.`: Spark reads neither.
+    """
     from pyspark.errors import AnalysisException
 
     reader = spark.read.format("binaryFile")
@@ -178,7 +183,38 @@ def _binary_files(spark: SparkSession, paths: Sequence[str]) -> DataFrame:
         missing = _ESCAPE.sub("", (error.getMessageParameters() or {}).get("path", ""))
         message = f"a manifest that the manifest list names is not there: {missing}"
         raise MissingFileError(message, kind="missing", path=missing) from error
+    if _given(files) < len(set(paths)):
+        raise _passed_over(files, paths)
     return files
+
+
+def _given(files: DataFrame) -> int:
+    """How many files Spark is going to read of those that it was told to."""
+    from pyspark.errors import PySparkException
+
+    try:
+        relation = files._jdf.queryExecution().analyzed().collectLeaves().head().relation()
+        nothing = files.sparkSession._jvm.PythonUtils.toSeq([])  # type: ignore[union-attr]
+    except PySparkException:
+        # Spark Connect does not show its plans: the files are counted, none is opened for that.
+        return files.select("path").count()
+    folders = relation.location().listFiles(nothing, nothing)
+    return sum(folders.apply(number).files().size() for number in range(folders.size()))
+
+
+def _passed_over(files: DataFrame, paths: Sequence[str]) -> LakebedError:
+    """Spark passes over files without bytes, and over those of certain names, and says nothing: rows lost."""
+    given = {_file_name(row.path) for row in files.select("path").collect()}
+    path = next((path for path in paths if _file_name(path) not in given), paths[0])
+    shown = _native.without_credentials(path)
+    if _file_name(path).startswith(("_", ".")):
+        message = f"Spark does not read a file of that name, executors do with range_bytes=: {shown}"
+        return UnsupportedError(message, kind="unsupported", path=shown)
+    return TruncatedError(f"manifest has 0 bytes: {shown}", kind="truncated", path=shown)
+
+
+def _file_name(path: str) -> str:
+    return unquote(path).rstrip("/").rsplit("/", 1)[-1]
 
 
 def _packed(files: DataFrame, manifests: Sequence[Manifest]) -> DataFrame:
