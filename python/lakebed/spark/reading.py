@@ -204,17 +204,18 @@ def _given(files: DataFrame) -> int:
 
 def _passed_over(files: DataFrame, paths: Sequence[str]) -> LakebedError:
     """Spark passes over files without bytes, and over those of certain names, and says nothing: rows lost."""
-    given = {_file_name(row.path) for row in files.select("path").collect()}
-    path = next((path for path in paths if _file_name(path) not in given), paths[0])
+    given = {_place(unquote(row.path)) for row in files.select("path").collect()}
+    path = next((path for path in paths if _place(absolute(path)) not in given), paths[0])
     shown = _native.without_credentials(path)
-    if _file_name(path).startswith(("_", ".")):
+    if path.rstrip("/").rsplit("/", 1)[-1].startswith(("_", ".")):
         message = f"Spark does not read a file of that name, executors do with range_bytes=: {shown}"
         return UnsupportedError(message, kind="unsupported", path=shown)
     return TruncatedError(f"manifest has 0 bytes: {shown}", kind="truncated", path=shown)
 
 
-def _file_name(path: str) -> str:
-    return unquote(path).rstrip("/").rsplit("/", 1)[-1]
+def _place(path: str) -> str:
+    """A path as both Spark and metadata spell it: without its scheme."""
+    return _SCHEME.sub("", path).strip("/")
 
 
 def _packed(files: DataFrame, manifests: Sequence[Manifest]) -> DataFrame:

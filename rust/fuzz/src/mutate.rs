@@ -4,8 +4,12 @@
 //! almost nothing gets through to the decoder. So a file is taken apart here, one part of it is changed, and
 //! the rest is made to fit again: markers, lengths and compression are right.
 
+#[path = "../../lakebed-avro/tests/common/varint.rs"]
+mod varint;
+
 use lakebed_avro::{Blocks, CODECS, Codec, Compressor, Inflater, Limits};
 use libfuzzer_sys::fuzzer_mutate;
+use varint::long;
 
 /// Mutates an Avro file in place, anything else byte by byte; gives its new size.
 pub fn file(data: &mut [u8], size: usize, max_size: usize, seed: u32) -> usize {
@@ -149,16 +153,4 @@ fn change(bytes: &mut Vec<u8>, room: usize) {
     bytes.resize(most, 0);
     let size = fuzzer_mutate(bytes, size, most);
     bytes.truncate(size);
-}
-
-/// A zigzag varint.
-fn long(value: i64) -> Vec<u8> {
-    let mut rest = ((value << 1) ^ (value >> 63)) as u64;
-    let mut bytes = Vec::new();
-    while rest >= 0x80 {
-        bytes.push(rest as u8 | 0x80);
-        rest >>= 7;
-    }
-    bytes.push(rest as u8);
-    bytes
 }

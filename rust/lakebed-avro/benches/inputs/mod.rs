@@ -4,6 +4,8 @@
 #![allow(dead_code)] // each program uses a part
 
 pub mod cases;
+#[path = "../../tests/common/varint.rs"]
+mod varint;
 pub mod work;
 
 use arrow_buffer::Buffer;
@@ -78,12 +80,7 @@ struct Bytes(Vec<u8>);
 
 impl Bytes {
     fn long(&mut self, value: i64) {
-        let mut rest = ((value << 1) ^ (value >> 63)) as u64;
-        while rest >= 0x80 {
-            self.0.push(rest as u8 | 0x80);
-            rest >>= 7;
-        }
-        self.0.push(rest as u8);
+        self.0.extend(varint::long(value));
     }
 
     fn bytes(&mut self, value: &[u8]) {

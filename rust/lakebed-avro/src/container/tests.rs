@@ -1,6 +1,11 @@
+#[path = "../../tests/common/varint.rs"]
+mod varint;
+
 use std::io::Cursor as Bytes;
 
 use arrow_buffer::Buffer;
+
+use varint::long;
 
 use super::*;
 use crate::codec::Codec;
@@ -8,17 +13,6 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
 
 const SYNC: [u8; 16] = [7; 16];
-
-fn long(value: i64) -> Vec<u8> {
-    let mut rest = ((value << 1) ^ (value >> 63)) as u64;
-    let mut bytes = Vec::new();
-    while rest >= 0x80 {
-        bytes.push(rest as u8 | 0x80);
-        rest >>= 7;
-    }
-    bytes.push(rest as u8);
-    bytes
-}
 
 fn entry(key: &[u8], value: &[u8]) -> Vec<u8> {
     [long(key.len() as i64), key.to_vec(), long(value.len() as i64), value.to_vec()].concat()

@@ -3,20 +3,10 @@
 use arrow_array::RecordBatch;
 use lakebed_avro::{Error, ErrorKind, Limits, ReadOptions};
 
+pub use super::varint::long;
+
 /// The sync marker of these files.
 pub const SYNC: [u8; 16] = *b"0123456789abcdef";
-
-/// A zigzag varint.
-pub fn long(value: i64) -> Vec<u8> {
-    let mut rest = ((value << 1) ^ (value >> 63)) as u64;
-    let mut bytes = Vec::new();
-    while rest >= 0x80 {
-        bytes.push(rest as u8 | 0x80);
-        rest >>= 7;
-    }
-    bytes.push(rest as u8);
-    bytes
-}
 
 /// A length and the bytes.
 pub fn bytes(value: &[u8]) -> Vec<u8> {

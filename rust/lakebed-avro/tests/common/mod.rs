@@ -7,6 +7,7 @@ pub mod hand;
 pub mod rng;
 pub mod schemas;
 pub mod values;
+pub mod varint;
 
 use apache_avro::types::Value;
 use apache_avro::{

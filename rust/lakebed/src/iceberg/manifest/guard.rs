@@ -47,7 +47,7 @@ impl EntryGuard {
         let Some(tuples) = &self.tuples else { return Ok(true) };
         let kept = tuples.may_match(&tuples.filter.node, record);
         if !kept {
-            self.counter.drop_rows(status, tuples.rows.and_then(|slot| record.number(slot)));
+            self.counter.drop_rows(status, record.number(tuples.rows));
         }
         Ok(kept)
     }
@@ -67,7 +67,8 @@ struct TupleTest {
     filter: BoundPredicate,
     /// By the positions of the fields as the table shows them.
     fields: Vec<Stored>,
-    rows: Option<Slot>,
+    /// Where the rows of a file are.
+    rows: Slot,
 }
 
 /// How a manifest holds a field of its tuples.
@@ -101,8 +102,7 @@ impl TupleTest {
             }
         };
         let fields = (0..layout.unified.fields.len()).map(stored).collect();
-        let rows = Some(slot(RECORD_COUNT_ON_DISK, None)?);
-        Some(TupleTest { filter: filter.clone(), fields, rows })
+        Some(TupleTest { filter: filter.clone(), fields, rows: slot(RECORD_COUNT_ON_DISK, None)? })
     }
 
     fn may_match(&self, node: &Node, record: Peek<'_>) -> bool {
