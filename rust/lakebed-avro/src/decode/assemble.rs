@@ -12,7 +12,9 @@ use arrow_array::{
     ArrayRef, BinaryArray, BooleanArray, ListArray, MapArray, NullArray, PrimitiveArray, StringArray,
     StructArray, UnionArray,
 };
-use arrow_buffer::{Buffer, IntervalMonthDayNano, NullBuffer, OffsetBuffer, ScalarBuffer, i256};
+use arrow_buffer::{
+    BooleanBuffer, Buffer, IntervalMonthDayNano, NullBuffer, OffsetBuffer, ScalarBuffer, i256,
+};
 use arrow_schema::{DataType, TimeUnit};
 
 use super::Columns;
@@ -40,10 +42,12 @@ fn build(
             spell(&numbers, symbols, nulls)
         }
         Layout::Nullable { valid, value } => {
-            let bits = held(&mut columns.valid, *valid)?.finish();
+            let valid = take(&mut columns.valid, *valid)?;
             // Without a null in it, a validity buffer is only weight.
-            let bits = NullBuffer::new(bits);
-            build(columns, value, length, (bits.null_count() > 0).then_some(bits))
+            let bit = |row: usize| valid.get(row) == Some(&true);
+            let bits = valid.contains(&false).then(|| BooleanBuffer::collect_bool(valid.len(), bit));
+            drop(valid);
+            build(columns, value, length, bits.map(NullBuffer::new))
         }
         Layout::Union { types, fields, branches } => {
             let union = take(&mut columns.unions, *types)?;

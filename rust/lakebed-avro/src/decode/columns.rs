@@ -90,7 +90,8 @@ pub(crate) struct Columns {
     pub(crate) bytes: Vec<VarBytes>,
     pub(crate) fixed: Vec<(u32, Vec<u8>)>,
     pub(crate) lists: Vec<Vec<i32>>,
-    pub(crate) valid: Vec<BooleanBufferBuilder>,
+    /// Which values are there: bytes, since bits would be read and written once a value; packed when all are.
+    pub(crate) valid: Vec<Vec<bool>>,
     pub(crate) unions: Vec<UnionColumn>,
 }
 
@@ -109,7 +110,7 @@ impl Columns {
             bytes: columns(pools.bytes, || VarBytes { offsets: vec![0], data: Vec::new() }),
             fixed: pools.fixed.iter().map(|width| (*width, Vec::new())).collect(),
             lists: pools.lists.iter().map(|_| vec![0]).collect(),
-            valid: columns(pools.valid, || BooleanBufferBuilder::new(0)),
+            valid: columns(pools.valid, Vec::new),
             unions: pools
                 .unions
                 .iter()
@@ -120,7 +121,8 @@ impl Columns {
 
     /// Bytes held, near enough to cut batches by.
     pub(crate) fn byte_size(&self) -> usize {
-        let bits = self.booleans.iter().chain(&self.valid).map(|bits| bits.len() / 8);
+        let bits = self.booleans.iter().map(|bits| bits.len() / 8);
+        let ones = self.valid.iter().map(Vec::len);
         let fours = self.ints.iter().chain(&self.lists).map(Vec::len);
         let fours = fours.chain(self.floats.iter().map(Vec::len));
         let fours = fours.chain(self.bytes.iter().map(|column| column.offsets.len()));
@@ -128,7 +130,7 @@ impl Columns {
         let data = self.bytes.iter().map(|column| column.data.len());
         let data = data.chain(self.fixed.iter().map(|(_, data)| data.len()));
         let unions = self.unions.iter().map(|union| union.types.len().saturating_mul(5));
-        let whole = bits.chain(data).chain(unions);
+        let whole = bits.chain(ones).chain(data).chain(unions);
         whole
             .chain(fours.map(|count| count.saturating_mul(4)))
             .chain(eights.map(|count| count.saturating_mul(8)))
@@ -146,6 +148,7 @@ impl Columns {
         }
         self.ints.iter_mut().chain(&mut self.lists).for_each(|column| more(column, times));
         self.longs.iter_mut().for_each(|column| more(column, times));
+        self.valid.iter_mut().for_each(|column| more(column, times));
         self.floats.iter_mut().for_each(|column| more(column, times));
         self.doubles.iter_mut().for_each(|column| more(column, times));
         self.fixed.iter_mut().for_each(|(_, data)| more(data, times));
@@ -224,7 +227,7 @@ impl Columns {
             Op::Member { branch, types: Some(types) } => self.push_union(types, branch as usize)?,
             Op::Nullable { valid: Some(valid), .. }
             | Op::Absent { valid: Some(valid), .. }
-            | Op::Present { valid: Some(valid) } => nth(&mut self.valid, valid)?.append(false),
+            | Op::Present { valid: Some(valid) } => nth(&mut self.valid, valid)?.push(false),
             Op::Array { list, end, .. } | Op::Keyed { list, end, .. } => {
                 if let Some(list) = list {
                     self.push_list(list, 0)?;
@@ -272,8 +275,11 @@ impl Columns {
                     nth(&mut self.longs, column)?.pop();
                 }
                 Op::Bytes(Some(column)) => nth(&mut self.bytes, column)?.pop(),
-                Op::Boolean(Some(column)) => pop_bit(nth(&mut self.booleans, column)?),
-                Op::Nullable { valid: Some(valid), .. } => pop_bit(nth(&mut self.valid, valid)?),
+                Op::Boolean(Some(column)) => {
+                    let bits = nth(&mut self.booleans, column)?;
+                    bits.truncate(bits.len().saturating_sub(1));
+                }
+                Op::Nullable { valid: Some(valid), .. } => drop(nth(&mut self.valid, valid)?.pop()),
                 Op::Fixed(width, Some(column)) => {
                     let (_, data) = nth(&mut self.fixed, column)?;
                     data.truncate(data.len().saturating_sub(width as usize));
@@ -283,10 +289,6 @@ impl Columns {
         }
         Ok(())
     }
-}
-
-fn pop_bit(bits: &mut BooleanBufferBuilder) {
-    bits.truncate(bits.len().saturating_sub(1));
 }
 
 /// Whether [`Columns::pop_scalars`] can take back a record that stopped behind these instructions, which

@@ -43,7 +43,7 @@ impl<'p: 'b, 'b> Machine<'p, 'b> {
             }
             Op::Present { valid: Some(valid) } => {
                 self.spend_bytes(1)?;
-                nth(&mut columns.valid, valid)?.append(true);
+                nth(&mut columns.valid, valid)?.push(true);
             }
             Op::Member { branch, types: Some(types) } => {
                 self.spend_bytes(8)?;

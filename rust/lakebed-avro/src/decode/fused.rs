@@ -6,7 +6,7 @@
 //! knows which field is at fault.
 
 use super::Columns;
-use crate::cursor::{Fault, word_varint, zigzag};
+use crate::cursor::{Fault, short_varint, word_varint, zigzag};
 
 /// How many items were taken, how many of them were kept, and the bytes that all took.
 #[derive(Debug, Clone, Copy, Default)]
@@ -77,11 +77,11 @@ pub(super) fn put_nullable_longs(
     nullable_longs(bytes, most, null, |taken| match taken {
         Longs::Small(pairs) => {
             let small = |[_, value]: &[u8; 2]| i64::from(value >> 1) ^ i64::from(value & 1).wrapping_neg();
-            valid.append_n(pairs.len(), true);
+            valid.resize(valid.len().saturating_add(pairs.len()), true);
             values.extend(pairs.iter().map(small));
         }
         Longs::One(value) => {
-            valid.append(value.is_some());
+            valid.push(value.is_some());
             values.push(value.unwrap_or(0));
         }
     })
@@ -130,22 +130,6 @@ fn int_long(word: u64) -> Option<(i32, i64, usize)> {
     let key = SmallKey::of(word)?;
     let (value, length) = short_varint(key.behind)?;
     Some((key.value, zigzag(value), key.length.wrapping_add(length)))
-}
-
-/// As [`word_varint`], with a branch for each of the lengths that counts and sizes have: those of one
-/// column are alike, so that the branch is foreseen and the next pair need not wait for this one's length.
-#[inline(always)]
-fn short_varint(word: u64) -> Option<(u64, usize)> {
-    let (first, second, third) = (word & 0x7f, (word >> 1) & 0x3f80, (word >> 2) & 0x1f_c000);
-    if word & 0x80 == 0 {
-        Some((first, 1))
-    } else if word & 0x8000 == 0 {
-        Some((first | second, 2))
-    } else if word & 0x80_0000 == 0 {
-        Some((first | second | third, 3))
-    } else {
-        word_varint(word)
-    }
 }
 
 /// Takes pairs of an int and bytes: keys of one or two bytes, values of less than 64 and at most `longest`.

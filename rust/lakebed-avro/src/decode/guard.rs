@@ -1,7 +1,5 @@
 //! Deciding in mid-record whether the rest of it is worth decoding.
 
-use arrow_buffer::BooleanBufferBuilder;
-
 use super::Columns;
 use crate::plan::{Leaf, Slot};
 
@@ -27,8 +25,7 @@ impl<'c> Peek<'c> {
     /// Whether the field is null.
     pub fn is_null(&self, slot: Slot) -> bool {
         let valid = slot.valid.and_then(|valid| self.columns.valid.get(valid as usize));
-        let last = |valid: &'c BooleanBufferBuilder| Some(valid.get_bit(valid.len().checked_sub(1)?));
-        valid.and_then(last) == Some(false)
+        valid.and_then(|valid| valid.last()) == Some(&false)
     }
 
     /// The value of an `int` or `long` field, 0 for null; `None` if the slot is neither, or a timestamp in

@@ -95,8 +95,9 @@ impl<'p: 'b, 'b> Machine<'p, 'b> {
         end: usize,
         columns: &mut Columns,
     ) -> Result<(), Fault> {
-        while at < end {
-            match self.step(ops, at, columns) {
+        let ops = ops.get(..end).ok_or(Fault::Program)?;
+        while let Some(op) = ops.get(at) {
+            match self.step(ops, *op, at, columns) {
                 Ok(next) => at = next,
                 Err(fault) => {
                     // The innermost instruction gets here first.
@@ -108,10 +109,10 @@ impl<'p: 'b, 'b> Machine<'p, 'b> {
         Ok(())
     }
 
-    /// Runs one instruction; gives the number of the next.
+    /// Runs `op`, which is at `at`; gives the number of the next instruction.
     #[inline(always)]
-    fn step(&mut self, ops: &[Op], at: usize, columns: &mut Columns) -> Result<usize, Fault> {
-        match *op(ops, at)? {
+    fn step(&mut self, ops: &[Op], op: Op, at: usize, columns: &mut Columns) -> Result<usize, Fault> {
+        match op {
             Op::Boolean(column) => {
                 let value = self.cursor.boolean()?;
                 if let Some(column) = column {
@@ -150,7 +151,7 @@ impl<'p: 'b, 'b> Machine<'p, 'b> {
                 if let Some(column) = column {
                     columns.push_bytes(column, self.cursor.rest(), length)?;
                 }
-                self.cursor.skip(length)?;
+                self.cursor.skip_counted(length);
             }
             Op::Fixed(size, column) => {
                 if size as usize > self.cursor.remaining() {
@@ -177,9 +178,8 @@ impl<'p: 'b, 'b> Machine<'p, 'b> {
                 let branch = self.cursor.long()?;
                 if branch == i64::from(null) {
                     if let Some(valid) = valid {
-                        nth(&mut columns.valid, valid)?.append(false);
-                        self.spend_padding(ops, at.wrapping_add(1), end as usize)?;
-                        self.push_defaults(ops, at.wrapping_add(1), end as usize, columns)?;
+                        nth(&mut columns.valid, valid)?.push(false);
+                        self.push_null(ops, at.wrapping_add(1), end as usize, columns)?;
                     }
                     return Ok(end as usize);
                 }
@@ -187,7 +187,7 @@ impl<'p: 'b, 'b> Machine<'p, 'b> {
                     return Err(Fault::Union);
                 }
                 if let Some(valid) = valid {
-                    nth(&mut columns.valid, valid)?.append(true);
+                    nth(&mut columns.valid, valid)?.push(true);
                 }
             }
             Op::Union { branches, types, end } => {
@@ -196,6 +196,12 @@ impl<'p: 'b, 'b> Machine<'p, 'b> {
             }
             // Only reached through its union.
             Op::Branch { end } => return Ok(end as usize),
+            Op::Array { list, end, .. } | Op::Keyed { list, end, .. } if self.cursor.no_items() => {
+                if let Some(list) = list {
+                    columns.push_list(list, 0)?;
+                }
+                return Ok(end as usize);
+            }
             Op::Array { least, list, end } => {
                 self.array(ops, at.wrapping_add(1)..end as usize, least, list, None, columns)?;
                 return Ok(end as usize);
@@ -208,6 +214,24 @@ impl<'p: 'b, 'b> Machine<'p, 'b> {
             _ => return self.convert(ops, at, columns),
         }
         Ok(at.wrapping_add(1))
+    }
+
+    /// Puts into the columns of a nullable value what stands under its null.
+    ///
+    /// A null takes a byte: that pays for a scalar or a list's end, not for a record of many fields or a
+    /// fixed value, which are bounded.
+    #[inline(always)]
+    fn push_null(&mut self, ops: &[Op], at: usize, end: usize, columns: &mut Columns) -> Result<(), Fault> {
+        let behind = match ops.get(at) {
+            Some(Op::Array { end, .. } | Op::Keyed { end, .. }) => *end as usize,
+            Some(Op::Fixed(..)) | None => at,
+            Some(_) => at.wrapping_add(1),
+        };
+        if behind == end && behind > at {
+            return columns.push_default(ops, at).map(|_| ());
+        }
+        self.spend_bytes(width(ops.get(at..end).unwrap_or_default()))?;
+        self.push_defaults(ops, at, end, columns)
     }
 
     pub(super) fn push_defaults(
@@ -263,21 +287,6 @@ impl<'p: 'b, 'b> Machine<'p, 'b> {
         }
         self.budget.items = self.budget.items.checked_sub(count).ok_or(Fault::Items)?;
         Ok(())
-    }
-
-    /// Bounds what a null of one byte puts into columns: a scalar or a list's end is paid for by that byte,
-    /// a record of many fields or a fixed value is not.
-    #[inline]
-    fn spend_padding(&mut self, ops: &[Op], at: usize, end: usize) -> Result<(), Fault> {
-        let below = ops.get(at..end).unwrap_or_default();
-        match *below {
-            [] => Ok(()),
-            [op] if !matches!(op, Op::Fixed(..)) => Ok(()),
-            [Op::Array { end: behind, .. } | Op::Keyed { end: behind, .. }, ..] if behind as usize == end => {
-                Ok(())
-            }
-            _ => self.spend_bytes(width(below)),
-        }
     }
 
     /// Bounds what goes into columns without having been in the block.

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use arrow_array::{Array, ArrayRef, BinaryArray, BooleanArray, Int64Array, new_null_array};
-use arrow_select::interleave::interleave;
+use arrow_array::{Array, ArrayRef, BinaryArray, BooleanArray, Int64Array, UInt64Array, new_null_array};
+use arrow_select::concat::concat;
+use arrow_select::take::take;
 
 use super::{Place, mismatch};
 use crate::error::Result;
@@ -74,16 +75,15 @@ impl<'a> Written<'a> {
             // What the only type has no bounds for is null in it as well.
             [only] => Ok(only.clone()),
             several => {
-                let nulls = new_null_array(&wanted, 1);
+                // The bounds of all types one behind the other: a row's stand where those of its type do.
+                let number = |(row, number): (usize, &Option<usize>)| {
+                    number.map(|number| (number * places.len() + row) as u64)
+                };
+                let numbers: UInt64Array = self.rows.iter().enumerate().map(number).collect();
                 let merged = |side: usize| {
-                    let mut arrays: Vec<&dyn Array> =
+                    let arrays: Vec<&dyn Array> =
                         several.iter().map(|bounds| bounds[side].as_ref()).collect();
-                    arrays.push(nulls.as_ref());
-                    let at = |(row, number): (usize, &Option<usize>)| {
-                        number.map_or((several.len(), 0), |number| (number, row))
-                    };
-                    let places: Vec<(usize, usize)> = self.rows.iter().enumerate().map(at).collect();
-                    interleave(&arrays, &places).map_err(mismatch)
+                    take(&concat(&arrays).map_err(mismatch)?, &numbers, None).map_err(mismatch)
                 };
                 Ok([merged(0)?, merged(1)?])
             }

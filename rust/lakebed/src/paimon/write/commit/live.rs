@@ -1,14 +1,14 @@
 //! Files that are live in a snapshot (Paimon's `FileEntry.mergeEntries`).
 
 use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int8Type;
-use arrow_array::{BooleanArray, RecordBatch};
+use arrow_array::{BooleanArray, RecordBatch, UInt64Array};
 use arrow_schema::SchemaRef;
+use arrow_select::concat::concat_batches;
 use arrow_select::filter::filter_record_batch;
-use arrow_select::interleave::interleave_record_batch;
+use arrow_select::take::take_record_batch;
 
 use super::base::Base;
 use super::prune::may_hold;
@@ -83,10 +83,10 @@ impl Merged {
     fn finish(self, schema: &SchemaRef) -> Result<RecordBatch> {
         let mut places: Vec<(usize, usize)> = self.live.into_values().collect();
         places.sort_unstable();
-        let batches: Vec<&RecordBatch> = self.batches.iter().collect();
-        if places.is_empty() {
-            return Ok(RecordBatch::new_empty(Arc::clone(schema)));
-        }
-        interleave_record_batch(&batches, &places).map_err(Into::into)
+        let live = places.chunk_by(|one, next| one.0 == next.0).map(|places| {
+            let rows = UInt64Array::from_iter_values(places.iter().map(|(_, row)| *row as u64));
+            take_record_batch(&self.batches[places[0].0], &rows)
+        });
+        Ok(concat_batches(schema, &live.collect::<Result<Vec<_>, _>>()?)?)
     }
 }
