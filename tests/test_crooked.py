@@ -20,6 +20,14 @@ LIMITS = lakebed.Limits(max_block_bytes=16 << 20, max_file_bytes=32 << 20, max_r
 SECONDS = 1
 BYTES = 64 << 20
 
+
+def vector(content: bytes) -> Any:
+    """The vector that begins behind its file's version, of the length that would be recorded for it."""
+    wide = content[5:9] == bytes([0xD1, 0xD3, 0x39, 0x64])
+    length = len(content) - 1 if wide else max(0, len(content) - 9)
+    return lakebed.paimon.read_deletion_vector(content, 1, length, limits=LIMITS)
+
+
 READERS: dict[str, Callable[[bytes], Any]] = {
     "iceberg_metadata": lambda content: opened(content),
     "iceberg_manifest": lambda content: lakebed.iceberg.read_manifest(content, limits=LIMITS).to_arrow(),
@@ -34,6 +42,11 @@ READERS: dict[str, Callable[[bytes], Any]] = {
     "paimon_manifest_list": lambda content: lakebed.paimon.read_manifest_list(
         content, limits=LIMITS
     ).to_arrow(),
+    "paimon_manifest": lambda content: lakebed.paimon.read_manifest(content, limits=LIMITS).to_arrow(),
+    "paimon_index_manifest": lambda content: lakebed.paimon.read_index_manifest(
+        content, limits=LIMITS
+    ).to_arrow(),
+    "paimon_vector": vector,
 }
 
 
