@@ -147,6 +147,47 @@ def test_many_reads_keep_no_memory_and_no_files(figure: Figure):
     assert open_files() == files
 
 
+def repeated(content: bytes, times: int, path: Path) -> Path:
+    """An Avro file with the blocks of another as often as that."""
+    marker = content[-16:]
+    blocks = content[content.index(marker) + 16 :]
+    with path.open("wb") as file:
+        file.write(content[: -len(blocks)])
+        for _ in range(times):
+            file.write(blocks)
+    return path
+
+
+def peak() -> int:
+    """The most bytes that were in memory since the peak was last forgotten."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) << 10 for line in lines if line.startswith("VmHWM"))
+
+
+@linux
+@pytest.mark.trust
+def test_a_stream_takes_time_for_each_row_and_memory_for_none(figure: Figure, tmp_path: Path):
+    entries = avro.read(MANIFESTS[0]).to_arrow()
+    thousand = pa.concat_tables([entries] * -(-1000 // entries.num_rows)).slice(0, 1000)
+    content = avro.write(thousand, codec="zstandard")
+    assert content
+    found, peaks = [], []
+    for rows in (1_000, 10_000, 100_000, *long_or((), (1_000_000, 10_000_000))):
+        path = repeated(content, rows // 1000, tmp_path / "entries.avro")
+        limits = lakebed.Limits(max_file_bytes=path.stat().st_size * 1000)
+        before = resident()
+        Path("/proc/self/clear_refs").write_text("5")
+        start = time.process_time()
+        stream = avro.read(path, threads=1, limits=limits).to_arrow_batch_reader()
+        assert sum(batch.num_rows for batch in stream) == rows
+        del stream
+        took, peaked = time.process_time() - start, peak() - before
+        peaks.append(peaked)
+        found.append(f"{rows:,}: {1e9 * took / rows:,.0f} ns a row, {peaked / 2**20:.0f} MiB")
+    figure("time and memory of a stream", "; ".join(found))
+    assert max(peaks) < 128 << 20
+
+
 class Storage:
     """A storage that a table holds."""
 

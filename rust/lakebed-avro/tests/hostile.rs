@@ -17,7 +17,7 @@ const MIB: usize = 1 << 20;
 fn measured<T>(work: impl FnOnce() -> T) -> (T, usize, Duration) {
     let start = Instant::now();
     let (result, most) = allocator::peak(work);
-    (result, most, start.elapsed())
+    (result, most, start.elapsed() / common::slowdown())
 }
 
 /// What a file comes to when its batches are not kept: rows, or the kind of its error.

@@ -69,6 +69,12 @@ pub fn sample(seed: u64, rows: u64) -> Sample {
     Sample { seed, schema, values: values.collect(), bytes }
 }
 
+/// How many times as slow everything is as it would be: `LAKEBED_SLOWDOWN`, which sanitizers set, else 1.
+#[allow(dead_code)]
+pub fn slowdown() -> u32 {
+    std::env::var("LAKEBED_SLOWDOWN").ok().and_then(|text| text.parse().ok()).unwrap_or(1)
+}
+
 /// How many random files a test takes: `LAKEBED_TWIN_FILES`, else `usual`.
 pub fn files(usual: u64) -> u64 {
     std::env::var("LAKEBED_TWIN_FILES").ok().and_then(|text| text.parse().ok()).unwrap_or(usual)
