@@ -7,7 +7,7 @@ import io
 import json
 import struct
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import fastavro
@@ -123,6 +123,13 @@ def record_of(name: str, **fields: Any) -> Schema:
 
 def without(schema: Schema, name: str) -> Schema:
     return {**schema, "fields": [part for part in schema["fields"] if part["name"] != name]}
+
+
+def without_fields(schema: Schema, record: Record, names: Iterable[str]) -> Named:
+    """The file of a record once without each of these fields."""
+    for name in names:
+        lacking = without(schema, name)
+        yield f"n_no_{name.lstrip('_').lower()}.avro", avro_of(lacking, (1, payload(lacking, record)))
 
 
 MAGIC = bytes([0xD1, 0xD3, 0x39, 0x64])

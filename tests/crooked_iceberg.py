@@ -6,7 +6,18 @@ import copy
 import struct
 from typing import Any
 
-from crooked_forms import Named, avro_files, avro_of, bitmap, framed, json_files, many, payload, without
+from crooked_forms import (
+    Named,
+    avro_files,
+    avro_of,
+    bitmap,
+    framed,
+    json_files,
+    many,
+    payload,
+    without,
+    without_fields,
+)
 from iceberg_made import entry, entry_schema, field, list_schema
 from paimon_files import Record
 from paimon_files import _zigzag as zigzag
@@ -150,9 +161,7 @@ def manifest_list() -> Named:
         "n_boolean_2.avro",
         avro_of(schema, (1, good.replace(b"\x02\x01\x00\x02\x00", b"\x02\x02\x00\x02\x00"))),
     )
-    for name in ("manifest_path", "partition_spec_id"):
-        lacking = without(schema, name)
-        yield f"n_no_{name}.avro", avro_of(lacking, (1, payload(lacking, LISTED)))
+    yield from without_fields(schema, LISTED, ("manifest_path", "partition_spec_id"))
 
 
 def vector() -> Named:

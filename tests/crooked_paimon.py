@@ -18,8 +18,9 @@ from crooked_forms import (
     payload,
     record_of,
     without,
+    without_fields,
 )
-from paimon_files import Record, Schema, container
+from paimon_files import Record, container
 from paimon_files import _zigzag as zigzag
 
 PAIMON_SNAPSHOT: Record = {
@@ -87,22 +88,20 @@ def schema() -> Named:
     yield from json_files(PAIMON_SCHEMA, ["fields", "partitionKeys", "primaryKeys"], typed)
 
 
+COUNTS = nullable({"type": "array", "items": nullable("long")})
+STATS = {"_MIN_VALUES": "bytes", "_MAX_VALUES": "bytes", "_NULL_COUNTS": COUNTS}
+
+
 def manifest_list() -> Named:
-    stats = [("_MIN_VALUES", "bytes"), ("_MAX_VALUES", "bytes")]
-    fields: list[Record] = [{"name": name, "type": kind} for name, kind in stats]
-    fields.append({"name": "_NULL_COUNTS", "type": ["null", {"type": "array", "items": ["null", "long"]}]})
     numbers = ("_FILE_SIZE", "_NUM_ADDED_FILES", "_NUM_DELETED_FILES")
-    schema: Schema = {
-        "type": "record",
-        "name": "record",
-        "fields": [
-            {"name": "_VERSION", "type": "int"},
-            {"name": "_FILE_NAME", "type": "string"},
-            *({"name": name, "type": "long"} for name in numbers),
-            {"name": "_PARTITION_STATS", "type": {"type": "record", "name": "stats", "fields": fields}},
-            {"name": "_SCHEMA_ID", "type": "long"},
-        ],
-    }
+    schema = record_of(
+        "record",
+        _VERSION="int",
+        _FILE_NAME="string",
+        **dict.fromkeys(numbers, "long"),
+        _PARTITION_STATS=record_of("stats", **STATS),
+        _SCHEMA_ID="long",
+    )
     row = {"_MIN_VALUES": bytes(12), "_MAX_VALUES": bytes(12), "_NULL_COUNTS": None}
     good: Record = {"_VERSION": 2, "_FILE_NAME": "manifest-0", **dict.fromkeys(numbers, 1)}
     good |= {"_PARTITION_STATS": row, "_SCHEMA_ID": 0}
@@ -120,14 +119,12 @@ ROW = struct.pack(">i", 1) + bytes(8) + struct.pack("<q", 7)
 
 
 def manifest() -> Named:
-    counts = nullable({"type": "array", "items": nullable("long")})
-    stats = {"_MIN_VALUES": "bytes", "_MAX_VALUES": "bytes", "_NULL_COUNTS": counts}
     file = record_of(
         "file",
         _FILE_NAME="string",
         **dict.fromkeys(("_FILE_SIZE", "_ROW_COUNT"), "long"),
         **dict.fromkeys(("_MIN_KEY", "_MAX_KEY"), "bytes"),
-        **{f"_{kind}_STATS": record_of(f"{kind}_stats", **stats) for kind in ("KEY", "VALUE")},
+        **{f"_{kind}_STATS": record_of(f"{kind}_stats", **STATS) for kind in ("KEY", "VALUE")},
         **dict.fromkeys(("_MIN_SEQUENCE_NUMBER", "_MAX_SEQUENCE_NUMBER", "_SCHEMA_ID"), "long"),
         _LEVEL="int",
         _EXTRA_FILES={"type": "array", "items": "string"},
@@ -185,15 +182,9 @@ def manifest() -> Named:
         avro_of(schema, (1, whole[: at - 1] + zigzag(1 << 40) + whole[at:])),
     )
     yield "n_name_of_negative_length.avro", avro_of(schema, (1, whole[: at - 1] + zigzag(-9) + whole[at:]))
-    for name in ("_KIND", "_PARTITION", "_BUCKET"):
-        yield (
-            f"n_no{name.lower()}.avro",
-            avro_of(without(schema, name), (1, payload(without(schema, name), good))),
-        )
-    nameless = {
-        **schema,
-        "fields": [*schema["fields"][:-1], {"name": "_FILE", "type": without(file, "_FILE_NAME")}],
-    }
+    yield from without_fields(schema, good, ("_KIND", "_PARTITION", "_BUCKET"))
+    fields = [*schema["fields"][:-1], {"name": "_FILE", "type": without(file, "_FILE_NAME")}]
+    nameless = {**schema, "fields": fields}
     yield "n_no_file_name.avro", avro_of(nameless, (1, payload(nameless, good)))
 
 

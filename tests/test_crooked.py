@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from crooked_files import CROOKED, files
+from crooked_forms import MAGIC
+from process_memory import forget_peak, held
 
 import lakebed
 from lakebed import errors
@@ -23,7 +24,7 @@ BYTES = 64 << 20
 
 def vector(content: bytes) -> Any:
     """The vector that begins behind its file's version, of the length that would be recorded for it."""
-    wide = content[5:9] == bytes([0xD1, 0xD3, 0x39, 0x64])
+    wide = content[5:9] == MAGIC
     length = len(content) - 1 if wide else max(0, len(content) - 9)
     return lakebed.paimon.read_deletion_vector(content, 1, length, limits=LIMITS)
 
@@ -69,21 +70,6 @@ def opened(content: bytes) -> lakebed.Table:
     return lakebed.open_table("/t/metadata/v1.metadata.json", storage=OneFile(content), limits=LIMITS)
 
 
-def peak() -> int:
-    """The most bytes that were in memory since the last `forget`; 0 where that is not known."""
-    status = Path("/proc/self/status")
-    lines = status.read_text().splitlines() if status.exists() else []
-    return next((int(line.split()[1]) << 10 for line in lines if line.startswith("VmHWM")), 0)
-
-
-def forget() -> int:
-    """Starts the peak anew; what is in memory now."""
-    file = Path("/proc/self/clear_refs")
-    if file.exists():
-        file.write_text("5")
-    return peak()
-
-
 def test_the_files_are_those_that_the_script_writes():
     stored = {str(path.relative_to(CROOKED)): path.read_bytes() for path in CROOKED.rglob("*.*")}
     assert stored == files(), "python tests/crooked_files.py writes them again"
@@ -94,7 +80,8 @@ def test_the_files_are_those_that_the_script_writes():
 def test_a_crooked_file_ends_as_its_name_says(name: str):
     kind, _, file = name.partition("/")
     content = (CROOKED / name).read_bytes()
-    before, start, refused = forget(), time.process_time(), False
+    forget_peak()
+    before, start, refused = held("VmHWM"), time.process_time(), False
     try:
         READERS[kind](content)
     except errors.LakebedError as error:
@@ -102,7 +89,7 @@ def test_a_crooked_file_ends_as_its_name_says(name: str):
         assert error.kind not in (None, "internal")  # noqa: PT017 - either may be right
         assert len(str(error).encode()) <= 2048  # noqa: PT017
     assert time.process_time() - start < SECONDS
-    assert peak() - before < BYTES
+    assert held("VmHWM") - before < BYTES
     assert {"y": not refused, "n": refused, "i": True}[file[0]], f"refused: {refused}"
 
 

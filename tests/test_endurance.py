@@ -20,6 +20,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from process_memory import forget_peak, held
 from trust import Figure, long_or
 
 import lakebed
@@ -125,13 +126,7 @@ def decode_or_refuse(number: int) -> None:
 def resident() -> int:
     """Bytes of this process in memory but for those of files, which the system drops and takes up again."""
     gc.collect()
-    return status("RssAnon")
-
-
-def status(name: str) -> int:
-    """A size that the system knows of this process [bytes]."""
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return next((int(line.split()[1]) << 10 for line in lines if line.startswith(f"{name}:")), 0)
+    return held("RssAnon")
 
 
 def open_files() -> int:
@@ -175,13 +170,13 @@ def test_a_stream_takes_time_for_each_row_and_memory_for_none(figure: Figure, tm
     for rows in (1_000, 10_000, 100_000, *long_or((), (1_000_000, 10_000_000))):
         path = repeated(content, rows // 1000, tmp_path / "entries.avro")
         limits = lakebed.Limits(max_file_bytes=path.stat().st_size * 1000)
-        before = status("VmRSS")
-        Path("/proc/self/clear_refs").write_text("5")
+        before = held("VmRSS")
+        forget_peak()
         start = time.process_time()
         stream = avro.read(path, threads=1, limits=limits).to_arrow_batch_reader()
         assert sum(batch.num_rows for batch in stream) == rows
         del stream
-        took, peaked = time.process_time() - start, status("VmHWM") - before
+        took, peaked = time.process_time() - start, held("VmHWM") - before
         peaks.append(peaked)
         found.append(f"{rows:,}: {1e9 * took / rows:,.0f} ns a row, {peaked / 2**20:.0f} MiB")
     figure("time and memory of a stream", "; ".join(found))
