@@ -40,6 +40,9 @@ mod plan;
 mod reader;
 pub mod schema;
 mod unit;
+#[cfg(test)]
+#[path = "../tests/common/varint.rs"]
+mod varint;
 mod writer;
 
 pub use codec::{CODECS, Codec, Compressor, Inflater};

@@ -1,16 +1,12 @@
-#[path = "../../tests/common/varint.rs"]
-mod varint;
-
 use std::io::Cursor as Bytes;
 
 use arrow_buffer::Buffer;
-
-use varint::long;
 
 use super::*;
 use crate::codec::Codec;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
+use crate::varint::long;
 
 const SYNC: [u8; 16] = [7; 16];
 

@@ -70,7 +70,6 @@ pub fn sample(seed: u64, rows: u64) -> Sample {
 }
 
 /// How many times as slow everything is as it would be: `LAKEBED_SLOWDOWN`, which sanitizers set, else 1.
-#[allow(dead_code)]
 pub fn slowdown() -> u32 {
     std::env::var("LAKEBED_SLOWDOWN").ok().and_then(|text| text.parse().ok()).unwrap_or(1)
 }
