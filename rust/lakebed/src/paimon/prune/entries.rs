@@ -233,17 +233,21 @@ impl BucketChoice {
     }
 }
 
-/// A partition, a bucket of it, and how many there are where that counts.
-type Bucket = (Box<[u8]>, i64, Option<i32>);
+/// A bucket of a partition, and how many there are where that counts.
+type Bucket = (i64, Option<i32>);
 
 /// Answers of a filter, kept: entries of one partition come in numbers.
 #[derive(Default)]
 pub(crate) struct BucketMemo {
-    known: HashMap<Bucket, bool>,
+    /// By partition and then by bucket: a look at them needs no copy of the partition's bytes.
+    known: HashMap<Box<[u8]>, HashMap<Bucket, bool>>,
+    answers: usize,
+    /// The partition, bucket and answer of the entry before, whose bytes have a place of their own.
+    last_partition: Vec<u8>,
     last: Option<(Bucket, bool)>,
 }
 
-/// Partitions and buckets whose answers are kept before the memory is emptied.
+/// Answers that are kept before the memory is emptied.
 const MEMO_ENTRIES: usize = 1 << 16;
 
 impl BucketMemo {
@@ -255,26 +259,32 @@ impl BucketMemo {
         bucket: i64,
         total_buckets: Option<i32>,
     ) -> Result<bool> {
-        if let Some(((bytes, last_bucket, last_total), answer)) = &self.last
-            && **bytes == *partition
-            && *last_bucket == bucket
-            && *last_total == total_buckets
+        let bucket = (bucket, total_buckets);
+        if let Some((last, answer)) = self.last
+            && last == bucket
+            && self.last_partition == partition
         {
-            return Ok(*answer);
+            return Ok(answer);
         }
-        let key: Bucket = (Box::from(partition), bucket, total_buckets);
-        let answer = match self.known.get(&key) {
+        let known = self.known.get(partition).and_then(|buckets| buckets.get(&bucket));
+        let answer = match known {
             Some(answer) => *answer,
-            None => {
-                let answer = pruner.keeps_bucket(partition, bucket, total_buckets)?;
-                if self.known.len() >= MEMO_ENTRIES {
-                    self.known.clear();
-                }
-                self.known.insert(key.clone(), answer);
-                answer
-            }
+            None => self.ask(pruner, partition, bucket)?,
         };
-        self.last = Some((key, answer));
+        self.last_partition.clear();
+        self.last_partition.extend_from_slice(partition);
+        self.last = Some((bucket, answer));
+        Ok(answer)
+    }
+
+    fn ask(&mut self, pruner: &EntryPruner, partition: &[u8], bucket: Bucket) -> Result<bool> {
+        let answer = pruner.keeps_bucket(partition, bucket.0, bucket.1)?;
+        if self.answers >= MEMO_ENTRIES {
+            self.known.clear();
+            self.answers = 0;
+        }
+        self.known.entry(partition.into()).or_default().insert(bucket, answer);
+        self.answers += 1;
         Ok(answer)
     }
 }
