@@ -6,6 +6,7 @@ import gc
 import io
 import os
 import pickle
+import platform
 import random
 import signal
 import subprocess
@@ -146,6 +147,32 @@ def test_many_reads_keep_no_memory_and_no_files(figure: Figure):
     figure("soak", f"{reads:,} mixed reads, {grown / 2**20:+.1f} MiB resident")
     assert grown < 5 << 20
     assert open_files() == files
+
+
+READ_AGAIN = """
+    import resource, sys
+    from lakebed import avro
+
+    def faults(reads):
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+        for _ in range(reads):
+            avro.read(sys.argv[1], threads=1).to_arrow()
+        return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+
+    print(faults(5), faults(10))
+"""
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="another C library has its own ways")
+def test_what_is_freed_is_used_again(tmp_path: Path):
+    paths = [f"s3://bucket/table/data/{number:032}.parquet" for number in range(10_000)]
+    rows = pa.table({f"path_{number}": paths for number in range(12)})
+    avro.write(rows, tmp_path / "rows.avro", codec="zstandard")
+    command = [sys.executable, "-c", textwrap.dedent(READ_AGAIN), str(tmp_path / "rows.avro")]
+    first, again = map(int, subprocess.check_output(command).split())
+    pages = rows.nbytes // os.sysconf("SC_PAGE_SIZE")
+    assert first > pages
+    assert again < pages
 
 
 def repeated(content: bytes, times: int, path: Path) -> Path:

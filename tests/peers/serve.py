@@ -16,6 +16,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from importlib.metadata import distribution, version
 from pathlib import Path
 from typing import Any
@@ -61,13 +62,20 @@ def polars(content: bytes) -> int:
 
 
 def duckdb(content: bytes) -> int:
+    with _file(content) as path:
+        return len(_duckdb().execute("SELECT * FROM read_avro(?)", [str(path)]).fetchall())
+
+
+@cache
+def _duckdb() -> Any:
+    """A connection with the extension, which takes longer to load than a file to be read."""
     import duckdb
 
     packages = Path(str(distribution("duckdb-ext-avro").locate_file("")))
     [extension] = packages.glob("duckdb_ext/extensions/*/*/avro.duckdb_extension")
-    with duckdb.connect() as connection, _file(content) as path:
-        connection.load_extension(str(extension))
-        return len(connection.execute("SELECT * FROM read_avro(?)", [str(path)]).fetchall())
+    connection = duckdb.connect()
+    connection.load_extension(str(extension))
+    return connection
 
 
 READERS: dict[str, tuple[str, Callable[[bytes], int]]] = {

@@ -6,9 +6,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use pyo3::prelude::*;
 
 use crate::error::{internal, to_python};
+use crate::memory::keep_freed;
 
 /// Runs `work` without the interpreter; other Python threads go on meanwhile.
 pub fn detached<T: Send>(py: Python<'_>, work: impl FnOnce() -> lakebed::Result<T> + Send) -> PyResult<T> {
+    keep_freed();
     // A panic leaves nothing behind that is used again: its values are dropped on the way out.
     let outcome = py.detach(|| catch_unwind(AssertUnwindSafe(work)));
     match outcome {

@@ -15,6 +15,7 @@ mod iceberg_commit;
 mod iceberg_write;
 mod limits;
 mod location;
+mod memory;
 mod notes;
 mod paimon;
 mod paimon_commit;
