@@ -176,6 +176,11 @@ impl EntryPruner {
         self.buckets.is_some()
     }
 
+    /// Whether it may keep entries of one bucket and drop those of another in the same partition.
+    fn tells_buckets_apart(&self) -> bool {
+        self.hashes_keys() || self.partitions.asks_bucket()
+    }
+
     /// Whether files of a partition and bucket may be needed; `total_buckets` of those that are added, to
     /// which keys were hashed.
     fn keeps_bucket(&self, partition: &[u8], bucket: i64, total_buckets: Option<i32>) -> Result<bool> {
@@ -233,8 +238,8 @@ impl BucketChoice {
     }
 }
 
-/// A bucket of a partition, and how many there are where that counts.
-type Bucket = (i64, Option<i32>);
+/// A bucket of a partition, and how many there are where that counts; none for all of them.
+type Bucket = Option<(i64, Option<i32>)>;
 
 /// Answers of a filter, kept: entries of one partition come in numbers.
 #[derive(Default)]
@@ -259,32 +264,34 @@ impl BucketMemo {
         bucket: i64,
         total_buckets: Option<i32>,
     ) -> Result<bool> {
-        let bucket = (bucket, total_buckets);
+        let key = pruner.tells_buckets_apart().then_some((bucket, total_buckets));
         if let Some((last, answer)) = self.last
-            && last == bucket
+            && last == key
             && self.last_partition == partition
         {
             return Ok(answer);
         }
-        let known = self.known.get(partition).and_then(|buckets| buckets.get(&bucket));
+        let known = self.known.get(partition).and_then(|buckets| buckets.get(&key));
         let answer = match known {
             Some(answer) => *answer,
-            None => self.ask(pruner, partition, bucket)?,
+            None => {
+                let answer = pruner.keeps_bucket(partition, bucket, total_buckets)?;
+                self.keep(partition, key, answer);
+                answer
+            }
         };
         self.last_partition.clear();
         self.last_partition.extend_from_slice(partition);
-        self.last = Some((bucket, answer));
+        self.last = Some((key, answer));
         Ok(answer)
     }
 
-    fn ask(&mut self, pruner: &EntryPruner, partition: &[u8], bucket: Bucket) -> Result<bool> {
-        let answer = pruner.keeps_bucket(partition, bucket.0, bucket.1)?;
+    fn keep(&mut self, partition: &[u8], bucket: Bucket, answer: bool) {
         if self.answers >= MEMO_ENTRIES {
             self.known.clear();
             self.answers = 0;
         }
         self.known.entry(partition.into()).or_default().insert(bucket, answer);
         self.answers += 1;
-        Ok(answer)
     }
 }

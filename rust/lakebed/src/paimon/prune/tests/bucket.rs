@@ -68,6 +68,14 @@ fn every_key_must_be_told() {
     assert_eq!(buckets(&format!("k IN ({}) AND k2 = 'a'", many.join(", ")), &schema, 8), all);
 }
 
+#[test]
+fn a_bucket_may_be_named() {
+    let schema = append("INT", &json!({"bucket": "8", "bucket-key": "k"}));
+    assert_eq!(buckets("pt = 1 AND bucket = 2", &schema, 8), BTreeSet::from([2]));
+    assert_eq!(buckets("pt = 2 OR bucket > 5", &schema, 8), BTreeSet::from([6, 7]));
+    assert_eq!(buckets("pt = 2", &schema, 8), BTreeSet::new());
+}
+
 /// Row 67 of the conformance checklist.
 #[test]
 fn the_number_of_buckets_is_that_of_the_entry() {
