@@ -2,6 +2,7 @@
 
 mod exchange;
 mod funnel;
+mod gathered;
 mod numbered;
 mod parallel;
 mod place;
@@ -24,6 +25,8 @@ pub(crate) use row_limit::row_limited;
 pub use share::Content;
 pub(crate) use stream::{ManifestSource, ManifestStream};
 pub use task::{ReadyTask, Task};
+
+use gathered::Gathered;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::grouping::{GroupTask, Known};
@@ -251,13 +254,13 @@ impl Step {
     }
 }
 
-/// The first `limit` rows; nothing behind an error.
+/// The first `limit` rows, in no small batches; nothing behind an error.
 pub(crate) fn limited(
     batches: impl Iterator<Item = Result<RecordBatch>> + Send + 'static,
     limit: Option<usize>,
 ) -> Batches {
     let mut left = limit.unwrap_or(usize::MAX);
-    Box::new(batches.map_while(move |batch| {
+    let limited = batches.map_while(move |batch| {
         if left == 0 {
             return None;
         }
@@ -268,7 +271,8 @@ pub(crate) fn limited(
         let batch = if batch.num_rows() > left { batch.slice(0, left) } else { batch };
         left -= batch.num_rows();
         Some(Ok(batch))
-    }))
+    });
+    Box::new(Gathered::new(Box::new(limited)))
 }
 
 /// The rows of one batch.

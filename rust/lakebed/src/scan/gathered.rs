@@ -1,0 +1,131 @@
+//! Small batches together: each costs a consumer as much as thousands of rows do.
+
+use std::mem::take;
+
+use arrow_array::RecordBatch;
+use arrow_select::concat::concat_batches;
+
+use super::Batches;
+use crate::error::Result;
+
+/// Batches of fewer rows are put together.
+const SMALL_ROWS: usize = 1 << 10;
+
+/// Rows, bytes and batches at which what is held is given: so much that a batch is cheap, so little that nobody
+/// waits for it and no memory is taken that counts.
+const ENOUGH_ROWS: usize = 1 << 13;
+const ENOUGH_BYTES: usize = 8 << 20;
+const ENOUGH_BATCHES: usize = 64;
+
+/// The same rows in the same order, those of small batches in fewer ones; an error comes behind the rows before it.
+pub(super) struct Gathered {
+    batches: Batches,
+    held: Vec<RecordBatch>,
+    rows: usize,
+    bytes: usize,
+    /// What ended what was held.
+    next: Option<Result<RecordBatch>>,
+}
+
+impl Gathered {
+    pub(super) fn new(batches: Batches) -> Gathered {
+        Gathered { batches, held: Vec::new(), rows: 0, bytes: 0, next: None }
+    }
+
+    fn hold(&mut self, batch: RecordBatch) {
+        self.rows += batch.num_rows();
+        self.bytes += batch.get_array_memory_size();
+        self.held.push(batch);
+    }
+
+    fn is_full(&self) -> bool {
+        self.rows >= ENOUGH_ROWS || self.bytes >= ENOUGH_BYTES || self.held.len() >= ENOUGH_BATCHES
+    }
+
+    /// What is held as one batch.
+    fn give(&mut self) -> Option<Result<RecordBatch>> {
+        (self.rows, self.bytes) = (0, 0);
+        let mut held = take(&mut self.held);
+        if held.len() < 2 {
+            return held.pop().map(Ok);
+        }
+        let schema = held.first()?.schema();
+        Some(concat_batches(&schema, &held).map_err(Into::into))
+    }
+}
+
+impl Iterator for Gathered {
+    type Item = Result<RecordBatch>;
+
+    fn next(&mut self) -> Option<Result<RecordBatch>> {
+        if let Some(next) = self.next.take() {
+            return Some(next);
+        }
+        while !self.is_full() {
+            match self.batches.next() {
+                Some(Ok(batch)) if batch.num_rows() < SMALL_ROWS => self.hold(batch),
+                next => {
+                    self.next = next;
+                    break;
+                }
+            }
+        }
+        self.give().or_else(|| self.next.take())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow_array::cast::AsArray;
+    use arrow_array::types::Int64Type;
+    use arrow_array::{ArrayRef, Int64Array};
+
+    use super::*;
+    use crate::error::{Error, ErrorKind};
+
+    fn batch(numbers: std::ops::Range<i64>) -> RecordBatch {
+        let numbers: ArrayRef = Arc::new(Int64Array::from_iter_values(numbers));
+        RecordBatch::try_from_iter([("n", numbers)]).expect("a batch")
+    }
+
+    fn gathered(batches: Vec<Result<RecordBatch>>) -> Vec<Result<Vec<i64>>> {
+        let numbers = |batch: RecordBatch| batch.column(0).as_primitive::<Int64Type>().values().to_vec();
+        Gathered::new(Box::new(batches.into_iter())).map(|batch| batch.map(numbers)).collect()
+    }
+
+    fn sizes(found: &[Result<Vec<i64>>]) -> Vec<usize> {
+        found.iter().map(|rows| rows.as_ref().map_or(0, Vec::len)).collect()
+    }
+
+    #[test]
+    fn small_batches_come_together_and_large_ones_alone() {
+        let large = SMALL_ROWS as i64;
+        let ends = [0, 3, 5, 5 + large, 6 + large, 7 + large, 8 + large];
+        let batches = ends.windows(2).map(|pair| Ok(batch(pair[0]..pair[1]))).collect();
+        let found = gathered(batches);
+        assert_eq!(sizes(&found), [5, SMALL_ROWS, 3]);
+        let rows: Vec<i64> = found.into_iter().flat_map(Result::unwrap).collect();
+        assert_eq!(rows, (0..8 + large).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn nobody_waits_for_many_or_long_ones() {
+        let one_by_one = (0..100).map(|number| Ok(batch(number..number + 1))).collect();
+        assert_eq!(sizes(&gathered(one_by_one)), [ENOUGH_BATCHES, 100 - ENOUGH_BATCHES]);
+        let long = SMALL_ROWS as i64 - 1;
+        let found = gathered((0..20).map(|number| Ok(batch(number * long..number * long + long))).collect());
+        assert_eq!(sizes(&found), [9 * long as usize, 9 * long as usize, 2 * long as usize]);
+    }
+
+    #[test]
+    fn rows_before_an_error_are_given_first() {
+        let error = || Error::new(ErrorKind::Argument, "on purpose");
+        let found = gathered(vec![Ok(batch(0..2)), Ok(batch(2..3)), Err(error()), Ok(batch(3..4))]);
+        assert_eq!(sizes(&found), [3, 0, 1]);
+        assert_eq!(found[1].as_ref().unwrap_err().kind(), ErrorKind::Argument);
+        assert!(gathered(Vec::new()).is_empty());
+        assert!(gathered(vec![Err(error())])[0].is_err());
+    }
+}
