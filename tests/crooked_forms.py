@@ -102,15 +102,19 @@ def avro_files(schema: Schema, record: Record) -> Named:
     yield "n_codec.avro", avro_of(schema, (1, good), codec=b"rot13")
     yield "n_codec_not_its_own.avro", avro_of(schema, (1, good), codec=b"zstandard")
     yield "n_codec_snappy_short.avro", avro_of(schema, (1, b"\0\0"), codec=b"snappy")
-    yield "n_deflate_bomb.avro", avro_of(schema, (1, _deflated(20 << 20)), codec=b"deflate")
+    yield "n_deflate_bomb.avro", avro_of(schema, (1, _deflated(bytes(20 << 20))), codec=b"deflate")
+    packed = _deflated(good)
+    yield "y_deflate_before_a_checksum.avro", avro_of(schema, (1, packed + b"\1\2\3"), codec=b"deflate")
+    # What a flipped bit in a length can make of two blocks.
+    both = packed + SYNC + zigzag(1) + zigzag(len(packed)) + packed
+    yield "n_deflate_before_a_block.avro", avro_of(schema, (1, both), codec=b"deflate")
     yield "n_schema.avro", file.replace(b'"record"', b'"rekord"', 1)
     yield "n_no_record.avro", avro_of("long", (1, zigzag(1)))  # type: ignore[arg-type]
 
 
-def _deflated(size: int) -> bytes:
-    """Zeros, compressed a thousandfold."""
+def _deflated(content: bytes) -> bytes:
     packer = zlib.compressobj(9, wbits=-15)
-    return packer.compress(bytes(size)) + packer.flush()
+    return packer.compress(content) + packer.flush()
 
 
 def nullable(kind: Any) -> Any:

@@ -63,7 +63,7 @@ impl File {
     fn parse(bytes: &[u8]) -> Option<File> {
         let limits = Limits { max_block_bytes: 1 << 18, ..Limits::DEFAULT };
         let (header, blocks) = Blocks::open(arrow_buffer::Buffer::from(bytes).into(), limits).ok()?;
-        let mut inflater = Inflater::new(header.codec, &limits);
+        let mut inflater = Inflater::new(header.codec, &limits, header.sync);
         let mut parts = Vec::new();
         for block in blocks {
             let block = block.ok()?;

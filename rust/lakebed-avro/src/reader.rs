@@ -78,7 +78,7 @@ impl Reader {
         let options =
             ReadOptions { limits: options.limits.capped(), threads: options.threads.max(1), ..options };
         let worker = || Worker {
-            inflater: Inflater::new(header.codec, &options.limits),
+            inflater: Inflater::new(header.codec, &options.limits, header.sync),
             guard: guard.as_ref().map(|make| make()),
         };
         let workers = std::iter::repeat_with(worker).take(options.threads).collect();

@@ -37,7 +37,7 @@ pub fn frames<'f>(file: &'f [u8], header: &Header) -> Result<Vec<Frame<'f>>, Sto
 /// [`Stop::Wrong`] for blocks that do not inflate, or do not hold what the schema says.
 pub fn walk(header: &Header, root: &Node, frames: &[Frame<'_>]) -> Result<u64, Stop> {
     let mut walk = Walk::new(&LIMITS);
-    let mut inflater = Inflater::new(header.codec, &LIMITS);
+    let mut inflater = Inflater::new(header.codec, &LIMITS, header.sync);
     for frame in frames {
         let inflated = inflater.inflate(frame.payload).map_err(|_| Stop::Wrong)?;
         let checksum = frame.payload.last_chunk::<4>().map(|sum| u32::from_be_bytes(*sum));

@@ -36,7 +36,7 @@ pub fn decode(file: &Buffer, paths: Option<&[&str]>, guard: Option<&str>) -> Vec
 /// Every block decompressed, nothing else; the bytes in all.
 pub fn inflate(file: &Buffer) -> usize {
     let (header, blocks) = Blocks::open(file.clone().into(), Limits::DEFAULT).expect("a header");
-    let mut inflater = Inflater::new(header.codec, &Limits::DEFAULT);
+    let mut inflater = Inflater::new(header.codec, &Limits::DEFAULT, header.sync);
     blocks.map(|block| inflater.inflate(&block.expect("a block").payload).expect("its bytes").len()).sum()
 }
 

@@ -78,7 +78,7 @@ pub struct Inflater {
 
 enum Engine {
     Null,
-    Deflate(deflate::Engine),
+    Deflate(Box<deflate::Engine>),
     Snappy(snappy::Engine),
     Zstandard(Box<zstandard::Engine>),
     Bzip2,
@@ -86,11 +86,12 @@ enum Engine {
 }
 
 impl Inflater {
-    /// Contexts for `codec`; no output larger than `limits.max_block_bytes` is ever made.
-    pub fn new(codec: Codec, limits: &Limits) -> Inflater {
+    /// Contexts for `codec`; no output larger than `limits.max_block_bytes` is ever made. `sync` is the marker behind
+    /// the blocks, which tells a block that holds others.
+    pub fn new(codec: Codec, limits: &Limits, sync: [u8; 16]) -> Inflater {
         let engine = match codec {
             Codec::Null => Engine::Null,
-            Codec::Deflate => Engine::Deflate(deflate::Engine::new()),
+            Codec::Deflate => Engine::Deflate(Box::new(deflate::Engine::new(sync))),
             Codec::Snappy => Engine::Snappy(snappy::Engine::new()),
             Codec::Zstandard => Engine::Zstandard(Box::new(zstandard::Engine::new())),
             Codec::Bzip2 => Engine::Bzip2,

@@ -37,6 +37,8 @@ fn compress(codec: Codec, bytes: &[u8]) -> Vec<u8> {
     }
 }
 
+const SYNC: [u8; 16] = *b"a marker of bits";
+
 fn sample(length: usize) -> Vec<u8> {
     (0..length).map(|i| (i * i / 7) as u8).collect()
 }
@@ -44,7 +46,7 @@ fn sample(length: usize) -> Vec<u8> {
 #[test]
 fn every_codec_inflates_what_its_encoder_wrote() {
     for (codec, name) in CODECS {
-        let mut inflater = Inflater::new(codec, &Limits::DEFAULT);
+        let mut inflater = Inflater::new(codec, &Limits::DEFAULT, SYNC);
         for length in [0, 1, 1000, 300_000, 7] {
             let bytes = sample(length);
             assert_eq!(inflater.inflate(&compress(codec, &bytes)).unwrap(), bytes, "{name} {length}");
@@ -59,7 +61,7 @@ fn every_codec_refuses_output_over_the_limit_by_that_very_error() {
     let limits = Limits { max_block_bytes: 100_000, ..Limits::DEFAULT };
     for (codec, name) in CODECS.into_iter().filter(|(codec, _)| *codec != Codec::Null) {
         let bomb = compress(codec, &vec![0; 10_000_000]);
-        let mut inflater = Inflater::new(codec, &limits);
+        let mut inflater = Inflater::new(codec, &limits, SYNC);
         assert_eq!(inflater.inflate(&bomb).unwrap_err().kind(), ErrorKind::Limit, "{name}");
         let just = compress(codec, &vec![0; 100_000]);
         assert_eq!(inflater.inflate(&just).unwrap().len(), 100_000, "{name}");
@@ -71,7 +73,7 @@ fn every_prefix_of_a_compressed_block_is_refused() {
     for (codec, name) in CODECS.into_iter().filter(|(codec, _)| *codec != Codec::Null) {
         let bytes = sample(500);
         let block = compress(codec, &bytes);
-        let mut inflater = Inflater::new(codec, &Limits::DEFAULT);
+        let mut inflater = Inflater::new(codec, &Limits::DEFAULT, SYNC);
         for cut in 0..block.len() {
             match inflater.inflate(&block[..cut]) {
                 Err(_) => {}
@@ -79,6 +81,32 @@ fn every_prefix_of_a_compressed_block_is_refused() {
                 Ok(out) => assert!(out.is_empty() && cut == 0, "{name} cut at {cut}"),
             }
         }
+    }
+}
+
+/// What a flipped bit in a length makes of a block.
+#[test]
+fn a_block_that_holds_others_is_refused() {
+    let (first, second) = (sample(500), sample(70));
+    for (codec, name) in CODECS.into_iter().filter(|(codec, _)| *codec != Codec::Null) {
+        let block = [&compress(codec, &first)[..], &SYNC, b"\x02\x50", &compress(codec, &second)].concat();
+        let mut inflater = Inflater::new(codec, &Limits::DEFAULT, SYNC);
+        let kind = inflater.inflate(&block).unwrap_err().kind();
+        assert!(matches!(kind, ErrorKind::Codec | ErrorKind::Checksum), "{name}: {kind:?}");
+    }
+}
+
+#[test]
+fn deflated_bytes_may_be_the_marker_and_have_a_checksum_behind_them() {
+    let mut inflater = Inflater::new(Codec::Deflate, &Limits::DEFAULT, SYNC);
+    let bytes = [&sample(100_000)[..], &SYNC, &sample(100)].concat();
+    let mut writer = flate2::write::DeflateEncoder::new(Vec::new(), flate2::Compression::none());
+    writer.write_all(&bytes).unwrap();
+    let stored = writer.finish().unwrap();
+    assert!(stored.windows(SYNC.len()).any(|window| window == SYNC));
+    for behind in 0..=4 {
+        let block = [&stored[..], &SYNC[..behind]].concat();
+        assert_eq!(inflater.inflate(&block).unwrap(), bytes, "{behind} bytes behind");
     }
 }
 
