@@ -8,8 +8,9 @@ use arrow_select::concat::concat_batches;
 use super::Batches;
 use crate::error::Result;
 
-/// Batches of fewer rows are put together.
+/// Batches of fewer rows and bytes are put together.
 const SMALL_ROWS: usize = 1 << 10;
+const SMALL_BYTES: usize = 1 << 20;
 
 /// Rows, bytes and batches at which what is held is given: so much that a batch is cheap, so little that nobody
 /// waits for it and no memory is taken that counts.
@@ -30,6 +31,10 @@ pub(super) struct Gathered {
 impl Gathered {
     pub(super) fn new(batches: Batches) -> Gathered {
         Gathered { batches, held: Vec::new(), rows: 0, bytes: 0, next: None }
+    }
+
+    fn is_small(batch: &RecordBatch) -> bool {
+        batch.num_rows() < SMALL_ROWS && batch.get_array_memory_size() < SMALL_BYTES
     }
 
     fn hold(&mut self, batch: RecordBatch) {
@@ -63,7 +68,7 @@ impl Iterator for Gathered {
         }
         while !self.is_full() {
             match self.batches.next() {
-                Some(Ok(batch)) if batch.num_rows() < SMALL_ROWS => self.hold(batch),
+                Some(Ok(batch)) if Gathered::is_small(&batch) => self.hold(batch),
                 next => {
                     self.next = next;
                     break;
@@ -117,6 +122,15 @@ mod tests {
         let long = SMALL_ROWS as i64 - 1;
         let found = gathered((0..20).map(|number| Ok(batch(number * long..number * long + long))).collect());
         assert_eq!(sizes(&found), [9 * long as usize, 9 * long as usize, 2 * long as usize]);
+    }
+
+    #[test]
+    fn few_rows_may_be_many_bytes() {
+        let text = "x".repeat(SMALL_BYTES);
+        let texts: ArrayRef = Arc::new(arrow_array::StringArray::from(vec![text]));
+        let large = RecordBatch::try_from_iter([("text", texts)]).expect("a batch");
+        let batches = vec![Ok(large.clone()), Ok(large.clone()), Ok(large)];
+        assert_eq!(Gathered::new(Box::new(batches.into_iter())).count(), 3);
     }
 
     #[test]
