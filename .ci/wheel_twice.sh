@@ -5,6 +5,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
+project=$PWD
 python=$(command -v "${1:-$PWD/.venv/bin/python}")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -24,6 +25,7 @@ build() {
         export CFLAGS="-ffile-prefix-map=$1=/lakebed -ffile-prefix-map=$cargo=/cargo"
         unset CARGO_TARGET_DIR
         "$(dirname "$python")/maturin" build --quiet --release --interpreter "$python" --out dist
+        "$python" "$project/.ci/unplaced.py" dist/*.whl "$(pwd -P)"
     ) >&2
     sha256sum "$1"/dist/*.whl | cut -d ' ' -f 1
     rm -rf "$1/target"

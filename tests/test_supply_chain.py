@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
 import re
 import shutil
 import subprocess
+import sys
+import zipfile
 from functools import cache
 from importlib.metadata import distribution, requires
 from pathlib import Path
@@ -145,3 +149,28 @@ def test_the_wheel_has_its_bill_of_materials():
     assert missing == []
     unlicensed = [part["name"] for part in bill["components"] if not part.get("licenses")]
     assert unlicensed == []
+
+
+def test_a_wheel_can_be_rid_of_the_folder_that_it_was_built_in(tmp_path: Path):
+    bill = b'{"bom-ref": "path+file:///home/me/lakebed/rust/lakebed#0.1.0"}'
+    record = (
+        "lakebed/__init__.py,sha256=kept,0\na.dist-info/sboms/a.json,sha256=old,9\na.dist-info/RECORD,,\n"
+    )
+    wheel = tmp_path / "a.whl"
+    with zipfile.ZipFile(wheel, "w", zipfile.ZIP_DEFLATED) as made:
+        made.writestr("lakebed/__init__.py", b"")
+        made.writestr("a.dist-info/sboms/a.json", bill)
+        made.writestr("a.dist-info/RECORD", record)
+    command = [sys.executable, str(PROJECT / ".ci" / "unplaced.py"), str(wheel), "/home/me/lakebed"]
+    subprocess.run(command, check=True)
+    with zipfile.ZipFile(wheel) as made:
+        placed = made.read("a.dist-info/sboms/a.json")
+        assert json.loads(placed) == {"bom-ref": "path+file:///lakebed/rust/lakebed#0.1.0"}
+        digest = base64.urlsafe_b64encode(hashlib.sha256(placed).digest()).rstrip(b"=").decode()
+        listed = made.read("a.dist-info/RECORD").decode().splitlines()
+        assert listed == [
+            "lakebed/__init__.py,sha256=kept,0",
+            f"a.dist-info/sboms/a.json,sha256={digest},{len(placed)}",
+            "a.dist-info/RECORD,,",
+        ]
+        assert made.namelist()[0] == "lakebed/__init__.py"
