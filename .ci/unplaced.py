@@ -1,4 +1,4 @@
-"""Takes the folder that a wheel was built in out of its bill of materials, where maturin names crates by paths.
+"""Takes the folder that a wheel was built in out of its bill of materials, where crates are named by paths.
 
 Usage: python unplaced.py WHEEL FOLDER. Nothing else of the wheel changes but its RECORD.
 """
