@@ -11,9 +11,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 import fastavro
-from paimon_files import SYNC, Record, Schema
+from paimon_files import SYNC, Record, Schema, zigzag
 from paimon_files import _bytes as prefixed
-from paimon_files import _zigzag as zigzag
 
 Named = Iterator[tuple[str, bytes]]
 

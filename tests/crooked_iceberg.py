@@ -19,8 +19,7 @@ from crooked_forms import (
     without_fields,
 )
 from iceberg_made import entry, entry_schema, field, list_schema
-from paimon_files import Record
-from paimon_files import _zigzag as zigzag
+from paimon_files import Record, zigzag
 
 ICEBERG: Record = {
     "format-version": 2,

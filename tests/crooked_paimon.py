@@ -20,8 +20,7 @@ from crooked_forms import (
     without,
     without_fields,
 )
-from paimon_files import Record, container
-from paimon_files import _zigzag as zigzag
+from paimon_files import Record, container, zigzag
 
 PAIMON_SNAPSHOT: Record = {
     "version": 3,

@@ -47,25 +47,25 @@ def container(
     With `negative_counts`, arrays are blocks of one item each, with the count -1 and their size.
     """
     metadata = {"avro.schema": json.dumps(schema).encode(), "avro.codec": codec.encode()}
-    out = b"Obj\x01" + _zigzag(len(metadata))
+    out = b"Obj\x01" + zigzag(len(metadata))
     for key, value in metadata.items():
         out += _bytes(key.encode()) + _bytes(value)
     out += b"\0" + SYNC
     for rows in blocks:
         body = compress(b"".join(_encode(schema, row, negative_counts) for row in rows))
-        out += _zigzag(len(rows)) + _bytes(body) + SYNC
+        out += zigzag(len(rows)) + _bytes(body) + SYNC
     return out
 
 
 def _encode(schema: Any, value: Any, negative: bool) -> bytes:
     if isinstance(schema, list):
         branch = 0 if value is None else 1
-        return _zigzag(branch) + _encode(schema[branch], value, negative)
+        return zigzag(branch) + _encode(schema[branch], value, negative)
     match schema if isinstance(schema, str) else schema["type"]:
         case "null":
             return b""
         case "int" | "long":
-            return _zigzag(_number(value))
+            return zigzag(_number(value))
         case "bytes":
             return _bytes(value)
         case "string":
@@ -76,8 +76,8 @@ def _encode(schema: Any, value: Any, negative: bool) -> bytes:
         case "array":
             items = [_encode(schema["items"], item, negative) for item in value]
             if negative:
-                return b"".join(_zigzag(-1) + _bytes(item) for item in items) + b"\0"
-            return (_zigzag(len(items)) + b"".join(items) if items else b"") + b"\0"
+                return b"".join(zigzag(-1) + _bytes(item) for item in items) + b"\0"
+            return (zigzag(len(items)) + b"".join(items) if items else b"") + b"\0"
     raise ValueError(schema)
 
 
@@ -88,7 +88,7 @@ def _number(value: int | datetime) -> int:
     return value
 
 
-def _zigzag(number: int) -> bytes:
+def zigzag(number: int) -> bytes:
     number = number << 1 ^ number >> 63
     out = bytearray()
     while number > 0x7F:
@@ -98,7 +98,7 @@ def _zigzag(number: int) -> bytes:
 
 
 def _bytes(value: bytes) -> bytes:
-    return _zigzag(len(value)) + value
+    return zigzag(len(value)) + value
 
 
 def orc_file(table: pa.Table, **options: Any) -> bytes:

@@ -12,6 +12,7 @@ from typing import Any
 import fastavro
 import pyarrow as pa
 import pytest
+from paimon_files import zigzag
 
 from lakebed import avro
 from lakebed.errors import CorruptError, LakebedError, UnsupportedError
@@ -219,13 +220,5 @@ def _json(value: Any, expected: Any) -> Any:
 
 def _header(schema: bytes) -> bytes:
     """A file of no blocks: magic, a map of one entry, and the sync marker."""
-    entry = _long(11) + b"avro.schema" + _long(len(schema)) + schema
-    return b"Obj\x01" + _long(1) + entry + _long(0) + bytes(16)
-
-
-def _long(number: int) -> bytes:
-    rest, encoded = number << 1, bytearray()
-    while rest >= 0x80:
-        encoded.append(rest & 0x7F | 0x80)
-        rest >>= 7
-    return bytes([*encoded, rest])
+    entry = zigzag(11) + b"avro.schema" + zigzag(len(schema)) + schema
+    return b"Obj\x01" + zigzag(1) + entry + zigzag(0) + bytes(16)

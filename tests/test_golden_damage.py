@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from iceberg_made import MadeTable, entry
+from paimon_files import zigzag
 from trust import THOROUGH, Figure, long_or
 
 import lakebed
@@ -63,15 +64,7 @@ class File:
 
     def _counts(self, number: int) -> bytes:
         _, count, size = self.blocks[number]
-        return _varint(count) + _varint(size)
-
-
-def _varint(value: int) -> bytes:
-    rest, coded = value << 1, bytearray()
-    while rest > 127:
-        coded.append(rest & 127 | 128)
-        rest >>= 7
-    return bytes(coded) + bytes([rest])
+        return zigzag(count) + zigzag(size)
 
 
 def _file(name: str, content: bytes) -> File:
