@@ -5,7 +5,6 @@ use std::mem::take;
 use arrow_array::RecordBatch;
 use arrow_select::concat::concat_batches;
 
-use super::Batches;
 use crate::error::Result;
 
 /// Batches of fewer rows and bytes are put together.
@@ -19,8 +18,8 @@ const ENOUGH_BYTES: usize = 8 << 20;
 const ENOUGH_BATCHES: usize = 64;
 
 /// The same rows in the same order, those of small batches in fewer ones; an error comes behind the rows before it.
-pub(super) struct Gathered {
-    batches: Batches,
+pub(super) struct Gathered<I> {
+    batches: I,
     held: Vec<RecordBatch>,
     rows: usize,
     bytes: usize,
@@ -28,8 +27,8 @@ pub(super) struct Gathered {
     next: Option<Result<RecordBatch>>,
 }
 
-impl Gathered {
-    pub(super) fn new(batches: Batches) -> Gathered {
+impl<I> Gathered<I> {
+    pub(super) fn new(batches: I) -> Gathered<I> {
         Gathered { batches, held: Vec::new(), rows: 0, bytes: 0, next: None }
     }
 
@@ -59,7 +58,7 @@ impl Gathered {
     }
 }
 
-impl Iterator for Gathered {
+impl<I: Iterator<Item = Result<RecordBatch>>> Iterator for Gathered<I> {
     type Item = Result<RecordBatch>;
 
     fn next(&mut self) -> Option<Result<RecordBatch>> {
@@ -68,7 +67,7 @@ impl Iterator for Gathered {
         }
         while !self.is_full() {
             match self.batches.next() {
-                Some(Ok(batch)) if Gathered::is_small(&batch) => self.hold(batch),
+                Some(Ok(batch)) if Self::is_small(&batch) => self.hold(batch),
                 next => {
                     self.next = next;
                     break;
@@ -97,7 +96,7 @@ mod tests {
 
     fn gathered(batches: Vec<Result<RecordBatch>>) -> Vec<Result<Vec<i64>>> {
         let numbers = |batch: RecordBatch| batch.column(0).as_primitive::<Int64Type>().values().to_vec();
-        Gathered::new(Box::new(batches.into_iter())).map(|batch| batch.map(numbers)).collect()
+        Gathered::new(batches.into_iter()).map(|batch| batch.map(numbers)).collect()
     }
 
     fn sizes(found: &[Result<Vec<i64>>]) -> Vec<usize> {
@@ -130,7 +129,7 @@ mod tests {
         let texts: ArrayRef = Arc::new(arrow_array::StringArray::from(vec![text]));
         let large = RecordBatch::try_from_iter([("text", texts)]).expect("a batch");
         let batches = vec![Ok(large.clone()), Ok(large.clone()), Ok(large)];
-        assert_eq!(Gathered::new(Box::new(batches.into_iter())).count(), 3);
+        assert_eq!(Gathered::new(batches.into_iter()).count(), 3);
     }
 
     #[test]

@@ -272,7 +272,7 @@ pub(crate) fn limited(
         left -= batch.num_rows();
         Some(Ok(batch))
     });
-    Box::new(Gathered::new(Box::new(limited)))
+    Box::new(Gathered::new(limited))
 }
 
 /// The rows of one batch.
