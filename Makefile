@@ -14,8 +14,17 @@ WHEEL_INPUTS := $(shell find rust/lakebed* python -type f \( -name '*.rs' -o -na
 	Cargo.toml Cargo.lock pyproject.toml
 
 TOOLS := $(VENV)/.tools
-WHEEL := $(VENV)/.wheel
 SPARK_35 := $(VENV)/spark-3.5
+# The wheel in .venv is of one profile at a time, and its stamp says of which: what tests run is compiled in seconds
+# and checks more, what is measured and shown is what users get.
+CHECKED := $(VENV)/.wheel-checked
+RELEASED := $(VENV)/.wheel-released
+
+# Workers of pytest: one a core, but each may have a JVM.
+PYTEST := $(BIN)/pytest --numprocesses auto --maxprocesses 4 --dist loadgroup
+# Part of the suite that `make check` is asked for, as in `make check AREA=iceberg`: a word of files' and tests' names.
+AREA :=
+ONLY := $(if $(AREA),-k $(AREA))
 
 # One interpreter for PyO3's build script in every cargo command, so that none rebuilds the other's work; Spark's
 # workers run it too, since lakebed is installed in it.
@@ -25,7 +34,7 @@ export PYSPARK_PYTHON := $(PYO3_PYTHON)
 export SPARK_LOCAL_IP := 127.0.0.1
 
 .DEFAULT_GOAL := help
-.PHONY: help preflight venv build all test test-rust test-python test-spark fuzz trust lint fmt bench bench-full bench-check bench-instructions demo sample-tables clean
+.PHONY: help preflight venv build release all check test trust lint test-rust test-python test-fast test-spark-oldest test-spark trust-python trust-spark-oldest trust-twin trust-peers trust-wheel trust-sanitized fuzz fmt bench bench-full bench-check bench-instructions demo sample-tables clean
 
 help: ## List the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/\1\t\2/p' $(MAKEFILE_LIST) | while IFS="$$(printf '\t')" read -r name text; do \
@@ -36,32 +45,58 @@ preflight: ## Name what this machine lacks, and how to get it
 
 venv: $(TOOLS) ## Make .venv with the pinned tools of constraints.txt
 
-build: $(WHEEL) ## Build the wheel in release profile and install it into .venv
+build: $(CHECKED) ## Build lakebed as tests want it, incremental and with checks, and install it into .venv
+
+release: $(RELEASED) ## Build the wheel that users get, and install it into .venv
 
 all: test bench ## Run the tests, then the benches
 
-test: lint test-rust test-python fuzz ## Run everything: format, lint, types, stubs, Rust, Python, Spark, fuzzing
+check: ## Run what needs no JVM: format, lint, types, Rust and Python (AREA=iceberg: of that area alone); minutes
+	@.ci/parts.sh lint test-rust test-fast
 
-test-rust: $(TOOLS) ## Run the Rust tests (dev profile)
-	cargo test --workspace --locked
+test: ## Run everything once: what check does, with Spark, the Java engines and races; ten minutes
+	@.ci/parts.sh lint test-rust test-python test-spark-oldest
 
-test-python: $(WHEEL) $(SPARK_35)/.installed ## Run the Python tests, Spark's among them, against the installed wheel
-	$(BIN)/pytest
-	PYTHONPATH=$(CURDIR)/$(SPARK_35) $(BIN)/pytest -m 'spark and not slow'
+trust: ## Run everything in its long form: all tables through all doors, both Sparks, kills, fuzzing, sanitizers; hours
+	@.ci/parts.sh trust-python trust-spark-oldest trust-twin fuzz trust-peers trust-wheel trust-sanitized
 
-test-spark: $(WHEEL) $(SPARK_35)/.installed ## Run only the tests that start a JVM, in PySpark 4 and 3.5
-	$(BIN)/pytest -m 'spark or jvm'
-	PYTHONPATH=$(CURDIR)/$(SPARK_35) $(BIN)/pytest -m 'spark and not slow'
+test-rust: $(TOOLS) ## Run the Rust tests, the corpora of the fuzzers among them
+	cargo test --workspace --locked $(AREA)
 
-fuzz: | preflight ## Fuzz each of the five targets for a minute, or FUZZ_SECONDS=…, or FUZZ_RUNS=… runs
+test-fast: $(CHECKED) ## Run the Python tests that start no JVM
+	$(PYTEST) -m 'not spark and not jvm' $(ONLY)
+
+test-python: $(CHECKED) ## Run the Python tests, with PySpark 4 and the Java engines, and name the slowest
+	$(PYTEST) --durations 20 --durations-min 1
+
+test-spark-oldest: $(CHECKED) $(SPARK_35)/.installed ## Run a smoke of every function with PySpark 3.5, and the formats' own runtimes for it
+	PYTHONPATH=$(CURDIR)/$(SPARK_35) $(PYTEST) -m spark_35
+
+test-spark: $(CHECKED) ## Run only the tests that start a JVM
+	$(PYTEST) -m 'spark or jvm' $(ONLY)
+
+fuzz: | preflight ## Fuzz each target for a minute, or FUZZ_SECONDS=…, or FUZZ_RUNS=… runs
 	rust/fuzz/run.sh
 
-trust: $(WHEEL) ## Run the long forms of the tests of trust: a figure for each goal, two builds of one wheel, sanitizers
-	LAKEBED_TRUST=1 $(BIN)/pytest -m trust --timeout=7200
-	LAKEBED_TWIN_FILES=100000 cargo test --release --locked -p lakebed-avro --test twin
-	$(BIN)/python tests/peers/table.py && .ci/wheel_twice.sh && .ci/sanitized.sh
+trust-python: $(RELEASED) ## The long forms of all Python tests, with PySpark 4 and the Java engines
+	LAKEBED_TRUST=1 $(PYTEST) --timeout=7200 --durations 20
 
-lint: $(WHEEL) ## Check format, lints, types, and the stub against the compiled module
+trust-spark-oldest: $(RELEASED) $(SPARK_35)/.installed ## The long forms of all tests of Spark, with PySpark 3.5
+	PYTHONPATH=$(CURDIR)/$(SPARK_35) LAKEBED_TRUST=1 $(PYTEST) --timeout=7200 -m spark
+
+trust-twin: $(TOOLS) ## 100,000 random files through the decoder and its slow twin
+	LAKEBED_TWIN_FILES=100000 cargo test --release --locked -p lakebed-avro --test twin
+
+trust-peers: $(RELEASED) ## Make docs/peers.md again: what each reader does with damaged files
+	$(BIN)/python tests/peers/table.py
+
+trust-wheel: $(TOOLS) ## Build the wheel twice, and compare
+	.ci/wheel_twice.sh
+
+trust-sanitized: $(TOOLS) ## The Rust tests under AddressSanitizer, the decoder's under valgrind
+	.ci/sanitized.sh
+
+lint: $(CHECKED) ## Check format, lints, types, and the stub against the compiled module
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	$(BIN)/ruff format --check && $(BIN)/ruff check
@@ -72,11 +107,11 @@ fmt: $(TOOLS) ## Format Rust and Python, and apply the lints' own fixes
 	cargo fmt --all
 	$(BIN)/ruff check --fix && $(BIN)/ruff format
 
-bench: $(WHEEL) ## Print speed and memory beside other readers: some inputs, about ten minutes
+bench: $(RELEASED) ## Print speed and memory beside other readers: some inputs, about ten minutes
 	$(BIN)/python benches/bench_import.py
 	$(BIN)/python benches/bench.py --suite quick $(BENCH)
 
-bench-full: $(WHEEL) ## Print the same of all inputs and tasks, which takes hours (BENCH='--tables … --json …' chooses)
+bench-full: $(RELEASED) ## Print the same of all inputs and tasks, which takes hours (BENCH='--tables … --json …' chooses)
 	$(BIN)/python benches/bench_import.py
 	$(BIN)/python benches/bench.py --suite full $(BENCH)
 
@@ -86,7 +121,7 @@ bench-check: $(TOOLS) ## Compare two result files by ratios: OLD=… NEW=… as 
 bench-instructions: $(TOOLS) ## Count the instructions of the decode loops against those recorded (needs valgrind)
 	$(BIN)/python benches/instructions.py
 
-demo: $(WHEEL) ## Show both sample tables on the command line, then through a local Spark
+demo: $(RELEASED) ## Show both sample tables on the command line, then through a local Spark
 	$(BIN)/lakebed show $(SAMPLE)
 	$(BIN)/lakebed files $(SAMPLE) --where "region = 'emea'" --columns partition,bucket,record_count,file_size_in_bytes
 	$(BIN)/lakebed show $(ICEBERG) $(MOVED)
@@ -115,6 +150,12 @@ $(SPARK_35)/.installed: constraints-spark-3.5.txt $(TOOLS)
 	@touch $@
 
 # No build isolation: maturin is the pinned one, already there.
-$(WHEEL): $(TOOLS) $(WHEEL_INPUTS)
+$(RELEASED): $(TOOLS) $(WHEEL_INPUTS)
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pip install -q -c constraints.txt --no-build-isolation .
-	@touch $@
+	@rm -f $(CHECKED) && touch $@
+
+$(CHECKED): $(TOOLS) $(WHEEL_INPUTS)
+	@rm -rf build/checked
+	$(BIN)/maturin build --quiet --locked --profile dev --interpreter $(PYO3_PYTHON) --out build/checked
+	$(BIN)/python -m pip install -q --no-deps --force-reinstall build/checked/lakebed-*.whl
+	@rm -f $(RELEASED) && touch $@

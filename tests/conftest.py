@@ -5,13 +5,16 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
+import compared
 import pytest
+import reported
 from java_engine import Engine, JavaEngine
 from paimon_made import MadeTable
 from spark_runtimes import SparkRuntimes, require_python_for_spark
@@ -30,6 +33,9 @@ def pytest_report_header() -> list[str]:
 
 
 _FIGURES = pytest.StashKey[list[tuple[str, str]]]()
+_COMPARED = pytest.StashKey[int]()
+# What a worker tells the process that started it.
+_OUTPUT = "lakebed"
 
 
 @pytest.fixture
@@ -39,11 +45,73 @@ def figure(pytestconfig: pytest.Config) -> Figure:
     return lambda goal, found: figures.append((goal, found))
 
 
+class Workers:
+    """Gathers what pytest-xdist's workers tell at their end."""
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        figures, values = getattr(node, "workeroutput", {}).get(_OUTPUT, ([], 0))
+        node.config.stash.setdefault(_FIGURES, []).extend(map(tuple, figures))
+        node.config.stash[_COMPARED] = node.config.stash.get(_COMPARED, 0) + values
+
+
+# Tests of a file that go to one worker together.
+_CHUNK = 150
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Gives a worker many tests of one file at once: it opens and reads what they share once."""
+    of_file: Counter[str] = Counter()
+    for item in items:
+        if item.get_closest_marker("xdist_group") is None:
+            name = item.path.stem
+            item.add_marker(pytest.mark.xdist_group(f"{name}-{of_file[name] // _CHUNK}"))
+            of_file[name] += 1
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.pluginmanager.hasplugin("dsession"):
+        config.pluginmanager.register(Workers())
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    config = session.config
+    config.stash[_COMPARED] = config.stash.get(_COMPARED, 0) + compared.total()
+    if hasattr(config, "workeroutput"):
+        config.workeroutput[_OUTPUT] = (config.stash.get(_FIGURES, []), config.stash[_COMPARED])
+        return
+    if session.exitstatus == pytest.ExitCode.OK and reported.failures(config, *_passed(config)):
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def _passed(config: pytest.Config) -> tuple[int, list[pytest.TestReport]]:
+    """How many tests passed, and the reports of all phases of all tests."""
+    stats = _stats(config)
+    phases = [report for name in ("", "passed", "failed", "error") for report in stats.get(name, [])]
+    return len(stats.get("passed", [])), phases
+
+
+def _stats(config: pytest.Config) -> dict[str, list[Any]]:
+    reporter = config.pluginmanager.getplugin("terminalreporter")
+    return reporter.stats if reporter else {}
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    if figures := config.stash.get(_FIGURES, []):
-        terminalreporter.section("figures")
-        for goal, found in figures:
-            terminalreporter.write_line(f"{goal:<40} {found}")
+    passed, reports = _passed(config)
+    sections = {
+        "figures": [f"{goal:<40} {found}" for goal, found in config.stash.get(_FIGURES, [])],
+        "skipped": reported.skips(str(report.longrepr[2]) for report in _stats(config).get("skipped", [])),
+        "slowest files": reported.slowest(reports),
+        "not enough": reported.failures(config, passed, reports),
+    }
+    for name, lines in sections.items():
+        if lines:
+            terminalreporter.section(name)
+            for line in lines:
+                terminalreporter.write_line(line)
+    terminalreporter.write_line(f"{passed} tests passed, {config.stash.get(_COMPARED, 0):,} values compared")
 
 
 @pytest.fixture

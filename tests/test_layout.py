@@ -19,7 +19,7 @@ MAY_SAY_UNSAFE = {
     "rust/fuzz/src/memory.rs",
 }
 # Lines. A Rust file's own `mod tests` is counted apart from its code.
-BUDGETS = {"README.md": 250, "ARCHITECTURE.md": 180, "CONTRIBUTING.md": 100, "Makefile": 120}
+BUDGETS = {"README.md": 250, "ARCHITECTURE.md": 180, "CONTRIBUTING.md": 130, "Makefile": 170}
 RUST_CODE, RUST_TESTS, PYTHON_MODULE, PYTHON_TEST = 500, 400, 400, 500
 DOCUMENTS = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", ".ci/run"]
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -113,19 +114,27 @@ pub fn bug(number: u32) -> bool {
 
 
 def copy(folder: Path) -> None:
-    """Copies the crates and puts every bug in; a text that is not there exactly once is an error."""
+    """Copies the crates and puts every bug in."""
     for crate in ("lakebed-avro", "lakebed", "fuzz"):
         shutil.copytree(RUST / crate, folder / "rust" / crate, dirs_exist_ok=True)
     shutil.copy(RUST.parent / "Cargo.toml", folder)
-    for number, bug in enumerate(BUGS, 1):
-        path = folder / "rust" / bug.file
+    put(folder / "rust", [(bug.file, bug.there, bug.put) for bug in BUGS])
+
+
+def put(rust: Path, bugs: Sequence[tuple[str, str, str]]) -> None:
+    """Puts bugs (file, what stands in it, what becomes of that) into the crates below a folder.
+
+    They are numbered from 1. A text that is not there exactly once is an error.
+    """
+    for number, (file, there, becomes) in enumerate(bugs, 1):
+        path = rust / file
         text = path.read_text("utf-8")
-        if text.count(bug.there) != 1:
-            sys.exit(f"{bug.file} does not have this once: {bug.there}")
-        crate = "crate" if "lakebed-avro" in bug.file else "lakebed_avro"
-        path.write_text(text.replace(bug.there, bug.put.replace("BUG", f"{crate}::bug({number})")), "utf-8")
-    with (folder / "rust" / "lakebed-avro" / "src" / "lib.rs").open("a", encoding="utf-8") as file:
-        file.write(SWITCH)
+        if text.count(there) != 1:
+            sys.exit(f"{file} does not have this once: {there}")
+        crate = "crate" if "lakebed-avro" in file else "lakebed_avro"
+        path.write_text(text.replace(there, becomes.replace("BUG", f"{crate}::bug({number})")), "utf-8")
+    with (rust / "lakebed-avro" / "src" / "lib.rs").open("a", encoding="utf-8") as file_:
+        file_.write(SWITCH)
 
 
 def main() -> None:

@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# Runs parts of a test run, each a target of the Makefile, one after another, and says what each took.
+#
+#   parts.sh TARGET…     ends with the first that fails
+set -uo pipefail
+cd "$(dirname "$0")/.."
+
+parts=() taken=() status=0
+for part in "$@"; do
+    start=$(date +%s)
+    "${MAKE:-make}" --no-print-directory "$part" || status=$?
+    parts+=("$part") taken+=($(($(date +%s) - start)))
+    ((status == 0)) || break
+done
+echo
+for i in "${!parts[@]}"; do
+    printf '%-20s %5d s\n' "${parts[i]}" "${taken[i]}"
+done
+((status == 0)) || printf '%s failed\n' "${parts[-1]}" >&2
+exit "$status"

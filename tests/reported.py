@@ -1,0 +1,107 @@
+"""What a run of the tests says at its end: why tests were skipped, how many ran, and how long each file took.
+
+A run is whole where it was asked for a part of the suite by its marker alone. A whole run fails where fewer
+tests ran than `AT_LEAST` says: nothing is skipped, or not even collected, without being seen. It also fails
+where a file took longer than its budget, so that the suite stays one that is run before each push.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from trust import THOROUGH
+
+from shared_data import PROJECT, SHARED_DATA
+
+if TYPE_CHECKING:
+    import pytest
+
+# Marker expression → tests that run with the data beside the project and Maven, without the data, without
+# Maven, without either.
+AT_LEAST: dict[str, tuple[int, int, int, int]] = {}
+SKIPS_SHOWN = 10
+"""Lines of skips by reason; the last one sums up those for which no line is left."""
+
+# Seconds that the tests of a file take together, summed over workers: about three times what they take on two
+# cores, so that a busy machine does not fail for it.
+BUDGET = 45
+BUDGETS: dict[str, int] = {}
+
+
+def whole(config: pytest.Config) -> str | None:
+    """The marker expression of a run of all tests that it selects; None where the run is of some of them."""
+    option = config.option
+    narrowed = option.keyword or option.lf or option.failedfirst or getattr(option, "deselect", None)
+    if config.args_source is not config.ArgsSource.TESTPATHS or narrowed:
+        return None
+    return str(option.markexpr)
+
+
+def least(marker: str) -> int | None:
+    """How many tests must run with this marker expression on this machine; None where that is not known."""
+    here = (not SHARED_DATA.is_dir()) + 2 * (shutil.which("mvn") is None)
+    return AT_LEAST[marker][here] if marker in AT_LEAST else None
+
+
+def skips(reasons: Iterable[str]) -> list[str]:
+    """At most `SKIPS_SHOWN` lines: how often tests were skipped for each reason, most often first."""
+    counts = Counter(map(_kind, reasons)).most_common()
+    shown, rest = counts[:SKIPS_SHOWN], counts[SKIPS_SHOWN:]
+    if rest:
+        shown, rest = counts[: SKIPS_SHOWN - 1], counts[SKIPS_SHOWN - 1 :]
+    lines = [f"{count:>6}  {reason}" for reason, count in shown]
+    if rest:
+        lines.append(f"{sum(count for _, count in rest):>6}  for {len(rest)} other reasons")
+    return lines
+
+
+def _kind(reason: str) -> str:
+    """A reason without the names of a single table, file or folder, so that those of one kind are one."""
+    text = reason.removeprefix("Skipped: ").replace(str(PROJECT.parent), "…")
+    text = re.sub(r"^\S+ (comes without|is another table|has no|holds no)", r"… \1", text)
+    return re.sub(r"'[^']*'|\S*/\S+", "…", text).strip()[:110]
+
+
+def seconds_of_files(reports: Iterable[pytest.TestReport]) -> Counter[str]:
+    """Test file → seconds that its tests took with their fixtures, summed over workers."""
+    seconds: Counter[str] = Counter()
+    for report in reports:
+        seconds[report.nodeid.partition("::")[0]] += report.duration
+    return seconds
+
+
+def slowest(reports: Iterable[pytest.TestReport]) -> list[str]:
+    """One line for each of the ten files that took longest, where the run took a minute at least."""
+    seconds = seconds_of_files(reports)
+    if seconds.total() < 60:
+        return []
+    return [f"{taken:>6.0f} s  {file}" for file, taken in seconds.most_common(10)]
+
+
+def over_budget(seconds: Counter[str]) -> list[str]:
+    """One line for each file that took longer than it may; none in the long form, which has no budget."""
+    if THOROUGH:
+        return []
+    slowdown = float(os.environ.get("LAKEBED_SLOWDOWN", "1"))
+    late = [
+        (file, taken, budget)
+        for file, taken in seconds.items()
+        if taken > slowdown * (budget := BUDGETS.get(file, BUDGET))
+    ]
+    return [f"{file} took {taken:.0f} s, its budget is {budget} s" for file, taken, budget in late]
+
+
+def failures(config: pytest.Config, ran: int, reports: Sequence[pytest.TestReport]) -> list[str]:
+    """Why a run fails whose tests have passed; empty where it does not."""
+    marker = whole(config)
+    if marker is None:
+        return []
+    found = over_budget(seconds_of_files(reports))
+    if (wanted := least(marker)) is not None and ran < wanted:
+        found.append(f"{ran} tests ran, {wanted} must at least: see what was skipped, and `AT_LEAST`")
+    return found
