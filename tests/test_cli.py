@@ -12,6 +12,8 @@ import subprocess
 import sys
 import time
 import warnings
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -377,26 +379,57 @@ def test_a_closed_pipe_is_quiet():
         assert process.stderr.read() == b""
 
 
+WIDTHS = (40, 80, 132)
+# One process for all widths, with a form feed behind what each of them prints.
+ON_TERMINALS = f"""
+import os, sys
+from lakebed.cli import main
+for width in {WIDTHS}:
+    os.environ["COLUMNS"] = str(width)
+    try:
+        main()
+    except SystemExit as end:
+        assert not end.code, end
+    for stream in (sys.stdout, sys.stderr):
+        print(end="\\f", file=stream, flush=True)
+"""
+
+
 @pytest.mark.skipif(os.name != "posix", reason="needs a pseudo-terminal")
-@pytest.mark.parametrize("width", [40, 80, 132])
 @pytest.mark.parametrize(
     ("view", "table"),
     [(view, (TABLE,)) for view in (*PAIMON_VIEWS, "show")]
     + [(view, (ICEBERG, *MOVED)) for view in (*ICEBERG_VIEWS, "show")],
 )
-def test_a_terminal_gets_what_fits_and_is_told_what_does_not(view, table, width):
+def test_a_terminal_gets_what_fits_and_is_told_what_does_not(view, table):
     import pty
 
     parent, child = pty.openpty()
-    command = [sys.executable, "-c", "from lakebed.cli import main; main()", view, *table]
-    environment = {**os.environ, "COLUMNS": str(width), "TERM": "xterm"}
-    process = subprocess.run(command, stdout=child, stderr=subprocess.PIPE, env=environment, check=True)
-    os.close(child)
-    text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", os.read(parent, 1 << 20).decode())
-    os.close(parent)
+    command = [sys.executable, "-c", ON_TERMINALS, view, *table]
+    environment = {**os.environ, "TERM": "xterm"}
+    # A terminal holds few kilobytes that nobody has read.
+    with ThreadPoolExecutor(1) as reader, os.fdopen(parent, "rb", 0) as terminal:
+        printed = reader.submit(read_to_end, terminal)
+        process = subprocess.run(command, stdout=child, stderr=subprocess.PIPE, env=environment, check=False)
+        os.close(child)
+        texts = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", printed.result().decode()).split("\f")
+    assert process.returncode == 0, process.stderr
+    for width, text, said in zip(WIDTHS, texts, process.stderr.decode().split("\f"), strict=False):
+        fits(view, table, width, text, said)
+
+
+def read_to_end(terminal: io.FileIO) -> bytes:
+    found = b""
+    with suppress(OSError):  # how a terminal ends whose other side is closed
+        while part := terminal.read(1 << 16):
+            found += part
+    return found
+
+
+def fits(view: str, table: tuple[str, ...], width: int, text: str, said: str) -> None:
     assert max(len(line) for line in text.splitlines()) <= width
     if view != "show":
-        named = re.search(r"more columns?, --columns to choose: (.*)", process.stderr.decode(), re.DOTALL)
+        named = re.search(r"more columns?, --columns to choose: (.*)", said, re.DOTALL)
         hidden = named[1].replace("\n", " ").split(", ") if named else []
         shown = text.splitlines()[0].split()
         opened = lakebed.open_table(SAMPLE_TABLE) if table == (TABLE,) else iceberg()

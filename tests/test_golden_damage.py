@@ -132,7 +132,7 @@ def test_every_prefix_is_refused_or_ends_at_a_block(figure: Figure):
     for file in golden_files():
         ends = file.ends()
         some = {cut for cut in ends if cut < len(file.content)}
-        for cut in sorted({*places(file, 60), *some}):
+        for cut in sorted({*places(file, 20), *some}):
             rows = read(file.content[:cut])
             cuts, at_ends = cuts + 1, at_ends + (rows is not None)
             expected = ends.get(cut)
@@ -146,7 +146,7 @@ def test_every_prefix_is_refused_or_ends_at_a_block(figure: Figure):
 def test_every_flipped_bit_is_refused_or_gives_valid_rows(figure: Figure):
     flips = refused = 0
     for file in golden_files():
-        for place in places(file, 40):
+        for place in places(file, 15):
             for bit in long_or((random.Random(place).randrange(8),), range(8)):
                 flips, refused = flips + 1, refused + (read(flipped(file.content, place, bit)) is None)
     figure("flipped bits", f"{flips:,} flips: {refused:,} refused, the others valid rows, 0 crashes")
@@ -161,7 +161,7 @@ def some_of(places: Iterator[int], usual: int) -> Sequence[int]:
 def test_flips_of_framing_are_always_refused(figure: Figure):
     flips = 0
     for file in golden_files():
-        for place in some_of(file.framing(), 40):
+        for place in some_of(file.framing(), 10):
             for bit in range(8):
                 assert read(flipped(file.content, place, bit)) is None, f"{file.name} byte {place} bit {bit}"
                 flips += 1
@@ -175,7 +175,7 @@ def test_flips_under_a_checksum_change_no_row(figure: Figure):
     for file in golden_files():
         if file.codec in CHECKED:
             rows = read(file.content)
-            for place in some_of(file.payload(), 60):
+            for place in some_of(file.payload(), 15):
                 for bit in range(8):
                     changed = read(flipped(file.content, place, bit))
                     assert changed is None or changed == rows, f"{file.name} byte {place} bit {bit}"
@@ -221,7 +221,7 @@ def test_nothing_is_lost_where_the_list_is_at_hand(sample_table: Path, tmp_path:
         for path in table.manifests().to_arrow()["path"].to_pylist():
             whole = Path(path).read_bytes()
             file = _file(path, whole)
-            for cut in sorted({*file.ends(), *places(file, 30)} - {len(whole)}):
+            for cut in sorted({*file.ends(), *places(file, 12)} - {len(whole)}):
                 storage.path, storage.content = path, whole[:cut]
                 with pytest.raises(LakebedError):
                     table.entries().to_arrow()
