@@ -13,11 +13,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import compared
+import covering
+import jvm_groups
 import pytest
 import reported
 from java_engine import Engine, JavaEngine
 from paimon_made import MadeTable
 from spark_runtimes import SparkRuntimes, require_python_for_spark
+from trust import THOROUGH
 
 from shared_data import OWN_DATA, SAMPLE_TABLE, SHARED_DATA
 
@@ -29,7 +32,11 @@ if TYPE_CHECKING:
 def pytest_report_header() -> list[str]:
     pyspark = version("pyspark") if find_spec("pyspark") else "absent"
     absent = f"{OWN_DATA} ({SHARED_DATA} is absent: tests over it are skipped)"
-    return [f"test data: {SHARED_DATA if SHARED_DATA.is_dir() else absent}", f"pyspark: {pyspark}"]
+    return [
+        f"test data: {SHARED_DATA if SHARED_DATA.is_dir() else absent}",
+        f"pyspark: {pyspark}",
+        *covering.report(),
+    ]
 
 
 _FIGURES = pytest.StashKey[list[tuple[str, str]]]()
@@ -60,8 +67,14 @@ _CHUNK = 150
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Gives a worker many tests of one file at once: it opens and reads what they share once."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leaves out what is of the long form alone, and gives a worker many tests of one file at once: it opens
+    and reads what they share once. Tests of one JVM go to the workers that have it.
+    """
+    if not THOROUGH and (left_out := [item for item in items if item.get_closest_marker("long")]):
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in set(left_out)]
+    jvm_groups.assign(items)
     of_file: Counter[str] = Counter()
     for item in items:
         if item.get_closest_marker("xdist_group") is None:
@@ -128,7 +141,7 @@ def made(tmp_path: Path) -> MadeTable:
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
-    """One local Spark session for the whole run; tests that take it are marked `spark`."""
+    """One local Spark session for each worker of the run; tests that take it are marked `spark`."""
     from pyspark.sql import SparkSession
 
     require_python_for_spark()
@@ -141,6 +154,7 @@ def spark() -> Iterator[SparkSession]:
         .config("spark.sql.session.timeZone", "UTC")
         .config("spark.sql.shuffle.partitions", "2")
         # Over a few rows, compiling and re-planning take longer than running.
+        .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
         .config("spark.sql.codegen.wholeStage", "false")
         .config("spark.sql.adaptive.enabled", "false")
         .getOrCreate()
@@ -152,7 +166,7 @@ def spark() -> Iterator[SparkSession]:
 
 @pytest.fixture(scope="session")
 def paimon_java() -> Iterator[JavaEngine]:
-    """Paimon's Java engine, one for the whole run; tests that take it are marked `jvm`."""
+    """Paimon's Java engine, one for each worker; tests that take it are marked `jvm`."""
     yield from _running(JavaEngine("PaimonEngine"))
 
 

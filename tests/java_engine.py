@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import shutil
 import subprocess
-from collections.abc import Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -30,7 +31,9 @@ class Engine:
 
     def __init__(self, name: str, command: Sequence[str]) -> None:
         _BUILT.mkdir(parents=True, exist_ok=True)
-        self._log = _BUILT / f"{name}.log"
+        # Each worker of a run has its own.
+        worker = os.environ.get("PYTEST_XDIST_WORKER", "")
+        self._log = _BUILT / f"{name}{worker and '-'}{worker}.log"
         with ExitStack() as stack:
             log = stack.enter_context(self._log.open("wb"))
             pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": log}
@@ -80,6 +83,11 @@ def class_path(pom: Path) -> str:
     repository, and downloads what is not there.
     """
     _BUILT.mkdir(parents=True, exist_ok=True)
+    with locked(_BUILT / "maven.lock"):
+        return _class_path(pom)
+
+
+def _class_path(pom: Path) -> str:
     kept = _BUILT / f"{pom.stem}-{sha256(pom.read_bytes()).hexdigest()[:16]}.classpath"
     if kept.is_file() and all(Path(jar).is_file() for jar in kept.read_text().split(os.pathsep)):
         return kept.read_text()
@@ -90,6 +98,14 @@ def class_path(pom: Path) -> str:
         if online.returncode != 0:
             pytest.skip(f"Maven has no {pom.stem} engine: {(online.stdout or online.stderr).strip()[:200]}")
     return kept.read_text()
+
+
+@contextmanager
+def locked(file: Path) -> Iterator[None]:
+    """Waits until no other process has this file locked, and has it."""
+    with file.open("a") as opened:
+        fcntl.flock(opened, fcntl.LOCK_EX)
+        yield
 
 
 def _tool(name: str) -> str | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
@@ -119,14 +119,6 @@ def each_golden_paimon_table(*patterns: str) -> pytest.MarkDecorator:
     )
 
 
-def each_feature_of_golden_paimon_tables() -> pytest.MarkDecorator:
-    """Parametrises `table` over few golden tables that together have what all of them have: every folder of
-    metadata, every number of keys, every kind of bucket. For tests that take long per table.
-    """
-    tables = list(_covering(golden_paimon_tables()))
-    return each("table", tables, [t.name for t in tables], "golden Paimon tables")
-
-
 def each_case(suite: str) -> pytest.MarkDecorator:
     """Parametrises `case` over a case table."""
     found = cases(suite)
@@ -155,25 +147,6 @@ def _golden_tables(root: Path) -> Iterator[GoldenTable]:
         expected = root / "expected" / table.name
         assert expected.is_dir(), f"{table} comes without answers in {expected}"
         yield GoldenTable(table.name, table, expected)
-
-
-def _covering(tables: Sequence[GoldenTable]) -> Iterator[GoldenTable]:
-    """The table with most features, then whichever adds most, until no feature is left."""
-    features = {table: _features(table.path) for table in tables}
-    while table := max((t for t in tables if features[t]), key=lambda t: len(features[t]), default=None):
-        yield table
-        found = features[table]
-        features = {other: rest - found for other, rest in features.items()}
-
-
-def _features(table: Path) -> frozenset[str]:
-    folders = {path.name for path in table.iterdir() if path.is_dir()}
-    metadata = {name for name in folders if "=" not in name and not name.startswith("bucket-")}
-    newest = max((table / "schema").glob("schema-*"), key=lambda path: int(path.name.split("-")[1]))
-    schema = json.loads(newest.read_text("utf-8"))
-    keys = {f"{len(schema[kind])} {kind}" for kind in ("partitionKeys", "primaryKeys")}
-    bucket = int(schema["options"].get("bucket", "-1"))
-    return frozenset(metadata | keys | {f"bucket {min(bucket, 1)}"})
 
 
 def each(argument: str, values: Any, ids: list[str], what: str) -> pytest.MarkDecorator:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, cast
 
+import compared
 import pyarrow as pa
 
 from lakebed._values import to_rows
@@ -35,7 +36,14 @@ def actual(frame: DataFrame) -> list[str]:
 
 
 def collected(frame: DataFrame) -> pa.Table:
-    """The rows as they come; PySpark 3.5 has no `DataFrame.toArrow`."""
+    """The rows as they come, counted as compared."""
+    rows = _collected(frame)
+    compared.count(rows)
+    return rows
+
+
+def _collected(frame: DataFrame) -> pa.Table:
+    """PySpark 3.5 has no `DataFrame.toArrow`."""
     if hasattr(type(frame), "toArrow"):
         return frame.toArrow()
     from pyspark.sql.pandas.types import to_arrow_schema

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from java_engine import ENGINES, Engine, class_path, java_and_maven
+from java_engine import ENGINES, Engine, class_path, java_and_maven, locked
 
 
 class SparkRuntimes(Engine):
@@ -48,8 +49,13 @@ def require_python_for_spark() -> None:
 def stands_at(location: Path, table: Path) -> Iterator[None]:
     """Puts a table where its metadata says that it is, by a link, for as long as it is asked for.
 
-    Skips the test where something else is there, or nothing can be.
+    Skips the test where something else is there, or nothing can be. Other processes wait meanwhile.
     """
+    with locked(Path(tempfile.gettempdir(), "lakebed-tests.lock")):
+        yield from _standing_at(location, table)
+
+
+def _standing_at(location: Path, table: Path) -> Iterator[None]:
     if location.exists():
         if not location.samefile(table):
             pytest.skip(f"{location} is another table")

@@ -120,3 +120,8 @@ def test_the_preflight_names_all_that_is_missing(tmp_path: Path) -> None:
     missing = re.findall(r"^missing: (Python|a C compiler|a Rust toolchain|a JDK)", bare.stderr, re.MULTILINE)
     assert missing == ["Python", "a C compiler", "a Rust toolchain", "a JDK"]
     assert bare.stderr.count("get it: ") == 4
+
+
+def test_workers_take_tests_by_groups(request: pytest.FixtureRequest) -> None:
+    # What pytest-xdist does not find, it passes over: each worker would then start every engine.
+    assert ("@" in request.node.nodeid) == ("PYTEST_XDIST_WORKER" in os.environ)

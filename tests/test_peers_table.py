@@ -15,7 +15,7 @@ sys.path.insert(0, str(PROJECT / "tests" / "peers"))
 import table
 
 
-@pytest.fixture(params=["lakebed", "fastavro", table.JAVA])
+@pytest.fixture(scope="module", params=["lakebed", "fastavro", table.JAVA])
 def reader(request: pytest.FixtureRequest) -> Iterator[table.Reader]:
     found = table.Reader(request.param)
     yield found

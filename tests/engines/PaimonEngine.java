@@ -104,6 +104,9 @@ public final class PaimonEngine {
             case "read" -> {
                 return read();
             }
+            case "plan" -> {
+                return orError(this::plan);
+            }
             case "rows" -> {
                 return rows(table);
             }

@@ -24,7 +24,7 @@ def test_java_plans_what_lakebed_commits(table: GoldenTable, tmp_path: Path, pai
     copy = Path(shutil.copytree(table.path, tmp_path / table.name))
 
     def plan() -> Any:
-        return paimon_java.ask("read", table=copy)["plan"]
+        return paimon_java.ask("plan", table=copy)
 
     before = plan()
     if "error" in before or not before["files"]:

@@ -7,25 +7,10 @@ Prints one JSON object: what was asked → whether the answer is that without Sp
 from __future__ import annotations
 
 import json
-import shutil
 import sys
-import tempfile
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
 
-from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
-
-import lakebed
-import lakebed.spark as ls
-from lakebed.spark.view_schema import VIEWS
-from spark_rows import actual, collected, expected
-
-OF_PAIMON = ("changelogs", "indexes")
-RANGE = 1 << 17
-# Those that executors read.
-IN_RANGES = ("files", "entries", "deletes", "partitions", "buckets", "health", "plan", "appends")
+from spark_functions import answers
 
 
 def session() -> SparkSession:
@@ -35,75 +20,10 @@ def session() -> SparkSession:
     return builder.config("spark.sql.shuffle.partitions", "2").getOrCreate()
 
 
-def views(spark: SparkSession, table: lakebed.Table) -> Iterator[tuple[str, bool]]:
-    """Every view of a table, those that executors read in ranges too."""
-    ids = table.snapshots().to_arrow()["snapshot_id"].to_pylist()
-    for view in VIEWS:
-        if view in OF_PAIMON and table.format != "paimon":
-            continue
-        places = (ids[0], ids[-1]) if view == "diff" else ()
-        scan = getattr(table, view)(*places)
-        frame = getattr(ls, view)(spark, table, *places)
-        yield view, frame.schema == ls.schema(view, table) and actual(frame) == expected(scan)
-        if view in IN_RANGES:
-            frame = getattr(ls, view)(spark, table, *places, range_bytes=RANGE)
-            yield f"{view} in ranges", actual(frame) == expected(scan)
-    selection: dict[str, Any] = {"columns": ["file_path", "partition"], "where": "region = 'emea'"}
-    yield "a selection", actual(ls.files(spark, table, **selection)) == expected(table.files(**selection))
-    history = table.at(snapshot=ids[0]).files()
-    yield "history", actual(ls.files(spark, table, at=ids[0])) == expected(history)
-
-
-def others(spark: SparkSession, table: lakebed.Table, path: str) -> Iterator[tuple[str, bool]]:
-    """What is not a view of a table that is open."""
-    name = "options" if table.format == "paimon" else "history"
-    yield (
-        "metadata_table",
-        actual(ls.metadata_table(spark, table, name)) == expected(table.metadata_table(name)),
-    )
-    checked = ls.check(spark).collect()
-    yield "check", bool(checked) and all(row.ok and row.lakebed == lakebed.__version__ for row in checked)
-    errors = collected(ls.health(spark, [path, f"{path}/nowhere"])).to_pylist()
-    yield "health of many", [row["error"] is None for row in errors] == [True, False]
-    spark.dataSource.register(ls.DataSource)
-    # Workers open this path, and have folders of their own to work in.
-    absolute = Path(path).absolute()
-    for view in ("files", "snapshots"):
-        frame = spark.read.format("lakebed").option("view", view).load(str(absolute))
-        yield (
-            f"DataSource of {view}",
-            actual(frame) == expected(getattr(lakebed.open_table(absolute), view)()),
-        )
-
-
-def damaged(spark: SparkSession, path: str) -> Iterator[tuple[str, bool]]:
-    """Which errors come of a manifest that is cut, and of one that is not there."""
-    with tempfile.TemporaryDirectory() as folder:
-        copy = Path(shutil.copytree(path, Path(folder, "t")))
-        manifest = Path(lakebed.open_table(copy).manifests().to_arrow()["path"][0].as_py())
-        manifest.write_bytes(manifest.read_bytes()[:-1])
-        told = failure(spark, copy)
-        yield "a cut manifest", "TruncatedError: truncated: " in told and manifest.name in told
-        manifest.unlink()
-        yield "a missing manifest", failure(spark, copy).startswith("MissingFileError: ")
-
-
-def failure(spark: SparkSession, path: Path) -> str:
-    try:
-        return str(ls.files(spark, path).collect())
-    except (PySparkException, lakebed.LakebedError) as error:
-        return f"{type(error).__name__}: {error}"
-
-
 def main(paimon: str, iceberg: str, written: str) -> None:
     spark = session()
-    moved = lakebed.open_table(iceberg, relocate={written: iceberg})
-    opened = lakebed.open_table(paimon)
-    answers = {"is Connect": ".connect." in type(spark).__module__}
-    for table in (opened, moved):
-        answers |= {f"{table.format}: {what}": right for what, right in views(spark, table)}
-    answers |= dict(others(spark, opened, paimon)) | dict(damaged(spark, paimon))
-    sys.stdout.write("\n" + json.dumps(answers) + "\n")
+    found = {"is Connect": ".connect." in type(spark).__module__}
+    sys.stdout.write("\n" + json.dumps(found | answers(spark, paimon, iceberg, written)) + "\n")
     spark.stop()
 
 

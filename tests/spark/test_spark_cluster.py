@@ -21,7 +21,7 @@ from shared_data import SAMPLE_TABLE
 
 pytest.importorskip("pyspark")
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(660)]
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(660)]
 
 PROGRAM = Path(__file__).with_name("cluster.py")
 
@@ -83,9 +83,11 @@ def test_executors_of_a_packed_environment_give_the_rows_of_one_process(environm
     assert all(answer["same"].values()), answer["same"]
 
 
+@pytest.mark.long
 def test_executors_that_are_killed_change_no_row():
     assert ask("killed", 10) == {"killed": 10, "right": 10}
 
 
+@pytest.mark.long
 def test_a_task_begun_once_more_elsewhere_changes_no_row(tmp_path):
     assert ask("speculated", tmp_path) == {"readers": 2, "right": True}

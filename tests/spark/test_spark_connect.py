@@ -15,7 +15,7 @@ from shared_data import PROJECT, SAMPLE_ICEBERG_TABLE, SAMPLE_MOVED, SAMPLE_TABL
 pyspark = pytest.importorskip("pyspark")
 pytest.importorskip("grpc_status")
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.spark, pytest.mark.long, pytest.mark.timeout(600)]
 
 PROGRAM = Path(__file__).with_name("connect.py")
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from covering import covering_paimon_tables
 from pyarrow.fs import LocalFileSystem
 
 import lakebed
@@ -22,7 +23,6 @@ from shared_data import (
     SAMPLE_MOVED,
     SAMPLE_TABLE,
     each_golden_paimon_table,
-    golden_paimon_tables,
 )
 from spark_rows import actual, collected, expected, sorted_rows
 
@@ -135,9 +135,8 @@ def test_many_tables_answer_whatever_one_of_them_is_like(spark, tmp_path: Path):
         assert [row] == table.health().to_arrow().to_pylist()
 
 
-@pytest.mark.slow
-def test_all_golden_tables_in_one_job(spark):
-    paimon = [str(table.path) for table in golden_paimon_tables()]
+def test_many_golden_tables_in_one_job(spark):
+    paimon = [str(table.path) for table in covering_paimon_tables()]
     rows = collected(ls.health(spark, paimon)).to_pylist()
     assert [row["location"] for row in rows] == paimon
     for row, path in zip(rows, paimon, strict=True):

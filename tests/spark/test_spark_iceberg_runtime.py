@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from covering import each_covering_iceberg_table
 from spark_runtimes import stands_at
 
 import lakebed.spark as ls
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from spark_runtimes import SparkRuntimes
 
-pytestmark = [pytest.mark.spark, pytest.mark.jvm]
+pytestmark = [pytest.mark.spark, pytest.mark.jvm, pytest.mark.spark_35]
 
 VIEWS = ("files", "entries", "partitions", "manifests")
 METADATA_TABLES = (
@@ -79,7 +80,7 @@ def same_metadata_table(answer: pa.Table, table: GoldenTable, name: str) -> None
 
 
 @pytest.mark.parametrize("view", VIEWS)
-@each_golden_iceberg_table()
+@each_covering_iceberg_table("entry", "several")
 def test_views_and_their_metadata_tables(spark, spark_runtimes, table, view):
     answer = read(spark_runtimes, table, view)
     same_metadata_table(answer, table, view)

@@ -7,6 +7,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from covering import each_covering_paimon_table, each_covering_place
 from paimon_plans import Place, places, to_sql
 
 import lakebed
@@ -140,8 +141,7 @@ def test_few_deletions_are_broadcast(spark, table, monkeypatch, capsys):
         spark.conf.unset("spark.sql.autoBroadcastJoinThreshold")
 
 
-@pytest.mark.slow
-@each_place()
+@each_covering_place("entry", "primary key", "no primary", "bucket", "option", "several schemas", "column")
 def test_plans_and_files_of_every_table_are_those_without_spark(spark, place):
     table = place.open()
     compare(spark, table, "plan")
@@ -150,8 +150,7 @@ def test_plans_and_files_of_every_table_are_those_without_spark(spark, place):
         compare(spark, table, "files", where=where)
 
 
-@pytest.mark.slow
-@each_golden_paimon_table()
+@each_covering_paimon_table("entry", "snapshot", "folder", "several schemas")
 def test_changes_of_every_table_are_those_without_spark(spark, table: GoldenTable):
     opened = lakebed.open_table(table.path)
     if opened.snapshot_id is None:

@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from covering import each_covering_paimon_table
 
 import lakebed
 import lakebed.spark as ls
 from paimon_answers import Row, Schemas, canonical_rows
-from shared_data import GoldenTable, each_golden_paimon_table, golden_paimon_tables
+from shared_data import GoldenTable, golden_paimon_tables
 from spark_rows import collected, in_spark
 
 pytest.importorskip("pyspark")
@@ -18,7 +19,7 @@ pytest.importorskip("pyspark")
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-pytestmark = [pytest.mark.spark, pytest.mark.jvm]
+pytestmark = [pytest.mark.spark, pytest.mark.jvm, pytest.mark.spark_35]
 
 # Of each system table, the runtime's columns that a view has, and what that calls them where it differs. When
 # a commit was is not among them: in a view that is an instant.
@@ -74,7 +75,7 @@ def moved_columns(older: Row, latest: Row) -> bool:
 
 
 @pytest.mark.parametrize("name", VIEWS)
-@each_golden_paimon_table()
+@each_covering_paimon_table("entry", "snapshot", "column")
 def test_system_tables(spark, spark_runtimes, table, name):
     if reason := why_0_9_cannot(table, name):
         pytest.skip(reason)

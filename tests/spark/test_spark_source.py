@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from covering import each_layout_of_golden_paimon_tables
 
 import lakebed
 import lakebed.spark as ls
-from shared_data import SAMPLE_TABLE, each_feature_of_golden_paimon_tables
+from shared_data import SAMPLE_TABLE
 from spark_rows import actual, expected
 
 pytest.importorskip("pyspark.sql.datasource")
@@ -38,7 +39,7 @@ def test_views(source, view):
     assert actual(frame) == expected(scan)
 
 
-@each_feature_of_golden_paimon_tables()
+@each_layout_of_golden_paimon_tables()
 def test_files(source, table):
     assert actual(read(source, table.path, range_bytes=2000)) == expected(
         lakebed.open_table(table.path).files()

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from covering import each_covering_paimon_table, each_layout_of_golden_paimon_tables
 
 import lakebed
 import lakebed.spark as ls
@@ -22,7 +23,7 @@ from lakebed.errors import (
 )
 from lakebed.spark import reading
 from lakebed.spark.types import spark_schema
-from shared_data import SAMPLE_TABLE, each_feature_of_golden_paimon_tables, each_golden_paimon_table
+from shared_data import SAMPLE_TABLE
 from spark_rows import actual, collected, expected
 
 pytest.importorskip("pyspark")
@@ -44,6 +45,7 @@ SELECTIONS: dict[str, dict[str, Any]] = {
     "buckets": {"columns": ["bucket"], "where": "dt = '2026-01-02'"},
 }
 VIEWS = tuple(SELECTIONS)
+FROM_THE_DRIVER = ("snapshots", "changelogs", "refs", "schemas", "manifests", "deletes", "indexes")
 # The sample table has none of these.
 ABSENT = ("changelogs", "deletes", "indexes")
 
@@ -64,9 +66,8 @@ def names_with_stats(table: lakebed.Table) -> list[str]:
     return [field["name"] for field in table.schemas().to_arrow()["fields"].to_pylist()[-1][:3]]
 
 
-@pytest.mark.slow
-@each_golden_paimon_table()
-def test_the_files_and_entries_are_those_without_spark(spark, table):
+@each_covering_paimon_table()
+def test_the_rows_that_executors_make_are_those_without_spark(spark, table):
     opened = lakebed.open_table(table.path)
     try:
         opened.manifests().to_arrow()
@@ -74,20 +75,24 @@ def test_the_files_and_entries_are_those_without_spark(spark, table):
         with pytest.raises(type(error), match=re.escape(str(error))):
             ls.files(spark, table.path)
         return
-    stats = names_with_stats(opened)
-    assert actual(ls.files(spark, table.path, stats=stats)) == expected(opened.files(stats=stats))
-    assert actual(ls.entries(spark, table.path)) == expected(opened.entries())
+    for view in ("files", "entries", "partitions", "buckets"):
+        compare(spark, table.path, view)
 
 
-@pytest.mark.parametrize("view", VIEWS)
-@each_feature_of_golden_paimon_tables()
-def test_the_rows_are_those_without_spark(spark, table, view):
-    opened = lakebed.open_table(table.path)
+@each_layout_of_golden_paimon_tables()
+def test_the_rows_that_the_driver_makes_are_those_without_spark(spark, table):
+    for view in FROM_THE_DRIVER:
+        compare(spark, table.path, view)
+
+
+def compare(spark: Any, path: Path, view: str) -> None:
+    """Holds one view to what it is without Spark, the statistics of some columns among it."""
+    opened = lakebed.open_table(path)
     selection: dict[str, Any] = {"stats": names_with_stats(opened)} if view in ("files", "entries") else {}
-    frame = getattr(ls, view)(spark, table.path, **selection)
+    frame = getattr(ls, view)(spark, path, **selection)
     scan = getattr(opened, view)(**selection)
-    assert frame.schema == ls.schema(view, table.path, **selection) == spark_schema(scan.schema)
-    assert actual(frame) == expected(scan)
+    assert frame.schema == ls.schema(view, path, **selection) == spark_schema(scan.schema)
+    assert actual(frame) == expected(scan), view
 
 
 def test_metadata_tables_are_those_without_spark(spark):
@@ -98,17 +103,9 @@ def test_metadata_tables_are_those_without_spark(spark):
         assert actual(frame) == expected(scan), name
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("view", ["partitions", "buckets"])
-@each_golden_paimon_table("part_*", "pk_*")
-def test_groups_of_every_type_of_partition_are_those_without_spark(spark, table, view):
-    rows = expected(getattr(lakebed.open_table(table.path), view)())
-    assert actual(getattr(ls, view)(spark, table.path)) == rows
-
-
-@pytest.mark.slow
-@each_golden_paimon_table(
-    "part_*", "v*_part_*", "types_*", "pk_levels", "pk_dangling", "pk_dv*", "append_fixed*"
+@each_covering_paimon_table(
+    *("partition", "no partition", "one partition", "several partition", "two words", "entry"),
+    names=("part_*", "v*_part_*", "types_*", "pk_levels", "pk_dangling", "pk_dv*", "append_fixed*"),
 )
 def test_the_selected_rows_are_those_without_spark(spark, table):
     opened = lakebed.open_table(table.path)

@@ -17,7 +17,7 @@ from shared_data import SAMPLE_TABLE
 
 pytest.importorskip("pyspark")
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.spark, pytest.mark.long, pytest.mark.timeout(600)]
 
 PROGRAM = Path(__file__).with_name("workers.py")
 

@@ -1,0 +1,25 @@
+"""Every function of lakebed.spark once: what the oldest PySpark is held to in the short form."""
+
+from __future__ import annotations
+
+from inspect import isfunction
+
+import pytest
+
+import lakebed.spark as ls
+from shared_data import SAMPLE_ICEBERG_TABLE, SAMPLE_MOVED, SAMPLE_TABLE
+
+pytest.importorskip("pyspark")
+from spark_functions import answers
+
+pytestmark = [pytest.mark.spark, pytest.mark.spark_35]
+
+
+def test_every_function_gives_what_it_gives_without_spark(spark):
+    (written,) = SAMPLE_MOVED
+    found = answers(spark, str(SAMPLE_TABLE), str(SAMPLE_ICEBERG_TABLE), written)
+    assert [what for what, right in found.items() if not right] == []
+    asked = {what.rpartition(": ")[2] for what in found}
+    # The schema is compared with the frame's of every view.
+    functions = {name for name in ls.__all__ if isfunction(getattr(ls, name, None))} - {"schema"}
+    assert functions <= asked

@@ -1,0 +1,102 @@
+"""Everything of lakebed.spark asked of two tables, whatever kind of session answers."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pyspark.errors import PySparkException
+
+import lakebed
+import lakebed.spark as ls
+from lakebed.spark.view_schema import VIEWS
+from spark_rows import actual, collected, expected
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+OF_PAIMON = ("changelogs", "indexes")
+RANGE = 1 << 17
+# Those that executors read.
+IN_RANGES = ("files", "entries", "deletes", "partitions", "buckets", "health", "plan", "appends")
+
+Answers = Iterator[tuple[str, bool]]
+"""What was asked, and whether the answer is that without Spark."""
+
+
+def answers(spark: SparkSession, paimon: str, iceberg: str, written: str) -> dict[str, bool]:
+    """Args: paimon, iceberg, tables; written, where the latter's metadata says that it is."""
+    moved = lakebed.open_table(iceberg, relocate={written: iceberg})
+    opened = lakebed.open_table(paimon)
+    found: dict[str, bool] = {}
+    for table in (opened, moved):
+        found |= {f"{table.format}: {what}": right for what, right in views(spark, table)}
+    return found | dict(others(spark, opened, paimon)) | dict(damaged(spark, paimon))
+
+
+def views(spark: SparkSession, table: lakebed.Table) -> Answers:
+    """Every view of a table, those that executors read in ranges too."""
+    ids = table.snapshots().to_arrow()["snapshot_id"].to_pylist()
+    for view in VIEWS:
+        if view in OF_PAIMON and table.format != "paimon":
+            continue
+        places = (ids[0], ids[-1]) if view == "diff" else ()
+        scan = getattr(table, view)(*places)
+        frame = getattr(ls, view)(spark, table, *places)
+        yield view, frame.schema == ls.schema(view, table) and actual(frame) == expected(scan)
+        if view in IN_RANGES:
+            frame = getattr(ls, view)(spark, table, *places, range_bytes=RANGE)
+            yield f"{view} in ranges", actual(frame) == expected(scan)
+    selection: dict[str, Any] = {"columns": ["file_path", "partition"], "where": "region = 'emea'"}
+    yield "a selection", actual(ls.files(spark, table, **selection)) == expected(table.files(**selection))
+    history = table.at(snapshot=ids[0]).files()
+    yield "history", actual(ls.files(spark, table, at=ids[0])) == expected(history)
+
+
+def others(spark: SparkSession, table: lakebed.Table, path: str) -> Answers:
+    """What is not a view of a table that is open."""
+    name = "options" if table.format == "paimon" else "history"
+    yield (
+        "metadata_table",
+        actual(ls.metadata_table(spark, table, name)) == expected(table.metadata_table(name)),
+    )
+    checked = ls.check(spark).collect()
+    yield "check", bool(checked) and all(row.ok and row.lakebed == lakebed.__version__ for row in checked)
+    files = spark.read.format("binaryFile").load(
+        [manifest["path"] for manifest in table.entries().planned_manifests()]
+    )
+    rows = files.mapInArrow(ls.manifest_mapper(table.format, table), ls.schema("entries", table))
+    yield "manifest_mapper", actual(rows) == expected(table.entries())
+    errors = collected(ls.health(spark, [path, f"{path}/nowhere"])).to_pylist()
+    yield "health of many", [row["error"] is None for row in errors] == [True, False]
+    if not hasattr(spark, "dataSource"):
+        return
+    spark.dataSource.register(ls.DataSource)
+    # Workers open this path, and have folders of their own to work in.
+    absolute = Path(path).absolute()
+    for view in ("files", "snapshots"):
+        frame = spark.read.format("lakebed").option("view", view).load(str(absolute))
+        scan = getattr(lakebed.open_table(absolute), view)()
+        yield f"DataSource of {view}", actual(frame) == expected(scan)
+
+
+def damaged(spark: SparkSession, path: str) -> Answers:
+    """Which errors come of a manifest that is cut, and of one that is not there."""
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(shutil.copytree(path, Path(folder, "t")))
+        manifest = Path(lakebed.open_table(copy).manifests().to_arrow()["path"][0].as_py())
+        manifest.write_bytes(manifest.read_bytes()[:-1])
+        told = failure(spark, copy)
+        yield "a cut manifest", "TruncatedError: truncated: " in told and manifest.name in told
+        manifest.unlink()
+        yield "a missing manifest", failure(spark, copy).startswith("MissingFileError: ")
+
+
+def failure(spark: SparkSession, path: Path) -> str:
+    try:
+        return str(ls.files(spark, path).collect())
+    except (PySparkException, lakebed.LakebedError) as error:
+        return f"{type(error).__name__}: {error}"
