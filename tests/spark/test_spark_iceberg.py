@@ -22,8 +22,7 @@ pytest.importorskip("pyspark")
 from pyspark.errors import PythonException
 
 if TYPE_CHECKING:
-    from iceberg_answers import leaves
-from iceberg_golden import GoldenTable
+    from iceberg_golden import GoldenTable
 
 pytestmark = pytest.mark.spark
 
