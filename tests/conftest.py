@@ -73,7 +73,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """
     if not THOROUGH and (left_out := [item for item in items if item.get_closest_marker("long")]):
         config.hook.pytest_deselected(items=left_out)
-        items[:] = [item for item in items if item not in set(left_out)]
+        items[:] = [item for item in items if not item.get_closest_marker("long")]
     jvm_groups.assign(items)
     of_file: Counter[str] = Counter()
     for item in items:

@@ -12,6 +12,7 @@ from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import compared
 import pyarrow as pa
 import pytest
 
@@ -56,6 +57,7 @@ class GoldenTable:
         rows = _lines(file)
         if errors := [row["error"] for row in rows if list(row) == ["error"]]:
             pytest.skip(f"{self.name}, {name}: the engine fails: {errors[0]}")
+        compared.count(rows)
         return rows
 
     def manifest_rows(self, snapshot_id: int | None) -> list[Row]:

@@ -15,6 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import compared
 import pytest
 
 PROJECT = Path(__file__).resolve().parent.parent
@@ -45,7 +46,9 @@ class GoldenTable:
         if not file.is_file():
             pytest.skip(f"{self.name} comes without {name}.jsonl")
         with file.open(encoding="utf-8") as lines:
-            return [json.loads(line) for line in lines if line.strip()]
+            rows = [json.loads(line) for line in lines if line.strip()]
+        compared.count(rows)
+        return rows
 
     def types(self, system_table: str) -> dict[str, str]:
         """Column name → Paimon type of the engine's metadata table `$<system_table>`."""

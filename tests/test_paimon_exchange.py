@@ -10,20 +10,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-from paimon_plans import Place, places, to_sql
+from covering import each_covering_paimon_table, each_covering_place
+from paimon_plans import Place, to_sql
 from trust import long_or
 
 import lakebed
 from lakebed import LIMITS
 from lakebed.spark.exchange import map_gathered, map_parts, map_pieces
 from lakebed.spark.ipc import ipc_stream
-from shared_data import GoldenTable, each, each_golden_paimon_table
 from spark_rows import expected, sorted_rows
 
 if TYPE_CHECKING:
     from lakebed.view import ViewScan
-
-each_place = each("place", places(), [place.id for place in places()], "plans of golden Paimon tables")
+    from shared_data import GoldenTable
 
 
 def contents(scan: ViewScan) -> Iterator[tuple[str, pa.Array]]:
@@ -53,7 +52,7 @@ def filters(place: Place) -> list[str]:
     return texts[start::6][: long_or(2, len(texts))]
 
 
-@each_place
+@each_covering_place()
 def test_files_and_plans_are_those_of_one_process(place: Place):
     table = place.open()
     for where in [None, *filters(place)]:
@@ -63,7 +62,7 @@ def test_files_and_plans_are_those_of_one_process(place: Place):
         assert exchanged(files) == expected(files), where
 
 
-@each_golden_paimon_table()
+@each_covering_paimon_table()
 def test_differences_are_those_of_one_process(table: GoldenTable):
     opened = lakebed.open_table(table.path)
     ids = opened.snapshots(columns=["snapshot_id"]).to_arrow()["snapshot_id"].to_pylist()
