@@ -59,12 +59,8 @@ def each_covering_paimon_table(*kinds: str, names: Sequence[str] = ("*",)) -> py
 
 
 def each_layout_of_golden_paimon_tables() -> pytest.MarkDecorator:
-    """Parametrises `table` over few golden tables that together have every folder of metadata, number of keys
-    and kind of buckets, in the long form too. For what depends on nothing else of a table.
-    """
-    kinds = ("folder", "no ", "one ", "several ", "two ", "bucket", "snapshot")
-    tables = _covering(golden_paimon_tables(), paimon_features, kinds, thorough=False)
-    return each("table", tables, [table.name for table in tables], "golden Paimon tables")
+    """As `each_covering_paimon_table`, of keys, buckets, snapshots and folders alone."""
+    return each_covering_paimon_table("folder", "no ", "one ", "several ", "two ", "bucket", "snapshot")
 
 
 def each_covering_iceberg_table(*kinds: str) -> pytest.MarkDecorator:
@@ -91,15 +87,13 @@ def _covering(
     tables: Sequence[_T],
     features: Callable[[_T], frozenset[str]],
     kinds: Sequence[str],
-    *,
-    thorough: bool = THOROUGH,
 ) -> list[_T]:
     """The chosen tables, in their order."""
 
     def counted(table: _T) -> frozenset[str]:
         return frozenset(found for found in features(table) if not kinds or found.startswith(tuple(kinds)))
 
-    chosen = set(tables if thorough else covering(tables, counted))
+    chosen = set(tables if THOROUGH else covering(tables, counted))
     return [table for table in tables if table in chosen]
 
 
