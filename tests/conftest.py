@@ -84,7 +84,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    if config.pluginmanager.hasplugin("dsession"):
+    if config.pluginmanager.hasplugin("xdist"):
         config.pluginmanager.register(Workers())
 
 
