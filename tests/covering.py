@@ -65,8 +65,7 @@ def each_layout_of_golden_paimon_tables() -> pytest.MarkDecorator:
 
 def each_covering_iceberg_table(*kinds: str) -> pytest.MarkDecorator:
     """As `each_covering_paimon_table`, of Iceberg."""
-    every = golden_iceberg_tables()
-    tables = _covering(every, iceberg_features, kinds)
+    tables = covering_iceberg_tables(*kinds)
     return each("table", tables, [table.name for table in tables], "golden Iceberg tables")
 
 
@@ -75,6 +74,11 @@ def each_covering_place(*kinds: str) -> pytest.MarkDecorator:
     names = {table.name for table in covering_paimon_tables(*kinds)}
     found: list[Place] = [place for place in places() if place.table.name in names]
     return each("place", found, [place.id for place in found], "plans of golden Paimon tables")
+
+
+def covering_iceberg_tables(*kinds: str) -> list[GoldenIcebergTable]:
+    """The tables of `each_covering_iceberg_table`."""
+    return _covering(golden_iceberg_tables(), iceberg_features, kinds)
 
 
 def covering_paimon_tables(*kinds: str, names: Sequence[str] = ("*",)) -> list[GoldenTable]:

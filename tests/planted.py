@@ -21,7 +21,7 @@ from typing import NamedTuple
 PROJECT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(PROJECT / "rust" / "fuzz"))
 
-from bugs import put  # noqa: E402
+from bugs import put  # type: ignore[import-not-found]  # noqa: E402
 
 
 class Planted(NamedTuple):
@@ -130,10 +130,18 @@ def build(folder: Path) -> Path:
         "CARGO_TARGET_DIR": str(PROJECT / "target" / "planted"),
         "PYO3_PYTHON": str(python),
     }
-    maturin = [folder / ".venv" / "bin" / "maturin", "build", "--quiet", "--profile", "dev", "--out", "wheel"]
-    subprocess.run([*maturin, "--interpreter", python], cwd=folder, env=environment, check=True)
+    maturin = [
+        str(folder / ".venv" / "bin" / "maturin"),
+        "build",
+        "--quiet",
+        "--profile",
+        "dev",
+        "--out",
+        "wheel",
+    ]
+    subprocess.run([*maturin, "--interpreter", str(python)], cwd=folder, env=environment, check=True)
     wheel = next((folder / "wheel").glob("*.whl"))
-    pip = [python, "-m", "pip", "install", "-q", "--no-deps", "--force-reinstall", str(wheel)]
+    pip = [str(python), "-m", "pip", "install", "-q", "--no-deps", "--force-reinstall", str(wheel)]
     subprocess.run(pip, cwd=folder, check=True)
     return python
 
@@ -142,7 +150,7 @@ def find(number: int, python: Path, folder: Path) -> str | None:
     """The first test that fails with the bug of this number; None where all pass."""
     shared = os.environ.get("LAKEBED_SHARED") or str(PROJECT.parent / "shared")
     run = subprocess.run(
-        [python, "-m", "pytest", "-x", "-q", "--numprocesses", "2", "--dist", "loadgroup"],
+        [str(python), "-m", "pytest", "-x", "-q", "--numprocesses", "2", "--dist", "loadgroup"],
         cwd=folder,
         env={
             **os.environ,

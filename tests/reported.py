@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
@@ -36,7 +36,8 @@ BUDGETS: dict[str, int] = {}
 def whole(config: pytest.Config) -> str | None:
     """The marker expression of a run of all tests that it selects; None where the run is of some of them."""
     option = config.option
-    narrowed = option.keyword or option.lf or option.failedfirst or getattr(option, "deselect", None)
+    # Some of these are options of plugins that may be switched off.
+    narrowed = any(getattr(option, name, None) for name in ("keyword", "lf", "failedfirst", "deselect"))
     if config.args_source is not config.ArgsSource.TESTPATHS or narrowed:
         return None
     return str(option.markexpr)
@@ -67,9 +68,9 @@ def _kind(reason: str) -> str:
     return re.sub(r"'[^']*'|\S*/\S+", "…", text).strip()[:110]
 
 
-def seconds_of_files(reports: Iterable[pytest.TestReport]) -> Counter[str]:
+def seconds_of_files(reports: Iterable[pytest.TestReport]) -> dict[str, float]:
     """Test file → seconds that its tests took with their fixtures, summed over workers."""
-    seconds: Counter[str] = Counter()
+    seconds: dict[str, float] = defaultdict(float)
     for report in reports:
         seconds[report.nodeid.partition("::")[0]] += report.duration
     return seconds
@@ -78,12 +79,13 @@ def seconds_of_files(reports: Iterable[pytest.TestReport]) -> Counter[str]:
 def slowest(reports: Iterable[pytest.TestReport]) -> list[str]:
     """One line for each of the ten files that took longest, where the run took a minute at least."""
     seconds = seconds_of_files(reports)
-    if seconds.total() < 60:
+    if sum(seconds.values()) < 60:
         return []
-    return [f"{taken:>6.0f} s  {file}" for file, taken in seconds.most_common(10)]
+    longest = sorted(seconds.items(), key=lambda pair: -pair[1])[:10]
+    return [f"{taken:>6.0f} s  {file}" for file, taken in longest]
 
 
-def over_budget(seconds: Counter[str]) -> list[str]:
+def over_budget(seconds: dict[str, float]) -> list[str]:
     """One line for each file that took longer than it may; none in the long form, which has no budget."""
     if THOROUGH:
         return []

@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from covering import each_covering_iceberg_table
 
 import lakebed
 from iceberg_answers import Row, assert_same_multiset, assert_same_rows, canonical_rows
@@ -67,7 +68,7 @@ def test_a_diff_is_what_the_engines_live_files_differ_in(table: GoldenTable):
         assert changes(opened.diff(one, other).to_arrow()) == expected, f"{one} to {other}"
 
 
-@each_golden_iceberg_table()
+@each_covering_iceberg_table()
 def test_a_diff_shows_the_rows_of_files(table: GoldenTable):
     """Whole rows, in the words of the schema that the table stands with."""
     opened = table.open()

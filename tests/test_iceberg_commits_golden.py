@@ -5,21 +5,24 @@ from __future__ import annotations
 import shutil
 import warnings
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
+from covering import covering_iceberg_tables
 from iceberg_commits import metadata
 
 import lakebed
-from iceberg_golden import GoldenTable, golden_iceberg_tables
 from lakebed import iceberg
 from lakebed.errors import LakebedWarning
 from shared_data import each
 
+if TYPE_CHECKING:
+    from iceberg_golden import GoldenTable
+
 TABLES = [
-    table for table in golden_iceberg_tables() if (table.path / "metadata" / "v1.metadata.json").is_file()
+    table for table in covering_iceberg_tables() if (table.path / "metadata" / "v1.metadata.json").is_file()
 ]
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from iceberg_made import DELETED, MadeTable, avro_type, entry, entry_schema, field, optional
+from trust import long_or
 
 import lakebed
 from iceberg_answers import Row, leaves
@@ -78,20 +79,30 @@ def cannot_match(line: Row, kinds: dict[str, Any], file: Row) -> bool:
 def test_data_files_are_those_of_the_engine(table: GoldenTable):
     now = table.open()
     numbered = {row["i"]: row["file_path"] for row in table.rows("plan_files")}
-    for line in table.rows("plans"):
+    for number, line in enumerate(table.rows("plans")):
         at = now if line["snapshot_id"] == now.snapshot_id else now.at(snapshot=line["snapshot_id"])
         suffix = "" if at is now else "@older"
         kinds = kinds_of(table, suffix)
         if "files" not in line or is_engines_error(line, kinds):
             continue
+        if number % long_or(4, 1) and not is_out_of_range(line, kinds):
+            # Its plan is compared below, which prunes by the same rules.
+            continue
         place = f"{table.name}, snapshot {line['snapshot_id']}, {line['sql']}"
         read = at.files(columns=["content", "file_path"], where=spelled_out(line)).to_arrow()
         kept = {row["file_path"] for row in read.to_pylist() if row["content"] == 0}
-        engine = {numbered[number] for number in line["files"]}
-        files = {row["file_path"]: row for row in table.rows(f"files{suffix}")} if engine - kept else {}
-        assert all(cannot_match(line, kinds, files[path]) for path in engine - kept), place
-        # Nulls of floats in null structs are not counted, so that the engine looks for none.
-        assert kept <= engine or any("." in test["term"] for test in parts_of(line["filter"])), place
+        check_data_files(table, suffix, line, kept, {numbered[number] for number in line["files"]}, place)
+
+
+def check_data_files(
+    table: GoldenTable, suffix: str, line: Row, kept: set[str], engine: set[str], place: str
+) -> None:
+    """Holds the data files that are kept against the engine's."""
+    kinds = kinds_of(table, suffix)
+    files = {row["file_path"]: row for row in table.rows(f"files{suffix}")} if engine - kept else {}
+    assert all(cannot_match(line, kinds, files[path]) for path in engine - kept), place
+    # Nulls of floats in null structs are not counted, so that the engine looks for none.
+    assert kept <= engine or any("." in test["term"] for test in parts_of(line["filter"])), place
 
 
 @each_golden_iceberg_table()
@@ -111,6 +122,8 @@ def test_deletes_and_residuals_are_those_of_the_engine(table: GoldenTable):
             row["file_path"]: sorted((one["file_path"], one["content_offset"]) for one in row["delete_files"])
             for row in read
         }
+        planned = {paths[number] for number in line["files"]}
+        check_data_files(table, "" if at is now else "@older", line, set(deletes), planned, place)
         for number in line["files"]:
             attached = [numbered[one] for one in line["deletes"].get(str(number), [])]
             if paths[number] in deletes:

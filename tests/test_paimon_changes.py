@@ -9,6 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from covering import each_covering_paimon_table
 
 import lakebed
 from lakebed import paimon
@@ -63,7 +64,7 @@ def test_a_diff_is_what_the_engines_live_files_differ_in(table: GoldenTable):
         assert sorted(found) == sorted(expected), f"{table.name}, {one} to {other}"
 
 
-@each_golden_paimon_table()
+@each_covering_paimon_table()
 def test_a_diff_shows_the_rows_of_files(table: GoldenTable):
     opened = lakebed.open_table(table.path)
     for (one, _), (other, _) in pairs(table):

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from covering import each_covering_iceberg_table
 from iceberg_peers import by_fastavro, is_map
 from iceberg_rewrite import rewritten
 
@@ -68,7 +69,7 @@ def test_java_reads_what_is_written_again(table: GoldenTable, tmp_path: Path, ic
     assert found == expected, difference(found, expected)
 
 
-@each_golden_iceberg_table()
+@each_covering_iceberg_table()
 def test_pyiceberg_reads_what_is_written_again(table: GoldenTable, tmp_path: Path):
     pytest.importorskip("pyiceberg")
     from pyiceberg.manifest import clear_manifest_cache
@@ -88,7 +89,7 @@ def test_pyiceberg_reads_what_is_written_again(table: GoldenTable, tmp_path: Pat
         assert repr([_plain(row) for row in again]) == repr([_plain(row) for row in rows])  # NaN as NaN
 
 
-@each_golden_iceberg_table()
+@each_covering_iceberg_table()
 def test_fastavro_reads_what_is_written_again(table: GoldenTable, tmp_path: Path):
     if _has_fixed_partitions(table):
         pytest.skip("Iceberg Java's own manifests of fixed partitions are not valid Avro")

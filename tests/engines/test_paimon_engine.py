@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import fastavro
 import pytest
+from covering import each_covering_paimon_table
 from paimon_peers import peer_row, why_pypaimon_cannot
 from paimon_rewrite import LIST_SIZES, rewritten
 
@@ -78,7 +79,7 @@ def test_java_reads_what_is_written_again(table: GoldenTable, tmp_path: Path, pa
     assert found == expected, difference(found, expected)
 
 
-@each_golden_paimon_table()
+@each_covering_paimon_table()
 def test_pypaimon_reads_what_is_written_again(table: GoldenTable, tmp_path: Path):
     manifests = pytest.importorskip("pypaimon.manifest.manifest_file_manager").ManifestFileManager
     tables = pytest.importorskip("pypaimon.table.file_store_table").FileStoreTable
@@ -94,7 +95,7 @@ def test_pypaimon_reads_what_is_written_again(table: GoldenTable, tmp_path: Path
         assert_rows(rows, wanted, f"{table.name}, {name}")
 
 
-@each_golden_paimon_table()
+@each_covering_paimon_table()
 def test_fastavro_reads_what_is_written_again(table: GoldenTable, tmp_path: Path):
     copy = _rewritten(table, tmp_path)
     for file in sorted(copy.glob("manifest/*")):
