@@ -64,7 +64,7 @@ test-rust: $(TOOLS) ## Run the Rust tests, the corpora of the fuzzers among them
 	cargo test --workspace --locked $(AREA)
 
 test-fast: $(CHECKED) ## Run the Python tests that start no JVM
-	$(PYTEST) -m 'not spark and not jvm' $(ONLY)
+	LAKEBED_QUICK=1 $(PYTEST) -m 'not spark and not jvm' $(ONLY)
 
 test-python: $(CHECKED) ## Run the Python tests, with PySpark 4 and the Java engines, and name the slowest
 	$(PYTEST) --durations 20 --durations-min 1

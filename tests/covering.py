@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from paimon_plans import Place, places
-from trust import THOROUGH
+from trust import QUICK, THOROUGH
 
 from iceberg_answers import leaves
 from iceberg_golden import GoldenTable as GoldenIcebergTable
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 Node = dict[str, Any]
 _T = TypeVar("_T")
+_Golden = TypeVar("_Golden", GoldenTable, GoldenIcebergTable)
 
 # Of Avro's header: the name of the codec behind its length.
 _CODEC = re.compile(rb"avro\.codec[\x00-\x7f]([a-z0-9]+)")
@@ -63,10 +64,17 @@ def each_layout_of_golden_paimon_tables() -> pytest.MarkDecorator:
     return each_covering_paimon_table("folder", "no ", "one ", "several ", "two ", "bucket", "snapshot")
 
 
-def each_covering_iceberg_table(*kinds: str) -> pytest.MarkDecorator:
+def each_covering_iceberg_table(*kinds: str, names: Sequence[str] = ("*",)) -> pytest.MarkDecorator:
     """As `each_covering_paimon_table`, of Iceberg."""
-    tables = covering_iceberg_tables(*kinds)
+    tables = covering_iceberg_tables(*kinds, names=names)
     return each("table", tables, [table.name for table in tables], "golden Iceberg tables")
+
+
+def each_golden_place() -> pytest.MarkDecorator:
+    """Parametrises `place` over every place where the engine planned."""
+    if QUICK:
+        return each_covering_place()
+    return each("place", places(), [place.id for place in places()], "plans of golden Paimon tables")
 
 
 def each_covering_place(*kinds: str) -> pytest.MarkDecorator:
@@ -76,15 +84,18 @@ def each_covering_place(*kinds: str) -> pytest.MarkDecorator:
     return each("place", found, [place.id for place in found], "plans of golden Paimon tables")
 
 
-def covering_iceberg_tables(*kinds: str) -> list[GoldenIcebergTable]:
+def covering_iceberg_tables(*kinds: str, names: Sequence[str] = ("*",)) -> list[GoldenIcebergTable]:
     """The tables of `each_covering_iceberg_table`."""
-    return _covering(golden_iceberg_tables(), iceberg_features, kinds)
+    return _covering(_named(golden_iceberg_tables(), names), iceberg_features, kinds)
 
 
 def covering_paimon_tables(*kinds: str, names: Sequence[str] = ("*",)) -> list[GoldenTable]:
     """The tables of `each_covering_paimon_table`."""
-    every = [one for one in golden_paimon_tables() if any(fnmatchcase(one.name, name) for name in names)]
-    return _covering(every, paimon_features, kinds)
+    return _covering(_named(golden_paimon_tables(), names), paimon_features, kinds)
+
+
+def _named(tables: Sequence[_Golden], names: Sequence[str]) -> list[_Golden]:
+    return [table for table in tables if any(fnmatchcase(table.name, name) for name in names)]
 
 
 def _covering(

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import compared
 import pyarrow as pa
 import pytest
+from trust import QUICK
 
 import lakebed
 from iceberg_answers import Field, Row, leaves, result_type
@@ -169,6 +170,10 @@ def golden_iceberg_tables() -> tuple[GoldenTable, ...]:
 
 def each_golden_iceberg_table(*patterns: str) -> pytest.MarkDecorator:
     """Parametrises `table` over the golden tables whose name matches one of `patterns` (all, without any)."""
+    if QUICK:
+        from covering import each_covering_iceberg_table
+
+        return each_covering_iceberg_table(names=patterns or ("*",))
     tables = [
         t for t in golden_iceberg_tables() if not patterns or any(fnmatchcase(t.name, p) for p in patterns)
     ]

@@ -17,6 +17,7 @@ from typing import Any
 
 import compared
 import pytest
+from trust import QUICK
 
 PROJECT = Path(__file__).resolve().parent.parent
 OWN_DATA = PROJECT / "tests" / "data"
@@ -114,6 +115,10 @@ def cases(suite: str) -> tuple[Case, ...]:
 
 def each_golden_paimon_table(*patterns: str) -> pytest.MarkDecorator:
     """Parametrises `table` over the golden tables whose name matches one of `patterns` (all, without any)."""
+    if QUICK:
+        from covering import each_covering_paimon_table
+
+        return each_covering_paimon_table(names=patterns or ("*",))
     tables = [
         t for t in golden_paimon_tables() if not patterns or any(fnmatchcase(t.name, p) for p in patterns)
     ]

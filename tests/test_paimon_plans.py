@@ -11,14 +11,15 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from paimon_plans import FEWER, Place, is_of_floats, places, to_sql
+from covering import each_golden_place
+from paimon_plans import FEWER, Place, is_of_floats, to_sql
 
 import lakebed
 from lakebed.errors import PredicateError
-from shared_data import SAMPLE_TABLE, GoldenTable, each, each_golden_paimon_table, golden_paimon_tables
+from shared_data import SAMPLE_TABLE, GoldenTable, each_golden_paimon_table, golden_paimon_tables
 
 
-@each("place", places(), [place.id for place in places()], "plans of golden Paimon tables")
+@each_golden_place()
 def test_plans_are_those_of_the_engine(place: Place) -> None:
     table = place.open()
     versions = table.schemas().to_arrow().to_pylist()
@@ -72,7 +73,7 @@ def test_what_does_not_bind_is_refused(where: str, message: str) -> None:
             view(where=where).to_arrow()
 
 
-@each("place", places(), [place.id for place in places()], "plans of golden Paimon tables")
+@each_golden_place()
 def test_deletes_have_numbers(place: Place) -> None:
     plan = place.open().plan(columns=["file_name", "delete_ids"], deletes="ids")
     deletes = plan.deletes.to_arrow().to_pylist()

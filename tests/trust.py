@@ -1,6 +1,7 @@
-"""Tests of trust have a short form and a long one, and print what they found as figures.
+"""Tests have a short form and a long one, and those of trust print what they found as figures.
 
-`LAKEBED_TRUST=1`, which `make trust` sets, asks for the long form.
+`LAKEBED_TRUST=1`, which `make trust` sets, asks for the long form. With `LAKEBED_QUICK=1` `make check`
+takes golden tables through tests that together have what all have; the short form takes all of them.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 THOROUGH = bool(os.environ.get("LAKEBED_TRUST"))
+QUICK = bool(os.environ.get("LAKEBED_QUICK")) and not THOROUGH
 
 Figure = Callable[[str, str], None]
 """Takes a goal and what was found, in words; what the fixture `figure` gives."""
