@@ -77,7 +77,7 @@ def test_unsafe_stands_in_named_files(path: str) -> None:
     assert path in MAY_SAY_UNSAFE or not re.search(r"\bunsafe\b", code)
 
 
-@pytest.mark.parametrize("crate", ["lakebed-avro", "lakebed"])
+@pytest.mark.parametrize("crate", ["lakebed-avro", "lakebed-columnar", "lakebed"])
 def test_the_core_crates_forbid_unsafe(crate: str) -> None:
     assert "#![forbid(unsafe_code)]" in read(f"rust/{crate}/src/lib.rs")
 

@@ -191,7 +191,7 @@ impl Error {
 
     /// The same error, with its field seen from one level further out.
     #[must_use]
-    pub(crate) fn within(mut self, name: &str) -> Error {
+    pub fn within(mut self, name: &str) -> Error {
         let field = &mut self.0.location.field;
         *field = Some(field.as_ref().map_or_else(|| name.to_owned(), |inner| format!("{name}.{inner}")));
         self

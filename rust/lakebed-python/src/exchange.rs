@@ -12,7 +12,7 @@ use pyo3::prelude::*;
 
 use crate::arrow::{SchemaCapsule, import_batch};
 use crate::boundary::detached;
-use crate::columnar::decoding;
+use crate::limits::decoding;
 use crate::stream::{Batch, BatchStream};
 use crate::task::Given;
 

@@ -7,7 +7,7 @@ use lakebed::{Error, ErrorKind};
 use pyo3::prelude::*;
 
 use crate::boundary::detached;
-use crate::columnar::decoding;
+use crate::limits::decoding;
 use crate::source::{Source, in_path};
 use crate::stream::BatchStream;
 

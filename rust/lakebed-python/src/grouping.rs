@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 
 use crate::arrow::{SchemaCapsule, import_batch, import_stream};
 use crate::boundary::detached;
-use crate::columnar::decoding;
+use crate::limits::decoding;
 use crate::stream::Batch;
 use crate::task::Given;
 

@@ -14,8 +14,8 @@ use pyo3::prelude::*;
 
 use crate::arrow::{import_array, import_schema};
 use crate::boundary::detached;
-use crate::columnar::decoding;
 use crate::file::read_whole;
+use crate::limits::decoding;
 use crate::limits::extract;
 use crate::source::{Source, in_path};
 use crate::stream::{Batch, BatchStream};

@@ -5,7 +5,6 @@
 mod arrow;
 mod avro;
 mod boundary;
-mod columnar;
 mod error;
 mod exchange;
 mod file;

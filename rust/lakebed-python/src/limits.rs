@@ -1,6 +1,7 @@
 //! `lakebed.Limits` to the core's.
 
 use lakebed::Limits;
+use lakebed::columnar::Decoding;
 use pyo3::prelude::*;
 
 /// Reads the fields of a `lakebed.Limits`, lowered to the hard caps.
@@ -19,4 +20,9 @@ pub fn extract(limits: &Bound<'_, PyAny>) -> PyResult<Limits> {
         max_value_bytes: bound("max_value_bytes")?,
     };
     Ok(limits.capped())
+}
+
+/// How files are decoded under a `lakebed.Limits`.
+pub fn decoding(limits: &Bound<'_, PyAny>) -> PyResult<Decoding> {
+    extract(limits).map(Decoding::from)
 }

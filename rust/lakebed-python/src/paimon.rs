@@ -17,8 +17,8 @@ use pyo3::prelude::*;
 
 use crate::arrow::{import_array, import_schema};
 use crate::boundary::detached;
-use crate::columnar::decoding;
 use crate::file::{checked_text, read_whole};
+use crate::limits::decoding;
 use crate::source::{Source, in_path};
 use crate::stream::{Batch, BatchStream};
 

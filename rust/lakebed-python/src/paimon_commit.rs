@@ -13,8 +13,8 @@ use pyo3::prelude::*;
 
 use crate::arrow::{import_array, import_schema, import_stream};
 use crate::boundary::detached;
-use crate::columnar::decoding;
 use crate::error::{to_python, unwritten};
+use crate::limits::decoding;
 use crate::sink::sent;
 use crate::table::Table;
 

@@ -17,8 +17,8 @@ use pyo3::types::PyCapsule;
 
 use crate::arrow::{SchemaCapsule, export_schema, import_batch};
 use crate::boundary::detached;
-use crate::columnar::decoding;
 use crate::grouping;
+use crate::limits::decoding;
 use crate::notes::warn;
 use crate::storage::PyStorage;
 use crate::stream::{Batch, BatchStream};

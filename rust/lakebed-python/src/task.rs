@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 
 use crate::arrow::SchemaCapsule;
 use crate::boundary::detached;
-use crate::columnar::decoding;
+use crate::limits::decoding;
 use crate::limits::extract;
 use crate::source::Source;
 use crate::storage::PyStorage;

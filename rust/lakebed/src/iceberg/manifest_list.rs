@@ -35,7 +35,7 @@ const ZERO_BY_DEFAULT: [&str; 3] = ["content", "sequence_number", "min_sequence_
 /// numbers are 0; counts and all else are null: unknown.
 ///
 /// # Errors
-/// Those of the Avro layer or of the columnar reader; `Required` for a path or spec that is absent or
+/// Those of the container's layer; `Required` for a path or spec that is absent or
 /// null; `Duplicate` for a field id that is there twice; `UnknownColumn`.
 pub fn read_manifest_list(
     bytes: Buffer,

@@ -13,7 +13,7 @@ use crate::record::RecordResolver;
 /// [`INDEX`](super::fields::INDEX) that are named (all for `None`).
 ///
 /// # Errors
-/// Those of the Avro layer or of the columnar reader; `Version` for a record that is not of version 1;
+/// Those of the container's layer; `Version` for a record that is not of version 1;
 /// `Required` for a field that is absent or null; `UnknownColumn`.
 pub fn read_index_manifest(
     bytes: Buffer,

@@ -66,7 +66,7 @@ impl EntryReader {
     /// `Mismatch`, or `Truncated` for a file that is too short.
     ///
     /// # Errors
-    /// Those of the Avro layer or of the columnar reader; `Version`; `Required` for a field that is absent or null;
+    /// Those of the container's layer; `Version`; `Required` for a field that is absent or null;
     /// `UnknownColumn`; those of decoding a partition for the filter.
     pub fn open(
         bytes: Buffer,

@@ -16,7 +16,7 @@ use crate::record::{RecordResolver, find};
 /// [`LIST`](super::fields::LIST) that are named (all for `None`).
 ///
 /// # Errors
-/// Those of the Avro layer or of the columnar reader; `Version` for a record that is not of version 2;
+/// Those of the container's layer; `Version` for a record that is not of version 2;
 /// `Required` for a field that is absent or null; `UnknownColumn`.
 pub fn read_manifest_list(
     bytes: Buffer,

@@ -34,7 +34,7 @@ impl RecordReader {
     /// Opens a file for the columns of `resolver`, by its magic bytes.
     ///
     /// # Errors
-    /// Those of the Avro layer or of the columnar reader; `Required` for a field that the file lacks.
+    /// Those of the container's layer; `Required` for a field that the file lacks.
     pub(crate) fn open(
         bytes: Buffer,
         resolver: &RecordResolver,
@@ -42,8 +42,9 @@ impl RecordReader {
         decoding: &Decoding,
         threads: usize,
     ) -> Result<RecordReader> {
-        if let Some(opened) = decoding.open_columnar(&bytes, &resolver.paths()) {
-            let (schema, batches) = opened?;
+        if let Some(batches) = ColumnarBatches::open(&bytes, &resolver.paths(), decoding.limits) {
+            let batches = batches?;
+            let schema = Arc::clone(batches.schema());
             let records = resolver.resolve_columns(&schema)?;
             let batches = Batches::Columnar(batches);
             return Ok(RecordReader { batches, records, stored: schema, guarded: false });

@@ -9,7 +9,7 @@ use std::ops::Range;
 use arrow_buffer::Buffer;
 use lakebed_avro::{Blocks, ErrorKind as AvroKind, Header, Input, Limits};
 
-use crate::columnar::ColumnarFormat;
+use crate::columnar::is_columnar;
 use crate::error::{Error, ErrorKind, Result};
 use crate::storage::Storage;
 
@@ -106,7 +106,7 @@ impl File<'_> {
         let mut window = WINDOW;
         loop {
             let bytes = self.storage.read_range(self.path, 0, window)?;
-            if ColumnarFormat::of(&bytes).is_some() {
+            if is_columnar(&bytes) {
                 return Ok(None);
             }
             match Blocks::open(Input::from(bytes.clone()), *limits) {

@@ -63,7 +63,7 @@ impl DeleteFileReader {
     /// The deletes of a file, in file order.
     ///
     /// # Errors
-    /// Those of the Avro layer or of the columnar reader; `Required` for a path or position that is absent
+    /// Those of the container's layer; `Required` for a path or position that is absent
     /// or null; those of reading rows of another type.
     pub(super) fn open(
         &self,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef, BinaryArray, ListArray, MapArray, StructArray, new_null_array};
+use arrow_array::{Array, ArrayRef, ListArray, MapArray, StructArray, new_null_array};
 use arrow_schema::{ArrowError, DataType, Field};
 use lakebed_avro::ErrorKind as AvroKind;
 
@@ -11,7 +11,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::partition;
 use crate::iceberg::types::{FieldRef, Type};
 
-/// Where ORC and Parquet files, as pyarrow shows them, keep the ids of fields.
+/// Where ORC and Parquet files keep the ids of fields.
 const IDS: [&str; 2] = ["PARQUET:field_id", "iceberg.id"];
 
 /// A struct as one of `fields`, of which the file need not have all.
@@ -67,10 +67,6 @@ fn value(array: &ArrayRef, ty: &Type) -> Result<ArrayRef> {
             pairs(entries, ty, |field, pairs| {
                 MapArray::try_new(field, list.offsets().clone(), pairs, list.nulls().cloned(), false)
             })
-        }
-        (DataType::FixedSizeBinary(_), ty) => {
-            let bytes: BinaryArray = array.as_fixed_size_binary().iter().collect();
-            partition::conform(&(Arc::new(bytes) as ArrayRef), ty)
         }
         (_, ty) => partition::conform(array, ty),
     }

@@ -28,7 +28,7 @@ impl ManifestHeader {
     /// # Errors
     /// Those of the Avro layer.
     pub fn read(bytes: &Buffer, limits: Limits) -> Result<ManifestHeader> {
-        if crate::columnar::ColumnarFormat::of(bytes).is_some() {
+        if crate::columnar::is_columnar(bytes) {
             return Ok(ManifestHeader::default());
         }
         let (header, _) = Blocks::open(bytes.clone().into(), limits)?;

@@ -119,7 +119,7 @@ impl EntryReader {
     /// Opens a manifest for entries of those statuses.
     ///
     /// # Errors
-    /// Those of the Avro layer or of the columnar reader; `Required` for a field that is absent or null, and
+    /// Those of the container's layer; `Required` for a field that is absent or null, and
     /// for an EXISTING entry without sequence number unless deleted ones are wanted too; `Duplicate` for a field id that is there
     /// twice; `Mismatch` for a status or content that there is not, and for counts other than recorded;
     /// `Truncated` for a file that is shorter than recorded where no counts are; those of

@@ -1,0 +1,161 @@
+//! Values to Arrow columns: what is there is spread out to the rows that have it.
+
+use std::sync::Arc;
+
+use arrow_array::types::{ArrowPrimitiveType, Decimal128Type};
+use arrow_array::{Array, ArrayRef, BinaryArray, BooleanArray, PrimitiveArray, StringArray};
+use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
+use arrow_schema::ArrowError;
+use lakebed_avro::{Error, ErrorKind, Result, reserve};
+
+use crate::budget::Budget;
+
+/// A vector with room for `count` values, which the budget holds.
+pub(crate) fn room<T>(count: usize, budget: &mut Budget) -> Result<Vec<T>> {
+    budget.hold(count, size_of::<T>())?;
+    let mut values = Vec::new();
+    reserve(&mut values, count, "a column")?;
+    Ok(values)
+}
+
+/// How many of `rows` rows have a value.
+pub(crate) fn valid(rows: usize, nulls: Option<&NullBuffer>) -> usize {
+    rows.saturating_sub(nulls.map_or(0, NullBuffer::null_count))
+}
+
+/// Values of the rows that have one, each at its row.
+fn spread<T: Copy + Default>(
+    values: Vec<T>,
+    nulls: Option<&NullBuffer>,
+    budget: &mut Budget,
+) -> Result<Vec<T>> {
+    let Some(nulls) = nulls.filter(|nulls| nulls.null_count() > 0) else { return Ok(values) };
+    let mut rows = room(nulls.len(), budget)?;
+    let mut next = values.into_iter();
+    rows.extend(nulls.iter().map(|valid| if valid { next.next().unwrap_or_default() } else { T::default() }));
+    Ok(rows)
+}
+
+/// A column of numbers.
+pub(crate) fn primitive<T: ArrowPrimitiveType>(
+    values: Vec<T::Native>,
+    nulls: Option<NullBuffer>,
+    budget: &mut Budget,
+) -> Result<PrimitiveArray<T>> {
+    let values = ScalarBuffer::from(spread(values, nulls.as_ref(), budget)?);
+    PrimitiveArray::try_new(values, nulls).map_err(|error| malformed(&error))
+}
+
+/// A column of booleans.
+pub(crate) fn boolean(values: Vec<bool>, nulls: Option<NullBuffer>, budget: &mut Budget) -> Result<ArrayRef> {
+    let values = spread(values, nulls.as_ref(), budget)?;
+    if nulls.as_ref().is_some_and(|nulls| nulls.len() != values.len()) {
+        return Err(count_differs());
+    }
+    Ok(Arc::new(BooleanArray::new(BooleanBuffer::from(values), nulls)))
+}
+
+/// A column of decimals of a precision and scale.
+pub(crate) fn decimal(
+    values: Vec<i128>,
+    (precision, scale): (u8, i8),
+    nulls: Option<NullBuffer>,
+    budget: &mut Budget,
+) -> Result<ArrayRef> {
+    let array = primitive::<Decimal128Type>(values, nulls, budget)?;
+    let array = array.with_precision_and_scale(precision, scale).map_err(|error| malformed(&error))?;
+    let wide = |error: ArrowError| Error::new(ErrorKind::Decimal, error.to_string());
+    array.validate_decimal_precision(precision).map_err(wide)?;
+    Ok(Arc::new(array))
+}
+
+/// Texts or bytes, one behind the other.
+#[derive(Default)]
+pub(crate) struct Bytes {
+    /// Where each ends.
+    pub(crate) ends: Vec<i32>,
+    pub(crate) data: Vec<u8>,
+}
+
+impl Bytes {
+    /// Appends a value; the budget holds it.
+    pub(crate) fn push(&mut self, value: &[u8], budget: &mut Budget) -> Result<()> {
+        budget.value(value.len())?;
+        budget.hold(value.len().saturating_add(size_of::<i32>()), 1)?;
+        self.data.try_reserve(value.len()).map_err(|_| no_memory())?;
+        self.data.extend_from_slice(value);
+        self.ends.try_reserve(1).map_err(|_| no_memory())?;
+        self.ends.push(i32::try_from(self.data.len()).map_err(|_| no_memory())?);
+        Ok(())
+    }
+
+    /// The value of a number.
+    pub(crate) fn get(&self, number: usize) -> Option<&[u8]> {
+        let end = usize::try_from(*self.ends.get(number)?).ok()?;
+        let before = number.checked_sub(1).and_then(|before| self.ends.get(before));
+        let start = usize::try_from(before.copied().unwrap_or(0)).ok()?;
+        self.data.get(start..end)
+    }
+
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// A column of texts or of bytes, each at its row.
+    pub(crate) fn into_array(
+        self,
+        text: bool,
+        nulls: Option<NullBuffer>,
+        budget: &mut Budget,
+    ) -> Result<ArrayRef> {
+        let rows = nulls.as_ref().map_or(self.ends.len(), NullBuffer::len);
+        let mut offsets: Vec<i32> = room(rows.saturating_add(1), budget)?;
+        offsets.push(0);
+        match nulls.as_ref().filter(|nulls| nulls.null_count() > 0) {
+            None => offsets.extend(&self.ends),
+            Some(nulls) => {
+                let (mut next, mut last) = (self.ends.iter(), 0);
+                offsets.extend(nulls.iter().map(|valid| {
+                    if valid {
+                        last = next.next().copied().unwrap_or(last);
+                    }
+                    last
+                }));
+            }
+        }
+        // Ends only grow: each is the length of the values so far.
+        let (offsets, data) = (OffsetBuffer::new(offsets.into()), Buffer::from_vec(self.data));
+        match text {
+            true => shared(StringArray::try_new(offsets, data, nulls)),
+            false => shared(BinaryArray::try_new(offsets, data, nulls)),
+        }
+    }
+}
+
+/// A made array as a column.
+pub(crate) fn shared<T: Array + 'static>(array: Result<T, ArrowError>) -> Result<ArrayRef> {
+    array.map(|array| Arc::new(array) as ArrayRef).map_err(|error| malformed(&error))
+}
+
+/// What Arrow says of values that are no column.
+#[cold]
+pub(crate) fn malformed(error: &ArrowError) -> Error {
+    let message = error.to_string();
+    let kind = if message.contains("UTF8") || message.contains("UTF-8") {
+        ErrorKind::Utf8
+    } else {
+        ErrorKind::Count
+    };
+    Error::new(kind, message)
+}
+
+#[cold]
+pub(crate) fn count_differs() -> Error {
+    Error::new(ErrorKind::Count, "columns of one record are of different lengths")
+}
+
+#[cold]
+fn no_memory() -> Error {
+    Error::new(ErrorKind::Limit, "a column of more than 2 GiB, or no memory for it")
+}

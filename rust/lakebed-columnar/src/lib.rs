@@ -1,0 +1,163 @@
+//! ORC and Parquet files of metadata to Arrow columns, within bounds.
+//!
+//! [`File::open`] reads the end of a file, where both formats have their schema, and [`File`] is then an iterator of
+//! record batches with the columns asked for. What is read is what manifests and manifest lists are made of; all of it is
+//! judged as bytes that may be anything: numbers are compared with the bytes that are there before anything is made of
+//! them, and no file costs more than its [`Limits`].
+//!
+//! # Arrow forms
+//!
+//! | ORC | Parquet | Arrow |
+//! |---|---|---|
+//! | boolean | BOOLEAN | Boolean |
+//! | tinyint, smallint | INT(8, true), INT(16, true) | Int8, Int16 |
+//! | int, bigint | INT32, INT64 | Int32, Int64 |
+//! | | INT(32, false) | Int64 |
+//! | float, double | FLOAT, DOUBLE | Float32, Float64 |
+//! | string, char, varchar | STRING, ENUM, JSON | Utf8 |
+//! | binary | BYTE_ARRAY, FIXED_LEN_BYTE_ARRAY | Binary |
+//! | date | DATE | Date32 |
+//! | | TIME | Time32(ms), Time64(µs, ns) |
+//! | timestamp | TIMESTAMP | Timestamp(µs) of ORC and INT96, else of the file's unit; without zone, or UTC |
+//! | decimal | DECIMAL of up to 38 digits | Decimal128 |
+//! | struct, list, map | groups, LIST and repeated fields, MAP | Struct, List, Map |
+//! | uniontype | decimals that are wider | as if the column were not there |
+//!
+//! Field ids and ORC's type attributes are metadata of the fields, by the keys that Arrow's other readers use.
+//!
+//! # Codecs
+//!
+//! None, zlib or gzip, snappy, lz4 and zstandard; Parquet's LZ4 in Hadoop's frames, LZO and Brotli are refused by name.
+#![forbid(unsafe_code)]
+// A panic that input can reach is a bug: what cannot fail is written so that it need not be unwrapped.
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]
+
+mod arrays;
+mod budget;
+mod codec;
+mod input;
+mod orc;
+mod parquet;
+mod projection;
+
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use arrow_buffer::Buffer;
+use arrow_schema::SchemaRef;
+use lakebed_avro::{Error, ErrorKind, Limits, Location, Result};
+
+use self::orc::OrcFile;
+use self::parquet::ParquetFile;
+use self::projection::Wanted;
+
+/// The rows of a batch, where there are as many.
+const BATCH_ROWS: usize = 8192;
+
+/// A container format that is columnar itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// Apache ORC.
+    Orc,
+    /// Apache Parquet.
+    Parquet,
+}
+
+impl Format {
+    /// The format of a file by its magic bytes, whatever it is called.
+    pub fn of(bytes: &[u8]) -> Option<Format> {
+        [Format::Orc, Format::Parquet].into_iter().find(|format| bytes.starts_with(format.magic()))
+    }
+
+    /// The format's own name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Format::Orc => "ORC",
+            Format::Parquet => "Parquet",
+        }
+    }
+
+    fn magic(self) -> &'static [u8] {
+        match self {
+            Format::Orc => b"ORC",
+            Format::Parquet => b"PAR1",
+        }
+    }
+
+    /// Whether a file ends as its format demands: Parquet in its magic, encrypted or not, ORC in a postscript whose last
+    /// field is the magic, and one byte for the postscript's length.
+    fn is_whole(self, bytes: &[u8]) -> bool {
+        let end = match self {
+            Format::Orc => bytes.split_last().map_or(bytes, |(_, postscript)| postscript),
+            Format::Parquet => bytes,
+        };
+        let ends = end.ends_with(self.magic()) || (self == Format::Parquet && end.ends_with(b"PARE"));
+        bytes.len() > 2 * self.magic().len() && ends
+    }
+}
+
+/// An open ORC or Parquet file: an iterator of its rows, in file order.
+///
+/// A failed batch ends it.
+pub struct File {
+    reader: Option<Reader>,
+    schema: SchemaRef,
+}
+
+enum Reader {
+    Orc(Box<OrcFile>),
+    Parquet(Box<ParquetFile>),
+}
+
+impl File {
+    /// Opens a whole file for those of `columns`, dotted paths, that it has; others are not decoded.
+    ///
+    /// Bounded are the footer (`max_header_bytes`), the schema (`max_schema_depth`, `max_schema_nodes`), what is held at
+    /// once of a stripe or of pages, and of a batch (`max_block_bytes`), what all of the file inflates to
+    /// (`max_file_bytes`), single values, rows, items of lists, and cells.
+    ///
+    /// # Errors
+    /// Those of a footer, placed at it: `Truncated` for a file that does not end as its format demands, `Length`,
+    /// `Count`, `Schema`, `Codec`, `UnknownCodec`, `Unsupported`, `Limit` and others.
+    pub fn open(format: Format, bytes: Buffer, columns: &[String], limits: Limits) -> Result<File> {
+        if !format.is_whole(&bytes) {
+            let message = format!("{} file ends without its footer", format.name());
+            let place = Location { offset: Some(bytes.len() as u64), ..Location::default() };
+            return Err(Error::new(ErrorKind::Truncated, message).at(place));
+        }
+        let wanted = Wanted::of(columns);
+        let (reader, schema) = match format {
+            Format::Orc => {
+                let file = OrcFile::open(bytes, &wanted, limits)?;
+                let schema = Arc::clone(&file.schema);
+                (Reader::Orc(Box::new(file)), schema)
+            }
+            Format::Parquet => {
+                let file = ParquetFile::open(bytes, &wanted, limits)?;
+                let schema = Arc::clone(&file.schema);
+                (Reader::Parquet(Box::new(file)), schema)
+            }
+        };
+        Ok(File { reader: Some(reader), schema })
+    }
+
+    /// The schema of the file, columns that were not asked for included.
+    pub fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+}
+
+impl Iterator for File {
+    type Item = Result<RecordBatch>;
+
+    fn next(&mut self) -> Option<Result<RecordBatch>> {
+        let batch = match self.reader.as_mut()? {
+            Reader::Orc(file) => file.batch(),
+            Reader::Parquet(file) => file.batch(),
+        };
+        if !matches!(batch, Ok(Some(_))) {
+            self.reader = None;
+        }
+        batch.transpose()
+    }
+}

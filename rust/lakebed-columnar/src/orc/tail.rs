@@ -1,0 +1,193 @@
+//! The end of a file: its postscript and its footer.
+//!
+//! Source: ORC specification, "File Tail".
+
+use arrow_buffer::Buffer;
+use lakebed_avro::{Error, ErrorKind, Limits, Location, Result};
+
+use super::chunks::Chunks;
+use super::message::Message;
+use super::types::TypeMessage;
+use crate::budget::Budget;
+use crate::codec::Codec;
+use crate::input::{Input, ends};
+
+/// The magic at the start of a file, and at the end of its postscript.
+const MAGIC: &[u8] = b"ORC";
+/// The largest block that the three bytes in front of a chunk can speak of.
+const MOST_BLOCK_BYTES: u64 = 1 << 23;
+
+/// What stands at the end of a file.
+pub(super) struct Tail {
+    pub(super) compression: Compression,
+    pub(super) stripes: Vec<Stripe>,
+    pub(super) types: Vec<TypeMessage>,
+    pub(super) rows: u64,
+}
+
+/// How streams are compressed.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Compression {
+    /// None where they are not.
+    pub(super) codec: Option<Codec>,
+    /// The most that a chunk inflates to.
+    pub(super) block_bytes: usize,
+}
+
+/// Where a stripe stands in the file, and what is in it.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Stripe {
+    pub(super) offset: u64,
+    pub(super) index_length: u64,
+    pub(super) data_length: u64,
+    pub(super) footer_length: u64,
+    pub(super) rows: u64,
+}
+
+impl Stripe {
+    /// Where its footer begins.
+    pub(super) fn footer(&self) -> Option<u64> {
+        self.offset.checked_add(self.index_length)?.checked_add(self.data_length)
+    }
+
+    fn end(&self) -> Option<u64> {
+        self.footer()?.checked_add(self.footer_length)
+    }
+}
+
+impl Tail {
+    /// Reads the postscript and the footer.
+    ///
+    /// # Errors
+    /// `Truncated`, `Length`, `Count`, `Codec`, `UnknownCodec`, `Unsupported`, `Limit`; placed at the part they are of.
+    pub(super) fn read(file: &Buffer, budget: &mut Budget) -> Result<Tail> {
+        let bytes = file.as_slice();
+        let (length, rest) = bytes.split_last().ok_or_else(ends)?;
+        let at = rest.len().checked_sub(usize::from(*length));
+        let at = at.ok_or_else(|| wrong("the postscript is longer than the file"))?;
+        let placed = |error: Error| error.at(place(at));
+        let (footer_length, compression) = postscript(slice(file, at, rest.len())?).map_err(placed)?;
+        let footer_at = usize::try_from(footer_length).ok().and_then(|length| at.checked_sub(length));
+        let footer_at = footer_at.ok_or_else(|| placed(wrong("the footer is longer than the file")))?;
+        let placed = |error: Error| error.at(place(footer_at));
+        let footer = slice(file, footer_at, at)?;
+        let most = usize::try_from(budget.limits.max_header_bytes).unwrap_or(usize::MAX);
+        let footer = Chunks::new(compression).all(footer, most, "max_header_bytes").map_err(placed)?;
+        let (stripes, types, rows) = footer_of(Message::new(footer), &budget.limits).map_err(placed)?;
+        let tail = Tail { compression, stripes, types, rows };
+        tail.check(footer_at).map_err(placed)?;
+        Ok(tail)
+    }
+
+    /// Stripes stand one behind the other in front of the footer, and have the rows that it says.
+    fn check(&self, footer_at: usize) -> Result<()> {
+        let (mut end, mut rows) = (0, 0_u64);
+        for stripe in &self.stripes {
+            let stripe_end = stripe.end().filter(|last| *last <= footer_at as u64);
+            let stripe_end = stripe_end.ok_or_else(|| wrong("a stripe reaches beyond the footer"))?;
+            if stripe.offset < end || stripe.footer_length == 0 {
+                return Err(wrong("stripes lie over each other"));
+            }
+            end = stripe_end;
+            rows = rows.saturating_add(stripe.rows);
+        }
+        if rows != self.rows {
+            let message = format!("the footer says {} rows, its stripes {rows}", self.rows);
+            return Err(Error::new(ErrorKind::Count, message));
+        }
+        Ok(())
+    }
+}
+
+/// Bytes of a file, which are there.
+pub(super) fn slice(file: &Buffer, start: usize, end: usize) -> Result<Input> {
+    let length = end.checked_sub(start).filter(|_| end <= file.len()).ok_or_else(ends)?;
+    Ok(Input::new(file.slice_with_length(start, length)))
+}
+
+/// A place in the file.
+pub(super) fn place(offset: usize) -> Location {
+    Location { offset: Some(offset as u64), ..Location::default() }
+}
+
+/// The footer's length, and the compression.
+fn postscript(bytes: Input) -> Result<(u64, Compression)> {
+    if !bytes.rest().ends_with(MAGIC) {
+        return Err(Error::new(ErrorKind::Truncated, "the file does not end in a postscript"));
+    }
+    let (mut footer_length, mut kind, mut block_bytes) = (0, 0, 256 << 10);
+    let mut message = Message::new(bytes);
+    while let Some((number, value)) = message.field()? {
+        match number {
+            1 => footer_length = value.number()?,
+            2 => kind = value.number()?,
+            3 => block_bytes = value.number()?,
+            _ => {}
+        }
+    }
+    let codec = match kind {
+        0 => None,
+        1 => Some(Codec::Deflate),
+        2 => Some(Codec::Snappy),
+        3 => return Err(unsupported("compressed by LZO")),
+        4 => Some(Codec::Lz4),
+        5 => Some(Codec::Zstandard),
+        6 => return Err(unsupported("compressed by Brotli")),
+        _ => return Err(Error::new(ErrorKind::UnknownCodec, format!("compression {kind} is none of ORC's"))),
+    };
+    if codec.is_some() && !(1..=MOST_BLOCK_BYTES).contains(&block_bytes) {
+        return Err(wrong("a compression block of that size cannot be"));
+    }
+    let block_bytes = usize::try_from(block_bytes).unwrap_or(usize::MAX);
+    Ok((footer_length, Compression { codec, block_bytes }))
+}
+
+fn footer_of(mut footer: Message, limits: &Limits) -> Result<(Vec<Stripe>, Vec<TypeMessage>, u64)> {
+    let (mut stripes, mut types, mut rows) = (Vec::new(), Vec::new(), 0);
+    while let Some((number, value)) = footer.field()? {
+        match number {
+            3 => {
+                let stripe = stripe(value.message()?)?;
+                // An encoded stripe takes a byte at least: more of them than that are refused at once.
+                if stripe.footer_length == 0 {
+                    return Err(wrong("a stripe without a footer"));
+                }
+                stripes.push(stripe);
+            }
+            4 if types.len() as u64 >= limits.max_schema_nodes => {
+                let more = limits.max_schema_nodes.saturating_add(1);
+                return Err(Limits::exceeded("max_schema_nodes", limits.max_schema_nodes, more));
+            }
+            4 => types.push(TypeMessage::read(value.message()?)?),
+            6 => rows = value.number()?,
+            10 => return Err(unsupported("encrypted")),
+            _ => {}
+        }
+    }
+    Ok((stripes, types, rows))
+}
+
+fn stripe(mut message: Message) -> Result<Stripe> {
+    let mut stripe = Stripe::default();
+    while let Some((number, value)) = message.field()? {
+        match number {
+            1 => stripe.offset = value.number()?,
+            2 => stripe.index_length = value.number()?,
+            3 => stripe.data_length = value.number()?,
+            4 => stripe.footer_length = value.number()?,
+            5 => stripe.rows = value.number()?,
+            _ => {}
+        }
+    }
+    Ok(stripe)
+}
+
+#[cold]
+pub(super) fn wrong(message: &str) -> Error {
+    Error::new(ErrorKind::Length, message)
+}
+
+#[cold]
+fn unsupported(how: &str) -> Error {
+    Error::new(ErrorKind::Unsupported, format!("ORC files {how} are not read"))
+}

@@ -1,0 +1,294 @@
+//! The footer of a file: its schema, and where its columns are.
+//!
+//! Source: Parquet specification, "File Format" and `parquet.thrift`.
+
+use arrow_buffer::Buffer;
+use lakebed_avro::{Error, ErrorKind, Limits, Location, Result};
+
+use super::thrift::{Compact, Kind};
+use crate::budget::Budget;
+use crate::codec::Codec;
+use crate::input::{Input, ends};
+
+/// The magic at both ends of a file.
+const MAGIC: &[u8; 4] = b"PAR1";
+/// The magic where the footer is encrypted.
+const ENCRYPTED: &[u8; 4] = b"PARE";
+
+/// What a footer says.
+pub(super) struct Footer {
+    pub(super) elements: Vec<Element>,
+    pub(super) groups: Vec<RowGroup>,
+    pub(super) rows: u64,
+}
+
+/// A field of the schema as the footer has it: a group's fields follow it.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Element {
+    pub(super) name: String,
+    /// `type`; None for groups.
+    pub(super) physical: Option<i64>,
+    pub(super) type_length: i64,
+    pub(super) repetition: i64,
+    pub(super) children: i64,
+    pub(super) converted: Option<i64>,
+    pub(super) logical: Option<Logical>,
+    pub(super) field_id: Option<i64>,
+    pub(super) scale: i64,
+    pub(super) precision: i64,
+}
+
+/// `LogicalType`, as far as it says more than the physical type.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Logical {
+    Text,
+    Map,
+    List,
+    Decimal {
+        precision: i64,
+        scale: i64,
+    },
+    Date,
+    /// The unit: 1 for milli-, 2 for micro-, 3 for nanoseconds.
+    Time {
+        unit: i64,
+    },
+    Timestamp {
+        unit: i64,
+        utc: bool,
+    },
+    Integer {
+        bits: i64,
+        signed: bool,
+    },
+    Other,
+}
+
+/// A run of rows.
+pub(super) struct RowGroup {
+    pub(super) chunks: Vec<Chunk>,
+    pub(super) rows: u64,
+    pub(super) bytes: u64,
+}
+
+/// Where the pages of a column are.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Chunk {
+    pub(super) start: u64,
+    pub(super) length: u64,
+    pub(super) values: u64,
+    /// None where pages are not compressed.
+    pub(super) codec: Option<Codec>,
+}
+
+impl Footer {
+    /// Reads the footer of a whole file.
+    ///
+    /// # Errors
+    /// `Truncated`, `Length`, `Count`, `Codec`, `Unsupported`, `Limit`; placed at the footer.
+    pub(super) fn read(file: &Buffer, budget: &Budget) -> Result<Footer> {
+        let bytes = file.as_slice();
+        let (rest, magic) = bytes.split_last_chunk::<4>().ok_or_else(ends)?;
+        if magic == ENCRYPTED {
+            return Err(Error::new(ErrorKind::Unsupported, "encrypted Parquet files are not read"));
+        }
+        let (rest, length) = rest.split_last_chunk::<4>().ok_or_else(ends)?;
+        if magic != MAGIC {
+            return Err(Error::new(ErrorKind::Truncated, "the file does not end in its magic"));
+        }
+        let length = u64::from(u32::from_le_bytes(*length));
+        let limits = &budget.limits;
+        if length > limits.max_header_bytes {
+            return Err(Limits::exceeded("max_header_bytes", limits.max_header_bytes, length));
+        }
+        let at = usize::try_from(length).ok().and_then(|length| rest.len().checked_sub(length));
+        let at = at.ok_or_else(|| wrong("the footer is longer than the file"))?;
+        let footer = Input::new(file.slice_with_length(at, rest.len().saturating_sub(at)));
+        let read = footer_of(footer, limits).and_then(|footer| footer.checked(at as u64));
+        read.map_err(|error| error.at(Location { offset: Some(at as u64), ..Location::default() }))
+    }
+
+    /// Chunks stand in front of the footer, and row groups have the rows that it says.
+    fn checked(self, at: u64) -> Result<Footer> {
+        let chunks = self.groups.iter().flat_map(|group| &group.chunks);
+        let mut end = chunks.map(|chunk| chunk.start.checked_add(chunk.length));
+        if !end.all(|end| end.is_some_and(|end| end <= at)) {
+            return Err(wrong("a column reaches beyond the footer"));
+        }
+        let rows = self.groups.iter().fold(0_u64, |rows, group| rows.saturating_add(group.rows));
+        if rows != self.rows {
+            let message = format!("the footer says {} rows, its row groups {rows}", self.rows);
+            return Err(Error::new(ErrorKind::Count, message));
+        }
+        Ok(self)
+    }
+}
+
+fn footer_of(input: Input, limits: &Limits) -> Result<Footer> {
+    let mut footer = Footer { elements: Vec::new(), groups: Vec::new(), rows: 0 };
+    Compact::new(input).message(|thrift, number, kind| {
+        match number {
+            2 => thrift.list(kind, |thrift, kind| {
+                if footer.elements.len() as u64 > limits.max_schema_nodes {
+                    let nodes = footer.elements.len() as u64;
+                    return Err(Limits::exceeded("max_schema_nodes", limits.max_schema_nodes, nodes));
+                }
+                footer.elements.push(element(thrift, kind)?);
+                Ok(())
+            })?,
+            3 => footer.rows = unsigned(thrift.number(kind)?)?,
+            4 => thrift.list(kind, |thrift, kind| {
+                footer.groups.push(row_group(thrift, kind)?);
+                Ok(())
+            })?,
+            _ => return Ok(false),
+        }
+        Ok(true)
+    })?;
+    Ok(footer)
+}
+
+fn element(thrift: &mut Compact, kind: Kind) -> Result<Element> {
+    let mut element = Element::default();
+    thrift.fields(kind, |thrift, number, kind| {
+        match number {
+            1 => element.physical = Some(thrift.number(kind)?),
+            2 => element.type_length = thrift.number(kind)?,
+            3 => element.repetition = thrift.number(kind)?,
+            4 => element.name = thrift.text(kind)?,
+            5 => element.children = thrift.number(kind)?,
+            6 => element.converted = Some(thrift.number(kind)?),
+            7 => element.scale = thrift.number(kind)?,
+            8 => element.precision = thrift.number(kind)?,
+            9 => element.field_id = Some(thrift.number(kind)?),
+            10 => element.logical = logical(thrift, kind)?,
+            _ => return Ok(false),
+        }
+        Ok(true)
+    })?;
+    Ok(element)
+}
+
+/// The logical type: a union, whose only field says which it is.
+fn logical(thrift: &mut Compact, kind: Kind) -> Result<Option<Logical>> {
+    let mut logical = None;
+    thrift.fields(kind, |thrift, number, kind| {
+        logical = Some(match number {
+            1 | 4 | 11 => Logical::Text,
+            2 => Logical::Map,
+            3 => Logical::List,
+            6 => Logical::Date,
+            5 | 7 | 8 | 10 => {
+                logical = Some(with_parameters(thrift, number, kind)?);
+                return Ok(true);
+            }
+            _ => Logical::Other,
+        });
+        Ok(false)
+    })?;
+    Ok(logical)
+}
+
+fn with_parameters(thrift: &mut Compact, which: i64, kind: Kind) -> Result<Logical> {
+    let (mut first, mut second, mut flag, mut unit) = (0, 0, false, 0);
+    thrift.fields(kind, |thrift, number, kind| {
+        match (which, number) {
+            (5 | 10, 1) => first = thrift.number(kind)?,
+            (5, 2) => second = thrift.number(kind)?,
+            (7 | 8, 1) | (10, 2) => flag = thrift.boolean(kind)?,
+            (7 | 8, 2) => thrift.fields(kind, |_, number, _| {
+                unit = number;
+                Ok(false)
+            })?,
+            _ => return Ok(false),
+        }
+        Ok(true)
+    })?;
+    Ok(match which {
+        5 => Logical::Decimal { scale: first, precision: second },
+        7 => Logical::Time { unit },
+        8 => Logical::Timestamp { unit, utc: flag },
+        _ => Logical::Integer { bits: first, signed: flag },
+    })
+}
+
+fn row_group(thrift: &mut Compact, kind: Kind) -> Result<RowGroup> {
+    let mut group = RowGroup { chunks: Vec::new(), rows: 0, bytes: 0 };
+    thrift.fields(kind, |thrift, number, kind| {
+        match number {
+            1 => thrift.list(kind, |thrift, kind| {
+                group.chunks.push(chunk(thrift, kind)?);
+                Ok(())
+            })?,
+            2 => group.bytes = unsigned(thrift.number(kind)?)?,
+            3 => group.rows = unsigned(thrift.number(kind)?)?,
+            _ => return Ok(false),
+        }
+        Ok(true)
+    })?;
+    Ok(group)
+}
+
+fn chunk(thrift: &mut Compact, kind: Kind) -> Result<Chunk> {
+    let mut chunk = None;
+    thrift.fields(kind, |thrift, number, kind| {
+        match number {
+            1 => return Err(Error::new(ErrorKind::Unsupported, "columns in another file are not read")),
+            3 => chunk = Some(column_metadata(thrift, kind)?),
+            _ => return Ok(false),
+        }
+        Ok(true)
+    })?;
+    chunk.ok_or_else(|| {
+        Error::new(ErrorKind::Unsupported, "a column without metadata, as where it is encrypted")
+    })
+}
+
+fn column_metadata(thrift: &mut Compact, kind: Kind) -> Result<Chunk> {
+    let (mut codec, mut values, mut length, mut data, mut dictionary) = (None, None, None, None, None);
+    thrift.fields(kind, |thrift, number, kind| {
+        let to = match number {
+            4 => &mut codec,
+            5 => &mut values,
+            7 => &mut length,
+            9 => &mut data,
+            11 => &mut dictionary,
+            _ => return Ok(false),
+        };
+        *to = Some(thrift.number(kind)?);
+        Ok(true)
+    })?;
+    let (Some(codec), Some(values), Some(length), Some(data)) = (codec, values, length, data) else {
+        return Err(Error::new(ErrorKind::Schema, "the metadata of a column lacks what it must say"));
+    };
+    // Some writers say 0 where there is no dictionary.
+    let start = dictionary.filter(|dictionary| *dictionary > 0 && *dictionary < data).unwrap_or(data);
+    let (start, length, values) = (unsigned(start)?, unsigned(length)?, unsigned(values)?);
+    Ok(Chunk { start, length, values, codec: codec_of(codec)? })
+}
+
+fn codec_of(number: i64) -> Result<Option<Codec>> {
+    let name = match number {
+        0 => return Ok(None),
+        1 => return Ok(Some(Codec::Snappy)),
+        2 => return Ok(Some(Codec::Gzip)),
+        6 => return Ok(Some(Codec::Zstandard)),
+        7 => return Ok(Some(Codec::Lz4)),
+        3 => "LZO",
+        4 => "Brotli",
+        5 => "LZ4 in Hadoop's frames",
+        _ => return Err(Error::new(ErrorKind::UnknownCodec, format!("codec {number} is none of Parquet's"))),
+    };
+    Err(Error::new(ErrorKind::Unsupported, format!("Parquet files compressed by {name} are not read")))
+}
+
+/// A number that counts something.
+pub(super) fn unsigned(number: i64) -> Result<u64> {
+    u64::try_from(number)
+        .map_err(|_| Error::new(ErrorKind::Length, format!("{number}, where a count or length stands")))
+}
+
+#[cold]
+fn wrong(message: &str) -> Error {
+    Error::new(ErrorKind::Length, message)
+}

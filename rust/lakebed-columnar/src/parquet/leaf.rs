@@ -1,0 +1,277 @@
+//! One column of a row group, read some rows at a time: levels, and the values that are there.
+//!
+//! Source: Parquet specification, "Nested Encoding".
+
+use arrow_buffer::Buffer;
+use lakebed_avro::{Error, ErrorKind, Result};
+
+use super::footer::Chunk;
+use super::hybrid::Hybrid;
+use super::page::{Levels, Page, Pages};
+use super::schema::Leaf;
+use super::values::{Decoder, Values};
+use crate::budget::Budget;
+use crate::codec::Inflater;
+use crate::input::{Input, ends};
+
+/// Entries that are read before the values among them are.
+const ENTRIES: usize = 1024;
+
+/// Reads a column.
+pub(super) struct LeafReader {
+    leaf: Leaf,
+    pages: Pages,
+    /// Entries that the column has still, the page's among them.
+    left: u64,
+    dictionary: Option<Values>,
+    page: Option<OpenPage>,
+    /// Bytes held beyond a batch: by the dictionary, and by the page.
+    dictionary_bytes: u64,
+    page_bytes: u64,
+}
+
+struct OpenPage {
+    left: usize,
+    repetition: Option<Hybrid>,
+    definition: Option<Hybrid>,
+    /// A repetition level that was read and belongs to the next row.
+    next: Option<u16>,
+    values: Decoder,
+}
+
+/// Some rows of a column. Levels are left out where all of them are 0.
+pub(super) struct Rows {
+    pub(super) entries: usize,
+    pub(super) definition: Vec<u16>,
+    pub(super) repetition: Vec<u16>,
+    pub(super) values: Values,
+}
+
+impl LeafReader {
+    pub(super) fn open(leaf: Leaf, file: &Buffer, chunk: &Chunk) -> Result<LeafReader> {
+        let pages = Pages::new(file, chunk)?;
+        Ok(LeafReader {
+            leaf,
+            pages,
+            left: chunk.values,
+            dictionary: None,
+            page: None,
+            dictionary_bytes: 0,
+            page_bytes: 0,
+        })
+    }
+
+    /// Bytes that it holds beyond a batch.
+    pub(super) fn held(&self) -> u64 {
+        self.dictionary_bytes.saturating_add(self.page_bytes)
+    }
+
+    /// How far its pages are read, in bytes from the start of the column.
+    pub(super) fn position(&self) -> u64 {
+        self.pages.position()
+    }
+
+    /// Whether all is read that the column is said to have.
+    pub(super) fn is_spent(&self) -> bool {
+        self.left == 0
+    }
+
+    /// Reads the next `rows` rows.
+    ///
+    /// # Errors
+    /// `Count` for a column that has fewer; those of its pages.
+    pub(super) fn read(&mut self, rows: usize, inflater: &mut Inflater, budget: &mut Budget) -> Result<Rows> {
+        let physical = self.leaf.physical;
+        let mut read = Rows {
+            entries: 0,
+            definition: Vec::new(),
+            repetition: Vec::new(),
+            values: Values::new(physical),
+        };
+        let mut started = 0;
+        while self.left > 0 {
+            if self.page.as_ref().is_none_or(|page| page.left == 0) {
+                self.open_page(inflater, budget)?;
+            }
+            let Some(page) = &mut self.page else { break };
+            let (entries, there) = match self.leaf.repeated {
+                0 => page.flat(self.leaf, rows.saturating_sub(started), &mut read, budget)?,
+                _ => page.nested(self.leaf, rows, &mut started, &mut read, budget)?,
+            };
+            page.values.read(there, physical, self.dictionary.as_ref(), &mut read.values, budget)?;
+            page.left = page.left.saturating_sub(entries);
+            self.left = self.left.saturating_sub(entries as u64);
+            read.entries = read.entries.saturating_add(entries);
+            if self.leaf.repeated == 0 {
+                started = read.entries;
+                if started == rows {
+                    break;
+                }
+            } else if entries == 0 {
+                break;
+            }
+        }
+        if started != rows {
+            return Err(Error::new(ErrorKind::Count, "a column has fewer rows than its row group"));
+        }
+        Ok(read)
+    }
+
+    /// Goes to the next page that has entries; the dictionary is read on the way.
+    fn open_page(&mut self, inflater: &mut Inflater, budget: &mut Budget) -> Result<()> {
+        loop {
+            self.page = None;
+            budget.release(usize::try_from(self.page_bytes).unwrap_or(usize::MAX));
+            self.page_bytes = 0;
+            let before = budget.held();
+            let none = || Error::new(ErrorKind::Count, "a column has fewer values than its metadata says");
+            match self.pages.next(inflater, budget)?.ok_or_else(none)? {
+                Page::Dictionary { encoding, values, bytes } => {
+                    if self.dictionary.is_some() || !matches!(encoding, 0 | 2) {
+                        return Err(Error::new(
+                            ErrorKind::Codec,
+                            "a dictionary that is another's, or not plain",
+                        ));
+                    }
+                    let physical = self.leaf.physical;
+                    let mut entries = Values::new(physical);
+                    // So many are there: nothing is made room for before that is known.
+                    let values = values.min(bytes.rest().len().saturating_mul(8));
+                    let mut plain = Decoder::new(0, physical, bytes, values, budget)?;
+                    plain.read(values, physical, None, &mut entries, budget)?;
+                    self.dictionary = Some(entries);
+                    self.dictionary_bytes = budget.held().saturating_sub(before);
+                }
+                Page::Data { encoding, values, levels, bytes } => {
+                    if values as u64 > self.left {
+                        return Err(Error::new(ErrorKind::Count, "a page has more values than its column"));
+                    }
+                    if values == 0 {
+                        budget.release_to(before);
+                        continue;
+                    }
+                    let page = OpenPage::open(self.leaf, encoding, values, levels, bytes, budget);
+                    self.page_bytes = budget.held().saturating_sub(before);
+                    self.page = Some(page?);
+                    return Ok(());
+                }
+            }
+        }
+    }
+}
+
+impl OpenPage {
+    fn open(
+        leaf: Leaf,
+        encoding: i64,
+        count: usize,
+        levels: Levels,
+        mut bytes: Input,
+        budget: &mut Budget,
+    ) -> Result<OpenPage> {
+        let width = |most: u16| 16 - most.leading_zeros();
+        let hybrid = |most: u16, input: Input| Hybrid::new(input, width(most)).map(Some);
+        let (mut repetition, mut definition) = (None, None);
+        match levels {
+            Levels::Apart(of_repetition, of_definition) => {
+                if leaf.repeated > 0 {
+                    repetition = hybrid(leaf.repeated, of_repetition)?;
+                }
+                if leaf.defined > 0 {
+                    definition = hybrid(leaf.defined, of_definition)?;
+                }
+            }
+            Levels::Prefixed { packed: [repetition_packed, definition_packed] } => {
+                if leaf.repeated > 0 {
+                    repetition = hybrid(leaf.repeated, prefixed(&mut bytes, repetition_packed)?)?;
+                }
+                if leaf.defined > 0 {
+                    definition = hybrid(leaf.defined, prefixed(&mut bytes, definition_packed)?)?;
+                }
+            }
+        }
+        let values = Decoder::new(encoding, leaf.physical, bytes, count, budget)?;
+        Ok(OpenPage { left: count, repetition, definition, next: None, values })
+    }
+
+    /// Reads definition levels where each row is one entry; says how many, and how many have a value.
+    fn flat(
+        &mut self,
+        leaf: Leaf,
+        rows: usize,
+        read: &mut Rows,
+        budget: &mut Budget,
+    ) -> Result<(usize, usize)> {
+        let entries = rows.min(self.left);
+        let Some(definition) = &mut self.definition else { return Ok((entries, entries)) };
+        room(&mut read.definition, entries, budget)?;
+        let mut there = 0;
+        for _ in 0..entries {
+            let level = level(definition, leaf.defined)?;
+            there += usize::from(level == leaf.defined);
+            read.definition.push(level);
+        }
+        Ok((entries, there))
+    }
+
+    /// Reads levels up to the end of row `rows`, of the page, or of some entries.
+    fn nested(
+        &mut self,
+        leaf: Leaf,
+        rows: usize,
+        started: &mut usize,
+        read: &mut Rows,
+        budget: &mut Budget,
+    ) -> Result<(usize, usize)> {
+        let (Some(repetition), Some(definition)) = (&mut self.repetition, &mut self.definition) else {
+            return Err(ends());
+        };
+        let most = self.left.min(ENTRIES);
+        room(&mut read.definition, most, budget)?;
+        room(&mut read.repetition, most, budget)?;
+        budget.items(most)?;
+        let (mut entries, mut there) = (0, 0);
+        while entries < most {
+            let repeated = match self.next.take() {
+                Some(repeated) => repeated,
+                None => level(repetition, leaf.repeated)?,
+            };
+            if repeated == 0 {
+                if *started == rows {
+                    self.next = Some(repeated);
+                    break;
+                }
+                *started += 1;
+            } else if *started == 0 {
+                return Err(Error::new(ErrorKind::Count, "a column goes on with a row that did not begin"));
+            }
+            let defined = level(definition, leaf.defined)?;
+            there += usize::from(defined == leaf.defined);
+            read.repetition.push(repeated);
+            read.definition.push(defined);
+            entries += 1;
+        }
+        Ok((entries, there))
+    }
+}
+
+/// Levels behind their length.
+fn prefixed(bytes: &mut Input, packed: bool) -> Result<Input> {
+    if packed {
+        return Err(Error::new(ErrorKind::Unsupported, "levels that are packed by bits are not read"));
+    }
+    let length = u32::from_le_bytes(bytes.array()?);
+    bytes.split(length as usize)
+}
+
+fn level(levels: &mut Hybrid, most: u16) -> Result<u16> {
+    let level = levels.next()?;
+    let level = u16::try_from(level).ok().filter(|level| *level <= most);
+    level.ok_or_else(|| Error::new(ErrorKind::Count, "a level that is higher than the schema's"))
+}
+
+fn room(levels: &mut Vec<u16>, count: usize, budget: &mut Budget) -> Result<()> {
+    budget.hold(count, size_of::<u16>())?;
+    let no_memory = |_| Error::new(ErrorKind::Limit, format!("no memory for {count} levels"));
+    levels.try_reserve(count).map_err(no_memory)
+}

@@ -1,0 +1,197 @@
+//! The pages of a column: headers, checksums, and what they inflate to.
+//!
+//! Source: Parquet specification, "Data Pages" and `parquet.thrift`.
+
+use arrow_buffer::Buffer;
+use lakebed_avro::{Error, ErrorKind, Limits, Result};
+
+use super::footer::{Chunk, unsigned};
+use super::thrift::{Compact, Kind};
+use crate::budget::Budget;
+use crate::codec::{Codec, Inflater};
+use crate::input::Input;
+
+/// The old encoding of levels.
+const PACKED: i64 = 4;
+
+/// The pages of one column of a row group.
+pub(super) struct Pages {
+    input: Input,
+    codec: Option<Codec>,
+}
+
+/// A page, inflated.
+pub(super) enum Page {
+    Dictionary { encoding: i64, values: usize, bytes: Input },
+    Data { encoding: i64, values: usize, levels: Levels, bytes: Input },
+}
+
+/// Where the levels of a page are.
+pub(super) enum Levels {
+    /// In front of the values, each behind its length.
+    Prefixed {
+        /// Which of them are packed by bits, as only old writers did: repetition, and definition levels.
+        packed: [bool; 2],
+    },
+    /// Apart: repetition levels, and definition levels.
+    Apart(Input, Input),
+}
+
+#[derive(Default)]
+struct Header {
+    kind: i64,
+    inflated: i64,
+    compressed: i64,
+    checksum: Option<i64>,
+    values: i64,
+    encoding: i64,
+    definition_encoding: i64,
+    repetition_encoding: i64,
+    definition_bytes: i64,
+    repetition_bytes: i64,
+    is_stored: bool,
+}
+
+impl Pages {
+    pub(super) fn new(file: &Buffer, chunk: &Chunk) -> Result<Pages> {
+        let beyond = |_| Error::new(ErrorKind::Length, "a column reaches beyond the file");
+        let mut input = Input::new(file.clone());
+        input.take(usize::try_from(chunk.start).map_err(beyond)?)?;
+        let input = input.split(usize::try_from(chunk.length).map_err(beyond)?)?;
+        Ok(Pages { input, codec: chunk.codec })
+    }
+
+    /// How far the pages are read, in bytes from the start of the column.
+    pub(super) fn position(&self) -> u64 {
+        self.input.position() as u64
+    }
+
+    /// The next page of a kind that is read; `None` behind the last.
+    pub(super) fn next(&mut self, inflater: &mut Inflater, budget: &mut Budget) -> Result<Option<Page>> {
+        while !self.input.is_empty() {
+            let mut thrift = Compact::new(self.input.clone());
+            let header = header(&mut thrift)?;
+            self.input = thrift.into_rest();
+            let beyond = || Error::new(ErrorKind::Length, "a page reaches beyond its column");
+            let length = usize::try_from(header.compressed).map_err(|_| beyond())?;
+            let bytes = self.input.split(length).map_err(|_| beyond())?;
+            header.check(&bytes)?;
+            let values = usize::try_from(unsigned(header.values)?).unwrap_or(usize::MAX);
+            let encoding = header.encoding;
+            return Ok(Some(match header.kind {
+                0 => {
+                    let packed = [header.repetition_encoding == PACKED, header.definition_encoding == PACKED];
+                    let bytes = self.inflate(bytes, header.inflated, true, inflater, budget)?;
+                    Page::Data { encoding, values, levels: Levels::Prefixed { packed }, bytes }
+                }
+                3 => {
+                    let mut bytes = bytes;
+                    let mut levels = |length: i64| -> Result<Input> {
+                        bytes.split(usize::try_from(length).map_err(|_| beyond())?).map_err(|_| beyond())
+                    };
+                    let levels = [levels(header.repetition_bytes)?, levels(header.definition_bytes)?];
+                    let apart = header.repetition_bytes.saturating_add(header.definition_bytes);
+                    let inflated = header.inflated.saturating_sub(apart);
+                    let bytes = self.inflate(bytes, inflated, !header.is_stored, inflater, budget)?;
+                    let [repetition, definition] = levels;
+                    Page::Data { encoding, values, levels: Levels::Apart(repetition, definition), bytes }
+                }
+                2 => {
+                    let bytes = self.inflate(bytes, header.inflated, true, inflater, budget)?;
+                    Page::Dictionary { encoding, values, bytes }
+                }
+                _ => continue,
+            }));
+        }
+        Ok(None)
+    }
+
+    /// The bytes of a page as they were before they were compressed: as many as its header says.
+    fn inflate(
+        &self,
+        bytes: Input,
+        inflated: i64,
+        is_compressed: bool,
+        inflater: &mut Inflater,
+        budget: &mut Budget,
+    ) -> Result<Input> {
+        let most = usize::try_from(unsigned(inflated)?).unwrap_or(usize::MAX);
+        let bytes = match self.codec.filter(|_| is_compressed && most > 0) {
+            None => bytes,
+            Some(codec) => {
+                if most as u64 > budget.left() {
+                    let needed = budget.held().saturating_add(most as u64);
+                    return Err(Limits::exceeded("max_block_bytes", budget.limits.max_block_bytes, needed));
+                }
+                let mut output = Vec::new();
+                inflater.inflate(codec, bytes.rest(), most, &mut output)?;
+                budget.hold(output.len(), 1)?;
+                Input::new(Buffer::from_vec(output))
+            }
+        };
+        let length = bytes.rest().len();
+        budget.spend(length)?;
+        // A page without values may have been left out instead of compressed.
+        if length != most && most > 0 {
+            let message = format!("a page of {length} bytes, where its header says {inflated}");
+            return Err(Error::new(ErrorKind::Length, message));
+        }
+        Ok(bytes)
+    }
+}
+
+impl Header {
+    /// Compares the checksum, where there is one, with that of the page's bytes.
+    fn check(&self, bytes: &Input) -> Result<()> {
+        let Some(checksum) = self.checksum else { return Ok(()) };
+        if i64::from(crc32fast::hash(bytes.rest()).cast_signed()) != checksum {
+            return Err(Error::new(ErrorKind::Checksum, "a page's checksum differs from its bytes"));
+        }
+        Ok(())
+    }
+}
+
+fn header(thrift: &mut Compact) -> Result<Header> {
+    let mut header = Header::default();
+    thrift.message(|thrift, number, kind| {
+        match number {
+            1 => header.kind = thrift.number(kind)?,
+            2 => header.inflated = thrift.number(kind)?,
+            3 => header.compressed = thrift.number(kind)?,
+            4 => header.checksum = Some(thrift.number(kind)?),
+            5 | 7 => data_header(thrift, kind, &mut header)?,
+            8 => second_header(thrift, kind, &mut header)?,
+            _ => return Ok(false),
+        }
+        Ok(true)
+    })?;
+    Ok(header)
+}
+
+fn data_header(thrift: &mut Compact, kind: Kind, header: &mut Header) -> Result<()> {
+    thrift.fields(kind, |thrift, number, kind| {
+        match number {
+            1 => header.values = thrift.number(kind)?,
+            2 => header.encoding = thrift.number(kind)?,
+            // Of a dictionary's page, this is whether it is sorted.
+            3 if header.kind == 0 => header.definition_encoding = thrift.number(kind)?,
+            4 => header.repetition_encoding = thrift.number(kind)?,
+            _ => return Ok(false),
+        }
+        Ok(true)
+    })
+}
+
+fn second_header(thrift: &mut Compact, kind: Kind, header: &mut Header) -> Result<()> {
+    thrift.fields(kind, |thrift, number, kind| {
+        match number {
+            1 => header.values = thrift.number(kind)?,
+            4 => header.encoding = thrift.number(kind)?,
+            5 => header.definition_bytes = thrift.number(kind)?,
+            6 => header.repetition_bytes = thrift.number(kind)?,
+            7 => header.is_stored = !thrift.boolean(kind)?,
+            _ => return Ok(false),
+        }
+        Ok(true)
+    })
+}

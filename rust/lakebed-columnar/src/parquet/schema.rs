@@ -1,0 +1,315 @@
+//! The schema of a file: its columns, what they are in Arrow, and the levels at which their values are there.
+//!
+//! Source: Parquet specification, "Logical Types" and "Nested Encoding".
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arrow_schema::{DataType, Field, FieldRef, Fields, TimeUnit};
+use lakebed_avro::{Error, ErrorKind, Limits, Result};
+
+use super::footer::{Element, Logical};
+use crate::projection::Wanted;
+
+/// A column and those below it.
+pub(super) struct Column {
+    pub(super) field: FieldRef,
+    /// The definition level from which on it is not null.
+    pub(super) defined: u16,
+    pub(super) shape: Shape,
+}
+
+/// What a column is made of.
+pub(super) enum Shape {
+    Leaf(Leaf),
+    Struct(Vec<Column>),
+    List { items: Repeated, item: Box<Column> },
+    Map { items: Repeated, entries: Box<[Column; 2]> },
+}
+
+/// The levels of the items of a list or map.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Repeated {
+    /// The definition level from which on there is an item.
+    pub(super) defined: u16,
+    /// The repetition level up to which an entry begins another item.
+    pub(super) repeated: u16,
+}
+
+/// A column that is stored.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Leaf {
+    /// Its number among the columns of a row group.
+    pub(super) number: usize,
+    pub(super) physical: Physical,
+    pub(super) defined: u16,
+    pub(super) repeated: u16,
+}
+
+/// How values are stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Physical {
+    Boolean,
+    Int32,
+    Int64,
+    Int96,
+    Float,
+    Double,
+    Bytes,
+    /// Bytes, always so many.
+    Fixed(usize),
+}
+
+impl Column {
+    /// The columns of a footer's schema, without those whose types have no form here, and how many leaves it has.
+    ///
+    /// # Errors
+    /// `Schema` where the elements are no tree, `Depth` where it is too deep.
+    pub(super) fn all(elements: &[Element], limits: &Limits) -> Result<(Vec<Column>, usize)> {
+        let mut walk = Walk { elements: elements.iter(), leaves: 0 };
+        let root = walk.next()?;
+        let level = Repeated::default();
+        let columns = walk.columns(root.children, level, limits.max_schema_depth)?;
+        if walk.elements.next().is_some() {
+            return Err(wrong("elements are left behind the schema"));
+        }
+        Ok((columns, walk.leaves))
+    }
+
+    /// The column without what is not wanted; `None` where nothing of it is.
+    pub(super) fn wanted(self, wanted: &Wanted) -> Option<Column> {
+        match self.shape {
+            Shape::Struct(children) if !wanted.is_all() => {
+                let of = |child: Column| {
+                    let wanted = wanted.field(child.field.name())?;
+                    child.wanted(wanted)
+                };
+                let children: Vec<Column> = children.into_iter().filter_map(of).collect();
+                if children.is_empty() {
+                    return None;
+                }
+                let field = self.field.as_ref().clone().with_data_type(DataType::Struct(fields(&children)));
+                Some(Column { field: Arc::new(field), defined: self.defined, shape: Shape::Struct(children) })
+            }
+            _ => wanted.is_all().then_some(self),
+        }
+    }
+
+    /// The dotted path of a stored column, where it is here or below.
+    pub(super) fn path_of(&self, leaf: usize) -> Option<String> {
+        let name = self.field.name();
+        let below = |children: &[Column]| {
+            let path = children.iter().find_map(|child| child.path_of(leaf))?;
+            Some(format!("{name}.{path}"))
+        };
+        match &self.shape {
+            Shape::Leaf(here) => (here.number == leaf).then(|| name.clone()),
+            Shape::Struct(children) => below(children),
+            Shape::List { item, .. } => below(std::slice::from_ref(item)),
+            Shape::Map { entries, .. } => below(entries.as_slice()),
+        }
+    }
+
+    /// The stored columns, here and below.
+    pub(super) fn leaves<'c>(&'c self, leaves: &mut Vec<&'c Column>) {
+        match &self.shape {
+            Shape::Leaf(_) => leaves.push(self),
+            Shape::Struct(children) => children.iter().for_each(|child| child.leaves(leaves)),
+            Shape::List { item, .. } => item.leaves(leaves),
+            Shape::Map { entries, .. } => entries.iter().for_each(|child| child.leaves(leaves)),
+        }
+    }
+}
+
+/// The fields of columns.
+pub(super) fn fields(columns: &[Column]) -> Fields {
+    columns.iter().map(|column| Arc::clone(&column.field)).collect()
+}
+
+/// The elements, one after the other.
+struct Walk<'e> {
+    elements: std::slice::Iter<'e, Element>,
+    leaves: usize,
+}
+
+/// What repeats an element.
+const REQUIRED: i64 = 0;
+const REPEATED: i64 = 2;
+
+impl<'e> Walk<'e> {
+    fn next(&mut self) -> Result<&'e Element> {
+        self.elements.next().ok_or_else(|| wrong("a field of the schema is not there"))
+    }
+
+    fn columns(&mut self, children: i64, level: Repeated, depth: u64) -> Result<Vec<Column>> {
+        let mut columns = Vec::new();
+        for _ in 0..children {
+            let element = self.next()?;
+            columns.extend(self.column(element, level, depth)?);
+        }
+        Ok(columns)
+    }
+
+    /// A column within what is repeated at `level`; `None` for a type that has no form here.
+    fn column(&mut self, element: &Element, level: Repeated, depth: u64) -> Result<Option<Column>> {
+        let depth = depth.checked_sub(1);
+        let depth = depth.ok_or_else(|| {
+            Error::new(ErrorKind::Depth, "the schema is nested deeper than max_schema_depth")
+        })?;
+        if element.repetition != REPEATED {
+            let defined = level.defined + u16::from(element.repetition != REQUIRED);
+            return self.single(element, Repeated { defined, ..level }, depth);
+        }
+        // Repeated without a list around it: a list that is never null, of items that are never null.
+        let items = Repeated { defined: level.defined + 1, repeated: level.repeated + 1 };
+        let item = self.single(element, items, depth)?;
+        Ok(item.map(|item| list(element, item, items, level.defined)))
+    }
+
+    /// A column that is there once, or not at all.
+    fn single(&mut self, element: &Element, level: Repeated, depth: u64) -> Result<Option<Column>> {
+        if element.physical.is_some() && element.children == 0 {
+            return self.leaf(element, level);
+        }
+        let annotated = element.logical.or(match element.converted {
+            Some(3) => Some(Logical::List),
+            Some(1 | 2) => Some(Logical::Map),
+            _ => None,
+        });
+        let below = self.elements.as_slice().first();
+        let repeated = below.filter(|below| element.children == 1 && below.repetition == REPEATED);
+        let items = Repeated { defined: level.defined + 1, repeated: level.repeated + 1 };
+        match (annotated, repeated) {
+            (Some(Logical::List), Some(below)) => {
+                self.next()?;
+                let depth = depth.saturating_sub(1);
+                let item = if is_item(element, below) {
+                    self.single(below, items, depth)?
+                } else {
+                    self.columns(1, items, depth)?.pop()
+                };
+                Ok(item.map(|item| list(element, item, items, level.defined)))
+            }
+            (Some(Logical::Map), Some(below)) if below.children == 2 => {
+                self.next()?;
+                let entries = self.columns(2, items, depth.saturating_sub(1))?;
+                let entries = <[Column; 2]>::try_from(entries).ok();
+                Ok(entries.map(|entries| map(element, entries, items, level.defined)))
+            }
+            _ => {
+                let children = self.columns(element.children, level, depth)?;
+                Ok(Some(record(element, children, level.defined)).filter(|_| element.children > 0))
+            }
+        }
+    }
+
+    fn leaf(&mut self, element: &Element, level: Repeated) -> Result<Option<Column>> {
+        let number = self.leaves;
+        self.leaves = self.leaves.saturating_add(1);
+        let physical = match element.physical {
+            Some(0) => Physical::Boolean,
+            Some(1) => Physical::Int32,
+            Some(2) => Physical::Int64,
+            Some(3) => Physical::Int96,
+            Some(4) => Physical::Float,
+            Some(5) => Physical::Double,
+            Some(6) => Physical::Bytes,
+            Some(7) => match usize::try_from(element.type_length) {
+                Ok(length) if length > 0 => Physical::Fixed(length),
+                _ => return Err(wrong("values of a fixed length that is none")),
+            },
+            _ => return Err(wrong("a physical type that is none of Parquet's")),
+        };
+        let leaf = Leaf { number, physical, defined: level.defined, repeated: level.repeated };
+        let of = |data_type| column(element, data_type, level.defined, Shape::Leaf(leaf));
+        Ok(data_type(element, physical).map(of))
+    }
+}
+
+/// Whether what is repeated in a list is its item, as in old forms, and not a record around it.
+fn is_item(list: &Element, repeated: &Element) -> bool {
+    let tuple = repeated.name.strip_suffix("_tuple").is_some_and(|name| name == list.name);
+    repeated.children != 1 || repeated.name == "array" || tuple
+}
+
+/// The key of a field's id in its metadata, as Arrow's other readers of Parquet have it.
+const FIELD_ID: &str = "PARQUET:field_id";
+
+fn column(element: &Element, data_type: DataType, defined: u16, shape: Shape) -> Column {
+    let metadata = element.field_id.map(|id| (FIELD_ID.to_owned(), id.to_string()));
+    let field = Field::new(&element.name, data_type, true)
+        .with_metadata(metadata.into_iter().collect::<HashMap<_, _>>());
+    Column { field: Arc::new(field), defined, shape }
+}
+
+fn record(element: &Element, children: Vec<Column>, defined: u16) -> Column {
+    column(element, DataType::Struct(fields(&children)), defined, Shape::Struct(children))
+}
+
+fn list(element: &Element, item: Column, items: Repeated, defined: u16) -> Column {
+    let data_type = DataType::List(Arc::clone(&item.field));
+    column(element, data_type, defined, Shape::List { items, item: Box::new(item) })
+}
+
+fn map(element: &Element, entries: [Column; 2], items: Repeated, defined: u16) -> Column {
+    let [key, value] = &entries;
+    let key = key.field.as_ref().clone().with_nullable(false);
+    let pair = DataType::Struct(vec![Arc::new(key), Arc::clone(&value.field)].into());
+    let pairs = Arc::new(Field::new("entries", pair, false));
+    column(element, DataType::Map(pairs, false), defined, Shape::Map { items, entries: Box::new(entries) })
+}
+
+/// The Arrow type of a stored column; `None` for what has no form here.
+fn data_type(element: &Element, physical: Physical) -> Option<DataType> {
+    let decimal = Logical::Decimal { precision: element.precision, scale: element.scale };
+    let converted = match element.converted {
+        Some(0 | 4 | 19) => Some(Logical::Text),
+        Some(5) => Some(decimal),
+        Some(6) => Some(Logical::Date),
+        Some(unit @ (7 | 8)) => Some(Logical::Time { unit: unit - 6 }),
+        Some(unit @ (9 | 10)) => Some(Logical::Timestamp { unit: unit - 8, utc: true }),
+        Some(width @ 11..=14) => Some(Logical::Integer { bits: 8 << (width - 11), signed: false }),
+        Some(width @ 15..=18) => Some(Logical::Integer { bits: 8 << (width - 15), signed: true }),
+        _ => None,
+    };
+    let logical = element.logical.or(converted);
+    if let Some(Logical::Decimal { precision, scale }) = logical {
+        let precision = u8::try_from(precision).ok().filter(|precision| (1..=38).contains(precision))?;
+        let scale =
+            i8::try_from(scale).ok().filter(|scale| scale.unsigned_abs() <= precision && *scale >= 0)?;
+        let stored =
+            !matches!(physical, Physical::Boolean | Physical::Int96 | Physical::Float | Physical::Double);
+        return stored.then_some(DataType::Decimal128(precision, scale));
+    }
+    let zone = |utc: bool| utc.then(|| "UTC".into());
+    let unit = |unit| match unit {
+        1 => Some(TimeUnit::Millisecond),
+        2 => Some(TimeUnit::Microsecond),
+        3 => Some(TimeUnit::Nanosecond),
+        _ => None,
+    };
+    Some(match (physical, logical) {
+        (Physical::Boolean, _) => DataType::Boolean,
+        (Physical::Int32, Some(Logical::Date)) => DataType::Date32,
+        (Physical::Int32, Some(Logical::Time { .. })) => DataType::Time32(TimeUnit::Millisecond),
+        (Physical::Int32, Some(Logical::Integer { bits: 8, signed: true })) => DataType::Int8,
+        (Physical::Int32, Some(Logical::Integer { bits: 16, signed: true })) => DataType::Int16,
+        (Physical::Int32, Some(Logical::Integer { bits: 32, signed: false })) => DataType::Int64,
+        (Physical::Int32, _) => DataType::Int32,
+        (Physical::Int64, Some(Logical::Time { unit: of })) => DataType::Time64(unit(of)?),
+        (Physical::Int64, Some(Logical::Timestamp { unit: of, utc })) => {
+            DataType::Timestamp(unit(of)?, zone(utc))
+        }
+        (Physical::Int64, _) => DataType::Int64,
+        (Physical::Int96, _) => DataType::Timestamp(TimeUnit::Microsecond, None),
+        (Physical::Float, _) => DataType::Float32,
+        (Physical::Double, _) => DataType::Float64,
+        (Physical::Bytes, Some(Logical::Text)) => DataType::Utf8,
+        (Physical::Bytes | Physical::Fixed(_), _) => DataType::Binary,
+    })
+}
+
+#[cold]
+fn wrong(message: &str) -> Error {
+    Error::new(ErrorKind::Schema, message)
+}

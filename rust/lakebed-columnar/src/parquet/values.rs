@@ -1,0 +1,294 @@
+//! The values of a page, in each of Parquet's encodings.
+//!
+//! Source: Parquet specification, "Encodings".
+
+use arrow_buffer::Buffer;
+use lakebed_avro::{Error, ErrorKind, Result};
+
+use super::delta::{DeltaBytes, DeltaIntegers, DeltaLengths};
+use super::hybrid::Hybrid;
+use super::schema::Physical;
+use crate::arrays::Bytes;
+use crate::budget::Budget;
+use crate::input::{Input, ends};
+
+/// Values that are there, without those that are null.
+pub(super) enum Values {
+    Boolean(Vec<bool>),
+    Int32(Vec<i32>),
+    Int64(Vec<i64>),
+    Float(Vec<f32>),
+    Double(Vec<f64>),
+    Bytes(Bytes),
+}
+
+impl Values {
+    pub(super) fn new(physical: Physical) -> Values {
+        match physical {
+            Physical::Boolean => Values::Boolean(Vec::new()),
+            Physical::Int32 => Values::Int32(Vec::new()),
+            Physical::Int64 | Physical::Int96 => Values::Int64(Vec::new()),
+            Physical::Float => Values::Float(Vec::new()),
+            Physical::Double => Values::Double(Vec::new()),
+            Physical::Bytes | Physical::Fixed(_) => Values::Bytes(Bytes::default()),
+        }
+    }
+
+    /// Makes room for so many more.
+    fn reserve(&mut self, count: usize, budget: &mut Budget) -> Result<()> {
+        match self {
+            Values::Boolean(values) => more(values, count, budget),
+            Values::Int32(values) => more(values, count, budget),
+            Values::Int64(values) => more(values, count, budget),
+            Values::Float(values) => more(values, count, budget),
+            Values::Double(values) => more(values, count, budget),
+            // Held one by one: how long they are is not yet known.
+            Values::Bytes(_) => Ok(()),
+        }
+    }
+
+    /// Appends the entry of a dictionary.
+    fn push_entry(&mut self, entries: &Values, number: u32, budget: &mut Budget) -> Result<()> {
+        let number = number as usize;
+        let pushed = match (self, entries) {
+            (Values::Boolean(values), Values::Boolean(entries)) => push(values, entries, number),
+            (Values::Int32(values), Values::Int32(entries)) => push(values, entries, number),
+            (Values::Int64(values), Values::Int64(entries)) => push(values, entries, number),
+            (Values::Float(values), Values::Float(entries)) => push(values, entries, number),
+            (Values::Double(values), Values::Double(entries)) => push(values, entries, number),
+            (Values::Bytes(values), Values::Bytes(entries)) => match entries.get(number) {
+                Some(value) => return values.push(value, budget),
+                None => None,
+            },
+            _ => None,
+        };
+        pushed.ok_or_else(|| {
+            Error::new(
+                ErrorKind::Length,
+                format!("entry {number} of a dictionary that does not have so many"),
+            )
+        })
+    }
+}
+
+fn more<T>(values: &mut Vec<T>, count: usize, budget: &mut Budget) -> Result<()> {
+    budget.hold(count, size_of::<T>())?;
+    let no_memory = |_| Error::new(ErrorKind::Limit, format!("no memory for {count} values of a column"));
+    values.try_reserve(count).map_err(no_memory)
+}
+
+fn push<T: Copy>(values: &mut Vec<T>, entries: &[T], number: usize) -> Option<()> {
+    values.push(*entries.get(number)?);
+    Some(())
+}
+
+/// Decodes the values of one page.
+pub(super) enum Decoder {
+    Plain(Input, u8),
+    Runs(Hybrid),
+    Dictionary(Hybrid),
+    Delta(DeltaIntegers),
+    Lengths(DeltaLengths),
+    Prefixes(Box<DeltaBytes>),
+    Split { bytes: Input, values: usize, at: usize },
+}
+
+impl Decoder {
+    /// A decoder of what is left of a page that says it has `count` values.
+    ///
+    /// # Errors
+    /// `Unsupported` for an encoding that is none of Parquet's, or not for this type.
+    pub(super) fn new(
+        encoding: i64,
+        physical: Physical,
+        mut page: Input,
+        count: usize,
+        budget: &mut Budget,
+    ) -> Result<Decoder> {
+        let numbers = matches!(physical, Physical::Int32 | Physical::Int64);
+        let bytes = matches!(physical, Physical::Bytes | Physical::Fixed(_));
+        Ok(match encoding {
+            0 => Decoder::Plain(page, 0),
+            2 | 8 => {
+                // A page of nulls need not even have the width.
+                let width = if page.is_empty() { 0 } else { page.byte()? };
+                Decoder::Dictionary(Hybrid::new(page, u32::from(width))?)
+            }
+            3 if physical == Physical::Boolean => {
+                let length = if page.is_empty() { 0 } else { u32::from_le_bytes(page.array()?) };
+                Decoder::Runs(Hybrid::new(page.split(length as usize)?, 1)?)
+            }
+            5 if numbers => Decoder::Delta(DeltaIntegers::new(page)),
+            6 if physical == Physical::Bytes => Decoder::Lengths(DeltaLengths::new(page, count, budget)?),
+            7 if bytes => Decoder::Prefixes(Box::new(DeltaBytes::new(page, count, budget)?)),
+            9 => {
+                let values = page.rest().len() / width(physical).ok_or_else(|| unsupported(encoding))?;
+                Decoder::Split { bytes: page, values, at: 0 }
+            }
+            _ => return Err(unsupported(encoding)),
+        })
+    }
+
+    /// Appends the next `count` values.
+    pub(super) fn read(
+        &mut self,
+        count: usize,
+        physical: Physical,
+        dictionary: Option<&Values>,
+        values: &mut Values,
+        budget: &mut Budget,
+    ) -> Result<()> {
+        if count == 0 {
+            return Ok(());
+        }
+        values.reserve(count, budget)?;
+        match self {
+            Decoder::Plain(input, bit) => plain(input, bit, physical, count, values, budget),
+            Decoder::Runs(runs) => {
+                let Values::Boolean(values) = values else { return Err(ends()) };
+                for _ in 0..count {
+                    values.push(runs.next()? == 1);
+                }
+                Ok(())
+            }
+            Decoder::Dictionary(numbers) => {
+                let none =
+                    || Error::new(ErrorKind::Codec, "numbers of dictionary entries without a dictionary");
+                let entries = dictionary.ok_or_else(none)?;
+                for _ in 0..count {
+                    values.push_entry(entries, numbers.next()?, budget)?;
+                }
+                Ok(())
+            }
+            Decoder::Delta(numbers) => {
+                for _ in 0..count {
+                    let value = numbers.next()?;
+                    match values {
+                        // Differences of 32 bits wrap around as their numbers do.
+                        Values::Int32(values) => values.push(value as i32),
+                        Values::Int64(values) => values.push(value),
+                        _ => return Err(ends()),
+                    }
+                }
+                Ok(())
+            }
+            Decoder::Lengths(lengths) => each(values, count, |values| values.push(lengths.next()?, budget)),
+            Decoder::Prefixes(prefixes) => each(values, count, |values| {
+                let value = prefixes.next(budget)?;
+                check_length(physical, value)?;
+                values.push(value, budget)
+            }),
+            Decoder::Split { bytes, values: of, at } => {
+                let width = width(physical).ok_or_else(ends)?;
+                let mut joined = Vec::new();
+                for _ in 0..count {
+                    if *at >= *of {
+                        return Err(ends());
+                    }
+                    joined.clear();
+                    joined.extend((0..width).filter_map(|byte| bytes.rest().get(byte * *of + *at)));
+                    *at += 1;
+                    let mut value = Input::new(Buffer::from(joined.as_slice()));
+                    plain(&mut value, &mut 0, physical, 1, values, budget)?;
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+fn each(values: &mut Values, count: usize, mut push: impl FnMut(&mut Bytes) -> Result<()>) -> Result<()> {
+    let Values::Bytes(values) = values else { return Err(ends()) };
+    for _ in 0..count {
+        push(values)?;
+    }
+    Ok(())
+}
+
+fn plain(
+    input: &mut Input,
+    bit: &mut u8,
+    physical: Physical,
+    count: usize,
+    values: &mut Values,
+    budget: &mut Budget,
+) -> Result<()> {
+    let bytes = |input: &mut Input, width: usize| -> Result<Input> {
+        input.split(count.checked_mul(width).ok_or_else(ends)?)
+    };
+    match (values, physical) {
+        (Values::Boolean(values), _) => {
+            for _ in 0..count {
+                let byte = *input.rest().first().ok_or_else(ends)?;
+                values.push(byte >> *bit & 1 == 1);
+                *bit = (*bit + 1) % 8;
+                if *bit == 0 {
+                    input.byte()?;
+                }
+            }
+        }
+        (Values::Int32(values), _) => {
+            let bytes = bytes(input, 4)?;
+            values.extend(bytes.rest().as_chunks().0.iter().map(|value| i32::from_le_bytes(*value)));
+        }
+        (Values::Int64(values), Physical::Int96) => {
+            for _ in 0..count {
+                values.push(int96(input)?);
+            }
+        }
+        (Values::Int64(values), _) => {
+            let bytes = bytes(input, 8)?;
+            values.extend(bytes.rest().as_chunks().0.iter().map(|value| i64::from_le_bytes(*value)));
+        }
+        (Values::Float(values), _) => {
+            let bytes = bytes(input, 4)?;
+            values.extend(bytes.rest().as_chunks().0.iter().map(|value| f32::from_le_bytes(*value)));
+        }
+        (Values::Double(values), _) => {
+            let bytes = bytes(input, 8)?;
+            values.extend(bytes.rest().as_chunks().0.iter().map(|value| f64::from_le_bytes(*value)));
+        }
+        (Values::Bytes(values), _) => {
+            for _ in 0..count {
+                let length = match physical {
+                    Physical::Fixed(length) => length,
+                    _ => u32::from_le_bytes(input.array()?) as usize,
+                };
+                values.push(input.take(length)?, budget)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Microseconds of an INT96: nanoseconds of a day, and its number in the Julian calendar.
+fn int96(input: &mut Input) -> Result<i64> {
+    const EPOCH: i64 = 2_440_588;
+    const DAY: i64 = 86_400_000_000;
+    let nanos = i64::from_le_bytes(input.array()?);
+    let day = i64::from(i32::from_le_bytes(input.array()?));
+    let micros = (day - EPOCH).checked_mul(DAY).and_then(|micros| micros.checked_add(nanos.div_euclid(1000)));
+    micros.ok_or_else(|| Error::new(ErrorKind::Timestamp, "a timestamp that is out of range"))
+}
+
+/// The bytes of a stored value, where all have as many.
+fn width(physical: Physical) -> Option<usize> {
+    match physical {
+        Physical::Int32 | Physical::Float => Some(4),
+        Physical::Int64 | Physical::Double => Some(8),
+        Physical::Fixed(length) => Some(length),
+        Physical::Boolean | Physical::Int96 | Physical::Bytes => None,
+    }
+}
+
+fn check_length(physical: Physical, value: &[u8]) -> Result<()> {
+    if matches!(physical, Physical::Fixed(length) if length != value.len()) {
+        return Err(Error::new(ErrorKind::Length, format!("a value of {} bytes among others", value.len())));
+    }
+    Ok(())
+}
+
+#[cold]
+fn unsupported(encoding: i64) -> Error {
+    Error::new(ErrorKind::Unsupported, format!("encoding {encoding} is not read for values of this type"))
+}

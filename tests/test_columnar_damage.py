@@ -1,0 +1,121 @@
+"""Damaged manifests and manifest lists in ORC and Parquet: rows or a typed error, in this very process.
+
+The short form takes some hundred files of each container, the long form 10,000.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+from columnar_damage import OrcFile, ParquetFile, damages
+from paimon_files import orc_file, parquet_file, raw_table
+from process_memory import forget_peak, held
+from trust import Figure, long_or
+
+from lakebed import errors, paimon
+from shared_data import SAMPLE_TABLE
+
+if TYPE_CHECKING:
+    import random
+
+    import pyarrow as pa
+
+FILES = sorted((SAMPLE_TABLE / "manifest").iterdir(), key=lambda file: file.stat().st_size)
+MANIFEST = raw_table(next(file for file in reversed(FILES) if "list" not in file.name))
+LIST = raw_table(next(file for file in reversed(FILES) if "manifest-list" in file.name))
+# What one file may take: far more than any takes, far less than its numbers can ask for.
+SECONDS, BYTES = 2, 64 << 20
+
+
+def orc_files(table: pa.Table) -> list[bytes]:
+    options: list[dict[str, Any]] = [
+        {"compression": "zlib"},
+        {"compression": "uncompressed", "dictionary_key_size_threshold": 1.0},
+        {"compression": "zstd"},
+        {"compression": "snappy", "file_version": "0.11"},
+        {"compression": "lz4"},
+    ]
+    return [orc_file(table, **some) for some in options]
+
+
+def parquet_files(table: pa.Table) -> list[bytes]:
+    options: list[dict[str, Any]] = [
+        {"compression": "none", "data_page_size": 200},
+        {"compression": "none", "data_page_version": "2.0", "use_dictionary": False},
+        {"compression": "zstd", "row_group_size": 7},
+        {"compression": "snappy", "data_page_version": "2.0"},
+        {"compression": "gzip", "use_dictionary": False},
+    ]
+    return [parquet_file(table, **some) for some in options]
+
+
+CONTAINERS: dict[str, tuple[Callable[[pa.Table], list[bytes]], Callable[[bytes], Any]]] = {
+    "ORC": (orc_files, OrcFile),
+    "Parquet": (parquet_files, ParquetFile),
+}
+READERS = {"manifest": (paimon.read_manifest, MANIFEST), "list": (paimon.read_manifest_list, LIST)}
+
+
+def outcome(read: Callable[[bytes], Any], content: bytes) -> str:
+    """What became of one file: `rows`, or the kind of the error."""
+    forget_peak()
+    before, start = held("VmHWM"), time.process_time()
+    try:
+        rows = read(content).to_arrow()
+    except errors.LakebedError as error:
+        # Rows are as right; `internal` and `io` would be a fault of the reader's.
+        assert error.kind not in (None, "internal", "io")  # noqa: PT017
+        assert len(str(error).encode()) <= 2048  # noqa: PT017
+        found = error.kind
+    else:
+        rows.validate(full=True)
+        found = "rows"
+    assert time.process_time() - start < SECONDS
+    assert held("VmHWM") - before < BYTES
+    return found
+
+
+@pytest.mark.parametrize("kind", CONTAINERS)
+@pytest.mark.parametrize("what", READERS)
+def test_files_that_are_put_together_again_are_whole(kind: str, what: str) -> None:
+    """What is taken apart for damage has the same rows as before, if nothing is damaged."""
+    write, parts = CONTAINERS[kind]
+    read, table = READERS[what]
+    first = write(table)[0]
+    apart = parts(first)
+
+    again = apart.damaged(cast("random.Random", NoChance()))
+    assert read(again).to_arrow() == read(first).to_arrow() == read(parquet_file(table)).to_arrow()
+
+
+class NoChance:
+    """Chooses to damage nothing."""
+
+    def choice(self, options: Any) -> Any:
+        return "none" if isinstance(options[0], str) else options[0]
+
+    def randrange(self, *_: int) -> int:
+        return 0
+
+
+@pytest.mark.trust
+@pytest.mark.parametrize("kind", CONTAINERS)
+def test_every_damage_is_rows_or_a_typed_error(kind: str, figure: Figure) -> None:
+    write, parts = CONTAINERS[kind]
+    count = long_or(250, 5_000)
+    found: Counter[str] = Counter()
+    for seed, (read, table) in enumerate(READERS.values()):
+        for content in damages(write(table), parts, count, seed):
+            found[outcome(read, content)] += 1
+    assert sum(found.values()) == 2 * count
+    assert found["rows"] < count, "most damages are seen"
+    assert len(found) > 6, "damage reaches every depth"
+    refused = ", ".join(f"{name} {times}" for name, times in found.most_common() if name != "rows")
+    figure(
+        f"damaged {kind} files",
+        f"{2 * count:,} manifests and lists: {found['rows']:,} rows, others refused ({refused}), 0 crashes",
+    )
