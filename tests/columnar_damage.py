@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Union
 
+import pyarrow as pa
+
 NUMBERS = (
     0,
     1,
@@ -111,6 +113,14 @@ def damage(message: Message, chance: random.Random) -> None:
             del value[number]
 
 
+Edit = Callable[[Message], None]
+"""Changes a message."""
+
+
+def _leave(message: Message) -> None:
+    pass
+
+
 # Which fields of ORC's messages are messages.
 FOOTER: Any = {3: {}, 4: {7: {}}, 5: {}}
 STRIPE_FOOTER: Any = {1: {}, 2: {}}
@@ -147,7 +157,7 @@ def protobuf_bytes(message: Message) -> bytes:
 
 
 class OrcFile:
-    """An ORC file of one stripe, not compressed or by zlib; written again, its chunks are stored as they are."""
+    """An ORC file of one stripe; written again, chunks of compressed ones are stored as they are."""
 
     def __init__(self, content: bytes) -> None:
         self.postscript = protobuf(content[-1 - content[-1] : -1], {})
@@ -174,9 +184,15 @@ class OrcFile:
         while at < len(content):
             header = int.from_bytes(content[at : at + 3], "little")
             chunk = content[at + 3 : at + 3 + (header >> 1)]
-            out += chunk if header & 1 else zlib.decompress(chunk, -15)
+            out += chunk if header & 1 else self._inflated(chunk)
             at += 3 + (header >> 1)
         return out
+
+    def _inflated(self, chunk: bytes) -> bytes:
+        if self.postscript.get(2) == 1:
+            return zlib.decompress(chunk, -15)
+        with pa.CompressedInputStream(pa.BufferReader(chunk), "zstd") as stream:
+            return bytes(stream.read())
 
     def _stored(self, content: bytes) -> bytes:
         if not self.is_chunked or not content:
@@ -192,27 +208,42 @@ class OrcFile:
         if which == "stream":
             number = chance.choice([at for at, content in enumerate(streams) if content])
             streams[number] = changed(streams[number], chance)
-        stored = [self._stored(content) for content in streams]
-        for stream, content in zip(self.stripe_footer.all(1), stored, strict=True):
+            return self.build(streams=streams)
+        return self.build(**{which: lambda message: damage(message, chance)})  # type: ignore[arg-type]
+
+    def build(
+        self,
+        *,
+        postscript: Edit = _leave,
+        footer: Edit = _leave,
+        stripe_footer: Edit = _leave,
+        streams: list[bytes] | None = None,
+        stored: dict[int, bytes] | None = None,
+    ) -> bytes:
+        """The file with some things of it changed, and all lengths as they are then.
+
+        `streams` are not yet compressed, those in `stored` are, by their number.
+        """
+        chunked = [self._stored(content) for content in streams or self.streams]
+        for number, content in (stored or {}).items():
+            chunked[number] = content
+        of_stripe = protobuf(protobuf_bytes(self.stripe_footer), STRIPE_FOOTER)
+        for stream, content in zip(of_stripe.all(1), chunked, strict=True):
             stream.put(3, len(content))
-        stripe_footer = protobuf(protobuf_bytes(self.stripe_footer), STRIPE_FOOTER)
-        if which == "stripe_footer":
-            damage(stripe_footer, chance)
-        tail = self._stored(protobuf_bytes(stripe_footer))
-        footer = protobuf(protobuf_bytes(self.footer), FOOTER)
-        (stripe,) = footer.all(3)
-        for number, value in ((1, 3), (2, 0), (3, sum(map(len, stored))), (4, len(tail))):
+        stripe_footer(of_stripe)
+        tail = self._stored(protobuf_bytes(of_stripe))
+        of_file = protobuf(protobuf_bytes(self.footer), FOOTER)
+        (stripe,) = of_file.all(3)
+        for number, value in ((1, 3), (2, 0), (3, sum(map(len, chunked))), (4, len(tail))):
             stripe.put(number, value)
-        if which == "footer":
-            damage(footer, chance)
-        end = self._stored(protobuf_bytes(footer))
-        postscript = protobuf(protobuf_bytes(self.postscript), {})
-        postscript.put(1, len(end))
-        postscript.put(5, 0)
-        if which == "postscript":
-            damage(postscript, chance)
-        last = protobuf_bytes(postscript)[-255:]
-        return b"ORC" + b"".join(stored) + tail + end + last + bytes([len(last)])
+        footer(of_file)
+        end = self._stored(protobuf_bytes(of_file))
+        last = protobuf(protobuf_bytes(self.postscript), {})
+        last.put(1, len(end))
+        last.put(5, 0)
+        postscript(last)
+        closing = protobuf_bytes(last)[-255:]
+        return b"ORC" + b"".join(chunked) + tail + end + closing + bytes([len(closing)])
 
 
 def thrift(data: bytes, at: int) -> tuple[Message, int]:
@@ -310,28 +341,40 @@ class ParquetFile:
         """The file with one thing of it damaged."""
         which = chance.choice(["footer", "footer", "header", "header", "page"])
         column = chance.randrange(len(self.chunks))
-        at_page = chance.randrange(len(self.chunks[column]))
-        footer, _ = thrift(thrift_bytes(self.footer), 0)
+        place = (column, chance.randrange(len(self.chunks[column])))
+        if which == "page":
+            return self.build(place, page=lambda page: changed(page, chance))
+        return self.build(place, **{which: lambda message: damage(message, chance)})  # type: ignore[arg-type]
+
+    def build(
+        self,
+        place: tuple[int, int] = (0, 0),
+        *,
+        footer: Edit = _leave,
+        header: Edit = _leave,
+        page: Callable[[bytes], bytes] = bytes,
+    ) -> bytes:
+        """The file with its footer changed, or one page: that of a column and number."""
+        of_file, _ = thrift(thrift_bytes(self.footer), 0)
         out = b"PAR1"
-        for number, _, metadata in self._columns(footer):
+        for number, _, metadata in self._columns(of_file):
             start, offsets = len(out), []
-            for place, (header_bytes, page) in enumerate(self.chunks[number]):
+            for at, (header_bytes, body) in enumerate(self.chunks[number]):
                 offsets.append(len(out))
-                is_it, body = (number, place) == (column, at_page), page
-                header, _ = thrift(header_bytes, 0)
-                if is_it and which == "header":
-                    damage(header, chance)
-                elif is_it and which == "page" and page:
-                    body = changed(page, chance)
-                    header.put(2, len(body) << 1)
-                    header.put(3, len(body) << 1)
-                out += thrift_bytes(header) + body
+                of_page, _ = thrift(header_bytes, 0)
+                content = body
+                if (number, at) == place:
+                    content = page(body)
+                    if content != body:
+                        of_page.put(2, len(content) << 1)
+                        of_page.put(3, len(content) << 1)
+                    header(of_page)
+                out += thrift_bytes(of_page) + content
             metadata.put(7, (len(out) - start) << 1)
             metadata.put(11, start << 1)
             metadata.put(9, offsets[1 if metadata.get(11) else 0] << 1)
-        if which == "footer":
-            damage(footer, chance)
-        end = thrift_bytes(footer)
+        footer(of_file)
+        end = thrift_bytes(of_file)
         return out + end + struct.pack("<I", len(end)) + b"PAR1"
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import crooked_iceberg as iceberg
 import crooked_paimon as paimon
+from crooked_columnar import columnar
 
 CROOKED = Path(__file__).resolve().parent / "data" / "crooked"
 
@@ -24,8 +25,8 @@ def files() -> dict[str, bytes]:
         "iceberg_vector": iceberg.vector,
         "paimon_snapshot": paimon.snapshot,
         "paimon_schema": paimon.schema,
-        "paimon_manifest_list": paimon.manifest_list,
-        "paimon_manifest": paimon.manifest,
+        "paimon_manifest_list": lambda: [*paimon.manifest_list(), *columnar("list")],
+        "paimon_manifest": lambda: [*paimon.manifest(), *columnar("manifest")],
         "paimon_index_manifest": paimon.index_manifest,
         "paimon_vector": paimon.vector,
     }

@@ -6,23 +6,21 @@ The short form takes some hundred files of each container, the long form 10,000.
 from __future__ import annotations
 
 import time
+import zlib
 from collections import Counter
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
+import pyarrow as pa
 import pytest
 from columnar_damage import OrcFile, ParquetFile, damages
-from paimon_files import orc_file, parquet_file, raw_table
+from paimon_files import COLUMNAR, orc_file, parquet_file, raw_table
 from process_memory import forget_peak, held
 from trust import Figure, long_or
 
+import lakebed
 from lakebed import errors, paimon
 from shared_data import SAMPLE_TABLE
-
-if TYPE_CHECKING:
-    import random
-
-    import pyarrow as pa
 
 FILES = sorted((SAMPLE_TABLE / "manifest").iterdir(), key=lambda file: file.stat().st_size)
 MANIFEST = raw_table(next(file for file in reversed(FILES) if "list" not in file.name))
@@ -88,18 +86,36 @@ def test_files_that_are_put_together_again_are_whole(kind: str, what: str) -> No
     first = write(table)[0]
     apart = parts(first)
 
-    again = apart.damaged(cast("random.Random", NoChance()))
-    assert read(again).to_arrow() == read(first).to_arrow() == read(parquet_file(table)).to_arrow()
+    assert read(apart.build()).to_arrow() == read(first).to_arrow() == read(parquet_file(table)).to_arrow()
 
 
-class NoChance:
-    """Chooses to damage nothing."""
+@pytest.mark.parametrize("what", READERS)
+def test_streams_that_inflate_to_far_more_are_refused_in_bounded_memory(what: str) -> None:
+    """Ten chunks that each inflate to 8 MiB: in a column of numbers, and in one of texts."""
+    read, table = READERS[what]
+    apart = OrcFile(orc_file(table, compression="zlib"))
+    block = zlib.compressobj(wbits=-15)
+    chunk = block.compress(bytes(8 << 20)) + block.flush()
+    bomb = ((len(chunk) << 1).to_bytes(3, "little") + chunk) * 10
+    limits = lakebed.Limits(max_block_bytes=16 << 20)
+    kinds = [stream.get(1) for stream in apart.stripe_footer.all(1)]
+    for number in {kinds.index(1), len(kinds) - 1 - kinds[::-1].index(1)}:
+        content = apart.build(stored={number: bomb}, postscript=lambda last: last.put(3, 8 << 20))
+        assert outcome(lambda content: read(content, limits=limits), content) == "limit"
 
-    def choice(self, options: Any) -> Any:
-        return "none" if isinstance(options[0], str) else options[0]
 
-    def randrange(self, *_: int) -> int:
-        return 0
+@pytest.mark.parametrize("kind", CONTAINERS)
+def test_a_long_text_of_many_rows_is_bounded_as_a_batch(kind: str) -> None:
+    """A dictionary of one text, which each of the rows has: a small file of much."""
+    rows = 8000
+    table = pa.concat_tables([LIST.slice(0, 1)] * rows).combine_chunks()
+    name = table.column_names.index("_FILE_NAME")
+    long = table.set_column(name, "_FILE_NAME", pa.array(["x" * 20_000] * rows))
+    options = {"dictionary_key_size_threshold": 1.0} if kind == "ORC" else {}
+    content = COLUMNAR[kind](long, **options)
+    assert len(content) < 1 << 20
+    limits = lakebed.Limits(max_block_bytes=16 << 20)
+    assert outcome(lambda content: paimon.read_manifest_list(content, limits=limits), content) == "limit"
 
 
 @pytest.mark.trust
