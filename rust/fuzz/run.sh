@@ -12,7 +12,7 @@ cd "$(dirname "$0")"
 project=$(cd ../.. && pwd)
 built=$project/target/fuzz
 host=$(rustc -vV | sed -n 's/^host: //p')
-targets=(schema container iceberg paimon predicate)
+targets=(schema columnar container iceberg paimon predicate)
 python=$(command -v python3 || command -v python)
 
 # Counters and compares in every block of our code, as cargo-fuzz has them, by flags that are not unstable.

@@ -75,6 +75,15 @@ def files(format_name: str) -> Iterator[tuple[str, bytes]]:
     yield from smallest.values()
 
 
+def columnar() -> Iterator[tuple[str, bytes]]:
+    """ORC and Parquet files of all of tests/data that are short enough."""
+    for path in sorted(DATA.rglob("*")):
+        if path.is_file() and path.stat().st_size <= MOST_BYTES and "crooked" not in path.parts:
+            content = path.read_bytes()
+            if content.startswith((b"ORC", b"PAR1")):
+                yield path.name, content
+
+
 def varint(number: int) -> bytes:
     """A zigzag varint of a number from 0."""
     rest, out = number << 1, bytearray()
@@ -132,6 +141,7 @@ def seeds() -> dict[str, list[tuple[str, bytes]]]:
     schemas = [(f"schema-{name}", schema_of(content)) for name, content in [*avro, *real]]
     return {
         "schema": [(name, text) for name, text in schemas if 0 < len(text) < 6 << 10],
+        "columnar": list(columnar()),
         "container": avro,
         "iceberg": of_formats["iceberg"],
         "paimon": [*of_formats["paimon"], *rows()],

@@ -3,6 +3,7 @@
 //! Nothing here knows of the fuzzer: the tests of the workspace replay the corpus through the same functions.
 
 mod avro;
+mod columnar;
 mod container;
 mod iceberg;
 mod paimon;
@@ -17,8 +18,9 @@ use lakebed_avro::Limits;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// All targets.
-pub const TARGETS: [Target; 5] = [
+pub const TARGETS: [Target; 6] = [
     ("schema", schema::run),
+    ("columnar", columnar::run),
     ("container", container::run),
     ("iceberg", iceberg::run),
     ("paimon", paimon::run),

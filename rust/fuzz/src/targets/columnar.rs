@@ -1,0 +1,84 @@
+//! An ORC or Parquet file to batches: rows are as many in every way of reading, and each column alone is the column
+//! among the others.
+
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use arrow_buffer::Buffer;
+use arrow_schema::SchemaRef;
+use arrow_select::concat::concat_batches;
+use lakebed_avro::{Error, ErrorKind, Limits, Result};
+use lakebed_columnar::{File, Format};
+
+use super::{LIMITS, assert_valid, assert_words, sample};
+
+pub fn run(input: &[u8]) {
+    let Some(format) = Format::of(input) else { return };
+    let schema = match open(format, input, &[], LIMITS) {
+        Ok(file) => Arc::clone(file.schema()),
+        Err(error) => return assert_placed(&error, input),
+    };
+    let names: Vec<String> = schema.fields().iter().map(|field| field.name().clone()).collect();
+    let all = read(format, input, &names, LIMITS);
+    match &all {
+        Ok(batch) => {
+            assert_valid(batch);
+            let none = read(format, input, &[], LIMITS).expect("rows without columns");
+            assert_eq!(none.num_rows(), batch.num_rows());
+        }
+        Err(error) => assert_placed(error, input),
+    }
+    if sample(input) % 2 == 0 {
+        cut(format, input);
+    } else {
+        alone(format, input, &names, &all);
+    }
+}
+
+fn open(format: Format, bytes: &[u8], columns: &[String], limits: Limits) -> Result<File> {
+    File::open(format, Buffer::from(bytes), columns, limits)
+}
+
+/// The rows of some columns.
+fn read(format: Format, bytes: &[u8], columns: &[String], limits: Limits) -> Result<RecordBatch> {
+    let batches = open(format, bytes, columns, limits)?.collect::<Result<Vec<_>>>()?;
+    let schema: Option<SchemaRef> = batches.first().map(RecordBatch::schema);
+    let schema = schema.unwrap_or_else(|| Arc::new(arrow_schema::Schema::empty()));
+    Ok(concat_batches(&schema, &batches).expect("batches of one schema"))
+}
+
+/// Each column alone; of names that are there twice, nothing is said.
+fn alone(format: Format, input: &[u8], names: &[String], all: &Result<RecordBatch>) {
+    let once =
+        |name: &&String| !name.contains('.') && names.iter().filter(|known| known == name).count() == 1;
+    for name in names.iter().filter(once).take(8) {
+        let alone = read(format, input, std::slice::from_ref(name), LIMITS);
+        match (all, alone) {
+            (Ok(all), Ok(alone)) if all.num_rows() > 0 => {
+                assert_eq!(all.column_by_name(name), alone.column_by_name(name), "{name}");
+            }
+            (Ok(_), Err(error)) => panic!("all columns are read, {name} not: {error}"),
+            _ => {}
+        }
+    }
+}
+
+/// A file that is cut does not end as its format demands, unless another file's end stands there.
+fn cut(format: Format, input: &[u8]) {
+    let at = sample(input) as usize / 2 % input.len().max(1);
+    let bytes = &input[..at];
+    if Format::of(bytes) != Some(format) {
+        return;
+    }
+    if let Err(error) = open(format, bytes, &[], LIMITS) {
+        assert_placed(&error, bytes);
+        let ends = bytes.windows(3).any(|window| window == b"ORC" || window == b"PAR");
+        assert!(error.kind() == ErrorKind::Truncated || ends, "{error}");
+    }
+}
+
+fn assert_placed(error: &Error, input: &[u8]) {
+    assert_words(&error.to_string());
+    let offset = error.location().offset;
+    assert!(offset.is_none_or(|offset| offset <= input.len() as u64), "{error}");
+}
