@@ -1,4 +1,4 @@
-"""Reads Avro files with one reader, one file after the other; run as a program by `table.py`.
+"""Reads files with one reader, one file after the other; run as a program by `table.py`.
 
 Usage: python serve.py READER. On standard input comes each file behind its length (4 bytes, big-endian); for
 each goes a line of JSON to standard output: `rows`, or the `error` it was refused with, and the `peak` memory
@@ -89,6 +89,43 @@ READERS: dict[str, tuple[str, Callable[[bytes], int]]] = {
 """Name → the package whose version counts, and what makes rows of a file and counts them."""
 
 
+def lakebed_columnar(content: bytes) -> int:
+    from lakebed import paimon
+
+    return int(paimon.read_manifest(content, threads=1).to_arrow().num_rows)
+
+
+def pyarrow(content: bytes) -> int:
+    from pyarrow import BufferReader, orc, parquet
+
+    source = BufferReader(content)
+    if content.startswith(b"ORC"):
+        return int(orc.ORCFile(source).read().num_rows)
+    return int(parquet.ParquetFile(source, page_checksum_verification=True).read(use_threads=False).num_rows)
+
+
+def polars_parquet(content: bytes) -> int:
+    import polars
+
+    return polars.read_parquet(io.BytesIO(content)).height
+
+
+def duckdb_parquet(content: bytes) -> int:
+    import duckdb
+
+    with _file(content) as path:
+        return len(duckdb.execute("SELECT * FROM read_parquet(?)", [str(path)]).fetchall())
+
+
+COLUMNAR: dict[str, tuple[str, Callable[[bytes], int]]] = {
+    "lakebed, columnar": ("lakebed", lakebed_columnar),
+    "pyarrow": ("pyarrow", pyarrow),
+    "Polars, Parquet": ("polars", polars_parquet),
+    "DuckDB, Parquet": ("duckdb", duckdb_parquet),
+}
+"""Those of ORC and Parquet, or of Parquet alone."""
+
+
 @contextmanager
 def _file(content: bytes) -> Iterator[Path]:
     """A file on disk for as long as it is read."""
@@ -104,7 +141,7 @@ def _requests() -> Iterator[bytes]:
 
 
 def main() -> None:
-    package, read = READERS[sys.argv[1]]
+    package, read = (READERS | COLUMNAR)[sys.argv[1]]
     resource.setrlimit(resource.RLIMIT_AS, (_ADDRESS_SPACE, _ADDRESS_SPACE))
     # What libraries print would be taken for an answer.
     answers = os.fdopen(os.dup(1), "w")

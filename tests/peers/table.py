@@ -1,8 +1,8 @@
-"""What readers of Avro do with files that are not as they should be: two tables, in Markdown.
+"""What readers of Avro, ORC and Parquet do with files that are not as they should be: tables, in Markdown.
 
 Usage: python tests/peers/table.py --write docs/peers.md. Each reader has a process of its own, which reads
 every file of the case table `avro_hostile`, then a manifest of 20 entries cut at every byte and with a bit of
-every byte flipped.
+every byte flipped. Readers of ORC and Parquet get damaged manifests in those.
 """
 
 from __future__ import annotations
@@ -29,8 +29,11 @@ import fastavro
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
+from columnar_damage import OrcFile, ParquetFile, damages  # noqa: E402
 from java_engine import ENGINES, class_path  # noqa: E402
-from serve import READERS  # noqa: E402
+from paimon_files import COLUMNAR as WRITERS  # noqa: E402
+from paimon_files import raw_table  # noqa: E402
+from serve import COLUMNAR, READERS  # noqa: E402
 
 from shared_data import SAMPLE_TABLE, Case, cases  # noqa: E402
 
@@ -39,6 +42,7 @@ MEMORY = 1 << 30
 JAVA = "Avro Java"
 CODECS = ("null", "deflate", "zstandard", "snappy")
 ENTRIES, BLOCKS = 20, 6
+DAMAGED = 1000
 _BEGIN, _END = "<!-- by tests/peers/table.py -->", "<!-- end -->"
 _WORSE = ("memory", "hang", "crash")
 _CRASHES = ("PanicException", "StackOverflowError")
@@ -71,7 +75,7 @@ class Reader:
         """A process, the reader's version, and what memory it takes to be loaded, which is no file's."""
         pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
         self.process = subprocess.Popen(self._command(), stderr=subprocess.DEVNULL, **pipes)
-        told, warm = self._answer(60), self._ask(_WARM)
+        told, warm = self._answer(60), self._ask(columnar("Parquet") if self.name in COLUMNAR else _WARM)
         return self.process, str(told["version"]), warm["peak"]
 
     def _command(self) -> list[str]:
@@ -174,8 +178,32 @@ def _of_damaged(reader: Reader, codec: str) -> list[str]:
     return cells
 
 
+def columnar(kind: str) -> bytes:
+    """The largest manifest of the sample table in ORC or Parquet, in a form that can be taken apart."""
+    files = sorted(SAMPLE_TABLE.glob("manifest/manifest-[0-9a-f]*-?"), key=lambda file: file.stat().st_size)
+    return WRITERS[kind](raw_table(files[-1]), compression={"ORC": "zlib", "Parquet": "none"}[kind])
+
+
+def _of_columnar(reader: Reader, kind: str) -> list[str]:
+    parts: Any = {"ORC": OrcFile, "Parquet": ParquetFile}[kind]
+    seen = damaged(reader, damages([columnar(kind)], parts, DAMAGED, seed=0))
+    kinds = (str(seen[outcome]) for outcome in ("refused", "rows", *_WORSE))
+    return [f"{reader.name.partition(',')[0]} {reader.version}", kind, str(DAMAGED), *kinds]
+
+
+def containers() -> list[list[str]]:
+    """What each reader does with damaged manifests in ORC and Parquet."""
+    rows = [["reader", "container", "files", "refused", "accepted", *_WORSE]]
+    for name in COLUMNAR:
+        reader = Reader(name)
+        kinds = ("Parquet",) if name.endswith("Parquet") else tuple(WRITERS)
+        rows += [_of_columnar(reader, kind) for kind in kinds]
+        reader.close()
+    return rows
+
+
 def document(names: Iterable[str]) -> str:
-    """Both tables, with their date."""
+    """The tables, with their date."""
     first = [["reader", "files", "refused", "accepted", *_WORSE, "legal files read"]]
     second = [["reader", "codec", "bytes", "cuts accepted", "worse", "flips accepted", "worse"]]
     for name in names:
@@ -184,7 +212,8 @@ def document(names: Iterable[str]) -> str:
         first.append(_of_hostile(reader))
         second += [_of_damaged(reader, codec) for codec in CODECS]
         reader.close()
-    return f"{datetime.now(timezone.utc).date()}.\n\n{_table(first)}\n\n{_table(second)}\n"
+    tables = "\n\n".join(_table(rows) for rows in (first, second, containers()))
+    return f"{datetime.now(timezone.utc).date()}.\n\n{tables}\n"
 
 
 def _table(rows: list[list[str]]) -> str:
