@@ -115,7 +115,7 @@ pub fn bug(number: u32) -> bool {
 
 def copy(folder: Path) -> None:
     """Copies the crates and puts every bug in."""
-    for crate in ("lakebed-avro", "lakebed", "fuzz"):
+    for crate in ("lakebed-avro", "lakebed-columnar", "lakebed", "fuzz"):
         shutil.copytree(RUST / crate, folder / "rust" / crate, dirs_exist_ok=True)
     shutil.copy(RUST.parent / "Cargo.toml", folder)
     put(folder / "rust", [(bug.file, bug.there, bug.put) for bug in BUGS])
