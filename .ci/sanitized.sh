@@ -15,7 +15,7 @@ export LAKEBED_SLOWDOWN=20
 asan() {
     # The stable toolchain has the sanitizer and its runtime, behind a flag that wants to be asked twice.
     RUSTC_BOOTSTRAP=1 RUSTFLAGS='-Zsanitizer=address' CARGO_TARGET_DIR=target/asan \
-        cargo test --no-fail-fast --locked --target "$host" -p lakebed-avro -p lakebed
+        cargo test --no-fail-fast --locked --target "$host" -p lakebed-avro -p lakebed-columnar -p lakebed
     echo 'AddressSanitizer: no error, no leak'
 }
 
