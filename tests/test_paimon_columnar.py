@@ -119,6 +119,47 @@ def test_fields_go_by_name_and_types_by_their_values(kind: str):
     assert paimon.read_manifest(COLUMNAR[kind](other)).to_arrow().equals(expected)
 
 
+FORMS: list[tuple[str, dict[str, Any]]] = [
+    *(("ORC", {"compression": codec}) for codec in ("uncompressed", "zlib", "snappy", "lz4", "zstd")),
+    ("ORC", {"file_version": "0.11"}),
+    ("ORC", {"dictionary_key_size_threshold": 1.0}),
+    ("ORC", {"stripe_size": 1024, "batch_size": 5}),
+    *(("Parquet", {"compression": codec}) for codec in ("none", "gzip", "snappy", "lz4", "zstd")),
+    ("Parquet", {"row_group_size": 3}),
+    ("Parquet", {"data_page_size": 10, "write_batch_size": 2}),
+    ("Parquet", {"data_page_version": "2.0", "use_dictionary": False, "write_page_checksum": True}),
+    ("Parquet", {"use_deprecated_int96_timestamps": True}),
+]
+
+
+@pytest.mark.parametrize(("container", "options"), FORMS)
+def test_codecs_encodings_and_pages_say_the_same(container: str, options: dict[str, Any]):
+    content = COLUMNAR[container](raw_table(MANIFEST), **options)
+    assert paimon.read_manifest(content).to_arrow().equals(paimon.read_manifest(MANIFEST).to_arrow())
+
+
+@pytest.mark.parametrize("texts", ["DELTA_BYTE_ARRAY", "DELTA_LENGTH_BYTE_ARRAY", "PLAIN"])
+@pytest.mark.parametrize("numbers", ["DELTA_BINARY_PACKED", "BYTE_STREAM_SPLIT"])
+def test_every_encoding_of_parquet_is_read(texts: str, numbers: str):
+    table = raw_table(LIST)
+    encodings = {"_FILE_NAME": texts, "_FILE_SIZE": numbers, "_NUM_ADDED_FILES": numbers}
+    content = COLUMNAR["Parquet"](table, use_dictionary=False, column_encoding=encodings)
+    assert paimon.read_manifest_list(content).to_arrow().equals(paimon.read_manifest_list(LIST).to_arrow())
+
+
+def test_more_rows_than_a_batch_has_come_in_order():
+    table = pa.concat_tables([raw_table(MANIFEST)] * 1500).combine_chunks()
+    expected = pa.concat_tables([paimon.read_manifest(MANIFEST).to_arrow()] * 1500)
+    for write in COLUMNAR.values():
+        assert paimon.read_manifest(write(table, compression="zstd")).to_arrow().equals(expected)
+
+
+def test_a_codec_that_is_not_read_is_named():
+    content = COLUMNAR["Parquet"](raw_table(MANIFEST), compression="brotli")
+    with pytest.raises(errors.UnsupportedError, match="Brotli"):
+        paimon.read_manifest(content).to_arrow()
+
+
 @pytest.mark.parametrize("unit", ["ms", "us", "ns"])
 def test_large_types_and_units_of_time(unit: str):
     table = raw_table(MANIFEST)
