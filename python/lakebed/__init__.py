@@ -3,7 +3,7 @@
 from lakebed import avro, errors, iceberg, paimon
 from lakebed._native import __version__
 from lakebed.describe import describe_file
-from lakebed.errors import LakebedError
+from lakebed.errors import CommitConflictError, LakebedError
 from lakebed.explain import Explain
 from lakebed.limits import LIMITS, Limits
 from lakebed.locations import check_locations
@@ -16,6 +16,7 @@ from lakebed.view import PlanScan, ViewScan
 
 __all__ = [
     "LIMITS",
+    "CommitConflictError",
     "Explain",
     "LakebedError",
     "Limits",

@@ -8,6 +8,7 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from lakebed._text import printable
 from lakebed.errors import LakebedWarning
 
 if TYPE_CHECKING:
@@ -22,4 +23,4 @@ def warn(notes: Sequence[str]) -> None:
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         frame, level = frame.f_back, level + 1
     for note in notes:
-        warnings.warn(note, LakebedWarning, stacklevel=level)
+        warnings.warn(printable(note), LakebedWarning, stacklevel=level)

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from lakebed._text import printable, printable_lines
+
 
 class LakebedWarning(UserWarning):
     """Something is odd about a file that was read, and did no harm: a size recorded wrongly, for instance."""
@@ -36,6 +38,8 @@ class LakebedError(Exception):
         record: int | None = None,
         field: str | None = None,
     ) -> None:
+        # Messages name files, columns and values, which may hold anything; a filter's caret has its own line.
+        message = printable_lines(message) if kind == "predicate" else printable(message)
         super().__init__(message)
         self.message = message
         self.kind = kind
@@ -93,5 +97,9 @@ class SnapshotNotFoundError(LakebedError, LookupError):
     """The table has no such snapshot."""
 
 
+class CommitConflictError(LakebedError):
+    """Other writers were first, again and again; nothing of this commit is left, it may be tried again."""
+
+
 class InternalError(LakebedError, RuntimeError):
-    """A panic of the compiled core, caught at the door: always a bug of lakebed, please report it."""
+    """A bug of lakebed, please report it: a panic of the core, or columns of its own that do not fit."""

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from lakebed import _html
+from lakebed._text import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -65,4 +66,4 @@ class Explain:
             rows, size = (step.rows_kept, step.rows_total), (step.bytes_kept, step.bytes_total)
             numbers = (step.kept, step.total, *rows, *size)
             texts = ("" if number is None else f"{number:,}" for number in numbers)
-            yield (step.step, *texts, step.why or "")
+            yield (step.step, *texts, printable(step.why or ""))

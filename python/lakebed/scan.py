@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 from lakebed import _arrow, _html
+from lakebed._text import printable
 from lakebed._values import to_rows, to_text
 from lakebed.errors import LakebedError
 
@@ -97,8 +98,10 @@ class Scan:
             schema = self.schema
         except (LakebedError, OSError) as error:
             # What prints itself, in a debugger or a log, must not raise.
-            return f"<lakebed {self._name}: {type(error).__name__}: {' '.join(str(error).split())}>"
-        columns = "\n".join(f"  {field.name}: {field.type}" for field in schema)
+            return (
+                f"<lakebed {self._name}: {type(error).__name__}: {printable(' '.join(str(error).split()))}>"
+            )
+        columns = "\n".join(printable(f"  {field.name}: {field.type}") for field in schema)
         return f"<lakebed {self._name}>\n{columns}"
 
     def _repr_html_(self) -> str:

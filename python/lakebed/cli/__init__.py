@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 import click
 
 from lakebed import __version__
+from lakebed._text import printable
 from lakebed.cli import avro, changes, metadata, show, views
 from lakebed.errors import LakebedError, LakebedWarning, PredicateError, SchemaError
 
@@ -22,7 +23,7 @@ class Failure(click.ClickException):
         """Prints `error: ` and the message."""
         # A caret below a text points nowhere once both stand in one line.
         lines = (" ".join(line.split()) for line in self.message.splitlines() if line.strip(" ^"))
-        click.echo(f"error: {': '.join(lines)}", err=True)
+        click.echo(f"error: {printable(': '.join(lines))}", err=True)
 
 
 class BadTable(Failure):
@@ -80,7 +81,7 @@ def _warnings() -> Iterator[None]:
             others(message, category, *args, **kwargs)
         elif (line := " ".join(str(message).split())) not in shown:
             shown.add(line)
-            click.echo(f"warning: {line}", err=True)
+            click.echo(f"warning: {printable(line)}", err=True)
 
     with warnings.catch_warnings():
         warnings.filterwarnings("always", category=LakebedWarning)

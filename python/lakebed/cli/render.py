@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from lakebed._text import printable
 from lakebed._values import to_rows, to_text
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ _PADDING = 3
 
 def plain_lines(reader: pa.RecordBatchReader) -> Iterator[str]:
     """All columns and rows as aligned text, nothing cut; widths are those of the first batch."""
-    header = reader.schema.names
+    header = [printable(name) for name in reader.schema.names]
     widths: list[int] | None = None
     for batch in reader:
         rows = _cells(batch)
@@ -53,16 +54,19 @@ def terminal_table(table: pa.Table, most: int | None, first: Sequence[str] = ())
     more = most is not None and table.num_rows > most
     table = _reordered(table.slice(0, most), first)
     rows, fields = _cells(table), list(table.schema)
-    widths = _fitted(fields, _widths(table.schema.names, rows), console.width)
+    names = [printable(name) for name in table.schema.names]
+    widths = _fitted(fields, _widths(names, rows), console.width)
     output = Table(box=SIMPLE_HEAD, header_style="bold", pad_edge=False, show_edge=False)
     for field, _ in zip(fields, widths, strict=False):
-        output.add_column(field.name, no_wrap=True, justify="right" if _is_number(field.type) else "left")
+        output.add_column(
+            Text(printable(field.name)), no_wrap=True, justify="right" if _is_number(field.type) else "left"
+        )
     for row in rows:
         cells = (_cut(*cell) for cell in zip(row, widths, fields, strict=False))
         output.add_row(*(Text(cell, style="dim" if cell == "null" else "") for cell in cells))
     console.print(output)
     notes = [f"first {most} rows: --limit N for more"] if more else []
-    if hidden := table.schema.names[len(widths) :]:
+    if hidden := names[len(widths) :]:
         notes.append(f"{count(len(hidden), 'more column')}, --columns to choose: {', '.join(hidden)}")
     if notes:
         stderr().print("\n".join(notes), style="dim", markup=False, highlight=False)
@@ -70,14 +74,15 @@ def terminal_table(table: pa.Table, most: int | None, first: Sequence[str] = ())
 
 def sections(about: Sequence[tuple[str, Sequence[tuple[str, str]]]]) -> None:
     """Small lists of names and values, each under its title; long values are folded on a terminal only."""
-    for number, (title, rows) in enumerate(about):
+    for number, (title, named) in enumerate(about):
+        rows = [(printable(name), printable(value)) for name, value in named]
         if number:
             click.echo()
         if sys.stdout.isatty():
             _folded(title, rows)
             continue
         width = max((len(name) for name, _ in rows), default=0)
-        lines = (f"{name.ljust(width)}  {clean(value)}".rstrip() for name, value in rows)
+        lines = (f"{name.ljust(width)}  {value}".rstrip() for name, value in rows)
         click.echo("\n".join([title, *lines]))
 
 
@@ -89,7 +94,7 @@ def _folded(title: str, rows: Sequence[tuple[str, str]]) -> None:
     console = Console(highlight=False)
     grid = Table.grid(padding=(0, 2))
     for name, value in rows:
-        grid.add_row(Text(name, style="dim"), Text(clean(value), overflow="fold"))
+        grid.add_row(Text(name, style="dim"), Text(value, overflow="fold"))
     console.print(Text(title, style="bold"))
     console.print(grid)
 
@@ -111,11 +116,6 @@ def progress(text: str) -> Iterator[None]:
         yield
 
 
-def clean(text: str) -> str:
-    """The text with control characters spelled out, since file names may hold any."""
-    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
-
-
 def count(number: int, thing: str) -> str:
     """A number of things in words: `1 file`, `2,000 files`."""
     return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
@@ -131,7 +131,7 @@ def size(number: int) -> str:
 
 
 def _cells(data: pa.RecordBatch | pa.Table) -> list[list[str]]:
-    return [[clean(to_text(value)) for value in row] for row in to_rows(data)]
+    return [[printable(to_text(value)) for value in row] for row in to_rows(data)]
 
 
 def _widths(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[int]:
@@ -156,9 +156,9 @@ def _fitted(fields: Sequence[pa.Field], widths: Sequence[int], room: int) -> lis
     """The widths of the first columns, as many as fit and at least one; the last may be cut to fit."""
     fitted: list[int] = []
     for field, width in zip(fields, widths, strict=True):
-        wanted = width if _is_number(field.type) else max(min(width, _CELL_WIDTH), len(field.name))
+        wanted = width if _is_number(field.type) else max(min(width, _CELL_WIDTH), len(printable(field.name)))
         if wanted > room:
-            least = wanted if _is_number(field.type) else max(_LEAST_WIDTH, len(field.name))
+            least = wanted if _is_number(field.type) else max(_LEAST_WIDTH, len(printable(field.name)))
             return [*fitted, room] if least <= room else fitted or [room]
         fitted.append(wanted)
         room -= wanted + _PADDING

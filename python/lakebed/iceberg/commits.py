@@ -134,7 +134,9 @@ def append_files(
     Raises: SchemaError (a column or partition field that is not there or not a file's, another type, a null
         where there must be a value, a value that does not fit; with `.field` and `.record`), before anything
         is written; UnsupportedError (a table of a catalog's with `commit=True`, one on another storage or
-        opened by `relocate=`, a branch other than `main`); OSError, the table then being as before.
+        opened by `relocate=`, a branch other than `main`); CommitConflictError where all attempts that
+        `commit.retry.num-retries` allows (1,000 unless told) were lost to others; OSError. The table is
+        then as before.
     Cost: reads the metadata file and the manifest list; writes one manifest per spec, a manifest list and the
         metadata. Another commit in between costs the same again.
     Source: Iceberg's `FastAppend.java`, `SnapshotProducer.java`, `HadoopTableOperations.java`.

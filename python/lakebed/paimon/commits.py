@@ -93,7 +93,7 @@ def append_files(
         that is not the file's, a file that is in the table already or that manifests still tell to be
         deleted, a partition with another number of buckets), UnsupportedError (another storage, dynamic or
         postponed buckets, manifests that are not Avro), CorruptError and its kin (the table's own files).
-        OSError; LakebedError of the kind "conflict" after 200 lost races. What was written is removed then.
+        OSError; CommitConflictError after 200 lost races. What was written is removed then.
     Cost: reads the names of files in manifests that may have these partitions; writes one manifest (more
         above `manifest.target-file-size`), two lists and a snapshot, each synced.
     Source: Paimon's `FileStoreCommitImpl.java`, `RenamingSnapshotCommit.java`.

@@ -36,7 +36,9 @@ fn class_of(kind: ErrorKind) -> &'static str {
         | ErrorKind::Mismatch
         | ErrorKind::Required => "CorruptError",
         ErrorKind::Location => "LocationError",
-        ErrorKind::Conflict | ErrorKind::Io => "LakebedError",
+        ErrorKind::Conflict => "CommitConflictError",
+        ErrorKind::Internal => "InternalError",
+        ErrorKind::Io => "LakebedError",
     }
 }
 
@@ -80,8 +82,11 @@ pub fn to_python(py: Python<'_>, mut error: Error) -> PyErr {
                     Err(source) => source,
                 };
                 let system = source.downcast_ref::<std::io::Error>().and_then(std::io::Error::raw_os_error);
-                let path = error.location().path.clone();
-                return PyOSError::new_err((system, error.message().to_owned(), path));
+                return match (system, error.location().path.clone()) {
+                    (Some(system), path) => PyOSError::new_err((system, error.message().to_owned(), path)),
+                    // Without a number Python would print `[Errno None]`.
+                    (None, _) => PyOSError::new_err(error.to_string()),
+                };
             }
             None => {}
         }

@@ -17,7 +17,13 @@ impl Storage for PyStorage {
 
     fn read_range(&self, path: &str, start: u64, length: u64) -> Result<Buffer> {
         let end = start.saturating_add(length);
-        Python::attach(|py| bytes(py, self.0.bind(py).call_method1("read", (path, start, end)), path))
+        let read =
+            Python::attach(|py| bytes(py, self.0.bind(py).call_method1("read", (path, start, end)), path))?;
+        if u64::try_from(read.len()).is_ok_and(|found| found <= length) {
+            return Ok(read);
+        }
+        let message = format!("the storage gave {} bytes, {length} were asked for", read.len());
+        Err(Error::new(ErrorKind::Mismatch, message).in_file(path))
     }
 
     fn list(&self, folder: &str) -> Result<Vec<String>> {

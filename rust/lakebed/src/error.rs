@@ -60,6 +60,8 @@ pub enum ErrorKind {
     Location,
     /// Other writers were first, again and again.
     Conflict,
+    /// A bug of lakebed: columns of its own making that do not go together.
+    Internal,
     /// Storage failed; the source says how.
     Io,
 }
@@ -93,6 +95,7 @@ impl ErrorKind {
             ErrorKind::Predicate => "predicate",
             ErrorKind::Location => "location",
             ErrorKind::Conflict => "conflict",
+            ErrorKind::Internal => "internal",
             ErrorKind::Io => "io",
         }
     }
@@ -247,10 +250,15 @@ impl From<std::io::Error> for Error {
     }
 }
 
-/// Of columns that do not go together: ours always do, so what does not was given.
+/// Of columns that do not go together: what a caller gave is judged before, so these are our own.
 impl From<arrow_schema::ArrowError> for Error {
     fn from(error: arrow_schema::ArrowError) -> Error {
-        Error::new(ErrorKind::Argument, error.to_string())
+        use arrow_schema::ArrowError::{MemoryError, OffsetOverflowError};
+        let kind = match error {
+            MemoryError(_) | OffsetOverflowError(_) => ErrorKind::Avro(AvroKind::Limit),
+            _ => ErrorKind::Internal,
+        };
+        Error::new(kind, error.to_string())
     }
 }
 

@@ -1,6 +1,6 @@
 //! Where table files come from.
 
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 use std::time::{Duration, UNIX_EPOCH};
@@ -67,16 +67,18 @@ impl Storage for Local {
 
     fn read_range(&self, path: &str, start: u64, length: u64) -> Result<Buffer> {
         let failed = |error| failed(error, path);
-        let mut file = File::open(local_path(path)?).map_err(failed)?;
+        let mut file = open_regular(path)?;
         let size = file.metadata().map_err(failed)?.len();
         if start > 0 {
             file.seek(SeekFrom::Start(start)).map_err(failed)?;
         }
         let mut bytes = Vec::new();
-        let room = usize::try_from(size.saturating_sub(start).min(length)).unwrap_or(usize::MAX);
+        // No more than there was when it was opened: a file that grows meanwhile is of another state of the table.
+        let there = size.saturating_sub(start).min(length);
+        let room = usize::try_from(there).unwrap_or(usize::MAX);
         lakebed_avro::reserve(&mut bytes, room, "a file")
             .map_err(|error| Error::from(error).in_file(path))?;
-        file.take(length).read_to_end(&mut bytes).map_err(failed)?;
+        file.take(there).read_to_end(&mut bytes).map_err(failed)?;
         Ok(Buffer::from_vec(bytes))
     }
 
@@ -101,6 +103,26 @@ impl Storage for Local {
             Err(before) => millis(before.duration()).map(|millis| -millis),
         })
     }
+}
+
+/// Opens a local file for reading.
+///
+/// # Errors
+/// `Location` for what is neither a file nor a folder: a device may never end, and a pipe that nobody writes to may
+/// never begin. It is looked at before it is opened, since opening a pipe waits, and again when it is open.
+fn open_regular(path: &str) -> Result<File> {
+    let local = local_path(path)?;
+    let regular = |about: std::io::Result<Metadata>| {
+        let kind = about.map_err(|error| failed(error, path))?.file_type();
+        if kind.is_file() || kind.is_dir() {
+            return Ok(());
+        }
+        Err(Error::new(ErrorKind::Location, "not a regular file: pipes and devices are not read").in_file(path))
+    };
+    regular(std::fs::metadata(local))?;
+    let file = File::open(local).map_err(|error| failed(error, path))?;
+    regular(file.metadata())?;
+    Ok(file)
 }
 
 /// `None` for a file that is not there.
@@ -138,10 +160,11 @@ fn is_uri(path: &str) -> bool {
 
 #[cold]
 fn failed(error: std::io::Error, path: &str) -> Error {
-    use std::io::ErrorKind::{InvalidFilename, InvalidInput, NotADirectory, NotFound};
+    use std::io::ErrorKind::{InvalidFilename, InvalidInput, NotADirectory, NotFound, OutOfMemory};
     // No file can be at a path that is none.
     let kind = match error.kind() {
         NotFound | NotADirectory | InvalidInput | InvalidFilename => ErrorKind::Missing,
+        OutOfMemory => ErrorKind::Avro(lakebed_avro::ErrorKind::Limit),
         _ => ErrorKind::Io,
     };
     // The system's own words, without the number that Rust puts behind them.

@@ -73,5 +73,7 @@ fn map(array: &MapArray, entries: &FieldRef, sorted: bool) -> Result<ArrayRef> {
 }
 
 fn built(array: Result<impl Array + 'static, ArrowError>) -> Result<ArrayRef> {
-    array.map(|array| Arc::new(array) as ArrayRef).map_err(Into::into)
+    array
+        .map(|array| Arc::new(array) as ArrayRef)
+        .map_err(|error| Error::new(ErrorKind::Argument, error.to_string()))
 }

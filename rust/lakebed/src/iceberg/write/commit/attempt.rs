@@ -80,8 +80,8 @@ enum Attempted {
 /// Commits a change to the table at `location`, which has no catalog.
 ///
 /// # Errors
-/// `Unsupported` for a table of a catalog's; those of the change; `Io` where the last attempt was lost too, or
-/// it cannot be told whether the commit has happened.
+/// `Unsupported` for a table of a catalog's; those of the change; `Conflict` where the last attempt was lost too;
+/// `Io` where it cannot be told whether the commit has happened.
 pub(super) fn commit(location: &str, change: &dyn Change, options: &CommitOptions) -> Result<()> {
     let mut attempt = 0;
     loop {
@@ -93,7 +93,7 @@ pub(super) fn commit(location: &str, change: &dyn Change, options: &CommitOption
         let retries = base.metadata.property("commit.retry.num-retries").and_then(|text| text.parse().ok());
         if attempt > retries.unwrap_or(ATTEMPTS) {
             let message = format!("{attempt} attempts lost to other commits");
-            return Err(Error::new(ErrorKind::Io, message).in_file(base.table.metadata_file()));
+            return Err(Error::new(ErrorKind::Conflict, message).in_file(base.table.metadata_file()));
         }
         // Different waits, so that those that met once do not meet again.
         let spread = options.identity.snapshot_id().unsigned_abs().rotate_left(attempt) % LONGEST_WAIT;

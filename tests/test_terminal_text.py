@@ -1,0 +1,106 @@
+"""What data holds does not steer a terminal: control characters are shown as text wherever people read."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import warnings
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from click.testing import CliRunner
+
+import lakebed
+from lakebed import _notes, paimon
+from lakebed.cli import cli
+from lakebed.errors import CorruptError, LakebedWarning, PredicateError
+
+# Colour, a line end, a mark that turns the direction of what follows, and the eight-bit form of ESC [.
+EVIL = "a\x1b[31m\nb\u202ec\x9bd"
+SHOWN = r"a\x1b[31m\nb\u202ec\x9bd"
+STEERING = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> lakebed.Table:
+    """Its column, partition, file, option, comment and tag are all named so."""
+    schema = pa.schema([(EVIL, pa.string()), ("id", pa.int64())])
+    made = paimon.create_table(
+        tmp_path / "t", schema, partition_keys=[EVIL], options={"note": EVIL}, comment=EVIL
+    )
+    files = pa.table(
+        {
+            "file_path": [f"x/bucket-0/{EVIL.replace('/', '')}.parquet"],
+            "partition": pa.array([{EVIL: EVIL}], pa.struct([(EVIL, pa.string())])),
+            "record_count": [1],
+            "file_size_in_bytes": [1],
+        }
+    )
+    try:
+        return paimon.append_files(made, files)
+    except lakebed.LakebedError:
+        # The folder of such a partition has a name of its own; the schema is enough for most of these tests.
+        return made
+
+
+@pytest.mark.parametrize(
+    "command",
+    [["show"], ["schemas"], ["files"], ["partitions"], ["snapshots"], ["metadata"], ["metadata", "options"]],
+)
+def test_a_command_prints_nothing_that_steers(command: list[str], table: lakebed.Table) -> None:
+    verb, *rest = command
+    done = CliRunner().invoke(cli, [verb, table.location, *rest])
+    assert done.exit_code == 0, done.output
+    assert not STEERING.search(done.stdout)
+    if verb in ("show", "schemas") or rest == ["options"]:
+        assert SHOWN in done.stdout
+
+
+def test_programs_get_the_data(table: lakebed.Table) -> None:
+    done = CliRunner().invoke(cli, ["metadata", table.location, "options", "-o", "json"])
+    assert json.loads(done.stdout)["value"] == EVIL
+    done = CliRunner().invoke(cli, ["metadata", table.location, "options", "-o", "csv"])
+    assert EVIL in done.stdout
+
+
+def test_a_table_on_a_terminal_has_its_headings_spelled_out(
+    table: lakebed.Table, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from lakebed.cli import render
+
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "200")
+    render.terminal_table(pa.table({EVIL: [EVIL]}), None)
+    printed = capsys.readouterr().out
+    assert not STEERING.search(printed)
+    assert printed.count(SHOWN) == 2
+
+
+def test_errors_and_warnings_are_spelled_out() -> None:
+    error = CorruptError(EVIL, kind="mismatch", path=EVIL)
+    assert (str(error), error.path) == (SHOWN, EVIL)
+    # The caret of a filter stands below the text.
+    assert str(PredicateError("x =\n    ^\x1b", kind="predicate")) == "x =\n    ^\\x1b"
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", LakebedWarning)
+        _notes.warn([EVIL])
+    assert [str(one.message) for one in caught] == [SHOWN]
+
+
+def test_what_the_core_raises_is_spelled_out(tmp_path: Path) -> None:
+    with pytest.raises(lakebed.LakebedError) as caught:
+        lakebed.open_table(tmp_path / EVIL)
+    assert not STEERING.search(str(caught.value))
+    with pytest.raises(lakebed.LakebedError) as caught:
+        lakebed.avro.read(io.BytesIO(b"Obj\x01" + EVIL.encode())).to_arrow()
+    assert not STEERING.search(str(caught.value))
+
+
+def test_what_prints_itself_is_spelled_out(table: lakebed.Table) -> None:
+    for scan in (table.files(), table.schemas(), table.partitions()):
+        assert not STEERING.search(repr(scan))
+        assert not STEERING.search(scan._repr_html_())
+    assert not STEERING.search(repr(table) + table._repr_html_())
+    assert not STEERING.search(str(table.files().explain()))
