@@ -68,7 +68,7 @@ class Generous:
 
     def read(self, path: str, start: int | None = None, end: int | None = None) -> bytes:
         content = Path(path).read_bytes()
-        return content[start:end] + (b"" if end is None else b"more" * 8)
+        return content[start:end] + b"\0" * (0 if end is None else end)
 
     def list(self, prefix: str) -> list[str]:
         return [path.name for path in Path(prefix).iterdir()] if Path(prefix).is_dir() else []
