@@ -198,9 +198,16 @@ def test_changed_bytes_give_an_error_or_rows_and_never_anything_else(table: Made
                 assert len(str(error).splitlines()) == 1, position  # noqa: PT017 - either is right
 
 
+@pytest.mark.filterwarnings("ignore::lakebed.errors.LakebedWarning")
 def test_a_manifest_of_other_counts_than_recorded(table: MadeTable):
     extra = [entry(path=f"{number}", partition={"city": "x"}) for number in range(9)]
-    table.manifest(*extra, schema=SCHEMA)
+    gone = entry(
+        DELETED, "gone", partition={"city": None}, snapshot_id=1, sequence_number=1, file_sequence_number=1
+    )
+    table.manifest(*extra, gone, schema=SCHEMA)
+    with pytest.warns(errors.LakebedWarning, match="manifest holds 9 added files"):
+        assert len(table.open().files().to_arrow()) == 9 + 1
+    table.manifest(schema=SCHEMA)
     with pytest.raises(errors.CorruptError) as caught:
         table.open().files().to_arrow()
     assert caught.value.kind == "mismatch"

@@ -219,5 +219,7 @@ def test_manifest_lists_of_other_writers(schema: Any):
     there = {field["name"].removeprefix("_").lower() for field in record["fields"]}
     for name in expected.column_names:
         column = expected[name].combine_chunks()
+        if name in {"total_buckets", "extra_files"}:
+            column = pa.array([row[f"_{name.upper()}"] for row in rows], column.type)
         wanted = column if name in there else pa.nulls(len(column), column.type)
         assert read[name].combine_chunks().equals(wanted), name

@@ -45,11 +45,13 @@ def read_manifest(
         map<int32, binary> by field id; `key_metadata` binary, `split_offsets` list<int64>, `equality_ids`
         list<int32>, `sort_order_id` int32, `first_row_id` int64, `referenced_data_file` utf8,
         `content_offset`, `content_size_in_bytes` int64. Types and names of `partition` come from the spec
-        and schema in the file's header; where that has none, types are as stored and names are field ids.
+        and schema in the file's header. Where the schema lacks a column of the spec, types are as stored;
+        without a spec, names are field ids besides.
     Units: sizes and offsets in bytes.
-    Raises: (when read) CorruptError (also counts other than listed), TruncatedError, UnsupportedError
+    Raises: (when read) CorruptError (also fewer entries than listed), TruncatedError, UnsupportedError
         (codec, encrypted file), LimitError, SchemaError.
-    Warns: LakebedWarning of a length or of sums of rows other than listed, which some writers get wrong.
+    Warns: LakebedWarning of a length or of sums of rows other than listed, which some writers get wrong,
+        and of more entries than listed.
     Cost: one pass.
     Source: Iceberg specification, "Manifests"; Iceberg's `ManifestReader.java`.
     """

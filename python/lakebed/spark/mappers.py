@@ -46,8 +46,7 @@ def decode_manifests(contents: Contents, task: str, limits: Limits) -> Iterator[
         task: what the driver's scan wants of each manifest, as JSON text.
         limits: what one manifest may cost.
     Returns: batches of the task's schema in the types of Spark, bounded in rows and bytes.
-    Raises: CorruptError and its kin; a manifest whose size or counts are not those of the manifest list is an
-        error.
+    Raises: CorruptError and its kin; a manifest with fewer entries than its list records is an error.
     Cost: one pass on one thread; memory is one manifest, or one share, and one batch.
     """
     work = _native.Task(task, limits)

@@ -47,6 +47,7 @@ pub fn iceberg_read_manifest(
                 manifest,
                 spec_id: header.spec_id,
                 partition: header.partition,
+                spec: header.spec,
                 notes: notes.clone(),
                 ..Known::default()
             };

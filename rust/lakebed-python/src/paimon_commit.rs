@@ -46,7 +46,7 @@ fn committed(
         })?;
         Ok(commit(own))
     })?;
-    table.map(|table| Table(Box::new(table))).map_err(|error| refused(py, error))
+    table.map_err(|error| refused(py, error)).and_then(|table| Table::warned(py, Box::new(table)))
 }
 
 /// All that a caller gives.

@@ -223,7 +223,7 @@ impl Table {
 
 impl Table {
     /// A table, once what is odd about it is said.
-    fn warned(py: Python<'_>, table: Box<dyn table::Table>) -> PyResult<Table> {
+    pub fn warned(py: Python<'_>, table: Box<dyn table::Table>) -> PyResult<Table> {
         warn(py, &table.notes())?;
         Ok(Table(table))
     }

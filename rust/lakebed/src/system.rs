@@ -7,8 +7,10 @@ use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Field, Schema as ArrowSchema, SchemaRef};
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::notes::Notes;
 use crate::predicate::Predicate;
 use crate::scan::{Batches, Scan, ScanOptions, limited, once, threads};
+use crate::table::Table;
 use crate::view::{batch, select};
 
 /// One of an engine's metadata tables over a table of type `T`.
@@ -80,7 +82,7 @@ impl<T> MetadataScan<T> {
     }
 }
 
-impl<T: Send + Sync> Scan for MetadataScan<T> {
+impl<T: Table> Scan for MetadataScan<T> {
     fn schema(&self) -> &SchemaRef {
         &self.schema
     }
@@ -91,6 +93,10 @@ impl<T: Send + Sync> Scan for MetadataScan<T> {
         let selected =
             rows.map(move |rows| select(&rows?, options.columns.as_deref(), options.filter.as_deref()));
         Ok(limited(selected, self.options.limit))
+    }
+
+    fn notes(&self) -> Notes {
+        self.table.notes()
     }
 }
 

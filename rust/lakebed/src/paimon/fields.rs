@@ -6,7 +6,10 @@ use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, Fields, TimeUnit};
 
+use serde_json::Value;
+
 use crate::field::{FieldSpec, binary, int32, int64, ints, longs, utf8};
+use crate::record::carried::Known;
 
 /// The format marker every record carries: 2 in manifests and manifest lists, 1 in index manifests.
 pub const VERSION: &str = "_VERSION";
@@ -111,7 +114,7 @@ pub const ENTRY: [FieldSpec; 25] = [
 ];
 
 /// A manifest list's record: one manifest.
-pub const LIST: [FieldSpec; 12] = [
+pub const LIST: [FieldSpec; 14] = [
     required("_FILE_NAME", "file_name", utf8, "name in the folder `manifest`"),
     required("_FILE_SIZE", "file_size", int64, "size [bytes]"),
     required("_NUM_ADDED_FILES", "num_added_files", int64, "entries that add a file"),
@@ -124,7 +127,20 @@ pub const LIST: [FieldSpec; 12] = [
     optional("_MAX_LEVEL", "max_level", int32, "largest level; null: unknown"),
     optional("_MIN_ROW_ID", "min_row_id", int64, "smallest row id; null: unknown"),
     optional("_MAX_ROW_ID", "max_row_id", int64, "largest row id; null: unknown"),
+    optional("_TOTAL_BUCKETS", "total_buckets", int32, "buckets of every entry's partition; null: unknown"),
+    optional("_EXTRA_FILES", "extra_files", strings, "side files of the manifest; null: unknown"),
 ];
+
+/// What is known of a field of a writer's schema, in the record at that path.
+pub(crate) fn known(table: &[FieldSpec], record: &str, field: &Value) -> Known {
+    let name = field.get("name").and_then(Value::as_str).unwrap_or_default();
+    let path = if record.is_empty() { name.to_owned() } else { format!("{record}.{name}") };
+    if path == VERSION || table.iter().any(|spec| spec.disk == path) {
+        return Known::Field;
+    }
+    let below = |spec: &FieldSpec| spec.disk.strip_prefix(&path).is_some_and(|rest| rest.starts_with('.'));
+    if table.iter().any(below) { Known::Record(path) } else { Known::No }
+}
 
 /// An index manifest's record: one index file.
 pub const INDEX: [FieldSpec; 10] = [

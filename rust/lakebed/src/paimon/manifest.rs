@@ -18,6 +18,7 @@ use super::version::wrong_version;
 use crate::columnar::Decoding;
 use crate::conform::conform;
 use crate::error::{Error, ErrorKind, Result};
+use crate::notes::Notes;
 use crate::record::{Counter, RecordReader, RecordResolver, Tally, find};
 
 /// What decides an entry's fate, in the order of the guard's slots.
@@ -55,6 +56,7 @@ pub struct EntryReader {
     filter: EntryFilter,
     tally: Arc<Tally<2>>,
     expected: Option<ManifestFile>,
+    notes: Notes,
     rows: u64,
     ended: bool,
 }
@@ -63,7 +65,7 @@ impl EntryReader {
     /// Opens a manifest for the columns of `resolver`, which [`entry_columns`] makes.
     ///
     /// With `expected`, the record of the manifest list, size and entry counts are checked:
-    /// `Mismatch`, or `Truncated` for a file that is too short.
+    /// `Mismatch`, or `Truncated` for a file that is too short. More entries than recorded are a note.
     ///
     /// # Errors
     /// Those of the container's layer; `Version`; `Required` for a field that is absent or null;
@@ -88,7 +90,13 @@ impl EntryReader {
             })
         };
         let reader = RecordReader::open(bytes, resolver, Some(&guard), decoding, threads)?;
-        Ok(EntryReader { reader, filter, tally, expected, rows: 0, ended: false })
+        Ok(EntryReader { reader, filter, tally, expected, notes: Notes::default(), rows: 0, ended: false })
+    }
+
+    /// The same entries, for which what is odd about the manifest and no error is told to `notes`.
+    #[must_use]
+    pub fn noting(self, notes: &Notes) -> EntryReader {
+        EntryReader { notes: notes.clone(), ..self }
     }
 
     /// The schema of every batch.
@@ -155,7 +163,12 @@ impl EntryReader {
             "manifest holds {added} added and {deleted} deleted files, its list records {} and {}",
             expected.added, expected.deleted
         );
-        Err(Error::new(ErrorKind::Mismatch, message))
+        // A manifest that was cut holds fewer; more are a list's own miscount, of which nothing is lost.
+        if added < expected.added || deleted < expected.deleted {
+            return Err(Error::new(ErrorKind::Mismatch, message));
+        }
+        self.notes.add(format!("{message} ({})", expected.file_name));
+        Ok(())
     }
 }
 

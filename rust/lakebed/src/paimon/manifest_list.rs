@@ -5,12 +5,12 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_buffer::Buffer;
 
-use super::fields::{LIST, MANIFEST_VERSION, VERSION};
+use super::fields::{LIST, MANIFEST_VERSION, VERSION, known};
 use super::paths::is_file_name;
 use super::version::read_records;
 use crate::columnar::Decoding;
 use crate::error::{Error, ErrorKind, Result};
-use crate::record::{RecordResolver, find};
+use crate::record::{RecordResolver, carried, find};
 
 /// Reads a manifest list: one row per manifest, in file order, the columns of
 /// [`LIST`](super::fields::LIST) that are named (all for `None`).
@@ -25,6 +25,16 @@ pub fn read_manifest_list(
 ) -> Result<RecordBatch> {
     let resolver = RecordResolver::new(&LIST, columns, &[], &[VERSION])?;
     read_records(bytes, &resolver, MANIFEST_VERSION, decoding)
+}
+
+/// The same with all columns, and behind them what other writers' fields hold.
+///
+/// # Errors
+/// As [`read_manifest_list`].
+pub(crate) fn read_carrying(bytes: Buffer, decoding: &Decoding) -> Result<RecordBatch> {
+    let carried = carried::read(&bytes, &|record, field| known(&LIST, record, field), decoding.limits)?;
+    let list = read_manifest_list(bytes, None, decoding)?;
+    carried.map_or_else(|| Ok(list.clone()), |carried| carried::with(&list, &carried))
 }
 
 /// One manifest as its list records it.

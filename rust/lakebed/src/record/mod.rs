@@ -1,6 +1,7 @@
 //! Records of a field table, whatever their writer and container: resolved by name, brought to one
 //! Arrow type.
 
+pub(crate) mod carried;
 mod reader;
 mod records;
 mod resolver;

@@ -18,7 +18,9 @@ use crate::json::parse;
 pub struct ManifestHeader {
     /// `partition-spec-id`.
     pub spec_id: Option<i32>,
-    /// `partition-spec` over `schema`.
+    /// `partition-spec`, whether or not `schema` still has the columns that it is made of.
+    pub spec: Option<Arc<PartitionSpec>>,
+    /// `partition-spec` over `schema`; `None` unless the types of all fields are known.
     pub partition: Option<PartitionLayout>,
 }
 
@@ -34,16 +36,21 @@ impl ManifestHeader {
         let (header, _) = Blocks::open(bytes.clone().into(), limits)?;
         let spec_id = header.get("partition-spec-id");
         let spec_id = spec_id.and_then(|text| std::str::from_utf8(text).ok()?.trim().parse().ok());
-        Ok(ManifestHeader { spec_id, partition: layout(&header, spec_id.unwrap_or(0)) })
+        let spec = spec(&header, spec_id.unwrap_or(0)).map(Arc::new);
+        let partition = spec.clone().and_then(|spec| layout(&header, spec));
+        Ok(ManifestHeader { spec_id, spec, partition })
     }
 }
 
-/// The spec of the header with the types of its fields; `None` unless all of them are known.
-fn layout(header: &Header, spec_id: i32) -> Option<PartitionLayout> {
+/// The spec of the header.
+fn spec(header: &Header, spec_id: i32) -> Option<PartitionSpec> {
     let fields = parse(header.get("partition-spec")?).ok()?;
-    let spec = PartitionSpec::from_fields(spec_id, &fields).ok()?;
+    PartitionSpec::from_fields(spec_id, &fields).ok()
+}
+
+/// The spec of the header with the types of its fields; `None` unless all of them are known.
+fn layout(header: &Header, spec: Arc<PartitionSpec>) -> Option<PartitionLayout> {
     let schema = Schema::parse(header.get("schema")?).ok()?;
-    let unified = PartitionType::unify(std::slice::from_ref(&spec), &[&schema]);
-    (unified.fields.len() == spec.fields.len())
-        .then(|| PartitionLayout { unified: Arc::new(unified), spec: Arc::new(spec) })
+    let unified = PartitionType::unify(std::slice::from_ref(spec.as_ref()), &[&schema]);
+    (unified.fields.len() == spec.fields.len()).then(|| PartitionLayout { unified: Arc::new(unified), spec })
 }

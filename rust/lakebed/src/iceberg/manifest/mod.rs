@@ -11,6 +11,7 @@ mod status;
 #[cfg(test)]
 mod tests;
 
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
@@ -31,6 +32,7 @@ pub use self::status::{ADDED, DELETED, EXISTING, Statuses};
 use self::status::{Counter, Tally, dropped_rows, seen};
 use super::fields::PARTITION;
 use super::manifest_list::{ManifestFile, Recorded};
+use super::partition::PartitionSpec;
 use crate::columnar::Decoding;
 use crate::error::{Error, ErrorKind, Location, Result};
 use crate::notes::Notes;
@@ -48,10 +50,13 @@ pub struct Known {
     /// What its partition tuples are, and are shown as; without it they are as stored, their fields called
     /// by ids.
     pub partition: Option<PartitionLayout>,
+    /// Without a layout, what has the names of the tuples' fields: of the types that are stored, they are
+    /// called as this spec calls them.
+    pub spec: Option<Arc<PartitionSpec>>,
     /// What tuples of that layout must match: entries of others may be left out, where deleted ones are.
     pub filter: Option<Arc<BoundPredicate>>,
     /// Where to say what is odd about the manifest, and no error: a length or sums of rows other than
-    /// recorded.
+    /// recorded, more entries than recorded.
     pub notes: Notes,
 }
 
@@ -121,7 +126,7 @@ impl EntryReader {
     /// # Errors
     /// Those of the container's layer; `Required` for a field that is absent or null, and
     /// for an EXISTING entry without sequence number unless deleted ones are wanted too; `Duplicate` for a field id that is there
-    /// twice; `Mismatch` for a status or content that there is not, and for counts other than recorded;
+    /// twice; `Mismatch` for a status or content that there is not, and for fewer entries than recorded;
     /// `Truncated` for a file that is shorter than recorded where no counts are; those of
     /// [`PartitionType::align`](super::partition::PartitionType::align).
     pub fn open(
@@ -137,7 +142,7 @@ impl EntryReader {
         let (decoding, columns) = (decoding.clone(), Arc::clone(columns));
         let file = File { bytes, columns, known, guarded, decoding, threads };
         let (reader, tally) = file.open(file.columns.resolver())?;
-        let tuples = Tuples::of(&reader, file.known.partition.clone());
+        let tuples = Tuples::of(&reader, file.known.partition.clone(), file.known.spec.as_deref());
         let schema = file.columns.schema(tuples.data_type());
         let manifest = file.known.manifest.clone();
         let inheritance = file.inheritance();
@@ -262,10 +267,14 @@ impl EntryReader {
             names.iter().zip(recorded).zip(found)
         {
             let sum = decoded_rows.saturating_add(dropped_rows);
-            if files.is_some_and(|files| files != seen) {
-                let message =
-                    format!("manifest holds {seen} {name} files, its list records {}", files.unwrap_or(0));
-                return Err(Error::new(ErrorKind::Mismatch, message));
+            if let Some(files) = files {
+                let said = format!("manifest holds {seen} {name} files, its list records {files}");
+                match seen.cmp(&files) {
+                    Ordering::Equal => {}
+                    // A manifest that was cut holds fewer; more are a list's own miscount, of which nothing is lost.
+                    Ordering::Less => return Err(Error::new(ErrorKind::Mismatch, said)),
+                    Ordering::Greater => self.file.note(&said),
+                }
             }
             let decoded = *name != "deleted" || !self.reader.guarded();
             if let Some(rows) = rows.filter(|rows| decoded && *rows != sum) {

@@ -1,5 +1,6 @@
 //! Partition tuples as manifests store them: their fields called by ids, then aligned to the table's type.
 
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
@@ -32,13 +33,20 @@ pub(super) struct Tuples {
     layout: Option<PartitionLayout>,
     is_stored: bool,
     data_type: DataType,
+    /// What the fields are called where there is no layout.
+    names: HashMap<String, String>,
     /// How long values of `fixed` fields must be, where the file does not say.
     pub(super) fixed_lengths: Vec<(String, usize)>,
 }
 
 impl Tuples {
     /// Of the manifest that `reader` opened; without a layout they stay of the types they are stored as.
-    pub(super) fn of(reader: &RecordReader, layout: Option<PartitionLayout>) -> Tuples {
+    pub(super) fn of(
+        reader: &RecordReader,
+        layout: Option<PartitionLayout>,
+        spec: Option<&PartitionSpec>,
+    ) -> Tuples {
+        let names = spec.filter(|_| layout.is_none()).map(names_by_id).unwrap_or_default();
         let stored = match reader.stored_type(PARTITION_ON_DISK) {
             Some(DataType::Struct(fields)) => Some(by_ids(fields, layout.as_ref())),
             _ => None,
@@ -46,9 +54,9 @@ impl Tuples {
         let is_stored = stored.is_some();
         let data_type = match &layout {
             Some(layout) => layout.unified.arrow(),
-            None => DataType::Struct(stored.unwrap_or_default()),
+            None => DataType::Struct(called(&stored.unwrap_or_default(), &names)),
         };
-        Tuples { layout, is_stored, data_type, fixed_lengths: Vec::new() }
+        Tuples { layout, is_stored, data_type, names, fixed_lengths: Vec::new() }
     }
 
     /// The type of the tuples.
@@ -64,7 +72,13 @@ impl Tuples {
         };
         match &self.layout {
             Some(layout) => Ok(Arc::new(layout.unified.align(&tuples, &layout.spec)?)),
-            None => Ok(Arc::new(tuples)),
+            None => {
+                let (fields, columns, nulls) = tuples.into_parts();
+                let rows = batch.num_rows();
+                let fields = called(&fields, &self.names);
+                let called = StructArray::try_new_with_length(fields, columns, nulls, rows);
+                Ok(Arc::new(called.map_err(|error| malformed(&error.to_string()))?))
+            }
         }
     }
 
@@ -86,6 +100,24 @@ impl Tuples {
         }
         Ok(named)
     }
+}
+
+/// The names of a spec's fields by their ids; none where two are called the same.
+fn names_by_id(spec: &PartitionSpec) -> HashMap<String, String> {
+    let names: HashSet<&str> = spec.fields.iter().map(|field| field.name.as_str()).collect();
+    if names.len() < spec.fields.len() {
+        return HashMap::new();
+    }
+    spec.fields.iter().map(|field| (field.field_id.to_string(), field.name.clone())).collect()
+}
+
+/// Fields under the names that their ids have.
+fn called(fields: &Fields, names: &HashMap<String, String>) -> Fields {
+    let named = fields.iter().map(|field| match names.get(field.name()) {
+        Some(name) => Arc::new(field.as_ref().clone().with_name(name)),
+        None => Arc::clone(field),
+    });
+    named.collect()
 }
 
 /// The fields of tuples called by their ids, all nullable: as stored, else as the spec of the manifest has

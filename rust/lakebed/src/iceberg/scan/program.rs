@@ -170,6 +170,7 @@ impl EntryProgram {
                 filter: projection.clone(),
                 manifest: Some(manifest.clone()),
                 spec_id: None,
+                spec: None,
                 notes: notes.clone(),
             };
             // What is left out is counted.

@@ -10,6 +10,7 @@ use super::stream::EntrySource;
 use super::{Task, keep, planned};
 use crate::diff::{Appends, appended_step};
 use crate::error::Result;
+use crate::notes::Notes;
 use crate::paimon::manifest_list::{ManifestFile, manifest_files};
 use crate::paimon::snapshot::Snapshot;
 use crate::paimon::table::Table;
@@ -32,6 +33,7 @@ impl Appended {
     /// # Errors
     /// `UnknownColumn`, `Predicate`; those of reading the schemas for statistics.
     pub(crate) fn new(table: Table, snapshots: Arc<[Snapshot]>, options: ScanOptions) -> Result<Appended> {
+        let table = table.noting();
         let program = Arc::new(EntryProgram::new(Role::Appended, &table, &options)?);
         Ok(Appended { table, snapshots, options, program })
     }
@@ -70,6 +72,10 @@ impl Appends for Appended {
         let step = appended_step(&manifests, &pruned, bytes, why);
         let source = EntrySource::new(Arc::clone(&self.program), self.table.clone());
         Ok((step, Box::new(ManifestStream::new(source, manifests, threads(self.options.threads)))))
+    }
+
+    fn notes(&self) -> Notes {
+        self.table.noted().clone()
     }
 
     fn planned(&self) -> Result<Vec<PlannedManifest>> {

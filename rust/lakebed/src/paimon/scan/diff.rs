@@ -8,6 +8,7 @@ use super::stream::EntrySource;
 use super::{Plan, Task, bound, planned};
 use crate::diff::{Change, ChangeColumns, DiffScan, Leg, Legs, Reader, Side, Sides, apart};
 use crate::error::Result;
+use crate::notes::Notes;
 use crate::paimon::manifest_list::ManifestFile;
 use crate::paimon::table::Table;
 use crate::paimon::view::Role;
@@ -45,20 +46,21 @@ pub(crate) fn diff(
     after: Table,
     options: &ScanOptions,
 ) -> Result<DiffScan<impl Sides + use<>>> {
+    let table = table.clone().noting();
     // Entries that add and that delete one file cancel each other only if neither is left out for what its
     // statistics say: those of the latter may be gone.
     let pruner = bound(options.filter.as_deref(), table.schema())?;
     let filter = pruner.map(|pruner| pruner.partitions().written());
     let wanted = ScanOptions { filter, ..ChangeColumns::of_files(options) };
-    let columns = ChangeColumns::new(options, EntryProgram::new(Role::Files, table, &wanted)?.view.schema());
+    let columns = ChangeColumns::new(options, EntryProgram::new(Role::Files, &table, &wanted)?.view.schema());
     let alone = ScanOptions { columns: Some(Vec::new()), stats: None, ..wanted.clone() };
     let entries = |rows, identities, number| -> Result<Entries> {
-        let rows = Arc::new(EntryProgram::new(rows, table, &wanted)?);
-        Ok(Entries { rows, identities: Arc::new(EntryProgram::new(identities, table, &alone)?), number })
+        let rows = Arc::new(EntryProgram::new(rows, &table, &wanted)?);
+        Ok(Entries { rows, identities: Arc::new(EntryProgram::new(identities, &table, &alone)?), number })
     };
     let added = entries(Role::Added, Role::Added, |manifest| manifest.added)?;
     let deleted = entries(Role::Removed, Role::Deleted, |manifest| manifest.deleted)?;
-    let (table, asked) = (table.clone(), options.columns.clone());
+    let asked = options.columns.clone();
     let snapshots = Snapshots { table, before, after, options: wanted, columns: asked, added, deleted };
     Ok(DiffScan::new(snapshots, columns, options.limit))
 }
@@ -81,6 +83,10 @@ impl Sides for Snapshots {
         let files = task(Role::Files, Vec::new())?;
         let diff = DiffExchange { columns: self.columns.clone(), files, legs };
         Ok(Exchanged { exchange: scan::Exchange::Paimon(diff.into()), sides, together })
+    }
+
+    fn notes(&self) -> Notes {
+        self.table.noted().clone()
     }
 }
 

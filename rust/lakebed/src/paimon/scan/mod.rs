@@ -41,6 +41,7 @@ use super::view::{DeletesView, Role, indexes, refs, schemas, snapshots};
 use crate::error::{Error, ErrorKind, Result};
 use crate::grouping::{self as sums, Known};
 use crate::health;
+use crate::notes::Notes;
 use crate::record::record_schema;
 use crate::scan::{
     self, Batches, Exchanged, Numbered, Part, PlannedManifest, ScanOptions, Step, limited, once, row_limited,
@@ -78,6 +79,10 @@ impl scan::Scan for Scan {
             }
         };
         Ok(limited(rows, self.options.limit))
+    }
+
+    fn notes(&self) -> Notes {
+        self.table.noted().clone()
     }
 
     fn explain(&self) -> Result<Vec<Step>> {
@@ -137,6 +142,7 @@ impl Scan {
     /// # Errors
     /// `UnknownColumn`, `Predicate`; `Argument` for statistics of a view that has none.
     pub fn new(table: Table, view: View, options: ScanOptions) -> Result<Scan> {
+        let table = table.noting();
         let columns = options.columns.as_deref();
         let filter = options.filter.as_deref();
         let role = match view {

@@ -13,6 +13,7 @@ use super::explain::{BATCH_READ, BUCKET, Counted, INDEX, KEYS, MERGED, PARTITION
 use super::planned::{Attach, residuals};
 use crate::columnar::Decoding;
 use crate::error::Result;
+use crate::notes::Notes;
 use crate::paimon::fields::ENTRY;
 use crate::paimon::identity::{Deleted, identities};
 use crate::paimon::manifest::{ADD, DELETE, EntryFilter, EntryReader, entry_columns};
@@ -40,6 +41,7 @@ pub(super) struct EntryProgram {
     read: BatchRead,
     entries: RecordResolver,
     decoding: Decoding,
+    notes: Notes,
 }
 
 /// The versions of the schema that the files of a scan may have, where statistics are of interest.
@@ -58,7 +60,8 @@ impl EntryProgram {
     pub(super) fn new(role: Role, table: &Table, options: &ScanOptions) -> Result<EntryProgram> {
         let schemas = schemas(table, options)?;
         let (schema, decoding) = (table.schema(), table.decoding().clone());
-        EntryProgram::build(role, table.location(), schema, &schemas, options, decoding)
+        let program = EntryProgram::build(role, table.location(), schema, &schemas, options, decoding)?;
+        Ok(EntryProgram { notes: table.noted().clone(), ..program })
     }
 
     pub(super) fn build(
@@ -87,6 +90,7 @@ impl EntryProgram {
             attach: None,
             read: BatchRead::new(schema),
             decoding,
+            notes: Notes::default(),
         };
         program.with_columns()
     }
@@ -129,8 +133,8 @@ impl EntryProgram {
         let view = EntryView::new(Role::Deleted, table.location(), table.schema(), None, None)?;
         let (role, entries) = (Role::Deleted, entry_columns(Some(view.raw()))?);
         let (pruner, decoding) = (self.pruner.clone(), self.decoding.clone());
-        let (funnel, attach, read) = (Funnel::default(), None, self.read);
-        Ok(EntryProgram { role, view, entries, pruner, decoding, alone: true, funnel, attach, read })
+        let (funnel, attach, read, notes) = (Funnel::default(), None, self.read, self.notes.clone());
+        Ok(EntryProgram { role, view, entries, pruner, decoding, alone: true, funnel, attach, read, notes })
     }
 
     /// Opens one manifest for the rows of this program.
@@ -153,7 +157,9 @@ impl EntryProgram {
             true => EntryFilter::default(),
             false => EntryFilter { kind, pruner },
         };
-        EntryReader::open(bytes, &self.entries, filter, manifest.cloned(), &self.decoding, threads)
+        let reader =
+            EntryReader::open(bytes, &self.entries, filter, manifest.cloned(), &self.decoding, threads)?;
+        Ok(reader.noting(&self.notes))
     }
 
     /// Whether the rows show the deletes of their files.

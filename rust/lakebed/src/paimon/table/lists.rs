@@ -8,16 +8,29 @@ use super::Table;
 use crate::error::{Error, ErrorKind, Result};
 use crate::paimon::fields::LIST;
 use crate::paimon::manifest::check_size;
-use crate::paimon::manifest_list::read_manifest_list;
+use crate::paimon::manifest_list::{read_carrying, read_manifest_list};
 use crate::paimon::snapshot::Snapshot;
 use crate::paimon::view::ManifestRow;
-use crate::record::{find, record_schema};
+use crate::record::{carried, find, record_schema};
+
+/// Reads the bytes of a list.
+type ReadList<'a> = &'a dyn Fn(Buffer) -> Result<RecordBatch>;
 
 impl Table {
     /// The records of the snapshot's base list, then of its delta list, and which is which.
     ///
     /// The sizes that the snapshot records are compared with the files'.
     pub(crate) fn manifest_list(&self) -> Result<(RecordBatch, Vec<ManifestRow>)> {
+        let read = |bytes: Buffer| read_manifest_list(bytes, None, &self.decoding);
+        self.lists(&read)
+    }
+
+    /// The same records, with what other writers' fields hold: what a commit keeps of them.
+    pub(crate) fn carrying_list(&self) -> Result<RecordBatch> {
+        Ok(self.lists(&|bytes| read_carrying(bytes, &self.decoding))?.0)
+    }
+
+    fn lists(&self, read: ReadList<'_>) -> Result<(RecordBatch, Vec<ManifestRow>)> {
         let mut lists = Vec::new();
         let mut rows = Vec::new();
         if let Some(snapshot) = &self.snapshot {
@@ -27,14 +40,15 @@ impl Table {
             ];
             for (role, name, size) in named {
                 let path = self.manifest_path(name);
-                let list = self.read_list(&path, size).map_err(|error| error.in_file(&path))?;
+                let bytes = self.list_bytes(&path, size);
+                let list = bytes.and_then(read).map_err(|error| error.in_file(&path))?;
                 rows.extend(self.list_rows(&list, role)?);
                 lists.push(list);
             }
         }
         let schema = record_schema(&LIST.iter().collect::<Vec<_>>());
-        let list = concat_batches(&schema, &lists);
-        Ok((list.map_err(|error| Error::new(ErrorKind::Required, error.to_string()))?, rows))
+        lists.push(RecordBatch::new_empty(schema));
+        Ok((carried::joined(&lists)?, rows))
     }
 
     /// The records of the snapshot's base, delta and changelog lists. The manifests of the last hold
@@ -61,11 +75,16 @@ impl Table {
     }
 
     fn read_list(&self, path: &str, size: Option<i64>) -> Result<RecordBatch> {
+        read_manifest_list(self.list_bytes(path, size)?, None, &self.decoding)
+    }
+
+    /// The bytes of a list, as many as the snapshot records.
+    fn list_bytes(&self, path: &str, size: Option<i64>) -> Result<Buffer> {
         let bytes: Buffer = self.storage.read(path)?;
         if let Some(size) = size.and_then(|size| u64::try_from(size).ok()) {
             check_size(bytes.len() as u64, size)?;
         }
-        read_manifest_list(bytes, None, &self.decoding)
+        Ok(bytes)
     }
 
     fn list_rows(&self, list: &RecordBatch, role: &'static str) -> Result<Vec<ManifestRow>> {

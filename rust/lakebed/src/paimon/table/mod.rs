@@ -20,6 +20,7 @@ use super::snapshot::Snapshot;
 use crate::columnar::Decoding;
 use crate::error::{Error, ErrorKind, Result};
 use crate::location::without_credentials;
+use crate::notes::Notes;
 use crate::storage::Storage;
 
 /// A Paimon table on one of its branches at one of its snapshots, or at none where nothing was committed
@@ -37,6 +38,8 @@ pub struct Table {
     decoding: Decoding,
     snapshot: Option<Arc<Snapshot>>,
     schema: Arc<TableSchema>,
+    /// Where what is odd about its manifests is told.
+    notes: Notes,
 }
 
 impl Table {
@@ -67,6 +70,7 @@ impl Table {
             decoding,
             snapshot: snapshot.map(Arc::new),
             schema: Arc::new(schema),
+            notes: Notes::default(),
         })
     }
 
@@ -98,6 +102,16 @@ impl Table {
     /// The schema that the rows are read with: the branch's latest, or that of the snapshot asked for.
     pub fn schema(&self) -> &TableSchema {
         &self.schema
+    }
+
+    /// What is odd about the manifests that were read, and no error.
+    pub(crate) fn noted(&self) -> &Notes {
+        &self.notes
+    }
+
+    /// The same table, with notes of its own.
+    pub(crate) fn noting(self) -> Table {
+        Table { notes: Notes::default(), ..self }
     }
 
     pub(crate) fn storage(&self) -> &dyn Storage {

@@ -10,6 +10,7 @@ use arrow_schema::{Fields, Schema as ArrowSchema, SchemaRef};
 use super::Table;
 use crate::diff::AppendScan;
 use crate::error::Result;
+use crate::notes::Notes;
 use crate::paimon::partition::PartitionType;
 use crate::paimon::scan::{Appended, Scan, diff};
 use crate::paimon::system::SYSTEM_TABLES;
@@ -46,6 +47,10 @@ impl table::Table for Table {
 
     fn tag(&self) -> Option<&str> {
         self.tag()
+    }
+
+    fn notes(&self) -> Notes {
+        self.noted().clone()
     }
 
     fn data_schema(&self) -> SchemaRef {

@@ -59,6 +59,8 @@ pub(crate) fn manifests(
         ("max_level", find(list, "max_level")?),
         ("min_row_id", find(list, "min_row_id")?),
         ("max_row_id", find(list, "max_row_id")?),
+        ("total_buckets", find(list, "total_buckets")?),
+        ("extra_files", find(list, "extra_files")?),
     ];
     whole(columns_of_view, count)
 }

@@ -41,7 +41,8 @@ pub enum Layout {
     /// Paimon 1.4's: 20 fields of data files. Every reader of today has it.
     #[default]
     Current,
-    /// Paimon 2.1's: a sequence for each column written, and the source of global indexes.
+    /// Paimon 2.1's: a sequence for each column written, and the source of global indexes; of manifests, how many
+    /// buckets there are, and side files.
     V2_1,
     /// That of Paimon up to 0.8: nullable records, 16 fields of data files.
     Legacy,
@@ -70,7 +71,8 @@ impl Layout {
             (FileKind::Manifest, Layout::Current) => include_str!("layouts/manifest.avsc"),
             (FileKind::Manifest, Layout::V2_1) => include_str!("layouts/manifest_2_1.avsc"),
             (FileKind::Manifest, Layout::Legacy) => include_str!("layouts/manifest_0_8.avsc"),
-            (FileKind::List, Layout::Current | Layout::V2_1) => include_str!("layouts/manifest_list.avsc"),
+            (FileKind::List, Layout::Current) => include_str!("layouts/manifest_list.avsc"),
+            (FileKind::List, Layout::V2_1) => include_str!("layouts/manifest_list_2_1.avsc"),
             (FileKind::List, Layout::Legacy) => include_str!("layouts/manifest_list_0_8.avsc"),
             (FileKind::Index, Layout::Current) => include_str!("layouts/index_manifest.avsc"),
             (FileKind::Index, Layout::V2_1) => include_str!("layouts/index_manifest_2_1.avsc"),

@@ -8,7 +8,7 @@ use arrow_array::types::{Int8Type, Int64Type, TimestampMicrosecondType};
 use arrow_array::{
     Array, ArrayRef, Int32Array, ListArray, RecordBatch, RecordBatchOptions, StructArray, new_null_array,
 };
-use arrow_schema::{DataType, Field as ArrowField, Fields, Schema as ArrowSchema, TimeUnit};
+use arrow_schema::{DataType, Field as ArrowField, FieldRef, Fields, Schema as ArrowSchema, TimeUnit};
 use lakebed_avro::schema::{Field, Logical, Node, Schema, Wire};
 use lakebed_avro::{Limits, WriteOptions, Writer};
 
@@ -17,7 +17,7 @@ use crate::conform::conform;
 use crate::error::{Error, ErrorKind, Result};
 use crate::field::FieldSpec;
 use crate::paimon::fields::VERSION;
-use crate::record::record_schema;
+use crate::record::{carried, record_schema};
 use crate::write::with_level;
 
 /// How a file of records is written.
@@ -27,12 +27,14 @@ pub struct FileOptions {
     pub layout: Layout,
     /// How its container is written.
     pub container: WriteOptions,
+    /// Other writers' fields, behind those of the layout.
+    pub(crate) carried: Vec<FieldRef>,
 }
 
 impl FileOptions {
     /// A layout in a container; Zstandard has Java's level where none is said.
     pub fn new(layout: Layout, container: WriteOptions) -> FileOptions {
-        FileOptions { layout, container: with_level(container) }
+        FileOptions { layout, container: with_level(container), carried: Vec::new() }
     }
 }
 
@@ -49,14 +51,15 @@ impl<W: Write> RecordWriter<W> {
     /// # Errors
     /// Those of [`Writer::new`].
     pub fn new(sink: W, kind: FileKind, options: FileOptions) -> Result<RecordWriter<W>> {
-        let text = options.layout.schema(kind);
-        let fields = match record(Schema::parse(text, &Limits::DEFAULT)?.root()) {
+        let text = carried::extended(options.layout.schema(kind), &options.carried)?;
+        let fields = match record(Schema::parse(&text, &Limits::DEFAULT)?.root()) {
             Some(fields) => fields.to_vec(),
             None => return Err(Error::new(ErrorKind::Argument, "a layout is a record")),
         };
         let empty = RecordBatch::new_empty(record_schema(&kind.table().iter().collect::<Vec<_>>()));
-        let arrow = stored(kind, &fields, &empty)?.schema();
-        let writer = Writer::new(sink, text, &arrow, options.container)?;
+        let none = RecordBatch::new_empty(Arc::new(ArrowSchema::new(options.carried)));
+        let arrow = stored(kind, &fields, &carried::with(&empty, &none)?)?.schema();
+        let writer = Writer::new(sink, &text, &arrow, options.container)?;
         Ok(RecordWriter { kind, fields, writer })
     }
 
@@ -70,9 +73,10 @@ impl<W: Write> RecordWriter<W> {
     pub fn write(&mut self, batch: &RecordBatch) -> Result<()> {
         let first = self.writer.rows();
         let written = || -> Result<RecordBatch> {
-            let rows = conformed(self.kind.table(), batch)?;
+            let (rows, carried) = carried::split(batch)?;
+            let rows = conformed(self.kind.table(), &rows)?;
             check_kinds(&rows)?;
-            stored(self.kind, &self.fields, &rows)
+            stored(self.kind, &self.fields, &carried::with(&rows, &carried)?)
         };
         let stored = written().map_err(|error| error.behind_records(Some(first)))?;
         Ok(self.writer.write(&stored)?)
@@ -179,6 +183,10 @@ fn members(
     for field in fields {
         let path = format!("{path}{}", field.name);
         let spec = kind.table().iter().find(|spec| spec.disk == path);
+        if let Some(carried) = rows.column_by_name(&carried::column_name(&path)) {
+            columns.push(Arc::clone(carried));
+            continue;
+        }
         columns.push(match (spec, record(&field.node)) {
             (Some(spec), _) => {
                 let column = rows.column_by_name(spec.column);

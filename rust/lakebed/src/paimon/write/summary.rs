@@ -15,6 +15,7 @@ use arrow_schema::DataType;
 use arrow_select::take::take;
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::field::texts;
 use crate::paimon::binary_row::{decode_rows, encode_rows};
 use crate::paimon::fields::{LIST, simple_stats};
 use crate::paimon::manifest::ADD;
@@ -107,6 +108,8 @@ impl Summary {
             int(self.levels.0.map(|(_, high)| high)),
             long(row_ids.map(|(low, _)| low)),
             long(row_ids.map(|(_, high)| high)),
+            int(None),
+            new_null_array(&texts(), 1),
         ];
         RecordBatch::try_new(record_schema(&LIST.iter().collect::<Vec<_>>()), columns.to_vec())
             .map_err(refused)

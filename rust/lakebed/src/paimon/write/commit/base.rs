@@ -2,21 +2,23 @@
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, RecordBatch};
+use arrow_buffer::Buffer;
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::paimon::fields::{ENTRY, known};
 use crate::paimon::manifest::{EntryFilter, EntryReader, entry_columns};
 use crate::paimon::manifest_list::{ManifestFile, manifest_files};
 use crate::paimon::schema::TableSchema;
 use crate::paimon::snapshot::Snapshot;
 use crate::paimon::table::Table;
-use crate::record::find;
+use crate::record::{carried, find};
 use crate::scan::threads;
 
 /// The table at the latest snapshot of its branch, and the manifests of that.
 pub(super) struct Base {
     /// With the latest schema.
     pub(super) table: Table,
-    /// The records of its base list, then of its delta list.
+    /// The records of its base list, then of its delta list, with what other writers' fields hold.
     pub(super) list: RecordBatch,
     /// The same, as read.
     pub(super) manifests: Vec<ManifestFile>,
@@ -33,7 +35,7 @@ impl Base {
             return Err(Error::new(ErrorKind::Unsupported, message).in_file(table.location()));
         }
         let table = table.latest()?;
-        let (list, _) = table.manifest_list()?;
+        let list = table.carrying_list()?;
         let manifests = manifest_files(&list)?;
         Ok(Base { table, list, manifests })
     }
@@ -49,19 +51,53 @@ impl Base {
     /// The entries of one manifest, in columns that are named, all for `None`.
     pub(super) fn entries(&self, manifest: &ManifestFile, columns: Option<&[String]>) -> Result<EntryReader> {
         let path = self.table.manifest_path(&manifest.file_name);
-        let open = || {
+        let bytes = self.table.storage().read(&path).map_err(|error| error.in_file(&path))?;
+        self.open(bytes, manifest, columns)
+    }
+
+    /// The entries of one manifest in all columns, with what other writers' fields hold.
+    pub(super) fn whole_entries(
+        &self,
+        manifest: &ManifestFile,
+    ) -> Result<impl Iterator<Item = Result<RecordBatch>> + use<>> {
+        let path = self.table.manifest_path(&manifest.file_name);
+        let read = || {
             let bytes = self.table.storage().read(&path)?;
+            let limits = self.table.decoding().limits;
+            let carried = carried::read(&bytes, &|record, field| known(&ENTRY, record, field), limits)?;
+            Ok((bytes, carried))
+        };
+        let (bytes, carried) = read().map_err(|error: Error| error.in_file(&path))?;
+        let mut first = 0;
+        Ok(self.open(bytes, manifest, None)?.map(move |entries| {
+            let entries = entries.map_err(|error| error.in_file(&path))?;
+            let Some(carried) = &carried else { return Ok(entries) };
+            let own = carried.slice(first, entries.num_rows());
+            first += entries.num_rows();
+            carried::with(&entries, &own)
+        }))
+    }
+
+    fn open(
+        &self,
+        bytes: Buffer,
+        manifest: &ManifestFile,
+        columns: Option<&[String]>,
+    ) -> Result<EntryReader> {
+        let path = self.table.manifest_path(&manifest.file_name);
+        let open = || {
             let (columns, filter) = (entry_columns(columns)?, EntryFilter::default());
-            EntryReader::open(
+            let reader = EntryReader::open(
                 bytes,
                 &columns,
                 filter,
                 Some(manifest.clone()),
                 self.table.decoding(),
                 threads(0),
-            )
+            )?;
+            Ok(reader.noting(self.table.noted()))
         };
-        open().map_err(|error| error.in_file(&path))
+        open().map_err(|error: Error| error.in_file(&path))
     }
 }
 

@@ -6,7 +6,6 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Int8Type;
 use arrow_array::{Array, BooleanArray, RecordBatch, UInt32Array};
 use arrow_row::{RowConverter, SortField};
-use arrow_select::concat::concat_batches;
 use arrow_select::filter::filter_record_batch;
 use arrow_select::take::{take, take_record_batch};
 
@@ -20,7 +19,7 @@ use crate::paimon::manifest::{ADD, DELETE, EntryReader, entry_columns};
 use crate::paimon::manifest_list::ManifestFile;
 use crate::paimon::partition::PartitionType;
 use crate::paimon::write::options::manifest_target;
-use crate::record::find;
+use crate::record::{carried, find};
 
 /// The manifests of a base list, some of them written anew.
 pub(super) struct Rewritten {
@@ -104,7 +103,7 @@ impl Rewritten {
         } else {
             made.manifests(&mut live)?
         };
-        concat_batches(&base.list.schema(), [&kept, &new]).map_err(Into::into)
+        carried::joined(&[kept, new])
     }
 
     /// The entries of a manifest that add live files.
@@ -114,7 +113,7 @@ impl Rewritten {
         manifest: &ManifestFile,
     ) -> Box<dyn Iterator<Item = Result<RecordBatch>> + '_> {
         let path = base.table.manifest_path(&manifest.file_name);
-        let reader = match base.entries(manifest, None) {
+        let reader = match base.whole_entries(manifest) {
             Ok(reader) => reader,
             Err(error) => return Box::new(std::iter::once(Err(error))),
         };
@@ -131,7 +130,9 @@ impl Rewritten {
 
 /// All entries, by the values of their partition, then by bucket; those of one bucket stay in their order.
 fn by_partition(base: &Base, entries: Vec<RecordBatch>) -> Result<RecordBatch> {
-    let entries = concat_batches(entry_columns(None)?.schema(), &entries)?;
+    let mut entries = entries;
+    entries.push(RecordBatch::new_empty(Arc::clone(entry_columns(None)?.schema())));
+    let entries = carried::joined(&entries)?;
     let partition = PartitionType::new(base.schema());
     let values = decode_rows(find(&entries, "partition")?.as_binary::<i32>(), &partition.stored)?;
     let mut columns = values.columns().to_vec();

@@ -6,6 +6,7 @@ use std::io::{self, BufWriter, Write};
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, RecordBatch};
+use arrow_schema::FieldRef;
 use arrow_select::concat::concat_batches;
 
 use super::base::has_values;
@@ -17,7 +18,7 @@ use crate::paimon::table::Table;
 use crate::paimon::write::options::{file_options, manifest_target};
 use crate::paimon::write::summary::Summary;
 use crate::paimon::write::{FileKind, Layout, RecordWriter};
-use crate::record::{find, record_schema};
+use crate::record::{carried, find, record_schema};
 use crate::storage::local_path;
 use crate::write::{Existing, publish};
 
@@ -79,24 +80,30 @@ impl<'t> Made<'t> {
         entries: &mut Pieces<'_>,
         partition: &PartitionType,
     ) -> Result<RecordBatch> {
-        let layout = if has_values(&first, "write_cols_sequences")? { Layout::V2_1 } else { Layout::Current };
+        let newer = has_values(&first, "write_cols_sequences")?;
+        let layout = if newer { Layout::V2_1 } else { Layout::Current };
+        let carried = carried::fields(first.schema_ref());
         let mut summary = Summary::new();
         let target = self.target_bytes;
-        let (name, size) = self.file("manifest-", FileKind::Manifest, layout, &mut |writer, bytes| {
-            let mut next = Some(first.clone());
-            while let Some(piece) = next {
-                writer.write(&piece)?;
-                summary.extend(&piece)?;
-                next = if bytes.get() < target { entries.next_fitting(layout)? } else { None };
-            }
-            Ok(())
-        })?;
+        let (name, size) =
+            self.file("manifest-", FileKind::Manifest, layout, &carried, &mut |writer, bytes| {
+                let mut next = Some(first.clone());
+                while let Some(piece) = next {
+                    writer.write(&piece)?;
+                    summary.extend(&piece)?;
+                    next = if bytes.get() < target { entries.next_fitting(layout, &carried)? } else { None };
+                }
+                Ok(())
+            })?;
         summary.finish(&name, size, partition)
     }
 
     /// Writes a manifest list; gives its name and size.
     pub(super) fn list(&mut self, records: &RecordBatch) -> Result<(String, u64)> {
-        self.file("manifest-list-", FileKind::List, Layout::Current, &mut |writer, _| writer.write(records))
+        let newer = has_values(records, "total_buckets")? || has_values(records, "extra_files")?;
+        let layout = if newer { Layout::V2_1 } else { Layout::Current };
+        let carried = carried::fields(records.schema_ref());
+        self.file("manifest-list-", FileKind::List, layout, &carried, &mut |writer, _| writer.write(records))
     }
 
     /// Writes an index manifest; gives its name.
@@ -105,7 +112,7 @@ impl<'t> Made<'t> {
         let source = global.as_struct_opt().and_then(|global| global.column_by_name("source_meta").cloned());
         let newer = source.is_some_and(|source| source.null_count() < source.len());
         let layout = if newer { Layout::V2_1 } else { Layout::Current };
-        self.file("index-manifest-", FileKind::Index, layout, &mut |writer, _| writer.write(records))
+        self.file("index-manifest-", FileKind::Index, layout, &[], &mut |writer, _| writer.write(records))
             .map(|(name, _)| name)
     }
 
@@ -114,6 +121,7 @@ impl<'t> Made<'t> {
         prefix: &str,
         kind: FileKind,
         layout: Layout,
+        carried: &[FieldRef],
         write: &mut Writing<'_>,
     ) -> Result<(String, u64)> {
         let number = self.number.replace(self.number.get() + 1);
@@ -123,6 +131,7 @@ impl<'t> Made<'t> {
         let sync = self.uuid.wrapping_add(u128::from(number)).to_be_bytes();
         let mut options = file_options(self.table.schema(), sync)?;
         options.layout = layout;
+        options.carried = carried.to_vec();
         let bytes = Cell::new(0);
         publish(local_path(&path)?, Existing::Refuse, |file| {
             let sink = Counted { file: BufWriter::new(file), bytes: &bytes };
@@ -163,17 +172,19 @@ struct Pieces<'a> {
 }
 
 impl Pieces<'_> {
-    /// The next piece, unless it has columns that the layout lacks.
-    fn next_fitting(&mut self, layout: Layout) -> Result<Option<RecordBatch>> {
+    /// The next piece, unless it has columns that the layout lacks, or other writers' fields that are not `carried`.
+    fn next_fitting(&mut self, layout: Layout, carried: &[FieldRef]) -> Result<Option<RecordBatch>> {
         let Some(piece) = self.next().transpose()? else { return Ok(None) };
-        if layout == Layout::Current && has_values(&piece, "write_cols_sequences")? {
+        let fitting = carried::padded(&piece, carried)?;
+        let newer = layout == Layout::Current && has_values(&piece, "write_cols_sequences")?;
+        if newer || fitting.is_none() {
             self.rest = Some(match self.rest.take() {
                 Some(rest) => concat_batches(&piece.schema(), [&piece, &rest])?,
                 None => piece,
             });
             return Ok(None);
         }
-        Ok(Some(piece))
+        Ok(fitting)
     }
 }
 

@@ -1,0 +1,228 @@
+"""What other writers' fields hold of rows that a commit keeps, in manifest lists and in manifests."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from paimon_commits import FIRST, SCHEMA, SECOND, files, names, snapshot
+from paimon_files import Record, avro_file, records
+
+import lakebed
+from lakebed import Table, avro, errors, paimon
+
+POINT = {
+    "type": "record",
+    # A name that the format's own records have too.
+    "name": "record__PARTITION_STATS",
+    "namespace": "other",
+    "fields": [
+        {"name": "x", "type": "long"},
+        {"name": "tags", "type": {"type": "map", "values": ["null", "string"]}},
+        {"name": "kind", "type": {"type": "enum", "name": "kind", "symbols": ["A", "B"]}},
+    ],
+}
+INVENTED = [
+    {"name": "_POINT", "type": ["null", POINT], "default": None},
+    {"name": "_POINTS", "type": {"type": "array", "items": "other.record__PARTITION_STATS"}},
+    {"name": "_CODE", "type": {"type": "fixed", "name": "code", "size": 3}},
+    {"name": "_SINCE", "type": {"type": "long", "logicalType": "timestamp-millis"}, "default": 0},
+]
+LISTED = [
+    {"name": "_TOTAL_BUCKETS", "type": ["null", "int"], "default": None},
+    {"name": "_EXTRA_FILES", "type": ["null", {"type": "array", "items": "string"}], "default": None},
+]
+
+
+def invented(number: int) -> Record:
+    point = {"x": number, "tags": {"k": None, "l": f"{number}"}, "kind": "AB"[number % 2]}
+    return {
+        "_POINT": point if number % 3 else None,
+        "_POINTS": [point] * (number % 3),
+        "_CODE": b"ab%d" % (number % 10),
+        "_SINCE": 1_700_000_000_000 + number,
+    }
+
+
+def inside(fields: list[Any], name: str) -> list[Any]:
+    found = next(field for field in fields if field["name"] == name)["type"]
+    record = found if isinstance(found, dict) else next(kind for kind in found if isinstance(kind, dict))
+    inner: list[Any] = record["fields"]
+    return inner
+
+
+def plain(row: Record) -> Record:
+    return {
+        name: value
+        if name != "_SINCE" or value is None or isinstance(value, int)
+        else value.timestamp() * 1e3
+        for name, value in row.items()
+    }
+
+
+def rewritten(table: Table) -> dict[str, Record]:
+    """Gives the rows of the latest lists, and entries of their manifests, fields of another writer's.
+
+    Returns: what the lists hold of them, by manifest, and what manifests hold, by file.
+    """
+    root = Path(table.location)
+    told: dict[str, Record] = {}
+    current = snapshot(table)
+    number = 0
+    for key in ("baseManifestList", "deltaManifestList"):
+        path = root / "manifest" / current[key]
+        schema, rows = avro.read_schema(path), records(path)
+        schema = json.loads(json.dumps(schema))
+        schema["fields"] = [
+            f for f in schema["fields"] if f["name"] not in {"_TOTAL_BUCKETS", "_EXTRA_FILES"}
+        ]
+        schema["fields"] += LISTED + INVENTED
+        for row in rows:
+            number += 1
+            manifest = root / "manifest" / row["_FILE_NAME"]
+            entries = json.loads(json.dumps(avro.read_schema(manifest)))
+            if not any(field["name"] == "_CODE" for field in entries["fields"]):
+                inside(entries["fields"], "_FILE").append({"name": "_DEEP", "type": ["null", "double"]})
+                entries["fields"] += INVENTED
+            changed = records(manifest)
+            for entry in changed:
+                number += 1
+                entry |= invented(number)
+                entry["_FILE"]["_DEEP"] = number / 7
+                told[entry["_FILE"]["_FILE_NAME"]] = invented(number) | {"_DEEP": number / 7}
+            row["_FILE_SIZE"] = manifest.write_bytes(avro_file(entries, changed))
+            own = invented(number) | {"_TOTAL_BUCKETS": number, "_EXTRA_FILES": [f"side-{number}"]}
+            row |= own
+            told[row["_FILE_NAME"]] = own
+        path.write_bytes(avro_file(schema, rows))
+    place = root / "snapshot" / f"snapshot-{table.snapshot_id}"
+    place.write_text(re.sub(r'"\w+ManifestListSize" *: *\d+,', "", place.read_text("utf-8")), "utf-8")
+    return told
+
+
+def listed(table: Table) -> dict[str, Record]:
+    current, folder = snapshot(table), Path(table.location) / "manifest"
+    rows = [
+        row for key in ("baseManifestList", "deltaManifestList") for row in records(folder / current[key])
+    ]
+    return {row["_FILE_NAME"]: plain(row) for row in rows}
+
+
+def entries_of(table: Table) -> dict[str, Record]:
+    folder = Path(table.location) / "manifest"
+    rows = [row for name in listed(table) for row in records(folder / name)]
+    return {row["_FILE"]["_FILE_NAME"]: plain(row) for row in rows}
+
+
+def holds(row: Record, told: Record) -> bool:
+    return {name: row.get(name) for name in told} == told
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Table:
+    """Two appends."""
+    made = paimon.create_table(tmp_path / "t", SCHEMA, partition_keys=["day"])
+    made = paimon.append_files(made, files(FIRST, "a", "b"))
+    return paimon.append_files(made, files(SECOND, "c"))
+
+
+@pytest.mark.parametrize("kind", ["append", "delete", "overwrite"])
+def test_rows_of_lists_keep_what_others_wrote(table: Table, kind: str) -> None:
+    told = rewritten(table)
+    before = listed(table)
+    table = lakebed.open_table(table.location)
+    if kind == "append":
+        after = paimon.append_files(table, files(FIRST, "d"))
+    elif kind == "delete":
+        after = paimon.delete_files(table, table.files().to_arrow()["file_path"].to_pylist()[:1])
+    else:
+        after = paimon.overwrite_partition(table, files(SECOND, "d"), {"day": SECOND})
+    rows = listed(after)
+    assert len(rows) == len(before) + 1
+    for name in before:
+        assert holds(rows[name], told[name]), name
+    (new,) = rows.keys() - before.keys()
+    # The schema of a delta list is the format's own.
+    assert "_POINT" not in rows[new]
+    shown = after.manifests(columns=["file_name", "total_buckets", "extra_files"]).to_arrow().to_pylist()
+    assert {row["file_name"]: (row["total_buckets"], row["extra_files"]) for row in shown} == {
+        name: (row.get("_TOTAL_BUCKETS"), row.get("_EXTRA_FILES")) for name, row in rows.items()
+    }
+    again = paimon.append_files(after, files(FIRST, "e"))
+    rows = listed(again)
+    assert all(holds(rows[name], told[name]) for name in before)
+    assert rows[new]["_POINT"] is None
+    assert rows[new]["_SINCE"] is None
+
+
+@pytest.mark.parametrize("sort", [False, True])
+def test_entries_keep_what_others_wrote(table: Table, sort: bool) -> None:
+    told = rewritten(table)
+    table = lakebed.open_table(table.location)
+    before = names(table)
+    mixed = paimon.append_files(table, files(FIRST, "d"))
+    compacted = paimon.compact_manifests(mixed, sort=sort)
+    assert names(compacted) == sorted([*before, "d"])
+    entries = entries_of(compacted)
+    for name in before:
+        entry = entries[name]
+        assert holds(entry | {"_DEEP": entry["_FILE"]["_DEEP"]}, told[name]), name
+    assert entries["d"].get("_CODE") is None
+    again = paimon.compact_manifests(compacted, sort=True)
+    assert all(holds(entries_of(again)[name], {"_CODE": told[name]["_CODE"]}) for name in before)
+
+
+def test_fields_of_two_types_are_refused(table: Table) -> None:
+    rewritten(table)
+    root = Path(table.location)
+    path = root / "manifest" / snapshot(table)["deltaManifestList"]
+    schema = json.loads(json.dumps(avro.read_schema(path)))
+    code = next(field for field in schema["fields"] if field["name"] == "_CODE")
+    code["type"] = "string"
+    path.write_bytes(avro_file(schema, [row | {"_CODE": "é"} for row in records(path)]))
+    with pytest.raises(errors.UnsupportedError, match="_CODE, a field of another writer's, is of two types"):
+        paimon.append_files(lakebed.open_table(root), files(FIRST, "d"))
+
+
+def test_more_entries_than_listed_are_a_warning_and_fewer_an_error(table: Table) -> None:
+    root = Path(table.location)
+    path = root / "manifest" / snapshot(table)["deltaManifestList"]
+    for more, outcome in ((-1, "warns"), (1, "raises")):
+        rows = records(path)
+        rows[0]["_NUM_ADDED_FILES"] = 1 + more
+        changed = root / "manifest" / f"changed-{outcome}"
+        changed.write_bytes(avro_file(avro.read_schema(path), rows))
+        place = root / "snapshot" / f"snapshot-{table.snapshot_id}"
+        text = re.sub(r'"\w+ManifestListSize" *: *\d+,', "", place.read_text("utf-8"))
+        place.write_text(re.sub(r'("deltaManifestList" *: *)"[^"]*"', rf'\1"{changed.name}"', text), "utf-8")
+        opened = lakebed.open_table(root)
+        if outcome == "warns":
+            with pytest.warns(
+                errors.LakebedWarning, match="holds 1 added and 0 deleted files, its list records 0"
+            ):
+                assert opened.entries().to_arrow().num_rows == 3
+        else:
+            with pytest.raises(errors.CorruptError, match="its list records 2"):
+                opened.entries().to_arrow()
+
+
+def test_pypaimon_reads_what_it_needs_of_kept_rows(table: Table) -> None:
+    told = rewritten(table)
+    after = paimon.append_files(lakebed.open_table(table.location), files(FIRST, "d"))
+    compacted = paimon.compact_manifests(after, sort=True)
+    peers = pytest.importorskip("pypaimon.table.file_store_table")
+    peer = peers.FileStoreTable.from_path(table.location)
+    lists = pytest.importorskip("pypaimon.manifest.manifest_list_manager").ManifestListManager(peer)
+    current = paimon.read_snapshot(Path(table.location) / "snapshot" / f"snapshot-{after.snapshot_id}")
+    read = lists.read(current["baseManifestList"])
+    assert {meta.file_name: (meta.total_buckets, meta.extra_files) for meta in read} == {
+        name: (row["_TOTAL_BUCKETS"], row["_EXTRA_FILES"])
+        for name, row in told.items()
+        if "_TOTAL_BUCKETS" in row
+    }
+    manifests = pytest.importorskip("pypaimon.manifest.manifest_file_manager").ManifestFileManager(peer)
+    entries = [entry for name in listed(compacted) for entry in manifests.read(name)]
+    assert sorted(entry.file.file_name for entry in entries) == names(compacted)
