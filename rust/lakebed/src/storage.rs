@@ -117,7 +117,8 @@ fn open_regular(path: &str) -> Result<File> {
         if kind.is_file() || kind.is_dir() {
             return Ok(());
         }
-        Err(Error::new(ErrorKind::Location, "not a regular file: pipes and devices are not read").in_file(path))
+        Err(Error::new(ErrorKind::Location, "not a regular file: pipes and devices are not read")
+            .in_file(path))
     };
     regular(std::fs::metadata(local))?;
     let file = File::open(local).map_err(|error| failed(error, path))?;

@@ -28,7 +28,7 @@ pub fn run(input: &[u8]) {
         }
         Err(error) => assert_placed(error, input),
     }
-    if sample(input) % 2 == 0 {
+    if sample(input).is_multiple_of(2) {
         cut(format, input);
     } else {
         alone(format, input, &names, &all);

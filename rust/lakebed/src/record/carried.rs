@@ -15,7 +15,7 @@ use lakebed_avro::{Blocks, Limits, Program, Projection, ReadOptions, Reader, Sch
 use serde_json::{Value, json};
 
 use super::find;
-use crate::columnar::ColumnarFormat;
+use crate::columnar::is_columnar;
 use crate::error::{Error, ErrorKind, Result};
 use crate::json::parse;
 
@@ -56,7 +56,7 @@ pub(crate) fn read(
     known: &dyn Fn(&str, &Value) -> Known,
     limits: Limits,
 ) -> Result<Option<RecordBatch>> {
-    if ColumnarFormat::of(bytes).is_some() {
+    if is_columnar(bytes) {
         return Ok(None);
     }
     let (header, blocks) = Blocks::open(bytes.clone().into(), limits)?;
