@@ -100,7 +100,7 @@ lint: $(CHECKED) ## Check format, lints, types, and the stub against the compile
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	$(BIN)/ruff format --check && $(BIN)/ruff check
-	$(BIN)/mypy && $(BIN)/mypy --allow-untyped-defs --allow-incomplete-defs --allow-untyped-calls tests
+	$(BIN)/mypy && $(BIN)/mypy --cache-dir .mypy_cache/tests --allow-untyped-defs --allow-incomplete-defs --allow-untyped-calls tests
 	$(BIN)/stubtest lakebed._native --mypy-config-file pyproject.toml
 
 fmt: $(TOOLS) ## Format Rust and Python, and apply the lints' own fixes

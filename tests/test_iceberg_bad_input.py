@@ -31,8 +31,10 @@ def table(tmp_path: Path) -> MadeTable:
     gone = entry(
         DELETED, "gone", partition={"city": None}, snapshot_id=1, sequence_number=1, file_sequence_number=1
     )
-    deletes = made.manifest(entry(path="d", content=1, partition={"city": "é"}), schema=SCHEMA, name="d.avro")
-    made.commit(made.manifest(*data, gone, schema=SCHEMA), {**deletes, "content": 1})
+    one = entry(path="d", content=1, partition={"city": "é"})
+    deletes = made.manifest(one, schema=SCHEMA, name="d.avro", metadata={"content": "deletes"})
+    manifest = made.manifest(*data, gone, schema=SCHEMA, metadata={"content": "data"})
+    made.commit(manifest, {**deletes, "content": 1})
     return made
 
 

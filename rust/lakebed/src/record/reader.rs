@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use arrow_buffer::Buffer;
 use arrow_schema::{DataType, SchemaRef};
-use lakebed_avro::{Blocks, GuardFactory, Program, ReadOptions, Reader};
+use lakebed_avro::{Blocks, GuardFactory, Header, Program, ReadOptions, Reader};
 
 use super::resolver::field_at;
 use super::{RecordResolver, Records};
@@ -23,6 +23,8 @@ pub(crate) struct RecordReader {
     /// The schema of what is decoded; of ORC and Parquet, of all that the file has.
     stored: SchemaRef,
     guarded: bool,
+    /// What an Avro file says of itself.
+    header: Option<Header>,
 }
 
 enum Batches {
@@ -47,7 +49,7 @@ impl RecordReader {
             let schema = Arc::clone(batches.schema());
             let records = resolver.resolve_columns(&schema)?;
             let batches = Batches::Columnar(batches);
-            return Ok(RecordReader { batches, records, stored: schema, guarded: false });
+            return Ok(RecordReader { batches, records, stored: schema, guarded: false, header: None });
         }
         let options = ReadOptions { limits: decoding.limits, threads, ..ReadOptions::default() };
         let (header, blocks) = Blocks::open(bytes.into(), options.limits)?;
@@ -57,7 +59,12 @@ impl RecordReader {
         let reader = Reader::new(&header, blocks, resolved.program, guard, options);
         let stored = Arc::clone(reader.schema());
         let batches = Batches::Avro(Box::new(reader));
-        Ok(RecordReader { batches, records: resolved.records, stored, guarded })
+        Ok(RecordReader { batches, records: resolved.records, stored, guarded, header: Some(header) })
+    }
+
+    /// What an Avro file says of itself under a key of its header.
+    pub(crate) fn metadata(&self, key: &str) -> Option<&[u8]> {
+        self.header.as_ref()?.get(key)
     }
 
     /// Whether the guard judges records before they are decoded; else what it would have read stands in

@@ -31,7 +31,7 @@ use self::partition::{Tuples, fixed_lengths};
 pub use self::status::{ADDED, DELETED, EXISTING, Statuses};
 use self::status::{Counter, Tally, dropped_rows, seen};
 use super::fields::PARTITION;
-use super::manifest_list::{ManifestFile, Recorded};
+use super::manifest_list::{DELETES, ManifestFile, Recorded};
 use super::partition::PartitionSpec;
 use crate::columnar::Decoding;
 use crate::error::{Error, ErrorKind, Location, Result};
@@ -120,13 +120,26 @@ impl File {
     }
 }
 
+/// Refuses data where the list has deletes, and deletes where it has data; writers of version 1 say neither.
+fn check_content(said: Option<&[u8]>, manifest: &ManifestFile) -> Result<()> {
+    let (word, other) = match manifest.content {
+        DELETES => ("deletes", &b"data"[..]),
+        _ => ("data", &b"deletes"[..]),
+    };
+    if said != Some(other) {
+        return Ok(());
+    }
+    let message = format!("the header's content is {}, its list has {word}", String::from_utf8_lossy(other));
+    Err(Error::new(ErrorKind::Mismatch, message).in_field("content"))
+}
+
 impl EntryReader {
     /// Opens a manifest for entries of those statuses.
     ///
     /// # Errors
     /// Those of the container's layer; `Required` for a field that is absent or null, and
     /// for an EXISTING entry without sequence number unless deleted ones are wanted too; `Duplicate` for a field id that is there
-    /// twice; `Mismatch` for a status or content that there is not, and for fewer entries than recorded;
+    /// twice; `Mismatch` for a status or content that there is not or that the list contradicts, and for fewer entries than recorded;
     /// `Truncated` for a file that is shorter than recorded where no counts are; those of
     /// [`PartitionType::align`](super::partition::PartitionType::align).
     pub fn open(
@@ -142,6 +155,9 @@ impl EntryReader {
         let (decoding, columns) = (decoding.clone(), Arc::clone(columns));
         let file = File { bytes, columns, known, guarded, decoding, threads };
         let (reader, tally) = file.open(file.columns.resolver())?;
+        if let Some(manifest) = &file.known.manifest {
+            check_content(reader.metadata("content"), manifest)?;
+        }
         let tuples = Tuples::of(&reader, file.known.partition.clone(), file.known.spec.as_deref());
         let schema = file.columns.schema(tuples.data_type());
         let manifest = file.known.manifest.clone();

@@ -20,8 +20,14 @@ fn manifests() -> Vec<Buffer> {
 /// All of a manifest, as a list of version 1 with row ids would have it.
 fn read(bytes: &Buffer, names: Option<&[String]>, statuses: Statuses, threads: usize) -> Result<RecordBatch> {
     let columns = Arc::new(EntryColumns::new(names)?);
-    let manifest =
-        ManifestFile { added_snapshot_id: Some(7), first_row_id: Some(1000), ..ManifestFile::default() };
+    let (avro, _) = lakebed_avro::Blocks::open(bytes.clone().into(), lakebed_avro::Limits::DEFAULT)?;
+    let content = i32::from(avro.get("content") == Some(b"deletes"));
+    let manifest = ManifestFile {
+        content,
+        added_snapshot_id: Some(7),
+        first_row_id: Some(1000),
+        ..ManifestFile::default()
+    };
     let header = ManifestHeader::read(bytes, lakebed_avro::Limits::DEFAULT)?;
     let known = Known { manifest: Some(manifest), partition: header.partition, ..Known::default() };
     let decoding = Decoding::from(lakebed_avro::Limits::DEFAULT);
