@@ -20,29 +20,27 @@ from lakebed.errors import CorruptError, LakebedWarning, PredicateError
 # Colour, a line end, a mark that turns the direction of what follows, and the eight-bit form of ESC [.
 EVIL = "a\x1b[31m\nb\u202ec\x9bd"
 SHOWN = r"a\x1b[31m\nb\u202ec\x9bd"
+# How Paimon calls the folder of a partition of that name: it escapes less than a terminal needs.
+FOLDER = "a%1B%5B31m%0Ab\u202ec\x9bd"
 STEERING = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
 @pytest.fixture
 def table(tmp_path: Path) -> lakebed.Table:
-    """Its column, partition, file, option, comment and tag are all named so."""
+    """Its column, the partition of its file, its option and comment are all named so."""
     schema = pa.schema([(EVIL, pa.string()), ("id", pa.int64())])
     made = paimon.create_table(
         tmp_path / "t", schema, partition_keys=[EVIL], options={"note": EVIL}, comment=EVIL
     )
     files = pa.table(
         {
-            "file_path": [f"x/bucket-0/{EVIL.replace('/', '')}.parquet"],
+            "file_path": [f"{FOLDER}={FOLDER}/bucket-0/f.parquet"],
             "partition": pa.array([{EVIL: EVIL}], pa.struct([(EVIL, pa.string())])),
             "record_count": [1],
             "file_size_in_bytes": [1],
         }
     )
-    try:
-        return paimon.append_files(made, files)
-    except lakebed.LakebedError:
-        # The folder of such a partition has a name of its own; the schema is enough for most of these tests.
-        return made
+    return paimon.append_files(made, files)
 
 
 @pytest.mark.parametrize(
@@ -54,6 +52,9 @@ def test_a_command_prints_nothing_that_steers(command: list[str], table: lakebed
     done = CliRunner().invoke(cli, [verb, table.location, *rest])
     assert done.exit_code == 0, done.output
     assert not STEERING.search(done.stdout)
+    if verb in ("files", "partitions"):
+        # A struct is JSON in a cell.
+        assert r"a\u001b[31m\nb\u202ec" in done.stdout
     if verb in ("show", "schemas") or rest == ["options"]:
         assert SHOWN in done.stdout
 
