@@ -54,7 +54,7 @@ all: test bench ## Run the tests, then the benches
 check: ## Run what needs no JVM: format, lint, types, Rust and Python (AREA=iceberg: of that area alone); minutes
 	@.ci/parts.sh lint test-rust test-fast
 
-test: ## Run everything once: what check does, with Spark, the Java engines and races; ten minutes
+test: ## Run everything once: what check does, with Spark, the Java engines and races; a quarter of an hour
 	@.ci/parts.sh lint test-rust test-python test-spark-oldest
 
 trust: ## Run everything in its long form: all tables through all doors, both Sparks, kills, fuzzing, sanitizers; hours

@@ -81,7 +81,7 @@ def _warnings() -> Iterator[None]:
             others(message, category, *args, **kwargs)
         elif (line := " ".join(str(message).split())) not in shown:
             shown.add(line)
-            click.echo(f"warning: {printable(line)}", err=True)
+            click.echo(f"warning: {line}", err=True)
 
     with warnings.catch_warnings():
         warnings.filterwarnings("always", category=LakebedWarning)

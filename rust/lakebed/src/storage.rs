@@ -67,8 +67,7 @@ impl Storage for Local {
 
     fn read_range(&self, path: &str, start: u64, length: u64) -> Result<Buffer> {
         let failed = |error| failed(error, path);
-        let mut file = open_regular(path)?;
-        let size = file.metadata().map_err(failed)?.len();
+        let (mut file, size) = open_regular(path)?;
         if start > 0 {
             file.seek(SeekFrom::Start(start)).map_err(failed)?;
         }
@@ -105,25 +104,25 @@ impl Storage for Local {
     }
 }
 
-/// Opens a local file for reading.
+/// Opens a local file for reading. Returns: the file and its size in bytes.
 ///
 /// # Errors
 /// `Location` for what is neither a file nor a folder: a device may never end, and a pipe that nobody writes to may
 /// never begin. It is looked at before it is opened, since opening a pipe waits, and again when it is open.
-fn open_regular(path: &str) -> Result<File> {
+fn open_regular(path: &str) -> Result<(File, u64)> {
     let local = local_path(path)?;
     let regular = |about: std::io::Result<Metadata>| {
-        let kind = about.map_err(|error| failed(error, path))?.file_type();
-        if kind.is_file() || kind.is_dir() {
-            return Ok(());
+        let about = about.map_err(|error| failed(error, path))?;
+        if about.is_file() || about.is_dir() {
+            return Ok(about.len());
         }
         Err(Error::new(ErrorKind::Location, "not a regular file: pipes and devices are not read")
             .in_file(path))
     };
     regular(std::fs::metadata(local))?;
     let file = File::open(local).map_err(|error| failed(error, path))?;
-    regular(file.metadata())?;
-    Ok(file)
+    let size = regular(file.metadata())?;
+    Ok((file, size))
 }
 
 /// `None` for a file that is not there.
