@@ -84,14 +84,26 @@ def each_covering_place(*kinds: str) -> pytest.MarkDecorator:
     return each("place", found, [place.id for place in found], "plans of golden Paimon tables")
 
 
-def covering_iceberg_tables(*kinds: str, names: Sequence[str] = ("*",)) -> list[GoldenIcebergTable]:
+@cache
+def covering_iceberg_tables(*kinds: str, names: Sequence[str] = ("*",)) -> tuple[GoldenIcebergTable, ...]:
     """The tables of `each_covering_iceberg_table`."""
     return _covering(_named(golden_iceberg_tables(), names), iceberg_features, kinds)
 
 
-def covering_paimon_tables(*kinds: str, names: Sequence[str] = ("*",)) -> list[GoldenTable]:
+@cache
+def covering_paimon_tables(*kinds: str, names: Sequence[str] = ("*",)) -> tuple[GoldenTable, ...]:
     """The tables of `each_covering_paimon_table`."""
     return _covering(_named(golden_paimon_tables(), names), paimon_features, kinds)
+
+
+def paimon_tables() -> tuple[GoldenTable, ...]:
+    """What tests in process take: every golden table, with `QUICK` the covering ones."""
+    return covering_paimon_tables() if QUICK else golden_paimon_tables()
+
+
+def iceberg_tables() -> tuple[GoldenIcebergTable, ...]:
+    """As `paimon_tables`, of Iceberg."""
+    return covering_iceberg_tables() if QUICK else golden_iceberg_tables()
 
 
 def _named(tables: Sequence[_Golden], names: Sequence[str]) -> list[_Golden]:
@@ -102,26 +114,31 @@ def _covering(
     tables: Sequence[_T],
     features: Callable[[_T], frozenset[str]],
     kinds: Sequence[str],
-) -> list[_T]:
+) -> tuple[_T, ...]:
     """The chosen tables, in their order."""
 
     def counted(table: _T) -> frozenset[str]:
         return frozenset(found for found in features(table) if not kinds or found.startswith(tuple(kinds)))
 
     chosen = set(tables if THOROUGH else covering(tables, counted))
-    return [table for table in tables if table in chosen]
+    return tuple(table for table in tables if table in chosen)
 
 
 def report() -> list[str]:
     """How many tables of each format go through slow doors, and how many features these have."""
     return [
-        _reported("Paimon", golden_paimon_tables(), paimon_features),
-        _reported("Iceberg", golden_iceberg_tables(), iceberg_features),
+        _reported("Paimon", covering_paimon_tables(), golden_paimon_tables(), paimon_features),
+        _reported("Iceberg", covering_iceberg_tables(), golden_iceberg_tables(), iceberg_features),
     ]
 
 
-def _reported(name: str, tables: Sequence[_T], features: Callable[[_T], frozenset[str]]) -> str:
-    chosen, known = _covering(tables, features, ()), frozenset[str]().union(*map(features, tables))
+def _reported(
+    name: str,
+    chosen: Sequence[_T],
+    tables: Sequence[_T],
+    features: Callable[[_T], frozenset[str]],
+) -> str:
+    known = frozenset[str]().union(*map(features, tables))
     return f"slow doors: {len(chosen)} of {len(tables)} {name} tables, which have all {len(known)} features"
 
 
@@ -282,7 +299,3 @@ def _lines(file: Path) -> Iterator[Node]:
         return
     content = gzip.decompress(file.read_bytes()) if file.suffix == ".gz" else file.read_bytes()
     yield from (json.loads(line) for line in content.splitlines() if line.strip())
-
-
-def _matching(tables: Sequence[Any], patterns: Sequence[str]) -> list[Any]:
-    return [one for one in tables if not patterns or any(fnmatchcase(one.name, text) for text in patterns)]

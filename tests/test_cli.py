@@ -15,6 +15,7 @@ import warnings
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from datetime import datetime
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -380,32 +381,34 @@ def test_a_closed_pipe_is_quiet():
 
 
 WIDTHS = (40, 80, 132)
-# One process for all widths, with a form feed behind what each of them prints.
+# One process for all views and widths, with a form feed behind what each of them prints.
 ON_TERMINALS = f"""
 import os, sys
-from lakebed.cli import main
-for width in {WIDTHS}:
-    os.environ["COLUMNS"] = str(width)
-    try:
-        main()
-    except SystemExit as end:
-        assert not end.code, end
-    for stream in (sys.stdout, sys.stderr):
-        print(end="\\f", file=stream, flush=True)
+from lakebed.cli import cli
+views, table = sys.argv[1].split(","), sys.argv[2:]
+for view in views:
+    for width in {WIDTHS}:
+        os.environ["COLUMNS"] = str(width)
+        try:
+            cli.main([view, *table], prog_name="lakebed")
+        except SystemExit as end:
+            assert not end.code, end
+        for stream in (sys.stdout, sys.stderr):
+            print(end="\\f", file=stream, flush=True)
 """
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs a pseudo-terminal")
 @pytest.mark.parametrize(
-    ("view", "table"),
-    [(view, (TABLE,)) for view in (*PAIMON_VIEWS, "show")]
-    + [(view, (ICEBERG, *MOVED)) for view in (*ICEBERG_VIEWS, "show")],
+    ("views", "table"),
+    [((*PAIMON_VIEWS, "show"), (TABLE,)), ((*ICEBERG_VIEWS, "show"), (ICEBERG, *MOVED))],
+    ids=["Paimon", "Iceberg"],
 )
-def test_a_terminal_gets_what_fits_and_is_told_what_does_not(view, table):
+def test_a_terminal_gets_what_fits_and_is_told_what_does_not(views, table):
     import pty
 
     parent, child = pty.openpty()
-    command = [sys.executable, "-c", ON_TERMINALS, view, *table]
+    command = [sys.executable, "-c", ON_TERMINALS, ",".join(views), *table]
     environment = {**os.environ, "TERM": "xterm"}
     # A terminal holds few kilobytes that nobody has read.
     with ThreadPoolExecutor(1) as reader, os.fdopen(parent, "rb", 0) as terminal:
@@ -414,7 +417,10 @@ def test_a_terminal_gets_what_fits_and_is_told_what_does_not(view, table):
         os.close(child)
         texts = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", printed.result().decode()).split("\f")
     assert process.returncode == 0, process.stderr
-    for width, text, said in zip(WIDTHS, texts, process.stderr.decode().split("\f"), strict=False):
+    # Behind the last form feed is nothing.
+    assert len(texts) == len(views) * len(WIDTHS) + 1
+    told = process.stderr.decode().split("\f")
+    for (view, width), text, said in zip(product(views, WIDTHS), texts, told, strict=False):
         fits(view, table, width, text, said)
 
 

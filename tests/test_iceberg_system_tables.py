@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
+from covering import iceberg_tables
 
 from iceberg_answers import (
     Row,
@@ -16,7 +17,7 @@ from iceberg_answers import (
     leaves,
     wanted_rows,
 )
-from iceberg_golden import OLDER, GoldenTable, golden_iceberg_tables
+from iceberg_golden import OLDER, GoldenTable
 from shared_data import each
 
 if TYPE_CHECKING:
@@ -175,7 +176,7 @@ def _answers() -> list[tuple[GoldenTable, str]]:
     """Every table with each of the metadata tables that there are answers of."""
     found = (
         (table, file.name.removesuffix(".jsonl.gz"))
-        for table in golden_iceberg_tables()
+        for table in iceberg_tables()
         for file in sorted((table.path / "expected").glob("*.jsonl.gz"))
     )
     return [(table, answer) for table, answer in found if answer not in OTHER_ANSWERS]

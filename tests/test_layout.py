@@ -52,17 +52,18 @@ def code_and_tests(path: str) -> tuple[int, int]:
     return start, len(lines) - start
 
 
-@pytest.mark.parametrize("path", RUST)
-def test_rust_files_are_small(path: str) -> None:
-    code, tests = code_and_tests(path)
-    assert code <= RUST_CODE, f"{path} has {code} lines of code"
-    assert tests <= RUST_TESTS, f"{path} has {tests} lines of tests"
+def test_rust_files_are_small() -> None:
+    sizes = {path: code_and_tests(path) for path in RUST}
+    large = {
+        path: (code, tests) for path, (code, tests) in sizes.items() if code > RUST_CODE or tests > RUST_TESTS
+    }
+    assert large == {}, "lines of code and of tests"
 
 
-@pytest.mark.parametrize("path", PACKAGE + TESTS)
-def test_python_files_are_small(path: str) -> None:
-    lines = len(read(path).splitlines())
-    assert lines <= (PYTHON_TEST if path.startswith("tests/") else PYTHON_MODULE)
+@pytest.mark.parametrize(("files", "budget"), [(PACKAGE, PYTHON_MODULE), (TESTS, PYTHON_TEST)])
+def test_python_files_are_small(files: list[str], budget: int) -> None:
+    sizes = {path: len(read(path).splitlines()) for path in files}
+    assert {path: lines for path, lines in sizes.items() if lines > budget} == {}
 
 
 @pytest.mark.parametrize("path", BUDGETS)
@@ -70,11 +71,10 @@ def test_documents_are_short(path: str) -> None:
     assert len(read(path).splitlines()) <= BUDGETS[path]
 
 
-@pytest.mark.parametrize("path", RUST)
-def test_unsafe_stands_in_named_files(path: str) -> None:
+def test_unsafe_stands_in_named_files() -> None:
     # Comments may speak of it, and the attributes that forbid it name it.
-    code = re.sub(r"//.*|#!?\[[^\]]*\]", "", read(path))
-    assert path in MAY_SAY_UNSAFE or not re.search(r"\bunsafe\b", code)
+    code = {path: re.sub(r"//.*|#!?\[[^\]]*\]", "", read(path)) for path in RUST}
+    assert {path for path, text in code.items() if re.search(r"\bunsafe\b", text)} <= MAY_SAY_UNSAFE
 
 
 @pytest.mark.parametrize("crate", ["lakebed-avro", "lakebed-columnar", "lakebed"])

@@ -9,13 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from covering import paimon_tables
 
 import lakebed
 from paimon_answers import Row, Schemas, arrow_type, canonical, stand, wanted
-from shared_data import GoldenTable, golden_paimon_tables
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from shared_data import GoldenTable
 
 # The engine prints the modification time of a folder, which copying does not keep.
 _NOT_COMPARABLE = {"branches": {"create_time"}}
@@ -24,7 +26,7 @@ _BY_POSITION = {"null_value_counts", "min_value_stats", "max_value_stats"}
 
 
 def _answers() -> Iterator[Any]:
-    for table in golden_paimon_tables():
+    for table in paimon_tables():
         for file in sorted(table.expected.glob("**/sys/*.jsonl")):
             at, name = file.parent.parent.relative_to(table.expected).as_posix(), file.stem
             yield pytest.param(table, "" if at == "." else at, name, id=f"{table.name}-{at}-{name}")

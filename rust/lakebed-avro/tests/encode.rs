@@ -37,7 +37,7 @@ fn rows(batches: &[RecordBatch]) -> usize {
 /// Random files, written again with every codec and any block size: the twin reads the same values.
 #[test]
 fn the_twin_reads_what_is_written() {
-    for seed in 0..files(300) {
+    for seed in 0..files(150) {
         let sample = sample(seed, 60);
         let batches = read(memory(&sample.bytes), ReadOptions::default()).unwrap();
         if batches.is_empty() {

@@ -152,7 +152,7 @@ fn compare(of: Items, payload: &[u8], records: i64, limits: Limits) -> bool {
 #[test]
 fn tight_loops_take_what_the_general_loop_takes() {
     let (mut read, mut refused) = (0, 0);
-    for seed in 0..common::files(300) {
+    for seed in 0..common::files(150) {
         let mut rng = Rng::new(seed);
         let of = *rng.pick(&ALL);
         let records = rng.below(12) as i64;

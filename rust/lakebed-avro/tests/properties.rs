@@ -66,7 +66,7 @@ fn writer_schema(sample: &Sample) -> Schema {
 #[test]
 fn a_projection_gives_the_same_values_as_reading_all() {
     let mut nested = 0;
-    for seed in 0..common::files(600) {
+    for seed in 0..common::files(500) {
         let sample = sample(seed, 20);
         let schema = writer_schema(&sample);
         let program = Program::resolve(&schema, &Projection::All, &[]).unwrap();
@@ -97,7 +97,7 @@ fn holds(fields: &arrow_schema::Fields, path: &str) -> bool {
 
 #[test]
 fn skipping_consumes_what_decoding_consumes() {
-    for seed in 0..common::files(300) {
+    for seed in 0..common::files(120) {
         let sample = sample(seed, 20);
         let schema = writer_schema(&sample);
         let program = Program::resolve(&schema, &Projection::All, &[]).unwrap();
@@ -184,7 +184,7 @@ fn dribble(bytes: &[u8], seed: u64) -> Input {
 
 #[test]
 fn a_stream_is_read_like_memory() {
-    for seed in 0..common::files(300) {
+    for seed in 0..common::files(120) {
         let sample = sample(seed, 40);
         assert_table(
             &sample,
@@ -251,7 +251,7 @@ fn seen(value: &Value) -> Option<bool> {
 #[test]
 fn a_guard_drops_what_a_filter_would() {
     let mut asked = 0;
-    for seed in 0..common::files(1500) {
+    for seed in 0..common::files(400) {
         let sample = sample(seed, 30);
         let Some(Value::Record(fields)) = sample.values.first() else { continue };
         let schema = writer_schema(&sample);
@@ -312,7 +312,7 @@ fn nested(record: &Value, at: [usize; 2]) -> Option<(&str, &str, &Value)> {
 #[test]
 fn a_guard_on_a_nested_field_drops_what_a_filter_would() {
     let mut asked = 0;
-    for seed in 0..common::files(3000) {
+    for seed in 0..common::files(800) {
         let sample = sample(seed, 30);
         let Some(first) = sample.values.first() else { continue };
         let schema = writer_schema(&sample);
@@ -344,7 +344,7 @@ fn a_guard_on_a_nested_field_drops_what_a_filter_would() {
 
 #[test]
 fn every_prefix_is_refused_or_ends_at_a_block() {
-    for seed in 0..common::files(60) {
+    for seed in 0..common::files(20) {
         let sample = sample(seed, 15);
         let (header, blocks) = Blocks::open(memory(&sample.bytes), Limits::DEFAULT).unwrap();
         let mut ends = vec![(header.length as usize, 0)];
@@ -367,7 +367,7 @@ fn every_prefix_is_refused_or_ends_at_a_block() {
 
 #[test]
 fn every_flipped_byte_ends_in_time() {
-    for seed in 0..common::files(60) {
+    for seed in 0..common::files(20) {
         let sample = sample(seed, 15);
         let mut rng = Rng::new(seed);
         for at in 0..sample.bytes.len() {

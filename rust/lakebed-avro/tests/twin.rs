@@ -9,7 +9,7 @@ use lakebed_avro::{Blocks, Limits, ReadOptions};
 #[test]
 fn every_value_is_the_twins() {
     let mut rows = 0;
-    for seed in 0..common::files(2000) {
+    for seed in 0..common::files(800) {
         let sample = common::sample(seed, 40);
         let batches = common::read(common::memory(&sample.bytes), ReadOptions::default())
             .unwrap_or_else(|error| panic!("seed {seed}: {error}: {:?}", sample.schema));
