@@ -175,6 +175,21 @@ def test_entries_keep_what_others_wrote(table: Table, sort: bool) -> None:
     assert all(holds(entries_of(again)[name], {"_CODE": told[name]["_CODE"]}) for name in before)
 
 
+def test_snapshots_and_tags_keep_keys_of_others(table: Table) -> None:
+    told = {"xFuture": {"deep": [1, {"y": None}]}, "xNumber": 12345678901234567890}
+    place = Path(table.location) / "snapshot" / f"snapshot-{table.snapshot_id}"
+    place.write_text(json.dumps(json.loads(place.read_text("utf-8")) | told), "utf-8")
+    opened = lakebed.open_table(table.location)
+    paimon.create_tag(opened, "kept")
+    after = paimon.append_files(opened, files(FIRST, "d"))
+    after = paimon.compact_manifests(after)
+    tag = json.loads((Path(table.location) / "tag" / "tag-kept").read_text("utf-8"))
+    for stored in (tag, snapshot(after)):
+        assert {key: stored.get(key) for key in told} == told
+    peer = pytest.importorskip("pypaimon.table.file_store_table").FileStoreTable.from_path(table.location)
+    assert peer.snapshot_manager().get_latest_snapshot().id == after.snapshot_id
+
+
 def test_fields_of_two_types_are_refused(table: Table) -> None:
     rewritten(table)
     root = Path(table.location)

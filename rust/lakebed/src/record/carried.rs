@@ -34,9 +34,9 @@ pub(crate) enum Known {
     No,
 }
 
-/// Whether a carried column is called so.
-pub(crate) fn is_carried(name: &str) -> bool {
-    name.starts_with(PREFIX)
+/// Whether a column is carried.
+pub(crate) fn is_carried(field: &Field) -> bool {
+    field.name().starts_with(PREFIX) && field.metadata().contains_key(AVRO_FIELD)
 }
 
 /// The name of the carried column for the field at a dotted path.
@@ -101,15 +101,28 @@ pub(crate) fn with(rows: &RecordBatch, carried: &RecordBatch) -> Result<RecordBa
 pub(crate) fn split(rows: &RecordBatch) -> Result<(RecordBatch, RecordBatch)> {
     let part = |carried: bool| -> Result<RecordBatch> {
         let fields = rows.schema_ref().fields().iter();
-        let places = fields.enumerate().filter(|(_, field)| is_carried(field.name()) == carried);
+        let places = fields.enumerate().filter(|(_, field)| is_carried(field) == carried);
         Ok(rows.project(&places.map(|(place, _)| place).collect::<Vec<_>>())?)
     };
     Ok((part(false)?, part(true)?))
 }
 
+/// The carried columns whose fields stand in the record at a dotted path, with the fields' names.
+pub(crate) fn in_record<'r>(
+    rows: &'r RecordBatch,
+    record: &str,
+) -> impl Iterator<Item = (&'r str, &'r ArrayRef)> {
+    let columns = rows.schema_ref().fields().iter().zip(rows.columns());
+    columns.filter_map(move |(field, column)| {
+        let path = field.name().strip_prefix(PREFIX).filter(|_| is_carried(field))?;
+        let (of, name) = path.rsplit_once('.').unwrap_or(("", path));
+        (of == record).then_some((name, column))
+    })
+}
+
 /// The fields of carried columns.
 pub(crate) fn fields(schema: &ArrowSchema) -> Vec<FieldRef> {
-    schema.fields().iter().filter(|field| is_carried(field.name())).cloned().collect()
+    schema.fields().iter().filter(|field| is_carried(field)).cloned().collect()
 }
 
 /// Batches of the same known columns, one behind the other; what some of them carry is null in the others. Batches
@@ -129,7 +142,7 @@ pub(crate) fn joined(batches: &[RecordBatch]) -> Result<RecordBatch> {
             union.push(field);
         }
     }
-    let own = first.schema_ref().fields().iter().filter(|field| !is_carried(field.name()));
+    let own = first.schema_ref().fields().iter().filter(|field| !is_carried(field));
     let mut columns = Vec::new();
     for field in own {
         let parts = batches.iter().map(|batch| find_column(batch, field.name()));

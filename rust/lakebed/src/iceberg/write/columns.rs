@@ -1,19 +1,35 @@
 //! The columns that callers give, against those of the records that are written.
 
+use std::sync::Arc;
+
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int32Type, Int64Type};
-use arrow_array::{Array, ArrayRef, RecordBatch, new_null_array};
-use arrow_schema::{DataType, Schema};
+use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions, new_null_array};
+use arrow_schema::{DataType, Field, Schema};
 
 use super::FormatVersion;
 use crate::error::{Error, ErrorKind, Result};
 use crate::field::FieldSpec;
+use crate::record::carried::is_carried;
 
-/// Refuses columns that `specs` do not have, and such as are there twice.
+/// Columns as the records that are written have them: nullable, so that it is the file's schema that refuses a null.
+pub(super) fn record_rows<'f>(
+    columns: impl Iterator<Item = Result<(&'f str, ArrayRef)>>,
+    rows: usize,
+) -> Result<RecordBatch> {
+    let columns = columns.collect::<Result<Vec<_>>>()?;
+    let field = |(name, column): &(&str, ArrayRef)| Field::new(*name, column.data_type().clone(), true);
+    let fields: Vec<Field> = columns.iter().map(field).collect();
+    let columns = columns.into_iter().map(|(_, column)| column).collect();
+    let options = RecordBatchOptions::new().with_row_count(Some(rows));
+    RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), columns, &options).map_err(Into::into)
+}
+
+/// Refuses columns that `specs` do not have, and such as are there twice; other writers' fields are carried.
 pub(super) fn check_names(schema: &Schema, specs: &[FieldSpec]) -> Result<()> {
     for (place, field) in schema.fields().iter().enumerate() {
         let name = field.name();
-        let message = if !specs.iter().any(|spec| spec.column == name) {
+        let message = if !is_carried(field) && !specs.iter().any(|spec| spec.column == name) {
             let known: Vec<&str> = specs.iter().map(|spec| spec.column).collect();
             format!("column {name:?} is none of {}", known.join(", "))
         } else if schema.fields().iter().take(place).any(|known| known.name() == name) {

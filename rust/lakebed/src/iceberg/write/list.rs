@@ -3,17 +3,18 @@
 use std::io::Write;
 use std::sync::Arc;
 
-use arrow_array::{RecordBatch, RecordBatchOptions};
-use arrow_schema::{Field, Schema as ArrowSchema, SchemaRef};
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
 use lakebed_avro::{WriteOptions, Writer};
 
 use super::FormatVersion;
 use super::avro::record_schema;
-use super::columns::{check_absent, check_names, column};
+use super::columns::{check_absent, check_names, column, record_rows};
 use super::layout::manifest_file;
 use crate::error::Result;
 use crate::iceberg::fields::LIST;
 use crate::iceberg::types::{FieldRef, Schema};
+use crate::record::carried;
 use crate::write::with_level;
 
 /// What the header of a manifest list says.
@@ -73,6 +74,7 @@ pub fn write_manifest_list<W: Write>(
     let options = with_level(options);
     metadata.extend(options.metadata);
     let text = record_schema("manifest_file", &fields).to_string();
+    let text = carried::extended(&text, &carried::fields(schema))?;
     let empty = rows(&RecordBatch::new_empty(Arc::clone(schema)), &fields, header.version)?;
     let mut writer = Writer::new(sink, &text, &empty.schema(), WriteOptions { metadata, ..options })?;
     for batch in batches {
@@ -88,13 +90,9 @@ fn rows(batch: &RecordBatch, fields: &[FieldRef], version: FormatVersion) -> Res
     for spec in LIST.iter().filter(|spec| !fields.iter().any(|field| field.name == spec.column)) {
         check_absent(batch, spec.column, version)?;
     }
-    let columns = fields.iter().map(|field| column(batch, &LIST, &field.name, field.required));
-    let columns = columns.collect::<Result<Vec<_>>>()?;
-    let named = fields
+    let own = fields
         .iter()
-        .zip(&columns)
-        .map(|(field, column)| Field::new(&field.name, column.data_type().clone(), true));
-    let schema = Arc::new(ArrowSchema::new(named.collect::<Vec<_>>()));
-    let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
-    RecordBatch::try_new_with_options(schema, columns, &options).map_err(Into::into)
+        .map(|field| Ok((field.name.as_str(), column(batch, &LIST, &field.name, field.required)?)));
+    let carried = carried::in_record(batch, "").map(|(name, column)| Ok((name, Arc::clone(column))));
+    record_rows(own.chain(carried), batch.num_rows())
 }

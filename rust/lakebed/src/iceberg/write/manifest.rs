@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int32Type;
-use arrow_array::{Array, ArrayRef, Int32Array, Int64Array, RecordBatch, RecordBatchOptions, StructArray};
-use arrow_schema::{Field, Fields, Schema as ArrowSchema, SchemaRef};
+use arrow_array::{ArrayRef, Int32Array, Int64Array, RecordBatch, StructArray};
+use arrow_schema::{Schema as ArrowSchema, SchemaRef};
 use lakebed_avro::{WriteOptions, Writer};
 use serde_json::Value;
 
 use super::FormatVersion;
 use super::avro::record_schema;
-use super::columns::{check_absent, check_names, column};
+use super::columns::{check_absent, check_names, column, record_rows};
 use super::layout::{BLOCK_SIZE, manifest_entry};
 use super::partition::TupleLayout;
 use crate::error::{Error, ErrorKind, Result};
@@ -20,6 +20,7 @@ use crate::iceberg::fields::{ENTRY, PARTITION};
 use crate::iceberg::manifest::{DELETED, EXISTING};
 use crate::iceberg::partition::PartitionSpec;
 use crate::iceberg::types::{FieldRef, Schema, Type};
+use crate::record::carried;
 use crate::write::with_level;
 
 /// The block size that Java's library writes in version 1, where nobody reads it \[bytes\].
@@ -128,24 +129,21 @@ impl ManifestLayout {
     /// A batch of entries in the shape of the records.
     fn rows(&self, batch: &RecordBatch) -> Result<RecordBatch> {
         self.check(batch)?;
-        let (mut fields, mut columns) = (Vec::new(), Vec::new());
-        for field in &self.fields {
+        let own = self.fields.iter().map(|field| {
             let column = match &field.ty {
-                Type::Struct(file) => self.file(batch, file)?,
+                Type::Struct(file) => self.file(batch, file, &field.name)?,
                 _ => column(batch, &ENTRY, &field.name, field.required)?,
             };
-            fields.push(Field::new(&field.name, column.data_type().clone(), true));
-            columns.push(column);
-        }
-        let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
-        let schema = Arc::new(ArrowSchema::new(fields));
-        RecordBatch::try_new_with_options(schema, columns, &options).map_err(Into::into)
+            Ok((field.name.as_str(), column))
+        });
+        let carried = carried::in_record(batch, "").map(|(name, column)| Ok((name, Arc::clone(column))));
+        record_rows(own.chain(carried), batch.num_rows())
     }
 
-    /// The column of files.
-    fn file(&self, batch: &RecordBatch, fields: &[FieldRef]) -> Result<ArrayRef> {
+    /// The column of files, which are the record of that name.
+    fn file(&self, batch: &RecordBatch, fields: &[FieldRef], record: &str) -> Result<ArrayRef> {
         let has_content = batch.column_by_name("content").is_some();
-        let columns = fields.iter().map(|field| match field.name.as_str() {
+        let column_of = |field: &FieldRef| match field.name.as_str() {
             PARTITION => self.tuples.stored(batch),
             BLOCK_SIZE => Ok(Arc::new(Int64Array::from_value(BLOCK_BYTES, batch.num_rows())) as ArrayRef),
             // What data files are need not be said.
@@ -153,13 +151,10 @@ impl ManifestLayout {
                 Ok(Arc::new(Int32Array::from_value(0, batch.num_rows())) as ArrayRef)
             }
             name => column(batch, &ENTRY, name, field.required),
-        });
-        let columns = columns.collect::<Result<Vec<_>>>()?;
-        let named = fields.iter().zip(&columns);
-        let named: Fields =
-            named.map(|(field, column)| Field::new(&field.name, column.data_type().clone(), true)).collect();
-        let files = StructArray::try_new_with_length(named, columns, None, batch.num_rows());
-        Ok(Arc::new(files?))
+        };
+        let own = fields.iter().map(|field| Ok((field.name.as_str(), column_of(field)?)));
+        let carried = carried::in_record(batch, record).map(|(name, column)| Ok((name, Arc::clone(column))));
+        Ok(Arc::new(StructArray::from(record_rows(own.chain(carried), batch.num_rows())?)))
     }
 
     /// Refuses what the manifest has no place for.
@@ -217,7 +212,8 @@ pub fn write_manifest<W: Write>(
     let options = with_level(options);
     metadata.extend(options.metadata);
     let empty = layout.rows(&RecordBatch::new_empty(Arc::clone(schema)))?;
-    let opened = Writer::new(sink, &layout.avro(), &empty.schema(), WriteOptions { metadata, ..options });
+    let text = carried::extended(&layout.avro(), &carried::fields(schema))?;
+    let opened = Writer::new(sink, &text, &empty.schema(), WriteOptions { metadata, ..options });
     let mut writer = opened.map_err(in_column)?;
     for batch in batches {
         let written = writer.rows();

@@ -78,17 +78,26 @@ pub fn snapshot_file(json: &[u8]) -> Result<String> {
     jackson::pretty(&ordered(object, &SNAPSHOT))
 }
 
-/// The file of a snapshot.
-pub(super) fn snapshot_text(snapshot: &Snapshot) -> Result<String> {
-    jackson::pretty(&snapshot_object(snapshot)?)
-}
-
-/// The JSON object of a snapshot, in its order.
-pub(super) fn snapshot_object(snapshot: &Snapshot) -> Result<Map<String, Value>> {
+/// The JSON object of a snapshot in its order, other writers' keys behind the format's.
+pub(super) fn snapshot_object(
+    snapshot: &Snapshot,
+    carried: &Map<String, Value>,
+) -> Result<Map<String, Value>> {
     let value = serde_json::to_value(snapshot).map_err(|error| json::invalid(error.to_string()))?;
     let Value::Object(mut object) = value else { return Err(json::invalid("a snapshot is an object")) };
     object.retain(|_, value| !value.is_null());
+    object.extend(carried.clone());
     Ok(ordered(object, &SNAPSHOT))
+}
+
+/// The keys of a snapshot's file that the format does not have, which commits carry over.
+///
+/// # Errors
+/// `Json`.
+pub(super) fn carried_keys(snapshot: &[u8]) -> Result<Map<String, Value>> {
+    let mut object: Map<String, Value> = json::parse(snapshot)?;
+    object.retain(|key, _| !SNAPSHOT.contains(&key.as_str()));
+    Ok(object)
 }
 
 /// The file of a schema, as [`snapshot_file`].

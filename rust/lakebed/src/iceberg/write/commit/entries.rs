@@ -5,35 +5,42 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int32Type, Int64Type};
 use arrow_array::{ArrayRef, BooleanArray, Int32Array, Int64Array, RecordBatch};
+use arrow_buffer::Buffer;
 use arrow_select::concat::concat_batches;
 use arrow_select::filter::filter_record_batch;
+use lakebed_avro::Limits;
 
 use super::base::Base;
 use crate::error::Result;
-use crate::iceberg::manifest::{EXISTING, EntryColumns, EntryReader, Known, PartitionLayout, Statuses};
+use crate::iceberg::fields::{ENTRY, known};
+use crate::iceberg::manifest::{
+    DELETED, EXISTING, EntryColumns, EntryReader, Known, PartitionLayout, Statuses,
+};
 use crate::iceberg::manifest_list::ManifestFile;
 use crate::iceberg::partition::{PartitionSpec, PartitionType};
-use crate::record::find;
+use crate::record::{carried, find};
 
 /// Reads entries of manifests of one table.
 pub(super) struct Entries<'b> {
     base: &'b Base,
     columns: Arc<EntryColumns>,
+    /// Whether all columns are read.
+    are_whole: bool,
 }
 
 impl Entries<'_> {
     /// Of all columns.
     pub(super) fn all(base: &Base) -> Result<Entries<'_>> {
-        Ok(Entries { base, columns: Arc::new(EntryColumns::new(None)?) })
+        Ok(Entries { base, columns: Arc::new(EntryColumns::new(None)?), are_whole: true })
     }
 
     /// Of those named alone.
     pub(super) fn of<'b>(base: &'b Base, columns: &[&str]) -> Result<Entries<'b>> {
         let columns: Vec<String> = columns.iter().map(|name| (*name).to_owned()).collect();
-        Ok(Entries { base, columns: Arc::new(EntryColumns::new(Some(&columns))?) })
+        Ok(Entries { base, columns: Arc::new(EntryColumns::new(Some(&columns))?), are_whole: false })
     }
 
-    /// The live entries of a manifest, with what they inherit.
+    /// The live entries of a manifest, with what they inherit; of all columns, with other writers' fields too.
     pub(super) fn live(&self, manifest: &ManifestFile) -> Result<RecordBatch> {
         let read = || -> Result<RecordBatch> {
             let bytes = self.base.table.storage().read(&manifest.path)?;
@@ -43,10 +50,17 @@ impl Entries<'_> {
                 ..Known::default()
             };
             let decoding = self.base.table.decoding();
-            let reader = EntryReader::open(bytes, &self.columns, known, Statuses::LIVE, decoding, 1)?;
+            let carried = if self.are_whole { carried_entries(&bytes, decoding.limits)? } else { None };
+            // What is carried is of all entries.
+            let statuses = if carried.is_some() { Statuses::ALL } else { Statuses::LIVE };
+            let reader = EntryReader::open(bytes, &self.columns, known, statuses, decoding, 1)?;
             let schema = Arc::clone(reader.schema());
             let batches = reader.collect::<Result<Vec<_>>>()?;
-            Ok(concat_batches(&schema, &batches)?)
+            let entries = concat_batches(&schema, &batches)?;
+            match carried {
+                Some(carried) => rows_where(&carried::with(&entries, &carried)?, &is_live(&entries)?),
+                None => Ok(entries),
+            }
         };
         read().map_err(|error| error.in_file(&manifest.path))
     }
@@ -58,6 +72,20 @@ impl Entries<'_> {
         let unified = PartitionType::unify(std::slice::from_ref(spec), &schemas);
         PartitionLayout { unified: Arc::new(unified), spec: Arc::new(spec.clone()) }
     }
+}
+
+/// The fields of a manifest that the format does not have, of all of its entries.
+fn carried_entries(bytes: &Buffer, limits: Limits) -> Result<Option<RecordBatch>> {
+    carried::read(bytes, &|record, field| known(&ENTRY, record, field), limits)
+}
+
+fn is_live(entries: &RecordBatch) -> Result<BooleanArray> {
+    let status = find(entries, "status")?;
+    Ok(status
+        .as_primitive::<Int32Type>()
+        .iter()
+        .map(|status| status.map(|status| status != DELETED))
+        .collect())
 }
 
 /// Entries with other statuses; where `snapshot_id` is given, that of entries whose status is not EXISTING.

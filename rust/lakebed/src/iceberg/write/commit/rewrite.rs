@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, BooleanArray, Int32Array, RecordBatch, UInt32Array};
 use arrow_row::{RowConverter, SortField};
-use arrow_select::concat::concat_batches;
 use arrow_select::take::take_record_batch;
 
 use super::attempt::{Change, Outcome};
@@ -19,6 +18,7 @@ use crate::iceberg::manifest::EXISTING;
 use crate::iceberg::manifest_list::{DATA, ManifestFile};
 use crate::iceberg::partition::PartitionSpec;
 use crate::iceberg::write::{ManifestContent, ManifestLayout};
+use crate::record::carried;
 
 /// Writes all manifests of data files anew: live entries alone, sorted by partition, in manifests of about so
 /// many bytes. Manifests of delete files stay.
@@ -61,8 +61,10 @@ impl Rewrite {
         let entries = Entries::all(base)?;
         let live = manifests.iter().filter(|manifest| manifest.may_be_live());
         let batches = live.map(|manifest| entries.live(manifest)).collect::<Result<Vec<_>>>()?;
-        let Some(first) = batches.first() else { return Ok(RecordBatch::new_empty(empty_schema())) };
-        let all = concat_batches(&first.schema(), &batches)?;
+        if batches.is_empty() {
+            return Ok(RecordBatch::new_empty(empty_schema()));
+        }
+        let all = carried::joined(&batches)?;
         // None of them is new, so that no snapshot id changes.
         with_status(&all, &Int32Array::from_value(EXISTING, all.num_rows()), 0)
     }

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int32Type, Int64Type};
 use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch};
-use arrow_select::concat::concat_batches;
 
 use super::base::Base;
 use super::scratch::Scratch;
@@ -17,7 +16,7 @@ use crate::iceberg::partition::PartitionSpec;
 use crate::iceberg::write::{
     FormatVersion, ListHeader, ManifestContent, ManifestLayout, write_manifest, write_manifest_list,
 };
-use crate::record::find;
+use crate::record::{carried, find};
 
 /// Writes a manifest of entries, which are not empty, and gives its row of the list.
 pub(super) fn write_entries(
@@ -67,8 +66,7 @@ fn stored_entries(version: FormatVersion, entries: &RecordBatch) -> Result<Recor
 
 /// The manifests of the new snapshot: those that the commit wrote, then those that stay.
 pub(super) fn joined(new: &[ManifestFile], kept: &RecordBatch) -> Result<RecordBatch> {
-    let new = manifest_rows(new)?;
-    concat_batches(&kept.schema(), [&new, kept]).map_err(Into::into)
+    carried::joined(&[manifest_rows(new)?, kept.clone()])
 }
 
 /// What a commit's list gives out: where its rows begin, and how many there are (version 3).

@@ -15,11 +15,12 @@ use super::changes::{Changes, Index};
 use super::made::Made;
 use super::row_ids::assign;
 use crate::error::{Error, ErrorKind, Result};
+use crate::paimon::jackson;
 use crate::paimon::manifest::ADD;
 use crate::paimon::paths::{snapshot_file, statistics_file};
 use crate::paimon::snapshot::{CommitKind, Snapshot};
 use crate::paimon::table::Table;
-use crate::paimon::write::json::snapshot_text;
+use crate::paimon::write::json::snapshot_object;
 use crate::record::find;
 use crate::storage::{local_path, present};
 use crate::write::{Existing, now_millis, publish_bytes};
@@ -55,7 +56,8 @@ pub(super) fn commit(
         let Some(changes) = plan(&base)? else { return Ok(base.table) };
         let mut made = Made::new(&base.table, options.uuid, &number, changes.target_bytes)?;
         let snapshot = write_all(&base, changes, kind, options, &mut made)?;
-        match publish_snapshot(&base.table, &snapshot)? {
+        let text = jackson::pretty(&snapshot_object(&snapshot, &base.carried)?)?;
+        match publish_snapshot(&base.table, snapshot.id, &text)? {
             Outcome::Made => {
                 made.keep();
                 write_hints(&base.table, snapshot.id);
@@ -177,15 +179,14 @@ enum Outcome {
     Unknown(Error),
 }
 
-/// Puts a snapshot where none is yet.
+/// Puts a snapshot's file where none is yet.
 ///
 /// What the file system answers is not all: a link may be made and its answer lost. So what is there is compared.
 ///
 /// # Errors
 /// `Io`; the snapshot is not there then.
-fn publish_snapshot(table: &Table, snapshot: &Snapshot) -> Result<Outcome> {
-    let text = snapshot_text(snapshot)?;
-    let path = table.files().own(&snapshot_file(snapshot.id));
+fn publish_snapshot(table: &Table, id: i64, text: &str) -> Result<Outcome> {
+    let path = table.files().own(&snapshot_file(id));
     make_folder(&path)?;
     let Err(failed) = publish_bytes(&path, Existing::Refuse, text.as_bytes()) else {
         return Ok(Outcome::Made);

@@ -3,16 +3,20 @@
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, RecordBatch};
 use arrow_buffer::Buffer;
+use serde_json::{Map, Value};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::paimon::fields::{ENTRY, known};
 use crate::paimon::manifest::{EntryFilter, EntryReader, entry_columns};
 use crate::paimon::manifest_list::{ManifestFile, manifest_files};
+use crate::paimon::paths::snapshot_file;
 use crate::paimon::schema::TableSchema;
 use crate::paimon::snapshot::Snapshot;
 use crate::paimon::table::Table;
+use crate::paimon::write::json::carried_keys;
 use crate::record::{carried, find};
 use crate::scan::threads;
+use crate::storage::present;
 
 /// The table at the latest snapshot of its branch, and the manifests of that.
 pub(super) struct Base {
@@ -22,6 +26,8 @@ pub(super) struct Base {
     pub(super) list: RecordBatch,
     /// The same, as read.
     pub(super) manifests: Vec<ManifestFile>,
+    /// Other writers' keys of the snapshot's file.
+    pub(super) carried: Map<String, Value>,
 }
 
 impl Base {
@@ -37,7 +43,8 @@ impl Base {
         let table = table.latest()?;
         let list = table.carrying_list()?;
         let manifests = manifest_files(&list)?;
-        Ok(Base { table, list, manifests })
+        let carried = carried_of(&table)?;
+        Ok(Base { table, list, manifests, carried })
     }
 
     pub(super) fn schema(&self) -> &TableSchema {
@@ -111,4 +118,17 @@ pub(super) fn has_values(batch: &RecordBatch, name: &str) -> Result<bool> {
 pub(super) fn names_of(entries: &RecordBatch) -> Result<Vec<String>> {
     let names = find(entries, "file_name")?;
     Ok(names.as_string::<i32>().iter().flatten().map(str::to_owned).collect())
+}
+
+/// Other writers' keys of the file of the snapshot that the table stands at; none where a tag alone has it.
+///
+/// # Errors
+/// Those of reading it.
+pub(super) fn carried_of(table: &Table) -> Result<Map<String, Value>> {
+    let Some(snapshot) = table.snapshot() else { return Ok(Map::new()) };
+    let path = table.files().own(&snapshot_file(snapshot.id));
+    match present(table.storage().read(&path))? {
+        Some(bytes) => carried_keys(&bytes).map_err(|error| error.in_file(&path)),
+        None => Ok(Map::new()),
+    }
 }

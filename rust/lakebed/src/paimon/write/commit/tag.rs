@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::CommitOptions;
 use super::apply::make_folder;
+use super::base::carried_of;
 use crate::error::{Error, ErrorKind, Result};
 use crate::paimon::jackson;
 use crate::paimon::paths::{is_file_name, tag_file};
@@ -41,7 +42,7 @@ pub fn create_tag(
     if name.trim().is_empty() || !is_file_name(name) {
         return Err(Error::new(ErrorKind::Argument, format!("no name of a tag: {name:?}")));
     }
-    let mut object = snapshot_object(snapshot)?;
+    let mut object = snapshot_object(snapshot, &carried_of(table)?)?;
     if let Some(retained) = retained {
         object.insert("tagCreateTime".to_owned(), wall_clock(options.wall_clock()));
         object.insert("tagTimeRetained".to_owned(), retained.as_secs_f64().into());
