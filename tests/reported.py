@@ -89,7 +89,7 @@ def seconds_of_files(reports: Iterable[pytest.TestReport]) -> dict[str, float]:
     """Test file → seconds that its tests took with their fixtures, summed over workers."""
     seconds: dict[str, float] = defaultdict(float)
     for report in reports:
-        seconds[report.nodeid.partition("::")[0]] += report.duration
+        seconds[report.nodeid.partition("::")[0]] += getattr(report, "duration", 0.0)
     return seconds
 
 

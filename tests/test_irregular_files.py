@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import shutil
 import socket
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 import lakebed
+from iceberg_golden import golden_iceberg_tables
 from lakebed.errors import LakebedError, LocationError
 from shared_data import SAMPLE_ICEBERG_TABLE
 
@@ -77,3 +79,118 @@ class Generous:
 def test_a_storage_that_gives_more_than_was_asked_for_is_refused() -> None:
     with pytest.raises(LakebedError, match="were asked for"):
         lakebed.open_table(SAMPLE_ICEBERG_TABLE, storage=Generous())
+
+
+def opened_by(storage: str) -> object:
+    """A storage over local files of another library, wrapped or not."""
+    import fsspec
+    import pyarrow.fs as pafs
+    from fsspec.implementations.dirfs import DirFileSystem
+
+    local = fsspec.filesystem("file")
+    return {
+        "core": lambda: None,
+        "pyarrow": pafs.LocalFileSystem,
+        "pyarrow below": lambda: pafs.SubTreeFileSystem("/", pafs.LocalFileSystem()),
+        "fsspec": lambda: local,
+        "fsspec below": lambda: DirFileSystem("/", local),
+        "fsspec in pyarrow": lambda: pafs.PyFileSystem(pafs.FSSpecHandler(local)),
+    }[storage]()
+
+
+STORAGES = ["core", "pyarrow", "pyarrow below", "fsspec", "fsspec below", "fsspec in pyarrow"]
+
+
+def replaced(folder: Path, pattern: str, make: Callable[[Path], None], monkeypatch) -> list[Path]:
+    monkeypatch.chdir(folder)
+    paths = list(folder.glob(pattern))
+    for path in paths:
+        path.unlink()
+        make(path)
+    return paths
+
+
+@pytest.mark.parametrize("storage", STORAGES)
+@pytest.mark.parametrize("make", IRREGULAR)
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "metadata/version-hint.text",
+        "metadata/*.json",
+        "metadata/snap-*",
+        "metadata/*-m?.avro",
+        "data/*.puffin",
+    ],
+)
+def test_metadata_of_iceberg_that_leads_to_one_is_refused_at_once(
+    pattern: str, make, storage: str, tmp_path: Path, monkeypatch
+) -> None:
+    table = next(table for table in golden_iceberg_tables() if table.name == "dv_v3")
+    copy = Path(shutil.copytree(table.path, tmp_path / "t"))
+    folder, _, name = pattern.rpartition("/")
+    assert replaced(copy / folder, name, make, monkeypatch)
+    moved = dict.fromkeys(table.relocate, str(copy))
+
+    def read() -> None:
+        opened = lakebed.open_table(copy, storage=opened_by(storage), relocate=moved)
+        opened.plan().to_arrow()
+        opened.metadata_table("position_deletes").to_arrow()
+
+    with pytest.raises(LocationError, match="not a regular file") as caught:
+        read()
+    assert caught.value.path is not None
+
+
+@pytest.mark.parametrize("storage", STORAGES)
+@pytest.mark.parametrize("make", IRREGULAR)
+def test_a_table_that_is_one_is_not_only_not_found(make, storage: str, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    make(tmp_path / "t")
+    for name in (None, "paimon", "iceberg"):
+        with pytest.raises(LocationError, match="not a regular file"):
+            lakebed.open_table(tmp_path / "t", format=name, storage=opened_by(storage))
+
+
+@pytest.mark.parametrize("make", IRREGULAR)
+@pytest.mark.parametrize(
+    "read", [lakebed.avro.read, lakebed.avro.read_metadata, lakebed.iceberg.read_manifest]
+)
+def test_a_single_file_that_is_one_is_refused_at_once(read, make, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    make(tmp_path / "f.avro")
+    with pytest.raises(LocationError, match="not a regular file"):
+        read(tmp_path / "f.avro").to_arrow()
+
+
+class Metered:
+    """Local files, and how many bytes of each were asked for at most."""
+
+    def __init__(self) -> None:
+        self.taken: dict[str, int] = {}
+
+    def read(self, path: str, start: int | None = None, end: int | None = None) -> bytes:
+        content = Path(path).read_bytes()[start:end]
+        self.taken[path] = max(self.taken.get(path, 0), len(content))
+        return content
+
+    def list(self, prefix: str) -> list[str]:
+        return [path.name for path in Path(prefix).iterdir()] if Path(prefix).is_dir() else []
+
+
+def test_a_manifest_that_grew_is_no_longer_than_limits_allow(sample_table: Path) -> None:
+    """Its list records how long it was, so one byte more says that it has grown."""
+    manifests = {
+        str(path): path.stat().st_size for path in (sample_table / "manifest").glob("manifest-[!l]*")
+    }
+    metered = Metered()
+    lakebed.open_table(sample_table, storage=metered).files().to_arrow()
+    assert metered.taken.items() >= manifests.items()
+    most = 10_000
+    for path in manifests:
+        with Path(path).open("ab") as file:
+            file.truncate(10 * most)
+    metered = Metered()
+    limits = lakebed.Limits(max_file_bytes=most)
+    with pytest.raises(LakebedError, match="max_file_bytes"):
+        lakebed.open_table(sample_table, storage=metered, limits=limits).files().to_arrow()
+    assert max(metered.taken.values()) <= most + 1

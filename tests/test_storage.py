@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+import lakebed
 from lakebed._native import without_credentials
-from lakebed.errors import UnsupportedError
+from lakebed.errors import LimitError, LocationError, UnsupportedError
 from lakebed.storage import ArrowStorage, FsspecStorage, Storage, resolve
 
 fsspec = pytest.importorskip("fsspec")
@@ -197,3 +198,51 @@ def test_fsspec_takes_the_other_schemes_of_its_family():
     storage = FsspecStorage(fsspec.filesystem("memory"), "memory://t", "/t")
     fsspec.filesystem("memory").pipe("/elsewhere/x", b"1")
     assert storage.read("memory://elsewhere/x") == b"1"
+
+
+class Failing:
+    """A storage of the caller's own that raises on reading."""
+
+    def __init__(self, raised: Exception) -> None:
+        self.raised = raised
+
+    def read(self, path: str, start: int | None = None, end: int | None = None) -> bytes:
+        raise self.raised
+
+    def list(self, prefix: str) -> list[str]:
+        return []
+
+
+def test_no_memory_for_what_a_storage_reads_is_a_limit_with_its_path():
+    raised = MemoryError()
+    with pytest.raises(LimitError, match="no memory for what the storage reads") as caught:
+        lakebed.open_table("s3://b/t/metadata/v1.metadata.json", storage=Failing(raised))
+    assert (caught.value.kind, caught.value.path) == ("limit", "s3://b/t/metadata/v1.metadata.json")
+    assert caught.value.__cause__ is raised
+
+
+def test_what_a_storage_raises_otherwise_comes_as_it_was():
+    for raised in (OSError(5, "broken"), LocationError("elsewhere", kind="location"), RuntimeError("x")):
+        with pytest.raises(type(raised)) as caught:
+            lakebed.open_table("s3://b/t/metadata/v1.metadata.json", storage=Failing(raised))
+        assert caught.value is raised
+
+
+def test_an_object_without_bytes_has_no_range_and_is_read_all_the_same(tmp_path: Path):
+    """Object stores answer with an error of their own where a range of nothing is asked for."""
+
+    class Objects(fsspec.get_filesystem_class("memory")):  # type: ignore[misc]
+        def cat_file(self, path, start=None, end=None, **options):
+            if start is not None and self.size(path) <= start:
+                raise OSError(22, "the requested range is not satisfiable")
+            return super().cat_file(path, start, end, **options)
+
+    objects = Objects()
+    objects.pipe(f"{tmp_path}/empty", b"")
+    objects.pipe(f"{tmp_path}/full", b"abc")
+    _, storage = resolve(f"memory:/{tmp_path}", objects)
+    assert storage is not None
+    assert storage.read(f"memory:/{tmp_path}/empty", 0, 10) == b""
+    assert storage.read(f"memory:/{tmp_path}/full", 0, 10) == b"abc"
+    with pytest.raises(OSError, match="not satisfiable"):
+        storage.read(f"memory:/{tmp_path}/full", 3, 10)

@@ -13,9 +13,9 @@ import pytest
 from click.testing import CliRunner
 
 import lakebed
-from lakebed import _notes, paimon
+from lakebed import _notes, iceberg, paimon
 from lakebed.cli import cli
-from lakebed.errors import CorruptError, LakebedWarning, PredicateError
+from lakebed.errors import CorruptError, LakebedWarning, PredicateError, SchemaError
 
 # Colour, a line end, a mark that turns the direction of what follows, and the eight-bit form of ESC [.
 EVIL = "a\x1b[31m\nb\u202ec\x9bd"
@@ -105,3 +105,55 @@ def test_what_prints_itself_is_spelled_out(table: lakebed.Table) -> None:
         assert not STEERING.search(scan._repr_html_())
     assert not STEERING.search(repr(table) + table._repr_html_())
     assert not STEERING.search(str(table.files().explain()))
+
+
+def test_summaries_and_names_of_refs_of_iceberg_are_spelled_out(tmp_path: Path) -> None:
+    made = iceberg.create_table(tmp_path / "t", pa.schema([("id", pa.int64())]))
+    files = pa.table({"file_path": ["data/f.parquet"], "record_count": [1], "file_size_in_bytes": [1]})
+    made = iceberg.append_files(made, files, properties={EVIL: EVIL})
+    file = Path(made.location) / "metadata" / "v2.metadata.json"
+    metadata = json.loads(file.read_text())
+    current = metadata["current-snapshot-id"]
+    metadata["refs"] |= {EVIL + kind: {"snapshot-id": current, "type": kind} for kind in ("tag", "branch")}
+    file.write_text(json.dumps(metadata))
+    printed_plainly(made.location, [["refs"], ["snapshots", "--columns", "summary"]])
+    with pytest.raises(lakebed.LakebedError) as caught:
+        lakebed.open_table(made.location).at(tag=EVIL)
+    assert not STEERING.search(str(caught.value))
+
+
+def test_summaries_and_names_of_refs_of_paimon_are_spelled_out(table: lakebed.Table) -> None:
+    with pytest.raises(SchemaError, match="no name of a tag") as refused:
+        paimon.create_tag(table, EVIL)
+    assert not STEERING.search(str(refused.value))
+    # Other writers may be less strict, but a file whose name has control characters is no tag.
+    folder = Path(table.location)
+    (folder / "tag").mkdir()
+    (folder / "tag" / "tag-a\u202eb").write_bytes((folder / "snapshot" / "snapshot-1").read_bytes())
+    printed_plainly(table.location, [["refs"]])
+    with pytest.raises(lakebed.LakebedError) as caught:
+        lakebed.open_table(table.location).at(tag="b" + EVIL)
+    assert not STEERING.search(str(caught.value))
+
+
+def printed_plainly(location: str, commands: list[list[str]]) -> None:
+    """Every command prints the name or value of data spelled out, where it prints it."""
+    for verb, *rest in [*commands, ["show"]]:
+        done = CliRunner().invoke(cli, [verb, location, *rest])
+        assert done.exit_code == 0, done.output
+        assert not STEERING.search(done.stdout), (verb, done.stdout)
+        if verb != "show":
+            assert r"\u202e" in done.stdout, (verb, done.stdout)
+
+
+def test_errors_of_a_c_stream_are_spelled_out_in_the_core(tmp_path: Path) -> None:
+    """pyarrow raises them, as the stream tells it, without a class of lakebed."""
+    file = tmp_path / EVIL
+    lakebed.avro.write(pa.table({"id": range(100_000)}), file, block_bytes=1000)
+    with file.open("r+b") as opened:
+        opened.truncate(file.stat().st_size - 7)
+    scan = lakebed.avro.read(file)
+    with pytest.raises(Exception, match=r"ends|sync|early") as caught:
+        pa.RecordBatchReader.from_stream(scan).read_all()
+    assert EVIL not in str(caught.value)
+    assert not STEERING.search(str(caught.value)), str(caught.value)

@@ -70,7 +70,7 @@ class MissingFileError(CorruptError, FileNotFoundError):
 
 
 class LocationError(LakebedError, ValueError):
-    """Metadata names a path that may not be opened: outside the allowed prefixes, or crooked in itself."""
+    """A path that is not opened: outside the allowed prefixes, crooked in itself, or no regular file."""
 
 
 class UnsupportedError(LakebedError, NotImplementedError):
@@ -78,7 +78,10 @@ class UnsupportedError(LakebedError, NotImplementedError):
 
 
 class LimitError(LakebedError, ValueError):
-    """Over a bound of `lakebed.Limits`; the message names the bound, its value and what was asked for."""
+    """Over a bound of `lakebed.Limits`; the message names the bound, its value and what was asked for.
+
+    Or there is no memory: a storage's own `MemoryError` becomes this too, and is then its cause.
+    """
 
 
 class SchemaError(LakebedError, TypeError):

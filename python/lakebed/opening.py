@@ -42,9 +42,9 @@ def open_table(
             a link-local address or, from a remote table, a local file are never opened.
         limits: what reading one metadata file may cost.
     Raises: TableNotFoundError (nothing there that looks like a table), CorruptError and its kin (hint,
-        snapshot or schema unreadable), UnsupportedError (no filesystem for the URI), LocationError (here or
-        later, where metadata names a file elsewhere), SchemaError (a prefix that is no plain place), OSError
-        from the storage.
+        snapshot or schema unreadable), UnsupportedError (no filesystem for the URI), LocationError (a pipe or
+        a device; here or later, where metadata names a file elsewhere), SchemaError (a prefix that is no
+        plain place), OSError from the storage.
     Cost: Paimon: reads the hint, one snapshot and one schema. Iceberg: one pass over the metadata file,
         keeping what is current. No manifest.
     Source: Paimon's `SnapshotManager.java`; Iceberg's `HadoopTableOperations.java`.

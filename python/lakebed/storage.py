@@ -10,7 +10,7 @@ from urllib.parse import SplitResult, unquote, urlsplit
 
 from lakebed import _native
 from lakebed._arguments import milliseconds
-from lakebed.errors import UnsupportedError
+from lakebed.errors import LocationError, UnsupportedError
 
 # A scheme of one letter is a Windows drive. Hadoop prints local paths as `file:/path`.
 _URI = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://|(file):/", re.IGNORECASE)
@@ -33,7 +33,11 @@ class Storage(Protocol):
     """
 
     def read(self, path: str, start: int | None = None, end: int | None = None) -> bytes:
-        """The bytes of a file, all or from `start` up to `end`. Raises: FileNotFoundError or an OSError."""
+        """The bytes of a file, all or from `start` up to `end`, fewer where it ends before.
+
+        More than that is an error. A file is read in one range, as long as is recorded and a byte.
+        Raises: FileNotFoundError or an OSError, which comes as it is; MemoryError becomes a LimitError.
+        """
         ...
 
     def list(self, prefix: str) -> list[str]:
@@ -48,6 +52,24 @@ class _Adapter(ABC):
         self._filesystem = filesystem
         self._location = location
         self._root = root.rstrip("/")
+        self._is_local = _is_local(filesystem)
+
+    def _readable(self, path: str) -> str:
+        """What the filesystem calls a path. Raises: LocationError where a pipe or a device is there.
+
+        Looked up only where files are local: a device never ends, and a pipe without a writer never begins.
+        """
+        inner = self._inner(path)
+        if self._is_local and self._is_irregular(inner):
+            shown = _native.without_credentials(path)
+            raise LocationError(
+                f"not a regular file: pipes and devices are not read ({shown})", kind="location", path=shown
+            )
+        return inner
+
+    @abstractmethod
+    def _is_irregular(self, inner: str) -> bool:
+        """Whether something is there that is neither a file nor a folder."""
 
     def _inner(self, path: str) -> str:
         """What the filesystem calls a path: one below the location, or one that metadata names in full."""
@@ -81,13 +103,21 @@ class ArrowStorage(_Adapter):
 
     def read(self, path: str, start: int | None = None, end: int | None = None) -> bytes:
         """The bytes of a file, all or from `start` up to `end`."""
+        inner = self._readable(path)
         if start is None and end is None:
             # Compression is named, or a suffix such as .gz would make the stream decompress.
-            with self._filesystem.open_input_stream(self._inner(path), compression=None) as stream:
+            with self._filesystem.open_input_stream(inner, compression=None) as stream:
                 return cast("bytes", stream.read())
-        with self._filesystem.open_input_file(self._inner(path)) as file:
-            first = start or 0
-            return cast("bytes", file.read_at((file.size() if end is None else end) - first, first))
+        with self._filesystem.open_input_file(inner) as file:
+            # Room for all that is asked for would be made, however much less there is.
+            size = file.size()
+            first, last = start or 0, size if end is None else min(end, size)
+            return cast("bytes", file.read_at(last - first, first)) if first < last else b""
+
+    def _is_irregular(self, inner: str) -> bool:
+        from pyarrow.fs import FileType
+
+        return cast("bool", self._filesystem.get_file_info(inner).type == FileType.Unknown)
 
     def list(self, prefix: str) -> list[str]:
         """The names directly below a directory; [] where there is none."""
@@ -117,7 +147,22 @@ class FsspecStorage(_Adapter):
 
     def read(self, path: str, start: int | None = None, end: int | None = None) -> bytes:
         """The bytes of a file, all or from `start` up to `end`."""
-        return cast("bytes", self._filesystem.cat_file(self._inner(path), start=start, end=end))
+        inner = self._readable(path)
+        try:
+            return cast("bytes", self._filesystem.cat_file(inner, start=start, end=end))
+        except FileNotFoundError:
+            raise
+        except Exception:
+            # Object stores have no range of a file without bytes.
+            if start == 0 and self._filesystem.size(inner) == 0:
+                return b""
+            raise
+
+    def _is_irregular(self, inner: str) -> bool:
+        try:
+            return self._filesystem.info(inner)["type"] not in ("file", "directory")
+        except FileNotFoundError:
+            return False
 
     def list(self, prefix: str) -> list[str]:
         """The names directly below a directory. Raises: FileNotFoundError where there is none."""
@@ -215,6 +260,23 @@ def _literal_path(path: str) -> str:
     if scheme in _SERVER_SCHEMES:
         return f"/{key}"
     return authority.partition("@")[0] + slash + key
+
+
+def _is_local(filesystem: object) -> bool:
+    """Whether a filesystem of either library reads local files, itself or through others that it wraps."""
+    from pyarrow.fs import LocalFileSystem
+
+    for _ in range(8):
+        protocol = getattr(filesystem, "protocol", ())
+        protocols = (protocol,) if isinstance(protocol, str) else protocol
+        if isinstance(filesystem, LocalFileSystem) or "file" in protocols or "local" in protocols:
+            return True
+        # `SubTreeFileSystem`, `PyFileSystem` with its handler, and the wrappers of fsspec.
+        inner = (getattr(filesystem, name, None) for name in ("base_fs", "handler", "fs"))
+        filesystem = next((wrapped for wrapped in inner if wrapped is not None), None)
+        if filesystem is None:
+            return False
+    return False
 
 
 def _is_arrow(storage: object) -> bool:

@@ -124,9 +124,9 @@ impl Location {
 }
 
 impl Location {
-    /// The place in words behind `message`, without what the message says already; on one line, whatever
-    /// names the input gives.
-    pub fn beside(&self, message: &str) -> String {
+    /// An error's text: the message, and the place in words behind it, without what the message says already. The place
+    /// is on one line, and nothing of both steers a terminal, whatever names the input gives.
+    pub fn behind(&self, message: &str) -> String {
         let parts = [
             self.offset.map(|offset| format!("byte {offset}")),
             self.block.map(|block| format!("block {block}")),
@@ -136,7 +136,9 @@ impl Location {
         ];
         let known = parts.into_iter().flatten().filter(|part| !message.contains(part.as_str()));
         let known: Vec<String> = known.collect();
-        if known.is_empty() { String::new() } else { format!(" ({})", known.join(", ")) }
+        // Line ends of a message are lakebed's own.
+        let message = escaped(message, |char| char != '\n' && steers(char));
+        if known.is_empty() { message } else { format!("{message} ({})", known.join(", ")) }
     }
 }
 
@@ -219,13 +221,24 @@ impl Error {
     }
 }
 
-/// The text with its line breaks and other control characters escaped.
+/// The text on one line, with all that would steer a terminal escaped.
 fn on_one_line(text: &str) -> String {
+    escaped(text, steers)
+}
+
+fn escaped(text: &str, which: impl Fn(char) -> bool) -> String {
     let mut line = String::with_capacity(text.len());
     for char in text.chars() {
-        if char.is_control() { line.extend(char.escape_default()) } else { line.push(char) }
+        if which(char) { line.extend(char.escape_default()) } else { line.push(char) }
     }
     line
+}
+
+/// Whether a terminal does something else with a character than show it: controls (C0, DEL, C1), separators of lines
+/// and paragraphs, and what turns the direction of a text (Unicode's Bidi_Control).
+fn steers(char: char) -> bool {
+    char.is_control()
+        || matches!(char, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// Cuts a message that an input made long, at a character boundary.
@@ -240,7 +253,7 @@ fn clip(mut message: String) -> String {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}{}", self.0.message, self.0.location.beside(&self.0.message))
+        f.write_str(&self.0.location.behind(&self.0.message))
     }
 }
 
@@ -259,6 +272,15 @@ impl From<std::io::Error> for Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn nothing_of_an_error_steers_a_terminal() {
+        let evil = "\u{1b}[31m\u{7f}\u{9b}\u{61c}\u{200f}\u{2028}\u{2029}\u{202a}\u{202e}\u{2066}\u{2069}é";
+        let shown = r"\u{1b}[31m\u{7f}\u{9b}\u{61c}\u{200f}\u{2028}\u{2029}\u{202a}\u{202e}\u{2066}\u{2069}é";
+        let place = Location { field: Some(format!("{evil}\n")), ..Location::default() };
+        let error = Error::new(ErrorKind::Schema, format!("field {evil}\n  ^")).at(place);
+        assert_eq!(error.to_string(), format!("field {shown}\n  ^ ({shown}\\n)"));
+    }
 
     #[test]
     fn an_error_is_one_line_whatever_the_file_is_called() {

@@ -39,6 +39,7 @@ mod names;
 mod plan;
 mod reader;
 pub mod schema;
+mod threads;
 mod unit;
 #[cfg(test)]
 #[path = "../tests/common/varint.rs"]

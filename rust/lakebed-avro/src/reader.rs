@@ -13,6 +13,7 @@ use crate::decode::Guard;
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::plan::Program;
+use crate::threads::each;
 use crate::unit::{Decoded, Spent, Worker, check_inflated, decode_unit};
 
 /// How a file is read.
@@ -206,18 +207,8 @@ fn run(
     spent: Spent,
     units: &[&[Block]],
 ) -> Vec<Result<Decoded>> {
-    let decode = |worker: &mut Worker, unit: &[Block]| decode_unit(worker, program, options, spent, unit);
-    let jobs = workers.iter_mut().zip(units.iter().copied());
-    if jobs.len() < 2 {
-        return jobs.map(|(worker, unit)| decode(worker, unit)).collect();
-    }
-    std::thread::scope(|scope| {
-        let spawn =
-            |(worker, unit)| std::thread::Builder::new().spawn_scoped(scope, move || decode(worker, unit));
-        let threads: Vec<_> = jobs.map(spawn).collect();
-        let join = |panic| std::panic::resume_unwind(panic);
-        threads.into_iter().map(|thread| thread?.join().unwrap_or_else(join)).collect()
-    })
+    let jobs = workers.iter_mut().zip(units).collect();
+    each(jobs, |(worker, unit)| decode_unit(worker, program, options, spent, unit))
 }
 
 impl Iterator for Reader {

@@ -1,7 +1,8 @@
 //! Arrow through PyCapsules: the only file that may say `unsafe`, for the two imports.
 #![allow(unsafe_code)] // importing what a producer's capsule points to cannot be checked by the compiler
 
-use std::ffi::CStr;
+use std::ffi::{CStr, c_char};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
@@ -21,6 +22,90 @@ fn value_error(error: ArrowError) -> PyErr {
     PyValueError::new_err(error.to_string())
 }
 
+/// How deeply columns of a producer may be nested: arrow-rs goes down one call a level.
+const MAX_DEPTH: usize = 128;
+
+/// The struct of the Arrow C data interface: `FFI_ArrowSchema`, whose fields arrow-rs keeps to itself.
+#[repr(C)]
+struct ForeignSchema {
+    format: *const c_char,
+    name: *const c_char,
+    metadata: *const c_char,
+    flags: i64,
+    n_children: i64,
+    children: *const *const ForeignSchema,
+    dictionary: *const ForeignSchema,
+    release: Option<unsafe extern "C" fn(*mut ForeignSchema)>,
+}
+
+#[cold]
+fn malformed(what: &str) -> PyErr {
+    PyValueError::new_err(format!("the producer's Arrow schema is malformed: {what}"))
+}
+
+/// Refuses what arrow-rs would panic at: released structs, texts that are not UTF-8, children that are not there,
+/// and what is nested too deeply.
+///
+/// # Safety
+/// The pointer leads to a struct of this kind, filled as the C data interface demands but for these.
+unsafe fn check_schema(schema: *const ForeignSchema) -> PyResult<()> {
+    let mut waiting = vec![(schema, 0)];
+    while let Some((schema, depth)) = waiting.pop() {
+        // SAFETY: the caller's promise for the first, the interface's for children and dictionaries.
+        let schema = unsafe { schema.as_ref() }.ok_or_else(|| malformed("a child is missing"))?;
+        if schema.release.is_none() {
+            return Err(malformed("it was released"));
+        }
+        if depth > MAX_DEPTH {
+            return Err(malformed("it is nested too deeply"));
+        }
+        // SAFETY: the interface demands that texts end in a zero byte.
+        let text = |text: *const c_char| (!text.is_null()).then(|| unsafe { CStr::from_ptr(text) }.to_str());
+        let format = text(schema.format).ok_or_else(|| malformed("a format is missing"))?;
+        let format = format.map_err(|_| malformed("a format is not UTF-8"))?;
+        text(schema.name).transpose().map_err(|_| malformed("a column's name is not UTF-8"))?;
+        let count = usize::try_from(schema.n_children).map_err(|_| malformed("a negative count"))?;
+        let least = match format.as_bytes() {
+            [b'+', b's' | b'u', ..] => 0,
+            [b'+', b'r', ..] => 2,
+            [b'+', ..] => 1,
+            _ => 0,
+        };
+        if count < least || count > 0 && schema.children.is_null() {
+            return Err(malformed("children are missing"));
+        }
+        for child in 0..count {
+            // SAFETY: the interface demands that there are so many.
+            waiting.push((unsafe { *schema.children.add(child) }, depth + 1));
+        }
+        if !schema.dictionary.is_null() {
+            waiting.push((schema.dictionary, depth + 1));
+        }
+    }
+    Ok(())
+}
+
+/// [`check_schema`] of the schema of a stream, which is asked for it once more than otherwise; what its producer
+/// says where it fails is left to arrow-rs.
+///
+/// # Safety
+/// The pointer leads to a stream, filled as the C stream interface demands.
+unsafe fn check_stream(stream: *mut FFI_ArrowArrayStream) -> PyResult<()> {
+    // SAFETY: the caller's promise.
+    let (release, get_schema) = unsafe { ((*stream).release(), (*stream).get_schema()) };
+    let (Some(_), Some(get_schema)) = (release, get_schema) else {
+        return Err(malformed("the stream was released"));
+    };
+    let mut schema = FFI_ArrowSchema::empty();
+    // SAFETY: the stream is not released, and the schema is released when it is dropped.
+    unsafe {
+        match get_schema(stream, &raw mut schema) {
+            0 => check_schema((&raw const schema).cast()),
+            _ => Ok(()),
+        }
+    }
+}
+
 fn call<'py>(object: &Bound<'py, PyAny>, method: &str) -> PyResult<Bound<'py, PyAny>> {
     object.call_method0(method).map_err(|error| {
         if error.is_instance_of::<pyo3::exceptions::PyAttributeError>(object.py()) {
@@ -37,12 +122,17 @@ pub fn import_array(object: &Bound<'_, PyAny>) -> PyResult<ArrayRef> {
     let (schema, array): (Bound<'_, PyCapsule>, Bound<'_, PyCapsule>) = pair.extract()?;
     let schema = schema.pointer_checked(Some(SCHEMA))?.cast::<FFI_ArrowSchema>();
     let array = array.pointer_checked(Some(ARRAY))?.cast::<FFI_ArrowArray>();
+    // SAFETY: the capsule carries the interface's name for this struct, and outlives the call.
+    unsafe { check_schema(schema.as_ptr().cast())? };
     // SAFETY: both capsules carry the names that the Arrow PyCapsule interface gives to exactly these
     // structs, and live until the end of this function. `from_raw` moves the array out and leaves a
     // released one, so it is owned once; the schema is only borrowed. That the producer filled them as
     // the C data interface demands is what its capsule names promise.
-    let data = unsafe { from_ffi(FFI_ArrowArray::from_raw(array.as_ptr()), schema.as_ref()) };
-    data.map(make_array).map_err(value_error)
+    let import = || unsafe { from_ffi(FFI_ArrowArray::from_raw(array.as_ptr()), schema.as_ref()) };
+    // arrow-rs panics at an array that has other children or buffers than its schema says.
+    let data = catch_unwind(AssertUnwindSafe(|| import().map(make_array)));
+    data.map_err(|_| PyValueError::new_err("the producer's Arrow array does not fit its schema"))?
+        .map_err(value_error)
 }
 
 /// Takes a record batch, which crosses as a struct array, with its row count where it has no columns.
@@ -60,8 +150,11 @@ pub fn import_schema(object: &Bound<'_, PyAny>) -> PyResult<Schema> {
     let capsule = call(object, "__arrow_c_schema__")?;
     let capsule = capsule.cast::<PyCapsule>()?;
     let schema = capsule.pointer_checked(Some(SCHEMA))?.cast::<FFI_ArrowSchema>();
-    // SAFETY: the capsule carries the interface's name for this struct, and outlives the borrow.
-    Schema::try_from(unsafe { schema.as_ref() }).map_err(value_error)
+    // SAFETY: the capsule carries the interface's name for this struct, and outlives call and borrow.
+    unsafe {
+        check_schema(schema.as_ptr().cast())?;
+        Schema::try_from(schema.as_ref()).map_err(value_error)
+    }
 }
 
 /// Takes a stream from anything with `__arrow_c_stream__`; its buffers are shared, not copied.
@@ -71,7 +164,10 @@ pub fn import_stream(object: &Bound<'_, PyAny>) -> PyResult<RecordBatchStreamRea
     let stream = capsule.pointer_checked(Some(STREAM))?.cast::<FFI_ArrowArrayStream>();
     // SAFETY: the capsule carries the name that the Arrow PyCapsule interface gives to exactly this struct.
     // `from_raw` moves the stream out and leaves a released one, so it is owned once.
-    unsafe { RecordBatchStreamReader::from_raw(stream.as_ptr()) }.map_err(value_error)
+    unsafe {
+        check_stream(stream.as_ptr())?;
+        RecordBatchStreamReader::from_raw(stream.as_ptr()).map_err(value_error)
+    }
 }
 
 /// Hands an array over: the pair that `__arrow_c_array__` returns.

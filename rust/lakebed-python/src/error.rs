@@ -71,9 +71,10 @@ fn class_of_avro(kind: AvroKind) -> &'static str {
     }
 }
 
-/// The Python exception for `error`; what a storage raised comes back as it was raised.
+/// The Python exception for `error`; what a storage raised comes back as it was raised, but for no memory, which
+/// becomes a `LimitError` with the path.
 pub fn to_python(py: Python<'_>, mut error: Error) -> PyErr {
-    if error.kind() == ErrorKind::Io {
+    if matches!(error.kind(), ErrorKind::Io | ErrorKind::Location) {
         match error.take_source().map(|source| source.downcast::<PyErr>()) {
             Some(Ok(raised)) => return *raised,
             Some(Err(source)) => {
@@ -91,7 +92,13 @@ pub fn to_python(py: Python<'_>, mut error: Error) -> PyErr {
             None => {}
         }
     }
-    raise(py, class_of(error.kind()), &error).unwrap_or_else(|failure| failure)
+    let raised = raise(py, class_of(error.kind()), &error).unwrap_or_else(|failure| failure);
+    if error.kind() == ErrorKind::Avro(AvroKind::Limit)
+        && let Some(Ok(cause)) = error.take_source().map(|source| source.downcast::<PyErr>())
+    {
+        raised.set_cause(py, Some(*cause));
+    }
+    raised
 }
 
 /// What a Python file raised when it was written to, out of the I/O error that carries it.

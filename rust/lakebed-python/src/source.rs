@@ -4,8 +4,8 @@ use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef};
 use arrow_buffer::Buffer;
 use arrow_schema::DataType;
-use lakebed::storage::{Local, Storage};
-use lakebed::{Error, ErrorKind, Result};
+use lakebed::storage::{Local, Storage, open_regular};
+use lakebed::{Error, Result};
 use lakebed_avro::Input;
 use pyo3::prelude::*;
 
@@ -63,14 +63,7 @@ impl Source {
     pub fn open(self) -> Result<Input> {
         match self {
             Source::Bytes(bytes) => Ok(Input::from(bytes)),
-            Source::Path(path) => {
-                let file = std::fs::File::open(&path).map_err(|error| {
-                    let kind = error.kind();
-                    let error = Error::from(error).in_file(&path);
-                    if kind == std::io::ErrorKind::NotFound { missing(&path) } else { error }
-                })?;
-                Ok(Input::stream(Box::new(file)))
-            }
+            Source::Path(path) => Ok(Input::stream(Box::new(open_regular(&path)?.0))),
         }
     }
 
@@ -89,10 +82,6 @@ impl Source {
             Source::Path(path) => Local.read_range(&path, start, length),
         }
     }
-}
-
-fn missing(path: &str) -> Error {
-    Error::new(ErrorKind::Missing, "no such file").in_file(path)
 }
 
 /// Puts the source's path into an error.

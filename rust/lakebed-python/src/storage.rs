@@ -3,7 +3,7 @@
 use arrow_buffer::Buffer;
 use lakebed::storage::Storage;
 use lakebed::{Error, ErrorKind, Result};
-use pyo3::exceptions::{PyFileNotFoundError, PyNotADirectoryError};
+use pyo3::exceptions::{PyFileNotFoundError, PyMemoryError, PyNotADirectoryError};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 
@@ -51,7 +51,12 @@ impl Storage for PyStorage {
 /// What `read` returned, copied.
 fn bytes(py: Python<'_>, read: PyResult<Bound<'_, PyAny>>, path: &str) -> Result<Buffer> {
     let bytes = read.and_then(|bytes| Ok(bytes.extract::<PyBackedBytes>()?));
-    bytes.map(|bytes| Buffer::from(bytes.as_ref())).map_err(|error| failed(py, error, path))
+    let bytes = bytes.map_err(|error| failed(py, error, path))?;
+    let mut copy = Vec::new();
+    lakebed_avro::reserve(&mut copy, bytes.len(), "a file")
+        .map_err(|error| Error::from(error).in_file(path))?;
+    copy.extend_from_slice(&bytes);
+    Ok(Buffer::from_vec(copy))
 }
 
 fn is_missing(py: Python<'_>, error: &PyErr) -> bool {
@@ -59,7 +64,19 @@ fn is_missing(py: Python<'_>, error: &PyErr) -> bool {
 }
 
 fn failed(py: Python<'_>, error: PyErr, path: &str) -> Error {
-    let kind = if is_missing(py, &error) { ErrorKind::Missing } else { ErrorKind::Io };
-    let message = if kind == ErrorKind::Missing { "no such file" } else { "storage failed" };
+    let (kind, message) = if is_missing(py, &error) {
+        (ErrorKind::Missing, "no such file")
+    } else if error.is_instance_of::<PyMemoryError>(py) {
+        (ErrorKind::Avro(lakebed_avro::ErrorKind::Limit), "no memory for what the storage reads")
+    } else if is_location_error(py, &error) {
+        (ErrorKind::Location, "a path that the storage does not open")
+    } else {
+        (ErrorKind::Io, "storage failed")
+    };
     Error::new(kind, message).in_file(path).caused_by(error)
+}
+
+fn is_location_error(py: Python<'_>, error: &PyErr) -> bool {
+    let class = py.import("lakebed.errors").and_then(|errors| errors.getattr("LocationError"));
+    class.is_ok_and(|class| error.matches(py, class).unwrap_or(false))
 }

@@ -234,7 +234,7 @@ impl Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}{}", self.0.message, self.0.location.beside(&self.0.message))
+        f.write_str(&self.0.location.behind(&self.0.message))
     }
 }
 

@@ -35,7 +35,7 @@ pub const FORMATS: &[Format] = &[
 /// Opens the table at `location`, of the format named or of whichever it is.
 ///
 /// # Errors
-/// `TableNotFound`, saying what was looked for; `Argument` for a format that is not there; those of
+/// `TableNotFound`, saying what was looked for; `Location` for a pipe or a device; `Argument` for a format that is not there; those of
 /// opening.
 pub fn open(
     location: &str,
@@ -51,6 +51,13 @@ pub fn open(
             Err(error) if error.kind() == ErrorKind::TableNotFound => not_found.push(error),
             opened => return opened,
         }
+    }
+    if !not_found.is_empty()
+        && let Err(error) = storage.read_range(location, 0, 1)
+        && error.kind() == ErrorKind::Location
+    {
+        // There is something, which is neither a folder nor a file.
+        return Err(error);
     }
     match <[Error; 1]>::try_from(not_found) {
         Ok([error]) => Err(error),

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::time::{Duration, UNIX_EPOCH};
 
 use arrow_buffer::Buffer;
+use lakebed_avro::Limits;
 
 use crate::error::{Error, ErrorKind, Result};
 
@@ -104,12 +105,13 @@ impl Storage for Local {
     }
 }
 
-/// Opens a local file for reading. Returns: the file and its size in bytes.
+/// Opens a local file for reading; all of lakebed opens files here. Returns: the file and its size in bytes.
 ///
 /// # Errors
 /// `Location` for what is neither a file nor a folder: a device may never end, and a pipe that nobody writes to may
-/// never begin. It is looked at before it is opened, since opening a pipe waits, and again when it is open.
-fn open_regular(path: &str) -> Result<(File, u64)> {
+/// never begin. It is looked at before it is opened, since opening a device may do something, and again when it is
+/// open. Should it have become a pipe in between, opening it does not wait.
+pub fn open_regular(path: &str) -> Result<(File, u64)> {
     let local = local_path(path)?;
     let regular = |about: std::io::Result<Metadata>| {
         let about = about.map_err(|error| failed(error, path))?;
@@ -120,9 +122,50 @@ fn open_regular(path: &str) -> Result<(File, u64)> {
             .in_file(path))
     };
     regular(std::fs::metadata(local))?;
-    let file = File::open(local).map_err(|error| failed(error, path))?;
+    let file = open_at_once(local).map_err(|error| failed(error, path))?;
     let size = regular(file.metadata())?;
     Ok((file, size))
+}
+
+/// Opens a file without waiting for a pipe's other end; of regular files nothing else becomes.
+#[cfg(any(target_os = "linux", target_os = "macos"))]
+fn open_at_once(local: &str) -> std::io::Result<File> {
+    use std::os::unix::fs::OpenOptionsExt;
+    // The system's `O_NONBLOCK`.
+    const NONBLOCK: i32 = if cfg!(target_os = "linux") { 0o4000 } else { 0x4 };
+    File::options().read(true).custom_flags(NONBLOCK).open(local)
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "macos")))]
+fn open_at_once(local: &str) -> std::io::Result<File> {
+    File::open(local)
+}
+
+/// The bytes of a file of which `recorded` bytes are recorded somewhere: one request, and no more than a byte beyond
+/// that is taken. A file that is longer is read once more, since records may be wrong and the caller says what that
+/// means; that, and one of which nothing is recorded, costs no more than `limits` allow.
+///
+/// # Errors
+/// What storage gives; `Limit` for more than `max_file_bytes`.
+pub(crate) fn read_recorded(
+    storage: &dyn Storage,
+    path: &str,
+    recorded: Option<u64>,
+    limits: &Limits,
+) -> Result<Buffer> {
+    let most = limits.max_file_bytes;
+    if let Some(recorded) = recorded.filter(|recorded| *recorded <= most) {
+        let bytes = storage.read_range(path, 0, recorded.saturating_add(1))?;
+        if bytes.len() as u64 <= recorded {
+            return Ok(bytes);
+        }
+    }
+    let bytes = storage.read_range(path, 0, most.saturating_add(1))?;
+    let found = bytes.len() as u64;
+    if found <= most {
+        return Ok(bytes);
+    }
+    Err(Error::from(Limits::exceeded("max_file_bytes", most, found)).in_file(path))
 }
 
 /// `None` for a file that is not there.
@@ -177,6 +220,56 @@ fn failed(error: std::io::Error, path: &str) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A file of 100 bytes, and how many of it were given.
+    struct Counted(std::sync::Mutex<Vec<u64>>);
+
+    impl Storage for Counted {
+        fn read(&self, _: &str) -> Result<Buffer> {
+            panic!("a whole file is asked for");
+        }
+
+        fn read_range(&self, _: &str, start: u64, length: u64) -> Result<Buffer> {
+            let there = length.min(100 - start);
+            self.0.lock().expect("one thread").push(there);
+            Ok(Buffer::from(vec![0u8; usize::try_from(there).expect("few")]))
+        }
+
+        fn list(&self, _: &str) -> Result<Vec<String>> {
+            Ok(Vec::new())
+        }
+    }
+
+    #[test]
+    fn no_more_than_what_is_recorded_is_taken() {
+        let limits = |most| Limits { max_file_bytes: most, ..Limits::DEFAULT };
+        let taken = |recorded, most| {
+            let storage = Counted(std::sync::Mutex::default());
+            let read = read_recorded(&storage, "m.avro", recorded, &limits(most)).map(|bytes| bytes.len());
+            (read.map_err(|error| error.to_string()), storage.0.into_inner().expect("one thread"))
+        };
+        assert_eq!(taken(Some(100), 1000), (Ok(100), vec![100]));
+        assert_eq!(taken(Some(200), 1000), (Ok(100), vec![100]));
+        assert_eq!(taken(None, 1000), (Ok(100), vec![100]));
+        assert_eq!(taken(Some(10), 1000), (Ok(100), vec![11, 100]));
+        let over = || Err("max_file_bytes is 50, the input asks for 51 (m.avro)".to_owned());
+        assert_eq!(taken(Some(10), 50), (over(), vec![11, 51]));
+        assert_eq!(taken(Some(u64::MAX), 50), (over(), vec![51]));
+        assert_eq!(taken(None, 50), (over(), vec![51]));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn opening_what_has_become_a_pipe_does_not_wait() {
+        let pipe = std::env::temp_dir().join(format!("lakebed-pipe-{}", std::process::id()));
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status().expect("mkfifo");
+        assert!(made.success());
+        let pipe_path = pipe.to_str().expect("UTF-8");
+        let file = open_at_once(pipe_path).expect("opened");
+        assert!(!file.metadata().expect("open").is_file());
+        assert_eq!(open_regular(pipe_path).expect_err("a pipe").kind(), ErrorKind::Location);
+        std::fs::remove_file(pipe).expect("there");
+    }
 
     #[test]
     fn hadoop_paths_are_local() {

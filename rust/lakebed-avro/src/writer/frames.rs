@@ -11,6 +11,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
 use crate::reader::{ReadOptions, Reader};
 use crate::schema::Schema;
+use crate::threads::each;
 
 /// Bytes of records that a thread gets before it is worth starting.
 const SHARE_BYTES: usize = 1 << 20;
@@ -86,34 +87,15 @@ impl Frames {
         let framing = Framing { schema, header: header.as_deref(), sync: *sync, limits: *limits };
         let share = frames.len().div_ceil(compressors.len()).max(1);
         let shares = frames.chunks_mut(share).zip(compressors.iter_mut());
-        run(shares.collect(), |frames, compressor| framing.all(frames, compressor))?;
+        // Of several errors the first in file order is told.
+        let done = each(shares.collect(), |(frames, compressor)| framing.all(frames, compressor));
+        done.into_iter().collect::<Result<()>>()?;
         for frame in frames {
             sink.write_all(&frame.bytes)?;
         }
         (self.waiting, self.waiting_bytes) = (0, 0);
         Ok(())
     }
-}
-
-/// Does each share on a thread of its own, a single one on this. Of several errors the first in file order is told.
-fn run(
-    mut shares: Vec<(&mut [Frame], &mut Compressor)>,
-    work: impl Fn(&mut [Frame], &mut Compressor) -> Result<()> + Sync,
-) -> Result<()> {
-    if let [(frames, compressor)] = &mut shares[..] {
-        return work(frames, compressor);
-    }
-    let work = &work;
-    std::thread::scope(|scope| {
-        let spawn = |(frames, compressor)| {
-            std::thread::Builder::new().spawn_scoped(scope, move || work(frames, compressor))
-        };
-        let threads: Vec<_> = shares.into_iter().map(spawn).collect();
-        let join = |panic| std::panic::resume_unwind(panic);
-        let done: Vec<Result<()>> =
-            threads.into_iter().map(|thread| thread?.join().unwrap_or_else(join)).collect();
-        done.into_iter().collect()
-    })
 }
 
 /// What all blocks of a file share.

@@ -43,7 +43,7 @@ impl IndexFiles {
         };
         let path = table.manifest_path(name);
         let read = || {
-            let entries = read_index_manifest(table.storage().read(&path)?, None, table.decoding())?;
+            let entries = read_index_manifest(table.read_recorded(&path, None)?, None, table.decoding())?;
             check(&entries)?;
             let kept = filter.map_or_else(|| Ok(entries.clone()), |filter| keep(&entries, filter))?;
             Ok(IndexFiles { paths: paths(table, &kept)?, entries: kept })

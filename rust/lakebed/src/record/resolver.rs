@@ -81,9 +81,12 @@ impl RecordResolver {
             }
             None => self.resolve_as(&writer, &writer)?,
         };
-        if let Ok(mut known) = self.known.lock()
-            && known.len() < KNOWN_WRITERS
-        {
+        let Ok(mut known) = self.known.lock() else { return Ok(records) };
+        // Threads that missed it together all resolve it, and the first of them is kept.
+        if let Some((_, first)) = known.iter().find(|(known, _)| known == text.as_bytes()) {
+            return Ok(first.clone());
+        }
+        if known.len() < KNOWN_WRITERS {
             known.push((text.as_bytes().to_vec(), records.clone()));
         }
         Ok(records)
@@ -193,4 +196,39 @@ fn spec_of(table: &'static [FieldSpec], name: &String) -> Result<&'static FieldS
 pub(crate) struct AvroRecords {
     pub(crate) records: Arc<Records>,
     pub(crate) program: Arc<Program>,
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Barrier;
+
+    use lakebed_avro::Blocks;
+
+    use super::*;
+    use crate::paimon::fields::LIST;
+
+    const THREADS: usize = 8;
+
+    #[test]
+    fn a_schema_that_threads_miss_together_is_kept_once() {
+        // All have missed it before the first has resolved it.
+        static MISSED: Barrier = Barrier::new(THREADS);
+        let rewrite: Rewrite = |writer| {
+            MISSED.wait();
+            Ok((writer.clone(), writer))
+        };
+        let schema = r#"{"type":"record","name":"r","fields":[{"name":"_FILE_NAME","type":"string"}]}"#;
+        let length = [0x80 | ((schema.len() * 2) & 0x7f) as u8, ((schema.len() * 2) >> 7) as u8];
+        let bytes = [b"Obj\x01\x02\x16avro.schema", length.as_slice(), schema.as_bytes(), &[0; 17]].concat();
+        let (header, _) = Blocks::open(arrow_buffer::Buffer::from(bytes).into(), Limits::DEFAULT).unwrap();
+        let names = ["file_name".to_owned()];
+        let resolver = RecordResolver::new(&LIST, Some(&names), &[], &[]).unwrap().rewriting(rewrite);
+        let resolved: Vec<AvroRecords> = std::thread::scope(|scope| {
+            let resolve = || resolver.resolve(&header, &Limits::DEFAULT).unwrap();
+            let threads: Vec<_> = (0..THREADS).map(|_| scope.spawn(resolve)).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        assert_eq!(resolver.known.lock().unwrap().len(), 1);
+        assert!(resolved.iter().all(|one| Arc::ptr_eq(&one.program, &resolved[0].program)));
+    }
 }

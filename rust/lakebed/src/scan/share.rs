@@ -11,7 +11,7 @@ use lakebed_avro::{Blocks, ErrorKind as AvroKind, Header, Input, Limits};
 
 use crate::columnar::is_columnar;
 use crate::error::{Error, ErrorKind, Result};
-use crate::storage::Storage;
+use crate::storage::{Storage, read_recorded};
 
 /// How much is read to look for a header's or a block's end, which is doubled until it is found.
 const WINDOW: u64 = 64 << 10;
@@ -78,7 +78,11 @@ impl Content {
         let all = range == (0..length);
         let header = if !all && file.is_as_long()? { file.header(limits)? } else { None };
         let Some((header, start)) = header else {
-            return Ok(if range.start == 0 { Some(storage.read(path)?.into()) } else { None });
+            return Ok(if range.start == 0 {
+                Some(read_recorded(storage, path, Some(length), limits)?.into())
+            } else {
+                None
+            });
         };
         let Some(blocks) = file.blocks(&header, range)? else { return Ok(None) };
         let bytes = storage.read_range(path, blocks.start, blocks.end.saturating_sub(blocks.start))?;

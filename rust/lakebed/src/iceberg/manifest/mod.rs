@@ -120,6 +120,20 @@ impl File {
     }
 }
 
+/// Refuses a manifest of another partition spec than its list says: its tuples would be taken for those of the list's
+/// spec. A header that does not say it, or not as a number, is believed to agree.
+fn check_spec(said: Option<&[u8]>, manifest: &ManifestFile) -> Result<()> {
+    let said = said.and_then(number).filter(|said| *said != i64::from(manifest.spec_id));
+    let Some(said) = said else { return Ok(()) };
+    let message = format!("the header's partition-spec-id is {said}, its list has {}", manifest.spec_id);
+    Err(Error::new(ErrorKind::Mismatch, message).in_field("partition_spec_id"))
+}
+
+/// The number that a value of the header is; `None` for what is none.
+pub(super) fn number(text: &[u8]) -> Option<i64> {
+    std::str::from_utf8(text).ok()?.trim().parse().ok()
+}
+
 /// Refuses data where the list has deletes, and deletes where it has data; writers of version 1 say neither.
 fn check_content(said: Option<&[u8]>, manifest: &ManifestFile) -> Result<()> {
     let (word, other) = match manifest.content {
@@ -157,6 +171,7 @@ impl EntryReader {
         let (reader, tally) = file.open(file.columns.resolver())?;
         if let Some(manifest) = &file.known.manifest {
             check_content(reader.metadata("content"), manifest)?;
+            check_spec(reader.metadata("partition-spec-id"), manifest)?;
         }
         let tuples = Tuples::of(&reader, file.known.partition.clone(), file.known.spec.as_deref());
         let schema = file.columns.schema(tuples.data_type());

@@ -22,13 +22,14 @@ fn read(bytes: &Buffer, names: Option<&[String]>, statuses: Statuses, threads: u
     let columns = Arc::new(EntryColumns::new(names)?);
     let (avro, _) = lakebed_avro::Blocks::open(bytes.clone().into(), lakebed_avro::Limits::DEFAULT)?;
     let content = i32::from(avro.get("content") == Some(b"deletes"));
+    let header = ManifestHeader::read(bytes, lakebed_avro::Limits::DEFAULT)?;
     let manifest = ManifestFile {
         content,
+        spec_id: header.spec_id.unwrap_or(0),
         added_snapshot_id: Some(7),
         first_row_id: Some(1000),
         ..ManifestFile::default()
     };
-    let header = ManifestHeader::read(bytes, lakebed_avro::Limits::DEFAULT)?;
     let known = Known { manifest: Some(manifest), partition: header.partition, ..Known::default() };
     let decoding = Decoding::from(lakebed_avro::Limits::DEFAULT);
     let reader = EntryReader::open(bytes.clone(), &columns, known, statuses, &decoding, threads)?;

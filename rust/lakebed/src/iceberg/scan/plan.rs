@@ -136,7 +136,7 @@ impl EntrySource {
     }
 
     fn read(&self, manifest: &ManifestFile) -> Result<Buffer> {
-        self.table.storage().read(&manifest.path).map_err(|error| error.in_file(&manifest.path))
+        self.table.read_recorded(&manifest.path, manifest.length)
     }
 }
 

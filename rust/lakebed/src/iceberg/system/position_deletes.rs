@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::Int32Type;
+use arrow_array::types::{Int32Type, Int64Type};
 use arrow_array::{Array, ArrayRef, RecordBatch, StringArray, UInt64Array, new_null_array};
 use arrow_schema::{DataType, Field, Schema as ArrowSchema, SchemaRef};
 use arrow_select::take::take;
@@ -33,12 +33,13 @@ const ROWS_PER_BATCH: usize = 1 << 16;
 const VERSION_OF_VECTORS: i32 = 3;
 
 /// What is needed of the entries of delete files.
-const INPUT: [&str; 8] = [
+const INPUT: [&str; 9] = [
     "content",
     "file_path",
     "spec_id",
     PARTITION,
     "record_count",
+    "file_size_in_bytes",
     "referenced_data_file",
     "content_offset",
     "content_size_in_bytes",
@@ -109,7 +110,10 @@ impl Deletes {
             match PlacedVector::of(&entry)?.pop().flatten() {
                 Some(vector) => Box::new(self.of_vector(&vector, &entry)?),
                 None => {
-                    let opened = self.table.storage().read(&path).and_then(|bytes| self.reader.open(bytes));
+                    let length = find(&entry, "file_size_in_bytes")?.as_primitive::<Int64Type>().value(0);
+                    let length = u64::try_from(length).ok();
+                    let opened =
+                        self.table.read_recorded(&path, length).and_then(|bytes| self.reader.open(bytes));
                     let rows = opened.map_err(|error| error.in_file(&path))?;
                     Box::new(rows.flat_map(|rows| match rows {
                         Ok(rows) => rows.pieces(ROWS_PER_BATCH).into_iter().map(Ok).collect(),

@@ -3,12 +3,14 @@
 use std::collections::HashMap;
 
 use arrow_array::RecordBatch;
+use arrow_buffer::Buffer;
 
 use super::Table;
 use crate::error::Result;
 use crate::iceberg::manifest::ManifestHeader;
 use crate::iceberg::manifest_list::{InlineManifest, inline_manifests, read_manifest_list};
 use crate::iceberg::metadata::{Snapshot, Wanted};
+use crate::storage::read_recorded;
 
 impl Table {
     /// The manifest list of the snapshot, with all columns; no rows where the table stands at none.
@@ -33,17 +35,26 @@ impl Table {
             let manifests = snapshot.manifests.iter().map(|path| self.inline(path));
             return inline_manifests(&manifests.collect::<Result<Vec<_>>>()?, snapshot.snapshot_id);
         };
-        let bytes = self.storage().read(path)?;
+        let bytes = self.read_recorded(path, None)?;
         read_manifest_list(bytes, None, self.decoding()).map_err(|error| error.in_file(path))
     }
 
     /// What a manifest that stands in no list says of itself: of spec 0 unless it says otherwise.
     fn inline(&self, path: &str) -> Result<InlineManifest> {
-        let bytes = self.storage().read(path)?;
+        let bytes = self.read_recorded(path, None)?;
         let header =
             ManifestHeader::read(&bytes, self.decoding().limits).map_err(|error| error.in_file(path))?;
         let (length, spec_id) = (bytes.len() as u64, header.spec_id.unwrap_or(0));
         Ok(InlineManifest { path: path.to_owned(), length, spec_id })
+    }
+
+    /// The bytes of a file of which so many are recorded, none where that is not known.
+    ///
+    /// # Errors
+    /// Those of [`read_recorded`], with its path.
+    pub(crate) fn read_recorded(&self, path: &str, recorded: Option<u64>) -> Result<Buffer> {
+        let read = read_recorded(self.storage().as_ref(), path, recorded, &self.decoding().limits);
+        read.map_err(|error| error.in_file(path))
     }
 
     /// When each snapshot was committed [milliseconds since 1970 UTC], by id.

@@ -28,7 +28,9 @@ impl EntrySource {
     /// The rows that `program` makes of a manifest: the scan's own, or the one that finds deleted files.
     fn rows(&self, program: &Arc<EntryProgram>, manifest: &ManifestFile, threads: usize) -> Result<Batches> {
         let path = self.table.manifest_path(&manifest.file_name);
-        let open = || program.open(self.table.storage().read(&path)?, Some(manifest), threads);
+        let open = || {
+            program.open(self.table.read_recorded(&path, Some(manifest.file_size))?, Some(manifest), threads)
+        };
         let entries = open().map_err(|error| error.in_file(&path))?;
         let (program, deleted) = (Arc::clone(program), Arc::clone(&self.deleted));
         let name = manifest.file_name.clone();

@@ -1,13 +1,18 @@
 //! The files of a table and of the branch it stands on, by what they are.
 
+use lakebed_avro::Limits;
+
 use crate::error::{Error, ErrorKind, Result};
 use crate::paimon::paths::{self, branch_root, changelog_file, schema_file, snapshot_file, tag_file};
 use crate::paimon::schema::TableSchema;
 use crate::paimon::snapshot::{Snapshot, Tag};
-use crate::storage::{Storage, present};
+use crate::storage::{Storage, present, read_recorded};
 
 /// How often the snapshots are listed while the latest of them is taken away before it is read.
 const LISTINGS: usize = 3;
+
+/// More than any number takes; what is longer is no hint.
+const MAX_HINT_BYTES: u64 = 256;
 
 /// The files of one branch.
 pub(crate) struct Files<'t> {
@@ -60,7 +65,7 @@ impl<'t> Files<'t> {
 
     /// What `parse` makes of the file at a full path.
     pub(crate) fn parsed<T>(&self, path: &str, parse: fn(&[u8]) -> Result<T>) -> Result<T> {
-        let read = || parse(self.storage.read(path)?.as_slice());
+        let read = || parse(read_recorded(self.storage, path, None, &Limits::DEFAULT)?.as_slice());
         read().map_err(|error| error.in_file(path))
     }
 
@@ -116,7 +121,7 @@ impl<'t> Files<'t> {
 
     fn hinted_snapshot(&self) -> Result<Option<Snapshot>> {
         let Some(hint) = self.hint()? else { return Ok(None) };
-        match present(self.storage.read(&self.own(&snapshot_file(hint + 1))))? {
+        match present(self.storage.read_range(&self.own(&snapshot_file(hint + 1)), 0, 1))? {
             Some(_) => Ok(None),
             None => present(self.snapshot(hint)),
         }
@@ -124,7 +129,8 @@ impl<'t> Files<'t> {
 
     /// The number in `LATEST`; a hint that is not there or no number is none.
     fn hint(&self) -> Result<Option<i64>> {
-        let Some(bytes) = present(self.storage.read(&self.own("snapshot/LATEST")))? else { return Ok(None) };
+        let hint = self.storage.read_range(&self.own("snapshot/LATEST"), 0, MAX_HINT_BYTES);
+        let Some(bytes) = present(hint)? else { return Ok(None) };
         let number = std::str::from_utf8(&bytes).ok().and_then(|text| text.trim().parse::<i64>().ok());
         Ok(number.filter(|number| (1..i64::MAX).contains(number)))
     }

@@ -12,6 +12,7 @@ use crate::paimon::manifest_list::{read_carrying, read_manifest_list};
 use crate::paimon::snapshot::Snapshot;
 use crate::paimon::view::ManifestRow;
 use crate::record::{carried, find, record_schema};
+use crate::storage::read_recorded;
 
 /// Reads the bytes of a list.
 type ReadList<'a> = &'a dyn Fn(Buffer) -> Result<RecordBatch>;
@@ -80,11 +81,21 @@ impl Table {
 
     /// The bytes of a list, as many as the snapshot records.
     fn list_bytes(&self, path: &str, size: Option<i64>) -> Result<Buffer> {
-        let bytes: Buffer = self.storage.read(path)?;
-        if let Some(size) = size.and_then(|size| u64::try_from(size).ok()) {
+        let size = size.and_then(|size| u64::try_from(size).ok());
+        let bytes = self.read_recorded(path, size)?;
+        if let Some(size) = size {
             check_size(bytes.len() as u64, size)?;
         }
         Ok(bytes)
+    }
+
+    /// The bytes of a file of which so many are recorded, none where that is not known.
+    ///
+    /// # Errors
+    /// Those of [`read_recorded`], with its path.
+    pub(crate) fn read_recorded(&self, path: &str, recorded: Option<u64>) -> Result<Buffer> {
+        let read = read_recorded(self.storage.as_ref(), path, recorded, &self.decoding.limits);
+        read.map_err(|error| error.in_file(path))
     }
 
     fn list_rows(&self, list: &RecordBatch, role: &'static str) -> Result<Vec<ManifestRow>> {

@@ -142,7 +142,7 @@ impl Table {
 
     /// The text of one schema file.
     pub(crate) fn schema_text(&self, id: i64) -> Result<String> {
-        let bytes = self.storage.read(&self.files().own(&schema_file(id)))?;
+        let bytes = self.read_recorded(&self.files().own(&schema_file(id)), None)?;
         String::from_utf8(bytes.to_vec()).map_err(|_| Error::new(ErrorKind::Json, "schema is not UTF-8"))
     }
 

@@ -71,7 +71,7 @@ impl ManifestSource for DeleteSource {
 
     fn open(&self, placed: &Placed, _threads: usize) -> Result<Batches> {
         let path = &placed.manifest.path;
-        let bytes = self.table.storage().read(path).map_err(|error| error.in_file(path))?;
+        let bytes = self.table.read_recorded(path, placed.manifest.length)?;
         self.plan.deletes(placed, bytes, self.types.clone(), self.table.decoding().clone())
     }
 }

@@ -43,7 +43,7 @@ impl Entries<'_> {
     /// The live entries of a manifest, with what they inherit; of all columns, with other writers' fields too.
     pub(super) fn live(&self, manifest: &ManifestFile) -> Result<RecordBatch> {
         let read = || -> Result<RecordBatch> {
-            let bytes = self.base.table.storage().read(&manifest.path)?;
+            let bytes = self.base.table.read_recorded(&manifest.path, manifest.length)?;
             let known = Known {
                 manifest: Some(manifest.clone()),
                 partition: Some(self.layout(self.base.spec(manifest.spec_id)?)),

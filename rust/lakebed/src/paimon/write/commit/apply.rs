@@ -26,7 +26,7 @@ use crate::storage::{local_path, present};
 use crate::write::{Existing, now_millis, publish_bytes};
 
 /// How many lost races are followed by another attempt.
-const ATTEMPTS: u32 = 200;
+const ATTEMPTS: u32 = if cfg!(test) { 3 } else { 200 };
 /// The longest time between two attempts [ms].
 const LONGEST_WAIT: u64 = 500;
 /// The identifier of batch writers, who have none.
@@ -165,7 +165,7 @@ fn statistics(base: &Base) -> Option<String> {
         schema_id: i64,
     }
     let name = base.snapshot()?.statistics.clone()?;
-    let bytes = base.table.storage().read(&base.table.files().shared(&statistics_file(&name))).ok()?;
+    let bytes = base.table.read_recorded(&base.table.files().shared(&statistics_file(&name)), None).ok()?;
     let statistics: Statistics = crate::json::parse(&bytes).ok()?;
     (statistics.schema_id == base.schema().id).then_some(name)
 }
@@ -191,7 +191,7 @@ fn publish_snapshot(table: &Table, id: i64, text: &str) -> Result<Outcome> {
     let Err(failed) = publish_bytes(&path, Existing::Refuse, text.as_bytes()) else {
         return Ok(Outcome::Made);
     };
-    match present(table.storage().read(&path)) {
+    match present(table.read_recorded(&path, Some(text.len() as u64))) {
         Ok(Some(bytes)) if bytes.as_slice() == text.as_bytes() => Ok(Outcome::Made),
         Ok(Some(_)) => Ok(Outcome::Lost),
         Ok(None) => Err(failed),

@@ -58,7 +58,7 @@ impl Base {
     /// The entries of one manifest, in columns that are named, all for `None`.
     pub(super) fn entries(&self, manifest: &ManifestFile, columns: Option<&[String]>) -> Result<EntryReader> {
         let path = self.table.manifest_path(&manifest.file_name);
-        let bytes = self.table.storage().read(&path).map_err(|error| error.in_file(&path))?;
+        let bytes = self.table.read_recorded(&path, Some(manifest.file_size))?;
         self.open(bytes, manifest, columns)
     }
 
@@ -69,7 +69,7 @@ impl Base {
     ) -> Result<impl Iterator<Item = Result<RecordBatch>> + use<>> {
         let path = self.table.manifest_path(&manifest.file_name);
         let read = || {
-            let bytes = self.table.storage().read(&path)?;
+            let bytes = self.table.read_recorded(&path, Some(manifest.file_size))?;
             let limits = self.table.decoding().limits;
             let carried = carried::read(&bytes, &|record, field| known(&ENTRY, record, field), limits)?;
             Ok((bytes, carried))

@@ -1,12 +1,17 @@
+use std::cell::Cell;
 use std::path::Path;
 use std::sync::Arc;
 
 use lakebed_avro::ErrorKind as AvroKind;
 
+use super::apply::commit;
 use super::base::Base;
+use super::changes::{Changes, Index};
+use super::{CommitOptions, TableDefinition, create_table};
 use crate::columnar::Decoding;
 use crate::error::ErrorKind;
 use crate::paimon::partition::PartitionType;
+use crate::paimon::snapshot::CommitKind;
 use crate::paimon::table::Table;
 use crate::paimon::write::summary::Summary;
 use crate::storage::Local;
@@ -63,4 +68,55 @@ fn manifests_are_summed_up_as_the_engine_sums_them_up() {
         }
     }
     assert!(seen > 0 || crate::test_data::shared().is_none());
+}
+
+/// Behind each plan another commit is made before the snapshot is published.
+#[test]
+fn a_commit_that_loses_every_race_is_a_conflict_and_leaves_nothing() {
+    let folder = std::env::temp_dir().join(format!("lakebed-races-{}", std::process::id()));
+    let definition = TableDefinition {
+        fields: TableDefinition::fields_from_json(r#"[{"id":0,"name":"id","type":"BIGINT"}]"#).expect("JSON"),
+        partition_keys: Vec::new(),
+        primary_keys: Vec::new(),
+        options: Vec::new(),
+        comment: None,
+    };
+    let table =
+        create_table(&folder.to_string_lossy(), &definition, crate::Limits::DEFAULT).expect("a table");
+    let options = |uuid| CommitOptions {
+        user: "writer".to_owned(),
+        identifier: None,
+        properties: Vec::new(),
+        watermark: None,
+        uuid,
+        zone_offset_millis: 0,
+    };
+    let changes = || {
+        let (entries, rewritten, index, target_bytes) = (Vec::new(), None, Index::AsBefore, None);
+        Ok(Some(Changes { entries, rewritten, index, target_bytes }))
+    };
+    let others = Cell::new(0u128);
+    let made_by_another_first = |_: &Base| {
+        others.set(others.get() + 1);
+        commit(&table, &options(others.get()), CommitKind::Append, &|_| changes())?;
+        changes()
+    };
+    let lost = commit(&table, &options(1 << 64), CommitKind::Append, &made_by_another_first);
+    let error = lost.err().expect("a conflict");
+    assert_eq!((error.kind(), others.get()), (ErrorKind::Conflict, 3));
+    let names = |name: &str| {
+        let files = std::fs::read_dir(folder.join(name)).expect("a folder");
+        files.map(|file| file.expect("a file").file_name().into_string().expect("UTF-8")).collect::<Vec<_>>()
+    };
+    let snapshots = names("snapshot").into_iter().filter(|name| name.starts_with("snapshot-"));
+    assert_eq!(snapshots.count(), 3);
+    let own = uuid(1 << 64);
+    assert!(names("manifest").iter().all(|name| !name.contains(&own)), "{:?}", names("manifest"));
+    std::fs::remove_dir_all(folder).expect("there");
+}
+
+/// How names of files spell a UUID.
+fn uuid(number: u128) -> String {
+    let digits = format!("{number:032x}");
+    [&digits[..8], &digits[8..12], &digits[12..16], &digits[16..20], &digits[20..]].join("-")
 }

@@ -1,0 +1,33 @@
+"""Commits that lose every race: a typed error, and nothing of them is left."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from lakebed import iceberg
+from lakebed.errors import CommitConflictError
+
+FILES = pa.table({"file_path": ["data/f.parquet"], "record_count": [1], "file_size_in_bytes": [1]})
+
+
+def test_a_commit_to_iceberg_that_loses_every_race_is_a_conflict(tmp_path: Path) -> None:
+    """Its next version is a name that is taken, of a file that nobody can read yet.
+
+    Of Paimon's commits `rust/lakebed/src/paimon/write/commit/tests.rs` has the same.
+    """
+    made = iceberg.create_table(
+        tmp_path / "t", pa.schema([("id", pa.int64())]), properties={"commit.retry.num-retries": "2"}
+    )
+    folder = Path(made.location) / "metadata"
+    (folder / "v2.metadata.json").symlink_to(tmp_path / "not there")
+    before = sorted(folder.iterdir())
+    with pytest.raises(CommitConflictError, match="3 attempts lost") as caught:
+        iceberg.append_files(made, FILES)
+    assert caught.value.kind == "conflict"
+    assert not isinstance(caught.value, OSError)
+    assert sorted(folder.iterdir()) == before
+    (folder / "v2.metadata.json").unlink()
+    assert iceberg.append_files(made, FILES).files().to_arrow().num_rows == 1
