@@ -239,6 +239,66 @@ def test_explain_counts_step_by_step(tmp_path: Path):
     assert [(one.step, one.kept, one.total) for one in unfiltered][-1] == ("entries", 3, 4)
 
 
+ODD = "TIMESTAMP '1969-12-31 23:00:00.999999999+00:00'"
+
+
+def before_1970(root: Path, transform: str | None) -> lakebed.Table:
+    """A manifest for each hour around 1970, one file in each; without a transform, files that say nothing but
+    that their times are the odd one of Java's library.
+    """
+    hours = [] if transform is None else [{"source-id": 1, "field-id": 1000, "name": "h"}]
+    spec = [{**one, "transform": transform} for one in hours]
+    table = MadeTable(root / "t", (1, "z", "timestamptz_ns"), spec=spec, version=3)
+    schema = entry_schema(3, [field(1000, "h", optional("int"))] if spec else [])
+    records = []
+    for hour in (-3, -2, -1, 0):
+        bound = {1: long(-3_599_000_000_001)}
+        known: Row = {"partition": {"h": hour}} if spec else {"lower_bounds": bound, "upper_bounds": bound}
+        record = table.manifest(entry(path=f"h{hour}", **known), schema=schema, name=f"{hour}.avro")
+        bound_of_hour = hour.to_bytes(4, "little", signed=True)
+        summary = {"contains_null": False, "contains_nan": None}
+        summary |= {"lower_bound": bound_of_hour, "upper_bound": bound_of_hour}
+        records.append({**record, "partitions": [summary] if spec else []})
+    table.commit(*records)
+    return table.open()
+
+
+@pytest.mark.parametrize(
+    ("where", "expected"),
+    [
+        # Java's library writes this time into hour -2; before 0.11 all of hour -1 into 0.
+        (f"z = {ODD}", {-2, -1, 0}),
+        (f"z IN ({ODD}, TIMESTAMP '1970-01-01 00:00:00Z')", {-2, -1, 0}),
+        (f"z >= {ODD}", {-2, -1, 0}),
+        (f"z > {ODD}", {-1, 0}),
+        (f"z BETWEEN {ODD} AND {ODD}", {-2, -1, 0}),
+        ("z = TIMESTAMP '1969-12-31 23:00:00.999999998Z'", {-1, 0}),
+        ("z = TIMESTAMP '1969-12-31 23:00:01.999999999Z'", {-1, 0}),
+        ("z > TIMESTAMP '1969-12-31 23:30:00Z'", {-1, 0}),
+        ("z < TIMESTAMP '1969-12-31 23:00:00Z'", {-3, -2, -1}),
+    ],
+)
+def test_times_before_1970_are_looked_for_where_java_writes_them(
+    tmp_path: Path, where: str, expected: set[int]
+):
+    table = before_1970(tmp_path, "hour")
+    assert set(kept(table, where)) == {f"h{hour}" for hour in expected}
+    assert len(table.manifests(where=where).to_arrow()) == len(expected)
+
+
+def test_no_partition_before_1970_is_settled_that_may_hold_a_later_time(tmp_path: Path):
+    plan = before_1970(tmp_path, "hour").plan(where=f"z < {ODD}", columns=["file_path", "residual"])
+    left = {row["file_path"]: row["residual"] is not None for row in plan.to_arrow().to_pylist()}
+    assert left == {"h-3": False, "h-2": True, "h-1": True, "h0": True}
+
+
+def test_metrics_of_times_before_1970_are_of_the_hours_that_java_makes(tmp_path: Path):
+    table = before_1970(tmp_path, None)
+    for where, is_kept in [("hour(z) = -3", False), ("hour(z) = -2", True), ("hour(z) = -1", True)]:
+        assert bool(kept(table, where)) == is_kept, where
+    assert kept(table, "hour(z) = 0") == []
+
+
 @pytest.mark.parametrize(
     ("where", "words"),
     [

@@ -165,6 +165,9 @@ struct Known {
     /// It looks at partitions where a filter needs none: nothing is beyond the last value of a type, and no
     /// required column is null.
     constant: bool,
+    /// It takes what it wrote of times before 1970 for exact, where some are one period too low: then it
+    /// claims rows that do not match.
+    before_1970: bool,
 }
 
 impl Known {
@@ -187,6 +190,9 @@ impl Known {
                 number.is_ok_and(|number| field.ty == Type::Int && i32::try_from(number).is_err())
             };
             known.constant |= leaf.literals.iter().any(beyond);
+            let is_early = |literal: &Literal| literal.to_string().trim_matches('\'') < "1970";
+            let is_time = matches!(field.ty.arrow(), arrow_schema::DataType::Timestamp(..));
+            known.before_1970 |= is_time && leaf.literals.iter().any(is_early);
         }
         known
     }
@@ -247,12 +253,14 @@ fn compare(plan: &Value, snapshot: &Snapshot, files: &BTreeMap<u64, String>, dif
     }
     let (ours, theirs) = (found.files.keys().cloned().collect(), paths(&plan["files"], files));
     differences.sets("files", [&ours, &theirs], [known.nested, precise || known.null_is_least]);
+    let whole = snapshot.spelled(expressions::predicate(&plan["filter"], schema));
     for residual in plan["residuals"].as_array().expect("residuals") {
         let theirs = snapshot.spelled(expressions::predicate(&residual["json"], schema));
         for path in paths(&residual["files"], files) {
             let Some(ours) = found.files.get(&path) else { continue };
             let ours = snapshot.spelled(Predicate::parse(ours).expect("a residual"));
-            if ours != theirs && !(known.null_is_least && path.contains("=null")) {
+            let leaves_more = known.before_1970 && (theirs == "true" || ours == whole);
+            if ours != theirs && !leaves_more && !(known.null_is_least && path.contains("=null")) {
                 differences
                     .found
                     .push(format!("{}: {ours}, not {theirs} is left of {path}", differences.place));
