@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -75,6 +76,27 @@ def cannot_match(line: Row, kinds: dict[str, Any], file: Row) -> bool:
     return False
 
 
+def may_match_as_nan(line: Row, kinds: dict[str, Any], file: Row) -> bool:
+    """Whether a file that the engine drops may hold NaN, which is larger than any other value: so it compares
+    rows, but of metrics it looks at bounds alone, which leave NaN out.
+    """
+    is_negated = '"not"' in json.dumps(line["filter"])
+    above = ("gt", "gt-eq", "lt", "lt-eq") if is_negated else ("gt", "gt-eq")
+    asked = [test["term"] for test in parts_of(line["filter"]) if test["type"] in above]
+    floats = [term for term in asked if kinds[term] in ("float", "double")]
+    return any((file["readable_metrics"].get(term) or {}).get("nan_value_count") != 0 for term in floats)
+
+
+def is_before_1970(line: Row, kinds: dict[str, Any]) -> bool:
+    """Whether a filter names such a time: the engine takes its partitions for exact, where it wrote some one
+    too low, and claims files with rows that do not match.
+    """
+    times = [
+        test for test in parts_of(line["filter"]) if str(kinds.get(test["term"])).startswith("timestamp")
+    ]
+    return any(str(value) < "1970" for test in times for value in literals(test))
+
+
 @each_golden_iceberg_table()
 def test_data_files_are_those_of_the_engine(table: GoldenTable):
     now = table.open()
@@ -99,10 +121,11 @@ def check_data_files(
 ) -> None:
     """Holds the data files that are kept against the engine's."""
     kinds = kinds_of(table, suffix)
-    files = {row["file_path"]: row for row in table.rows(f"files{suffix}")} if engine - kept else {}
+    files = {row["file_path"]: row for row in table.rows(f"files{suffix}")} if engine != kept else {}
     assert all(cannot_match(line, kinds, files[path]) for path in engine - kept), place
     # Nulls of floats in null structs are not counted, so that the engine looks for none.
-    assert kept <= engine or any("." in test["term"] for test in parts_of(line["filter"])), place
+    more = [path for path in kept - engine if not may_match_as_nan(line, kinds, files[path])]
+    assert not more or any("." in test["term"] for test in parts_of(line["filter"])), place
 
 
 @each_golden_iceberg_table()
@@ -132,11 +155,12 @@ def test_deletes_and_residuals_are_those_of_the_engine(table: GoldenTable):
         settled = {row["file_path"] for row in read if row["residual"] is None}
         engine = {paths[one] for left in line["residuals"] if left["json"] is True for one in left["files"]}
         # The engine takes null in a partition for less than all values.
-        assert all("=null" in path for path in (engine & deletes.keys()) - settled), place
+        unsettled = (engine & deletes.keys()) - settled
+        assert is_before_1970(line, kinds) or all("=null" in path for path in unsettled), place
         # Without a partition it leaves a test of null that the type of the column answers.
-        assert settled <= engine or any(part["type"].endswith("null") for part in parts_of(line["filter"])), (
-            place
-        )
+        assert settled & planned <= engine or any(
+            part["type"].endswith("null") for part in parts_of(line["filter"])
+        ), place
 
 
 COLUMNS = [(1, "id", "long"), (2, "city", "string"), (3, "amount", "double")]
@@ -256,7 +280,7 @@ def before_1970(root: Path, transform: str | None) -> lakebed.Table:
         known: Row = {"partition": {"h": hour}} if spec else {"lower_bounds": bound, "upper_bounds": bound}
         record = table.manifest(entry(path=f"h{hour}", **known), schema=schema, name=f"{hour}.avro")
         bound_of_hour = hour.to_bytes(4, "little", signed=True)
-        summary = {"contains_null": False, "contains_nan": None}
+        summary: Row = {"contains_null": False, "contains_nan": None}
         summary |= {"lower_bound": bound_of_hour, "upper_bound": bound_of_hour}
         records.append({**record, "partitions": [summary] if spec else []})
     table.commit(*records)

@@ -144,8 +144,8 @@ impl Target<'_> {
         }
     }
 
-    /// Of a comparison: what is less than a value becomes no more than what that becomes. Where the projection
-    /// is bounded from below, and where it claims all that is less, it reckons with periods one too low.
+    /// Of a comparison: what is less than a value becomes no more than what that becomes. A projection that
+    /// is bounded from below, or claims all that is less, reckons with periods one too low.
     fn ordered(
         &self,
         leaf: &BoundLeaf,
