@@ -125,8 +125,10 @@ fn array_of(transform: &Transform, periods: &[i64]) -> ArrayRef {
     }
 }
 
-/// Filters on `t`, and which values match them.
-fn filters(ty: &Type, value: i64, next: i64, per_second: i64) -> Vec<(String, Box<dyn Fn(i64) -> bool>)> {
+/// A filter on `t`, and which values match it.
+type Asked = (String, Box<dyn Fn(i64) -> bool>);
+
+fn filters(ty: &Type, value: i64, next: i64, per_second: i64) -> Vec<Asked> {
     let (one, two) = (literal(ty, value, per_second), literal(ty, next, per_second));
     vec![
         (format!("t < {one}"), Box::new(move |t| t < value)),
