@@ -172,8 +172,13 @@ FEWER: tuple[Rule, ...] = (
 )
 
 
-def is_of_floats(predicate: Node) -> bool:
-    """Bounds of FLOAT and DOUBLE may leave out NaN, which is above all numbers, and the signs of zeros: only
-    some writers put them in, and nothing tells which one wrote a file. The engine takes all as its own.
+def may_hold_nan(predicate: Node, versions: list[dict[str, Any]], schema_id: int) -> bool:
+    """Whether a column is of floats, and so it was in the schema that a file was written with.
+
+    Bounds of such may leave out NaN, which is above all numbers, and the signs of zeros: only some writers
+    put them in, and nothing tells which one wrote a file. The engine takes all as its own.
     """
-    return any(leaf["type"] in ("FLOAT", "DOUBLE") for leaf in leaves(predicate))
+    columns = {leaf["col"] for leaf in leaves(predicate) if leaf["type"] in ("FLOAT", "DOUBLE")}
+    ids = {field["id"] for version in versions for field in version["fields"] if field["name"] in columns}
+    (written,) = (version["fields"] for version in versions if version["schema_id"] == schema_id)
+    return any(field["type"].startswith(("FLOAT", "DOUBLE")) for field in written if field["id"] in ids)

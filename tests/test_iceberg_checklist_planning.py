@@ -53,10 +53,28 @@ def test_row_54_a_partition_of_nulls(tmp_path: Path):
 
 def test_row_54_a_partition_of_nan(tmp_path: Path):
     table = summarised(tmp_path, "x", "double", float("nan"), contains_nan=True)
-    assert manifests(table, "is_nan(x)") == manifests(table, "x IS NOT NULL") == 1
-    assert (
-        manifests(table, "NOT is_nan(x)") == manifests(table, "x > 1") == manifests(table, "x IS NULL") == 0
-    )
+    for where in ("is_nan(x)", "x IS NOT NULL", "x > 1", "x >= 1", "x <> 1", "x NOT IN (1, 2)", "x = 'NaN'"):
+        assert manifests(table, where) == files(table, where) == 1, where
+    for where in ("NOT is_nan(x)", "x IS NULL", "x < 1", "x <= 1", "x = 1", "x IN (1, 2)", "x <> 'NaN'"):
+        assert manifests(table, where) == files(table, where) == 0, where
+
+
+@pytest.mark.parametrize(
+    ("contains_nan", "where", "kept"),
+    [
+        # NaN is larger than any other value: what may hold it is kept, whatever the sign of a zero.
+        *[(nan, f"x {test}", 1) for nan in (True, None) for test in ("> -0.0", "> 0.0", ">= 0.0", ">= 5")],
+        *[(nan, f"x {test}", 1) for nan in (True, None) for test in ("<> 0", "NOT IN (0.0)", "= 'NaN'")],
+        *[(True, f"x {test}", 0) for test in ("> 'NaN'", "= 5", "BETWEEN 1 AND 5", "< -1")],
+        *[(False, f"x {test}", 0) for test in ("> -0.0", "> 0.0", ">= 5", "<> 0", "NOT IN (0.0)", "= 'NaN'")],
+        (False, "x >= -0.0", 1),
+    ],
+)
+def test_row_54_nan_beside_numbers(tmp_path: Path, contains_nan: bool | None, where: str, kept: int):
+    zero = double_bytes(0)
+    bounds = {"lower_bound": zero, "upper_bound": zero}
+    table = summarised(tmp_path, "x", "double", float("nan"), contains_nan=contains_nan, **bounds)
+    assert manifests(table, where) == kept
 
 
 def test_row_54_a_partition_of_one_value(tmp_path: Path):
@@ -102,8 +120,8 @@ TEXTS: dict[str, Any] = {"lower_bounds": {3: b"abc"}, "upper_bounds": {3: b"abe"
         (NO_NULL, ["id IS NOT NULL", "id = 1"], ["id IS NULL"]),
         (
             NO_NULL | {"nan_value_counts": {2: 10}},
-            ["is_nan(x)"],
-            ["NOT is_nan(x)", "x < 1", "x > 1", "x = 1"],
+            ["is_nan(x)", "x > 1", "x >= 1", "x <> 1", "x NOT BETWEEN 1 AND 2", "x = 'NaN'"],
+            ["NOT is_nan(x)", "x < 1", "x = 1", "x > 'NaN'", "x BETWEEN 1 AND 2"],
         ),
         (NO_NULL | {"nan_value_counts": {2: 0}}, ["NOT is_nan(x)"], ["is_nan(x)"]),
         # Counts below zero are unknown.
@@ -131,6 +149,30 @@ def test_row_56_inclusive_metrics(tmp_path: Path, maps: dict[str, Any], left: li
     table = metrics(tmp_path, **maps)
     assert [where for where in left if files(table, where) != 1] == []
     assert [where for where in dropped if files(table, where) != 0] == []
+
+
+@pytest.mark.parametrize(
+    ("where", "without_nan", "with_nan"),
+    [
+        ("x > 1E400", 0, 1),
+        ("x >= 1E400", 0, 1),
+        ("x > -1E400", 1, 1),
+        ("x < 1E400", 1, 1),
+        ("x <= -1E400", 0, 0),
+        ("x = 1E400", 0, 0),
+        ("x <> 1E400", 1, 1),
+        ("x IN (1E400, 20)", 0, 0),
+        ("x BETWEEN 2 AND 1E400", 1, 1),
+        ("NOT (x <= 1E400)", 0, 1),
+        ("id > 1E40", 0, 0),
+        ("id < 1E40", 1, 1),
+    ],
+)
+def test_row_56_literals_beyond_a_column(tmp_path: Path, where: str, without_nan: int, with_nan: int):
+    bounds = {"lower_bounds": {2: double_bytes(1)}, "upper_bounds": {2: double_bytes(9)}}
+    for nans, kept in ((0, without_nan), (1, with_nan)):
+        table = metrics(tmp_path / str(nans), **NO_NULL, **bounds, nan_value_counts={2: nans})
+        assert files(table, where) == kept
 
 
 def test_row_56_rows_that_are_not_counted(tmp_path: Path):

@@ -237,6 +237,69 @@ def test_65_nan_and_zeros(tmp_path: Path) -> None:
     assert _kept(table.root, "d = 0.0") == _kept(table.root, "d = '-0.0'") == {"f1", "f2"}
 
 
+def test_65_integers_that_became_floats_hold_no_nan(tmp_path: Path) -> None:
+    stats = {"_MIN_VALUES": _ints(a=1, b=1), "_MAX_VALUES": _ints(a=9, b=9), "_NULL_COUNTS": [0, 0]}
+    table = _one_file(tmp_path, value_stats=stats)
+    table.write_schema(1, ("a", "DOUBLE"), ("b", "FLOAT"))
+    for where in ("a > 9", "a >= 9.5", "a = 'NaN'", "is_nan(a)", "a NOT BETWEEN 1 AND 9", "b > 9.25"):
+        assert _kept(table.root, where) == set(), where
+    for where in ("a > 8.5", "a >= 9", "a <> 9", "NOT is_nan(b)"):
+        assert _kept(table.root, where) == {"f0"}, where
+
+
+def test_partitions_of_floats_hold_nan_only_where_that_is_their_value(tmp_path: Path) -> None:
+    table = MadeTable(tmp_path / "t", ("p", "DOUBLE"), ("k", "INT"), partitionKeys=["p"])
+    kinds = [("p", pa.float64()), ("k", pa.int32())]
+    for name, value in [("nan", float("nan")), ("three", 3.0)]:
+        bounds = [row(kinds, p=value, k=end) for end in (0, 9)]
+        stats = {"_MIN_VALUES": bounds[0], "_MAX_VALUES": bounds[1], "_NULL_COUNTS": [0, 0]}
+        partition = row([("p", pa.float64())], p=value)
+        table.commit(entry(ADD, name, partition, value_stats=stats, row_count=9))
+    # The term of the key makes that both columns are held against what statistics say.
+    for where, kept in [
+        ("p > 5", {"nan"}),
+        ("p >= 3", {"nan", "three"}),
+        ("p = 'NaN'", {"nan"}),
+        ("p <> 3", {"nan"}),
+        ("p NOT IN (3, 'NaN')", set()),
+        ("p < 5", {"three"}),
+    ]:
+        assert _kept(table.root, where) == _kept(table.root, f"({where}) OR k > 100") == kept, where
+
+
+BEYOND = [
+    # Of infinities and NaN nothing is known where bounds are finite but that they may be NaN.
+    ("d > 1E247", {"open"}),
+    ("d >= 1E400", {"open"}),
+    ("d > -1E247", {"none", "open"}),
+    ("d < 1E400", {"none", "open"}),
+    ("d <= -1E247", set()),
+    ("d = 1E247", set()),
+    ("d <> 1E247", {"none", "open"}),
+    ("d IN (1E247, 2)", {"none", "open"}),
+    ("d NOT IN (1E247)", {"none", "open"}),
+    ("d BETWEEN 9 AND 1E247", set()),
+    ("d BETWEEN -1E400 AND 1E400", {"none", "open"}),
+    ("NOT (d <= 1E247)", {"open"}),
+    ("m < 1000000", {"none", "open"}),
+    ("m >= 1E40", set()),
+]
+
+
+@pytest.mark.parametrize(("where", "kept"), BEYOND)
+def test_literals_beyond_a_column_are_compared(tmp_path: Path, where: str, kept: set[str]) -> None:
+    """`none` was written of integers, which hold no NaN; `open` of floats."""
+    table = MadeTable(tmp_path / "t", ("d", "INT"), ("m", "INT"))
+    ends = [_ints(d=end, m=end) for end in (1, 3)]
+    stats = {"_MIN_VALUES": ends[0], "_MAX_VALUES": ends[1], "_NULL_COUNTS": [0, 0]}
+    table.commit(entry(ADD, "none", value_stats=stats, row_count=9))
+    table.write_schema(1, ("d", "FLOAT"), ("m", "INT"))
+    ends = [row([("d", pa.float32()), ("m", pa.int32())], d=end, m=end) for end in (1, 3)]
+    stats = {"_MIN_VALUES": ends[0], "_MAX_VALUES": ends[1], "_NULL_COUNTS": [0, 0]}
+    table.commit(entry(ADD, "open", value_stats=stats, row_count=9, schema_id=1))
+    assert _kept(table.root, where) == kept
+
+
 def test_texts_that_were_cut_behind_a_surrogate(tmp_path: Path) -> None:
     """Paimon's writer makes a question mark of U+D800, which is less than what it stands for."""
     table = MadeTable(tmp_path / "t", ("s", "STRING"))

@@ -15,15 +15,14 @@ use crate::error::{Error, ErrorKind, Result};
 /// `LIKE` without `ESCAPE` escapes with a backslash, as in Paimon and Spark.
 const DEFAULT_ESCAPE: char = '\\';
 
-/// How a format takes what is null, what is NaN and the signs of zeros.
+/// How a format takes what is null and the signs of zeros. NaN is the greatest value in both: see `ranges.rs`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Logic {
     /// SQL's, which is Paimon's: null matches nothing but what asks for null, so that a comparison and its
-    /// negation both leave it out. Floats are in Java's total order: −0.0 before 0.0, NaN last.
+    /// negation both leave it out. −0.0 is before 0.0, as in Java's total order.
     ThreeValued,
     /// Iceberg's: what negates a test matches null (`<>`, `NOT IN`, `NOT starts_with`, `NOT is_nan`), so
-    /// that no row is neither in nor out. Ranges say nothing of NaN, which is never less or greater than a
-    /// bound; the two zeros are equal.
+    /// that no row is neither in nor out. The two zeros are equal.
     TwoValued,
 }
 
@@ -81,8 +80,9 @@ impl Predicate {
     /// Date32, Time32(ms), Time64(us), Timestamp of any unit. Timestamps of columns with a zone are
     /// instants: a literal without an offset is of UTC.
     ///
-    /// A whole number beyond the values of an integer column is compared as a number: all are less, or
-    /// greater, none is equal. A comparison with NULL is never true, `NOT IN` with a NULL among its literals neither (Paimon's
+    /// A number beyond the values of its column is compared as a number: all are less, or greater, none is
+    /// equal. Beyond it are the infinities of floats, on either side, and NaN on the greater. Only a fraction
+    /// finer than those of an integer or decimal column is refused. A comparison with NULL is never true, `NOT IN` with a NULL among its literals neither (Paimon's
     /// `NullFalseLeafBinaryFunction.java`, `NotIn.java`); `<=> NULL` asks for nulls.
     ///
     /// Errors: [`ErrorKind::Predicate`] naming an unknown column and the known ones; or column, type and

@@ -19,8 +19,8 @@ pub(super) fn cast(literal: &Literal, data_type: &DataType) -> Result<Value<'sta
         DataType::Int16 => integer(literal, i16::MIN.into(), i16::MAX.into()).map(Value::Int),
         DataType::Int32 => integer(literal, i32::MIN.into(), i32::MAX.into()).map(Value::Int),
         DataType::Int64 => integer(literal, i64::MIN, i64::MAX).map(Value::Int),
-        DataType::Float32 => float(literal, |value| f64::from(value as f32)).map(Value::Float),
-        DataType::Float64 => float(literal, |value| value).map(Value::Float),
+        DataType::Float32 => float(literal, single).map(Value::Float),
+        DataType::Float64 => float(literal, double).map(Value::Float),
         DataType::Decimal128(precision, scale) => decimal(literal, *precision, *scale).map(Value::Decimal),
         DataType::Utf8 => string(literal).map(|text| Value::Bytes(Cow::Owned(text.into()))),
         DataType::Binary => binary(literal).map(|bytes| Value::Bytes(Cow::Owned(bytes))),
@@ -42,17 +42,51 @@ fn boolean(literal: &Literal) -> Result<bool, String> {
     }
 }
 
-/// Whether a whole number is greater, or less, than all values of an integer type.
+/// Whether a number is greater, or less, than all finite values of a type. Of integers and decimals only
+/// numbers with no more digits after the point than theirs are: others are refused.
 pub(super) fn beyond(literal: &Literal, data_type: &DataType) -> Option<Ordering> {
-    let (min, max) = match data_type {
-        DataType::Int8 => (i8::MIN.into(), i8::MAX.into()),
-        DataType::Int16 => (i16::MIN.into(), i16::MAX.into()),
-        DataType::Int32 => (i32::MIN.into(), i32::MAX.into()),
-        DataType::Int64 => (i64::MIN, i64::MAX),
-        _ => return None,
+    let text = numeric_text(literal).ok()?;
+    let is_beyond = match data_type {
+        DataType::Int8 => is_beyond_integers(text, i8::MIN.into(), i8::MAX.into()),
+        DataType::Int16 => is_beyond_integers(text, i16::MIN.into(), i16::MAX.into()),
+        DataType::Int32 => is_beyond_integers(text, i32::MIN.into(), i32::MAX.into()),
+        DataType::Int64 => is_beyond_integers(text, i64::MIN, i64::MAX),
+        DataType::Decimal128(precision, scale) => {
+            let (precision, scale) = (i32::from(*precision), i32::from(*scale));
+            Digits::parse(text)
+                .is_some_and(|digits| digits.is_whole(scale) && digits.top() > precision - scale)
+        }
+        DataType::Float32 => is_too_large(text, single),
+        DataType::Float64 => is_too_large(text, double),
+        _ => false,
     };
-    let whole = number(literal).ok()?.scaled(0)?;
-    if whole > max.into() { Some(Ordering::Greater) } else { (whole < min.into()).then_some(Ordering::Less) }
+    let side = if text.starts_with('-') { Ordering::Less } else { Ordering::Greater };
+    is_beyond.then_some(side)
+}
+
+fn is_beyond_integers(text: &str, min: i64, max: i64) -> bool {
+    let Some(digits) = Digits::parse(text).filter(|digits| digits.is_whole(0)) else { return false };
+    // No integer has more than 19 digits.
+    digits.top() > 19
+        || digits
+            .number()
+            .and_then(|number| number.scaled(0))
+            .is_some_and(|whole| whole < min.into() || whole > max.into())
+}
+
+/// Whether the nearest float to a number, which is none of the infinities itself, is infinite.
+fn is_too_large(text: &str, round: fn(f64) -> f64) -> bool {
+    let is_number = text.contains(|c: char| c.is_ascii_digit());
+    is_number && text.parse().is_ok_and(|exact| round(exact).is_infinite())
+}
+
+/// The nearest FLOAT.
+fn single(value: f64) -> f64 {
+    f64::from(value as f32)
+}
+
+fn double(value: f64) -> f64 {
+    value
 }
 
 fn integer(literal: &Literal, min: i64, max: i64) -> Result<i64, String> {
@@ -73,7 +107,7 @@ fn float(literal: &Literal, round: fn(f64) -> f64) -> Result<f64, String> {
     let text = numeric_text(literal)?;
     let exact: f64 = text.parse().map_err(|_| "not a number")?;
     let value = round(exact);
-    if value.is_infinite() && text.contains(|c: char| c.is_ascii_digit()) {
+    if is_too_large(text, round) {
         return Err("too large".into());
     }
     // Texts with a point, an exponent or 39 digits and more are not read as i128, and round.
@@ -175,23 +209,25 @@ fn numeric_text(literal: &Literal) -> Result<&str, String> {
 }
 
 fn number(literal: &Literal) -> Result<Number, String> {
-    Number::parse(numeric_text(literal)?).ok_or_else(|| "not a number of at most 38 digits".into())
+    let digits = Digits::parse(numeric_text(literal)?);
+    digits.and_then(|digits| digits.number()).ok_or_else(|| "not a number of at most 38 digits".into())
 }
 
-/// A decimal number, `unscaled` × 10^`exponent`, without trailing zeros in `unscaled`.
-struct Number {
-    unscaled: i128,
+/// A decimal number of any length: its digits without zeros at either end, none for zero, × 10^`exponent`.
+struct Digits {
+    is_negative: bool,
+    significant: String,
     exponent: i32,
 }
 
-impl Number {
-    /// `[±]digits[.digits][e[±]digits]`, at most 38 significant digits.
-    fn parse(text: &str) -> Option<Number> {
+impl Digits {
+    /// `[±]digits[.digits][e[±]digits]`.
+    fn parse(text: &str) -> Option<Digits> {
         let (mantissa, exponent) = match text.split_once(['e', 'E']) {
             Some((mantissa, exponent)) => (mantissa, exponent.parse::<i32>().ok()?),
             None => (text, 0),
         };
-        let (negative, unsigned) = match mantissa.strip_prefix('-') {
+        let (is_negative, unsigned) = match mantissa.strip_prefix('-') {
             Some(rest) => (true, rest),
             None => (false, mantissa.strip_prefix('+').unwrap_or(mantissa)),
         };
@@ -203,17 +239,45 @@ impl Number {
         let significant = digits.trim_end_matches('0');
         let zeros = i32::try_from(digits.len() - significant.len()).ok()?;
         let exponent = exponent.checked_sub(i32::try_from(fraction.len()).ok()?)?.checked_add(zeros)?;
-        let significant = significant.trim_start_matches('0');
-        if significant.is_empty() {
-            return Some(Number { unscaled: 0, exponent: 0 });
-        }
-        if significant.len() > 38 {
-            return None;
-        }
-        let magnitude: i128 = significant.parse().ok()?;
-        Some(Number { unscaled: if negative { -magnitude } else { magnitude }, exponent })
+        let significant = significant.trim_start_matches('0').to_owned();
+        Some(Digits { is_negative, significant, exponent })
     }
 
+    /// Whether × 10^`scale` nothing is left after the point.
+    fn is_whole(&self, scale: i32) -> bool {
+        self.significant.is_empty() || self.exponent.saturating_add(scale) >= 0
+    }
+
+    /// How many digits are before the point: below 1 where zeros follow it.
+    fn top(&self) -> i32 {
+        match i32::try_from(self.significant.len()) {
+            Ok(0) => 0,
+            Ok(length) => self.exponent.saturating_add(length),
+            Err(_) => i32::MAX,
+        }
+    }
+
+    /// The number, where it has at most 38 digits.
+    fn number(&self) -> Option<Number> {
+        if self.significant.is_empty() {
+            return Some(Number { unscaled: 0, exponent: 0 });
+        }
+        if self.significant.len() > 38 {
+            return None;
+        }
+        let magnitude: i128 = self.significant.parse().ok()?;
+        let unscaled = if self.is_negative { -magnitude } else { magnitude };
+        Some(Number { unscaled, exponent: self.exponent })
+    }
+}
+
+/// A decimal number, `unscaled` × 10^`exponent`, without trailing zeros in `unscaled`.
+struct Number {
+    unscaled: i128,
+    exponent: i32,
+}
+
+impl Number {
     /// The number × 10^`scale`, where that is whole and fits.
     fn scaled(&self, scale: i32) -> Option<i128> {
         if self.unscaled == 0 {

@@ -4,7 +4,7 @@
 //! [`BoundPredicate`], which runs on rows ([`BoundPredicate::evaluate`]) and on what is known of groups of
 //! rows: whether any may match ([`BoundPredicate::may_match`]), whether all must
 //! ([`BoundPredicate::must_match`]). All runs, `NOT` and the SQL spelling come from the rows of one table in
-//! `op.rs`: an operator is added there. Where formats differ, in what null and NaN mean, a [`Logic`] says so.
+//! `op.rs`: an operator is added there. Where formats differ, in what null and the signs of zeros mean, a [`Logic`] says so.
 
 mod beyond;
 mod bind;

@@ -94,6 +94,11 @@ impl Operator {
         self.row().negation
     }
 
+    /// Whether it compares values, where others ask for null or NaN, or what a text is like.
+    pub(super) fn is_comparison(self) -> bool {
+        matches!(self.row().form, Form::Infix | Form::List | Form::Between)
+    }
+
     /// The operator with its sides exchanged: `5 < a` is `a > 5`.
     pub(super) fn flipped(self) -> Operator {
         match self {

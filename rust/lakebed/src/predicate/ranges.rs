@@ -1,4 +1,10 @@
 //! Bound predicates on what is known of groups of rows: the rows of a manifest, of a file.
+//!
+//! NaN is larger than any other value, and equal to itself, whatever the format: so Java (`Double.compare`) and
+//! Spark compare. Bounds say nothing of it, since writers leave it out. What may hold NaN is therefore kept by
+//! all that NaN matches: `>`, `>=`, `<>`, `NOT IN`, `NOT BETWEEN`, and comparisons with NaN itself. Iceberg's
+//! `InclusiveMetricsEvaluator.java` and `ManifestEvaluator.java` ask bounds alone for `>` and `>=`: what they drop
+//! though NaN may be in it is kept here, for its rows match by Iceberg's own `Evaluator.java`.
 
 use arrow_array::{Array, ArrayRef, Int64Array};
 use arrow_buffer::BooleanBuffer;
@@ -6,7 +12,7 @@ use arrow_schema::DataType;
 
 use super::bind::{BoundLeaf, BoundPredicate, Logic};
 use super::evaluate::{checked, mismatch, walk};
-use super::op::{Operator, Range};
+use super::op::Range;
 use super::value::{Reader, Value};
 use crate::error::Result;
 
@@ -27,8 +33,6 @@ pub struct Contents {
     nulls: BooleanBuffer,
     nans: BooleanBuffer,
     values: BooleanBuffer,
-    /// Whether there are NaN for sure: they were counted.
-    counted_nans: BooleanBuffer,
 }
 
 /// Numbers of values in each group; null or absent where unknown.
@@ -51,16 +55,14 @@ impl Contents {
     /// `of` says of each group whether it may hold nulls, NaN and other values.
     pub fn new(groups: usize, of: impl Fn(usize) -> [bool; 3]) -> Contents {
         let bits = |which: usize| BooleanBuffer::collect_bool(groups, |group| of(group)[which]);
-        let counted_nans = BooleanBuffer::new_unset(groups);
-        Contents { nulls: bits(0), nans: bits(1), values: bits(2), counted_nans }
+        Contents { nulls: bits(0), nans: bits(1), values: bits(2) }
     }
 
     /// From counts; those that are below zero or contradict each other say nothing.
     ///
     /// Whether NaN are counted or not, columns that are no floats have none.
     pub fn from_counts(groups: usize, counts: Counts<'_>) -> Contents {
-        let counted = |group| known(counts.nans, group).is_some_and(|nans| nans > 0);
-        let contents = Contents::new(groups, |group| {
+        Contents::new(groups, |group| {
             let count = |counts: Option<&Int64Array>| known(counts, group);
             let (values, nulls, nans) = (count(counts.values), count(counts.nulls), count(counts.nans));
             let least = nulls.unwrap_or(0).saturating_add(nans.unwrap_or(0));
@@ -70,8 +72,7 @@ impl Contents {
             let left = values.is_none_or(|values| least < values);
             // What is neither counted as null nor as NaN may be either where that is not counted.
             [nulls.map_or(left, |nulls| nulls > 0), nans.map_or(left, |nans| nans > 0), left]
-        });
-        Contents { counted_nans: BooleanBuffer::collect_bool(groups, counted), ..contents }
+        })
     }
 }
 
@@ -146,7 +147,6 @@ impl<'a> Known<'a> {
         Group {
             nulls: !column.required && self.contents.nulls.value(group),
             nans: is_float && self.contents.nans.value(group),
-            counted_nans: is_float && self.contents.counted_nans.value(group),
             range: values.then(|| trusted(self.lower.get(group), self.upper.get(group), leaf.logic)),
         }
     }
@@ -156,7 +156,6 @@ impl<'a> Known<'a> {
 struct Group<'a> {
     nulls: bool,
     nans: bool,
-    counted_nans: bool,
     range: Option<Range<'a>>,
 }
 
@@ -171,16 +170,13 @@ impl BoundLeaf {
     fn must_match(&self, group: &Group<'_>) -> bool {
         let may_fail = self.operator.negation().row().on_range;
         !(group.nulls && !self.matches_null()
-            || group.nans && !self.matches(Some(Value::Float(f64::NAN)))
-            || group.counted_nans && !self.matches_nan()
+            || group.nans && !self.matches_nan()
             || group.range.as_ref().is_some_and(|range| may_fail(range, &self.operands)))
     }
 
-    /// Whether NaN that bounds do not tell of match. In rows they are above all numbers, but engines differ:
-    /// where they are known to be, none is taken to be above a literal.
+    /// Whether NaN matches, as it does in rows.
     fn matches_nan(&self) -> bool {
-        let beyond = matches!(self.operator, Operator::Gt | Operator::GtEq | Operator::NotBetween);
-        !(beyond && self.logic == Logic::TwoValued) && self.matches(Some(Value::Float(f64::NAN)))
+        self.matches(Some(Value::Float(f64::NAN)))
     }
 }
 

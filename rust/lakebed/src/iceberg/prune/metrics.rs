@@ -9,6 +9,7 @@ use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch, new_null_array};
 use arrow_buffer::BooleanBuffer;
 
 use super::bind::{RowFilter, Source};
+use super::transformed::at_their_lowest;
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::metrics::metric_values;
 use crate::iceberg::transform::Transform;
@@ -134,11 +135,13 @@ impl Stored {
         let counts = Counts { values: values.as_ref(), nulls: nulls.as_ref(), nans: nans.as_ref() };
         let bounds = |bounds: &'_ [ArrayRef]| {
             let stored = bounds.get(*place)?.as_binary_opt::<i32>()?;
-            Some(transformed_bounds(decode_bounds(stored, &field.ty), &field.ty, transform))
+            Some(decode_bounds(stored, &field.ty))
         };
+        // What Iceberg's Java library makes of some times is less than what it makes of earlier ones.
+        let lower = at_their_lowest(transform, &bounds(&self.lower)?, &field.ty);
         Some(ColumnRanges {
-            lower: bounds(&self.lower)?,
-            upper: bounds(&self.upper)?,
+            lower: transformed_bounds(lower, &field.ty, transform),
+            upper: transformed_bounds(bounds(&self.upper)?, &field.ty, transform),
             contents: Contents::from_counts(rows.len(), counts),
         })
     }

@@ -6,7 +6,7 @@
 use std::cmp::Ordering;
 
 use super::bind::{RowFilter, Source, column};
-use super::transformed::{neighbour, transformed};
+use super::transformed::{lowest, lowest_of_all, neighbour, transformed};
 use crate::error::Result;
 use crate::iceberg::partition::{PartitionSpec, PartitionType};
 use crate::iceberg::transform::Transform;
@@ -144,7 +144,8 @@ impl Target<'_> {
         }
     }
 
-    /// Of a comparison: what is less than a value becomes no more than what that becomes.
+    /// Of a comparison: what is less than a value becomes no more than what that becomes. A projection that
+    /// is bounded from below, or claims all that is less, reckons with periods one too low.
     fn ordered(
         &self,
         leaf: &BoundLeaf,
@@ -176,7 +177,10 @@ impl Target<'_> {
                 None => return Some(self.leaf(leaf, Operator::IsNotNull, Vec::new())),
             },
         };
-        let mut values = transformed(self.transform, &[edge], self.source)?;
+        let mut values = match projected {
+            GtEq | Lt => vec![lowest_of_all(self.transform, &edge, self.source)?],
+            _ => transformed(self.transform, &[edge], self.source)?,
+        };
         let may_be_one_too_high = match (projected, values.as_slice()) {
             (LtEq, [Value::Int(period)]) => *period < 0,
             (Gt, [Value::Int(period)]) => *period <= 0,
@@ -192,16 +196,18 @@ impl Target<'_> {
 
     /// Of `IN` and `NOT IN`.
     fn among(&self, leaf: &BoundLeaf, operator: Operator, values: &[Value<'static>]) -> Option<Node> {
-        let mut values = transformed(self.transform, values, self.source)?;
+        let mut periods = transformed(self.transform, values, self.source)?;
         if self.is_widened() {
-            let negative = values.iter().filter_map(|value| match value {
+            let negative = periods.iter().filter_map(|value| match value {
                 Value::Int(period) if *period < 0 => Some(Value::Int(period.saturating_add(1))),
                 _ => None,
             });
             let too_high: Vec<_> = negative.collect();
-            values.extend(too_high);
+            let too_low = values.iter().map(|value| lowest(self.transform, value, self.source));
+            periods.extend(too_low.collect::<Option<Vec<_>>>()?);
+            periods.extend(too_high);
         }
-        Some(self.leaf(leaf, operator, values))
+        Some(self.leaf(leaf, operator, periods))
     }
 
     /// Of what begins with `prefix`, or does not: decided where truncation keeps no less than that.
@@ -234,7 +240,8 @@ impl Target<'_> {
     }
 
     /// Whether times before 1970 may have become one too much, as Iceberg's Java library wrote them before
-    /// 0.11: those of timestamps, and the years and months of dates (`ProjectionUtil.java`).
+    /// 0.11: those of timestamps, and the years and months of dates (`ProjectionUtil.java`). One too low it
+    /// writes some to this day, of timestamps only: see [`lowest`].
     fn is_widened(&self) -> bool {
         match self.transform {
             Transform::Year | Transform::Month => true,

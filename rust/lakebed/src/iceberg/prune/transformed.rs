@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use arrow_array::cast::AsArray;
 use arrow_array::types::{
     ArrowPrimitiveType, Date32Type, Decimal128Type, Int32Type, Int64Type, Time64MicrosecondType,
     TimestampMicrosecondType, TimestampNanosecondType,
 };
-use arrow_array::{ArrayRef, BinaryArray, PrimitiveArray, StringArray};
+use arrow_array::{Array, ArrayRef, BinaryArray, PrimitiveArray, StringArray};
 
 use crate::iceberg::transform::Transform;
 use crate::iceberg::types::Type;
@@ -21,6 +22,66 @@ pub(super) fn transformed(
     let array = transform.apply(&array(values, source)?, source).ok()?;
     let reader = Reader::new(&array);
     (0..array.len()).map(|row| reader.get(row).map(Value::into_owned)).collect()
+}
+
+/// The least that `transform` may have made of `value`, which is of `source`, in the files of some writer;
+/// none where it does not take it.
+///
+/// Of timestamps before 1970 in the first second of a period, whose fraction is all nines, Iceberg's
+/// Java library makes the period before: it adds one unit to the fraction and carries nothing
+/// (`DateTimeUtil.convertMicros`, `convertNanos`). Its `convertDays` is exact.
+pub(super) fn lowest(transform: &Transform, value: &Value<'static>, source: &Type) -> Option<Value<'static>> {
+    let is_odd = match (value, units_of_a_second(transform, source)) {
+        (Value::Int(units), Some(second)) => units.rem_euclid(second) == second - 1,
+        _ => false,
+    };
+    if is_odd {
+        return lowest_of_all(transform, value, source);
+    }
+    transformed(transform, std::slice::from_ref(value), source)?.pop()
+}
+
+/// The least that [`lowest`] gives of `value` and of all greater ones.
+pub(super) fn lowest_of_all(
+    transform: &Transform,
+    value: &Value<'static>,
+    source: &Type,
+) -> Option<Value<'static>> {
+    let value = match (value, units_of_a_second(transform, source)) {
+        // The one odd value of a period is the last of its first second: all that are not beyond it are in
+        // the period before, a second earlier.
+        (Value::Int(units @ ..0), Some(second)) => Value::Int(units.saturating_sub(second)),
+        _ => value.clone(),
+    };
+    transformed(transform, &[value], source)?.pop()
+}
+
+/// `times`, of `source`, from which `transform` makes the least that [`lowest_of_all`] gives of each.
+pub(super) fn at_their_lowest(transform: &Transform, times: &ArrayRef, source: &Type) -> ArrayRef {
+    let Some(second) = units_of_a_second(transform, source) else { return Arc::clone(times) };
+    match source {
+        Type::Timestamp | Type::Timestamptz => earlier::<TimestampMicrosecondType>(times, second),
+        _ => earlier::<TimestampNanosecondType>(times, second),
+    }
+}
+
+/// Times before 1970 by so much earlier.
+fn earlier<T: ArrowPrimitiveType<Native = i64>>(times: &ArrayRef, by: i64) -> ArrayRef {
+    let earlier = |units: i64| if units < 0 { units.saturating_sub(by) } else { units };
+    let times = times.as_primitive::<T>();
+    Arc::new(times.unary::<_, T>(earlier).with_data_type(times.data_type().clone()))
+}
+
+/// How many units of a timestamp are a second, where a transform counts its periods.
+fn units_of_a_second(transform: &Transform, source: &Type) -> Option<i64> {
+    match (transform, source) {
+        (Transform::Year | Transform::Month | Transform::Day | Transform::Hour, source) => match source {
+            Type::Timestamp | Type::Timestamptz => Some(1_000_000),
+            Type::TimestampNs | Type::TimestamptzNs => Some(1_000_000_000),
+            _ => None,
+        },
+        _ => None,
+    }
 }
 
 /// The value next to `value` on the side of `step`, which is 1 or -1; none where its type ends.

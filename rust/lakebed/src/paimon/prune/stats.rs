@@ -16,7 +16,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::paimon::partition::PartitionType;
 use crate::paimon::schema::TableSchema;
 use crate::paimon::stats::{Retyped, StatsView};
-use crate::predicate::{BoundPredicate, ColumnRanges, Contents, Counts, Node};
+use crate::predicate::{BoundPredicate, ColumnRanges, Contents, Counts, Node, Reader, Value};
 use crate::record::find;
 
 /// The character behind U+D7FF that texts can hold: those between are no characters.
@@ -124,7 +124,8 @@ impl StatsPredicate {
                 if *provider == Provider::Absent { Some(group.rows) } else { nulls }
             });
             let (rows, nulls) = (groups.iter().map(|group| Some(group.rows)).collect(), nulls.collect());
-            let counts = Counts { values: Some(&rows), nulls: Some(&nulls), nans: None };
+            let nans = Some(stats.column(2).as_primitive::<Int64Type>());
+            let counts = Counts { values: Some(&rows), nulls: Some(&nulls), nans };
             let contents = Contents::from_counts(groups.len(), counts);
             let [lower, upper] = [4, 5].map(|bound| stats.column(bound));
             Ok(ColumnRanges { lower: Arc::clone(lower), upper: not_below_cut_texts(upper), contents })
@@ -167,20 +168,20 @@ impl StatsPredicate {
 
 /// Columns that have one value in each group of rows.
 fn exactly(values: ArrayRef) -> ColumnRanges {
+    let reader = Reader::new(values.as_ref());
     let contents = Contents::new(values.len(), |group| {
-        let null = values.is_null(group);
-        [null, !null, !null]
+        let value = reader.get(group);
+        let nan = value.as_ref().is_some_and(Value::is_nan);
+        [value.is_none(), nan, value.is_some() && !nan]
     });
     ColumnRanges { lower: Arc::clone(&values), upper: values, contents }
 }
 
 fn of_stats(stats: &StructArray) -> Result<ColumnRanges, ArrowError> {
-    let [values, nulls, lower, upper] = [0, 1, 4, 5].map(|position| stats.column(position));
-    let counts = Counts {
-        values: Some(values.as_primitive::<Int64Type>()),
-        nulls: Some(nulls.as_primitive::<Int64Type>()),
-        nans: None,
-    };
+    let [values, nulls, nans] =
+        [0, 1, 2].map(|position| Some(stats.column(position).as_primitive::<Int64Type>()));
+    let [lower, upper] = [4, 5].map(|position| stats.column(position));
+    let counts = Counts { values, nulls, nans };
     let contents = Contents::from_counts(stats.len(), counts);
     Ok(ColumnRanges { lower: Arc::clone(lower), upper: not_below_cut_texts(upper), contents })
 }

@@ -227,7 +227,11 @@ impl StatsView {
             Retyped::Engine => Arc::new(counts),
         };
         let unknown = new_null_array(&DataType::Int64, entries.num_rows());
-        let arrays = vec![Arc::clone(&row_counts), null_counts, Arc::clone(&unknown), unknown, lower, upper];
+        let nan_counts: ArrayRef = match self.retyped {
+            Retyped::Sound => Arc::new(written.nan_counts(&column.ty)),
+            Retyped::Engine => Arc::clone(&unknown),
+        };
+        let arrays = vec![Arc::clone(&row_counts), null_counts, nan_counts, unknown, lower, upper];
         built(StructArray::try_new(fields.clone(), arrays, None))
     }
 }

@@ -10,7 +10,7 @@ use super::{Place, mismatch};
 use crate::error::Result;
 use crate::paimon::binary_row::decode_column;
 use crate::paimon::cast::{cast, cast_bounds, may_overflow};
-use crate::paimon::types::{DataField, DataType, widen};
+use crate::paimon::types::{DataField, DataType, TypeKind, widen};
 
 /// What becomes of bounds that were written under another type than the column has.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -111,6 +111,18 @@ impl<'a> Written<'a> {
             Retyped::Sound => cast_bounds([&lower, &upper], ty, &column.ty),
             Retyped::Engine => Ok([cast(&lower, ty, &column.ty)?, cast(&upper, ty, &column.ty)?]),
         }
+    }
+
+    /// The numbers of NaN in each row's file: none where values of floats were written as numbers of another
+    /// kind, else unknown.
+    pub(super) fn nan_counts(&self, wanted: &DataType) -> Int64Array {
+        use TypeKind::{BigInt, Boolean, Decimal, Double, Float, Int, SmallInt, TinyInt};
+        let has_none = |ty: &DataType| {
+            matches!(wanted.kind, Float | Double)
+                && matches!(ty.kind, Boolean | TinyInt | SmallInt | Int | BigInt | Decimal { .. })
+        };
+        let none: Vec<bool> = self.types.iter().map(|ty| has_none(ty)).collect();
+        self.rows.iter().map(|number| number.is_some_and(|number| none[number]).then_some(0)).collect()
     }
 
     /// Where casting the values to `wanted` may have made more nulls than were counted: neither is every

@@ -146,6 +146,52 @@ fn nan_may_hide_beyond_float_bounds() {
     assert!(asked("c0 = 0.0", -1.0, -0.0));
 }
 
+/// NaN is larger than any other value, in both formats and whatever it stands beside.
+#[test]
+fn what_may_hold_nan_is_kept_by_what_nan_matches() {
+    let bounds: ArrayRef = array::<Float64Array, _>(vec![0.0]);
+    let table = [
+        ("c0 > -0.0", true),
+        ("c0 > 0.0", true),
+        ("c0 >= 5", true),
+        ("c0 <> 0", true),
+        ("c0 NOT IN (0.0, 1)", true),
+        ("c0 NOT BETWEEN -1 AND 1", true),
+        ("c0 = 'NaN'", true),
+        ("c0 <= 'NaN'", true),
+        ("c0 BETWEEN 5 AND 'NaN'", true),
+        ("is_nan(c0)", true),
+        ("c0 > 'NaN'", false),
+        ("c0 <> 'NaN' AND c0 < -1", false),
+        ("c0 = 5", false),
+        ("c0 < -1", false),
+        ("c0 BETWEEN 1 AND 5", false),
+    ];
+    let nans = [None, Some(1), Some(0)].map(|nans| Int64Array::from(vec![nans]));
+    for logic in [Logic::TwoValued, Logic::ThreeValued] {
+        for (text, matches_nan) in table {
+            let column = Column::new(0, DataType::Float64);
+            let bound = parse(text).bind_with(logic, &mut |_| Ok(column.clone())).unwrap();
+            let asked = |nans: &Int64Array, values: i64| {
+                let (values, nulls) = (Int64Array::from(vec![values]), Int64Array::from(vec![0]));
+                let counts = Counts { values: Some(&values), nulls: Some(&nulls), nans: Some(nans) };
+                let contents = Contents::from_counts(1, counts);
+                let known = [Some(ColumnRanges { lower: bounds.clone(), upper: bounds.clone(), contents })];
+                let answers = [bound.may_match(&known, 1), bound.must_match(&known, 1)];
+                answers.map(|answer| answer.unwrap().value(0))
+            };
+            // Unknown and counted, beside a zero; then not there; then alone.
+            assert_eq!(asked(&nans[0], 9)[0], matches_nan || text == "c0 <= 'NaN'", "{text} {logic:?}");
+            assert_eq!(asked(&nans[1], 9)[0], matches_nan, "{text} {logic:?}");
+            let of_zero = bound.evaluate(std::slice::from_ref(&bounds), 1).unwrap().value(0);
+            // Of bounds that are zeros the sign says nothing.
+            let is_open = logic == Logic::ThreeValued && text.contains('0');
+            assert!(asked(&nans[2], 9)[0] == of_zero || is_open, "{text} {logic:?}");
+            assert_eq!(asked(&nans[1], 1), [matches_nan; 2], "{text} {logic:?}");
+        }
+    }
+}
+
 #[test]
 fn prefixes_prune_by_text_bounds() {
     let text = |value: &str| -> ArrayRef { array::<StringArray, _>(vec![value]) };

@@ -1,5 +1,6 @@
 //! One promise per file; the helpers they share.
 
+mod beyond;
 mod bind;
 pub(crate) mod cases;
 mod evaluate;

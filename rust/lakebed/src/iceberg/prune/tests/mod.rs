@@ -3,6 +3,7 @@
 mod cases;
 mod expressions;
 mod golden;
+mod periods;
 
 use std::sync::Arc;
 
