@@ -18,6 +18,8 @@ import avro_readers
 import avro_tables
 import iceberg_readers
 import iceberg_tables
+import latency_readers
+import latency_tables
 import metadata_readers
 import metadata_tables
 import paimon_readers
@@ -38,7 +40,7 @@ if TYPE_CHECKING:
 HERE = Path(__file__).resolve().parent
 TABLES = {
     table.name: table
-    for module in (iceberg_tables, paimon_tables, avro_tables, row_tables, metadata_tables)
+    for module in (iceberg_tables, paimon_tables, avro_tables, row_tables, metadata_tables, latency_tables)
     for table in module.TABLES
 }
 PYTHON: dict[str, list[tuple[ModuleType, list[Reader]]]] = {
@@ -55,9 +57,10 @@ PYTHON: dict[str, list[tuple[ModuleType, list[Reader]]]] = {
     "avro": [(avro_readers, avro_readers.READERS)],
     "rows": [(row_readers, row_readers.READERS)],
     "metadata": [(metadata_readers, metadata_readers.READERS)],
+    **{name: [(latency_readers, readers)] for name, readers in latency_readers.READERS.items()},
 }
 """What reads each format in Python, by the module that is its process."""
-REPEATS = {"quick": 3, "full": 9}
+REPEATS = {"quick": 3, "full": 9, "latency": 5}
 
 
 def contestants(corpus: Corpus, task: str, options: argparse.Namespace) -> list[Contestant]:
@@ -68,9 +71,11 @@ def contestants(corpus: Corpus, task: str, options: argparse.Namespace) -> list[
         for reader in readers
         if reader.task == task
     ]
-    found += plan_peers.java(corpus, task, options.java_threads, options.cache)
-    if not options.no_rust:
-        found += rust_peers.contestants(corpus, task)
+    if corpus.format not in latency_readers.READERS:
+        # Programs of other languages cannot be delayed alike.
+        found += plan_peers.java(corpus, task, options.java_threads, options.cache)
+        if not options.no_rust:
+            found += rust_peers.contestants(corpus, task)
     if task in TABLES[corpus.input].alone:
         found = [one for one in found if one.label.startswith(report.REFERENCE)]
     return [one for one in found if one.label.startswith(options.readers or ("",))]
@@ -84,7 +89,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _options(arguments)
     results: list[Result] = []
     left_out: list[str] = []
-    for table in options.tables or TABLES.values():
+    for table in options.tables or _suite(options.suite):
         tasks = _tasks(table, options)
         if not tasks:
             continue
@@ -97,6 +102,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
             left_out.append(f"{table.name}: {missing}")
     print(report.document(results, left_out, options.clock))
     return 1 if report.lakebed_failed(results) else 0
+
+
+def _suite(name: str) -> list[Table]:
+    """The inputs of a suite: tables behind late storages are one of their own, which takes no others."""
+    late = latency_tables.TABLES
+    return late if name == "latency" else [table for table in TABLES.values() if table not in late]
 
 
 def _tasks(table: Table, options: argparse.Namespace) -> list[str]:
@@ -127,7 +138,7 @@ def _run(table: Table, tasks: list[str], options: argparse.Namespace, results: l
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     made = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
     add = made.add_argument
-    about = "some tasks of some inputs, small and three rounds; or all of them, nine rounds"
+    about = "some tasks of some inputs, small and three rounds; all, nine rounds; or late storages, five"
     add("--suite", choices=list(REPEATS), default="full", help=about)
     add("--tables", type=_tables, default=None, help=f"which of {', '.join(TABLES)}, comma-separated")
     add("--tasks", type=_words, default=None, help="which tasks, comma-separated")

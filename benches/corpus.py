@@ -47,6 +47,8 @@ class Corpus:
     inflated_bytes: int
     input: str = ""
     """What the benches call it."""
+    delay: int = 0
+    """What every request of its storage takes more [ms]."""
 
     @classmethod
     def of_bytes(

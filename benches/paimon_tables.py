@@ -44,12 +44,12 @@ class Shape:
         return f"{writer}_{self.entries}x{self.columns}_p{self.partitions}_c{self.commits}{churn}{stats}"
 
 
-def _pypaimon(cache: Path, entries: int, given: Path | None) -> Corpus:
+def by_pypaimon(cache: Path, entries: int, given: Path | None, commits: int = 5) -> Corpus:
     """The given or cached table, or a new one: about 0.6 ms an entry."""
     writer = f"pypaimon {version('pypaimon')}"
     if given is not None:
         return _describe(_link(cache, given), writer)
-    shape = Shape(entries, max(1, entries // 100), commits=5)
+    shape = Shape(entries, max(1, entries // 100), commits)
     table = _path(cache, shape.name("pypaimon"))
     if not table.exists():
         pypaimon_table.write(table, shape.entries, shape.columns, shape.partitions, shape.commits)
@@ -81,7 +81,7 @@ TABLES = [
         _java,
         quick=(*READ, "guard", "files", "plan", "encode"),
     ),
-    Table("pypaimon", (*READ, "guard", "files", "encode"), 50_000, _pypaimon, quick=READ[:1]),
+    Table("pypaimon", (*READ, "guard", "files", "encode"), 50_000, by_pypaimon, quick=READ[:1]),
     Table("paimon-wide", READ, 5_000, _java_wide, quick=READ, quick_entries=1_000),
     Table("paimon-no-stats", READ[:2], 50_000, partial(_java, stats="none")),
     Table("paimon-100k", ("stream",), 100_000, _java_large, most_rounds=1),

@@ -97,6 +97,20 @@ def test_every_reader_is_timed(name: str, tmp_path: Path) -> None:
     assert len(rows) == len(lines)
 
 
+@pytest.mark.parametrize(("format_name", "peer"), [("iceberg", "pyiceberg"), ("paimon", "pypaimon")])
+def test_late_storages_are_late_for_every_reader(format_name: str, peer: str, tmp_path: Path) -> None:
+    pytest.importorskip(peer)
+    results = tmp_path / "results.jsonl"
+    chosen = ("--tables", f"latency-{format_name}-100ms", "--tasks", "files", "--readers", f"lakebed,{peer}")
+    sizes = ("--entries", 40, "--repeats", 1, "--no-rust")
+    done = run("bench.py", *chosen, *sizes, "--cache", tmp_path, "--json", results)
+    assert done.returncode == 0, done.stdout + done.stderr
+    medians = {line["reader"]: line["median"] for line in map(json.loads, results.read_text().splitlines())}
+    assert medians.keys() == {"lakebed", "lakebed, 32 threads", peer}
+    # Metadata or snapshot, then a list, then manifests: no reader can ask for one before it has the other.
+    assert all(seconds is not None and seconds >= 0.3 for seconds in medians.values()), done.stdout
+
+
 def write_results(path: Path, **medians: float) -> Path:
     """A result file of one input and task, with those medians and peaks of a megabyte a reader."""
     lines: list[dict[str, Any]] = [
