@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 # Marker expression → tests that run with the data beside the project and Maven, without the data, without
 # Maven, without either.
 AT_LEAST = {
-    "": (18_900, 7_800, 18_200, 7_300),
-    "not spark and not jvm": (13_000, 6_700, 13_000, 6_700),
+    "": (17_500, 6_000, 16_800, 5_600),
+    "not spark and not jvm": (9_900, 5_500, 9_900, 5_500),
     "spark_35": (50, 10, 1, 1),
 }
 SKIPS_SHOWN = 10

@@ -171,6 +171,8 @@ def prefixes(content: bytes) -> Iterator[int]:
     yield from range(max(0, len(content) - 40), len(content))
 
 
+# Of a manifest that is read while another's rows are given, the length is warned of before its error comes.
+@pytest.mark.filterwarnings("ignore::lakebed.errors.LakebedWarning")
 @pytest.mark.parametrize("name", ["m.avro", "d.avro", "snap-1.avro", METADATA])
 def test_no_prefix_of_a_file_passes_for_it(table: MadeTable, name: str):
     file = file_of(table, name)

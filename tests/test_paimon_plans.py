@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from covering import each_golden_place
-from paimon_plans import FEWER, Place, may_hold_nan, to_sql
+from paimon_plans import FEWER, Place, may_hold_nan, places, to_sql
 
 import lakebed
 from lakebed.errors import PredicateError
@@ -129,6 +129,8 @@ def test_pypaimon_keeps_all_that_is_kept(table: GoldenTable) -> None:
     stores = pytest.importorskip("pypaimon.table.file_store_table")
     peer = stores.FileStoreTable.from_path(str(table.path))
     place = Place(table, table.expected)
+    if place.id not in {planned.id for planned in places()}:
+        pytest.skip(f"{table.name} comes without plans")
     opened = place.open()
     predicates = [plan["predicate"] for plan in place.plans() if plan["predicate"]]
     simple = [it for it in predicates if it["op"] in _PEER_NAMES and it["type"] in _PEER_LITERALS]

@@ -17,12 +17,14 @@ import pytest
 import lakebed
 from shared_data import PROJECT, SAMPLE_ICEBERG_TABLE, SAMPLE_MOVED, SAMPLE_TABLE
 
-THREADS = 2
-"""Fixed, since with a limit what is read ahead depends on it."""
+THREADS, WIDTH = 2, 6
+"""Of decoding and of reading: fixed, since with a limit what is read ahead depends on them."""
 
 
 class CountingStorage:
     """Local files, and what was asked of them: how many reads and listings, and reads at one time."""
+
+    concurrent_reads = WIDTH
 
     def __init__(self) -> None:
         self.reads: list[tuple[str, int | None, int | None]] = []
@@ -69,13 +71,13 @@ class Call:
 
 
 WIDE = ("files", "plan", "partitions")
-OPENING = {"paimon": (4, 1), "iceberg": (6, 1)}
+OPENING = {"paimon": (4, 1), "iceberg": (9, 1)}
 CALLS = {
     "paimon": [
         # Manifests with DELETE entries are read for these first, and with the others again.
         Call("files", {}, 14, again=2),
         Call("files", {"limit": 1}, 8),
-        Call("files", {"limit": 0}, 6),
+        Call("files", {"limit": 0}, 0),
         Call("plan", {}, 14, again=2),
         Call("partitions", {}, 14, again=2),
         Call("manifests", {}, 2),
@@ -85,8 +87,8 @@ CALLS = {
     ],
     "iceberg": [
         Call("files", {}, 11),
-        Call("files", {"limit": 1}, 5),
-        Call("files", {"limit": 0}, 3),
+        Call("files", {"limit": 1}, 8),
+        Call("files", {"limit": 0}, 0),
         Call("plan", {}, 11),
         Call("partitions", {}, 11),
         Call("manifests", {}, 1),
@@ -128,7 +130,12 @@ EACH_CALL = [pytest.param(name, call, id=f"{name}-{call}") for name, calls in CA
 @pytest.mark.parametrize(("format_name", "call"), EACH_CALL)
 def test_a_call_asks_so_often(format_name: str, call: Call) -> None:
     storage = asked(format_name, call)
-    assert (len(storage.reads), len(storage.listings)) == (call.reads, call.listings)
+    assert len(storage.listings) == call.listings
+    if call.options.get("limit"):
+        # How far the look-ahead comes before the reader stops is a matter of time.
+        assert len(storage.reads) <= call.reads
+    else:
+        assert len(storage.reads) == call.reads
 
 
 @pytest.mark.parametrize(("format_name", "call"), EACH_CALL)
@@ -138,8 +145,8 @@ def test_so_many_reads_are_of_what_was_read(format_name: str, call: Call) -> Non
 
 
 @pytest.mark.parametrize(("format_name", "call"), EACH_CALL)
-def test_no_more_reads_are_in_flight_than_threads(format_name: str, call: Call) -> None:
-    assert asked(format_name, call).most_at_once <= THREADS
+def test_no_more_reads_are_in_flight_than_the_storage_serves(format_name: str, call: Call) -> None:
+    assert asked(format_name, call).most_at_once <= WIDTH
 
 
 def test_the_docs_have_the_numbers() -> None:

@@ -30,6 +30,8 @@ class Storage(Protocol):
 
     A storage may also have `modified(path: str) -> int | None`: when a file or folder was last modified, in
     milliseconds since 1970 UTC, None where that is not known. Only the creation times of branches need it.
+    `concurrent_reads: int`, where it is there, is how many reads it serves at once, from as many threads; 64
+    where it is not, or None.
     """
 
     def read(self, path: str, start: int | None = None, end: int | None = None) -> bytes:
@@ -45,6 +47,9 @@ class Storage(Protocol):
         ...
 
 
+_LOCAL_READS = 4
+
+
 class _Adapter(ABC):
     """A filesystem of another library, and how paths below `location` are called there."""
 
@@ -53,6 +58,8 @@ class _Adapter(ABC):
         self._location = location
         self._root = root.rstrip("/")
         self._is_local = _is_local(filesystem)
+        # A local read takes a processor, not time.
+        self.concurrent_reads = _LOCAL_READS if self._is_local else None
 
     def _readable(self, path: str) -> str:
         """What the filesystem calls a path. Raises: LocationError where a pipe or a device is there.

@@ -99,7 +99,7 @@ fn twin_differs(schema: &Json) -> bool {
 #[test]
 fn evolved_schemas_give_the_twins_values() {
     let (mut rows, mut evolved) = (0, 0);
-    for seed in 0..common::files(300) {
+    for seed in 0..common::files(1500) {
         let sample = sample(seed, 20);
         let mut rng = Rng::new(seed);
         let (header, _) = Blocks::open(memory(&sample.bytes), Limits::DEFAULT).unwrap();

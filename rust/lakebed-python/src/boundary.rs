@@ -20,6 +20,18 @@ pub fn detached<T: Send>(py: Python<'_>, work: impl FnOnce() -> lakebed::Result<
     }
 }
 
+/// Drops what may have threads, which it waits for, without the interpreter, which they may wait for.
+pub fn drop_detached<T: Send>(value: Option<T>) {
+    let Some(value) = value else { return };
+    let mut value = Some(value);
+    Python::try_attach(|py| {
+        let value = value.take();
+        py.detach(move || drop(value));
+    });
+    // At the interpreter's end nothing attaches any more: its threads never come back.
+    std::mem::forget(value);
+}
+
 /// Panics on purpose: how a caller can see what would become of a bug of ours.
 #[pyfunction]
 pub fn panic(py: Python<'_>, message: String) -> PyResult<()> {

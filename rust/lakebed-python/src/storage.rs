@@ -1,24 +1,60 @@
 //! A storage written in Python.
 
 use arrow_buffer::Buffer;
+use bytes::Bytes;
 use lakebed::storage::Storage;
 use lakebed::{Error, ErrorKind, Result};
-use pyo3::exceptions::{PyFileNotFoundError, PyMemoryError, PyNotADirectoryError};
+use pyo3::exceptions::{PyFileNotFoundError, PyMemoryError, PyNotADirectoryError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 
+/// Reads of a storage at once where it does not say: tables of others than the local file system stand where a read
+/// waits for a network.
+const CONCURRENT_READS: usize = 64;
+
 /// Calls `read`, `list` and, where it is there, `modified` of a Python object; attaches to the interpreter only for that.
-pub struct PyStorage(pub Py<PyAny>);
+pub struct PyStorage {
+    storage: Py<PyAny>,
+    concurrent_reads: usize,
+}
+
+impl PyStorage {
+    /// Of an object that has `read` and `list`; `concurrent_reads`, where it is there, says how many reads it serves at
+    /// once.
+    ///
+    /// # Errors
+    /// `TypeError` for a number that is none, `ValueError` for 0.
+    pub fn new(storage: Bound<'_, PyAny>) -> PyResult<PyStorage> {
+        let concurrent_reads = match storage.getattr_opt("concurrent_reads")? {
+            Some(reads) if !reads.is_none() => reads.extract::<usize>()?,
+            _ => CONCURRENT_READS,
+        };
+        if concurrent_reads == 0 {
+            return Err(PyValueError::new_err("concurrent_reads is 0: a storage serves one read at least"));
+        }
+        Ok(PyStorage { storage: storage.unbind(), concurrent_reads })
+    }
+}
 
 impl Storage for PyStorage {
+    fn concurrent_reads(&self) -> Option<usize> {
+        Some(self.concurrent_reads)
+    }
+
+    fn interrupted(&self) -> Result<()> {
+        let raised = Python::attach(|py| py.check_signals());
+        raised.map_err(|error| Error::new(ErrorKind::Io, "interrupted").caused_by(error))
+    }
+
     fn read(&self, path: &str) -> Result<Buffer> {
-        Python::attach(|py| bytes(py, self.0.bind(py).call_method1("read", (path,)), path))
+        Python::attach(|py| bytes(py, self.storage.bind(py).call_method1("read", (path,)), path))
     }
 
     fn read_range(&self, path: &str, start: u64, length: u64) -> Result<Buffer> {
         let end = start.saturating_add(length);
-        let read =
-            Python::attach(|py| bytes(py, self.0.bind(py).call_method1("read", (path, start, end)), path))?;
+        let read = Python::attach(|py| {
+            bytes(py, self.storage.bind(py).call_method1("read", (path, start, end)), path)
+        })?;
         if u64::try_from(read.len()).is_ok_and(|found| found <= length) {
             return Ok(read);
         }
@@ -28,7 +64,7 @@ impl Storage for PyStorage {
 
     fn list(&self, folder: &str) -> Result<Vec<String>> {
         Python::attach(|py| {
-            let names = self.0.bind(py).call_method1("list", (folder,));
+            let names = self.storage.bind(py).call_method1("list", (folder,));
             match names.and_then(|names| names.extract::<Vec<String>>()) {
                 Ok(names) => Ok(names),
                 Err(error) if is_missing(py, &error) => Ok(Vec::new()),
@@ -39,7 +75,7 @@ impl Storage for PyStorage {
 
     fn modified(&self, path: &str) -> Result<Option<i64>> {
         Python::attach(|py| {
-            let known = || match self.0.bind(py).getattr_opt("modified")? {
+            let known = || match self.storage.bind(py).getattr_opt("modified")? {
                 Some(modified) => modified.call1((path,))?.extract(),
                 None => Ok(None),
             };
@@ -48,15 +84,11 @@ impl Storage for PyStorage {
     }
 }
 
-/// What `read` returned, copied.
+/// What `read` returned, which stays where it is.
 fn bytes(py: Python<'_>, read: PyResult<Bound<'_, PyAny>>, path: &str) -> Result<Buffer> {
     let bytes = read.and_then(|bytes| Ok(bytes.extract::<PyBackedBytes>()?));
     let bytes = bytes.map_err(|error| failed(py, error, path))?;
-    let mut copy = Vec::new();
-    lakebed_avro::reserve(&mut copy, bytes.len(), "a file")
-        .map_err(|error| Error::from(error).in_file(path))?;
-    copy.extend_from_slice(&bytes);
-    Ok(Buffer::from_vec(copy))
+    Ok(Buffer::from(Bytes::from_owner(bytes)))
 }
 
 fn is_missing(py: Python<'_>, error: &PyErr) -> bool {

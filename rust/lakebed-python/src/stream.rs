@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyTuple};
 
 use crate::arrow::{export_array, export_schema, export_stream};
-use crate::boundary::detached;
+use crate::boundary::{detached, drop_detached};
 use crate::notes::warn;
 
 /// Batches, or the error that ends them.
@@ -48,12 +48,21 @@ impl BatchStream {
     }
 
     /// With what is odd about the files that the batches come from, which is warned of as they are pulled.
-    pub fn with_notes(self, notes: Notes) -> BatchStream {
-        BatchStream { notes, ..self }
+    pub fn with_notes(mut self, notes: Notes) -> BatchStream {
+        self.notes = notes;
+        self
     }
 
     fn taken() -> PyErr {
         PyRuntimeError::new_err("this stream was handed over already")
+    }
+}
+
+impl Drop for BatchStream {
+    fn drop(&mut self) {
+        if let Ok(batches) = self.batches.get_mut() {
+            drop_detached(batches.take());
+        }
     }
 }
 
@@ -72,7 +81,7 @@ impl BatchStream {
         let _ = requested_schema;
         let batches = self.batches.lock().map_err(|_| BatchStream::taken())?.take();
         let batches = batches.ok_or_else(BatchStream::taken)?;
-        export_stream(py, Box::new(Exported { schema: Arc::clone(&self.schema), batches }))
+        export_stream(py, Box::new(Exported { schema: Arc::clone(&self.schema), batches: Some(batches) }))
     }
 
     fn next_batch(&self, py: Python<'_>) -> PyResult<Option<Batch>> {
@@ -93,7 +102,13 @@ impl BatchStream {
 /// The same batches behind the C stream, whose errors are texts.
 struct Exported {
     schema: SchemaRef,
-    batches: Batches,
+    batches: Option<Batches>,
+}
+
+impl Drop for Exported {
+    fn drop(&mut self) {
+        drop_detached(self.batches.take());
+    }
 }
 
 impl Iterator for Exported {
@@ -101,7 +116,7 @@ impl Iterator for Exported {
 
     fn next(&mut self) -> Option<Self::Item> {
         // Some callers pull while they hold the interpreter, which threads in here may have to wait for.
-        let pull = || Python::attach(|py| py.detach(|| self.batches.next()));
+        let pull = || Python::attach(|py| py.detach(|| self.batches.as_mut()?.next()));
         let next = std::panic::catch_unwind(std::panic::AssertUnwindSafe(pull));
         match next {
             Ok(next) => Some(next?.map_err(|error| ArrowError::ExternalError(Box::new(error)))),

@@ -41,7 +41,7 @@ impl Table {
     ) -> PyResult<Table> {
         let decoding = decoding(limits)?;
         let mut storage: Arc<dyn Storage> = match storage {
-            Some(storage) => Arc::new(PyStorage(storage)),
+            Some(storage) => Arc::new(PyStorage::new(storage.into_bound(py))?),
             None => Arc::new(Local),
         };
         let moved: Vec<String> = relocate.iter().map(|(_, now)| now.clone()).collect();

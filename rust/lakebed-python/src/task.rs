@@ -84,11 +84,11 @@ pub fn read_share(
     limits: &Bound<'_, PyAny>,
 ) -> PyResult<Option<Share>> {
     let limits: Limits = extract(limits)?;
+    let storage: Arc<dyn Storage> = match storage {
+        Some(storage) => Arc::new(PyStorage::new(storage.into_bound(py))?),
+        None => Arc::new(Local),
+    };
     detached(py, || {
-        let storage: Arc<dyn Storage> = match storage {
-            Some(storage) => Arc::new(PyStorage(storage)),
-            None => Arc::new(Local),
-        };
         let content = Content::of_range(storage.as_ref(), path, length, start..end, &limits)?;
         Ok(content.map(|content| Share(Mutex::new(Some(content)))))
     })

@@ -21,6 +21,7 @@ pub mod location;
 mod murmur;
 pub mod notes;
 pub mod paimon;
+mod pipeline;
 pub mod predicate;
 pub mod record;
 pub mod relocate;

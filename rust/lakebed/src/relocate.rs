@@ -75,6 +75,14 @@ impl Storage for Relocated {
         self.storage.list(&self.now(folder))
     }
 
+    fn concurrent_reads(&self) -> Option<usize> {
+        self.storage.concurrent_reads()
+    }
+
+    fn interrupted(&self) -> Result<()> {
+        self.storage.interrupted()
+    }
+
     fn place(&self, path: &str) -> Result<String> {
         self.storage.place(&self.now(path))
     }

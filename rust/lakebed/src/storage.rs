@@ -37,6 +37,20 @@ pub trait Storage: Send + Sync {
         false
     }
 
+    /// How many reads this storage serves at once; `None` where a read takes a processor and no time, as a local one
+    /// does.
+    fn concurrent_reads(&self) -> Option<usize> {
+        None
+    }
+
+    /// Whether who waits for a read was interrupted, as the interpreter knows in which a storage is written.
+    ///
+    /// # Errors
+    /// The interruption.
+    fn interrupted(&self) -> Result<()> {
+        Ok(())
+    }
+
     /// Where the file of this path really is, for an engine that reads it itself: the path, unless this
     /// storage looks elsewhere.
     ///

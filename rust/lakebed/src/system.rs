@@ -88,11 +88,14 @@ impl<T: Table> Scan for MetadataScan<T> {
     }
 
     fn stream(&self) -> Result<Batches> {
-        let rows = (self.system.rows)(&self.table, &Request::new(&self.options)?)?;
-        let options = self.options.clone();
-        let selected =
-            rows.map(move |rows| select(&rows?, options.columns.as_deref(), options.filter.as_deref()));
-        Ok(limited(selected, self.options.limit))
+        limited(self.options.limit, || {
+            let rows = (self.system.rows)(&self.table, &Request::new(&self.options)?)?;
+            let options = self.options.clone();
+            let select = move |rows: Result<RecordBatch>| {
+                select(&rows?, options.columns.as_deref(), options.filter.as_deref())
+            };
+            Ok(Box::new(rows.map(select)))
+        })
     }
 
     fn notes(&self) -> Notes {

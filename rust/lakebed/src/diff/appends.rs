@@ -57,7 +57,7 @@ impl<A: Appends> Scan for AppendScan<A> {
     }
 
     fn stream(&self) -> Result<Batches> {
-        Ok(limited(self.0.read()?.1, self.0.options().limit))
+        limited(self.0.options().limit, || Ok(self.0.read()?.1))
     }
 
     fn notes(&self) -> Notes {

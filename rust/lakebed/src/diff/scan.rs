@@ -30,7 +30,7 @@ impl<S: Sides> Scan for DiffScan<S> {
 
     fn stream(&self) -> Result<Batches> {
         let Legs { legs, .. } = self.sides.legs()?;
-        Ok(limited(Differences::new(legs, self.columns.clone()), self.limit))
+        limited(self.limit, || Ok(Box::new(Differences::new(legs, self.columns.clone()))))
     }
 
     fn notes(&self) -> Notes {

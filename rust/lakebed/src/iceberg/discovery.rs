@@ -9,6 +9,7 @@ use super::metadata::{MetadataFile, TableMetadata, Wanted};
 use crate::error::{Error, ErrorKind, Result};
 use crate::location::without_credentials;
 use crate::notes::Notes;
+use crate::pipeline::read_each;
 use crate::storage::{Storage, present};
 
 const FOLDER: &str = "metadata";
@@ -53,7 +54,7 @@ pub fn current_metadata(
             )),
         };
     }
-    let folder = Folder { path: format!("{location}/{FOLDER}"), storage: storage.as_ref() };
+    let folder = Folder { path: format!("{location}/{FOLDER}"), storage };
     match folder.hinted()? {
         Some(path) => open(&path),
         None => match folder.candidates()? {
@@ -80,7 +81,7 @@ const MAX_FOLDERS: usize = 16;
 /// The folder of a table's metadata.
 struct Folder<'s> {
     path: String,
-    storage: &'s dyn Storage,
+    storage: &'s Arc<dyn Storage>,
 }
 
 /// What listing a folder finds.
@@ -96,22 +97,27 @@ impl Folder<'_> {
         format!("{}/{name}", self.path)
     }
 
-    fn exists(&self, path: &str) -> Result<bool> {
-        Ok(present(self.storage.read_range(path, 0, 1))?.is_some())
+    /// The first of the files that is there; all are asked for at once.
+    fn first(&self, names: impl Iterator<Item = String>) -> Result<Option<String>> {
+        Ok(self.firsts(vec![names.collect()])?.pop().flatten())
     }
 
-    /// The first of the files that is there.
-    fn first(&self, mut names: impl Iterator<Item = String>) -> Result<Option<String>> {
-        names
-            .find_map(|name| {
-                let path = self.file(&name);
-                self.exists(&path).map(|exists| exists.then_some(path)).transpose()
-            })
-            .transpose()
-    }
-
-    fn version(&self, version: u64) -> Result<Option<String>> {
-        self.first(ENDINGS.iter().map(|ending| format!("v{version}{ending}")))
+    /// Of each row of files the first that is there; all are asked for at once.
+    fn firsts(&self, rows: Vec<Vec<String>>) -> Result<Vec<Option<String>>> {
+        let paths: Vec<String> = rows.iter().flatten().map(|name| self.file(name)).collect();
+        // What stands behind a file that is there does not matter, nor do its errors.
+        let exists = |storage: &dyn Storage, path: &String| Ok(present(storage.read_range(path, 0, 1)));
+        let mut found = paths.clone().into_iter().zip(read_each(self.storage, paths, 1, exists)?);
+        let first = |row: Vec<String>| {
+            let mut first = Ok(None);
+            for (path, exists) in found.by_ref().take(row.len()) {
+                if matches!(first, Ok(None)) {
+                    first = exists.map(|bytes| bytes.map(|_| path));
+                }
+            }
+            first
+        };
+        rows.into_iter().map(first).collect()
     }
 
     /// The file that the hint leads to; none without a hint, or with one that names nothing.
@@ -136,16 +142,24 @@ impl Folder<'_> {
 
     /// The latest version from `hinted` on: the hint is written after the version, and may be behind.
     fn latest_from(&self, hinted: u64) -> Result<Option<String>> {
-        let Some(mut path) = self.version(hinted)? else {
+        let names =
+            |version: u64| ENDINGS.iter().map(|ending| format!("v{version}{ending}")).collect::<Vec<_>>();
+        let mut version = hinted;
+        let mut found =
+            self.firsts([Some(version), version.checked_add(1)].into_iter().flatten().map(names).collect())?;
+        let mut later = if found.len() > 1 { found.pop().flatten() } else { None };
+        let Some(mut path) = found.pop().flatten() else {
             let named = format!("v{hinted}{}", ENDINGS[0]);
             let message = format!("{HINT} says {hinted}, but there is no {named}");
             // Version 0 is what engines say of a table that was never committed to.
             return if hinted == 0 { Ok(None) } else { Err(Error::new(ErrorKind::Missing, message)) };
         };
-        let mut version = hinted;
-        while let Some(next) = version.checked_add(1) {
-            let Some(later) = self.version(next)? else { break };
-            (version, path) = (next, later);
+        while let Some(next) = later {
+            (version, path) = (version.saturating_add(1), next);
+            later = match version.checked_add(1) {
+                Some(next) => self.first(names(next).into_iter())?,
+                None => None,
+            };
         }
         Ok(Some(path))
     }

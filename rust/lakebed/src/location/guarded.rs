@@ -74,6 +74,14 @@ impl Storage for Guarded {
         self.storage.is_local()
     }
 
+    fn concurrent_reads(&self) -> Option<usize> {
+        self.storage.concurrent_reads()
+    }
+
+    fn interrupted(&self) -> Result<()> {
+        self.storage.interrupted()
+    }
+
     fn place(&self, path: &str) -> Result<String> {
         self.check(path)?;
         self.storage.place(path)

@@ -19,7 +19,7 @@ pub use exchange::{Exchange, Exchanged, Gather, Pieces};
 pub(crate) use exchange::{dealt, hash};
 pub(crate) use funnel::{Amount, Funnel, Stage};
 pub(crate) use numbered::Numbered;
-pub(crate) use parallel::{in_parallel, threads};
+pub(crate) use parallel::threads;
 pub(crate) use place::brought;
 pub(crate) use row_limit::row_limited;
 pub use share::Content;
@@ -254,25 +254,33 @@ impl Step {
     }
 }
 
-/// The first `limit` rows, in no small batches; nothing behind an error.
-pub(crate) fn limited(
-    batches: impl Iterator<Item = Result<RecordBatch>> + Send + 'static,
-    limit: Option<usize>,
-) -> Batches {
+/// The first `limit` rows, in no small batches; nothing behind an error. What `open` gives is not asked for more
+/// than holds these rows, and not opened where there are none.
+///
+/// # Errors
+/// Those of `open`.
+pub(crate) fn limited(limit: Option<usize>, open: impl FnOnce() -> Result<Batches>) -> Result<Batches> {
     let mut left = limit.unwrap_or(usize::MAX);
-    let limited = batches.map_while(move |batch| {
-        if left == 0 {
-            return None;
-        }
-        let Ok(batch) = batch else {
-            left = 0;
-            return Some(batch);
+    if left == 0 {
+        return Ok(Box::new(std::iter::empty()));
+    }
+    let mut batches = Some(open()?);
+    let limited = std::iter::from_fn(move || {
+        let batch = match batches.as_mut()?.next() {
+            Some(Ok(batch)) => batch,
+            ended => {
+                batches = None;
+                return ended;
+            }
         };
         let batch = if batch.num_rows() > left { batch.slice(0, left) } else { batch };
         left -= batch.num_rows();
+        if left == 0 {
+            batches = None;
+        }
         Some(Ok(batch))
     });
-    Box::new(Gathered::new(limited))
+    Ok(Box::new(Gathered::new(limited)))
 }
 
 /// The rows of one batch.

@@ -3,67 +3,111 @@
 use std::collections::VecDeque;
 
 use arrow_array::RecordBatch;
+use arrow_buffer::Buffer;
 
-use super::{Batches, in_parallel};
+use super::Batches;
 use crate::error::Result;
+use crate::pipeline::{Pipeline, Source, Width};
+use crate::storage::Storage;
 
-/// What threads share: how the rows of one manifest are made.
-pub(crate) trait ManifestSource: Send + Sync {
+/// What threads share: how a manifest is read, and how the rows of one are made.
+pub(crate) trait ManifestSource: Send + Sync + 'static {
     /// What is known of a manifest before it is read.
-    type Manifest: Send + Sync;
+    type Manifest: Send + Sync + 'static;
 
     /// Prepares for reading `manifests`, of which it may drop some.
-    fn start(&mut self, _manifests: &mut VecDeque<Self::Manifest>, _threads: usize) -> Result<()> {
+    fn start(&mut self, _manifests: &mut Vec<Self::Manifest>, _threads: usize) -> Result<()> {
         Ok(())
     }
 
+    /// What manifests are read from.
+    fn storage(&self) -> &dyn Storage;
+
+    /// Bytes of a manifest, as recorded.
+    fn size(&self, manifest: &Self::Manifest) -> u64;
+
+    /// The bytes of a manifest; errors say of which.
+    fn read(&self, manifest: &Self::Manifest) -> Result<Buffer>;
+
     /// The rows of one manifest, in file order; errors say in which file they were found.
-    fn open(&self, manifest: &Self::Manifest, threads: usize) -> Result<Batches>;
+    fn open(&self, manifest: &Self::Manifest, bytes: Buffer, threads: usize) -> Result<Batches>;
 }
 
 /// The rows of manifests, in the order of the manifest lists.
 ///
-/// With one thread a manifest is read batch by batch; with more, so many manifests at a time, whole.
+/// A single manifest is made into rows batch by batch, by all threads; so are many where one thread reads and makes
+/// everything. Else manifests go through a [`Pipeline`], each whole.
 pub(crate) struct ManifestStream<S: ManifestSource> {
-    source: S,
-    manifests: VecDeque<S::Manifest>,
     threads: usize,
-    started: bool,
-    open: Option<Batches>,
-    ready: VecDeque<RecordBatch>,
+    stage: Stage<S>,
+}
+
+enum Stage<S: ManifestSource> {
+    /// Nothing is read yet.
+    New(S, Vec<S::Manifest>),
+    OneByOne {
+        source: S,
+        manifests: VecDeque<S::Manifest>,
+        open: Option<Batches>,
+    },
+    Together {
+        manifests: Pipeline<Whole<S>>,
+        ready: VecDeque<RecordBatch>,
+    },
+    Ended,
 }
 
 impl<S: ManifestSource> ManifestStream<S> {
     pub(crate) fn new(source: S, manifests: Vec<S::Manifest>, threads: usize) -> ManifestStream<S> {
-        let (manifests, ready) = (manifests.into(), VecDeque::new());
-        ManifestStream { source, manifests, threads, started: false, open: None, ready }
+        ManifestStream { threads, stage: Stage::New(source, manifests) }
     }
 
-    /// Reads on: one batch with one thread, a manifest a thread with more. False at the end.
-    fn fill(&mut self) -> Result<bool> {
-        if !self.started {
-            self.started = true;
-            self.source.start(&mut self.manifests, self.threads)?;
+    fn started(mut source: S, mut manifests: Vec<S::Manifest>, threads: usize) -> Result<Stage<S>> {
+        source.start(&mut manifests, threads)?;
+        let width = Width::new(source.storage(), threads);
+        if manifests.len() <= 1 || width.is_one() {
+            return Ok(Stage::OneByOne { source, manifests: manifests.into(), open: None });
         }
-        if self.threads > 1 && self.manifests.len() > 1 {
-            let wave: Vec<_> = self.manifests.drain(..self.threads.min(self.manifests.len())).collect();
-            let source = &self.source;
-            let read = |manifest: &S::Manifest| source.open(manifest, 1)?.collect::<Result<Vec<_>>>();
-            self.ready.extend(in_parallel(&wave, &read)?.into_iter().flatten());
-            return Ok(true);
-        }
-        let mut rows = match self.open.take() {
-            Some(rows) => rows,
-            None => {
-                let Some(manifest) = self.manifests.pop_front() else { return Ok(false) };
-                self.source.open(&manifest, self.threads)?
+        let manifests = Pipeline::new(Whole(source), manifests, width);
+        Ok(Stage::Together { manifests, ready: VecDeque::new() })
+    }
+
+    /// The next batch, which may be empty.
+    fn advance(&mut self) -> Option<Result<RecordBatch>> {
+        loop {
+            match &mut self.stage {
+                Stage::New(..) => {
+                    let Stage::New(source, manifests) = std::mem::replace(&mut self.stage, Stage::Ended)
+                    else {
+                        return None;
+                    };
+                    match ManifestStream::started(source, manifests, self.threads) {
+                        Ok(stage) => self.stage = stage,
+                        Err(error) => return Some(Err(error)),
+                    }
+                }
+                Stage::OneByOne { source, manifests, open } => {
+                    if let Some(batch) = open.as_mut().and_then(Iterator::next) {
+                        return Some(batch);
+                    }
+                    let manifest = manifests.pop_front()?;
+                    let rows =
+                        source.read(&manifest).and_then(|bytes| source.open(&manifest, bytes, self.threads));
+                    match rows {
+                        Ok(rows) => *open = Some(rows),
+                        Err(error) => return Some(Err(error)),
+                    }
+                }
+                Stage::Together { manifests, ready } => match ready.pop_front() {
+                    Some(batch) => return Some(Ok(batch)),
+                    None => match manifests.next()? {
+                        Ok(batches) => ready.extend(batches),
+                        Err(error) => return Some(Err(error)),
+                    },
+                },
+                Stage::Ended => return None,
             }
-        };
-        if let Some(batch) = rows.next() {
-            self.ready.push_back(batch?);
-            self.open = Some(rows);
         }
-        Ok(true)
     }
 }
 
@@ -72,16 +116,44 @@ impl<S: ManifestSource> Iterator for ManifestStream<S> {
 
     fn next(&mut self) -> Option<Result<RecordBatch>> {
         loop {
-            match self.ready.pop_front() {
-                Some(batch) if batch.num_rows() > 0 => return Some(Ok(batch)),
-                Some(_) => continue,
-                None => {}
-            }
-            match self.fill() {
-                Ok(true) => {}
-                Ok(false) => return None,
-                Err(error) => return Some(Err(error)),
+            let next = self.advance();
+            match &next {
+                Some(Ok(batch)) if batch.num_rows() == 0 => {}
+                Some(Ok(_)) => return next,
+                _ => {
+                    self.stage = Stage::Ended;
+                    return next;
+                }
             }
         }
+    }
+}
+
+/// Manifests that are made into rows whole, each by one thread.
+struct Whole<S>(S);
+
+impl<S: ManifestSource> Source for Whole<S> {
+    type Request = S::Manifest;
+    type Bytes = Buffer;
+    type Made = Vec<RecordBatch>;
+
+    fn size(&self, manifest: &S::Manifest) -> u64 {
+        self.0.size(manifest)
+    }
+
+    fn read(&self, manifest: &S::Manifest) -> Result<Buffer> {
+        self.0.read(manifest)
+    }
+
+    fn make(&self, manifest: &S::Manifest, bytes: Buffer) -> Result<Vec<RecordBatch>> {
+        self.0.open(manifest, bytes, 1)?.collect()
+    }
+
+    fn held(&self, batches: &Vec<RecordBatch>) -> u64 {
+        batches.iter().map(|batch| batch.get_array_memory_size() as u64).sum()
+    }
+
+    fn interrupted(&self) -> Result<()> {
+        self.0.storage().interrupted()
     }
 }

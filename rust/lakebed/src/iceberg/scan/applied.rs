@@ -5,6 +5,7 @@ use std::sync::Arc;
 use arrow_array::builder::StringBuilder;
 use arrow_array::cast::AsArray;
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
+use arrow_buffer::Buffer;
 
 use super::deletes::Deletes;
 use super::plan::{EntrySource, Plan};
@@ -18,6 +19,7 @@ use crate::iceberg::view::{DATA_FILE_COUNT, DATA_FILES, Role};
 use crate::notes::Notes;
 use crate::record::find;
 use crate::scan::{Batches, ManifestSource, ManifestStream, ScanOptions, threads};
+use crate::storage::Storage;
 use crate::view::{lists, with_columns};
 
 /// The most data files that the deletes of a batch have in all, unless it is of one delete.
@@ -53,8 +55,20 @@ struct Entries(EntrySource);
 impl ManifestSource for Entries {
     type Manifest = ManifestFile;
 
-    fn open(&self, manifest: &ManifestFile, threads: usize) -> Result<Batches> {
-        self.0.entries(manifest, threads)
+    fn storage(&self) -> &dyn Storage {
+        self.0.storage()
+    }
+
+    fn size(&self, manifest: &ManifestFile) -> u64 {
+        self.0.size(manifest)
+    }
+
+    fn read(&self, manifest: &ManifestFile) -> Result<Buffer> {
+        self.0.read(manifest)
+    }
+
+    fn open(&self, manifest: &ManifestFile, bytes: Buffer, threads: usize) -> Result<Batches> {
+        self.0.entries(manifest, bytes, threads)
     }
 }
 

@@ -175,13 +175,10 @@ fn entries_of(table: &Table, program: EntryProgram, manifests: Vec<ManifestFile>
     Box::new(ManifestStream::new(source, manifests, threads))
 }
 
-impl scan::Scan for Scan {
-    fn schema(&self) -> &SchemaRef {
-        &self.schema
-    }
-
-    fn stream(&self) -> Result<Batches> {
-        let rows: Batches = match &self.program {
+impl Scan {
+    /// All rows.
+    fn rows(&self) -> Result<Batches> {
+        Ok(match &self.program {
             None if self.view == View::Snapshots => {
                 let options = self.options.clone();
                 let select = move |rows: RecordBatch| {
@@ -203,8 +200,17 @@ impl scan::Scan for Scan {
                 let threads = if program.view.needs_positions() { 1 } else { threads(self.options.threads) };
                 Box::new(ManifestStream::new(source, plan.of_role(program.role), threads))
             }
-        };
-        Ok(limited(rows, self.options.limit))
+        })
+    }
+}
+
+impl scan::Scan for Scan {
+    fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    fn stream(&self) -> Result<Batches> {
+        limited(self.options.limit, || self.rows())
     }
 
     fn notes(&self) -> Notes {

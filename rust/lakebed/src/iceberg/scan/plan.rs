@@ -131,19 +131,27 @@ impl EntrySource {
     }
 
     /// The entries of a manifest that rows are made of.
-    pub(super) fn entries(&self, manifest: &ManifestFile, threads: usize) -> Result<Batches> {
-        self.program.entries(self.read(manifest)?, manifest, threads, &self.notes)
-    }
-
-    fn read(&self, manifest: &ManifestFile) -> Result<Buffer> {
-        self.table.read_recorded(&manifest.path, manifest.length)
+    pub(super) fn entries(&self, manifest: &ManifestFile, bytes: Buffer, threads: usize) -> Result<Batches> {
+        self.program.entries(bytes, manifest, threads, &self.notes)
     }
 }
 
 impl ManifestSource for EntrySource {
     type Manifest = ManifestFile;
 
-    fn open(&self, manifest: &ManifestFile, threads: usize) -> Result<Batches> {
-        self.program.open(self.read(manifest)?, manifest, threads, &self.notes)
+    fn storage(&self) -> &dyn Storage {
+        self.table.storage().as_ref()
+    }
+
+    fn size(&self, manifest: &ManifestFile) -> u64 {
+        manifest.length.unwrap_or(0)
+    }
+
+    fn read(&self, manifest: &ManifestFile) -> Result<Buffer> {
+        self.table.read_recorded(&manifest.path, manifest.length)
+    }
+
+    fn open(&self, manifest: &ManifestFile, bytes: Buffer, threads: usize) -> Result<Batches> {
+        self.program.open(bytes, manifest, threads, &self.notes)
     }
 }

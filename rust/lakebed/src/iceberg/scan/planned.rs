@@ -5,6 +5,7 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int32Type;
 use arrow_array::{Array, ArrayRef, Int32Array, ListArray, RecordBatch, StructArray};
+use arrow_buffer::Buffer;
 use arrow_schema::{DataType, Field, Schema as ArrowSchema, SchemaRef};
 use arrow_select::take::take;
 
@@ -20,6 +21,7 @@ use crate::iceberg::table::Table;
 use crate::iceberg::view::Role;
 use crate::notes::Notes;
 use crate::scan::{Batches, DeletesAs, ManifestSource, ManifestStream, ScanOptions, threads};
+use crate::storage::Storage;
 use crate::view::{batch, lists, planned_deletes, with_columns};
 
 /// The most deletes that the files of a batch have in all, unless it is of one file: 4 MB of numbers.
@@ -76,9 +78,21 @@ struct PlanSource {
 impl ManifestSource for PlanSource {
     type Manifest = ManifestFile;
 
-    fn open(&self, manifest: &ManifestFile, threads: usize) -> Result<Batches> {
+    fn storage(&self) -> &dyn Storage {
+        self.entries.storage()
+    }
+
+    fn size(&self, manifest: &ManifestFile) -> u64 {
+        self.entries.size(manifest)
+    }
+
+    fn read(&self, manifest: &ManifestFile) -> Result<Buffer> {
+        self.entries.read(manifest)
+    }
+
+    fn open(&self, manifest: &ManifestFile, bytes: Buffer, threads: usize) -> Result<Batches> {
         let (matching, path) = (Arc::clone(&self.matching), manifest.path.clone());
-        let entries = self.residuals.beside(self.entries.entries(manifest, threads)?, manifest)?;
+        let entries = self.residuals.beside(self.entries.entries(manifest, bytes, threads)?, manifest)?;
         let rows = entries.flat_map(move |entries| matching.numbered(entries));
         Ok(Box::new(rows.map(move |rows| rows.map_err(|error| error.in_file(&path)))))
     }

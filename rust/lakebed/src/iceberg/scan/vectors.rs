@@ -8,13 +8,13 @@ use lakebed_avro::Limits;
 use crate::deletion_vector::position_lists;
 use crate::error::Result;
 use crate::iceberg::deletion_vector::PlacedVector;
-use crate::scan::in_parallel;
+use crate::pipeline::read_each;
 use crate::storage::Storage;
 
 /// Positions that make up a batch, unless one vector has more.
 const POSITIONS_PER_BATCH: u64 = 1 << 20;
 
-/// Reads the deletion vectors of entries, so many at a time as there are threads.
+/// Reads the deletion vectors of entries, side by side.
 pub(super) struct VectorReader {
     pub(super) storage: Arc<dyn Storage>,
     pub(super) limits: Limits,
@@ -27,13 +27,10 @@ impl VectorReader {
     /// # Errors
     /// Those of [`PlacedVector::of`] and of [`PlacedVector::read`]; `Limit` for too many positions.
     pub(super) fn positions(&self, entries: &RecordBatch) -> Result<ListArray> {
-        let read = |placed: &Option<PlacedVector>| {
-            placed.as_ref().map(|placed| placed.read(self.storage.as_ref())).transpose()
-        };
-        let mut vectors = Vec::with_capacity(entries.num_rows());
-        for wave in PlacedVector::of(entries)?.chunks(self.threads.max(1)) {
-            vectors.extend(in_parallel(wave, &read)?);
-        }
+        let placed = PlacedVector::of(entries)?;
+        let vectors = read_each(&self.storage, placed, self.threads, |storage, placed| {
+            placed.as_ref().map(|placed| placed.read(storage)).transpose()
+        })?;
         position_lists(vectors.iter().map(Option::as_ref), &self.limits)
     }
 }

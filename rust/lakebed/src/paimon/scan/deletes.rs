@@ -17,8 +17,10 @@ use crate::paimon::manifest::ADD;
 use crate::paimon::prune::{EntryPruner, PartitionPredicate};
 use crate::paimon::table::Table;
 use crate::paimon::view::{DeletesView, ExternalFiles, Vectors};
+use crate::pipeline::read_each;
 use crate::record::find;
-use crate::scan::{Scan as _, ScanOptions, in_parallel, threads};
+use crate::scan::{Scan as _, ScanOptions, threads};
+use crate::storage::Storage;
 use crate::view::View;
 
 /// The kind of index files that hold deletion vectors.
@@ -78,16 +80,16 @@ impl DeleteRows {
         let ranges = ranges.collect::<Result<Vec<_>>>()?;
         let paths: Vec<&str> = vectors.paths.iter().flatten().collect();
         let placed: Vec<(&str, VectorRange)> = paths.iter().copied().zip(ranges).collect();
-        let files: Vec<&[(&str, VectorRange)]> = placed.chunk_by(|(one, _), (next, _)| one == next).collect();
-        let read = |file: &&[(&str, VectorRange)]| {
-            let path = file.first().map_or("", |(path, _)| path);
-            let ranges: Vec<VectorRange> = file.iter().map(|(_, range)| *range).collect();
-            read_vectors(self.table.storage(), path, &ranges)
+        let of_file = |file: &[(&str, VectorRange)]| {
+            let path = file.first().map_or_else(String::new, |(path, _)| (*path).to_owned());
+            (path, file.iter().map(|(_, range)| *range).collect::<Vec<_>>())
         };
-        let mut loaded = Vec::with_capacity(placed.len());
-        for wave in files.chunks(self.threads) {
-            loaded.extend(in_parallel(wave, &read)?.into_iter().flatten());
-        }
+        let files = placed.chunk_by(|(one, _), (next, _)| one == next).map(of_file).collect();
+        let read = |storage: &dyn Storage, (path, ranges): &(String, Vec<VectorRange>)| {
+            read_vectors(storage, path, ranges)
+        };
+        let loaded = read_each(self.table.storage(), files, self.threads, read)?;
+        let loaded: Vec<DeletionVector> = loaded.into_iter().flatten().collect();
         let recorded = vectors.cardinalities.iter().zip(&loaded).zip(&paths);
         for ((recorded, vector), path) in recorded {
             let check = |recorded| vector.check_cardinality(recorded);

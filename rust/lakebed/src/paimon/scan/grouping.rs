@@ -67,7 +67,7 @@ impl Scan {
         let options = ScanOptions { columns: Some(Vec::new()), ..self.options.clone() };
         let program = EntryProgram::new(Role::Live, &self.table, &options)?;
         let source = EntrySource::new(Arc::new(program), self.table.clone());
-        let deleted = source.read_deleted(&self.plan()?.manifests.into(), threads(self.options.threads))?;
+        let deleted = source.read_deleted(&self.plan()?.manifests, threads(self.options.threads))?;
         let identities: ArrayRef = Arc::new(BinaryArray::from_iter_values(deleted.identities()));
         let count = identities.len();
         whole(vec![(IDENTITY_COLUMN, identities)], count)

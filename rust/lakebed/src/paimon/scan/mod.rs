@@ -65,20 +65,7 @@ impl scan::Scan for Scan {
     }
 
     fn stream(&self) -> Result<Batches> {
-        let rows: Batches = match &self.program {
-            Some(_) if self.view == View::Plan => {
-                let counts = Rule::new(self.table.schema()).reads_files_whole();
-                row_limited(&self.options, &self.schema, counts, |options| self.planned(options))?
-            }
-            None if self.view == View::Deletes => Box::new(DeleteRows::open(&self.table, &self.options)?),
-            None => once(self.whole()?),
-            Some(program) => {
-                let (program, table) = (Arc::clone(program), self.table.clone());
-                let (manifests, threads) = (self.plan()?.manifests, threads(self.options.threads));
-                file_rows(program, &table, manifests, threads)
-            }
-        };
-        Ok(limited(rows, self.options.limit))
+        limited(self.options.limit, || self.rows())
     }
 
     fn notes(&self) -> Notes {
@@ -203,6 +190,23 @@ impl Scan {
         }
         let program = self.program.as_ref().filter(|program| program.role.is_live()).cloned();
         program.ok_or_else(|| Error::new(ErrorKind::Argument, "this view is not made of live files"))
+    }
+
+    /// All rows.
+    fn rows(&self) -> Result<Batches> {
+        Ok(match &self.program {
+            Some(_) if self.view == View::Plan => {
+                let counts = Rule::new(self.table.schema()).reads_files_whole();
+                row_limited(&self.options, &self.schema, counts, |options| self.planned(options))?
+            }
+            None if self.view == View::Deletes => Box::new(DeleteRows::open(&self.table, &self.options)?),
+            None => once(self.whole()?),
+            Some(program) => {
+                let (program, table) = (Arc::clone(program), self.table.clone());
+                let (manifests, threads) = (self.plan()?.manifests, threads(self.options.threads));
+                file_rows(program, &table, manifests, threads)
+            }
+        })
     }
 
     fn plan(&self) -> Result<Plan> {

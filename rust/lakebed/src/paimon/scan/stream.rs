@@ -1,17 +1,17 @@
 //! The entries of manifests as rows.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 
-use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
+use arrow_buffer::Buffer;
 
 use super::program::EntryProgram;
 use crate::error::Result;
 use crate::paimon::identity::Deleted;
 use crate::paimon::manifest_list::ManifestFile;
 use crate::paimon::table::Table;
-use crate::scan::{Batches, ManifestSource, in_parallel};
+use crate::scan::{Batches, ManifestSource, ManifestStream};
+use crate::storage::Storage;
 
 /// How to open a manifest, and what becomes of its entries.
 pub(super) struct EntrySource {
@@ -25,34 +25,15 @@ impl EntrySource {
         EntrySource { program, table, deleted: Arc::default() }
     }
 
-    /// The rows that `program` makes of a manifest: the scan's own, or the one that finds deleted files.
-    fn rows(&self, program: &Arc<EntryProgram>, manifest: &ManifestFile, threads: usize) -> Result<Batches> {
-        let path = self.table.manifest_path(&manifest.file_name);
-        let open = || {
-            program.open(self.table.read_recorded(&path, Some(manifest.file_size))?, Some(manifest), threads)
-        };
-        let entries = open().map_err(|error| error.in_file(&path))?;
-        let (program, deleted) = (Arc::clone(program), Arc::clone(&self.deleted));
-        let name = manifest.file_name.clone();
-        Ok(Box::new(entries.map(move |entries| {
-            let rows = entries.and_then(|entries| program.rows(&entries, &name, &deleted));
-            rows.map_err(|error| error.in_file(&path))
-        })))
-    }
-
     /// The files that entries of any manifest delete: read first, as Paimon's
     /// `AbstractFileStoreScan.java` does, so that added files can stream.
-    pub(super) fn read_deleted(&self, manifests: &VecDeque<ManifestFile>, threads: usize) -> Result<Deleted> {
-        let manifests: Vec<_> = manifests.iter().filter(|manifest| manifest.deleted > 0).collect();
+    pub(super) fn read_deleted(&self, manifests: &[ManifestFile], threads: usize) -> Result<Deleted> {
+        let manifests = manifests.iter().filter(|manifest| manifest.deleted > 0).cloned().collect();
         let program = Arc::new(self.program.deletions(&self.table)?);
-        let read = |manifest: &&ManifestFile| -> Result<Vec<RecordBatch>> {
-            self.rows(&program, manifest, 1)?.collect()
-        };
+        let source = EntrySource::new(program, self.table.clone());
         let mut deleted = Deleted::default();
-        for wave in manifests.chunks(threads.max(1)) {
-            for batch in in_parallel(wave, &read)?.into_iter().flatten() {
-                deleted.extend(batch.column(0).as_binary::<i32>());
-            }
+        for batch in ManifestStream::new(source, manifests, threads) {
+            deleted.extend(batch?.column(0).as_binary::<i32>());
         }
         Ok(deleted)
     }
@@ -61,7 +42,7 @@ impl EntrySource {
 impl ManifestSource for EntrySource {
     type Manifest = ManifestFile;
 
-    fn start(&mut self, manifests: &mut VecDeque<ManifestFile>, threads: usize) -> Result<()> {
+    fn start(&mut self, manifests: &mut Vec<ManifestFile>, threads: usize) -> Result<()> {
         if self.program.role.is_live() {
             self.deleted = Arc::new(self.read_deleted(manifests, threads)?);
             manifests.retain(|manifest| manifest.added > 0);
@@ -69,7 +50,28 @@ impl ManifestSource for EntrySource {
         Ok(())
     }
 
-    fn open(&self, manifest: &ManifestFile, threads: usize) -> Result<Batches> {
-        self.rows(&self.program, manifest, threads)
+    fn storage(&self) -> &dyn Storage {
+        self.table.storage().as_ref()
+    }
+
+    fn size(&self, manifest: &ManifestFile) -> u64 {
+        manifest.file_size
+    }
+
+    fn read(&self, manifest: &ManifestFile) -> Result<Buffer> {
+        let path = self.table.manifest_path(&manifest.file_name);
+        self.table.read_recorded(&path, Some(manifest.file_size))
+    }
+
+    fn open(&self, manifest: &ManifestFile, bytes: Buffer, threads: usize) -> Result<Batches> {
+        let path = self.table.manifest_path(&manifest.file_name);
+        let entries =
+            self.program.open(bytes, Some(manifest), threads).map_err(|error| error.in_file(&path))?;
+        let (program, deleted) = (Arc::clone(&self.program), Arc::clone(&self.deleted));
+        let name = manifest.file_name.clone();
+        Ok(Box::new(entries.map(move |entries| {
+            let rows = entries.and_then(|entries| program.rows(&entries, &name, &deleted));
+            rows.map_err(|error| error.in_file(&path))
+        })))
     }
 }

@@ -29,9 +29,7 @@ fn columns() -> Vec<Field> {
 
 fn rows(table: &Table, _request: &Request) -> Result<Batches> {
     let files = table.files();
-    let consumers = files.each(files.consumer_ids()?, |files, id| {
-        files.parsed(&files.own(&consumer_file(id)), json::parse::<Consumer>)
-    })?;
+    let consumers = files.each(files.consumer_ids()?, |id| consumer_file(id), json::parse::<Consumer>)?;
     let ids = consumers.iter().map(|(id, _)| id);
     let next = consumers.iter().map(|(_, consumer)| consumer.next_snapshot);
     let arrays = vec![

@@ -8,6 +8,7 @@ use arrow_schema::Field;
 
 use super::{Batches, Request, SystemTable, TIMESTAMP, optional, required, timestamps, whole};
 use crate::error::Result;
+use crate::paimon::paths::tag_file;
 use crate::paimon::snapshot::Tag;
 use crate::paimon::table::Table;
 use crate::text::duration_text;
@@ -28,7 +29,7 @@ fn columns() -> Vec<Field> {
 
 fn rows(table: &Table, _request: &Request) -> Result<Batches> {
     let files = table.files();
-    let found = files.each(files.tag_names()?, |files, name| files.tag(name))?;
+    let found = files.each(files.tag_names()?, |name| tag_file(name), Tag::from_json)?;
     let tags = || found.iter().map(|(_, tag)| tag);
     let long =
         |value: fn(&Tag) -> Option<i64>| -> ArrayRef { Arc::new(tags().map(value).collect::<Int64Array>()) };

@@ -1,11 +1,14 @@
 //! The files of a table and of the branch it stands on, by what they are.
 
+use std::sync::Arc;
+
 use lakebed_avro::Limits;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::paimon::paths::{self, branch_root, changelog_file, schema_file, snapshot_file, tag_file};
+use crate::paimon::paths::{self, branch_root, schema_file, snapshot_file, tag_file};
 use crate::paimon::schema::TableSchema;
 use crate::paimon::snapshot::{Snapshot, Tag};
+use crate::pipeline::{both, read_each};
 use crate::storage::{Storage, present, read_recorded};
 
 /// How often the snapshots are listed while the latest of them is taken away before it is read.
@@ -21,7 +24,7 @@ pub(crate) struct Files<'t> {
     /// The branch, `main` for the table itself.
     pub(crate) branch: &'t str,
     /// What reads them.
-    pub(crate) storage: &'t dyn Storage,
+    pub(crate) storage: &'t Arc<dyn Storage>,
 }
 
 impl<'t> Files<'t> {
@@ -48,11 +51,6 @@ impl<'t> Files<'t> {
         self.parsed(&self.own(&snapshot_file(id)), Snapshot::from_json)
     }
 
-    /// One long-lived changelog, whose file is that of a snapshot.
-    pub(crate) fn changelog(&self, id: i64) -> Result<Snapshot> {
-        self.parsed(&self.own(&changelog_file(id)), Snapshot::from_json)
-    }
-
     /// One tag.
     pub(crate) fn tag(&self, name: &str) -> Result<Tag> {
         self.parsed(&self.own(&tag_file(name)), Tag::from_json)
@@ -65,8 +63,7 @@ impl<'t> Files<'t> {
 
     /// What `parse` makes of the file at a full path.
     pub(crate) fn parsed<T>(&self, path: &str, parse: fn(&[u8]) -> Result<T>) -> Result<T> {
-        let read = || parse(read_recorded(self.storage, path, None, &Limits::DEFAULT)?.as_slice());
-        read().map_err(|error| error.in_file(path))
+        parsed(self.storage.as_ref(), path, parse)
     }
 
     /// The ids of the snapshots that are there, ascending.
@@ -105,7 +102,12 @@ impl<'t> Files<'t> {
     /// does not look for the first), else the largest that listing finds. `EARLIEST` is never needed: who
     /// asks for the earliest wants to know what is there, which listing tells.
     pub(crate) fn latest_snapshot(&self) -> Result<Option<Snapshot>> {
-        if let Some(hinted) = self.hinted_snapshot()? {
+        self.snapshot_from(self.hint()?)
+    }
+
+    /// As [`Files::latest_snapshot`], where the hint is known.
+    pub(super) fn snapshot_from(&self, hint: Option<i64>) -> Result<Option<Snapshot>> {
+        if let Some(hinted) = self.hinted_snapshot(hint)? {
             return Ok(Some(hinted));
         }
         let mut again = 1..LISTINGS;
@@ -119,31 +121,39 @@ impl<'t> Files<'t> {
         }
     }
 
-    fn hinted_snapshot(&self) -> Result<Option<Snapshot>> {
-        let Some(hint) = self.hint()? else { return Ok(None) };
-        match present(self.storage.read_range(&self.own(&snapshot_file(hint + 1)), 0, 1))? {
-            Some(_) => Ok(None),
-            None => present(self.snapshot(hint)),
-        }
+    fn hinted_snapshot(&self, hint: Option<i64>) -> Result<Option<Snapshot>> {
+        let Some(hint) = hint else { return Ok(None) };
+        let next = || present(self.storage.read_range(&self.own(&snapshot_file(hint + 1)), 0, 1));
+        let (next, hinted) = both(self.storage.as_ref(), next, || present(self.snapshot(hint)));
+        if next?.is_some() { Ok(None) } else { hinted }
     }
 
     /// The number in `LATEST`; a hint that is not there or no number is none.
-    fn hint(&self) -> Result<Option<i64>> {
+    pub(super) fn hint(&self) -> Result<Option<i64>> {
         let hint = self.storage.read_range(&self.own("snapshot/LATEST"), 0, MAX_HINT_BYTES);
         let Some(bytes) = present(hint)? else { return Ok(None) };
         let number = std::str::from_utf8(&bytes).ok().and_then(|text| text.trim().parse::<i64>().ok());
         Ok(number.filter(|number| (1..i64::MAX).contains(number)))
     }
 
-    /// What `read` makes of each of `names`, without those that went away after they were listed.
-    pub(crate) fn each<K, T>(
+    /// What `parse` makes of the file of each of `names`, which `path` gives below the branch; without those that went
+    /// away after they were listed. They are read side by side.
+    pub(crate) fn each<K, T: Send + 'static>(
         &self,
         names: Vec<K>,
-        read: impl Fn(&Self, &K) -> Result<T>,
+        path: impl Fn(&K) -> String,
+        parse: fn(&[u8]) -> Result<T>,
     ) -> Result<Vec<(K, T)>> {
-        let read = |name: K| Ok(present(read(self, &name))?.map(|value| (name, value)));
-        names.into_iter().filter_map(|name| read(name).transpose()).collect()
+        let paths = names.iter().map(|name| self.own(&path(name))).collect();
+        let read = move |storage: &dyn Storage, path: &String| present(parsed(storage, path, parse));
+        let found = read_each(self.storage, paths, 1, read)?;
+        Ok(names.into_iter().zip(found).filter_map(|(name, found)| Some((name, found?))).collect())
     }
+}
+
+fn parsed<T>(storage: &dyn Storage, path: &str, parse: fn(&[u8]) -> Result<T>) -> Result<T> {
+    let read = || parse(read_recorded(storage, path, None, &Limits::DEFAULT)?.as_slice());
+    read().map_err(|error| error.in_file(path))
 }
 
 /// What the table or branch is called in messages.

@@ -11,6 +11,7 @@ use crate::paimon::manifest::check_size;
 use crate::paimon::manifest_list::{read_carrying, read_manifest_list};
 use crate::paimon::snapshot::Snapshot;
 use crate::paimon::view::ManifestRow;
+use crate::pipeline::both;
 use crate::record::{carried, find, record_schema};
 use crate::storage::read_recorded;
 
@@ -35,13 +36,14 @@ impl Table {
         let mut lists = Vec::new();
         let mut rows = Vec::new();
         if let Some(snapshot) = &self.snapshot {
-            let named = [
-                ("base", &snapshot.base_manifest_list, snapshot.base_manifest_list_size),
-                ("delta", &snapshot.delta_manifest_list, snapshot.delta_manifest_list_size),
-            ];
-            for (role, name, size) in named {
-                let path = self.manifest_path(name);
-                let bytes = self.list_bytes(&path, size);
+            let base = self.manifest_path(&snapshot.base_manifest_list);
+            let delta = self.manifest_path(&snapshot.delta_manifest_list);
+            let (base_bytes, delta_bytes) = both(
+                self.storage.as_ref(),
+                || self.list_bytes(&base, snapshot.base_manifest_list_size),
+                || self.list_bytes(&delta, snapshot.delta_manifest_list_size),
+            );
+            for (role, path, bytes) in [("base", base, base_bytes), ("delta", delta, delta_bytes)] {
                 let list = bytes.and_then(read).map_err(|error| error.in_file(&path))?;
                 rows.extend(self.list_rows(&list, role)?);
                 lists.push(list);

@@ -54,7 +54,7 @@ impl Table {
     /// storage gives.
     pub fn open(location: &str, storage: Arc<dyn Storage>, decoding: impl Into<Decoding>) -> Result<Table> {
         let location = location.trim_end_matches('/');
-        let files = Files { location, branch: MAIN, storage: storage.as_ref() };
+        let files = Files { location, branch: MAIN, storage: &storage };
         let Some((snapshot, schema)) = files.latest()? else {
             let shown = without_credentials(location);
             let message = format!("no Paimon table at {shown:?}: there is no schema/schema-N below it");
@@ -114,12 +114,12 @@ impl Table {
         Table { notes: Notes::default(), ..self }
     }
 
-    pub(crate) fn storage(&self) -> &dyn Storage {
-        self.storage.as_ref()
+    pub(crate) fn storage(&self) -> &Arc<dyn Storage> {
+        &self.storage
     }
 
     pub(crate) fn files(&self) -> Files<'_> {
-        Files { location: &self.location, branch: &self.branch, storage: self.storage.as_ref() }
+        Files { location: &self.location, branch: &self.branch, storage: &self.storage }
     }
 
     /// The full path of a manifest.
@@ -130,7 +130,8 @@ impl Table {
     /// Every schema version of the branch.
     pub(crate) fn schemas(&self) -> Result<BTreeMap<i64, TableSchema>> {
         let files = self.files();
-        files.schema_ids()?.into_iter().map(|id| Ok((id, files.schema(id)?))).collect()
+        let found = files.each(files.schema_ids()?, |id| schema_file(*id), TableSchema::from_json)?;
+        Ok(found.into_iter().collect())
     }
 
     /// The branch's latest schema, which may be younger than the one that rows are read with.

@@ -8,6 +8,7 @@ use crate::error::Result;
 use crate::paimon::paths::{MAIN, is_file_name};
 use crate::paimon::schema::TableSchema;
 use crate::paimon::snapshot::Snapshot;
+use crate::pipeline::both;
 use crate::storage::present;
 use crate::words::{instant, listed};
 
@@ -123,8 +124,12 @@ impl Table {
 impl Files<'_> {
     /// The branch's latest snapshot and latest schema; `None` without a schema.
     pub(super) fn latest(&self) -> Result<Option<(Option<Snapshot>, TableSchema)>> {
-        let Some(latest) = self.schema_ids()?.pop() else { return Ok(None) };
-        Ok(Some((self.latest_snapshot()?, self.schema(latest)?)))
+        let (ids, hint) = both(self.storage.as_ref(), || self.schema_ids(), || self.hint());
+        let Some(latest) = ids?.pop() else { return Ok(None) };
+        let hint = hint?;
+        let snapshot = || self.snapshot_from(hint);
+        let (schema, snapshot) = both(self.storage.as_ref(), || self.schema(latest), snapshot);
+        Ok(Some((snapshot?, schema?)))
     }
 
     /// The latest snapshot with a commit time of at most `millis`.

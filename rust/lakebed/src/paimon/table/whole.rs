@@ -5,15 +5,15 @@ use arrow_array::RecordBatch;
 use super::Table;
 use crate::error::Result;
 use crate::paimon::partition::PartitionType;
-use crate::paimon::paths::MAIN;
-use crate::paimon::snapshot::Snapshot;
+use crate::paimon::paths::{MAIN, changelog_file, snapshot_file, tag_file};
+use crate::paimon::snapshot::{Snapshot, Tag};
 use crate::paimon::view::{ManifestRow, Ref, manifests, refs, schemas, snapshots};
 
 impl Table {
     /// The view `snapshots`: every snapshot file of the branch, in ascending order.
     pub(crate) fn snapshots_view(&self) -> Result<RecordBatch> {
         let files = self.files();
-        let read = files.each(files.snapshot_ids()?, |files, id| files.snapshot(*id))?;
+        let read = files.each(files.snapshot_ids()?, |id| snapshot_file(*id), Snapshot::from_json)?;
         snapshots(&values(read))
     }
 
@@ -26,7 +26,7 @@ impl Table {
             Ok(Ref::Branch(name, snapshot))
         });
         let mut found = branches.collect::<Result<Vec<_>>>()?;
-        let tags = files.each(files.tag_names()?, |files, name| files.tag(name))?;
+        let tags = files.each(files.tag_names()?, |name| tag_file(name), Tag::from_json)?;
         found.extend(tags.into_iter().map(|(name, tag)| Ref::Tag(name, tag)));
         refs(&found)
     }
@@ -34,7 +34,7 @@ impl Table {
     /// The view `changelogs`: every long-lived changelog of the branch, in ascending order.
     pub(crate) fn changelogs_view(&self) -> Result<RecordBatch> {
         let files = self.files();
-        let read = files.each(files.changelog_ids()?, |files, id| files.changelog(*id))?;
+        let read = files.each(files.changelog_ids()?, |id| changelog_file(*id), Snapshot::from_json)?;
         snapshots(&values(read))
     }
 

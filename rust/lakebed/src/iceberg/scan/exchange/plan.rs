@@ -30,6 +30,7 @@ use crate::scan::{
     self, Batches, DeletesAs, Exchanged, Gather, ManifestSource, ManifestStream, Pieces, PlannedManifest,
     ScanOptions, brought, threads,
 };
+use crate::storage::Storage;
 use crate::view::with_columns;
 
 impl Scan {
@@ -69,9 +70,19 @@ struct DeleteSource {
 impl ManifestSource for DeleteSource {
     type Manifest = Placed;
 
-    fn open(&self, placed: &Placed, _threads: usize) -> Result<Batches> {
-        let path = &placed.manifest.path;
-        let bytes = self.table.read_recorded(path, placed.manifest.length)?;
+    fn storage(&self) -> &dyn Storage {
+        self.table.storage().as_ref()
+    }
+
+    fn size(&self, placed: &Placed) -> u64 {
+        placed.manifest.length.unwrap_or(0)
+    }
+
+    fn read(&self, placed: &Placed) -> Result<Buffer> {
+        self.table.read_recorded(&placed.manifest.path, placed.manifest.length)
+    }
+
+    fn open(&self, placed: &Placed, bytes: Buffer, _threads: usize) -> Result<Batches> {
         self.plan.deletes(placed, bytes, self.types.clone(), self.table.decoding().clone())
     }
 }

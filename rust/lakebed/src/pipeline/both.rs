@@ -1,0 +1,23 @@
+//! Two chains of small reads, side by side.
+
+use crate::storage::Storage;
+
+/// What both give. Where reads wait for a network, the second runs on a thread of its own, if the machine has one.
+pub(crate) fn both<A, B: Send>(
+    storage: &dyn Storage,
+    first: impl FnOnce() -> A,
+    second: impl Fn() -> B + Sync,
+) -> (A, B) {
+    if storage.concurrent_reads().is_none_or(|reads| reads < 2) {
+        return (first(), second());
+    }
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().spawn_scoped(scope, &second);
+        let first = first();
+        let second = match thread {
+            Ok(thread) => thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+            Err(_) => second(),
+        };
+        (first, second)
+    })
+}

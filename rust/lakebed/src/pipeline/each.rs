@@ -1,0 +1,57 @@
+//! Small files, read side by side.
+
+use std::sync::Arc;
+
+use super::{Pipeline, Source, Width};
+use crate::error::Result;
+use crate::storage::Storage;
+
+/// What `read` gives of each of `requests`, in their order, or the first error in that order. What is read is small,
+/// so that reading is all there is to do.
+///
+/// # Errors
+/// Those of `read`.
+pub(crate) fn read_each<R, T, F>(
+    storage: &Arc<dyn Storage>,
+    requests: Vec<R>,
+    threads: usize,
+    read: F,
+) -> Result<Vec<T>>
+where
+    R: Send + Sync + 'static,
+    T: Send + 'static,
+    F: Fn(&dyn Storage, &R) -> Result<T> + Send + Sync + 'static,
+{
+    let width = if requests.len() > 1 { Width::new(storage.as_ref(), threads) } else { Width::ONE };
+    let source = Each { storage: Arc::clone(storage), read, kind: std::marker::PhantomData };
+    Pipeline::new(source, requests, width).at_once().collect()
+}
+
+struct Each<F, R, T> {
+    storage: Arc<dyn Storage>,
+    read: F,
+    kind: std::marker::PhantomData<fn(R) -> T>,
+}
+
+impl<F, R, T> Source for Each<F, R, T>
+where
+    R: Send + Sync + 'static,
+    T: Send + 'static,
+    F: Fn(&dyn Storage, &R) -> Result<T> + Send + Sync + 'static,
+{
+    type Request = R;
+    type Bytes = T;
+    type Made = T;
+
+    fn read(&self, request: &R) -> Result<T> {
+        (self.read)(self.storage.as_ref(), request)
+    }
+
+    fn make(&self, _request: &R, read: T) -> Result<T> {
+        Ok(read)
+    }
+
+    fn interrupted(&self) -> Result<()> {
+        self.storage.interrupted()
+    }
+}

@@ -1,0 +1,232 @@
+//! The one way in which many files are read: bytes arrive while rows are made.
+//!
+//! ```text
+//! requests, in order ─▶ reads: R at once ─▶ made into rows: C at once ─▶ given in the order of requests
+//! ```
+//!
+//! A read from an object store takes as long as thousands of rows take to decode, whatever the number of cores: so
+//! reads have a width of their own, the storage's, and what is made of them has that of the processors. What was read
+//! or made and nobody has taken yet is bounded in bytes, so that a slow consumer costs no memory. Look-ahead begins
+//! small and doubles with what is taken: who stops early has read little.
+//!
+//! Threads belong to a pipeline and end with it: none is there at import, none outlives its stream, none is missed in a
+//! forked process.
+
+mod both;
+mod each;
+mod state;
+#[cfg(test)]
+mod tests;
+mod width;
+
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+pub(crate) use both::both;
+pub(crate) use each::read_each;
+pub(crate) use width::Width;
+
+use crate::error::{Error, Result};
+use state::{Ready, State};
+
+/// Bytes that are read or made ahead of who takes them.
+pub(crate) const BYTES_AHEAD: u64 = 64 << 20;
+
+/// How long the one who waits sleeps before it looks whether it is interrupted.
+const PATIENCE: Duration = Duration::from_millis(50);
+
+/// What a pipeline reads, and what it makes of that; called from several threads at once.
+pub(crate) trait Source: Send + Sync + 'static {
+    /// What is known of a file before it is read.
+    type Request: Send + Sync + 'static;
+    /// What was read.
+    type Bytes: Send + 'static;
+    /// What it becomes.
+    type Made: Send + 'static;
+
+    /// Bytes that reading will take, as recorded; 0 where nobody knows.
+    fn size(&self, _request: &Self::Request) -> u64 {
+        0
+    }
+
+    /// Reads, and does nothing else: it may wait long and takes no processor.
+    ///
+    /// # Errors
+    /// Those of the storage, with the file.
+    fn read(&self, request: &Self::Request) -> Result<Self::Bytes>;
+
+    /// Makes what the request is for.
+    ///
+    /// # Errors
+    /// Those of decoding, with the file.
+    fn make(&self, request: &Self::Request, bytes: Self::Bytes) -> Result<Self::Made>;
+
+    /// Bytes of memory that it holds.
+    fn held(&self, _made: &Self::Made) -> u64 {
+        0
+    }
+
+    /// Whether who waits was interrupted, as a storage of an interpreter knows; asked while reads take long.
+    ///
+    /// # Errors
+    /// The interruption.
+    fn interrupted(&self) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// What becomes of requests, in their order; the first error in that order ends it.
+pub(crate) struct Pipeline<S: Source> {
+    shared: Arc<Shared<S>>,
+    threads: Vec<JoinHandle<()>>,
+    /// The process that the threads are in.
+    process: u32,
+    width: Width,
+    /// Whether reads may hang, so that nobody waits for their threads.
+    interrupted: bool,
+}
+
+struct Shared<S: Source> {
+    source: S,
+    requests: Vec<S::Request>,
+    state: State<S::Made>,
+}
+
+impl<S: Source> Pipeline<S> {
+    /// Starts nothing yet: the first thread begins with the first call of `next`.
+    pub(crate) fn new(source: S, requests: Vec<S::Request>, width: Width) -> Pipeline<S> {
+        Pipeline::bounded(source, requests, width, BYTES_AHEAD)
+    }
+
+    /// With all of the look-ahead from the beginning: everything will be taken.
+    pub(crate) fn at_once(self) -> Pipeline<S> {
+        self.shared.state.look_far();
+        self
+    }
+
+    fn bounded(source: S, requests: Vec<S::Request>, width: Width, bytes: u64) -> Pipeline<S> {
+        let state = State::new(requests.len(), width, bytes);
+        let shared = Arc::new(Shared { source, requests, state });
+        let process = std::process::id();
+        Pipeline { shared, threads: Vec::new(), process, width, interrupted: false }
+    }
+
+    /// Has as many threads as the look-ahead has use for; fewer where the machine gives no more.
+    fn spawn(&mut self) {
+        let wanted = self.shared.state.threads_wanted().min(self.width.reads.max(self.width.threads));
+        while self.threads.len() < wanted {
+            let shared = Arc::clone(&self.shared);
+            let thread = std::thread::Builder::new().name("lakebed".to_owned()).spawn(move || shared.work());
+            match thread {
+                Ok(thread) => self.threads.push(thread),
+                Err(_) => break,
+            }
+        }
+    }
+
+    /// The next one, made by this thread.
+    fn alone(&mut self) -> Option<Result<S::Made>> {
+        let at = self.shared.state.take_alone()?;
+        let request = self.shared.requests.get(at)?;
+        let source = &self.shared.source;
+        Some(source.read(request).and_then(|bytes| source.make(request, bytes)))
+    }
+
+    /// Ends what runs, and waits for it unless reads hang.
+    fn stop(&mut self) {
+        self.shared.state.stop();
+        // A forked process has the handles, but not the threads.
+        if self.interrupted || self.process != std::process::id() {
+            self.threads.drain(..).for_each(std::mem::forget);
+        }
+        for thread in self.threads.drain(..) {
+            // Panics were handed over with what they were to make.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl<S: Source> Iterator for Pipeline<S> {
+    type Item = Result<S::Made>;
+
+    fn next(&mut self) -> Option<Result<S::Made>> {
+        if self.width.is_one() {
+            return self.ended(|pipeline| pipeline.alone());
+        }
+        self.spawn();
+        if self.threads.is_empty() {
+            return self.ended(|pipeline| pipeline.alone());
+        }
+        self.ended(|pipeline| {
+            loop {
+                match pipeline.shared.state.take(PATIENCE) {
+                    Ready::End => return None,
+                    Ready::Made(made) => return Some(made),
+                    Ready::Panicked(panic) => std::panic::resume_unwind(panic),
+                    Ready::NotYet => {
+                        if let Err(error) = pipeline.shared.source.interrupted() {
+                            pipeline.interrupted = true;
+                            return Some(Err(error));
+                        }
+                    }
+                }
+            }
+        })
+    }
+}
+
+impl<S: Source> Pipeline<S> {
+    /// What `next` gives; nothing behind an error or the end.
+    fn ended(&mut self, next: impl FnOnce(&mut Self) -> Option<Result<S::Made>>) -> Option<Result<S::Made>> {
+        let found = next(self);
+        if !matches!(found, Some(Ok(_))) {
+            self.stop();
+        }
+        found
+    }
+}
+
+impl<S: Source> Drop for Pipeline<S> {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+impl<S: Source> Shared<S> {
+    /// What a thread does until there is no more.
+    fn work(&self) {
+        while let Some(at) = self.state.next_read(|at| self.size(at)) {
+            let Some(request) = self.requests.get(at) else { return };
+            let read = caught(|| self.source.read(request));
+            let made = match read {
+                Ok(Ok(bytes)) => {
+                    if !self.state.begin_making(at) {
+                        return;
+                    }
+                    let made = caught(|| self.source.make(request, bytes));
+                    self.state.end_making();
+                    made
+                }
+                Ok(Err(error)) => Ok(Err(error)),
+                Err(panic) => Err(panic),
+            };
+            let held = match &made {
+                Ok(Ok(made)) => self.source.held(made),
+                _ => 0,
+            };
+            self.state.put(at, made, self.size(at), held);
+        }
+    }
+
+    fn size(&self, at: usize) -> u64 {
+        self.requests.get(at).map_or(0, |request| self.source.size(request))
+    }
+}
+
+/// What a call gave, or what it panicked with.
+type Caught<T> = std::thread::Result<Result<T, Error>>;
+
+fn caught<T>(call: impl FnOnce() -> Result<T>) -> Caught<T> {
+    std::panic::catch_unwind(std::panic::AssertUnwindSafe(call))
+}

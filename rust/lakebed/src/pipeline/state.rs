@@ -1,0 +1,196 @@
+//! Where each request of a pipeline is.
+
+use std::any::Any;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use super::{Caught, Width};
+use crate::error::Result;
+
+/// Requests that are read ahead before anything is taken.
+const FIRST_AHEAD: usize = 2;
+
+/// What there is for who takes.
+pub(super) enum Ready<M> {
+    Made(Result<M>),
+    Panicked(Box<dyn Any + Send>),
+    NotYet,
+    End,
+}
+
+/// What threads and the one who takes share.
+pub(super) struct State<M> {
+    places: Mutex<Places<M>>,
+    /// There may be more to read.
+    room: Condvar,
+    /// Something may be made now.
+    turn: Condvar,
+    /// Something was made.
+    made: Condvar,
+}
+
+struct Places<M> {
+    count: usize,
+    width: Width,
+    most_bytes: u64,
+    /// The next request to read.
+    next: usize,
+    /// The next one to give.
+    taken: usize,
+    /// The one that was last asked for: who was given one and does not ask for the next has nothing more read.
+    asked: usize,
+    /// How many requests from there on may be under way or waiting to be taken.
+    ahead: usize,
+    /// Bytes of what is under way or waiting to be taken.
+    bytes: u64,
+    /// Read, and waiting for their turn to be made.
+    waiting: BTreeSet<usize>,
+    making: usize,
+    made: BTreeMap<usize, (Caught<M>, u64)>,
+    stopped: bool,
+}
+
+impl<M> State<M> {
+    pub(super) fn new(count: usize, width: Width, most_bytes: u64) -> State<M> {
+        let ahead = FIRST_AHEAD.max(width.threads);
+        let (waiting, made) = (BTreeSet::new(), BTreeMap::new());
+        let places = Places {
+            count,
+            width,
+            most_bytes,
+            next: 0,
+            taken: 0,
+            asked: 0,
+            ahead,
+            bytes: 0,
+            waiting,
+            making: 0,
+            made,
+            stopped: false,
+        };
+        State { places: Mutex::new(places), room: Condvar::new(), turn: Condvar::new(), made: Condvar::new() }
+    }
+
+    /// Looks ahead as far as it ever does.
+    pub(super) fn look_far(&self) {
+        let mut places = self.places();
+        places.ahead = places.width.reads.max(places.width.threads);
+    }
+
+    fn places(&self) -> MutexGuard<'_, Places<M>> {
+        // Nothing that panics runs while it is held.
+        self.places.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How many threads have something to do.
+    pub(super) fn threads_wanted(&self) -> usize {
+        let places = self.places();
+        places.ahead.min(places.count - places.taken)
+    }
+
+    /// The request that a thread is to read, once there is room for it; `None` where there is no more.
+    pub(super) fn next_read(&self, size: impl Fn(usize) -> u64) -> Option<usize> {
+        let mut places = self.places();
+        loop {
+            if places.stopped || places.next == places.count {
+                return None;
+            }
+            let (at, size) = (places.next, size(places.next));
+            if places.has_room_for(size) {
+                places.next += 1;
+                places.bytes = places.bytes.saturating_add(size);
+                return Some(at);
+            }
+            places = self.room.wait(places).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Waits for the turn of a request that was read: the first ones go first. False where nobody wants it any more.
+    pub(super) fn begin_making(&self, at: usize) -> bool {
+        let mut places = self.places();
+        places.waiting.insert(at);
+        loop {
+            if places.stopped {
+                return false;
+            }
+            if places.making < places.width.threads && places.waiting.first() == Some(&at) {
+                places.waiting.remove(&at);
+                places.making += 1;
+                // Another may have its turn too.
+                self.turn.notify_all();
+                return true;
+            }
+            places = self.turn.wait(places).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    pub(super) fn end_making(&self) {
+        self.places().making -= 1;
+        self.turn.notify_all();
+    }
+
+    /// Hands over what a request became: `read` bytes are free, `held` ones are not.
+    pub(super) fn put(&self, at: usize, made: Caught<M>, read: u64, held: u64) {
+        let mut places = self.places();
+        places.bytes = places.bytes.saturating_sub(read).saturating_add(held);
+        places.made.insert(at, (made, held));
+        if at == places.taken {
+            self.made.notify_all();
+        }
+        self.room.notify_all();
+    }
+
+    /// What the next request became, for which nobody waits longer than `patience`.
+    pub(super) fn take(&self, patience: Duration) -> Ready<M> {
+        let mut places = self.places();
+        if places.taken == places.count || places.stopped {
+            return Ready::End;
+        }
+        let taken = places.taken;
+        if taken > places.asked {
+            let most = places.width.reads.max(places.width.threads);
+            places.ahead = places.ahead.saturating_mul(2).min(most);
+            places.asked = taken;
+            self.room.notify_all();
+        }
+        if !places.made.contains_key(&taken) {
+            places = self.made.wait_timeout(places, patience).unwrap_or_else(PoisonError::into_inner).0;
+        }
+        let Some((made, held)) = places.made.remove(&taken) else { return Ready::NotYet };
+        places.taken += 1;
+        places.bytes = places.bytes.saturating_sub(held);
+        drop(places);
+        self.room.notify_all();
+        match made {
+            Ok(made) => Ready::Made(made),
+            Err(panic) => Ready::Panicked(panic),
+        }
+    }
+
+    /// The next request, for who does everything alone.
+    pub(super) fn take_alone(&self) -> Option<usize> {
+        let mut places = self.places();
+        let at = places.taken;
+        if at == places.count || places.stopped {
+            return None;
+        }
+        (places.taken, places.next) = (at + 1, at + 1);
+        Some(at)
+    }
+
+    pub(super) fn stop(&self) {
+        self.places().stopped = true;
+        self.room.notify_all();
+        self.turn.notify_all();
+    }
+}
+
+impl<M> Places<M> {
+    /// Whether a request of so many bytes may be read now: within the look-ahead and the bytes, and always where it is
+    /// the one that is waited for.
+    fn has_room_for(&self, size: u64) -> bool {
+        self.next == self.taken
+            || self.next - self.asked < self.ahead && self.bytes.saturating_add(size) <= self.most_bytes
+    }
+}

@@ -1,0 +1,237 @@
+//! What a pipeline promises, with reads that wait, fail, hang and panic as they are told.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use super::*;
+use crate::error::ErrorKind;
+
+const MILLI: Duration = Duration::from_millis(1);
+
+/// What a request is to do.
+#[derive(Debug, Clone, Copy, Default)]
+struct Told {
+    read_ms: u32,
+    make_ms: u32,
+    size: u64,
+    fails: bool,
+    panics: bool,
+}
+
+#[derive(Default)]
+struct Seen {
+    reads: AtomicUsize,
+    reading: AtomicUsize,
+    most_reading: AtomicUsize,
+    making: AtomicUsize,
+    most_making: AtomicUsize,
+    bytes: Mutex<(u64, u64)>,
+    threads: Mutex<BTreeSet<String>>,
+    interrupted: AtomicBool,
+}
+
+struct Scripted(Arc<Seen>);
+
+/// Counts itself among those that run.
+fn within<T>(now: &AtomicUsize, most: &AtomicUsize, run: impl FnOnce() -> T) -> T {
+    most.fetch_max(now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+    let out = run();
+    now.fetch_sub(1, Ordering::SeqCst);
+    out
+}
+
+impl Source for Scripted {
+    type Request = (usize, Told);
+    type Bytes = u64;
+    type Made = usize;
+
+    fn size(&self, (_, told): &(usize, Told)) -> u64 {
+        told.size
+    }
+
+    fn read(&self, (_, told): &(usize, Told)) -> Result<u64> {
+        let seen = &self.0;
+        seen.reads.fetch_add(1, Ordering::SeqCst);
+        seen.threads.lock().unwrap().insert(format!("{:?}", std::thread::current().id()));
+        {
+            let mut bytes = seen.bytes.lock().unwrap();
+            bytes.0 += told.size;
+            bytes.1 = bytes.1.max(bytes.0);
+        }
+        within(&seen.reading, &seen.most_reading, || sleep(MILLI * told.read_ms));
+        Ok(told.size)
+    }
+
+    fn make(&self, (number, told): &(usize, Told), _bytes: u64) -> Result<usize> {
+        within(&self.0.making, &self.0.most_making, || sleep(MILLI * told.make_ms));
+        assert!(!told.panics, "on purpose");
+        if told.fails {
+            return Err(Error::new(ErrorKind::Argument, format!("number {number}")));
+        }
+        Ok(*number)
+    }
+
+    fn held(&self, _made: &usize) -> u64 {
+        0
+    }
+
+    fn interrupted(&self) -> Result<()> {
+        match self.0.interrupted.load(Ordering::SeqCst) {
+            true => Err(Error::new(ErrorKind::Io, "interrupted")),
+            false => Ok(()),
+        }
+    }
+}
+
+/// Waits until that holds.
+fn eventually(holds: impl Fn() -> bool) {
+    let start = Instant::now();
+    while !holds() {
+        assert!(start.elapsed() < MILLI * 10_000, "never");
+        sleep(MILLI);
+    }
+}
+
+fn run(
+    told: impl IntoIterator<Item = Told>,
+    reads: usize,
+    threads: usize,
+) -> (Pipeline<Scripted>, Arc<Seen>) {
+    let seen = Arc::new(Seen::default());
+    let requests = told.into_iter().enumerate().collect();
+    (Pipeline::new(Scripted(Arc::clone(&seen)), requests, Width { reads, threads }), seen)
+}
+
+#[test]
+fn what_is_made_comes_in_the_order_of_requests() {
+    for (reads, threads) in [(1, 1), (1, 2), (2, 2), (32, 2), (3, 8)] {
+        let told =
+            (0..40).map(|number| Told { read_ms: number * 7 % 5, make_ms: number % 2, ..Told::default() });
+        let (pipeline, seen) = run(told, reads, threads);
+        let made: Vec<usize> = pipeline.map(|made| made.expect("no error")).collect();
+        assert_eq!(made, (0..40).collect::<Vec<_>>(), "{reads} reads, {threads} threads");
+        assert!(seen.most_making.load(Ordering::SeqCst) <= threads);
+    }
+}
+
+#[test]
+fn reads_go_on_side_by_side_while_few_threads_make() {
+    let (pipeline, seen) = run(vec![Told { read_ms: 20, ..Told::default() }; 64], 16, 1);
+    assert_eq!(pipeline.count(), 64);
+    assert!(seen.most_reading.load(Ordering::SeqCst) > 8);
+    assert_eq!(seen.most_making.load(Ordering::SeqCst), 1);
+}
+
+#[test]
+fn a_slow_file_holds_up_nobody_but_who_waits_for_it() {
+    let mut told = vec![Told { read_ms: 1, ..Told::default() }; 30];
+    told[3].read_ms = 1500;
+    let (mut pipeline, seen) = run(told, 30, 2);
+    for _ in 0..3 {
+        pipeline.next().expect("one").expect("no error");
+    }
+    // What is within the look-ahead is read meanwhile.
+    eventually(|| seen.reads.load(Ordering::SeqCst) > 7);
+    assert_eq!(pipeline.count(), 27);
+}
+
+#[test]
+fn look_ahead_begins_small_and_doubles() {
+    let (mut pipeline, seen) = run(vec![Told { read_ms: 1, ..Told::default() }; 200], 64, 2);
+    pipeline.next();
+    sleep(MILLI * 30);
+    // Two before anything was taken, twice as many behind what was.
+    assert!(seen.reads.load(Ordering::SeqCst) <= 5, "{:?}", seen.reads);
+    for _ in 0..6 {
+        pipeline.next();
+    }
+    eventually(|| seen.reads.load(Ordering::SeqCst) > 20);
+}
+
+#[test]
+fn bytes_ahead_are_bounded_and_one_large_file_is_read_all_the_same() {
+    let seen = Arc::new(Seen::default());
+    let mut told = vec![Told { size: 10, read_ms: 2, ..Told::default() }; 30];
+    told[4].size = 1000;
+    let requests = told.into_iter().enumerate().collect();
+    let width = Width { reads: 16, threads: 2 };
+    let pipeline = Pipeline::bounded(Scripted(Arc::clone(&seen)), requests, width, 35);
+    let mut most = 0;
+    for made in pipeline {
+        let made = made.expect("no error");
+        let mut bytes = seen.bytes.lock().unwrap();
+        bytes.0 -= if made == 4 { 1000 } else { 10 };
+        most = most.max(bytes.1);
+    }
+    assert_eq!(seen.reads.load(Ordering::SeqCst), 30);
+    // The large one comes alone, behind what may still be on its way to who counts here.
+    assert!((1000..=1040).contains(&most), "{most}");
+}
+
+#[test]
+fn the_first_error_in_order_is_given_and_ends_it() {
+    let mut told = vec![Told { read_ms: 1, ..Told::default() }; 20];
+    told[5] = Told { fails: true, make_ms: 30, ..Told::default() };
+    told[6].fails = true;
+    let (mut pipeline, _) = run(told, 16, 4);
+    let made: Vec<_> = pipeline.by_ref().collect();
+    assert_eq!(made.len(), 6);
+    let error = made.last().and_then(|made| made.as_ref().err()).expect("an error");
+    assert_eq!(error.to_string(), "number 5");
+    assert!(pipeline.next().is_none());
+}
+
+#[test]
+fn who_stops_early_reads_little_and_leaves_no_thread_behind() {
+    let (mut pipeline, seen) = run(vec![Told { read_ms: 5, ..Told::default() }; 500], 32, 2);
+    pipeline.next();
+    drop(pipeline);
+    let reads = seen.reads.load(Ordering::SeqCst);
+    assert!(reads < 10, "{reads}");
+    sleep(MILLI * 30);
+    assert_eq!(seen.reads.load(Ordering::SeqCst), reads);
+    assert_eq!(seen.reading.load(Ordering::SeqCst), 0);
+    // The test and the pipeline had one each.
+    assert_eq!(Arc::strong_count(&seen), 1);
+}
+
+#[test]
+fn a_panic_comes_where_what_it_broke_would_have_come() {
+    let mut told = vec![Told::default(); 10];
+    told[4].panics = true;
+    let (mut pipeline, _) = run(told, 8, 2);
+    let hook = std::panic::take_hook();
+    std::panic::set_hook(Box::new(|_| {}));
+    let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| pipeline.by_ref().count()));
+    std::panic::set_hook(hook);
+    assert!(outcome.is_err());
+}
+
+#[test]
+fn an_interruption_is_answered_while_reads_hang() {
+    let (mut pipeline, seen) = run(vec![Told { read_ms: 6000, ..Told::default() }; 4], 4, 2);
+    let start = Instant::now();
+    let teller = Arc::clone(&seen);
+    let told = std::thread::spawn(move || {
+        sleep(MILLI * 60);
+        teller.interrupted.store(true, Ordering::SeqCst);
+    });
+    let error = pipeline.next().expect("an answer").expect_err("the interruption");
+    assert_eq!(error.to_string(), "interrupted");
+    drop(pipeline);
+    assert!(start.elapsed() < MILLI * 5000, "{:?}", start.elapsed());
+    told.join().expect("no panic");
+}
+
+#[test]
+fn one_thread_is_enough() {
+    let (pipeline, seen) = run(vec![Told::default(); 9], 1, 1);
+    assert_eq!(pipeline.count(), 9);
+    assert_eq!(seen.threads.lock().unwrap().len(), 1);
+    assert!(seen.threads.lock().unwrap().contains(&format!("{:?}", std::thread::current().id())));
+    let (none, _) = run([], 32, 2);
+    assert_eq!(none.count(), 0);
+}
