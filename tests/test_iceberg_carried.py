@@ -16,7 +16,7 @@ from test_iceberg_commits import files, made
 import lakebed
 from lakebed import Table, errors, iceberg
 
-POINT = {
+POINT: dict[str, Any] = {
     "type": "record",
     # A name that the format's own records have too.
     "name": "r508",
@@ -30,7 +30,7 @@ POINT = {
         },
     ],
 }
-INVENTED = [
+INVENTED: list[dict[str, Any]] = [
     {
         "name": "point",
         "type": ["null", POINT],
@@ -40,7 +40,7 @@ INVENTED = [
     },
     {"name": "code", "type": {"type": "fixed", "name": "code", "size": 3}, "field-id": 9005},
 ]
-DEEP = {"name": "deep", "type": ["null", "double"], "default": None, "field-id": 9006}
+DEEP: dict[str, Any] = {"name": "deep", "type": ["null", "double"], "default": None, "field-id": 9006}
 NAMES = [field["name"] for field in INVENTED]
 
 

@@ -43,6 +43,10 @@ def location(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     return str(root)
 
 
+Asked = list[tuple[str, int | None, int | None]]
+Names = list[str]
+
+
 class Counting:
     """A local storage that counts what it is asked for, and takes its time."""
 
@@ -50,17 +54,15 @@ class Counting:
         self.seconds = seconds
         if concurrent_reads is not None:
             self.concurrent_reads = concurrent_reads
-        self.asked: list[tuple[str, int | None, int | None]] = []
+        self.asked: Asked = []
         self.now = self.most = 0
         self.lock = threading.Lock()
-        self.threads: set[int] = set()
 
     def read(self, path: str, start: int | None = None, end: int | None = None) -> bytes:
         with self.lock:
             self.asked.append((path, start, end))
             self.now += 1
             self.most = max(self.most, self.now)
-            self.threads.add(threading.get_ident())
         try:
             time.sleep(self.seconds)
             with Path(path).open("rb") as file:
@@ -70,13 +72,13 @@ class Counting:
             with self.lock:
                 self.now -= 1
 
-    def list(self, prefix: str) -> list[str]:
+    def list(self, prefix: str) -> Names:
         with self.lock:
             self.asked.append((prefix, None, None))
         time.sleep(self.seconds)
         return [entry.name for entry in Path(prefix).iterdir()]
 
-    def manifests(self) -> list[str]:
+    def manifests(self) -> Names:
         """Paths of manifests that were asked for, in that order."""
         names = [path.rsplit("/", 1) for path, _, _ in self.asked]
         return [
@@ -105,11 +107,11 @@ def test_rows_are_in_the_order_of_the_list_at_any_width(
 
 
 def test_reads_are_as_many_as_the_storage_says(location: str):
-    for width in (1, 5, 30):
+    for width, threads in ((1, 1), (1, 4), (5, 1), (30, 2)):
         storage = Counting(0.01, width)
         table = lakebed.open_table(location, storage=storage)
         storage.most = 0
-        paths(table, threads=1)
+        paths(table, threads=threads)
         # The one who waits reads itself where one read at a time is all there is.
         assert storage.most <= width
         assert storage.most > width // 2

@@ -199,6 +199,7 @@ impl<S: Source> Shared<S> {
         while let Some(at) = self.state.next_read(|at| self.size(at)) {
             let Some(request) = self.requests.get(at) else { return };
             let read = caught(|| self.source.read(request));
+            self.state.end_reading();
             let made = match read {
                 Ok(Ok(bytes)) => {
                     if !self.state.begin_making(at) {

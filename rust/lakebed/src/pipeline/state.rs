@@ -42,6 +42,7 @@ struct Places<M> {
     asked: usize,
     /// How many requests from there on may be under way or waiting to be taken.
     ahead: usize,
+    reading: usize,
     /// Bytes of what is under way or waiting to be taken.
     bytes: u64,
     /// Read, and waiting for their turn to be made.
@@ -62,6 +63,7 @@ impl<M> State<M> {
             next: 0,
             taken: 0,
             asked: 0,
+            reading: 0,
             ahead,
             bytes: 0,
             waiting,
@@ -99,11 +101,17 @@ impl<M> State<M> {
             let (at, size) = (places.next, size(places.next));
             if places.has_room_for(size) {
                 places.next += 1;
+                places.reading += 1;
                 places.bytes = places.bytes.saturating_add(size);
                 return Some(at);
             }
             places = self.room.wait(places).unwrap_or_else(PoisonError::into_inner);
         }
+    }
+
+    pub(super) fn end_reading(&self) {
+        self.places().reading -= 1;
+        self.room.notify_all();
     }
 
     /// Waits for the turn of a request that was read: the first ones go first. False where nobody wants it any more.
@@ -190,7 +198,8 @@ impl<M> Places<M> {
     /// Whether a request of so many bytes may be read now: within the look-ahead and the bytes, and always where it is
     /// the one that is waited for.
     fn has_room_for(&self, size: u64) -> bool {
-        self.next == self.taken
-            || self.next - self.asked < self.ahead && self.bytes.saturating_add(size) <= self.most_bytes
+        let is_near = self.next - self.asked < self.ahead;
+        let fits = is_near && self.bytes.saturating_add(size) <= self.most_bytes;
+        self.reading < self.width.reads && (fits || self.next == self.taken)
     }
 }

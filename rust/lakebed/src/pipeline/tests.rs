@@ -114,6 +114,7 @@ fn what_is_made_comes_in_the_order_of_requests() {
         let made: Vec<usize> = pipeline.map(|made| made.expect("no error")).collect();
         assert_eq!(made, (0..40).collect::<Vec<_>>(), "{reads} reads, {threads} threads");
         assert!(seen.most_making.load(Ordering::SeqCst) <= threads);
+        assert!(seen.most_reading.load(Ordering::SeqCst) <= reads);
     }
 }
 
