@@ -10,11 +10,11 @@ import sys
 import textwrap
 import threading
 import time
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
+from counting_storage import CountingStorage
 
 import lakebed
 from lakebed import Table, iceberg, paimon
@@ -43,52 +43,6 @@ def location(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     return str(root)
 
 
-Asked = list[tuple[str, int | None, int | None]]
-Names = list[str]
-
-
-class Counting:
-    """A local storage that counts what it is asked for, and takes its time."""
-
-    def __init__(self, seconds: float = 0.0, concurrent_reads: int | None = None) -> None:
-        self.seconds = seconds
-        if concurrent_reads is not None:
-            self.concurrent_reads = concurrent_reads
-        self.asked: Asked = []
-        self.now = self.most = 0
-        self.lock = threading.Lock()
-
-    def read(self, path: str, start: int | None = None, end: int | None = None) -> bytes:
-        with self.lock:
-            self.asked.append((path, start, end))
-            self.now += 1
-            self.most = max(self.most, self.now)
-        try:
-            time.sleep(self.seconds)
-            with Path(path).open("rb") as file:
-                file.seek(start or 0)
-                return file.read() if end is None else file.read(end - (start or 0))
-        finally:
-            with self.lock:
-                self.now -= 1
-
-    def list(self, prefix: str) -> Names:
-        with self.lock:
-            self.asked.append((prefix, None, None))
-        time.sleep(self.seconds)
-        return [entry.name for entry in Path(prefix).iterdir()]
-
-    def manifests(self) -> Names:
-        """Paths of manifests that were asked for, in that order."""
-        names = [path.rsplit("/", 1) for path, _, _ in self.asked]
-        return [
-            name
-            for folder, name in names
-            if (folder.endswith("/manifest") and not name.startswith("manifest-list"))
-            or (name.endswith(".avro") and not name.startswith("snap-"))
-        ]
-
-
 def paths(table: Table, **options: Any) -> list[str]:
     found: list[str] = table.files(columns=["file_path"], **options).to_arrow()["file_path"].to_pylist()
     return found
@@ -100,7 +54,7 @@ def test_rows_are_in_the_order_of_the_list_at_any_width(
 ):
     expected = paths(lakebed.open_table(location))
     assert len(expected) == MANIFESTS
-    storage = Counting(0.001, reads)
+    storage = CountingStorage(0.001, reads)
     options = {} if threads is None else {"threads": threads}
     assert paths(lakebed.open_table(location, storage=storage), **options) == expected
     assert len(storage.manifests()) == len(set(storage.manifests())) == MANIFESTS
@@ -108,19 +62,19 @@ def test_rows_are_in_the_order_of_the_list_at_any_width(
 
 def test_reads_are_as_many_as_the_storage_says(location: str):
     for width, threads in ((1, 1), (1, 4), (5, 1), (30, 2)):
-        storage = Counting(0.01, width)
+        storage = CountingStorage(0.01, width)
         table = lakebed.open_table(location, storage=storage)
-        storage.most = 0
+        storage.forget()
         paths(table, threads=threads)
         # The one who waits reads itself where one read at a time is all there is.
-        assert storage.most <= width
-        assert storage.most > width // 2
+        assert storage.most_at_once <= width
+        assert storage.most_at_once > width // 2
 
 
 def test_a_number_of_reads_that_is_none_is_refused(location: str):
     with pytest.raises(ValueError, match="concurrent_reads is 0"):
-        lakebed.open_table(location, storage=Counting(0, 0))
-    storage = Counting()
+        lakebed.open_table(location, storage=CountingStorage(0, 0))
+    storage = CountingStorage()
     storage.concurrent_reads = "many"  # type: ignore[assignment]
     with pytest.raises(TypeError):
         lakebed.open_table(location, storage=storage)
@@ -128,38 +82,38 @@ def test_a_number_of_reads_that_is_none_is_refused(location: str):
 
 @pytest.mark.parametrize("view", ["files", "entries", "plan", "manifests", "snapshots"])
 def test_no_rows_are_asked_for_without_reading(location: str, view: str):
-    storage = Counting()
+    storage = CountingStorage()
     table = lakebed.open_table(location, storage=storage)
-    storage.asked.clear()
+    storage.forget()
     assert getattr(table, view)(limit=0).to_arrow().num_rows == 0
-    assert storage.asked == []
+    assert storage.asked == 0
 
 
 def test_a_limit_reads_little(location: str):
-    storage = Counting(0.005)
+    storage = CountingStorage(0.005)
     table = lakebed.open_table(location, storage=storage)
     assert len(paths(table, limit=1)) == 1
-    assert len(storage.asked) <= 18
-    storage.asked.clear()
+    assert storage.asked <= 18
+    storage.forget()
     assert len(paths(table, limit=1)) == 1
-    assert len(storage.asked) <= 8
+    assert storage.asked <= 8
 
 
 def test_who_stops_leaves_no_read_behind(location: str):
-    storage = Counting(0.005)
+    storage = CountingStorage(0.005)
     stream = lakebed.open_table(location, storage=storage).files(limit=20).to_arrow_batch_reader()
     stream.read_next_batch()
     del stream
     gc.collect()
-    asked = len(storage.asked)
+    asked = storage.asked
     time.sleep(0.05)
-    assert len(storage.asked) == asked
+    assert storage.asked == asked
     assert storage.now == 0
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("lakebed")]
 
 
 def test_the_first_error_in_order_is_raised(location: str):
-    class Failing(Counting):
+    class Failing(CountingStorage):
         def read(self, path: str, start: int | None = None, end: int | None = None) -> bytes:
             name = path.rsplit("/", 1)[-1]
             if name in bad:
@@ -167,7 +121,7 @@ def test_the_first_error_in_order_is_raised(location: str):
                 raise PermissionError(f"bad {bad.index(name)}")
             return super().read(path, start, end)
 
-    whole = Counting(0, 1)
+    whole = CountingStorage(0, 1)
     paths(lakebed.open_table(location, storage=whole))
     bad: list[str] = []
     table = lakebed.open_table(location, storage=Failing(0.001))
@@ -179,7 +133,7 @@ def test_the_first_error_in_order_is_raised(location: str):
 def test_bytes_of_the_storage_are_not_copied_and_not_kept(location: str):
     kept: list[bytes] = []
 
-    class Keeping(Counting):
+    class Keeping(CountingStorage):
         def read(self, path: str, start: int | None = None, end: int | None = None) -> bytes:
             content = super().read(path, start, end)
             kept.append(content)
@@ -242,7 +196,7 @@ def test_an_interrupt_is_answered_while_reads_hang(location: str):
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 def test_a_forked_process_reads_anew(location: str):
-    table = lakebed.open_table(location, storage=Counting(0.001))
+    table = lakebed.open_table(location, storage=CountingStorage(0.001))
     expected = paths(table)
     stream = table.files(columns=["file_path"]).to_arrow_batch_reader()
     child = os.fork()

@@ -7,52 +7,17 @@ users.
 from __future__ import annotations
 
 import re
-import threading
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pytest
+from counting_storage import CountingStorage
 
 import lakebed
 from shared_data import PROJECT, SAMPLE_ICEBERG_TABLE, SAMPLE_MOVED, SAMPLE_TABLE
 
 THREADS, WIDTH = 2, 6
 """Of decoding and of reading: fixed, since with a limit what is read ahead depends on them."""
-
-
-class CountingStorage:
-    """Local files, and what was asked of them: how many reads and listings, and reads at one time."""
-
-    concurrent_reads = WIDTH
-
-    def __init__(self) -> None:
-        self.reads: list[tuple[str, int | None, int | None]] = []
-        self.listings: list[str] = []
-        self.most_at_once = 0
-        self._now = 0
-        self._lock = threading.Lock()
-
-    def read(self, path: str, start: int | None = None, end: int | None = None) -> bytes:
-        with self._lock:
-            self.reads.append((path, start, end))
-            self._now += 1
-            self.most_at_once = max(self.most_at_once, self._now)
-        try:
-            return Path(path).read_bytes()[start:end]
-        finally:
-            with self._lock:
-                self._now -= 1
-
-    def list(self, prefix: str) -> list[str]:
-        with self._lock:
-            self.listings.append(prefix)
-        folder = Path(prefix)
-        return [child.name for child in folder.iterdir()] if folder.is_dir() else []
-
-    def forget(self) -> None:
-        """What was asked so far is not counted."""
-        self.reads, self.listings, self.most_at_once = [], [], 0
 
 
 @dataclass(frozen=True)
@@ -101,7 +66,7 @@ CALLS = {
 
 def opened(format_name: str) -> tuple[Any, CountingStorage]:
     """The sample table of a format, behind a storage that counts."""
-    storage = CountingStorage()
+    storage = CountingStorage(concurrent_reads=WIDTH)
     if format_name == "paimon":
         return lakebed.open_table(str(SAMPLE_TABLE), storage=storage), storage
     return lakebed.open_table(str(SAMPLE_ICEBERG_TABLE), storage=storage, relocate=SAMPLE_MOVED), storage

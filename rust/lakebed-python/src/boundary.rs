@@ -21,9 +21,10 @@ pub fn detached<T: Send>(py: Python<'_>, work: impl FnOnce() -> lakebed::Result<
 }
 
 /// Drops what may have threads, which it waits for, without the interpreter, which they may wait for.
-pub fn drop_detached<T: Send>(value: Option<T>) {
-    let Some(value) = value else { return };
-    let mut value = Some(value);
+pub fn drop_detached<T: Send>(mut value: Option<T>) {
+    if value.is_none() {
+        return;
+    }
     Python::try_attach(|py| {
         let value = value.take();
         py.detach(move || drop(value));

@@ -14,11 +14,11 @@ use arrow_buffer::Buffer;
 use arrow_schema::{ArrowError, DataType};
 use arrow_select::concat::concat_batches;
 
-use super::fields::LIST;
+use super::fields::{LIST, known};
 use super::manifest::canonical::canonical_list;
 use crate::columnar::Decoding;
 use crate::error::{Error, ErrorKind, Result};
-use crate::record::{RecordReader, RecordResolver, find};
+use crate::record::{RecordReader, RecordResolver, carried, find};
 
 /// Content of a manifest of data files.
 pub const DATA: i32 = 0;
@@ -52,6 +52,16 @@ pub fn read_manifest_list(
         batches.push(with_defaults(&batch)?);
     }
     concat_batches(resolver.schema(), &batches).map_err(malformed)
+}
+
+/// The same with all columns, and behind them what other writers' fields hold.
+///
+/// # Errors
+/// As [`read_manifest_list`].
+pub(crate) fn read_carrying(bytes: Buffer, decoding: &Decoding) -> Result<RecordBatch> {
+    let carried = carried::read(&bytes, &|record, field| known(&LIST, record, field), decoding.limits)?;
+    let list = read_manifest_list(bytes, None, decoding)?;
+    carried.map_or_else(|| Ok(list.clone()), |carried| carried::with(&list, &carried))
 }
 
 fn with_defaults(batch: &RecordBatch) -> Result<RecordBatch> {

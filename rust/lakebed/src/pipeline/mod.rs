@@ -114,7 +114,7 @@ impl<S: Source> Pipeline<S> {
 
     /// Has as many threads as the look-ahead has use for; fewer where the machine gives no more.
     fn spawn(&mut self) {
-        let wanted = self.shared.state.threads_wanted().min(self.width.reads.max(self.width.threads));
+        let wanted = self.shared.state.threads_wanted();
         while self.threads.len() < wanted {
             let shared = Arc::clone(&self.shared);
             let thread = std::thread::Builder::new().name("lakebed".to_owned()).spawn(move || shared.work());

@@ -54,7 +54,7 @@ struct Places<M> {
 
 impl<M> State<M> {
     pub(super) fn new(count: usize, width: Width, most_bytes: u64) -> State<M> {
-        let ahead = FIRST_AHEAD.max(width.threads);
+        let ahead = FIRST_AHEAD.max(width.threads).min(width.most());
         let (waiting, made) = (BTreeSet::new(), BTreeMap::new());
         let places = Places {
             count,
@@ -77,7 +77,7 @@ impl<M> State<M> {
     /// Looks ahead as far as it ever does.
     pub(super) fn look_far(&self) {
         let mut places = self.places();
-        places.ahead = places.width.reads.max(places.width.threads);
+        places.ahead = places.width.most();
     }
 
     fn places(&self) -> MutexGuard<'_, Places<M>> {
@@ -157,8 +157,7 @@ impl<M> State<M> {
         }
         let taken = places.taken;
         if taken > places.asked {
-            let most = places.width.reads.max(places.width.threads);
-            places.ahead = places.ahead.saturating_mul(2).min(most);
+            places.ahead = places.ahead.saturating_mul(2).min(places.width.most());
             places.asked = taken;
             self.room.notify_all();
         }

@@ -22,6 +22,11 @@ impl Width {
         Width { reads: storage.concurrent_reads().unwrap_or(threads).max(1), threads }
     }
 
+    /// How many requests have something to do at most.
+    pub(crate) fn most(self) -> usize {
+        self.reads.max(self.threads)
+    }
+
     /// Whether one thread does all of it, one after another.
     pub(crate) fn is_one(self) -> bool {
         self.reads <= 1 && self.threads <= 1

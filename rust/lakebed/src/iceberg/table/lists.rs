@@ -6,9 +6,10 @@ use arrow_array::RecordBatch;
 use arrow_buffer::Buffer;
 
 use super::Table;
+use crate::columnar::Decoding;
 use crate::error::Result;
 use crate::iceberg::manifest::ManifestHeader;
-use crate::iceberg::manifest_list::{InlineManifest, inline_manifests, read_manifest_list};
+use crate::iceberg::manifest_list::{InlineManifest, inline_manifests, read_carrying, read_manifest_list};
 use crate::iceberg::metadata::{Snapshot, Wanted};
 use crate::storage::read_recorded;
 
@@ -26,17 +27,36 @@ impl Table {
         }
     }
 
+    /// The same, and behind its columns what other writers' fields of the list hold.
+    ///
+    /// # Errors
+    /// As [`Table::manifest_list`].
+    pub(crate) fn carrying_list(&self) -> Result<RecordBatch> {
+        match self.snapshot()? {
+            Some(snapshot) => self.list_by(snapshot, read_carrying),
+            None => inline_manifests(&[], 0),
+        }
+    }
+
     /// The manifest list of any snapshot of the table.
     ///
     /// # Errors
     /// Those of reading it, with its path.
     pub(crate) fn list_of(&self, snapshot: &Snapshot) -> Result<RecordBatch> {
+        self.list_by(snapshot, |bytes, decoding| read_manifest_list(bytes, None, decoding))
+    }
+
+    fn list_by(
+        &self,
+        snapshot: &Snapshot,
+        read: impl FnOnce(Buffer, &Decoding) -> Result<RecordBatch>,
+    ) -> Result<RecordBatch> {
         let Some(path) = &snapshot.manifest_list else {
             let manifests = snapshot.manifests.iter().map(|path| self.inline(path));
             return inline_manifests(&manifests.collect::<Result<Vec<_>>>()?, snapshot.snapshot_id);
         };
         let bytes = self.read_recorded(path, None)?;
-        read_manifest_list(bytes, None, self.decoding()).map_err(|error| error.in_file(path))
+        read(bytes, self.decoding()).map_err(|error| error.in_file(path))
     }
 
     /// What a manifest that stands in no list says of itself: of spec 0 unless it says otherwise.

@@ -10,18 +10,21 @@ use arrow_schema::{DataType, Field, Schema};
 use super::FormatVersion;
 use crate::error::{Error, ErrorKind, Result};
 use crate::field::FieldSpec;
-use crate::record::carried::is_carried;
+use crate::record::carried::{self, is_carried};
 
-/// Columns as the records that are written have them: nullable, so that it is the file's schema that refuses a null.
-pub(super) fn record_rows<'f>(
-    columns: impl Iterator<Item = Result<(&'f str, ArrayRef)>>,
-    rows: usize,
+/// The columns of a record as they are written, those that `batch` carries for it behind its own: nullable, so that
+/// it is the file's schema that refuses a null.
+pub(super) fn record_rows<'r>(
+    own: impl Iterator<Item = Result<(&'r str, ArrayRef)>>,
+    batch: &'r RecordBatch,
+    record: &str,
 ) -> Result<RecordBatch> {
-    let columns = columns.collect::<Result<Vec<_>>>()?;
+    let carried = carried::in_record(batch, record).map(|(name, column)| Ok((name, Arc::clone(column))));
+    let columns = own.chain(carried).collect::<Result<Vec<_>>>()?;
     let field = |(name, column): &(&str, ArrayRef)| Field::new(*name, column.data_type().clone(), true);
     let fields: Vec<Field> = columns.iter().map(field).collect();
     let columns = columns.into_iter().map(|(_, column)| column).collect();
-    let options = RecordBatchOptions::new().with_row_count(Some(rows));
+    let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
     RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), columns, &options).map_err(Into::into)
 }
 

@@ -93,6 +93,5 @@ fn rows(batch: &RecordBatch, fields: &[FieldRef], version: FormatVersion) -> Res
     let own = fields
         .iter()
         .map(|field| Ok((field.name.as_str(), column(batch, &LIST, &field.name, field.required)?)));
-    let carried = carried::in_record(batch, "").map(|(name, column)| Ok((name, Arc::clone(column))));
-    record_rows(own.chain(carried), batch.num_rows())
+    record_rows(own, batch, "")
 }

@@ -136,8 +136,7 @@ impl ManifestLayout {
             };
             Ok((field.name.as_str(), column))
         });
-        let carried = carried::in_record(batch, "").map(|(name, column)| Ok((name, Arc::clone(column))));
-        record_rows(own.chain(carried), batch.num_rows())
+        record_rows(own, batch, "")
     }
 
     /// The column of files, which are the record of that name.
@@ -153,8 +152,7 @@ impl ManifestLayout {
             name => column(batch, &ENTRY, name, field.required),
         };
         let own = fields.iter().map(|field| Ok((field.name.as_str(), column_of(field)?)));
-        let carried = carried::in_record(batch, record).map(|(name, column)| Ok((name, Arc::clone(column))));
-        Ok(Arc::new(StructArray::from(record_rows(own.chain(carried), batch.num_rows())?)))
+        Ok(Arc::new(StructArray::from(record_rows(own, batch, record)?)))
     }
 
     /// Refuses what the manifest has no place for.

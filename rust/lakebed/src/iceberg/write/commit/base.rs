@@ -8,14 +8,12 @@ use lakebed_avro::{Codec, Limits};
 use serde_json::{Map, Value};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::iceberg::fields::{LIST, known};
 use crate::iceberg::metadata::{MetadataFile, TableMetadata, Wanted};
 use crate::iceberg::partition::PartitionSpec;
 use crate::iceberg::table::Table;
 use crate::iceberg::types::Schema;
 use crate::iceberg::write::{FormatVersion, is_gzip_name};
 use crate::json::invalid;
-use crate::record::carried;
 use crate::storage::{Local, Storage, local_path};
 
 /// Properties that move files elsewhere, which tables without a catalog do not do.
@@ -160,17 +158,6 @@ impl Base {
     /// # Errors
     /// Those of reading the list.
     pub(super) fn manifests(&self) -> Result<RecordBatch> {
-        let manifests = self.table.manifest_list()?;
-        let snapshot = self.table.snapshot()?;
-        let Some(path) = snapshot.and_then(|snapshot| snapshot.manifest_list.as_ref()) else {
-            return Ok(manifests);
-        };
-        let read = || -> Result<RecordBatch> {
-            let bytes = self.table.storage().read(path)?;
-            let limits = self.table.decoding().limits;
-            let carried = carried::read(&bytes, &|record, field| known(&LIST, record, field), limits)?;
-            carried.map_or_else(|| Ok(manifests.clone()), |carried| carried::with(&manifests, &carried))
-        };
-        read().map_err(|error| error.in_file(path))
+        self.table.carrying_list()
     }
 }

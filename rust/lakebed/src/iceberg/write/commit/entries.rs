@@ -13,9 +13,7 @@ use lakebed_avro::Limits;
 use super::base::Base;
 use crate::error::Result;
 use crate::iceberg::fields::{ENTRY, known};
-use crate::iceberg::manifest::{
-    DELETED, EXISTING, EntryColumns, EntryReader, Known, PartitionLayout, Statuses,
-};
+use crate::iceberg::manifest::{EXISTING, EntryColumns, EntryReader, Known, PartitionLayout, Statuses};
 use crate::iceberg::manifest_list::ManifestFile;
 use crate::iceberg::partition::{PartitionSpec, PartitionType};
 use crate::record::{carried, find};
@@ -81,11 +79,8 @@ fn carried_entries(bytes: &Buffer, limits: Limits) -> Result<Option<RecordBatch>
 
 fn is_live(entries: &RecordBatch) -> Result<BooleanArray> {
     let status = find(entries, "status")?;
-    Ok(status
-        .as_primitive::<Int32Type>()
-        .iter()
-        .map(|status| status.map(|status| status != DELETED))
-        .collect())
+    let is_live = |status: Option<i32>| status.map(|status| Statuses::LIVE.has(status));
+    Ok(status.as_primitive::<Int32Type>().iter().map(is_live).collect())
 }
 
 /// Entries with other statuses; where `snapshot_id` is given, that of entries whose status is not EXISTING.

@@ -127,7 +127,7 @@ pub(super) fn names_of(entries: &RecordBatch) -> Result<Vec<String>> {
 pub(super) fn carried_of(table: &Table) -> Result<Map<String, Value>> {
     let Some(snapshot) = table.snapshot() else { return Ok(Map::new()) };
     let path = table.files().own(&snapshot_file(snapshot.id));
-    match present(table.storage().read(&path))? {
+    match present(table.read_recorded(&path, None))? {
         Some(bytes) => carried_keys(&bytes).map_err(|error| error.in_file(&path)),
         None => Ok(Map::new()),
     }
