@@ -24,6 +24,7 @@ __all__ = [
     "check_locations",
     "decode_rows",
     "decode_values",
+    "divisible",
     "encode_rows",
     "encode_values",
     "health_row",
@@ -225,8 +226,17 @@ class Share:
     """What a range has of a manifest, to be run once."""
 
 def read_share(
-    storage: object | None, path: str, length: int, start: int, end: int, limits: object
+    storage: object | None,
+    path: str,
+    length: int,
+    start: int,
+    end: int,
+    header: bytes | None,
+    limits: object,
 ) -> Share | None: ...
+def divisible(
+    storage: object | None, manifests: Sequence[tuple[str, int]], limits: object
+) -> list[bytes | None]: ...
 def avro_read(
     source: Any,
     columns: Sequence[str] | None,

@@ -6,7 +6,9 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
+from counting_storage import CountingStorage
 from covering import each_layout_of_golden_paimon_tables
 from pyarrow.fs import LocalFileSystem
 from trust import long_or
@@ -14,7 +16,7 @@ from trust import long_or
 import lakebed
 import lakebed.spark as ls
 from iceberg_golden import each_golden_iceberg_table
-from lakebed.spark.reading import Piece, Reading, spread
+from lakebed.spark.reading import Piece, Reading, contents, spread
 from shared_data import SAMPLE_TABLE
 from spark_rows import actual, expected
 
@@ -62,35 +64,52 @@ def test_icebergs_rows_are_those_without_spark(spark, table):
         assert actual(frame) == expected(getattr(opened, view)()), view
 
 
-def manifest(path: str, size: int, divisible: bool = True) -> Any:
-    return {"path": path, "size": size, "added": 1, "deleted": 0, "divisible": divisible}
+MEBIBYTE = 1 << 20
 
 
 def test_work_is_spread_by_bytes():
-    mebibyte = 1 << 20
-    many = [manifest(f"m{number}", mebibyte) for number in range(640)]
-    tasks = spread(many, 32 * mebibyte)
+    many = [Piece(f"m{number}", MEBIBYTE, 0, MEBIBYTE) for number in range(640)]
+    tasks = spread(many, 32 * MEBIBYTE)
     assert len(tasks) < 26
     sizes = [sum(piece.end - piece.start for piece in pieces) for pieces in tasks]
-    assert max(sizes) - min(sizes) <= mebibyte
-    assert sorted(piece.path for pieces in tasks for piece in pieces) == sorted(m["path"] for m in many)
+    assert max(sizes) - min(sizes) <= MEBIBYTE
+    assert sorted(piece.path for pieces in tasks for piece in pieces) == sorted(m.path for m in many)
 
-    assert len(spread(many, 32 * mebibyte, at_once=16)) == 32, "the last wave is full"
-    assert len(spread(many[:3], 32 * mebibyte, at_once=16)) == 3, "no task without a piece"
+    assert len(spread(many, 32 * MEBIBYTE, at_once=16)) == 32, "the last wave is full"
+    assert len(spread(many[:3], 32 * MEBIBYTE, at_once=16)) == 3, "no task without a piece"
 
-    huge = [manifest("huge", 100 * mebibyte + 7), manifest("whole", 90 * mebibyte, divisible=False)]
-    tasks = spread([*huge, manifest("small", 100), manifest("empty", 0)], 32 * mebibyte)
-    pieces = sorted(piece for pieces in tasks for piece in pieces)
-    assert pieces == [
-        Piece("empty", 0, 0, 0),
-        *(
-            Piece("huge", 100 * mebibyte + 7, start, min(start + 32 * mebibyte, 100 * mebibyte + 7))
-            for start in range(0, 100 * mebibyte + 7, 32 * mebibyte)
-        ),
-        Piece("small", 100, 0, 100),
-        Piece("whole", 90 * mebibyte, 0, 90 * mebibyte),
+
+def test_large_manifests_are_divided_and_a_range_is_one_request(tmp_path):
+    large = tmp_path / "large.avro"
+    values = pa.table({"id": pa.array(range(3000), pa.int64())})
+    lakebed.avro.write(values, large, codec="null", block_bytes=700)
+    size = large.stat().st_size
+    storage = CountingStorage()
+
+    def manifest(path: str, size: int, divisible: bool = True) -> Any:
+        return {"path": path, "size": size, "added": 1, "deleted": 0, "divisible": divisible}
+
+    manifests = [
+        manifest(str(large), size),
+        manifest("whole", size, divisible=False),
+        manifest("small", 100),
+        manifest("empty", 0),
     ]
-    assert [sum(piece.end - piece.start for piece in pieces) // mebibyte for pieces in tasks].count(32) == 3
+    pieces = Reading(lakebed.LIMITS, 1000, storage).pieces(manifests)
+    header = pieces[0].header
+    assert header is not None
+    assert large.read_bytes().startswith(header)
+    assert pieces == [
+        *(Piece(str(large), size, at, min(at + 1000, size), header) for at in range(0, size, 1000)),
+        Piece("whole", size, 0, size),
+        Piece("small", 100, 0, 100),
+        Piece("empty", 0, 0, 0),
+    ]
+    assert len(storage.reads) == 2, "the header, and whether the file is as long as recorded"
+    storage.forget()
+    ranges = [piece for piece in pieces if piece.header]
+    assert list(contents(ranges, storage, lakebed.LIMITS))
+    assert len(storage.reads) == len(ranges)
 
 
 def test_the_storage_of_the_table_goes_along_and_is_not_shown(spark, capfd):

@@ -47,12 +47,13 @@ _ESCAPE = re.compile(r"\\(?=[{}\[\]*?\\])")
 
 
 class Piece(NamedTuple):
-    """A range of a manifest, all of it where that begins at 0 and ends at its length [bytes]."""
+    """A range [bytes] of a manifest with its header, or all of one without."""
 
     path: str
     length: int
     start: int
     end: int
+    header: bytes | None = None
 
 
 @dataclass(frozen=True)
@@ -92,9 +93,31 @@ class Reading:
             return files.mapInArrow(partial(map_contents, decode=decode), types)
         if self.storage is None:
             manifests = [{**manifest, "path": absolute(manifest["path"])} for manifest in manifests]
-        tasks = spread(manifests, self.range_bytes, divided=divided, at_once=_at_once(spark))
+        pieces = self.pieces(manifests, divided=divided)
+        tasks = spread(pieces, self.range_bytes, at_once=_at_once(spark))
         reader = RangeReader(tasks, self.limits, self.storage, decode)
         return spark.range(len(tasks), numPartitions=len(tasks)).mapInArrow(reader, types)
+
+    def pieces(self, manifests: Sequence[Manifest], *, divided: bool = True) -> list[Piece]:
+        """Manifests, those of more than `range_bytes` in ranges of that, as far as they can be divided.
+
+        Reads the headers of those that are divided, so that a task reads nothing but its range.
+        """
+        step = self.range_bytes
+        large = [
+            manifest
+            for manifest in manifests
+            if divided and manifest["divisible"] and step is not None and manifest["size"] > step
+        ]
+        asked = [(manifest["path"], manifest["size"]) for manifest in large]
+        with kind_told():
+            headers = _native.divisible(self.storage, asked, self.limits) if asked else []
+        of_path = {path: header for (path, _), header in zip(asked, headers, strict=True)}
+        return [
+            piece
+            for manifest in manifests
+            for piece in _pieces(manifest, step, of_path.get(manifest["path"]))
+        ]
 
 
 @dataclass(frozen=True)
@@ -114,7 +137,7 @@ class RangeReader:
 
 
 def contents(pieces: list[Piece], storage: Storage | None, limits: Limits) -> Contents:
-    """What is there of manifests, read now. Raises: the storage's errors; those of a manifest's header."""
+    """What is there of manifests, read now: one request each. Raises: the storage's errors."""
     for piece in pieces:
         with kind_told():
             share = _native.read_share(storage, *piece, limits)
@@ -122,16 +145,13 @@ def contents(pieces: list[Piece], storage: Storage | None, limits: Limits) -> Co
             yield piece.path, share
 
 
-def spread(
-    manifests: Sequence[Manifest], range_bytes: int, *, divided: bool = True, at_once: int = 1
-) -> list[list[Piece]]:
-    """Manifests in pieces of at most `range_bytes`, as far as they can be divided, a list for each task.
+def spread(pieces: Sequence[Piece], range_bytes: int, *, at_once: int = 1) -> list[list[Piece]]:
+    """Pieces of at most about `range_bytes`, a list for each task.
 
     Tasks get about as many bytes each: small manifests share a task. They are as many as it takes for each to
     have `range_bytes`, and then some more until they are a multiple of those that run at once: else most
     cores would wait for the last tasks.
     """
-    pieces = [piece for manifest in manifests for piece in _pieces(manifest, range_bytes, divided)]
     costs = [piece.end - piece.start + _OPENING for piece in pieces]
     waves = -(-sum(costs) // ((range_bytes + _OPENING) * at_once))
     count = min(len(pieces), waves * at_once)
@@ -143,12 +163,13 @@ def spread(
     return [own for _, _, own in tasks]
 
 
-def _pieces(manifest: Manifest, range_bytes: int, divided: bool) -> Iterator[Piece]:
-    length = manifest["size"]
-    divided = divided and manifest["divisible"] and length > range_bytes
-    step = range_bytes if divided else max(length, 1)
-    for start in range(0, max(length, 1), step):
-        yield Piece(manifest["path"], length, start, min(start + step, length))
+def _pieces(manifest: Manifest, step: int | None, header: bytes | None) -> Iterator[Piece]:
+    path, length = manifest["path"], manifest["size"]
+    if header is None or step is None:
+        yield Piece(path, length, 0, length)
+        return
+    for start in range(0, length, step):
+        yield Piece(path, length, start, min(start + step, length), header)
 
 
 def _at_once(spark: SparkSession) -> int:

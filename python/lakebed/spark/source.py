@@ -16,7 +16,7 @@ from lakebed.opening import open_table
 from lakebed.predicates import Predicate, col, to_sql
 from lakebed.spark.frames import table_at
 from lakebed.spark.mappers import decode_manifests, kind_told
-from lakebed.spark.reading import Piece, contents, spread
+from lakebed.spark.reading import Piece, Reading, contents, spread
 from lakebed.spark.types import cast_batch, spark_schema, to_spark
 from lakebed.spark.view_schema import view_of
 from lakebed.storage import resolve
@@ -141,7 +141,9 @@ class _Reader(DataSourceReader):
             # Of Paimon's manifests some may delete what others add.
             if asked.view == "entries" or not any(manifest["deleted"] for manifest in manifests):
                 task = scan.task("rows")
-                shares = [_Share(task, pieces) for pieces in spread(manifests, asked.task_bytes)]
+                _, storage = resolve(asked.path)
+                pieces = Reading(LIMITS, asked.task_bytes, storage).pieces(manifests)
+                shares = [_Share(task, own) for own in spread(pieces, asked.task_bytes)]
         # Of none Spark would make one that is None.
         return [*shares] or [_Share(None, [])]
 

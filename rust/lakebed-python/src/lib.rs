@@ -66,7 +66,7 @@ mod _native {
     #[pymodule_export]
     use super::table::{Scan, Table};
     #[pymodule_export]
-    use super::task::{Share, Task, read_share};
+    use super::task::{Share, Task, divisible, read_share};
     #[pymodule_export]
     use super::vector::{iceberg_read_deletion_vector, paimon_read_deletion_vector};
 

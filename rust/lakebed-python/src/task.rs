@@ -2,11 +2,13 @@
 
 use std::sync::{Arc, Mutex};
 
+use arrow_buffer::Buffer;
 use lakebed::scan::{self, Content, ReadyTask};
 use lakebed::storage::{Local, Storage};
 use lakebed::{Error, ErrorKind};
 use lakebed_avro::Limits;
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 
 use crate::arrow::SchemaCapsule;
 use crate::boundary::detached;
@@ -72,8 +74,11 @@ impl Given {
 #[pyclass(frozen, module = "lakebed._native")]
 pub struct Share(Mutex<Option<Content>>);
 
-/// What bytes `start` up to `end` have of a manifest of which `length` are recorded.
+/// What is there of a manifest of which `length` bytes are recorded: all of it, or where its header is given what bytes
+/// `start` up to `end` have of it.
 #[pyfunction]
+#[pyo3(signature = (storage, path, length, start, end, header, limits))]
+#[expect(clippy::too_many_arguments, reason = "a piece of a manifest, as Python has it, and what reads it")]
 pub fn read_share(
     py: Python<'_>,
     storage: Option<Py<PyAny>>,
@@ -81,15 +86,40 @@ pub fn read_share(
     length: u64,
     start: u64,
     end: u64,
+    header: Option<Vec<u8>>,
     limits: &Bound<'_, PyAny>,
 ) -> PyResult<Option<Share>> {
     let limits: Limits = extract(limits)?;
-    let storage: Arc<dyn Storage> = match storage {
+    let storage = storage_of(py, storage)?;
+    detached(py, || {
+        let storage = storage.as_ref();
+        let content = match header {
+            Some(header) => Content::of_range(storage, path, length, start..end, Buffer::from_vec(header))
+                .map_err(|error| error.in_file(path))?,
+            None => Some(Content::of_file(storage, path, length, &limits)?),
+        };
+        Ok(content.map(|content| Share(Mutex::new(Some(content)))))
+    })
+}
+
+/// The header of each manifest, given by path and recorded length, that may be read in ranges.
+#[pyfunction]
+pub fn divisible(
+    py: Python<'_>,
+    storage: Option<Py<PyAny>>,
+    manifests: Vec<(String, u64)>,
+    limits: &Bound<'_, PyAny>,
+) -> PyResult<Vec<Option<Py<PyBytes>>>> {
+    let limits: Limits = extract(limits)?;
+    let storage = storage_of(py, storage)?;
+    let headers = detached(py, || scan::divisible(&storage, manifests, limits))?;
+    let bytes = |header: Buffer| PyBytes::new(py, &header).unbind();
+    Ok(headers.into_iter().map(|header| header.map(bytes)).collect())
+}
+
+fn storage_of(py: Python<'_>, storage: Option<Py<PyAny>>) -> PyResult<Arc<dyn Storage>> {
+    Ok(match storage {
         Some(storage) => Arc::new(PyStorage::new(storage.into_bound(py))?),
         None => Arc::new(Local),
-    };
-    detached(py, || {
-        let content = Content::of_range(storage.as_ref(), path, length, start..end, &limits)?;
-        Ok(content.map(|content| Share(Mutex::new(Some(content)))))
     })
 }

@@ -29,8 +29,10 @@ impl<S: Sides> Scan for DiffScan<S> {
     }
 
     fn stream(&self) -> Result<Batches> {
-        let Legs { legs, .. } = self.sides.legs()?;
-        limited(self.limit, || Ok(Box::new(Differences::new(legs, self.columns.clone()))))
+        limited(self.limit, || {
+            let Legs { legs, .. } = self.sides.legs()?;
+            Ok(Box::new(Differences::new(legs, self.columns.clone())))
+        })
     }
 
     fn notes(&self) -> Notes {

@@ -22,12 +22,28 @@ where
     T: Send + 'static,
     F: Fn(&dyn Storage, &R) -> Result<T> + Send + Sync + 'static,
 {
-    let width = if requests.len() > 1 { Width::new(storage.as_ref(), threads) } else { Width::ONE };
-    let source = Each { storage: Arc::clone(storage), read, kind: std::marker::PhantomData };
-    Pipeline::new(source, requests, width).at_once().collect()
+    each(storage, requests, threads, read).at_once().collect()
 }
 
-struct Each<F, R, T> {
+/// The same one after another, for who may stop early: little is read ahead of what is taken.
+pub(crate) fn each<R, T, F>(
+    storage: &Arc<dyn Storage>,
+    requests: Vec<R>,
+    threads: usize,
+    read: F,
+) -> Pipeline<Each<F, R, T>>
+where
+    R: Send + Sync + 'static,
+    T: Send + 'static,
+    F: Fn(&dyn Storage, &R) -> Result<T> + Send + Sync + 'static,
+{
+    let width = if requests.len() > 1 { Width::new(storage.as_ref(), threads) } else { Width::ONE };
+    let source = Each { storage: Arc::clone(storage), read, kind: std::marker::PhantomData };
+    Pipeline::new(source, requests, width)
+}
+
+/// What is read of each request.
+pub(crate) struct Each<F, R, T> {
     storage: Arc<dyn Storage>,
     read: F,
     kind: std::marker::PhantomData<fn(R) -> T>,

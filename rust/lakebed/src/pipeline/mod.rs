@@ -14,6 +14,7 @@
 
 mod both;
 mod each;
+mod kept;
 mod state;
 #[cfg(test)]
 mod tests;
@@ -24,7 +25,8 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 pub(crate) use both::both;
-pub(crate) use each::read_each;
+pub(crate) use each::{each, read_each};
+pub(crate) use kept::Kept;
 pub(crate) use width::Width;
 
 use crate::error::{Error, Result};

@@ -5,15 +5,18 @@
 //! must end in one.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use arrow_buffer::Buffer;
-use lakebed_avro::{Blocks, ErrorKind as AvroKind, Header, Input, Limits};
+use lakebed_avro::{Blocks, ErrorKind as AvroKind, Input, Limits};
 
 use crate::columnar::is_columnar;
 use crate::error::{Error, ErrorKind, Result};
+use crate::pipeline::read_each;
 use crate::storage::{Storage, read_recorded};
 
-/// How much is read to look for a header's or a block's end, which is doubled until it is found.
+/// How much is read behind a range to find its last block's end, and of a file to find its header's; doubled where that
+/// is not enough.
 const WINDOW: u64 = 64 << 10;
 /// Bytes of a sync marker.
 const MARKER: u64 = 16;
@@ -60,107 +63,150 @@ impl Content {
         Err(Error::new(ErrorKind::Argument, "a part of a manifest, where all of it is wanted"))
     }
 
-    /// What `range` has of a file of which `length` bytes are recorded; `None` where no block is of it.
-    ///
-    /// A file of another length is all of its first range: what is cut at a block would else look complete. So is
-    /// one in ORC or Parquet.
+    /// What `range` has of a manifest of which `length` bytes are recorded and [`divisible`] gave the header; `None`
+    /// where no block is of it. One request, where no block is longer than [`WINDOW`].
     ///
     /// # Errors
-    /// Those of the storage, and the Avro layer's of a header.
+    /// Those of the storage; `Truncated` for a file that is shorter than it was.
     pub fn of_range(
         storage: &dyn Storage,
         path: &str,
         length: u64,
         range: Range<u64>,
-        limits: &Limits,
+        header: Buffer,
     ) -> Result<Option<Content>> {
-        let file = File { storage, path, length };
-        let all = range == (0..length);
-        let header = if !all && file.is_as_long()? { file.header(limits)? } else { None };
-        let Some((header, start)) = header else {
-            return Ok(if range.start == 0 {
-                Some(read_recorded(storage, path, Some(length), limits)?.into())
-            } else {
-                None
-            });
+        let (parsed, _) = Blocks::open(Input::from(header.clone()), Limits::DEFAULT)?;
+        // The first block has no block in front of it whose marker would be its own.
+        let first = parsed.length.saturating_sub(MARKER);
+        let from = range.start.max(first);
+        if from >= range.end.min(length) {
+            return Ok(None);
+        }
+        let mut window = Window { storage, path, length, from, bytes: Vec::new() };
+        window.read_to(range.end.saturating_add(WINDOW))?;
+        let behind = |marker: u64| marker.saturating_add(MARKER);
+        let begins = match from == first {
+            true => Some(first),
+            false => window.marker(&parsed.sync, from)?,
         };
-        let Some(blocks) = file.blocks(&header, range)? else { return Ok(None) };
-        let bytes = storage.read_range(path, blocks.start, blocks.end.saturating_sub(blocks.start))?;
-        let bytes = Buffer::from_vec([start.as_slice(), bytes.as_slice()].concat());
-        let part = Part { header: header.length, shift: blocks.start.saturating_sub(header.length) };
+        let Some(begins) = begins.filter(|begins| *begins < range.end) else { return Ok(None) };
+        let ends = window.marker(&parsed.sync, range.end)?.map_or(length, behind);
+        let bytes = Buffer::from_vec([header.as_slice(), window.between(behind(begins), ends)].concat());
+        let part = Part { header: parsed.length, shift: behind(begins).saturating_sub(parsed.length) };
         Ok(Some(Content { bytes, part: Some(part) }))
+    }
+
+    /// All of a manifest of which `length` bytes are recorded.
+    ///
+    /// # Errors
+    /// Those of the storage; `Limit`.
+    pub fn of_file(storage: &dyn Storage, path: &str, length: u64, limits: &Limits) -> Result<Content> {
+        read_recorded(storage, path, Some(length), limits).map(Content::from)
     }
 }
 
-struct File<'a> {
+/// The header of each of some manifests, given with their recorded lengths, that tasks may read ranges of; `None` for
+/// one that a single task has to read: one in ORC or Parquet, and a file of another length, since what is cut at a
+/// block would look complete. Two requests each, side by side.
+///
+/// # Errors
+/// Those of the storage, and the Avro layer's of a header.
+pub fn divisible(
+    storage: &Arc<dyn Storage>,
+    manifests: Vec<(String, u64)>,
+    limits: Limits,
+) -> Result<Vec<Option<Buffer>>> {
+    read_each(storage, manifests, 1, move |storage, (path, length)| {
+        let Some(last) = length.checked_sub(1) else { return Ok(None) };
+        match storage.read_range(path, last, 2)?.len() {
+            1 => header(storage, path, *length, &limits),
+            _ => Ok(None),
+        }
+    })
+}
+
+/// The bytes of a file's header; `None` for a file that is not Avro.
+fn header(storage: &dyn Storage, path: &str, length: u64, limits: &Limits) -> Result<Option<Buffer>> {
+    let mut window = WINDOW;
+    loop {
+        let bytes = storage.read_range(path, 0, window)?;
+        if is_columnar(&bytes) {
+            return Ok(None);
+        }
+        match Blocks::open(Input::from(bytes.clone()), *limits) {
+            Ok((header, _)) => {
+                let length = usize::try_from(header.length).unwrap_or(usize::MAX).min(bytes.len());
+                return Ok(Some(bytes.slice_with_length(0, length)));
+            }
+            Err(error) if error.kind() == AvroKind::Truncated && window < length => {
+                window = window.saturating_mul(2);
+            }
+            Err(error) => return Err(Error::from(error).in_file(path)),
+        }
+    }
+}
+
+/// Bytes of a file from some place on.
+struct Window<'a> {
     storage: &'a dyn Storage,
     path: &'a str,
     length: u64,
+    from: u64,
+    bytes: Vec<u8>,
 }
 
-impl File<'_> {
-    /// Whether the file ends where it is recorded to.
-    fn is_as_long(&self) -> Result<bool> {
-        let Some(last) = self.length.checked_sub(1) else { return Ok(false) };
-        Ok(self.storage.read_range(self.path, last, 2)?.len() == 1)
+impl Window<'_> {
+    /// How far it reaches.
+    fn end(&self) -> u64 {
+        self.from.saturating_add(self.bytes.len() as u64)
     }
 
-    /// The header and its bytes; `None` for a file that is not Avro.
-    fn header(&self, limits: &Limits) -> Result<Option<(Header, Buffer)>> {
-        let mut window = WINDOW;
-        loop {
-            let bytes = self.storage.read_range(self.path, 0, window)?;
-            if is_columnar(&bytes) {
-                return Ok(None);
-            }
-            match Blocks::open(Input::from(bytes.clone()), *limits) {
-                Ok((header, _)) => {
-                    let length = usize::try_from(header.length).unwrap_or(usize::MAX).min(bytes.len());
-                    return Ok(Some((header, bytes.slice_with_length(0, length))));
-                }
-                Err(error) if error.kind() == AvroKind::Truncated && window < self.length => {
-                    window = window.saturating_mul(2);
-                }
-                Err(error) => return Err(Error::from(error).in_file(self.path)),
-            }
+    /// Has what stands before `end`, or all.
+    fn read_to(&mut self, end: u64) -> Result<()> {
+        let (start, end) = (self.end(), end.min(self.length));
+        self.bytes.extend_from_slice(&self.storage.read_range(
+            self.path,
+            start,
+            end.saturating_sub(start),
+        )?);
+        if self.end() < end {
+            let message = format!("the file ends at {}, its list records {} bytes", self.end(), self.length);
+            let error = Error::new(ErrorKind::Avro(AvroKind::Truncated), message);
+            return Err(error.in_file(self.path));
         }
+        Ok(())
     }
 
-    /// Where the blocks of a range stand; `None` where it has none.
-    fn blocks(&self, header: &Header, range: Range<u64>) -> Result<Option<Range<u64>>> {
-        let first = header.length.saturating_sub(MARKER);
-        let behind = |marker: u64| marker.saturating_add(MARKER);
-        let begins = match range.start <= first {
-            true => Some(first),
-            false => self.marker(&header.sync, range.start)?,
-        };
-        let Some(begins) = begins.filter(|begins| *begins < range.end) else { return Ok(None) };
-        let ends = self.marker(&header.sync, range.end)?.map_or(self.length, behind);
-        Ok(Some(behind(begins)..ends))
-    }
-
-    /// Where the first marker begins that does so at `from` or behind; `None` where there is none.
-    fn marker(&self, sync: &[u8; 16], from: u64) -> Result<Option<u64>> {
-        if from >= self.length {
-            return Ok(None);
-        }
-        let mut window = WINDOW;
-        loop {
-            let bytes = self.storage.read_range(self.path, from, window)?;
+    /// Where the first marker begins that does so at `start` or behind; `None` where there is none.
+    fn marker(&mut self, sync: &[u8; 16], start: u64) -> Result<Option<u64>> {
+        let (mut start, mut more) = (start, WINDOW);
+        while start < self.length {
+            let bytes = self.between(start, self.end());
             if let Some(at) = bytes.windows(sync.len()).position(|bytes| bytes == sync) {
-                return Ok(from.checked_add(at as u64));
+                return Ok(start.checked_add(at as u64));
             }
-            if from.saturating_add(window) >= self.length {
-                return Ok(None);
+            if self.end() == self.length {
+                break;
             }
-            window = window.saturating_mul(2);
+            // The marker may begin in the last bytes that are there.
+            start = start.max(self.end().saturating_sub(MARKER - 1));
+            self.read_to(self.end().saturating_add(more))?;
+            more = more.saturating_mul(2);
         }
+        Ok(None)
+    }
+
+    /// What stands from `start` up to `end`, as far as it is there.
+    fn between(&self, start: u64, end: u64) -> &[u8] {
+        let place = |offset: u64| usize::try_from(offset.saturating_sub(self.from)).unwrap_or(usize::MAX);
+        let end = place(end).min(self.bytes.len());
+        self.bytes.get(place(start).min(end)..end).unwrap_or_default()
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
+    use std::sync::Mutex;
 
     use arrow_array::cast::AsArray;
     use arrow_array::types::Int64Type;
@@ -169,12 +215,17 @@ mod tests {
 
     use super::*;
 
-    /// One file in memory.
-    struct Memory(Vec<u8>);
+    /// One file in memory, and how often it was asked for.
+    #[derive(Default)]
+    struct Memory {
+        bytes: Vec<u8>,
+        requests: Mutex<usize>,
+    }
 
     impl Storage for Memory {
         fn read(&self, _path: &str) -> Result<Buffer> {
-            Ok(Buffer::from_vec(self.0.clone()))
+            *self.requests.lock().unwrap() += 1;
+            Ok(Buffer::from_vec(self.bytes.clone()))
         }
 
         fn list(&self, _folder: &str) -> Result<Vec<String>> {
@@ -183,7 +234,7 @@ mod tests {
     }
 
     /// A file of `rows` numbers in blocks of some hundred bytes.
-    fn file(rows: i64) -> Memory {
+    fn file(rows: i64) -> Arc<Memory> {
         let column: ArrayRef = Arc::new(Int64Array::from_iter_values((0..rows).map(|row| row * row)));
         let batch = RecordBatch::try_from_iter([("id", column)]).unwrap();
         let text = r#"{"type": "record", "name": "r", "fields": [{"name": "id", "type": "long"}]}"#;
@@ -194,7 +245,7 @@ mod tests {
         };
         let mut writer = Writer::new(Vec::new(), text, &batch.schema(), options).unwrap();
         writer.write(&batch).unwrap();
-        Memory(writer.finish().unwrap())
+        Arc::new(Memory { bytes: writer.finish().unwrap(), ..Memory::default() })
     }
 
     fn ids(content: Content) -> Vec<i64> {
@@ -204,40 +255,88 @@ mod tests {
             .collect()
     }
 
-    fn share(file: &Memory, length: u64, range: Range<u64>) -> Option<Content> {
-        Content::of_range(file, "m", length, range, &Limits::DEFAULT).unwrap()
+    fn divided(file: &Arc<Memory>, length: u64) -> Option<Buffer> {
+        let storage: Arc<dyn Storage> = Arc::<Memory>::clone(file);
+        divisible(&storage, vec![("m".to_owned(), length)], Limits::DEFAULT).unwrap().remove(0)
     }
 
     #[test]
-    fn every_block_is_of_one_range() {
+    fn every_block_is_of_one_range_and_a_range_is_one_request() {
         let file = file(3000);
-        let length = file.0.len() as u64;
+        let length = file.bytes.len() as u64;
+        let header = divided(&file, length).unwrap();
         for step in [1, 7, 16, 100, 333, 701, 5000, length - 1, length, length + 9] {
-            let starts = (0..length).step_by(step as usize);
-            let shares = starts.filter_map(|start| share(&file, length, start..(start + step).min(length)));
-            let rows: Vec<i64> = shares.flat_map(ids).collect();
+            let share = |start: u64| {
+                let range = start..(start + step).min(length);
+                *file.requests.lock().unwrap() = 0;
+                let content = Content::of_range(file.as_ref(), "m", length, range, header.clone()).unwrap();
+                assert!(*file.requests.lock().unwrap() <= 1);
+                content
+            };
+            let rows: Vec<i64> = (0..length).step_by(step as usize).filter_map(share).flat_map(ids).collect();
             assert_eq!(rows, (0..3000).map(|row| row * row).collect::<Vec<_>>(), "{step}");
         }
     }
 
     #[test]
-    fn a_file_of_another_length_is_all_of_its_first_range() {
+    fn blocks_that_are_longer_than_the_window_are_read_to_their_end() {
+        let column: ArrayRef = Arc::new(Int64Array::from_iter_values(
+            (0..200_000i64).map(|row| row.wrapping_mul(0x9E37_79B9_7F4A_7C15u64 as i64)),
+        ));
+        let rows = column.as_primitive::<Int64Type>().values().to_vec();
+        let batch = RecordBatch::try_from_iter([("id", column)]).unwrap();
+        let text = r#"{"type": "record", "name": "r", "fields": [{"name": "id", "type": "long"}]}"#;
+        let options = WriteOptions { block_bytes: 500_000, ..WriteOptions::new(*b"0123456789abcdef") };
+        let mut writer = Writer::new(Vec::new(), text, &batch.schema(), options).unwrap();
+        writer.write(&batch).unwrap();
+        let file = Arc::new(Memory { bytes: writer.finish().unwrap(), ..Memory::default() });
+        let length = file.bytes.len() as u64;
+        let header = divided(&file, length).unwrap();
+        let found: Vec<i64> = (0..length)
+            .step_by(100_000)
+            .filter_map(|start| {
+                let range = start..(start + 100_000).min(length);
+                Content::of_range(file.as_ref(), "m", length, range, header.clone()).unwrap()
+            })
+            .flat_map(ids)
+            .collect();
+        assert_eq!(found, rows);
+    }
+
+    #[test]
+    fn a_file_of_another_length_is_not_divided() {
         let file = file(1000);
-        let length = file.0.len() as u64;
+        let length = file.bytes.len() as u64;
+        assert!(divided(&file, length).is_some());
         for recorded in [length - 1, length + 1, 2 * length] {
-            assert_eq!(ids(share(&file, recorded, 0..300).unwrap()).len(), 1000);
-            assert!(share(&file, recorded, 300..600).is_none());
+            assert!(divided(&file, recorded).is_none());
         }
     }
 
     #[test]
+    fn a_file_that_was_cut_meanwhile_is_an_error() {
+        let whole = file(3000);
+        let length = whole.bytes.len() as u64;
+        let header = divided(&whole, length).unwrap();
+        let (_, blocks) =
+            Blocks::open(Buffer::from_vec(whole.bytes.clone()).into(), Limits::DEFAULT).unwrap();
+        let cut = usize::try_from(blocks.last().unwrap().unwrap().offset).unwrap();
+        let file = Memory { bytes: whole.bytes[..cut].to_vec(), ..Memory::default() };
+        let read = Content::of_range(&file, "m", length, length / 2..length, header);
+        assert_eq!(read.err().unwrap().kind(), ErrorKind::Avro(AvroKind::Truncated));
+    }
+
+    #[test]
     fn errors_stand_where_they_are_in_the_file() {
-        let mut file = file(1000);
-        let length = file.0.len() as u64;
-        let (_, blocks) = Blocks::open(Buffer::from_vec(file.0.clone()).into(), Limits::DEFAULT).unwrap();
+        let whole = file(1000);
+        let length = whole.bytes.len() as u64;
+        let header = divided(&whole, length).unwrap();
+        let mut bytes = whole.bytes.clone();
+        let (_, blocks) = Blocks::open(Buffer::from_vec(bytes.clone()).into(), Limits::DEFAULT).unwrap();
         let broken = blocks.last().unwrap().unwrap().offset;
-        file.0[usize::try_from(broken).unwrap() + 20] ^= 0x55;
-        let content = share(&file, length, broken - 40..length).unwrap();
+        bytes[usize::try_from(broken).unwrap() + 20] ^= 0x55;
+        let file = Memory { bytes, ..Memory::default() };
+        let content = Content::of_range(&file, "m", length, broken - 40..length, header).unwrap().unwrap();
         let part = content.part.unwrap();
         let error =
             Reader::open(content.bytes.into(), ReadOptions::default()).unwrap().find_map(|batch| batch.err());

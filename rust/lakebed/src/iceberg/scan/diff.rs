@@ -17,6 +17,7 @@ use crate::iceberg::manifest_list::ManifestFile;
 use crate::iceberg::table::Table;
 use crate::iceberg::view::Role;
 use crate::notes::Notes;
+use crate::pipeline::{Kept, both};
 use crate::record::find;
 use crate::scan::{Exchanged, ManifestStream, ScanOptions, Step, threads};
 use crate::view::batch;
@@ -82,9 +83,16 @@ impl Sides for Snapshots {
     fn legs(&self) -> Result<Legs> {
         let (before, after, manifests) = self.apart()?;
         let legs = [(Change::Removed, before), (Change::Added, after)].into_iter();
-        let legs = legs.filter(|(_, manifests)| !manifests.is_empty());
-        let legs = legs.map(|(change, manifests)| self.leg(change, manifests)).collect();
-        Ok(Legs { legs, manifests })
+        let legs: Vec<_> = legs.filter(|(_, manifests)| !manifests.is_empty()).collect();
+        let table = self.table.clone().keeping();
+        // Identities of both legs are read before the first row.
+        if legs.len() > 1 {
+            let files = legs.iter().flat_map(|(_, manifests)| manifests);
+            let files = files.map(|manifest| (manifest.path.clone(), manifest.length));
+            Kept::fetch(table.storage(), files, table.decoding().limits)?;
+        }
+        let legs = legs.into_iter().map(|(change, manifests)| self.leg(&table, change, manifests));
+        Ok(Legs { legs: legs.collect(), manifests })
     }
 
     fn exchange(&self) -> Result<Exchanged> {
@@ -105,22 +113,29 @@ impl Snapshots {
             let pruned = std::mem::take(&mut plan.pruned);
             Ok(Side { kept: plan.of_role(Role::Files), pruned })
         };
-        let (before, after) = (side(&self.before)?, side(&self.after)?);
+        let lists = both(self.table.storage().as_ref(), || side(&self.before), || side(&self.after));
+        let (before, after) = (lists.0?, lists.1?);
         Ok(apart(before, after, |manifest| (manifest.path.as_str(), manifest.length.unwrap_or(0))))
     }
 
-    fn leg(&self, change: Change, manifests: Vec<ManifestFile>) -> Leg {
+    fn leg(&self, table: &Table, change: Change, manifests: Vec<ManifestFile>) -> Leg {
         let alone = with_identity(&Arc::new(ArrowSchema::empty()));
         Leg {
             change,
-            identities: self.reader(&self.files.identities, manifests.clone(), alone),
-            rows: self.reader(&self.files.rows, manifests, Arc::clone(&self.files.schema)),
+            identities: self.reader(table, &self.files.identities, manifests.clone(), alone),
+            rows: self.reader(table, &self.files.rows, manifests, Arc::clone(&self.files.schema)),
         }
     }
 
     /// Reads what `program` makes of manifests, in the columns of `schema`.
-    fn reader(&self, program: &Arc<EntryProgram>, manifests: Vec<ManifestFile>, schema: SchemaRef) -> Reader {
-        let (program, table, notes) = (Arc::clone(program), self.table.clone(), self.notes.clone());
+    fn reader(
+        &self,
+        table: &Table,
+        program: &Arc<EntryProgram>,
+        manifests: Vec<ManifestFile>,
+        schema: SchemaRef,
+    ) -> Reader {
+        let (program, table, notes) = (Arc::clone(program), table.clone(), self.notes.clone());
         let threads = threads(self.options.threads);
         Box::new(move || {
             let source = EntrySource::new(Arc::clone(&program), table.clone(), notes.clone());

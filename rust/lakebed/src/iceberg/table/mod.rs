@@ -21,6 +21,7 @@ use super::types::Schema;
 use crate::columnar::Decoding;
 use crate::error::{Error, ErrorKind, Result};
 use crate::notes::Notes;
+use crate::pipeline::Kept;
 use crate::storage::Storage;
 
 /// An Iceberg table at one of its snapshots, or at none where nothing was committed yet.
@@ -159,6 +160,11 @@ impl Table {
     /// How the table's manifests are decoded, and what each file may cost.
     pub fn decoding(&self) -> &Decoding {
         &self.decoding
+    }
+
+    /// The same table, for a scan that reads some files more than once.
+    pub(crate) fn keeping(self) -> Table {
+        Table { storage: Kept::around(&self.storage), ..self }
     }
 
     /// What reads the table's files.

@@ -12,6 +12,7 @@ use crate::notes::Notes;
 use crate::paimon::manifest_list::ManifestFile;
 use crate::paimon::table::Table;
 use crate::paimon::view::Role;
+use crate::pipeline::{Kept, both};
 use crate::scan::{self, Exchanged, ManifestStream, ScanOptions, Step, threads};
 
 /// Two snapshots of a table.
@@ -68,7 +69,17 @@ pub(crate) fn diff(
 impl Sides for Snapshots {
     fn legs(&self) -> Result<Legs> {
         let (told, manifests) = self.told()?;
-        let legs = told.into_iter().map(|(change, entries, manifests)| self.leg(change, entries, manifests));
+        let table = self.table.clone().keeping();
+        // Identities of all legs are read before the first row, where there are several.
+        if told.len() > 1 {
+            let files = told.iter().flat_map(|(_, _, manifests)| manifests.iter());
+            let files =
+                files.map(|manifest| (table.manifest_path(&manifest.file_name), Some(manifest.file_size)));
+            Kept::fetch(table.storage(), files, table.decoding().limits)?;
+        }
+        let threads = threads(self.options.threads);
+        let legs =
+            told.into_iter().map(|(change, entries, files)| leg(&table, threads, change, entries, files));
         Ok(Legs { legs: legs.collect(), manifests })
     }
 
@@ -105,7 +116,8 @@ impl Snapshots {
             let Plan { manifests, pruned } = Plan::new(at, self.options.filter.as_deref())?;
             Ok(Side { kept: manifests, pruned })
         };
-        let (before, after) = (side(&self.before)?, side(&self.after)?);
+        let lists = both(self.table.storage().as_ref(), || side(&self.before), || side(&self.after));
+        let (before, after) = (lists.0?, lists.1?);
         let (before, after, step) =
             apart(before, after, |manifest| (manifest.file_name.as_str(), manifest.file_size));
         let told = [
@@ -120,17 +132,22 @@ impl Snapshots {
         });
         Ok((told.filter(|(_, _, manifests)| !manifests.is_empty()).collect(), step))
     }
+}
 
-    /// What the entries of one kind in some manifests say.
-    fn leg(&self, change: Change, entries: &Entries, manifests: Arc<[ManifestFile]>) -> Leg {
-        let reader = |program: &Arc<EntryProgram>| -> Reader {
-            let (program, table) = (Arc::clone(program), self.table.clone());
-            let (manifests, threads) = (Arc::clone(&manifests), threads(self.options.threads));
-            Box::new(move || {
-                let source = EntrySource::new(Arc::clone(&program), table.clone());
-                Box::new(ManifestStream::new(source, manifests.to_vec(), threads))
-            })
-        };
-        Leg { change, identities: reader(&entries.identities), rows: reader(&entries.rows) }
-    }
+/// What the entries of one kind in some manifests say.
+fn leg(
+    table: &Table,
+    threads: usize,
+    change: Change,
+    entries: &Entries,
+    manifests: Arc<[ManifestFile]>,
+) -> Leg {
+    let reader = |program: &Arc<EntryProgram>| -> Reader {
+        let (program, table, manifests) = (Arc::clone(program), table.clone(), Arc::clone(&manifests));
+        Box::new(move || {
+            let source = EntrySource::new(Arc::clone(&program), table.clone());
+            Box::new(ManifestStream::new(source, manifests.to_vec(), threads))
+        })
+    };
+    Leg { change, identities: reader(&entries.identities), rows: reader(&entries.rows) }
 }

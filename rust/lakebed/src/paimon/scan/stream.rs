@@ -44,6 +44,9 @@ impl ManifestSource for EntrySource {
 
     fn start(&mut self, manifests: &mut Vec<ManifestFile>, threads: usize) -> Result<()> {
         if self.program.role.is_live() {
+            if manifests.iter().any(|manifest| manifest.deleted > 0 && manifest.added > 0) {
+                self.table = self.table.clone().keeping();
+            }
             self.deleted = Arc::new(self.read_deleted(manifests, threads)?);
             manifests.retain(|manifest| manifest.added > 0);
         }

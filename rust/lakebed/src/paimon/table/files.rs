@@ -8,7 +8,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::paimon::paths::{self, branch_root, schema_file, snapshot_file, tag_file};
 use crate::paimon::schema::TableSchema;
 use crate::paimon::snapshot::{Snapshot, Tag};
-use crate::pipeline::{both, read_each};
+use crate::pipeline::{both, each, read_each};
 use crate::storage::{Storage, present, read_recorded};
 
 /// How often the snapshots are listed while the latest of them is taken away before it is read.
@@ -105,6 +105,16 @@ impl<'t> Files<'t> {
         self.snapshot_from(self.hint()?)
     }
 
+    /// Branches with the latest snapshot of each, found side by side.
+    pub(super) fn branches(&self, names: Vec<String>) -> Result<Vec<(String, Option<Snapshot>)>> {
+        let (location, storage) = (self.location.to_owned(), Arc::clone(self.storage));
+        let latest = move |_: &dyn Storage, branch: &String| {
+            Files { location: &location, branch, storage: &storage }.latest_snapshot()
+        };
+        let latest = read_each(self.storage, names.clone(), 1, latest)?;
+        Ok(names.into_iter().zip(latest).collect())
+    }
+
     /// As [`Files::latest_snapshot`], where the hint is known.
     pub(super) fn snapshot_from(&self, hint: Option<i64>) -> Result<Option<Snapshot>> {
         if let Some(hinted) = self.hinted_snapshot(hint)? {
@@ -134,6 +144,14 @@ impl<'t> Files<'t> {
         let Some(bytes) = present(hint)? else { return Ok(None) };
         let number = std::str::from_utf8(&bytes).ok().and_then(|text| text.trim().parse::<i64>().ok());
         Ok(number.filter(|number| (1..i64::MAX).contains(number)))
+    }
+
+    /// The snapshots from the earliest on, `None` for one that went away after it was listed.
+    pub(super) fn snapshots_from_earliest(&self) -> Result<impl Iterator<Item = Result<Option<Snapshot>>>> {
+        let ids = self.snapshot_ids()?.into_iter();
+        let paths = ids.map(|id| self.own(&snapshot_file(id))).collect();
+        let read = |storage: &dyn Storage, path: &String| present(parsed(storage, path, Snapshot::from_json));
+        Ok(each(self.storage, paths, 1, read))
     }
 
     /// What `parse` makes of the file of each of `names`, which `path` gives below the branch; without those that went

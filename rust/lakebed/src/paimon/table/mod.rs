@@ -21,6 +21,7 @@ use crate::columnar::Decoding;
 use crate::error::{Error, ErrorKind, Result};
 use crate::location::without_credentials;
 use crate::notes::Notes;
+use crate::pipeline::Kept;
 use crate::storage::Storage;
 
 /// A Paimon table on one of its branches at one of its snapshots, or at none where nothing was committed
@@ -112,6 +113,11 @@ impl Table {
     /// The same table, with notes of its own.
     pub(crate) fn noting(self) -> Table {
         Table { notes: Notes::default(), ..self }
+    }
+
+    /// The same table, for a scan that reads some files more than once.
+    pub(crate) fn keeping(self) -> Table {
+        Table { storage: Kept::around(&self.storage), ..self }
     }
 
     pub(crate) fn storage(&self) -> &Arc<dyn Storage> {

@@ -5,12 +5,15 @@ use std::sync::Arc;
 use super::Table;
 use super::files::{Files, not_found, subject};
 use crate::error::Result;
-use crate::paimon::paths::{MAIN, is_file_name};
+use crate::paimon::paths::{MAIN, is_file_name, snapshot_file};
 use crate::paimon::schema::TableSchema;
 use crate::paimon::snapshot::Snapshot;
 use crate::pipeline::both;
 use crate::storage::present;
 use crate::words::{instant, listed};
+
+/// How many snapshots are asked at once for their time.
+const PROBES: usize = 16;
 
 impl Table {
     /// The table on another branch, at that branch's latest snapshot with its latest schema; `main` goes
@@ -69,7 +72,8 @@ impl Table {
     /// The table at the latest snapshot of its branch that was committed at `millis` since 1970 UTC or
     /// before, with the schema of that snapshot.
     ///
-    /// Lists the snapshots and reads some of them: commit times ascend with the ids, so halving finds it.
+    /// Lists the snapshots and reads some of them: commit times ascend with the ids, so that a few at a time, read
+    /// side by side, leave the part between two of them.
     ///
     /// # Errors
     /// `SnapshotNotFound` for a time before the first snapshot, naming the range that is there.
@@ -88,15 +92,15 @@ impl Table {
     /// schema of that snapshot: the first that has all rows until then. Snapshots without a watermark add
     /// nothing to the one before, and are passed over.
     ///
-    /// Reads the snapshots from the earliest on.
+    /// Reads the snapshots from the earliest on, ever more of them at once.
     ///
     /// # Errors
     /// `SnapshotNotFound` where no snapshot is that far.
     pub fn at_watermark(&self, watermark: i64) -> Result<Table> {
         let files = self.files();
-        for id in files.snapshot_ids()? {
+        for snapshot in files.snapshots_from_earliest()? {
             // One that is not there any more has expired since it was listed.
-            let Some(snapshot) = present(files.snapshot(id))? else { continue };
+            let Some(snapshot) = snapshot? else { continue };
             if snapshot.watermark.is_some_and(|has| has != i64::MIN && has >= watermark) {
                 return self.standing(None, snapshot);
             }
@@ -135,19 +139,31 @@ impl Files<'_> {
     /// The latest snapshot with a commit time of at most `millis`.
     fn snapshot_at(&self, millis: i64) -> Result<Option<Snapshot>> {
         let mut ids = self.snapshot_ids()?;
-        let (mut found, mut low) = (None, 0);
-        while low < ids.len() {
-            let middle = low + (ids.len() - low) / 2;
-            let Some(id) = ids.get(middle).copied() else { break };
-            match present(self.snapshot(id))? {
-                // Expired since it was listed.
-                None => drop(ids.remove(middle)),
-                Some(snapshot) if snapshot.time_millis > millis => ids.truncate(middle),
-                Some(snapshot) => (found, low) = (Some(snapshot), middle + 1),
+        let probes = self.storage.concurrent_reads().unwrap_or(1).min(PROBES);
+        let mut found = None;
+        while !ids.is_empty() {
+            let asked = spread(&ids, probes);
+            ids.retain(|id| !asked.contains(id));
+            // Of those that were asked for, some may have expired since they were listed.
+            for (id, snapshot) in self.each(asked, |id| snapshot_file(*id), Snapshot::from_json)? {
+                if snapshot.time_millis > millis {
+                    ids.retain(|other| *other < id);
+                    break;
+                }
+                ids.retain(|other| *other > id);
+                found = Some(snapshot);
             }
         }
         Ok(found)
     }
+}
+
+/// So many of `ids`, at equal distances; all where there are no more.
+fn spread(ids: &[i64], count: usize) -> Vec<i64> {
+    let place = |number: usize| ids.get((number + 1) * ids.len() / (count + 1)).copied();
+    let mut spread: Vec<i64> = (0..count).filter_map(place).collect();
+    spread.dedup();
+    spread
 }
 
 /// Which snapshots are there, and from when the first is, in words.

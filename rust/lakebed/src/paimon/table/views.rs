@@ -14,6 +14,7 @@ use crate::notes::Notes;
 use crate::paimon::partition::PartitionType;
 use crate::paimon::scan::{Appended, Scan, diff};
 use crate::paimon::system::SYSTEM_TABLES;
+use crate::pipeline::both;
 use crate::record::find;
 use crate::scan::{self, ScanOptions};
 use crate::system::{MetadataScan, names};
@@ -82,7 +83,9 @@ impl table::Table for Table {
     }
 
     fn diff(&self, before: &Place, after: &Place, options: ScanOptions) -> Result<Box<dyn scan::Scan>> {
-        Ok(Box::new(diff(self, self.at_place(before)?, self.at_place(after)?, &options)?))
+        let places = (|| self.at_place(before), || self.at_place(after));
+        let (before, after) = both(self.storage().as_ref(), places.0, places.1);
+        Ok(Box::new(diff(self, before?, after?, &options)?))
     }
 
     fn appends(&self, after: Option<&Place>, options: ScanOptions) -> Result<Box<dyn scan::Scan>> {

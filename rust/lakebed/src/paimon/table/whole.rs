@@ -8,6 +8,7 @@ use crate::paimon::partition::PartitionType;
 use crate::paimon::paths::{MAIN, changelog_file, snapshot_file, tag_file};
 use crate::paimon::snapshot::{Snapshot, Tag};
 use crate::paimon::view::{ManifestRow, Ref, manifests, refs, schemas, snapshots};
+use crate::pipeline::both;
 
 impl Table {
     /// The view `snapshots`: every snapshot file of the branch, in ascending order.
@@ -20,15 +21,15 @@ impl Table {
     /// The view `refs`: `main`, the other branches by name, then the tags of the branch by name.
     pub(crate) fn refs_view(&self) -> Result<RecordBatch> {
         let files = self.files();
-        let branches = std::iter::once(MAIN.to_owned()).chain(files.branch_names()?);
-        let branches = branches.map(|name| {
-            let snapshot = files.of_branch(&name).latest_snapshot()?;
-            Ok(Ref::Branch(name, snapshot))
-        });
-        let mut found = branches.collect::<Result<Vec<_>>>()?;
-        let tags = files.each(files.tag_names()?, |name| tag_file(name), Tag::from_json)?;
-        found.extend(tags.into_iter().map(|(name, tag)| Ref::Tag(name, tag)));
-        refs(&found)
+        let branches = || {
+            let names = std::iter::once(MAIN.to_owned()).chain(files.branch_names()?).collect();
+            files.branches(names)
+        };
+        let tags = || files.each(files.tag_names()?, |name| tag_file(name), Tag::from_json);
+        let (branches, tags) = both(self.storage.as_ref(), branches, tags);
+        let branches = branches?.into_iter().map(|(name, snapshot)| Ref::Branch(name, snapshot));
+        let tags = tags?.into_iter().map(|(name, tag)| Ref::Tag(name, tag));
+        refs(&branches.chain(tags).collect::<Vec<_>>())
     }
 
     /// The view `changelogs`: every long-lived changelog of the branch, in ascending order.
