@@ -57,10 +57,10 @@ release: $(RELEASED) ## Build the wheel that users get, and install it into .ven
 all: test bench ## Run the tests, then the benches
 
 check: ## Run what needs no JVM: format, lint, types, Rust and Python (AREA=iceberg: of that area alone); minutes
-	@.ci/parts.sh lint test-rust test-fast
+	@.ci/parts.sh "lint test-rust" test-fast
 
 test: ## Run everything once: what check does, with Spark, the Java engines and races; a quarter of an hour
-	@.ci/parts.sh lint test-rust test-python test-spark-oldest
+	@.ci/parts.sh "lint test-rust" test-python test-spark-oldest
 
 trust: ## Run everything in its long form: all tables through all doors, both Sparks, kills, fuzzing, sanitizers; hours
 	@.ci/parts.sh trust-python trust-spark-oldest trust-twin fuzz trust-peers trust-wheel trust-sanitized

@@ -76,6 +76,15 @@ CALLS = {
 }
 
 
+def test_a_metadata_file_is_all_that_is_read_to_open_it() -> None:
+    metadata = max((SAMPLE_ICEBERG_TABLE / "metadata").glob("*.metadata.json"))
+    storage = CountingStorage()
+    table = lakebed.open_table(str(metadata), storage=storage, relocate=SAMPLE_MOVED)
+    assert table.format == "iceberg"
+    assert ({path for path, _, _ in storage.reads}, len(storage.reads)) == ({str(metadata)}, 1)
+    assert not storage.listings
+
+
 def opened(format_name: str) -> tuple[Any, CountingStorage]:
     """The sample table of a format, behind a storage that counts."""
     storage = CountingStorage(concurrent_reads=WIDTH)

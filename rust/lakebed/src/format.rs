@@ -17,6 +17,8 @@ pub struct Format {
     pub name: &'static str,
     /// How its tables are opened.
     pub open: Open,
+    /// Whether a location is a file that its tables are opened by rather than a folder, by its name.
+    pub is_file: fn(&str) -> bool,
 }
 
 /// Every format, in the order in which they are tried: a Paimon table may carry Iceberg metadata for other
@@ -25,10 +27,12 @@ pub const FORMATS: &[Format] = &[
     Format {
         name: "paimon",
         open: |location, storage, decoding| Ok(Box::new(paimon::Table::open(location, storage, decoding)?)),
+        is_file: |_| false,
     },
     Format {
         name: "iceberg",
         open: |location, storage, decoding| Ok(Box::new(iceberg::Table::open(location, storage, decoding)?)),
+        is_file: iceberg::discovery::is_metadata_file,
     },
 ];
 
@@ -43,8 +47,10 @@ pub fn open(
     storage: Arc<dyn Storage>,
     decoding: Decoding,
 ) -> Result<Box<dyn Table>> {
-    let wanted: Vec<&Format> =
+    let mut wanted: Vec<&Format> =
         FORMATS.iter().filter(|known| format.is_none_or(|name| known.name == name)).collect();
+    // Of a file nobody looks for a table's folders.
+    wanted.sort_by_key(|known| !(known.is_file)(location));
     let mut not_found = Vec::new();
     for format in wanted {
         match (format.open)(location, Arc::clone(&storage), decoding.clone()) {

@@ -2,7 +2,7 @@
 //! `IndexPathFactory.java`).
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Int8Type, Int32Type};
+use arrow_array::types::{Int8Type, Int32Type, Int64Type};
 use arrow_array::{Array, BooleanArray, RecordBatch, StringArray};
 use arrow_select::filter::filter_record_batch;
 
@@ -66,6 +66,13 @@ impl IndexFiles {
     /// How many there are.
     pub(crate) fn len(&self) -> usize {
         self.entries.num_rows()
+    }
+
+    /// The bytes of all of them, as recorded.
+    pub(crate) fn bytes(&self) -> u64 {
+        let sizes = self.entries.column_by_name("file_size");
+        let sizes = sizes.and_then(|sizes| sizes.as_primitive_opt::<Int64Type>());
+        sizes.map_or(0, |sizes| sizes.values().iter().map(|size| size.unsigned_abs()).sum())
     }
 
     /// `length` of them from `start` on, which are there.

@@ -17,9 +17,9 @@ use crate::paimon::manifest::ADD;
 use crate::paimon::prune::{EntryPruner, PartitionPredicate};
 use crate::paimon::table::Table;
 use crate::paimon::view::{DeletesView, ExternalFiles, Vectors};
-use crate::pipeline::read_each;
+use crate::pipeline::{Pipeline, Source, Width, read_each};
 use crate::record::find;
-use crate::scan::{Scan as _, ScanOptions, threads};
+use crate::scan::{Batches, Scan as _, ScanOptions, threads};
 use crate::storage::Storage;
 use crate::view::View;
 
@@ -29,20 +29,42 @@ const DELETION_VECTORS: &str = "DELETION_VECTORS";
 /// Index files that make up a batch, where their rows hold no positions.
 const FILES_PER_BATCH: usize = 1024;
 
-/// The rows of `deletes`: with positions, a batch is those of one index file a thread.
-pub(super) struct DeleteRows {
-    table: Table,
-    view: DeletesView,
-    files: IndexFiles,
-    external: ExternalFiles,
-    next: usize,
-    threads: usize,
+/// The rows of `deletes`.
+///
+/// With positions, which may be millions of one vector, a batch is those of one index file, and several of these are
+/// read at once. Reads the index manifest and, where rows name data files by their path, which of those are outside the
+/// table.
+///
+/// # Errors
+/// `UnknownColumn`, `Predicate`; those of reading the index manifest.
+pub(super) fn delete_rows(table: &Table, options: &ScanOptions) -> Result<Batches> {
+    let (reader, files) = Reader::open(table, options)?;
+    let threads = threads(options.threads);
+    let step = if reader.view.needs_positions() { 1 } else { FILES_PER_BATCH };
+    let starts = (0..files.len()).step_by(step);
+    let runs: Vec<_> = starts.map(|start| files.slice(start, step.min(files.len() - start))).collect();
+    if reader.view.needs_positions() {
+        let width = Width::new(table.storage().as_ref(), threads);
+        return Ok(Box::new(Pipeline::new(reader, runs, width)));
+    }
+    Ok(Box::new(runs.into_iter().map(move |files| {
+        let vectors = Vectors::of(&files)?;
+        let counted = reader.view.needs_counts(&vectors);
+        let loaded = counted.then(|| reader.load(&vectors, threads)).transpose()?;
+        reader.view.build(&vectors, loaded.as_deref().map(counts), None, &reader.external)
+    })))
 }
 
-impl DeleteRows {
-    /// Reads the index manifest and, where rows name data files by their path, which of those are outside
-    /// the table.
-    pub(super) fn open(table: &Table, options: &ScanOptions) -> Result<DeleteRows> {
+/// Reads deletion vectors, and makes them into rows.
+struct Reader {
+    table: Table,
+    view: DeletesView,
+    external: ExternalFiles,
+}
+
+impl Reader {
+    /// What reads the index files that are left, and these.
+    fn open(table: &Table, options: &ScanOptions) -> Result<(Reader, IndexFiles)> {
         let view = DeletesView::new(table.location(), table.schema(), options.columns.as_deref())?;
         let pruner = bound(options.filter.as_deref(), table.schema())?;
         let partitions = pruner.as_ref().map(EntryPruner::partitions);
@@ -55,26 +77,11 @@ impl DeleteRows {
             }
             false => ExternalFiles::new(),
         };
-        let threads = threads(options.threads).max(1);
-        Ok(DeleteRows { table: table.clone(), view, files, external, next: 0, threads })
-    }
-
-    fn rows(&self, files: &IndexFiles) -> Result<RecordBatch> {
-        let vectors = Vectors::of(files)?;
-        let positions = self.view.needs_positions();
-        let loaded = (positions || self.view.needs_counts(&vectors)).then(|| self.load(&vectors));
-        let lists = |loaded: &[DeletionVector]| {
-            position_lists(loaded.iter().map(Some), &self.table.decoding().limits)
-        };
-        let (counts, positions) = match loaded.transpose()? {
-            Some(loaded) => (Some(counts(&loaded)), positions.then(|| lists(&loaded)).transpose()?),
-            None => (None, None),
-        };
-        self.view.build(&vectors, counts, positions, &self.external)
+        Ok((Reader { table: table.clone(), view, external }, files))
     }
 
     /// Reads vectors, each index file once; what is recorded of their cardinality is checked.
-    fn load(&self, vectors: &Vectors) -> Result<Vec<DeletionVector>> {
+    fn load(&self, vectors: &Vectors, threads: usize) -> Result<Vec<DeletionVector>> {
         let numbers = vectors.offsets.values().iter().zip(vectors.lengths.values());
         let ranges = numbers.map(|(offset, length)| VectorRange::new(*offset, *length));
         let ranges = ranges.collect::<Result<Vec<_>>>()?;
@@ -88,7 +95,7 @@ impl DeleteRows {
         let read = |storage: &dyn Storage, (path, ranges): &(String, Vec<VectorRange>)| {
             read_vectors(storage, path, ranges)
         };
-        let loaded = read_each(self.table.storage(), files, self.threads, read)?;
+        let loaded = read_each(self.table.storage(), files, threads, read)?;
         let loaded: Vec<DeletionVector> = loaded.into_iter().flatten().collect();
         let recorded = vectors.cardinalities.iter().zip(&loaded).zip(&paths);
         for ((recorded, vector), path) in recorded {
@@ -99,18 +106,33 @@ impl DeleteRows {
     }
 }
 
-impl Iterator for DeleteRows {
-    type Item = Result<RecordBatch>;
+/// The vectors of one index file after another.
+impl Source for Reader {
+    type Request = IndexFiles;
+    type Bytes = (Vectors, Vec<DeletionVector>);
+    type Made = RecordBatch;
 
-    fn next(&mut self) -> Option<Result<RecordBatch>> {
-        let left = self.files.len() - self.next;
-        if left == 0 {
-            return None;
-        }
-        let length = if self.view.needs_positions() { self.threads } else { FILES_PER_BATCH };
-        let files = self.files.slice(self.next, length.min(left));
-        self.next += files.len();
-        Some(self.rows(&files))
+    fn size(&self, file: &IndexFiles) -> u64 {
+        file.bytes()
+    }
+
+    fn read(&self, file: &IndexFiles) -> Result<(Vectors, Vec<DeletionVector>)> {
+        let vectors = Vectors::of(file)?;
+        let loaded = self.load(&vectors, 1)?;
+        Ok((vectors, loaded))
+    }
+
+    fn make(&self, _: &IndexFiles, (vectors, loaded): (Vectors, Vec<DeletionVector>)) -> Result<RecordBatch> {
+        let positions = position_lists(loaded.iter().map(Some), &self.table.decoding().limits)?;
+        self.view.build(&vectors, Some(counts(&loaded)), Some(positions), &self.external)
+    }
+
+    fn held(&self, rows: &RecordBatch) -> u64 {
+        rows.get_array_memory_size() as u64
+    }
+
+    fn interrupted(&self) -> Result<()> {
+        self.table.storage().interrupted()
     }
 }
 
@@ -142,10 +164,10 @@ pub(super) fn vector_counts(table: &Table, options: &ScanOptions, view: View) ->
 
 fn count_vectors(table: &Table, options: &ScanOptions, with_rows: bool) -> Result<VectorCounts> {
     let columns = Some(vec!["record_count".to_owned()]);
-    let deletes = DeleteRows::open(table, &ScanOptions { columns, ..options.clone() })?;
-    let vectors = Vectors::of(&deletes.files)?;
+    let (reader, files) = Reader::open(table, &ScanOptions { columns, ..options.clone() })?;
+    let vectors = Vectors::of(&files)?;
     let missing = with_rows && vectors.cardinalities.null_count() > 0;
-    let loaded = missing.then(|| deletes.load(&vectors)).transpose()?;
+    let loaded = missing.then(|| reader.load(&vectors, threads(options.threads))).transpose()?;
     let rows = loaded.map_or_else(|| vectors.cardinalities.clone(), |loaded| counts(&loaded));
     let (partitions, buckets) = (find(&vectors.files, "partition")?, find(&vectors.files, "bucket")?);
     let places = partitions.as_binary::<i32>().iter().zip(buckets.as_primitive::<Int32Type>().values());

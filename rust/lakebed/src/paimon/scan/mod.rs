@@ -20,7 +20,7 @@ use arrow_schema::SchemaRef;
 use arrow_select::filter::filter_record_batch;
 
 pub(crate) use appends::Appended;
-use deletes::DeleteRows;
+use deletes::delete_rows;
 pub(crate) use diff::diff;
 pub use exchange::Exchange;
 use gather::file_rows;
@@ -199,7 +199,7 @@ impl Scan {
                 let counts = Rule::new(self.table.schema()).reads_files_whole();
                 row_limited(&self.options, &self.schema, counts, |options| self.planned(options))?
             }
-            None if self.view == View::Deletes => Box::new(DeleteRows::open(&self.table, &self.options)?),
+            None if self.view == View::Deletes => delete_rows(&self.table, &self.options)?,
             None => once(self.whole()?),
             Some(program) => {
                 let (program, table) = (Arc::clone(program), self.table.clone());
