@@ -3,7 +3,8 @@
     .venv/bin/python tests/planted.py [NUMBER…]
 
 A copy of the project is built once with all bugs in it; the environment's LAKEBED_BUG switches one on. For
-each, the Python tests run until the first failure. Where none finds a bug the program fails.
+each, the tests run until the first failure: Rust's, then Python's without a JVM, then the others. Where none
+finds a bug the program fails.
 """
 
 from __future__ import annotations
@@ -111,6 +112,11 @@ BUGS = [
 ]
 
 
+def of_build(python: Path) -> dict[str, str]:
+    """What cargo goes by."""
+    return {"CARGO_TARGET_DIR": str(PROJECT / "target" / "planted"), "PYO3_PYTHON": str(python)}
+
+
 def build(folder: Path) -> Path:
     """A copy of the project with the bugs in it, with its wheel. Returns: the interpreter that has it."""
     tracked = subprocess.run(
@@ -124,11 +130,7 @@ def build(folder: Path) -> Path:
     if (PROJECT / ".venv").is_dir() and not (folder / ".venv").exists():
         shutil.copytree(PROJECT / ".venv", folder / ".venv", symlinks=True)
     python = folder / ".venv" / "bin" / "python"
-    environment = {
-        **os.environ,
-        "CARGO_TARGET_DIR": str(PROJECT / "target" / "planted"),
-        "PYO3_PYTHON": str(python),
-    }
+    environment = {**os.environ, **of_build(python)}
     maturin = [
         str(folder / ".venv" / "bin" / "maturin"),
         "build",
@@ -146,14 +148,21 @@ def build(folder: Path) -> Path:
 
 
 def find(number: int, python: Path, folder: Path) -> str | None:
-    """The first test that fails with a bug, tests without a JVM first; None where all pass."""
+    """The first test that fails with a bug; None where all pass."""
     shared = os.environ.get("LAKEBED_SHARED") or str(PROJECT.parent / "shared")
     environment = {
         **os.environ,
         "LAKEBED_BUG": str(number),
         "LAKEBED_SHARED": shared,
+        **of_build(python),
         "PYSPARK_PYTHON": str(python),
     }
+    rust = ["cargo", "test", "--workspace", "--locked", "--quiet"]
+    run = subprocess.run(rust, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    if failed := re.search(r"^test (.*) \.\.\. FAILED$|^    (\S+)$", run.stdout, re.MULTILINE):
+        return f"cargo test: {failed[1] or failed[2]}"
+    if run.returncode != 0:
+        raise SystemExit(run.stderr)
     command = [str(python), "-m", "pytest", "-x", "-q", "--numprocesses", "2", "--dist", "loadgroup", "-m"]
     for part in ("not spark and not jvm", "spark or jvm"):
         run = subprocess.run(

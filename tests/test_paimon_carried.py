@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,9 @@ from paimon_files import Record, avro_file, records
 
 import lakebed
 from lakebed import Table, avro, errors, paimon
+
+# What is invented of rows of lists is none of what the entries say.
+pytestmark = pytest.mark.filterwarnings("ignore:.* entries have not the _TOTAL_BUCKETS")
 
 POINT = {
     "type": "record",
@@ -222,6 +226,29 @@ def test_more_entries_than_listed_are_a_warning_and_fewer_an_error(table: Table)
         else:
             with pytest.raises(errors.CorruptError, match="its list records 2"):
                 opened.entries().to_arrow()
+
+
+def test_entries_of_other_buckets_than_listed_are_a_warning(table: Table) -> None:
+    root = Path(table.location)
+    path = root / "manifest" / snapshot(table)["deltaManifestList"]
+    schema = avro.read_schema(path)
+    fields = [field for field in schema["fields"] if field["name"] != "_TOTAL_BUCKETS"]
+    for total, warns in ((-1, False), (4, True)):
+        rows = [row | {"_TOTAL_BUCKETS": total} for row in records(path)]
+        changed = root / "manifest" / f"of-{total}-buckets"
+        changed.write_bytes(avro_file(schema | {"fields": [*fields, LISTED[0]]}, rows))
+        place = root / "snapshot" / f"snapshot-{table.snapshot_id}"
+        text = re.sub(r'"\w+ManifestListSize" *: *\d+,', "", place.read_text("utf-8"))
+        place.write_text(re.sub(r'("deltaManifestList" *: *)"[^"]*"', rf'\1"{changed.name}"', text), "utf-8")
+        opened = lakebed.open_table(root)
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always")
+            assert opened.entries().to_arrow().num_rows == 3
+        told = [str(warning.message) for warning in found]
+        assert (
+            any("1 entries have not the _TOTAL_BUCKETS 4 that their list records" in one for one in told)
+            == warns
+        )
 
 
 def test_pypaimon_reads_what_it_needs_of_kept_rows(table: Table) -> None:

@@ -29,6 +29,12 @@ pub const ADD: i8 = 0;
 /// Kind of an entry that deletes one.
 pub const DELETE: i8 = 1;
 
+/// What guards count: entries that add, that delete, and whose buckets are not as many as their list records.
+type Seen = Tally<3>;
+
+/// Place of the last of these.
+const OTHER_BUCKETS: usize = 2;
+
 /// Which entries of a manifest are wanted.
 #[derive(Clone, Default)]
 pub struct EntryFilter {
@@ -54,7 +60,7 @@ pub fn entry_columns(names: Option<&[String]>) -> Result<RecordResolver> {
 pub struct EntryReader {
     reader: RecordReader,
     filter: EntryFilter,
-    tally: Arc<Tally<2>>,
+    tally: Arc<Seen>,
     expected: Option<ManifestFile>,
     notes: Notes,
     rows: u64,
@@ -65,7 +71,8 @@ impl EntryReader {
     /// Opens a manifest for the columns of `resolver`, which [`entry_columns`] makes.
     ///
     /// With `expected`, the record of the manifest list, size and entry counts are checked:
-    /// `Mismatch`, or `Truncated` for a file that is too short. More entries than recorded are a note.
+    /// `Mismatch`, or `Truncated` for a file that is too short. More entries than recorded are a note, and so are
+    /// other numbers of buckets.
     ///
     /// # Errors
     /// Those of the container's layer; `Version`; `Required` for a field that is absent or null;
@@ -81,11 +88,12 @@ impl EntryReader {
         if let Some(expected) = &expected {
             check_size(bytes.len() as u64, expected.file_size)?;
         }
-        let tally = Arc::new(Tally::default());
+        let tally = Arc::new(Seen::default());
+        let total_buckets = expected.as_ref().and_then(|expected| expected.total_buckets);
         let guard = |program: &Program| -> GuardFactory {
             let (slots, filter, tally) = (program.slots().to_vec(), filter.clone(), Arc::clone(&tally));
             Arc::new(move || {
-                let judge = Judge::new(filter.clone(), &tally);
+                let judge = Judge::new(filter.clone(), total_buckets, &tally);
                 Box::new(EntryGuard { slots: slots.clone(), judge, tally: Arc::clone(&tally) })
             })
         };
@@ -106,7 +114,8 @@ impl EntryReader {
 
     /// Entries seen so far, those dropped included: added and deleted.
     pub fn seen(&self) -> (u64, u64) {
-        self.tally.sums().into()
+        let [added, deleted, _] = self.tally.sums();
+        (added, deleted)
     }
 
     fn read_batch(&mut self) -> Result<Option<RecordBatch>> {
@@ -142,7 +151,8 @@ impl EntryReader {
         let totals = totals.as_primitive::<Int32Type>();
         let (versions, kinds) = (versions.as_primitive::<Int32Type>(), kinds.as_primitive::<Int32Type>());
         let (partitions, buckets) = (partitions.as_binary::<i32>(), buckets.as_primitive::<Int32Type>());
-        let mut judge = Judge::new(self.filter.clone(), &self.tally);
+        let total_buckets = self.expected.as_ref().and_then(|expected| expected.total_buckets);
+        let mut judge = Judge::new(self.filter.clone(), total_buckets, &self.tally);
         let mut keep = BooleanBuilder::with_capacity(batch.num_rows());
         for row in 0..batch.num_rows() {
             let (version, kind) = (i64::from(versions.value(row)), i64::from(kinds.value(row)));
@@ -155,7 +165,14 @@ impl EntryReader {
 
     fn check_counts(&self) -> Result<()> {
         let Some(expected) = &self.expected else { return Ok(()) };
-        let (added, deleted) = self.seen();
+        let [added, deleted, others] = self.tally.sums();
+        if let Some(total) = expected.total_buckets.filter(|_| others > 0) {
+            let message = format!(
+                "{others} entries have not the _TOTAL_BUCKETS {total} that their list records ({})",
+                expected.file_name
+            );
+            self.notes.add(message);
+        }
         if (added, deleted) == (expected.added, expected.deleted) {
             return Ok(());
         }
@@ -205,13 +222,16 @@ fn wrong_fields() -> Error {
 /// Decides over entries from their first fields and counts them.
 struct Judge {
     filter: EntryFilter,
+    /// Buckets of every entry's partition, as the list records them.
+    total_buckets: Option<i64>,
     memo: BucketMemo,
-    counter: Counter<2>,
+    counter: Counter<3>,
 }
 
 impl Judge {
-    fn new(filter: EntryFilter, tally: &Tally<2>) -> Judge {
-        Judge { filter, memo: BucketMemo::default(), counter: tally.counter() }
+    fn new(filter: EntryFilter, total_buckets: Option<i32>, tally: &Seen) -> Judge {
+        let total_buckets = total_buckets.map(i64::from);
+        Judge { filter, total_buckets, memo: BucketMemo::default(), counter: tally.counter() }
     }
 
     fn keep(&mut self, version: i64, kind: i64, partition: &[u8], bucket: i64, total: i64) -> Result<bool> {
@@ -223,6 +243,9 @@ impl Judge {
             return Err(Error::new(ErrorKind::Mismatch, message).in_field("kind"));
         }
         self.counter.add(usize::from(kind == i64::from(DELETE)), 1);
+        if self.total_buckets.is_some_and(|recorded| recorded != total) {
+            self.counter.add(OTHER_BUCKETS, 1);
+        }
         if self.filter.kind.is_some_and(|wanted| i64::from(wanted) != kind) {
             return Ok(false);
         }
@@ -236,7 +259,7 @@ impl Judge {
 struct EntryGuard {
     slots: Vec<Slot>,
     judge: Judge,
-    tally: Arc<Tally<2>>,
+    tally: Arc<Seen>,
 }
 
 impl Guard for EntryGuard {

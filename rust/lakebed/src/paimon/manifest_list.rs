@@ -1,8 +1,8 @@
 //! Manifest lists: which manifests make up a snapshot (Paimon's `ManifestFileMeta.java`).
 
-use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
-use arrow_array::types::Int64Type;
+use arrow_array::types::{Int32Type, Int64Type};
+use arrow_array::{Array, RecordBatch};
 use arrow_buffer::Buffer;
 
 use super::fields::{LIST, MANIFEST_VERSION, VERSION, known};
@@ -48,6 +48,8 @@ pub struct ManifestFile {
     pub added: u64,
     /// Entries that delete one.
     pub deleted: u64,
+    /// Buckets of the partition of every entry, where the list says.
+    pub total_buckets: Option<i32>,
 }
 
 /// The manifests of a list that was read with all its columns.
@@ -63,6 +65,8 @@ pub fn manifest_files(list: &RecordBatch) -> Result<Vec<ManifestFile>> {
             Error::new(ErrorKind::Mismatch, message).in_record(row as u64).in_field(name)
         })
     };
+    let totals = find(list, "total_buckets")?;
+    let totals = totals.as_primitive::<Int32Type>();
     let manifest = |row: usize| {
         let file_name = names.as_string::<i32>().value(row).to_owned();
         if !is_file_name(&file_name) {
@@ -74,6 +78,7 @@ pub fn manifest_files(list: &RecordBatch) -> Result<Vec<ManifestFile>> {
             file_size: number(&sizes, "file_size", row)?,
             added: number(&added, "num_added_files", row)?,
             deleted: number(&deleted, "num_deleted_files", row)?,
+            total_buckets: totals.is_valid(row).then(|| totals.value(row)),
         })
     };
     (0..list.num_rows()).map(manifest).collect()

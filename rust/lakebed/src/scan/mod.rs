@@ -22,6 +22,7 @@ pub(crate) use numbered::Numbered;
 pub(crate) use parallel::threads;
 pub(crate) use place::brought;
 pub(crate) use row_limit::row_limited;
+pub(crate) use share::read_header;
 pub use share::{Content, divisible};
 pub(crate) use stream::{ManifestSource, ManifestStream};
 pub use task::{ReadyTask, Task};

@@ -119,14 +119,22 @@ pub fn divisible(
     read_each(storage, manifests, 1, move |storage, (path, length)| {
         let Some(last) = length.checked_sub(1) else { return Ok(None) };
         match storage.read_range(path, last, 2)?.len() {
-            1 => header(storage, path, *length, &limits),
+            1 => read_header(storage, path, *length, &limits),
             _ => Ok(None),
         }
     })
 }
 
-/// The bytes of a file's header; `None` for a file that is not Avro.
-fn header(storage: &dyn Storage, path: &str, length: u64, limits: &Limits) -> Result<Option<Buffer>> {
+/// The bytes of the header of a file of at most `length` bytes; `None` for a file that is not Avro.
+///
+/// # Errors
+/// Those of the storage, and the Avro layer's of a header.
+pub(crate) fn read_header(
+    storage: &dyn Storage,
+    path: &str,
+    length: u64,
+    limits: &Limits,
+) -> Result<Option<Buffer>> {
     let mut window = WINDOW;
     loop {
         let bytes = storage.read_range(path, 0, window)?;

@@ -30,7 +30,7 @@ fn types(specs: &Value) -> TableTypes {
         PartitionSpec::from_fields(id.parse().expect("an id"), &fields).expect("a spec")
     };
     let specs: Vec<_> = specs.as_object().expect("specs").iter().map(spec).collect();
-    TableTypes::new(Arc::new(Schema::from_json(&schema).expect("a schema")), specs.into(), Vec::new())
+    TableTypes::new(Arc::new(Schema::from_json(&schema).expect("a schema")), specs.into(), Vec::new(), 2)
 }
 
 /// A file of a case: `file_path`, `sequence_number` and so on, null where it does not say.

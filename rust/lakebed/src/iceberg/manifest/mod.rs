@@ -53,6 +53,8 @@ pub struct Known {
     /// Without a layout, what has the names of the tuples' fields: of the types that are stored, they are
     /// called as this spec calls them.
     pub spec: Option<Arc<PartitionSpec>>,
+    /// The table's format version: a manifest of a later one is odd.
+    pub format_version: Option<i32>,
     /// What tuples of that layout must match: entries of others may be left out, where deleted ones are.
     pub filter: Option<Arc<BoundPredicate>>,
     /// Where to say what is odd about the manifest, and no error: a length or sums of rows other than
@@ -172,6 +174,13 @@ impl EntryReader {
         if let Some(manifest) = &file.known.manifest {
             check_content(reader.metadata("content"), manifest)?;
             check_spec(reader.metadata("partition-spec-id"), manifest)?;
+        }
+        // Java's library does not look at it, and a manifest of an older one stays when the table gets a newer.
+        if let (Some(said), Some(table)) =
+            (reader.metadata("format-version").and_then(number), file.known.format_version)
+            && said > i64::from(table)
+        {
+            file.note(&format!("the header's format-version is {said}, the table's is {table},"));
         }
         let tuples = Tuples::of(&reader, file.known.partition.clone(), file.known.spec.as_deref());
         let schema = file.columns.schema(tuples.data_type());

@@ -46,6 +46,9 @@ use crate::scan::{
 };
 use crate::view::{View, select};
 
+/// The column of `manifests` that manifests alone know.
+const SCHEMA_ID: &str = "schema_id";
+
 /// One view of a table, resolved: its schema is known, nothing of its rows is read.
 pub struct Scan {
     table: Table,
@@ -99,7 +102,12 @@ impl Scan {
             View::Refs => select(&self.table.refs_view()?, columns, filter),
             View::Schemas => select(&self.table.schemas_view()?, columns, filter),
             View::Manifests => {
-                select(&Plan::new(&self.table, filter)?.manifests_view(&self.table)?, columns, None)
+                let plan = Plan::new(&self.table, filter)?;
+                // Each costs a request, so they are read only for who names them.
+                let named = columns.is_some_and(|names| names.iter().any(|name| name == SCHEMA_ID));
+                let threads = threads(self.options.threads);
+                let ids = named.then(|| plan.schema_ids(&self.table, threads)).transpose()?;
+                select(&plan.manifests_view(&self.table, ids)?, columns, None)
             }
             _ => self.groups(),
         }
@@ -113,7 +121,7 @@ fn empty(table: &Table, view: View, options: &ScanOptions) -> Result<RecordBatch
         View::Snapshots => select(&snapshots(&[])?, columns, filter),
         View::Refs => select(&refs(std::iter::empty())?, columns, filter),
         View::Schemas => select(&schemas(&[], 0)?, columns, filter),
-        View::Manifests => select(&Plan::empty(table, filter)?.manifests_view(table)?, columns, None),
+        View::Manifests => select(&Plan::empty(table, filter)?.manifests_view(table, None)?, columns, None),
         View::Partitions | View::Buckets => {
             Plan::empty(table, filter)?;
             let groups = Groups::new(&table.types()?.partition, Default::default())?;

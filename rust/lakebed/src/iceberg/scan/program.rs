@@ -171,6 +171,7 @@ impl EntryProgram {
                 manifest: Some(manifest.clone()),
                 spec_id: None,
                 spec: None,
+                format_version: Some(self.types.format_version),
                 notes: notes.clone(),
             };
             // What is left out is counted.

@@ -21,6 +21,8 @@ pub(crate) struct TableTypes {
     pub(crate) partition: Arc<PartitionType>,
     /// Older schemas, where a spec has sources that `schema` lacks.
     others: Vec<Arc<Schema>>,
+    /// The table's format version.
+    pub(crate) format_version: i32,
 }
 
 impl TableTypes {
@@ -29,10 +31,11 @@ impl TableTypes {
         schema: Arc<Schema>,
         specs: Arc<[PartitionSpec]>,
         others: Vec<Arc<Schema>>,
+        format_version: i32,
     ) -> TableTypes {
         let all: Vec<&Schema> = std::iter::once(&schema).chain(&others).map(Arc::as_ref).collect();
         let partition = Arc::new(PartitionType::unify(&specs, &all));
-        TableTypes { schema, specs, partition, others }
+        TableTypes { schema, specs, partition, others, format_version }
     }
 }
 
@@ -42,6 +45,7 @@ pub(crate) struct StoredTypes {
     schema: Value,
     specs: Vec<Value>,
     others: Vec<Value>,
+    format_version: i32,
 }
 
 impl From<&TableTypes> for StoredTypes {
@@ -50,6 +54,7 @@ impl From<&TableTypes> for StoredTypes {
             schema: types.schema.to_json(),
             specs: types.specs.iter().map(PartitionSpec::to_json).collect(),
             others: types.others.iter().map(|schema| schema.to_json()).collect(),
+            format_version: types.format_version,
         }
     }
 }
@@ -61,7 +66,7 @@ impl TryFrom<&StoredTypes> for TableTypes {
         let schema = |json: &Value| Schema::from_json(json).map(Arc::new);
         let specs = stored.specs.iter().map(PartitionSpec::from_json).collect::<Result<Vec<_>>>()?;
         let others = stored.others.iter().map(schema).collect::<Result<_>>()?;
-        Ok(TableTypes::new(schema(&stored.schema)?, specs.into(), others))
+        Ok(TableTypes::new(schema(&stored.schema)?, specs.into(), others, stored.format_version))
     }
 }
 
@@ -79,7 +84,7 @@ impl Table {
             // The newest first: what a column was last.
             false => self.schemas()?.into_values().rev().collect(),
         };
-        Ok(TableTypes::new(Arc::clone(self.schema()), specs, others))
+        Ok(TableTypes::new(Arc::clone(self.schema()), specs, others, self.metadata().format_version))
     }
 
     /// What the engine's own tables go by, wherever the table stands: its current schema, and of the
@@ -89,6 +94,8 @@ impl Table {
     /// `Required` where the current schema was not read.
     pub(crate) fn current_types(&self) -> Result<TableTypes> {
         let schema = super::current_schema(self.metadata())?;
-        Ok(TableTypes::new(schema, self.metadata().partition_specs.clone().into(), Vec::new()))
+        let metadata = self.metadata();
+        let specs = metadata.partition_specs.clone().into();
+        Ok(TableTypes::new(schema, specs, Vec::new(), metadata.format_version))
     }
 }
