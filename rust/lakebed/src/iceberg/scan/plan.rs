@@ -7,6 +7,7 @@ use arrow_buffer::Buffer;
 use arrow_select::filter::filter_record_batch;
 
 use super::program::EntryProgram;
+use crate::distributed::PlannedManifest;
 use crate::error::Result;
 use crate::iceberg::fields::LIST;
 use crate::iceberg::manifest_list::ManifestFile;
@@ -15,7 +16,7 @@ use crate::iceberg::table::Table;
 use crate::iceberg::view::{Role, manifests};
 use crate::notes::Notes;
 use crate::record::record_schema;
-use crate::scan::{Amount, Batches, Funnel, ManifestSource, PlannedManifest, Stage};
+use crate::scan::{Amount, Batches, Funnel, ManifestSource, Stage};
 use crate::storage::Storage;
 
 /// The manifests of a snapshot, sorted by whether they may hold entries that match.
