@@ -5,8 +5,9 @@ use std::sync::{Arc, Mutex};
 use arrow_array::StructArray;
 use arrow_schema::SchemaRef;
 use lakebed::columnar::Decoding;
-use lakebed::scan::{self, Gather, Pieces};
-use lakebed::{Error, ErrorKind};
+use lakebed::distributed::{self, Gather, Pieces};
+use lakebed::format::FORMATS;
+use lakebed::scan::Batches;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
@@ -19,7 +20,7 @@ use crate::task::Given;
 /// A scan's work on manifests whose entries are brought together.
 #[pyclass(frozen, module = "lakebed._native")]
 pub struct Exchange {
-    exchange: scan::Exchange,
+    exchange: Box<dyn distributed::Exchange>,
     decoding: Decoding,
 }
 
@@ -28,11 +29,7 @@ impl Exchange {
     #[new]
     fn new(py: Python<'_>, task: &str, limits: &Bound<'_, PyAny>) -> PyResult<Exchange> {
         let decoding = decoding(limits)?;
-        detached(py, || {
-            let exchange = serde_json::from_str(task)
-                .map_err(|error| Error::new(ErrorKind::Argument, format!("not an exchange: {error}")))?;
-            Ok(Exchange { exchange, decoding })
-        })
+        detached(py, || Ok(Exchange { exchange: FORMATS.exchange(task)?, decoding }))
     }
 
     #[getter]
@@ -99,7 +96,7 @@ impl PartRows {
     fn rows(
         &self,
         py: Python<'_>,
-        make: impl FnOnce(&mut dyn Gather) -> lakebed::Result<scan::Batches> + Send,
+        make: impl FnOnce(&mut dyn Gather) -> lakebed::Result<Batches> + Send,
     ) -> PyResult<BatchStream> {
         let rows = detached(py, || match self.gather.lock() {
             Ok(mut gather) => make(gather.as_mut()).map(Some),

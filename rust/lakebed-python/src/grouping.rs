@@ -3,7 +3,8 @@
 use std::sync::{Arc, Mutex};
 
 use arrow_array::{RecordBatch, RecordBatchReader, StructArray};
-use lakebed::grouping::{self, GroupTask, Known};
+use lakebed::distributed::{self, Beforehand};
+use lakebed::format::FORMATS;
 use lakebed::{Error, ErrorKind};
 use pyo3::prelude::*;
 
@@ -17,28 +18,24 @@ fn argument(message: impl Into<String>) -> Error {
     Error::new(ErrorKind::Argument, message)
 }
 
-fn parse_task(task: &str) -> lakebed::Result<GroupTask> {
-    serde_json::from_str(task).map_err(|error| argument(format!("not a task: {error}")))
-}
-
 /// What is known of all files, by the word for it.
-pub fn known(word: &str) -> lakebed::Result<Known> {
+pub fn beforehand(word: &str) -> lakebed::Result<Beforehand> {
     match word {
-        "deleted" => Ok(Known::Deleted),
-        "vectors" => Ok(Known::Vectors),
+        "deleted" => Ok(Beforehand::Deleted),
+        "vectors" => Ok(Beforehand::Vectors),
         _ => Err(argument(format!("nothing is known as {word:?}"))),
     }
 }
 
 /// Groups of live files, made of manifests and of what others made.
 #[pyclass(frozen, module = "lakebed._native")]
-pub struct Grouping(Mutex<Box<dyn grouping::Grouping>>);
+pub struct Grouping(Mutex<Box<dyn distributed::Grouping>>);
 
 impl Grouping {
     fn locked<T: Send>(
         &self,
         py: Python<'_>,
-        work: impl FnOnce(&mut dyn grouping::Grouping) -> lakebed::Result<T> + Send,
+        work: impl FnOnce(&mut dyn distributed::Grouping) -> lakebed::Result<T> + Send,
     ) -> PyResult<T> {
         detached(py, || {
             let mut groups = self.0.lock().map_err(|_| argument("an earlier call failed"))?;
@@ -52,7 +49,7 @@ impl Grouping {
     #[new]
     fn new(py: Python<'_>, task: &str, limits: &Bound<'_, PyAny>) -> PyResult<Grouping> {
         let decoding = decoding(limits)?;
-        let groups = detached(py, || parse_task(task)?.start(decoding))?;
+        let groups = detached(py, || FORMATS.group_task(task)?.start(decoding))?;
         Ok(Grouping(Mutex::new(groups)))
     }
 
@@ -72,7 +69,7 @@ impl Grouping {
 
     fn know(&self, py: Python<'_>, what: &str, rows: &Bound<'_, PyAny>) -> PyResult<()> {
         let rows = import_batch(rows)?;
-        self.locked(py, |groups| groups.know(known(what)?, &rows))
+        self.locked(py, |groups| groups.know(beforehand(what)?, &rows))
     }
 
     fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
@@ -92,8 +89,8 @@ impl Grouping {
 pub fn health_row(py: Python<'_>, task: &str, parts: &Bound<'_, PyAny>) -> PyResult<Batch> {
     let parts: Box<dyn RecordBatchReader + Send> = Box::new(import_stream(parts)?);
     let row = detached(py, || {
-        let parts = parts.map(|part| part.map_err(|error| argument(error.to_string())));
-        parse_task(task)?.health()?.row(parts)
+        let mut parts = parts.map(|part| part.map_err(|error| argument(error.to_string())));
+        FORMATS.group_task(task)?.health_row(&mut parts)
     })?;
     Ok(batch(row))
 }

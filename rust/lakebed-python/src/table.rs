@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use arrow_array::StructArray;
-use lakebed::format;
+use lakebed::distributed::{Alone, Distributed, Exchanged, Part};
+use lakebed::format::FORMATS;
 use lakebed::location::Guarded;
 use lakebed::relocate::Relocated;
-use lakebed::scan::{self, DeletesAs, Exchanged, Part, ScanOptions};
+use lakebed::scan::{DeletesAs, ScanOptions};
 use lakebed::storage::{Local, Storage};
 use lakebed::table::{self, Place};
 use lakebed::view::View;
@@ -49,7 +50,7 @@ impl Table {
         if !relocate.is_empty() {
             storage = Arc::new(Relocated::new(storage, location, relocate));
         }
-        Table::warned(py, detached(py, || format::open(location, format, storage, decoding))?)
+        Table::warned(py, detached(py, || FORMATS.open(location, format, storage, decoding))?)
     }
 
     #[getter]
@@ -217,7 +218,7 @@ impl Table {
     ) -> PyResult<Scan> {
         let threads = threads.unwrap_or(0);
         let options = ScanOptions { columns, filter: r#where, limit, threads, ..ScanOptions::default() };
-        detached(py, || self.0.metadata_scan(name, options)).map(Scan)
+        detached(py, || self.0.metadata_scan(name, options)).map(alone)
     }
 }
 
@@ -247,7 +248,7 @@ impl From<Version> for Place {
 
 /// A view or a metadata table: its schema is known, nothing of its rows is read yet.
 #[pyclass(frozen, module = "lakebed._native")]
-pub struct Scan(Box<dyn scan::Scan>);
+pub struct Scan(Box<dyn Distributed>);
 
 #[pymethods]
 impl Scan {
@@ -265,7 +266,7 @@ impl Scan {
     }
 
     fn deletes(&self, py: Python<'_>) -> PyResult<Scan> {
-        detached(py, || self.0.deletes()).map(Scan)
+        detached(py, || self.0.deletes()).map(alone)
     }
 
     fn manifests(&self, py: Python<'_>) -> PyResult<String> {
@@ -280,7 +281,7 @@ impl Scan {
                 "deleted" => Part::Deleted,
                 _ => return Err(Error::new(ErrorKind::Argument, format!("no part {part:?}"))),
             };
-            to_json(&self.0.task(part)?)
+            self.0.task(part)?.to_text()
         })
     }
 
@@ -293,7 +294,7 @@ impl Scan {
     fn exchange(&self, py: Python<'_>, equality_ids: Vec<i32>) -> PyResult<(String, bool, String)> {
         detached(py, || {
             let Exchanged { exchange, sides, together } = self.0.exchange(&equality_ids)?;
-            Ok((to_json(&sides)?, together, to_json(&exchange)?))
+            Ok((to_json(&sides)?, together, exchange.to_text()?))
         })
     }
 
@@ -304,13 +305,18 @@ impl Scan {
     }
 
     fn group_task(&self, py: Python<'_>) -> PyResult<String> {
-        detached(py, || to_json(&self.0.group_task()?))
+        detached(py, || self.0.group_task()?.to_text())
     }
 
     fn known(&self, py: Python<'_>, what: &str) -> PyResult<Batch> {
-        let rows = detached(py, || self.0.known(grouping::known(what)?))?;
+        let rows = detached(py, || self.0.beforehand(grouping::beforehand(what)?))?;
         Ok(Batch(Arc::new(StructArray::from(rows))))
     }
+}
+
+/// What is made in this process only.
+fn alone(scan: Box<dyn lakebed::scan::Scan>) -> Scan {
+    Scan(Box::new(Alone(scan)))
 }
 
 /// How a plan names deletes, by the word for it.

@@ -3,7 +3,9 @@
 use std::sync::{Arc, Mutex};
 
 use arrow_buffer::Buffer;
-use lakebed::scan::{self, Content, ReadyTask};
+use lakebed::distributed::ReadyTask;
+use lakebed::format::FORMATS;
+use lakebed::scan::{self, Content};
 use lakebed::storage::{Local, Storage};
 use lakebed::{Error, ErrorKind};
 use lakebed_avro::Limits;
@@ -27,11 +29,7 @@ impl Task {
     #[new]
     fn new(py: Python<'_>, text: &str, limits: &Bound<'_, PyAny>) -> PyResult<Task> {
         let decoding = decoding(limits)?;
-        detached(py, || {
-            let task: scan::Task = serde_json::from_str(text)
-                .map_err(|error| Error::new(ErrorKind::Argument, format!("not a task: {error}")))?;
-            task.ready(decoding).map(Task)
-        })
+        detached(py, || FORMATS.task(text)?.ready(decoding).map(Task))
     }
 
     #[getter]

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::columnar::Decoding;
+use crate::distributed::{Exchange, GroupTask, ManifestTask, Works, from_text};
 use crate::error::{Error, ErrorKind, Result};
 use crate::storage::Storage;
 use crate::table::Table;
@@ -19,62 +20,96 @@ pub struct Format {
     pub open: Open,
     /// Whether a location is a file that its tables are opened by rather than a folder, by its name.
     pub is_file: fn(&str) -> bool,
+    /// The work of its scans that engines spread.
+    pub works: Works,
 }
 
-/// Every format, in the order in which they are tried: a Paimon table may carry Iceberg metadata for other
-/// readers beside its own.
-pub const FORMATS: &[Format] = &[
+/// Formats, in the order in which they are tried.
+pub struct Formats(pub &'static [Format]);
+
+/// Every format: a Paimon table may carry Iceberg metadata for other readers beside its own.
+pub const FORMATS: Formats = Formats(&[
     Format {
         name: "paimon",
         open: |location, storage, decoding| Ok(Box::new(paimon::Table::open(location, storage, decoding)?)),
         is_file: |_| false,
+        works: paimon::WORKS,
     },
     Format {
         name: "iceberg",
         open: |location, storage, decoding| Ok(Box::new(iceberg::Table::open(location, storage, decoding)?)),
         is_file: iceberg::discovery::is_metadata_file,
+        works: iceberg::WORKS,
     },
-];
+]);
 
-/// Opens the table at `location`, of the format named or of whichever it is.
-///
-/// # Errors
-/// `TableNotFound`, saying what was looked for; `Location` for a pipe or a device; `Argument` for a format that is not there; those of
-/// opening.
-pub fn open(
-    location: &str,
-    format: Option<&str>,
-    storage: Arc<dyn Storage>,
-    decoding: Decoding,
-) -> Result<Box<dyn Table>> {
-    let mut wanted: Vec<&Format> =
-        FORMATS.iter().filter(|known| format.is_none_or(|name| known.name == name)).collect();
-    // Of a file nobody looks for a table's folders.
-    wanted.sort_by_key(|known| !(known.is_file)(location));
-    let mut not_found = Vec::new();
-    for format in wanted {
-        match (format.open)(location, Arc::clone(&storage), decoding.clone()) {
-            Err(error) if error.kind() == ErrorKind::TableNotFound => not_found.push(error),
-            opened => return opened,
+impl Formats {
+    /// Opens the table at `location`, of the format named or of whichever it is.
+    ///
+    /// # Errors
+    /// `TableNotFound`, saying what was looked for; `Location` for a pipe or a device; `Argument` for a format that is not there; those of
+    /// opening.
+    pub fn open(
+        &self,
+        location: &str,
+        format: Option<&str>,
+        storage: Arc<dyn Storage>,
+        decoding: Decoding,
+    ) -> Result<Box<dyn Table>> {
+        let mut wanted: Vec<&Format> =
+            self.0.iter().filter(|known| format.is_none_or(|name| known.name == name)).collect();
+        // Of a file nobody looks for a table's folders.
+        wanted.sort_by_key(|known| !(known.is_file)(location));
+        let mut not_found = Vec::new();
+        for format in wanted {
+            match (format.open)(location, Arc::clone(&storage), decoding.clone()) {
+                Err(error) if error.kind() == ErrorKind::TableNotFound => not_found.push(error),
+                opened => return opened,
+            }
+        }
+        if !not_found.is_empty()
+            && let Err(error) = storage.read_range(location, 0, 1)
+            && error.kind() == ErrorKind::Location
+        {
+            // There is something, which is neither a folder nor a file.
+            return Err(error);
+        }
+        match <[Error; 1]>::try_from(not_found) {
+            Ok([error]) => Err(error),
+            Err(errors) if errors.is_empty() => {
+                let known: Vec<&str> = self.0.iter().map(|known| known.name).collect();
+                let message =
+                    format!("format is one of {}, not {:?}", known.join(", "), format.unwrap_or(""));
+                Err(Error::new(ErrorKind::Argument, message))
+            }
+            Err(errors) => {
+                let looked: Vec<&str> = errors.iter().map(Error::message).collect();
+                Err(Error::new(ErrorKind::TableNotFound, looked.join("; ")).in_file(location))
+            }
         }
     }
-    if !not_found.is_empty()
-        && let Err(error) = storage.read_range(location, 0, 1)
-        && error.kind() == ErrorKind::Location
-    {
-        // There is something, which is neither a folder nor a file.
-        return Err(error);
+
+    /// The work on manifests that [`Travels::to_text`](crate::distributed::Travels::to_text) gave the text of.
+    ///
+    /// # Errors
+    /// `Argument` for other text, as the following.
+    pub fn task(&self, text: &str) -> Result<Box<dyn ManifestTask>> {
+        from_text(text, "a task", self.0.iter().flat_map(|format| format.works.tasks))
     }
-    match <[Error; 1]>::try_from(not_found) {
-        Ok([error]) => Err(error),
-        Err(errors) if errors.is_empty() => {
-            let known: Vec<&str> = FORMATS.iter().map(|known| known.name).collect();
-            let message = format!("format is one of {}, not {:?}", known.join(", "), format.unwrap_or(""));
-            Err(Error::new(ErrorKind::Argument, message))
-        }
-        Err(errors) => {
-            let looked: Vec<&str> = errors.iter().map(Error::message).collect();
-            Err(Error::new(ErrorKind::TableNotFound, looked.join("; ")).in_file(location))
-        }
+
+    /// The work of summing files up, likewise.
+    ///
+    /// # Errors
+    /// As [`Formats::task`].
+    pub fn group_task(&self, text: &str) -> Result<Box<dyn GroupTask>> {
+        from_text(text, "a task", self.0.iter().flat_map(|format| format.works.groups))
+    }
+
+    /// The work of bringing entries together, likewise.
+    ///
+    /// # Errors
+    /// As [`Formats::task`].
+    pub fn exchange(&self, text: &str) -> Result<Box<dyn Exchange>> {
+        from_text(text, "an exchange", self.0.iter().flat_map(|format| format.works.exchanges))
     }
 }

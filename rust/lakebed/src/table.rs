@@ -7,6 +7,7 @@ use std::sync::Arc;
 use arrow_array::{Array, ArrayRef, Int32Array, RecordBatch};
 use arrow_schema::{Schema as ArrowSchema, SchemaRef};
 
+use crate::distributed::Distributed;
 use crate::error::{Error, ErrorKind, Result};
 use crate::notes::Notes;
 use crate::scan::{Scan, ScanOptions};
@@ -72,7 +73,7 @@ pub trait Table: Send + Sync {
     /// # Errors
     /// `UnknownColumn`, also for a view that the format does not have; `Predicate`; `Argument` for
     /// statistics of a view that has none.
-    fn scan(&self, view: View, options: ScanOptions) -> Result<Box<dyn Scan>>;
+    fn scan(&self, view: View, options: ScanOptions) -> Result<Box<dyn Distributed>>;
 
     /// What differs in files between two places: one row per file that is live at one of them only, the
     /// column `change` ("removed" or "added"), then those of the view `files`, in the types that the table has
@@ -82,7 +83,7 @@ pub trait Table: Send + Sync {
     ///
     /// # Errors
     /// As [`Table::at`] and [`Table::scan`].
-    fn diff(&self, before: &Place, after: &Place, options: ScanOptions) -> Result<Box<dyn Scan>>;
+    fn diff(&self, before: &Place, after: &Place, options: ScanOptions) -> Result<Box<dyn Distributed>>;
 
     /// The data files that appends added behind the snapshot `after`, up to the one that the table stands at,
     /// in the columns of the view `files`; `None` for all appends that are there. The oldest append is first.
@@ -90,7 +91,7 @@ pub trait Table: Send + Sync {
     /// # Errors
     /// `SnapshotNotFound` where `after` is not one that the table's snapshot was made from, or one in between
     /// is gone; as [`Table::at`] and [`Table::scan`].
-    fn appends(&self, after: Option<&Place>, options: ScanOptions) -> Result<Box<dyn Scan>>;
+    fn appends(&self, after: Option<&Place>, options: ScanOptions) -> Result<Box<dyn Distributed>>;
 
     /// The names of the metadata tables that the engines of this format have.
     fn metadata_tables(&self) -> Vec<&'static str>;

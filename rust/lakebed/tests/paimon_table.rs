@@ -7,6 +7,7 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use arrow_buffer::Buffer;
 use arrow_select::concat::concat_batches;
+use lakebed::distributed::Distributed as _;
 use lakebed::paimon::{Scan, Table};
 use lakebed::scan::{Scan as _, ScanOptions};
 use lakebed::storage::Storage;

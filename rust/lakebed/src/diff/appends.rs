@@ -2,9 +2,10 @@
 
 use arrow_schema::SchemaRef;
 
+use crate::distributed::{Distributed, ManifestTask, Part, PlannedManifest};
 use crate::error::{Error, ErrorKind, Result};
 use crate::notes::Notes;
-use crate::scan::{Batches, Part, PlannedManifest, Scan, ScanOptions, Step, Task, limited};
+use crate::scan::{Batches, Scan, ScanOptions, Step, limited};
 
 /// What a format knows of the appends between two snapshots.
 pub(crate) trait Appends: Send + Sync + Sized {
@@ -38,7 +39,7 @@ pub(crate) trait Appends: Send + Sync + Sized {
     ///
     /// # Errors
     /// Those of reading the lists and schemas.
-    fn task(&self) -> Result<Task> {
+    fn task(&self) -> Result<Box<dyn ManifestTask>> {
         Err(Error::new(ErrorKind::Argument, "appends of this format are read in one process"))
     }
 
@@ -64,25 +65,27 @@ impl<A: Appends> Scan for AppendScan<A> {
         self.0.notes()
     }
 
-    fn manifests(&self) -> Result<Vec<PlannedManifest>> {
-        self.0.planned()
-    }
-
-    fn task(&self, part: Part) -> Result<Task> {
-        match part {
-            Part::Rows => self.0.task(),
-            Part::Added | Part::Deleted => {
-                Err(Error::new(ErrorKind::Argument, "appends take nothing away from each other"))
-            }
-        }
-    }
-
     fn explain(&self) -> Result<Vec<Step>> {
         let columns = Some(vec!["record_count".to_owned()]);
         let options = ScanOptions { columns, stats: None, limit: None, ..self.0.options().clone() };
         let (manifests, files) = self.0.with(options)?.read()?;
         let files = files.map(|files| Ok(files?.num_rows() as u64)).sum::<Result<u64>>()?;
         Ok(vec![manifests, Step::rows("files", files, files, "added by an append")])
+    }
+}
+
+impl<A: Appends> Distributed for AppendScan<A> {
+    fn manifests(&self) -> Result<Vec<PlannedManifest>> {
+        self.0.planned()
+    }
+
+    fn task(&self, part: Part) -> Result<Box<dyn ManifestTask>> {
+        match part {
+            Part::Rows => self.0.task(),
+            Part::Added | Part::Deleted => {
+                Err(Error::new(ErrorKind::Argument, "appends take nothing away from each other"))
+            }
+        }
     }
 }
 

@@ -6,8 +6,9 @@ use super::Change;
 use super::columns::ChangeColumns;
 use super::net::Net;
 use super::stream::{claimed, identities, one_way};
+use crate::distributed::{Gather, Pieces, dealt, hash};
 use crate::error::{Error, ErrorKind, Result};
-use crate::scan::{Batches, Gather, Pieces, dealt, hash, once};
+use crate::scan::{Batches, once};
 
 /// The sides of what changed in a difference: identities of files that were removed and that were added, and
 /// behind them the rows of each leg.

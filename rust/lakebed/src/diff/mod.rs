@@ -16,9 +16,10 @@ use std::collections::{HashMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 
+use crate::distributed::Exchanged;
 use crate::error::Result;
 use crate::notes::Notes;
-use crate::scan::{Batches, Exchanged, Step};
+use crate::scan::{Batches, Step};
 
 use appends::manifests_step;
 pub(crate) use appends::{AppendScan, Appends, appended_step};

@@ -5,9 +5,10 @@ use arrow_schema::SchemaRef;
 use super::columns::ChangeColumns;
 use super::stream::{Differences, count};
 use super::{Change, Legs, Sides};
+use crate::distributed::{Distributed, Exchanged};
 use crate::error::Result;
 use crate::notes::Notes;
-use crate::scan::{Batches, Exchanged, Scan, Step, limited};
+use crate::scan::{Batches, Scan, Step, limited};
 
 /// What differs between two snapshots, resolved: its schema is known, no manifest list is read.
 pub(crate) struct DiffScan<S> {
@@ -45,7 +46,9 @@ impl<S: Sides> Scan for DiffScan<S> {
         let files = net.left(Change::Removed) + net.left(Change::Added);
         Ok(vec![manifests, Step::rows("files", files, entries, "live in one snapshot only")])
     }
+}
 
+impl<S: Sides> Distributed for DiffScan<S> {
     fn exchange(&self, _equality_ids: &[i32]) -> Result<Exchanged> {
         self.sides.exchange()
     }

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use facts::TableFacts;
 pub(crate) use totals::Totals;
 
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use crate::scan::ScanOptions;
 use crate::table::Table;
 use crate::view::{select, whole};
@@ -24,7 +24,7 @@ pub const SMALL_FILE_BYTES: u64 = 32 << 20;
 
 /// What a table's row is made of, but for its files.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub struct HealthTask {
+pub(crate) struct HealthTask {
     facts: TableFacts,
     columns: Option<Vec<String>>,
 }
@@ -46,19 +46,23 @@ impl HealthTask {
     pub(crate) fn row_of(&self, totals: &Totals) -> Result<RecordBatch> {
         select(&row(&self.facts, totals)?, self.columns.as_deref(), None)
     }
+}
 
-    /// The row, of rows that [`Grouping::rows`](crate::grouping::Grouping::rows) gave for parts of the files;
-    /// of a table whose format is that of the task.
-    ///
-    /// # Errors
-    /// `Mismatch` for a sum beyond 64 bits; `Required` and `Argument` for other rows.
-    pub fn row(&self, parts: impl Iterator<Item = Result<RecordBatch>>) -> Result<RecordBatch> {
-        let mut totals = Totals::ZERO;
-        for part in parts {
-            totals = totals.and_all(&part?)?;
-        }
-        self.row_of(&totals)
+/// The row of a task of `health`, of rows of totals of parts of the files.
+///
+/// # Errors
+/// `Argument` for a task of another view; `Mismatch` for a sum beyond 64 bits; `Required` and `Argument` for other
+/// rows.
+pub(crate) fn row_of_parts(
+    task: Option<&HealthTask>,
+    parts: &mut dyn Iterator<Item = Result<RecordBatch>>,
+) -> Result<RecordBatch> {
+    let task = task.ok_or_else(|| Error::new(ErrorKind::Argument, "this task is not one of health"))?;
+    let mut totals = Totals::ZERO;
+    for part in parts {
+        totals = totals.and_all(&part?)?;
     }
+    task.row_of(&totals)
 }
 
 /// The columns of the view, the same for all tables.

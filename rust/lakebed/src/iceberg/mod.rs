@@ -25,5 +25,6 @@ pub mod value;
 mod view;
 pub mod write;
 
-pub use scan::{Exchange, GroupTask, ReadyTask, Scan, Task};
+pub use scan::Scan;
+pub(crate) use scan::WORKS;
 pub use table::Table;

@@ -29,6 +29,7 @@ mod version;
 mod view;
 pub mod write;
 
-pub use scan::{Exchange, GroupTask, ReadyTask, Scan, Task};
+pub use scan::Scan;
+pub(crate) use scan::WORKS;
 pub use table::Table;
 pub use view::{EntryView, Role};

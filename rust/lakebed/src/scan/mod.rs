@@ -1,36 +1,28 @@
 //! What every scan is, whatever the format: options in, batches out.
 
-mod exchange;
 mod funnel;
 mod gathered;
 mod numbered;
 mod parallel;
-mod place;
 mod row_limit;
 mod share;
 mod stream;
-mod task;
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use serde::Serialize;
 
-pub use exchange::{Exchange, Exchanged, Gather, Pieces};
-pub(crate) use exchange::{dealt, hash};
 pub(crate) use funnel::{Amount, Funnel, Stage};
 pub(crate) use numbered::Numbered;
 pub(crate) use parallel::threads;
-pub(crate) use place::brought;
 pub(crate) use row_limit::row_limited;
 pub(crate) use share::read_header;
 pub use share::{Content, divisible};
 pub(crate) use stream::{ManifestSource, ManifestStream};
-pub use task::{ReadyTask, Task};
 
 use gathered::Gathered;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::grouping::{GroupTask, Known};
 use crate::notes::Notes;
 
 /// Batches of rows, made as they are asked for.
@@ -135,88 +127,6 @@ pub trait Scan: Send + Sync {
     fn deletes(&self) -> Result<Box<dyn Scan>> {
         Err(Error::new(ErrorKind::Argument, "only plans have deletes"))
     }
-
-    /// The manifests to read; none for what is made without them. Reads the manifest lists.
-    ///
-    /// # Errors
-    /// Those of reading the lists.
-    fn manifests(&self) -> Result<Vec<PlannedManifest>> {
-        Ok(Vec::new())
-    }
-
-    /// What an executor needs to make rows from the manifests, each on its own.
-    ///
-    /// # Errors
-    /// `Argument` for what is not made from manifests; those of reading the manifest lists and schemas.
-    fn task(&self, _part: Part) -> Result<Task> {
-        Err(Error::new(ErrorKind::Argument, "only entries and files are made from manifests"))
-    }
-
-    /// Whether files may be left out for what others are, beside those that others delete: then rows are made
-    /// by [`Scan::exchange`], no [`Scan::task`] gives them.
-    fn decides_together(&self) -> bool {
-        false
-    }
-
-    /// The same for rows that entries of several manifests make together. `equality_ids` are, of an Iceberg
-    /// plan, the columns that its equality deletes compare, once they are known.
-    ///
-    /// # Errors
-    /// `Argument` for what is not made so; those of reading the manifest lists and schemas.
-    fn exchange(&self, _equality_ids: &[i32]) -> Result<Exchanged> {
-        Err(Error::new(ErrorKind::Argument, "only plans and differences are made from several manifests"))
-    }
-
-    /// The entries of one side of [`Scan::exchange`], read here.
-    ///
-    /// # Errors
-    /// `Argument` for a side that is not to be read here; those of reading entries.
-    fn side(&self, side: i32) -> Result<Batches> {
-        Err(Error::new(ErrorKind::Argument, format!("side {side} is not read by itself")))
-    }
-
-    /// What an executor needs to sum up files of manifests, and what makes rows of sums.
-    ///
-    /// # Errors
-    /// `Argument` for what is not summed up; as [`Scan::task`].
-    fn group_task(&self) -> Result<GroupTask> {
-        Err(Error::new(ErrorKind::Argument, "only partitions, buckets and health are summed up"))
-    }
-
-    /// What must be known of all files before those of some manifests are summed up: reads the manifests
-    /// that delete files, or what says how many deletion vectors there are.
-    ///
-    /// # Errors
-    /// `Argument` for a format that has no such thing; those of reading.
-    fn known(&self, _known: Known) -> Result<RecordBatch> {
-        Err(Error::new(ErrorKind::Argument, "entries of this format say themselves which files live"))
-    }
-}
-
-/// Which of a scan's rows a task makes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Part {
-    /// The rows, where no manifest takes away what another one adds.
-    Rows,
-    /// Added files with their identity, for a merge elsewhere.
-    Added,
-    /// Identities of deleted files, for a merge elsewhere.
-    Deleted,
-}
-
-/// A manifest that a scan reads.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct PlannedManifest {
-    /// Where it is read from, which for a table that was moved is not what rows show.
-    pub path: String,
-    /// Its size [bytes], as recorded.
-    pub size: u64,
-    /// Entries that add a file, as recorded.
-    pub added: u64,
-    /// Entries that take away what another manifest adds, as recorded.
-    pub deleted: u64,
-    /// Whether tasks may read ranges of it.
-    pub divisible: bool,
 }
 
 /// One step of a scan's funnel.

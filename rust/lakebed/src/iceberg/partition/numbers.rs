@@ -11,8 +11,8 @@ use arrow_schema::{ArrowError, DataType, Fields};
 use arrow_select::take::take;
 
 use super::PartitionType;
+use crate::distributed::hash;
 use crate::error::{Error, ErrorKind, Result};
-use crate::scan::hash;
 
 /// The partitions of a table, numbered in the order in which they are first met.
 ///

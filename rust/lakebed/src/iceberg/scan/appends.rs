@@ -12,8 +12,9 @@ use arrow_select::filter::filter_record_batch;
 use super::plan::{EntrySource, Plan, planned};
 use super::program;
 use super::program::EntryProgram;
-use super::task::Task;
+use super::task::IcebergTask;
 use crate::diff::{Appends, appended_step};
+use crate::distributed::{ManifestTask, PlannedManifest};
 use crate::error::Result;
 use crate::iceberg::manifest_list::{DATA, ManifestFile};
 use crate::iceberg::metadata::Snapshot;
@@ -21,7 +22,7 @@ use crate::iceberg::table::Table;
 use crate::iceberg::view::Role;
 use crate::notes::Notes;
 use crate::record::find;
-use crate::scan::{self, Batches, ManifestStream, PlannedManifest, ScanOptions, Step, threads};
+use crate::scan::{Batches, ManifestStream, ScanOptions, Step, threads};
 use crate::view::only;
 
 /// The entry's column that says which snapshot added the file.
@@ -104,10 +105,10 @@ impl Appends for Appended {
         planned(&manifests, self.table.storage().as_ref())
     }
 
-    fn task(&self) -> Result<scan::Task> {
+    fn task(&self) -> Result<Box<dyn ManifestTask>> {
         let ids = self.ids();
         let (manifests, _) = self.manifests(&ids)?;
-        Task::of_appends(&self.table, &self.options, manifests, ids).map(scan::Task::Iceberg)
+        Ok(Box::new(IcebergTask::of_appends(&self.table, &self.options, manifests, ids)?))
     }
 
     fn notes(&self) -> Notes {

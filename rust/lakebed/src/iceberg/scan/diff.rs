@@ -12,6 +12,7 @@ use super::plan::{EntrySource, Plan};
 use super::program;
 use super::program::EntryProgram;
 use crate::diff::{Change, ChangeColumns, DiffScan, Leg, Legs, Reader, Side, Sides, apart};
+use crate::distributed::Exchanged;
 use crate::error::Result;
 use crate::iceberg::manifest_list::ManifestFile;
 use crate::iceberg::table::Table;
@@ -19,7 +20,7 @@ use crate::iceberg::view::Role;
 use crate::notes::Notes;
 use crate::pipeline::{Kept, both};
 use crate::record::find;
-use crate::scan::{Exchanged, ManifestStream, ScanOptions, Step, threads};
+use crate::scan::{ManifestStream, ScanOptions, Step, threads};
 use crate::view::batch;
 
 /// What tells a file from others, as `DataFileSet.java` and `DeleteFileSet.java` have it: of deletion vectors

@@ -9,12 +9,12 @@ use serde::{Deserialize, Serialize};
 
 use super::plan::{EntrySource, Plan};
 use super::program::EntryProgram;
-use super::task::Task;
+use super::task::IcebergTask;
 use super::{Scan, grouped};
 use crate::columnar::Decoding;
+use crate::distributed::{GroupTask, Grouping, Travelling};
 use crate::error::{Error, ErrorKind, Result};
-use crate::grouping::Grouping;
-use crate::health::{HealthTask, small_bytes};
+use crate::health::{HealthTask, row_of_parts, small_bytes};
 use crate::iceberg::groups::{GROUP_INPUT, Groups};
 use crate::iceberg::table::{Table, TableTypes};
 use crate::iceberg::view::{Role, totals};
@@ -61,14 +61,14 @@ impl Scan {
     }
 
     /// What an executor needs to sum up files.
-    pub(super) fn group_task_of(&self) -> Result<GroupTask> {
+    pub(super) fn group_task_of(&self) -> Result<IcebergGroupTask> {
         let is_health = self.view == View::Health;
         if !self.view.is_of_groups() {
             let message = "only partitions, buckets and health are summed up";
             return Err(Error::new(ErrorKind::Argument, message));
         }
         let timed = !is_health && updates(&self.options);
-        Ok(GroupTask {
+        Ok(IcebergGroupTask {
             files: self.task_in(Role::Live, Some(columns()))?,
             view: self.view,
             columns: self.options.columns.clone(),
@@ -79,10 +79,10 @@ impl Scan {
     }
 }
 
-/// What an executor needs to sum up files of manifests, and what makes rows of the sums.
+/// The work of summing up files, apart from the table.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct GroupTask {
-    files: Task,
+pub(crate) struct IcebergGroupTask {
+    files: IcebergTask,
     view: View,
     columns: Option<Vec<String>>,
     small_bytes: i64,
@@ -91,22 +91,25 @@ pub struct GroupTask {
     health: Option<HealthTask>,
 }
 
-impl GroupTask {
-    /// Of `health`, what makes its row.
-    pub fn health(&self) -> Option<&HealthTask> {
-        self.health.as_ref()
-    }
+impl Travelling for IcebergGroupTask {
+    const NAME: &'static str = "iceberg";
+}
 
-    pub(crate) fn start(&self, decoding: Decoding) -> Result<IcebergGrouping> {
+impl GroupTask for IcebergGroupTask {
+    fn start(&self, decoding: Decoding) -> Result<Box<dyn Grouping>> {
         let program = self.files.program(decoding)?;
         let groups = Groups::new(program.partition(), self.committed.clone())?.with_small(self.small_bytes);
-        Ok(IcebergGrouping { task: self.clone(), program, groups })
+        Ok(Box::new(IcebergGrouping { task: self.clone(), program, groups }))
+    }
+
+    fn health_row(&self, parts: &mut dyn Iterator<Item = Result<RecordBatch>>) -> Result<RecordBatch> {
+        row_of_parts(self.health.as_ref(), parts)
     }
 }
 
 /// Partitions of an Iceberg table.
-pub(crate) struct IcebergGrouping {
-    task: GroupTask,
+struct IcebergGrouping {
+    task: IcebergGroupTask,
     program: Arc<EntryProgram>,
     groups: Groups,
 }

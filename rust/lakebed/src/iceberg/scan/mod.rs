@@ -21,12 +21,12 @@ use arrow_schema::SchemaRef;
 
 pub(crate) use appends::Appended;
 pub(crate) use diff::diff;
-pub use exchange::Exchange;
-pub use grouping::GroupTask;
+use exchange::{DiffExchange, PlanExchange};
+use grouping::IcebergGroupTask;
 pub(crate) use grouping::read_groups;
 use plan::{EntrySource, Plan};
 use program::EntryProgram;
-pub use task::{ReadyTask, Task};
+use task::IcebergTask;
 use vectors::VectorReader;
 
 use super::groups::Groups;
@@ -36,18 +36,26 @@ use super::table::{Table, TableTypes};
 use super::view::{
     DATA_FILE_COUNT, DATA_FILES, EntryView, Role, buckets, partitions, refs, schemas, snapshots,
 };
+use crate::distributed::{
+    Distributed, Exchanged, GroupTask, ManifestTask, Part, PlannedManifest, Works, row,
+};
 use crate::error::{Error, ErrorKind, Result};
-use crate::grouping as sums;
 use crate::health;
 use crate::notes::Notes;
 use crate::scan::{
-    self, Batches, Exchanged, ManifestStream, Numbered, Part, PlannedManifest, ScanOptions, Step, limited,
-    once, row_limited, threads,
+    self, Batches, ManifestStream, Numbered, ScanOptions, Step, limited, once, row_limited, threads,
 };
 use crate::view::{View, select};
 
 /// The column of `manifests` that manifests alone know.
 const SCHEMA_ID: &str = "schema_id";
+
+/// The work of the scans that engines spread.
+pub(crate) const WORKS: Works = Works {
+    tasks: &[row!(IcebergTask)],
+    groups: &[row!(IcebergGroupTask)],
+    exchanges: &[row!(PlanExchange), row!(DiffExchange)],
+};
 
 /// One view of a table, resolved: its schema is known, nothing of its rows is read.
 pub struct Scan {
@@ -240,7 +248,9 @@ impl scan::Scan for Scan {
         };
         Ok(Box::new(Numbered::new(Scan::new(self.table.clone(), View::Deletes, options)?)))
     }
+}
 
+impl Distributed for Scan {
     fn manifests(&self) -> Result<Vec<PlannedManifest>> {
         let role = match &self.program {
             Some(program) => program.role,
@@ -251,8 +261,8 @@ impl scan::Scan for Scan {
         plan::planned(&manifests, self.table.storage().as_ref())
     }
 
-    fn task(&self, part: Part) -> Result<scan::Task> {
-        self.task_of(part).map(scan::Task::Iceberg)
+    fn task(&self, part: Part) -> Result<Box<dyn ManifestTask>> {
+        Ok(Box::new(self.task_of(part)?))
     }
 
     fn exchange(&self, equality_ids: &[i32]) -> Result<Exchanged> {
@@ -269,7 +279,7 @@ impl scan::Scan for Scan {
         }
     }
 
-    fn group_task(&self) -> Result<sums::GroupTask> {
-        self.group_task_of().map(sums::GroupTask::Iceberg)
+    fn group_task(&self) -> Result<Box<dyn GroupTask>> {
+        Ok(Box::new(self.group_task_of()?))
     }
 }

@@ -7,6 +7,7 @@ use arrow_buffer::Buffer;
 use arrow_select::filter::filter_record_batch;
 
 use super::program::EntryProgram;
+use crate::distributed::PlannedManifest;
 use crate::error::Result;
 use crate::iceberg::fields::LIST;
 use crate::iceberg::manifest::ManifestHeader;
@@ -17,7 +18,7 @@ use crate::iceberg::view::{Role, manifests};
 use crate::notes::Notes;
 use crate::pipeline::read_each;
 use crate::record::record_schema;
-use crate::scan::{Amount, Batches, Funnel, ManifestSource, PlannedManifest, Stage, read_header};
+use crate::scan::{Amount, Batches, Funnel, ManifestSource, Stage, read_header};
 use crate::storage::Storage;
 
 /// The manifests of a snapshot, sorted by whether they may hold entries that match.

@@ -13,18 +13,19 @@ use super::appends::{of_snapshots, with_snapshot};
 use super::plan::Plan;
 use super::program::EntryProgram;
 use crate::columnar::Decoding;
+use crate::distributed::{Asked, ManifestTask, Part, ReadyTask, Travelling, brought};
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::manifest_list::ManifestFile;
 use crate::iceberg::table::{StoredTypes, Table, TableTypes};
 use crate::iceberg::view::{DATA_FILE_COUNT, DATA_FILES, POSITIONS, Role};
 use crate::notes::Notes;
-use crate::scan::{Batches, Part, ScanOptions, brought};
+use crate::scan::{Batches, ScanOptions};
 use crate::storage::Storage;
 use crate::view::only;
 
 impl Scan {
     /// What an executor needs to make the rows from the manifests, each on its own.
-    pub(super) fn task_of(&self, part: Part) -> Result<Task> {
+    pub(super) fn task_of(&self, part: Part) -> Result<IcebergTask> {
         let Some(program) = &self.program else {
             return Err(Error::new(ErrorKind::Argument, "only entries and files are made from manifests"));
         };
@@ -40,28 +41,24 @@ impl Scan {
     }
 
     /// What an executor needs to make `columns` of rows of `role`.
-    pub(super) fn task_in(&self, role: Role, columns: Option<Vec<String>>) -> Result<Task> {
+    pub(super) fn task_in(&self, role: Role, columns: Option<Vec<String>>) -> Result<IcebergTask> {
         let plan = Plan::new(&self.table, self.options.filter.as_deref())?;
-        Ok(Task {
+        Ok(IcebergTask {
             role,
             types: StoredTypes::from(&self.table.types()?),
-            columns,
-            filter: self.options.filter.clone(),
-            stats: self.options.stats.clone(),
+            asked: Asked::from(&ScanOptions { columns, ..self.options.clone() }),
             added_by: None,
             manifests: Placed::all(plan.of_role(role), self.table.storage().as_ref())?,
         })
     }
 }
 
-/// A scan's work on manifests, apart from the table: what crosses to an executor.
+/// A scan's work on manifests, apart from the table.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Task {
+pub(crate) struct IcebergTask {
     role: Role,
     types: StoredTypes,
-    columns: Option<Vec<String>>,
-    filter: Option<String>,
-    stats: Option<Vec<String>>,
+    asked: Asked,
     /// The snapshots that added the files that are wanted; `None` for all.
     added_by: Option<HashSet<i64>>,
     manifests: Vec<Placed>,
@@ -84,20 +81,18 @@ impl Placed {
     }
 }
 
-impl Task {
+impl IcebergTask {
     /// The work of finding the files that the snapshots `ids` added.
     pub(super) fn of_appends(
         table: &Table,
         options: &ScanOptions,
         manifests: Vec<ManifestFile>,
         ids: HashSet<i64>,
-    ) -> Result<Task> {
-        Ok(Task {
+    ) -> Result<IcebergTask> {
+        Ok(IcebergTask {
             role: Role::Added,
             types: StoredTypes::from(&table.types()?),
-            columns: options.columns.clone(),
-            filter: options.filter.clone(),
-            stats: options.stats.clone(),
+            asked: Asked::from(options),
             added_by: Some(ids),
             manifests: Placed::all(manifests, table.storage().as_ref())?,
         })
@@ -105,7 +100,7 @@ impl Task {
 
     /// How entries become rows, beside what says which of them are wanted.
     pub(super) fn program(&self, decoding: Decoding) -> Result<Arc<EntryProgram>> {
-        let options = self.options();
+        let options = ScanOptions::from(&self.asked);
         match &self.added_by {
             Some(_) => self.program_of(&with_snapshot(&options), decoding),
             None => self.program_of(&options, decoding),
@@ -117,29 +112,14 @@ impl Task {
         EntryProgram::new(self.role, types, options, decoding).map(Arc::new)
     }
 
-    fn options(&self) -> ScanOptions {
-        ScanOptions {
-            columns: self.columns.clone(),
-            filter: self.filter.clone(),
-            stats: self.stats.clone(),
-            ..ScanOptions::default()
-        }
-    }
-
     /// The schema of the task's rows.
     ///
     /// # Errors
     /// Those of [`Scan::new`], for a task that was changed on its way.
-    pub fn schema(&self) -> Result<SchemaRef> {
-        Ok(Arc::clone(self.program_of(&self.options(), Limits::DEFAULT.into())?.view.schema()))
-    }
-
-    /// The same task with what its rows take.
-    ///
-    /// # Errors
-    /// Those of [`Task::schema`].
-    pub fn ready(self, decoding: Decoding) -> Result<ReadyTask> {
-        Ok(ReadyTask { schema: self.schema()?, program: self.program(decoding)?, task: self })
+    fn schema(&self) -> Result<SchemaRef> {
+        Ok(Arc::clone(
+            self.program_of(&ScanOptions::from(&self.asked), Limits::DEFAULT.into())?.view.schema(),
+        ))
     }
 
     /// The rows of one manifest by the task's program.
@@ -159,24 +139,13 @@ impl Task {
     }
 }
 
-/// A task with what its rows take: resolved once, however many manifests there are.
-pub struct ReadyTask {
-    task: Task,
-    program: Arc<EntryProgram>,
-    schema: SchemaRef,
+impl Travelling for IcebergTask {
+    const NAME: &'static str = "iceberg";
 }
 
-impl ReadyTask {
-    /// The schema of the task's rows.
-    pub fn schema(&self) -> &SchemaRef {
-        &self.schema
-    }
-
-    /// The rows of one manifest, whose path an engine may spell as it likes, or of some blocks of one.
-    ///
-    /// # Errors
-    /// `Missing` for a manifest that is not the task's; those of reading entries, with the path.
-    pub fn run(&self, path: &str, bytes: Buffer, whole: bool) -> Result<Batches> {
-        self.task.rows(&self.program, path, bytes, whole)
+impl ManifestTask for IcebergTask {
+    fn ready(self: Box<Self>, decoding: Decoding) -> Result<ReadyTask> {
+        let (schema, program) = (self.schema()?, self.program(decoding)?);
+        Ok(ReadyTask::new(schema, move |path, bytes, whole| self.rows(&program, path, bytes, whole)))
     }
 }

@@ -9,6 +9,7 @@ use arrow_schema::{Schema as ArrowSchema, SchemaRef};
 
 use super::Table;
 use crate::diff::AppendScan;
+use crate::distributed::Distributed;
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::partition::partitions_of;
 use crate::iceberg::scan::{Appended, Scan, diff};
@@ -73,17 +74,17 @@ impl table::Table for Table {
         Ok(Box::new(self.at_place(place)?))
     }
 
-    fn scan(&self, view: View, options: ScanOptions) -> Result<Box<dyn scan::Scan>> {
+    fn scan(&self, view: View, options: ScanOptions) -> Result<Box<dyn Distributed>> {
         Ok(Box::new(Scan::new(self.clone(), view, options)?))
     }
 
-    fn diff(&self, before: &Place, after: &Place, options: ScanOptions) -> Result<Box<dyn scan::Scan>> {
+    fn diff(&self, before: &Place, after: &Place, options: ScanOptions) -> Result<Box<dyn Distributed>> {
         let places = (|| self.at_place(before), || self.at_place(after));
         let (before, after) = both(self.storage().as_ref(), places.0, places.1);
         Ok(Box::new(diff(self, before?, after?, &options)?))
     }
 
-    fn appends(&self, after: Option<&Place>, options: ScanOptions) -> Result<Box<dyn scan::Scan>> {
+    fn appends(&self, after: Option<&Place>, options: ScanOptions) -> Result<Box<dyn Distributed>> {
         let after = after.map(|place| self.id_at(place)).transpose()?.flatten();
         let snapshots = self.appends_after(after)?;
         Ok(Box::new(AppendScan(Appended::new(self.clone(), snapshots.into(), options)?)))

@@ -7,15 +7,16 @@ use arrow_schema::SchemaRef;
 
 use super::program::EntryProgram;
 use super::stream::EntrySource;
-use super::{Task, keep, planned};
+use super::{PaimonTask, keep, planned};
 use crate::diff::{Appends, appended_step};
+use crate::distributed::{ManifestTask, PlannedManifest};
 use crate::error::Result;
 use crate::notes::Notes;
 use crate::paimon::manifest_list::{ManifestFile, manifest_files};
 use crate::paimon::snapshot::Snapshot;
 use crate::paimon::table::Table;
 use crate::paimon::view::Role;
-use crate::scan::{self, Batches, ManifestStream, PlannedManifest, ScanOptions, Step, threads};
+use crate::scan::{Batches, ManifestStream, ScanOptions, Step, threads};
 
 /// The files that some appends of a table added.
 pub(crate) struct Appended {
@@ -82,8 +83,8 @@ impl Appends for Appended {
         planned(&self.table, &self.manifests()?.0)
     }
 
-    fn task(&self) -> Result<scan::Task> {
+    fn task(&self) -> Result<Box<dyn ManifestTask>> {
         let (manifests, _) = self.manifests()?;
-        Task::new(Role::Appended, &self.table, &self.options, manifests).map(scan::Task::Paimon)
+        Ok(Box::new(PaimonTask::new(Role::Appended, &self.table, &self.options, manifests)?))
     }
 }

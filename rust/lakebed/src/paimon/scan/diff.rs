@@ -5,15 +5,16 @@ use std::sync::Arc;
 use super::exchange::DiffExchange;
 use super::program::EntryProgram;
 use super::stream::EntrySource;
-use super::{Plan, Task, bound, planned};
+use super::{PaimonTask, Plan, bound, planned};
 use crate::diff::{Change, ChangeColumns, DiffScan, Leg, Legs, Reader, Side, Sides, apart};
+use crate::distributed::Exchanged;
 use crate::error::Result;
 use crate::notes::Notes;
 use crate::paimon::manifest_list::ManifestFile;
 use crate::paimon::table::Table;
 use crate::paimon::view::Role;
 use crate::pipeline::{Kept, both};
-use crate::scan::{self, Exchanged, ManifestStream, ScanOptions, Step, threads};
+use crate::scan::{ManifestStream, ScanOptions, Step, threads};
 
 /// Two snapshots of a table.
 struct Snapshots {
@@ -84,7 +85,7 @@ impl Sides for Snapshots {
     }
 
     fn exchange(&self) -> Result<Exchanged> {
-        let task = |role, manifests| Task::new(role, &self.table, &self.options, manifests);
+        let task = |role, manifests| PaimonTask::new(role, &self.table, &self.options, manifests);
         let (mut sides, mut legs) = (Vec::new(), Vec::new());
         for (change, entries, manifests) in self.told()?.0 {
             sides.push(planned(&self.table, manifests.iter())?);
@@ -93,7 +94,7 @@ impl Sides for Snapshots {
         let together = legs.len() > 1;
         let files = task(Role::Files, Vec::new())?;
         let diff = DiffExchange { columns: self.columns.clone(), files, legs };
-        Ok(Exchanged { exchange: scan::Exchange::Paimon(diff.into()), sides, together })
+        Ok(Exchanged { exchange: Box::new(diff), sides, together })
     }
 
     fn notes(&self) -> Notes {

@@ -10,19 +10,19 @@ use serde::{Deserialize, Serialize};
 use super::deletes::{know_vectors, vector_counts};
 use super::program::EntryProgram;
 use super::stream::EntrySource;
-use super::task::Task;
+use super::task::PaimonTask;
 use super::{Scan, own_rows};
 use crate::columnar::Decoding;
+use crate::distributed::{Beforehand, GroupTask, Grouping, Travelling, brought};
 use crate::error::{Error, ErrorKind, Result};
-use crate::grouping::{Grouping, Known};
-use crate::health::{HealthTask, small_bytes};
+use crate::health::{HealthTask, row_of_parts, small_bytes};
 use crate::paimon::groups::{GROUP_INPUT, Groups};
 use crate::paimon::identity::Deleted;
 use crate::paimon::partition::PartitionType;
 use crate::paimon::schema::TableSchema;
 use crate::paimon::view::{IDENTITY_COLUMN, Role, buckets, partitions, totals};
 use crate::record::find;
-use crate::scan::{ScanOptions, brought, threads};
+use crate::scan::{ScanOptions, threads};
 use crate::view::{View, select, whole};
 
 impl Scan {
@@ -45,12 +45,12 @@ impl Scan {
     }
 
     /// What an executor needs to sum up files.
-    pub(super) fn group_task_of(&self) -> Result<GroupTask> {
+    pub(super) fn group_task_of(&self) -> Result<PaimonGroupTask> {
         if !self.view.is_of_groups() {
             let message = "only partitions, buckets and health are summed up";
             return Err(Error::new(ErrorKind::Argument, message));
         }
-        Ok(GroupTask {
+        Ok(PaimonGroupTask {
             files: self.task_in(Role::Live, Some(GROUP_INPUT.map(str::to_owned).to_vec()))?,
             view: self.view,
             columns: self.options.columns.clone(),
@@ -60,8 +60,8 @@ impl Scan {
     }
 
     /// What is known of all files before those of some manifests are summed up.
-    pub(super) fn known_of(&self, known: Known) -> Result<RecordBatch> {
-        if known == Known::Vectors {
+    pub(super) fn known_of(&self, what: Beforehand) -> Result<RecordBatch> {
+        if what == Beforehand::Vectors {
             return vector_counts(&self.table, &self.options, self.view);
         }
         let options = ScanOptions { columns: Some(Vec::new()), ..self.options.clone() };
@@ -84,36 +84,39 @@ pub(super) fn grouped(view: View, groups: &Groups, schema: &TableSchema) -> Resu
     }
 }
 
-/// What an executor needs to sum up files of manifests, and what makes rows of the sums.
+/// The work of summing up files, apart from the table.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct GroupTask {
-    files: Task,
+pub(crate) struct PaimonGroupTask {
+    files: PaimonTask,
     view: View,
     columns: Option<Vec<String>>,
     small_bytes: i64,
     health: Option<HealthTask>,
 }
 
-impl GroupTask {
-    /// Of `health`, what makes its row.
-    pub fn health(&self) -> Option<&HealthTask> {
-        self.health.as_ref()
-    }
+impl Travelling for PaimonGroupTask {
+    const NAME: &'static str = "paimon";
+}
 
-    pub(crate) fn start(&self, decoding: Decoding) -> Result<PaimonGrouping> {
-        Ok(PaimonGrouping {
+impl GroupTask for PaimonGroupTask {
+    fn start(&self, decoding: Decoding) -> Result<Box<dyn Grouping>> {
+        Ok(Box::new(PaimonGrouping {
             program: self.files.program(self.files.role, decoding)?.alone(),
             schema: self.files.table_schema()?,
             task: self.clone(),
             deleted: Deleted::default(),
             groups: Groups::with_small(self.small_bytes),
-        })
+        }))
+    }
+
+    fn health_row(&self, parts: &mut dyn Iterator<Item = Result<RecordBatch>>) -> Result<RecordBatch> {
+        row_of_parts(self.health.as_ref(), parts)
     }
 }
 
 /// Buckets of a Paimon table.
-pub(crate) struct PaimonGrouping {
-    task: GroupTask,
+struct PaimonGrouping {
+    task: PaimonGroupTask,
     program: EntryProgram,
     schema: TableSchema,
     deleted: Deleted,
@@ -141,9 +144,9 @@ impl Grouping for PaimonGrouping {
         self.groups.merge(sums)
     }
 
-    fn know(&mut self, known: Known, rows: &RecordBatch) -> Result<()> {
-        match known {
-            Known::Deleted => {
+    fn know(&mut self, what: Beforehand, rows: &RecordBatch) -> Result<()> {
+        match what {
+            Beforehand::Deleted => {
                 let identities = find(rows, IDENTITY_COLUMN)?;
                 let identities = identities.as_binary_opt::<i32>().ok_or_else(|| {
                     Error::new(ErrorKind::Argument, "identities are binary").in_field(IDENTITY_COLUMN)
@@ -151,7 +154,7 @@ impl Grouping for PaimonGrouping {
                 self.deleted.extend(identities);
                 Ok(())
             }
-            Known::Vectors => know_vectors(&mut self.groups, rows),
+            Beforehand::Vectors => know_vectors(&mut self.groups, rows),
         }
     }
 

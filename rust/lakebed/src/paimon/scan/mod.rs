@@ -22,13 +22,12 @@ use arrow_select::filter::filter_record_batch;
 pub(crate) use appends::Appended;
 use deletes::delete_rows;
 pub(crate) use diff::diff;
-pub use exchange::Exchange;
+use exchange::{DiffExchange, FilesExchange};
 use gather::file_rows;
-pub use grouping::GroupTask;
-use grouping::grouped;
+use grouping::{PaimonGroupTask, grouped};
 use planned::{Attach, planned_vectors};
 use program::EntryProgram;
-pub use task::{ReadyTask, Task};
+use task::PaimonTask;
 
 use super::fields::LIST;
 use super::groups::{GROUP_INPUT, Groups, KIND};
@@ -38,16 +37,22 @@ use super::prune::{BatchRead, EntryPruner, Rule};
 use super::schema::TableSchema;
 use super::table::Table;
 use super::view::{DeletesView, Role, indexes, refs, schemas, snapshots};
+use crate::distributed::{
+    Beforehand, Distributed, Exchanged, GroupTask, ManifestTask, Part, PlannedManifest, Works, row,
+};
 use crate::error::{Error, ErrorKind, Result};
-use crate::grouping::{self as sums, Known};
 use crate::health;
 use crate::notes::Notes;
 use crate::record::record_schema;
-use crate::scan::{
-    self, Batches, Exchanged, Numbered, Part, PlannedManifest, ScanOptions, Step, limited, once, row_limited,
-    threads,
-};
+use crate::scan::{self, Batches, Numbered, ScanOptions, Step, limited, once, row_limited, threads};
 use crate::view::{View, select};
+
+/// The work of the scans that engines spread.
+pub(crate) const WORKS: Works = Works {
+    tasks: &[row!(PaimonTask)],
+    groups: &[row!(PaimonGroupTask)],
+    exchanges: &[row!(FilesExchange), row!(DiffExchange)],
+};
 
 /// One view of a table, resolved: its schema is known, nothing of its rows is read.
 pub struct Scan {
@@ -83,7 +88,9 @@ impl scan::Scan for Scan {
         let options = ScanOptions { threads: self.options.threads, ..ScanOptions::default() };
         Ok(Box::new(Numbered::new(Scan::new(self.table.clone(), View::Deletes, options)?)))
     }
+}
 
+impl Distributed for Scan {
     fn manifests(&self) -> Result<Vec<PlannedManifest>> {
         if self.program.is_none() && !self.view.is_of_groups() {
             return Ok(Vec::new());
@@ -91,16 +98,16 @@ impl scan::Scan for Scan {
         planned(&self.table, &self.plan()?.manifests)
     }
 
-    fn task(&self, part: Part) -> Result<scan::Task> {
-        self.task_of(part).map(scan::Task::Paimon)
+    fn task(&self, part: Part) -> Result<Box<dyn ManifestTask>> {
+        Ok(Box::new(self.task_of(part)?))
     }
 
-    fn group_task(&self) -> Result<sums::GroupTask> {
-        self.group_task_of().map(sums::GroupTask::Paimon)
+    fn group_task(&self) -> Result<Box<dyn GroupTask>> {
+        Ok(Box::new(self.group_task_of()?))
     }
 
-    fn known(&self, known: Known) -> Result<RecordBatch> {
-        self.known_of(known)
+    fn beforehand(&self, what: Beforehand) -> Result<RecordBatch> {
+        self.known_of(what)
     }
 
     fn decides_together(&self) -> bool {

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::Scan;
 use super::program::{EntryProgram, needs_schemas};
 use crate::columnar::Decoding;
+use crate::distributed::{Asked, ManifestTask, Part, ReadyTask, Travelling, brought};
 use crate::error::{Error, ErrorKind, Result};
 use crate::paimon::groups::GROUP_INPUT;
 use crate::paimon::identity::Deleted;
@@ -18,11 +19,11 @@ use crate::paimon::manifest_list::ManifestFile;
 use crate::paimon::schema::TableSchema;
 use crate::paimon::table::Table;
 use crate::paimon::view::Role;
-use crate::scan::{Batches, Part, ScanOptions, brought};
+use crate::scan::{Batches, ScanOptions};
 
 impl Scan {
     /// What an executor needs to make `part` of the rows from the manifests.
-    pub(super) fn task_of(&self, part: Part) -> Result<Task> {
+    pub(super) fn task_of(&self, part: Part) -> Result<PaimonTask> {
         let columns = self.options.columns.clone();
         match (part, &self.program) {
             (Part::Rows, Some(program)) => self.task_in(program.role, columns),
@@ -38,27 +39,25 @@ impl Scan {
     }
 
     /// What an executor needs to make `columns` of rows of `role`.
-    pub(super) fn task_in(&self, role: Role, columns: Option<Vec<String>>) -> Result<Task> {
+    pub(super) fn task_in(&self, role: Role, columns: Option<Vec<String>>) -> Result<PaimonTask> {
         let options = ScanOptions { columns, ..self.options.clone() };
-        Task::new(role, &self.table, &options, self.plan()?.manifests)
+        PaimonTask::new(role, &self.table, &options, self.plan()?.manifests)
     }
 }
 
-/// A scan's work on manifests, apart from the table: what crosses to an executor.
+/// A scan's work on manifests, apart from the table.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Task {
+pub(crate) struct PaimonTask {
     pub(super) role: Role,
     location: String,
     schema_id: i64,
     schema: String,
     schemas: BTreeMap<i64, String>,
-    columns: Option<Vec<String>>,
-    filter: Option<String>,
-    stats: Option<Vec<String>>,
+    asked: Asked,
     pub(super) manifests: Vec<ManifestFile>,
 }
 
-impl Task {
+impl PaimonTask {
     /// The schema that the table's rows are read with.
     pub(super) fn table_schema(&self) -> Result<TableSchema> {
         TableSchema::from_json(self.schema.as_bytes())
@@ -73,20 +72,18 @@ impl Task {
         table: &Table,
         options: &ScanOptions,
         manifests: Vec<ManifestFile>,
-    ) -> Result<Task> {
+    ) -> Result<PaimonTask> {
         let schemas = match needs_schemas(table.schema(), options)? {
             true => table.schema_texts()?,
             false => BTreeMap::new(),
         };
-        Ok(Task {
+        Ok(PaimonTask {
             role,
             location: table.location().to_owned(),
             schema_id: table.schema().id,
             schema: table.schema_text(table.schema().id)?,
             schemas,
-            columns: options.columns.clone(),
-            filter: options.filter.clone(),
-            stats: options.stats.clone(),
+            asked: Asked::from(options),
             manifests,
         })
     }
@@ -99,30 +96,23 @@ impl Task {
         let schema = self.table_schema()?;
         let schemas =
             self.schemas.iter().map(|(id, text)| Ok((*id, TableSchema::from_json(text.as_bytes())?)));
-        let options = ScanOptions {
-            columns: self.columns.clone(),
-            filter: self.filter.clone(),
-            stats: self.stats.clone(),
-            ..ScanOptions::default()
-        };
         let schemas = schemas.collect::<Result<_>>()?;
-        EntryProgram::build(role, &self.location, &schema, &schemas, &options, decoding)
+        EntryProgram::build(
+            role,
+            &self.location,
+            &schema,
+            &schemas,
+            &ScanOptions::from(&self.asked),
+            decoding,
+        )
     }
 
     /// The schema of the task's rows.
     ///
     /// # Errors
     /// Those of [`Scan::new`], for a task that was changed on its way.
-    pub fn schema(&self) -> Result<SchemaRef> {
+    pub(super) fn schema(&self) -> Result<SchemaRef> {
         Ok(Arc::clone(self.program(self.role, Limits::DEFAULT.into())?.view.schema()))
-    }
-
-    /// The same task with what its rows take.
-    ///
-    /// # Errors
-    /// Those of [`Task::schema`].
-    pub fn ready(self, decoding: Decoding) -> Result<ReadyTask> {
-        Ok(ReadyTask { program: self.own_program(decoding)?, task: self })
     }
 
     /// The rows of one manifest by a program of the task's.
@@ -162,23 +152,15 @@ impl Task {
     }
 }
 
-/// A task with what its rows take: resolved once, however many manifests there are.
-pub struct ReadyTask {
-    task: Task,
-    program: Arc<EntryProgram>,
+impl Travelling for PaimonTask {
+    const NAME: &'static str = "paimon";
 }
 
-impl ReadyTask {
-    /// The schema of the task's rows.
-    pub fn schema(&self) -> &SchemaRef {
-        self.program.view.schema()
-    }
-
-    /// The rows of one manifest, whose path an engine may spell as it likes, or of some blocks of one.
-    ///
-    /// # Errors
-    /// `Missing` for a manifest that is not the task's; those of reading entries, with the path.
-    pub fn run(&self, path: &str, bytes: Buffer, whole: bool) -> Result<Batches> {
-        self.task.rows(Arc::clone(&self.program), path, bytes, whole)
+impl ManifestTask for PaimonTask {
+    fn ready(self: Box<Self>, decoding: Decoding) -> Result<ReadyTask> {
+        let program = self.own_program(decoding)?;
+        let schema = Arc::clone(program.view.schema());
+        let rows = move |path: &str, bytes, whole| self.rows(Arc::clone(&program), path, bytes, whole);
+        Ok(ReadyTask::new(schema, rows))
     }
 }

@@ -8,12 +8,12 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Int32Type;
 use arrow_array::{Array, RecordBatch};
 
+use crate::distributed::{dealt, hash};
 use crate::error::Result;
 use crate::iceberg::partition::PartitionNumbers;
 use crate::iceberg::table::TableTypes;
 use crate::iceberg::view::target_files;
 use crate::record::find;
-use crate::scan::{dealt, hash};
 
 /// Deals entries out to parts.
 pub(super) struct Deal {

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::columnar::Decoding;
 use crate::diff::{Change, ChangeColumns, DiffGather, diff_pieces};
+use crate::distributed::{Asked, Exchange, Exchanged, Gather, Pieces, Travelling, brought};
 use crate::error::Result;
 use crate::iceberg::manifest_list::ManifestFile;
 use crate::iceberg::scan::diff::{beside_identity, identified, with_identity};
@@ -18,15 +19,13 @@ use crate::iceberg::scan::task::Placed;
 use crate::iceberg::table::{StoredTypes, Table, TableTypes};
 use crate::iceberg::view::Role;
 use crate::notes::Notes;
-use crate::scan::{self, Exchanged, Gather, Pieces, ScanOptions, brought};
+use crate::scan::ScanOptions;
 
 /// A difference's work on manifests, apart from the table.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct DiffExchange {
+pub(in crate::iceberg::scan) struct DiffExchange {
     types: StoredTypes,
-    columns: Option<Vec<String>>,
-    filter: Option<String>,
-    stats: Option<Vec<String>>,
+    asked: Asked,
     /// The manifests of one snapshot alone, and what became of their files.
     legs: Vec<(Change, Vec<Placed>)>,
 }
@@ -45,26 +44,28 @@ pub(in crate::iceberg::scan) fn exchanged(
         legs.map(|(change, manifests)| Ok((*change, Placed::all(manifests.iter().cloned(), storage)?)));
     let diff = DiffExchange {
         types: StoredTypes::from(&table.types()?),
-        columns: options.columns.clone(),
-        filter: options.filter.clone(),
-        stats: options.stats.clone(),
+        asked: Asked::from(options),
         legs: placed.collect::<Result<_>>()?,
     };
     let together = sides.len() > 1;
-    Ok(Exchanged { exchange: scan::Exchange::Iceberg(diff.into()), sides, together })
+    Ok(Exchanged { exchange: Box::new(diff), sides, together })
 }
 
-impl DiffExchange {
-    pub(super) fn schema(&self) -> Result<SchemaRef> {
+impl Travelling for DiffExchange {
+    const NAME: &'static str = "iceberg.diff";
+}
+
+impl Exchange for DiffExchange {
+    fn schema(&self) -> Result<SchemaRef> {
         Ok(Arc::clone(self.columns()?.schema()))
     }
 
-    pub(super) fn pieces(&self, path: &str, bytes: Buffer, decoding: Decoding, parts: u32) -> Result<Pieces> {
+    fn pieces(&self, path: &str, bytes: Buffer, decoding: Decoding, parts: u32) -> Result<Pieces> {
         let all = self.legs.iter().enumerate();
         let all: Vec<_> =
             all.flat_map(|(leg, (_, placed))| placed.iter().map(move |one| (leg, one))).collect();
         let (leg, placed) = brought(&all, |(_, placed)| &placed.place, path)?;
-        let options = ChangeColumns::of_files(&self.options());
+        let options = ChangeColumns::of_files(&ScanOptions::from(&self.asked));
         let types = TableTypes::try_from(&self.types)?;
         let shown = files(&types, &options, Limits::DEFAULT.into())?;
         let schema = with_identity(shown.view.schema());
@@ -74,28 +75,21 @@ impl DiffExchange {
         Ok(diff_pieces(rows, *leg, &self.changes(), parts))
     }
 
-    pub(super) fn gather(&self) -> Result<Box<dyn Gather>> {
+    fn gather(&self) -> Result<Box<dyn Gather>> {
         Ok(Box::new(DiffGather::new(self.changes(), self.columns()?)))
     }
+}
 
+impl DiffExchange {
     fn changes(&self) -> Vec<Change> {
         self.legs.iter().map(|(change, _)| *change).collect()
     }
 
     fn columns(&self) -> Result<ChangeColumns> {
-        let options = self.options();
+        let options = ScanOptions::from(&self.asked);
         let types = TableTypes::try_from(&self.types)?;
         let shown = files(&types, &ChangeColumns::of_files(&options), Limits::DEFAULT.into())?;
         Ok(ChangeColumns::new(&options, shown.view.schema()))
-    }
-
-    fn options(&self) -> ScanOptions {
-        ScanOptions {
-            columns: self.columns.clone(),
-            filter: self.filter.clone(),
-            stats: self.stats.clone(),
-            ..ScanOptions::default()
-        }
     }
 }
 

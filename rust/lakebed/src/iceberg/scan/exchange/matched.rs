@@ -8,13 +8,14 @@ use arrow_array::{RecordBatch, UInt32Array};
 use arrow_select::concat::concat_batches;
 use arrow_select::take::take_record_batch;
 
+use crate::distributed::Gather;
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::scan::deletes::DeletesBuilder;
 use crate::iceberg::scan::planned::Matching;
 use crate::iceberg::scan::program::EntryProgram;
 use crate::iceberg::types::Schema;
 use crate::record::find;
-use crate::scan::{Batches, DeletesAs, Gather};
+use crate::scan::{Batches, DeletesAs};
 
 /// The sides of a plan.
 pub(super) const DELETES: i32 = 0;

@@ -12,6 +12,7 @@ use serde_json::Value;
 use super::deal::Deal;
 use super::matched::{DATA, DELETES, PLACE, PlanGather};
 use crate::columnar::Decoding;
+use crate::distributed::{Asked, Exchange, Exchanged, Gather, Pieces, PlannedManifest, Travelling, brought};
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::deletes::file_input;
 use crate::iceberg::manifest_list;
@@ -26,10 +27,7 @@ use crate::iceberg::table::{StoredTypes, Table, TableTypes};
 use crate::iceberg::types::Schema;
 use crate::iceberg::view::Role;
 use crate::notes::Notes;
-use crate::scan::{
-    self, Batches, DeletesAs, Exchanged, Gather, ManifestSource, ManifestStream, Pieces, PlannedManifest,
-    ScanOptions, brought, threads,
-};
+use crate::scan::{Batches, DeletesAs, ManifestSource, ManifestStream, ScanOptions, threads};
 use crate::storage::Storage;
 use crate::view::with_columns;
 
@@ -44,7 +42,7 @@ impl Scan {
         };
         let sides: Vec<Vec<PlannedManifest>> = vec![of_side(DELETES)?, of_side(DATA)?];
         let together = sides.first().is_some_and(|deletes| !deletes.is_empty());
-        Ok(Exchanged { exchange: scan::Exchange::Iceberg(plan.into()), sides, together })
+        Ok(Exchanged { exchange: Box::new(plan), sides, together })
     }
 
     /// The deletes of a plan, as they stand.
@@ -94,15 +92,13 @@ fn side_of(placed: &Placed) -> i32 {
 
 /// A plan's work on manifests, apart from the table.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct PlanExchange {
+pub(in crate::iceberg::scan) struct PlanExchange {
     types: StoredTypes,
     /// Every schema of the table, the newest first; none where deletes are not asked for.
     schemas: Vec<Value>,
     /// The columns that equality deletes compare.
     equality_ids: Vec<i32>,
-    columns: Option<Vec<String>>,
-    filter: Option<String>,
-    stats: Option<Vec<String>>,
+    asked: Asked,
     shown_as: DeletesAs,
     /// Those of deletes, in the order of the list, where deletes are asked for; then those of data.
     manifests: Vec<Placed>,
@@ -130,20 +126,24 @@ impl PlanExchange {
             types: StoredTypes::from(&types),
             schemas,
             equality_ids: equality_ids.to_vec(),
-            columns: options.columns.clone(),
-            filter: options.filter.clone(),
-            stats: options.stats.clone(),
+            asked: Asked::from(options),
             shown_as: options.deletes,
             manifests,
         })
     }
+}
 
-    pub(super) fn schema(&self) -> Result<SchemaRef> {
+impl Travelling for PlanExchange {
+    const NAME: &'static str = "iceberg.plan";
+}
+
+impl Exchange for PlanExchange {
+    fn schema(&self) -> Result<SchemaRef> {
         let program = self.data_program(TableTypes::try_from(&self.types)?, Limits::DEFAULT.into())?;
         Ok(shown(program.view.schema(), self.shown_as))
     }
 
-    pub(super) fn pieces(&self, path: &str, bytes: Buffer, decoding: Decoding, parts: u32) -> Result<Pieces> {
+    fn pieces(&self, path: &str, bytes: Buffer, decoding: Decoding, parts: u32) -> Result<Pieces> {
         let placed = brought(&self.manifests, |placed| &placed.place, path)?;
         let types = TableTypes::try_from(&self.types)?;
         let (side, deal, path) =
@@ -158,7 +158,7 @@ impl PlanExchange {
         })))
     }
 
-    pub(super) fn gather(&self) -> Result<Box<dyn Gather>> {
+    fn gather(&self) -> Result<Box<dyn Gather>> {
         let types = TableTypes::try_from(&self.types)?;
         let program = self.data_program(types.clone(), Limits::DEFAULT.into())?;
         let show = self.shown_as == DeletesAs::Files;
@@ -168,7 +168,9 @@ impl PlanExchange {
         };
         Ok(Box::new(PlanGather::new(program, deletes, self.shown_as)))
     }
+}
 
+impl PlanExchange {
     /// The deletes of a manifest, with their places.
     fn deletes(
         &self,
@@ -178,7 +180,7 @@ impl PlanExchange {
         decoding: Decoding,
     ) -> Result<Batches> {
         let number = self.manifests.iter().position(|one| one.manifest.path == placed.manifest.path);
-        let program = Arc::new(delete_program(types, self.filter.as_deref(), decoding)?);
+        let program = Arc::new(delete_program(types, self.asked.filter(), decoding)?);
         let entries = program.entries(bytes, &placed.manifest, 1, &Notes::default())?;
         let mut next = i64::try_from(number.unwrap_or_default()).unwrap_or_default() << 32;
         Ok(Box::new(entries.map(move |entries| {
@@ -201,19 +203,13 @@ impl PlanExchange {
         let fields = equality_fields(&self.schemas()?, &self.equality_ids);
         let ids: Vec<i32> = fields.iter().map(|field| field.id).collect();
         program = program.needing(file_input(&fields), &ids)?;
-        let residuals = Residuals::of(&program, self.filter.as_deref(), types)?;
+        let residuals = Residuals::of(&program, self.asked.filter(), types)?;
         let entries = Arc::new(program).entries(bytes, &placed.manifest, 1, &Notes::default())?;
         residuals.beside(entries, &placed.manifest)
     }
 
     fn data_program(&self, types: TableTypes, decoding: Decoding) -> Result<EntryProgram> {
-        let options = ScanOptions {
-            columns: self.columns.clone(),
-            filter: self.filter.clone(),
-            stats: self.stats.clone(),
-            ..ScanOptions::default()
-        };
-        EntryProgram::new(Role::Plan(self.shown_as), types, &options, decoding)
+        EntryProgram::new(Role::Plan(self.shown_as), types, &ScanOptions::from(&self.asked), decoding)
     }
 
     fn schemas(&self) -> Result<Vec<Arc<Schema>>> {

@@ -7,9 +7,10 @@ use std::sync::Arc;
 
 use crate::columnar::Decoding;
 use crate::diff::{Change, ChangeColumns, DiffGather, diff_pieces};
+use crate::distributed::{Exchange, Gather, Pieces, Travelling, brought};
 use crate::error::Result;
-use crate::paimon::scan::Task;
-use crate::scan::{Gather, Pieces, ScanOptions, brought};
+use crate::paimon::scan::PaimonTask;
+use crate::scan::ScanOptions;
 
 /// A difference's work on manifests, apart from the table.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -17,24 +18,22 @@ pub(in crate::paimon::scan) struct DiffExchange {
     /// The columns that are asked for.
     pub(in crate::paimon::scan) columns: Option<Vec<String>>,
     /// The files without their change: their columns.
-    pub(in crate::paimon::scan) files: Task,
+    pub(in crate::paimon::scan) files: PaimonTask,
     /// What became of the files that entries of one kind name, and how those are read with their identity.
-    pub(in crate::paimon::scan) legs: Vec<(Change, Task)>,
+    pub(in crate::paimon::scan) legs: Vec<(Change, PaimonTask)>,
 }
 
-impl DiffExchange {
-    pub(super) fn schema(&self) -> Result<SchemaRef> {
+impl Travelling for DiffExchange {
+    const NAME: &'static str = "paimon.diff";
+}
+
+impl Exchange for DiffExchange {
+    fn schema(&self) -> Result<SchemaRef> {
         Ok(Arc::clone(self.shown()?.schema()))
     }
 
     /// Entries of a manifest that add files, and entries that delete some, are of different legs.
-    pub(super) fn pieces(
-        &self,
-        path: &str,
-        bytes: &Buffer,
-        decoding: &Decoding,
-        parts: u32,
-    ) -> Result<Pieces> {
+    fn pieces(&self, path: &str, bytes: Buffer, decoding: Decoding, parts: u32) -> Result<Pieces> {
         let names: Vec<&str> = self.legs.iter().flat_map(|(_, leg)| leg.file_names()).collect();
         let name = brought(&names, |name| name, path)?;
         let changes = self.changes();
@@ -48,10 +47,12 @@ impl DiffExchange {
         Ok(Box::new(pieces.into_iter().flatten()))
     }
 
-    pub(super) fn gather(&self) -> Result<Box<dyn Gather>> {
+    fn gather(&self) -> Result<Box<dyn Gather>> {
         Ok(Box::new(DiffGather::new(self.changes(), self.shown()?)))
     }
+}
 
+impl DiffExchange {
     fn changes(&self) -> Vec<Change> {
         self.legs.iter().map(|(change, _)| *change).collect()
     }

@@ -13,6 +13,7 @@ use lakebed_avro::Limits;
 use serde::{Deserialize, Serialize};
 
 use crate::columnar::Decoding;
+use crate::distributed::{Exchange, Exchanged, Gather, Pieces, PlannedManifest, Travelling, dealt, hash};
 use crate::error::{Error, ErrorKind, Result};
 use crate::paimon::groups::GROUP_INPUT;
 use crate::paimon::identity::{Deleted, identities};
@@ -20,10 +21,10 @@ use crate::paimon::manifest_list::ManifestFile;
 use crate::paimon::scan::gather::decided;
 use crate::paimon::scan::planned::{Attach, vectors_schema, vectors_within};
 use crate::paimon::scan::program::EntryProgram;
-use crate::paimon::scan::{Scan, Task, planned};
+use crate::paimon::scan::{PaimonTask, Scan, planned};
 use crate::paimon::view::{IDENTITY_COLUMN, Role};
 use crate::record::find;
-use crate::scan::{self, Batches, Exchanged, Gather, Pieces, PlannedManifest, dealt, hash, once};
+use crate::scan::{Batches, once};
 use crate::view::with_columns;
 
 /// The deletion vectors of a plan, from the index manifest.
@@ -52,7 +53,7 @@ impl Scan {
             false => self.options.columns.clone(),
         };
         let files = FilesExchange(self.task_in(program.role, columns)?);
-        Ok(Exchanged { exchange: scan::Exchange::Paimon(files.into()), sides, together })
+        Ok(Exchanged { exchange: Box::new(files), sides, together })
     }
 
     /// The deletion vectors of a plan that shows deletes.
@@ -74,30 +75,28 @@ impl Scan {
 
 /// The work on the manifests of live files, apart from the table.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct FilesExchange(Task);
+pub(in crate::paimon::scan) struct FilesExchange(PaimonTask);
 
-impl FilesExchange {
-    pub(super) fn schema(&self) -> Result<SchemaRef> {
+impl Travelling for FilesExchange {
+    const NAME: &'static str = "paimon.files";
+}
+
+impl Exchange for FilesExchange {
+    fn schema(&self) -> Result<SchemaRef> {
         self.0.schema()
     }
 
-    pub(super) fn pieces(
-        &self,
-        path: &str,
-        bytes: &Buffer,
-        decoding: Decoding,
-        parts: u32,
-    ) -> Result<Pieces> {
+    fn pieces(&self, path: &str, bytes: Buffer, decoding: Decoding, parts: u32) -> Result<Pieces> {
         let manifest = self.0.brought(path)?;
         let program = self.0.program(self.0.role, decoding.clone())?;
         let deletions = self.0.program(Role::Deleted, decoding)?;
         let pieces =
-            pieces(program, &deletions, bytes, manifest, parts).map_err(|error| error.in_file(path))?;
+            pieces(program, &deletions, &bytes, manifest, parts).map_err(|error| error.in_file(path))?;
         let path = path.to_owned();
         Ok(Box::new(pieces.map(move |piece| piece.map_err(|error| error.in_file(&path)))))
     }
 
-    pub(super) fn gather(&self) -> Result<Box<dyn Gather>> {
+    fn gather(&self) -> Result<Box<dyn Gather>> {
         let program = self.0.program(self.0.role, Limits::DEFAULT.into())?;
         Ok(Box::new(FilesGather::new(program)))
     }

@@ -6,14 +6,13 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, Int32Array, RecordBatch};
 use arrow_buffer::Buffer;
 use arrow_schema::SchemaRef;
-use serde::{Deserialize, Serialize};
 use twox_hash::XxHash64;
 
-use super::{Batches, PlannedManifest};
+use super::{PlannedManifest, Travels};
 use crate::columnar::Decoding;
 use crate::error::{Error, ErrorKind, Result};
+use crate::scan::Batches;
 use crate::view::with_columns;
-use crate::{iceberg, paimon};
 
 /// The column of [`Pieces`] that says which part each row is of.
 const PART: &str = "_part";
@@ -40,60 +39,35 @@ pub trait Gather: Send {
     }
 }
 
-/// A scan's work on manifests whose entries are brought together, apart from the table.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Exchange {
-    /// Of an Iceberg table.
-    Iceberg(iceberg::Exchange),
-    /// Of a Paimon table.
-    Paimon(paimon::Exchange),
-}
-
 /// A scan's work as one plans it: which manifests it is on.
-#[derive(Debug, Clone)]
 pub struct Exchanged {
     /// What crosses to executors.
-    pub exchange: Exchange,
+    pub exchange: Box<dyn Exchange>,
     /// The manifests that entries of each side are in; one manifest may be of several sides.
     pub sides: Vec<Vec<PlannedManifest>>,
     /// Whether entries have to be brought together; if not, one manifest after the other may be gathered.
     pub together: bool,
 }
 
-impl Exchange {
+/// A scan's work on manifests whose entries are brought together, apart from the table.
+pub trait Exchange: Travels {
     /// The schema of the rows.
     ///
     /// # Errors
     /// Those of resolving a scan, for work that was changed on its way.
-    pub fn schema(&self) -> Result<SchemaRef> {
-        match self {
-            Exchange::Iceberg(exchange) => exchange.schema(),
-            Exchange::Paimon(exchange) => exchange.schema(),
-        }
-    }
+    fn schema(&self) -> Result<SchemaRef>;
 
     /// The entries of one manifest, dealt out to so many parts; engines may spell its path as they like.
     ///
     /// # Errors
     /// `Missing` for a manifest that is not the scan's; those of reading entries, with the path.
-    pub fn pieces(&self, path: &str, bytes: Buffer, decoding: Decoding, parts: u32) -> Result<Pieces> {
-        match self {
-            Exchange::Iceberg(exchange) => exchange.pieces(path, bytes, decoding, parts),
-            Exchange::Paimon(exchange) => exchange.pieces(path, bytes, decoding, parts),
-        }
-    }
+    fn pieces(&self, path: &str, bytes: Buffer, decoding: Decoding, parts: u32) -> Result<Pieces>;
 
     /// What makes the rows of a part.
     ///
     /// # Errors
     /// As [`Exchange::schema`].
-    pub fn gather(&self) -> Result<Box<dyn Gather>> {
-        match self {
-            Exchange::Iceberg(exchange) => exchange.gather(),
-            Exchange::Paimon(exchange) => exchange.gather(),
-        }
-    }
+    fn gather(&self) -> Result<Box<dyn Gather>>;
 }
 
 /// The hash by which keys are dealt out: the same on every machine.
