@@ -5,7 +5,8 @@ use std::iter::Sum;
 use std::ops::Add;
 use std::sync::{Arc, Mutex};
 
-use super::Step;
+use super::{Batches, Step};
+use crate::error::Result;
 
 /// A step that may leave something out.
 #[derive(Debug)]
@@ -54,7 +55,7 @@ pub(crate) struct Funnel(Option<Arc<Mutex<Passed>>>);
 
 impl Funnel {
     /// One that counts.
-    pub(crate) fn counting() -> Funnel {
+    fn counting() -> Funnel {
         Funnel(Some(Arc::default()))
     }
 
@@ -73,7 +74,7 @@ impl Funnel {
     }
 
     /// The steps, in their order.
-    pub(crate) fn steps(&self) -> Vec<Step> {
+    fn steps(&self) -> Vec<Step> {
         let Some(passed) = self.0.as_ref().and_then(|passed| passed.lock().ok()) else { return Vec::new() };
         let step = |(stage, total, kept): &(&'static Stage, Amount, Amount)| Step {
             step: stage.step,
@@ -87,6 +88,16 @@ impl Funnel {
         };
         passed.values().map(step).collect()
     }
+}
+
+/// What the stages keep of a scan that makes no rows: `open` starts it with the funnel that is told.
+///
+/// # Errors
+/// Those of the scan.
+pub(crate) fn counted(open: impl FnOnce(&Funnel) -> Result<Batches>) -> Result<Vec<Step>> {
+    let funnel = Funnel::counting();
+    open(&funnel)?.try_for_each(|counted| counted.map(drop))?;
+    Ok(funnel.steps())
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use serde::Serialize;
 
-pub(crate) use funnel::{Amount, Funnel, Stage};
+pub(crate) use funnel::{Amount, Funnel, Stage, counted};
 pub(crate) use numbered::Numbered;
 pub(crate) use parallel::threads;
 pub(crate) use row_limit::row_limited;

@@ -1,5 +1,6 @@
 //! What writing has in common, whatever the format.
 
+pub(crate) mod commit;
 mod publish;
 
 use std::time::{SystemTime, UNIX_EPOCH};

@@ -8,7 +8,7 @@ use super::program::EntryProgram;
 use crate::error::Result;
 use crate::iceberg::view::{EntryView, Role};
 use crate::notes::Notes;
-use crate::scan::{Funnel, ManifestStream, Step, threads};
+use crate::scan::{ManifestStream, Step, counted, threads};
 use crate::view::View;
 
 impl Scan {
@@ -21,16 +21,15 @@ impl Scan {
             None => return Ok(Vec::new()),
         };
         let filter = self.options.filter.as_deref();
-        let funnel = Funnel::counting();
-        let plan = Plan::new(&self.table, filter)?;
-        plan.count(role, &funnel);
-        let types = self.table.types()?;
-        let view = EntryView::new(role, &types.partition, Some(&[]), None)?;
-        let decoding = self.table.decoding().clone();
-        let program = EntryProgram::counting(role, view, types, filter, decoding, funnel.clone())?;
-        let source = EntrySource::new(Arc::new(program), self.table.clone(), Notes::default());
-        let mut files = ManifestStream::new(source, plan.of_role(role), threads(self.options.threads));
-        files.try_for_each(|counted| counted.map(drop))?;
-        Ok(funnel.steps())
+        counted(|funnel| {
+            let plan = Plan::new(&self.table, filter)?;
+            plan.count(role, funnel);
+            let types = self.table.types()?;
+            let view = EntryView::new(role, &types.partition, Some(&[]), None)?;
+            let decoding = self.table.decoding().clone();
+            let program = EntryProgram::counting(role, view, types, filter, decoding, funnel.clone())?;
+            let source = EntrySource::new(Arc::new(program), self.table.clone(), Notes::default());
+            Ok(Box::new(ManifestStream::new(source, plan.of_role(role), threads(self.options.threads))))
+        })
     }
 }

@@ -15,7 +15,7 @@ use crate::paimon::manifest_list::ManifestFile;
 use crate::paimon::prune::{BucketMemo, EntryPruner};
 use crate::paimon::view::Role;
 use crate::record::find;
-use crate::scan::{Amount, Funnel, ScanOptions, Stage, Step, threads};
+use crate::scan::{Amount, ScanOptions, Stage, Step, counted, threads};
 use crate::view::View;
 
 static MANIFESTS: Stage =
@@ -51,16 +51,15 @@ impl Scan {
         };
         let columns = Some(vec!["bucket".to_owned()]);
         let options = ScanOptions { columns, stats: None, limit: None, ..self.options.clone() };
-        let funnel = Funnel::counting();
-        let Plan { manifests, pruned } = self.plan()?;
-        funnel.pass(&MANIFESTS, || {
-            let kept: Amount = manifests.iter().map(of_manifest).sum();
-            [kept + pruned.iter().map(of_manifest).sum(), kept]
-        });
-        let program = EntryProgram::new(role, &self.table, &options)?.counting(funnel.clone())?;
-        let mut rows = file_rows(Arc::new(program), &self.table, manifests, threads(options.threads));
-        rows.try_for_each(|counted| counted.map(drop))?;
-        let mut steps = funnel.steps();
+        let mut steps = counted(|funnel| {
+            let Plan { manifests, pruned } = self.plan()?;
+            funnel.pass(&MANIFESTS, || {
+                let kept: Amount = manifests.iter().map(of_manifest).sum();
+                [kept + pruned.iter().map(of_manifest).sum(), kept]
+            });
+            let program = EntryProgram::new(role, &self.table, &options)?.counting(funnel.clone())?;
+            Ok(file_rows(Arc::new(program), &self.table, manifests, threads(options.threads)))
+        })?;
         // The lists do not record how many rows the files of a manifest have.
         if let Some(manifests) = steps.first_mut() {
             (manifests.rows_kept, manifests.rows_total) = (None, None);

@@ -1,10 +1,6 @@
 //! A commit: tried until no other came in between (Iceberg's `SnapshotProducer.java`,
 //! `HadoopTableOperations.java`).
 
-use std::io;
-use std::thread::sleep;
-use std::time::Duration;
-
 use arrow_array::RecordBatch;
 use lakebed_avro::{Codec, Limits};
 use serde_json::{Map, Value};
@@ -17,6 +13,7 @@ use super::summary::Summary;
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::write::metadata::compact;
 use crate::iceberg::write::metadata_bytes;
+use crate::write::commit::{self as engine, Commit, Patience, Prepared};
 use crate::write::{Existing, now_millis, publish_bytes};
 
 /// What a commit does to the latest state of a table.
@@ -62,20 +59,12 @@ pub struct Staged {
     pub updates: Value,
 }
 
-/// How often a commit is tried, unless the table's `commit.retry.num-retries` says otherwise: each that fails
-/// has made way for another that did not.
-const ATTEMPTS: u32 = 1000;
+/// How often a commit is tried again, unless the table's `commit.retry.num-retries` says otherwise: each attempt
+/// that fails has made way for another that did not.
+const RETRIES: u32 = 1000;
 
 /// The longest that an attempt waits for others \[ms\].
 const LONGEST_WAIT: u64 = 50;
-
-/// What came of one attempt.
-enum Attempted {
-    /// The table stands at the new snapshot, or nothing was to be done.
-    Done,
-    /// Another commit was faster.
-    Lost,
-}
 
 /// Commits a change to the table at `location`, which has no catalog.
 ///
@@ -83,59 +72,54 @@ enum Attempted {
 /// `Unsupported` for a table of a catalog's; those of the change; `Conflict` where the last attempt was lost too;
 /// `Io` where it cannot be told whether the commit has happened.
 pub(super) fn commit(location: &str, change: &dyn Change, options: &CommitOptions) -> Result<()> {
-    let mut attempt = 0;
-    loop {
-        let base = Base::read(location, options.limits)?;
-        attempt += 1;
-        if let Attempted::Done = attempt_once(&base, change, options, attempt)? {
-            return Ok(());
-        }
+    engine::commit(Changing { location, change, options })
+}
+
+/// A commit to a table.
+struct Changing<'a> {
+    location: &'a str,
+    change: &'a dyn Change,
+    options: &'a CommitOptions,
+}
+
+impl Commit for Changing<'_> {
+    type Base = Base;
+    /// Its number.
+    type Next = u64;
+    type Made = ();
+
+    fn base(&mut self) -> Result<Base> {
+        Base::read(self.location, self.options.limits)
+    }
+
+    fn prepare(&mut self, base: &Base, attempt: u32) -> Result<Prepared<u64, ()>> {
+        let Some(number) = base.number() else { return Err(of_a_catalog(base)) };
+        let mut scratch = Scratch::new(self.options);
+        let Some(prepared) = prepare(base, self.change, self.options, attempt, &mut scratch)? else {
+            return Ok(Prepared::Done(()));
+        };
+        let next = number.saturating_add(1);
+        let path = base.metadata_path(next);
+        let bytes = metadata_bytes(compact(prepared.metadata), &path)?;
+        Ok(Prepared::Next { written: scratch.written(), path, bytes, next })
+    }
+
+    fn made(&mut self, base: Base, next: u64) -> Result<()> {
+        // The version counts; the hint only says from where on to look for it.
+        let hint = base.path("version-hint.text");
+        let _ = publish_bytes(&hint, Existing::Replace, next.to_string().as_bytes());
+        Ok(())
+    }
+
+    fn patience(&self, base: &Base) -> Patience {
         let retries = base.metadata.property("commit.retry.num-retries").and_then(|text| text.parse().ok());
-        if attempt > retries.unwrap_or(ATTEMPTS) {
-            let message = format!("{attempt} attempts lost to other commits");
-            return Err(Error::new(ErrorKind::Conflict, message).in_file(base.table.metadata_file()));
-        }
-        // Different waits, so that those that met once do not meet again.
-        let spread = options.identity.snapshot_id().unsigned_abs().rotate_left(attempt) % LONGEST_WAIT;
-        sleep(Duration::from_millis(spread.min(u64::from(attempt) * 5)));
+        let (attempts, path) = (retries.unwrap_or(RETRIES).saturating_add(1), base.table.metadata_file());
+        Patience { attempts, longest_wait: LONGEST_WAIT, path: path.to_owned() }
     }
 }
 
-fn attempt_once(
-    base: &Base,
-    change: &dyn Change,
-    options: &CommitOptions,
-    attempt: u32,
-) -> Result<Attempted> {
-    let Some(number) = base.number() else { return Err(of_a_catalog(base)) };
-    let mut scratch = Scratch::new(options);
-    let Some(prepared) = prepare(base, change, options, attempt, &mut scratch)? else {
-        return Ok(Attempted::Done);
-    };
-    let next = number.saturating_add(1);
-    let path = base.metadata_path(next);
-    let bytes = metadata_bytes(compact(prepared.metadata), &path)?;
-    match publish_bytes(&path, Existing::Refuse, &bytes) {
-        Ok(()) => {}
-        Err(error) if is_taken(&error) => return Ok(Attempted::Lost),
-        Err(error) => match has_happened(base, options) {
-            Some(true) => {}
-            Some(false) => return Err(error),
-            None => {
-                // The table may need them.
-                scratch.keep();
-                return Err(error);
-            }
-        },
-    }
-    scratch.keep();
-    // The version counts; the hint only says from where on to look for it.
-    let _ = publish_bytes(&base.path("version-hint.text"), Existing::Replace, next.to_string().as_bytes());
-    Ok(Attempted::Done)
-}
-
-/// A commit that only wants to be published.
-struct Prepared {
+/// A commit whose metadata only wants to be published.
+struct NextState {
     metadata: Map<String, Value>,
     snapshot: Value,
 }
@@ -146,7 +130,7 @@ fn prepare(
     options: &CommitOptions,
     attempt: u32,
     scratch: &mut Scratch,
-) -> Result<Option<Prepared>> {
+) -> Result<Option<NextState>> {
     let Some(outcome) = change.apply(base, scratch)? else { return Ok(None) };
     let parent = base.table.snapshot()?;
     let summary = outcome.summary.json(outcome.operation, parent, &options.properties);
@@ -159,7 +143,7 @@ fn prepare(
         row_ids,
     };
     let (metadata, snapshot) = next_metadata(base, new)?;
-    Ok(Some(Prepared { metadata, snapshot }))
+    Ok(Some(NextState { metadata, snapshot }))
 }
 
 /// Prepares a change of the table at `location`, which a catalog commits.
@@ -188,22 +172,12 @@ pub(super) fn stage(location: &str, change: &dyn Change, options: &CommitOptions
         },
     ]);
     let metadata = Value::Object(prepared.metadata);
-    Ok(Some(Staged { files: scratch.keep(), metadata, requirements: Value::Array(requirements), updates }))
-}
-
-/// Whether a file was not published since one is there.
-fn is_taken(error: &Error) -> bool {
-    let source = std::error::Error::source(error);
-    source
-        .and_then(|source| source.downcast_ref::<io::Error>())
-        .is_some_and(|source| source.kind() == io::ErrorKind::AlreadyExists)
-}
-
-/// Whether the table has the snapshot of a commit whose publishing failed; `None` where that cannot be told.
-fn has_happened(base: &Base, options: &CommitOptions) -> Option<bool> {
-    let now = Base::read(base.table.location(), options.limits).ok()?;
-    let id = options.identity.snapshot_id();
-    Some(now.metadata.lineage.iter().any(|place| place.snapshot_id == id))
+    Ok(Some(Staged {
+        files: scratch.written().keep(),
+        metadata,
+        requirements: Value::Array(requirements),
+        updates,
+    }))
 }
 
 #[cold]

@@ -1,14 +1,12 @@
 //! The files of a commit, until it has happened.
 
-use std::fs;
-
 use lakebed_avro::{Codec, Limits, WriteOptions};
 
 use super::attempt::CommitOptions;
 use crate::error::Result;
 use crate::iceberg::value::uuid::write_uuid;
 use crate::scan::threads;
-use crate::storage::local_path;
+use crate::write::commit::Written;
 use crate::write::{Existing, publish_bytes};
 
 /// What tells a commit from every other: bytes that were drawn at random.
@@ -53,19 +51,19 @@ pub(super) fn uuid_text(random: &[u8; 16]) -> String {
     text
 }
 
-/// The files that a commit has written so far; they go away with it unless it happens.
+/// The files that an attempt has written so far.
 pub(super) struct Scratch {
     identity: Identity,
     codec: Option<Codec>,
     block_bytes: usize,
     manifests: usize,
-    written: Vec<String>,
+    written: Written,
 }
 
 impl Scratch {
     pub(super) fn new(options: &CommitOptions) -> Scratch {
         let CommitOptions { identity, codec, block_bytes, .. } = *options;
-        Scratch { identity, codec, block_bytes, manifests: 0, written: Vec::new() }
+        Scratch { identity, codec, block_bytes, manifests: 0, written: Written::default() }
     }
 
     pub(super) fn identity(&self) -> &Identity {
@@ -98,21 +96,8 @@ impl Scratch {
         Ok(())
     }
 
-    /// The files, which stay: the commit has happened, or may have.
-    pub(super) fn keep(mut self) -> Vec<String> {
-        std::mem::take(&mut self.written)
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        self.written.iter().for_each(|path| remove(path));
-    }
-}
-
-/// Removes a file of a commit that did not happen; one that stays is an orphan, as after a crash.
-pub(super) fn remove(path: &str) {
-    if let Ok(path) = local_path(path) {
-        let _ = fs::remove_file(path);
+    /// The files.
+    pub(super) fn written(self) -> Written {
+        self.written
     }
 }

@@ -1,9 +1,6 @@
 //! The attempts at a commit, until one is made.
 
 use std::cell::Cell;
-use std::collections::hash_map::RandomState;
-use std::hash::BuildHasher;
-use std::time::Duration;
 
 use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
@@ -14,7 +11,7 @@ use super::base::Base;
 use super::changes::{Changes, Index};
 use super::made::Made;
 use super::row_ids::assign;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 use crate::paimon::jackson;
 use crate::paimon::manifest::ADD;
 use crate::paimon::paths::{snapshot_file, statistics_file};
@@ -23,9 +20,10 @@ use crate::paimon::table::Table;
 use crate::paimon::write::json::snapshot_object;
 use crate::record::find;
 use crate::storage::{local_path, present};
+use crate::write::commit::{self as engine, Commit, Patience, Prepared};
 use crate::write::{Existing, now_millis, publish_bytes};
 
-/// How many lost races are followed by another attempt.
+/// How many times a commit is tried.
 const ATTEMPTS: u32 = if cfg!(test) { 3 } else { 200 };
 /// The longest time between two attempts [ms].
 const LONGEST_WAIT: u64 = 500;
@@ -34,7 +32,10 @@ const BATCH: i64 = i64::MAX;
 /// The version of snapshots since Paimon 0.4.
 const VERSION: i32 = 3;
 
-/// Makes the changes that `plan` finds in whatever is the latest snapshot; `None` for nothing to do.
+/// What is changed, found in whatever is the latest snapshot; `None` for nothing to do.
+type Plan<'a> = dyn Fn(&Base) -> Result<Option<Changes>> + 'a;
+
+/// Makes the changes that `plan` finds.
 ///
 /// # Errors
 /// Those of `plan` and of writing; `Conflict` after [`ATTEMPTS`] lost races.
@@ -42,38 +43,56 @@ pub(super) fn commit(
     table: &Table,
     options: &CommitOptions,
     kind: CommitKind,
-    plan: &dyn Fn(&Base) -> Result<Option<Changes>>,
+    plan: &Plan<'_>,
 ) -> Result<Table> {
-    let number = Cell::new(0);
-    // The snapshots up to this one are not this commit.
-    let mut seen = 0;
-    for attempt in 0..ATTEMPTS {
-        let base = Base::latest(table)?;
-        if let Some(done) = committed(&base, options, kind, seen)? {
-            return table.at_snapshot(done);
-        }
-        seen = base.snapshot().map_or(0, |snapshot| snapshot.id);
-        let Some(changes) = plan(&base)? else { return Ok(base.table) };
-        let mut made = Made::new(&base.table, options.uuid, &number, changes.target_bytes)?;
-        let snapshot = write_all(&base, changes, kind, options, &mut made)?;
-        let text = jackson::pretty(&snapshot_object(&snapshot, &base.carried)?)?;
-        match publish_snapshot(&base.table, snapshot.id, &text)? {
-            Outcome::Made => {
-                made.keep();
-                write_hints(&base.table, snapshot.id);
-                return base.table.standing_at(snapshot);
-            }
-            Outcome::Unknown(error) => {
-                // What the snapshot names must stay, in case it is there.
-                made.keep();
-                return Err(error);
-            }
-            Outcome::Lost => drop(made),
-        }
-        wait(attempt);
+    engine::commit(Changing { table, options, kind, plan, number: Cell::new(0), seen: 0 })
+}
+
+/// A commit to a table.
+struct Changing<'a> {
+    table: &'a Table,
+    options: &'a CommitOptions,
+    kind: CommitKind,
+    plan: &'a Plan<'a>,
+    /// The number of the next file, of all attempts.
+    number: Cell<u64>,
+    /// The snapshots up to this one are not this commit.
+    seen: i64,
+}
+
+impl Commit for Changing<'_> {
+    type Base = Base;
+    type Next = Snapshot;
+    type Made = Table;
+
+    fn base(&mut self) -> Result<Base> {
+        Base::latest(self.table)
     }
-    let message = format!("{ATTEMPTS} times another writer was first");
-    Err(Error::new(ErrorKind::Conflict, message).in_file(table.location()))
+
+    fn prepare(&mut self, base: &Base, _attempt: u32) -> Result<Prepared<Snapshot, Table>> {
+        let options = self.options;
+        if let Some(done) = committed(base, options, self.kind, self.seen)? {
+            return self.table.at_snapshot(done).map(Prepared::Done);
+        }
+        self.seen = base.snapshot().map_or(0, |snapshot| snapshot.id);
+        let Some(changes) = (self.plan)(base)? else { return Ok(Prepared::Done(base.table.clone())) };
+        let mut made = Made::new(&base.table, options.uuid, &self.number, changes.target_bytes)?;
+        let snapshot = write_all(base, changes, self.kind, options, &mut made)?;
+        let text = jackson::pretty(&snapshot_object(&snapshot, &base.carried)?)?;
+        let path = base.table.files().own(&snapshot_file(snapshot.id));
+        make_folder(&path)?;
+        Ok(Prepared::Next { written: made.written(), path, bytes: text.into(), next: snapshot })
+    }
+
+    fn made(&mut self, base: Base, snapshot: Snapshot) -> Result<Table> {
+        write_hints(&base.table, snapshot.id);
+        base.table.standing_at(snapshot)
+    }
+
+    fn patience(&self, _base: &Base) -> Patience {
+        let path = self.table.location().to_owned();
+        Patience { attempts: ATTEMPTS, longest_wait: LONGEST_WAIT, path }
+    }
 }
 
 /// The snapshot behind `seen` that is this commit already; only writers who number their commits have one.
@@ -170,35 +189,6 @@ fn statistics(base: &Base) -> Option<String> {
     (statistics.schema_id == base.schema().id).then_some(name)
 }
 
-/// What became of a snapshot.
-enum Outcome {
-    Made,
-    /// Another is in its place.
-    Lost,
-    /// The file system does not say.
-    Unknown(Error),
-}
-
-/// Puts a snapshot's file where none is yet.
-///
-/// What the file system answers is not all: a link may be made and its answer lost. So what is there is compared.
-///
-/// # Errors
-/// `Io`; the snapshot is not there then.
-fn publish_snapshot(table: &Table, id: i64, text: &str) -> Result<Outcome> {
-    let path = table.files().own(&snapshot_file(id));
-    make_folder(&path)?;
-    let Err(failed) = publish_bytes(&path, Existing::Refuse, text.as_bytes()) else {
-        return Ok(Outcome::Made);
-    };
-    match present(table.read_recorded(&path, Some(text.len() as u64))) {
-        Ok(Some(bytes)) if bytes.as_slice() == text.as_bytes() => Ok(Outcome::Made),
-        Ok(Some(_)) => Ok(Outcome::Lost),
-        Ok(None) => Err(failed),
-        Err(error) => Ok(Outcome::Unknown(error)),
-    }
-}
-
 /// Tells readers where to look first. They do without where that fails, so it is no failure of the commit.
 fn write_hints(table: &Table, id: i64) {
     let files = table.files();
@@ -215,11 +205,4 @@ fn write_hints(table: &Table, id: i64) {
 pub(super) fn make_folder(path: &str) -> Result<()> {
     let path = std::path::Path::new(local_path(path)?);
     Ok(path.parent().map_or(Ok(()), std::fs::create_dir_all)?)
-}
-
-/// Waits a random time, the longer the more attempts there were, so that two writers do not meet again and again.
-fn wait(attempt: u32) {
-    let most = LONGEST_WAIT.min(4 << attempt.min(10));
-    let millis = RandomState::new().hash_one(attempt) % most;
-    std::thread::sleep(Duration::from_millis(millis));
 }

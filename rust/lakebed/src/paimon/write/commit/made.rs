@@ -20,6 +20,7 @@ use crate::paimon::write::summary::Summary;
 use crate::paimon::write::{FileKind, Layout, RecordWriter};
 use crate::record::{carried, find, record_schema};
 use crate::storage::local_path;
+use crate::write::commit::Written;
 use crate::write::{Existing, publish};
 
 /// After how many entries the size of a manifest is looked at, as in Paimon's `RollingFileWriterImpl.java`.
@@ -34,8 +35,7 @@ pub(super) struct Made<'t> {
     uuid: u128,
     /// The number of the next file, of all attempts of a commit.
     number: &'t Cell<u64>,
-    /// Full paths.
-    paths: Vec<String>,
+    written: Written,
     target_bytes: u64,
 }
 
@@ -55,7 +55,7 @@ impl<'t> Made<'t> {
         let folder = table.files().shared("manifest");
         let made = local_path(&folder).map(fs::create_dir_all)?;
         made.map_err(|error| Error::from(error).in_file(&folder))?;
-        Ok(Made { table, uuid, number, paths: Vec::new(), target_bytes })
+        Ok(Made { table, uuid, number, written: Written::default(), target_bytes })
     }
 
     /// Writes entries into as many manifests as their size asks for; gives the records of a list.
@@ -139,22 +139,13 @@ impl<'t> Made<'t> {
             write(&mut writer, &bytes)?;
             writer.finish().map(drop)
         })?;
-        self.paths.push(path);
+        self.written.push(path);
         Ok((name, bytes.get()))
     }
 
-    /// Leaves the files where they are.
-    pub(super) fn keep(mut self) {
-        self.paths.clear();
-    }
-}
-
-impl Drop for Made<'_> {
-    fn drop(&mut self) {
-        for path in &self.paths {
-            // One that cannot be removed is one that no snapshot names, as a killed writer leaves them.
-            let _ = local_path(path).map(fs::remove_file);
-        }
+    /// The files.
+    pub(super) fn written(self) -> Written {
+        self.written
     }
 }
 

@@ -1,0 +1,239 @@
+//! A commit: tried until no other came in between. Each attempt starts from the latest state, writes its files, and
+//! is made by the one file that it publishes last, under the name of the next state, which must not be there yet.
+
+use std::collections::hash_map::RandomState;
+use std::fs::{self, File};
+use std::hash::BuildHasher;
+use std::io::{self, Read};
+use std::time::Duration;
+
+use super::{Existing, publish_bytes};
+use crate::error::{Error, ErrorKind, Result};
+use crate::storage::local_path;
+
+/// What a format commits.
+pub(crate) trait Commit {
+    /// The state that an attempt starts from.
+    type Base;
+    /// What the next state is to be told of.
+    type Next;
+    /// What is known once it is made.
+    type Made;
+
+    /// Reads the latest state.
+    ///
+    /// # Errors
+    /// Those of reading.
+    fn base(&mut self) -> Result<Self::Base>;
+
+    /// Writes all files of the attempt of that number, from 1, but the last one.
+    ///
+    /// # Errors
+    /// What does not fit is refused before anything is written; those of writing.
+    fn prepare(&mut self, base: &Self::Base, attempt: u32) -> Result<Prepared<Self::Next, Self::Made>>;
+
+    /// The commit is made: tells those who look for the latest state first, which is no part of the commit.
+    ///
+    /// # Errors
+    /// None that undo it.
+    fn made(&mut self, base: Self::Base, next: Self::Next) -> Result<Self::Made>;
+
+    /// How often it is tried, and where it is said to have been.
+    fn patience(&self, base: &Self::Base) -> Patience;
+}
+
+/// What came of preparing an attempt.
+pub(crate) enum Prepared<N, M> {
+    /// Nothing is to be done.
+    Done(M),
+    /// The last file.
+    Next {
+        /// The files that it names.
+        written: Written,
+        path: String,
+        bytes: Vec<u8>,
+        next: N,
+    },
+}
+
+/// How often lost attempts are followed by another.
+pub(crate) struct Patience {
+    pub(crate) attempts: u32,
+    /// The longest wait between two \[ms\].
+    pub(crate) longest_wait: u64,
+    /// The path that a conflict names.
+    pub(crate) path: String,
+}
+
+/// Makes a commit.
+///
+/// # Errors
+/// Those of the format; `Conflict` where the last attempt was lost too; `Io` where it cannot be told whether the
+/// commit has happened.
+pub(crate) fn commit<C: Commit>(mut work: C) -> Result<C::Made> {
+    let mut attempt = 0;
+    loop {
+        let base = work.base()?;
+        attempt += 1;
+        let (written, path, bytes, next) = match work.prepare(&base, attempt)? {
+            Prepared::Done(made) => return Ok(made),
+            Prepared::Next { written, path, bytes, next } => (written, path, bytes, next),
+        };
+        match publish_next(&path, &bytes)? {
+            Published::Made => {
+                written.keep();
+                return work.made(base, next);
+            }
+            Published::Unknown(error) => {
+                // What the last file names must stay, in case it is there.
+                written.keep();
+                return Err(error);
+            }
+            Published::Lost => drop(written),
+        }
+        let Patience { attempts, longest_wait, path } = work.patience(&base);
+        if attempt >= attempts {
+            let message = format!("{attempt} attempts lost to other commits");
+            return Err(Error::new(ErrorKind::Conflict, message).in_file(&path));
+        }
+        wait(attempt, longest_wait);
+    }
+}
+
+/// What became of the last file.
+enum Published {
+    Made,
+    /// Another is in its place.
+    Lost,
+    /// The file system does not say.
+    Unknown(Error),
+}
+
+/// Puts a file where none is yet.
+///
+/// What the file system answers is not all: a link may be made and its answer lost. So what is there is compared.
+///
+/// # Errors
+/// `Io`; the file is not there then.
+fn publish_next(path: &str, bytes: &[u8]) -> Result<Published> {
+    let Err(failed) = publish_bytes(path, Existing::Refuse, bytes) else { return Ok(Published::Made) };
+    match stands(local_path(path)?, bytes) {
+        Ok(true) => Ok(Published::Made),
+        Ok(false) => Ok(Published::Lost),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Err(failed),
+        Err(error) => Ok(Published::Unknown(Error::from(error).in_file(path))),
+    }
+}
+
+/// Whether a file holds these bytes, and no more.
+fn stands(path: &str, bytes: &[u8]) -> io::Result<bool> {
+    let mut found = Vec::new();
+    File::open(path)?.take(bytes.len() as u64 + 1).read_to_end(&mut found)?;
+    Ok(found == bytes)
+}
+
+/// Waits a random time, the longer the more attempts there were, so that two writers do not meet again and again.
+fn wait(attempt: u32, longest: u64) {
+    let most = longest.min(4 << attempt.min(10));
+    let millis = RandomState::new().hash_one(attempt).checked_rem(most).unwrap_or_default();
+    std::thread::sleep(Duration::from_millis(millis));
+}
+
+/// The files that an attempt has written so far; they go with it unless it is made.
+#[derive(Default)]
+pub(crate) struct Written(Vec<String>);
+
+impl Written {
+    /// Takes note of a file.
+    pub(crate) fn push(&mut self, path: String) {
+        self.0.push(path);
+    }
+
+    /// The files, which stay: the commit has happened, or may have.
+    pub(crate) fn keep(mut self) -> Vec<String> {
+        std::mem::take(&mut self.0)
+    }
+}
+
+impl Drop for Written {
+    fn drop(&mut self) {
+        self.0.iter().for_each(|path| remove(path));
+    }
+}
+
+/// Removes a file of a commit that did not happen; one that stays is an orphan, as after a crash.
+pub(crate) fn remove(path: &str) {
+    if let Ok(path) = local_path(path) {
+        let _ = fs::remove_file(path);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Publishes numbers one after the other, but for those that others publish first.
+    struct Counting<'f> {
+        folder: &'f str,
+        others: u32,
+    }
+
+    impl Commit for Counting<'_> {
+        type Base = usize;
+        type Next = ();
+        type Made = usize;
+
+        fn base(&mut self) -> Result<usize> {
+            Ok((1..).take_while(|number| fs::exists(format!("{}/{number}", self.folder)).unwrap()).count())
+        }
+
+        fn prepare(&mut self, base: &usize, attempt: u32) -> Result<Prepared<(), usize>> {
+            let (mut written, path) = (Written::default(), format!("{}/{}", self.folder, base + 1));
+            let own = format!("{}/own-{base}", self.folder);
+            publish_bytes(&own, Existing::Refuse, b"")?;
+            written.push(own);
+            if attempt <= self.others {
+                publish_bytes(&path, Existing::Refuse, b"others")?;
+            }
+            Ok(Prepared::Next { written, path, bytes: b"own".to_vec(), next: () })
+        }
+
+        fn made(&mut self, base: usize, (): ()) -> Result<usize> {
+            Ok(base + 1)
+        }
+
+        fn patience(&self, _: &usize) -> Patience {
+            Patience { attempts: 3, longest_wait: 1, path: self.folder.to_owned() }
+        }
+    }
+
+    #[test]
+    fn what_was_lost_is_tried_again_and_leaves_nothing() {
+        let folder = std::env::temp_dir().join(format!("lakebed-attempts-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let folder = folder.to_str().unwrap();
+        assert_eq!(commit(Counting { folder, others: 2 }).unwrap(), 3);
+        assert_eq!(fs::read(format!("{folder}/3")).unwrap(), b"own");
+        let error = commit(Counting { folder, others: 3 }).unwrap_err();
+        assert_eq!(
+            (error.kind(), error.message()),
+            (ErrorKind::Conflict, "3 attempts lost to other commits")
+        );
+        let own = fs::read_dir(folder).unwrap().map(|file| file.unwrap().file_name().into_string().unwrap());
+        assert_eq!(own.filter(|name| name.starts_with("own")).collect::<Vec<_>>(), ["own-2"]);
+        fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn a_file_that_stands_with_its_bytes_was_published() {
+        let path = std::env::temp_dir().join(format!("lakebed-stands-{}", std::process::id()));
+        let path = path.to_str().unwrap();
+        for (there, lost) in [("own", false), ("other", true), ("own and more", true), ("ow", true)] {
+            fs::write(path, there).unwrap();
+            let published = publish_next(path, b"own").unwrap();
+            assert_eq!(matches!(published, Published::Lost), lost, "{there}");
+        }
+        fs::remove_file(path).unwrap();
+        assert!(publish_next("/nowhere/at/all", b"own").is_err());
+    }
+}
