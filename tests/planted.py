@@ -21,7 +21,7 @@ from typing import NamedTuple
 PROJECT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(PROJECT / "rust" / "fuzz"))
 
-from bugs import put  # type: ignore[import-not-found]  # noqa: E402
+import bugs  # type: ignore[import-not-found]  # noqa: E402
 
 
 class Planted(NamedTuple):
@@ -97,10 +97,10 @@ BUGS = [
     Planted(
         "commit",
         "a snapshot replaces the one that another writer has published",
-        "lakebed/src/paimon/write/commit/apply.rs",
-        "let Err(failed) = publish_bytes(&path, Existing::Refuse, text.as_bytes()) else {",
+        "lakebed/src/write/commit.rs",
+        "let Err(failed) = publish_bytes(path, Existing::Refuse, bytes) else { return Ok(Published::Made) };",
         "let existing = if BUG { Existing::Replace } else { Existing::Refuse };\n"
-        "    let Err(failed) = publish_bytes(&path, existing, text.as_bytes()) else {",
+        "    let Err(failed) = publish_bytes(path, existing, bytes) else { return Ok(Published::Made) };",
     ),
     Planted(
         "BinaryRow encode",
@@ -126,7 +126,7 @@ def build(folder: Path) -> Path:
         target = folder / name
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(PROJECT / name, target)
-    put(folder / "rust", [(bug.file, bug.there, bug.becomes) for bug in BUGS])
+    bugs.put(folder / "rust", [(bug.file, bug.there, bug.becomes) for bug in BUGS])
     if (PROJECT / ".venv").is_dir() and not (folder / ".venv").exists():
         shutil.copytree(PROJECT / ".venv", folder / ".venv", symlinks=True)
     python = folder / ".venv" / "bin" / "python"

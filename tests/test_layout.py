@@ -8,6 +8,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import planted
 import pytest
 
 from shared_data import PROJECT
@@ -125,3 +126,8 @@ def test_the_preflight_names_all_that_is_missing(tmp_path: Path) -> None:
 def test_workers_take_tests_by_groups(request: pytest.FixtureRequest) -> None:
     # What pytest-xdist does not find, it passes over: each worker would then start every engine.
     assert ("@" in request.node.nodeid) == ("PYTEST_XDIST_WORKER" in os.environ)
+
+
+def test_bugs_that_are_planted_find_their_place() -> None:
+    places = [(bug.file, bug.there) for bug in [*planted.BUGS, *planted.bugs.BUGS]]
+    assert [place for place in places if read(f"rust/{place[0]}").count(place[1]) != 1] == []
