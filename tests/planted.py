@@ -21,7 +21,7 @@ from typing import NamedTuple
 PROJECT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(PROJECT / "rust" / "fuzz"))
 
-import bugs  # type: ignore[import-not-found]  # noqa: E402
+import bugs as bugs  # type: ignore[import-not-found]  # noqa: E402
 
 
 class Planted(NamedTuple):
