@@ -43,8 +43,10 @@ struct Places<M> {
     /// How many requests from there on may be under way or waiting to be taken.
     ahead: usize,
     reading: usize,
-    /// Bytes of what is under way or waiting to be taken.
-    bytes: u64,
+    /// Bytes of what is being read, or was and is not made yet.
+    unmade: u64,
+    /// Bytes of what was made and is not taken yet.
+    held: u64,
     /// Read, and waiting for their turn to be made.
     waiting: BTreeSet<usize>,
     making: usize,
@@ -65,7 +67,8 @@ impl<M> State<M> {
             asked: 0,
             reading: 0,
             ahead,
-            bytes: 0,
+            unmade: 0,
+            held: 0,
             waiting,
             making: 0,
             made,
@@ -102,7 +105,7 @@ impl<M> State<M> {
             if places.has_room_for(size) {
                 places.next += 1;
                 places.reading += 1;
-                places.bytes = places.bytes.saturating_add(size);
+                places.unmade = places.unmade.saturating_add(size);
                 return Some(at);
             }
             places = self.room.wait(places).unwrap_or_else(PoisonError::into_inner);
@@ -114,7 +117,9 @@ impl<M> State<M> {
         self.room.notify_all();
     }
 
-    /// Waits for the turn of a request that was read: the first ones go first. False where nobody wants it any more.
+    /// Waits for the turn of a request that was read: the first ones go first, and those behind the one that is waited
+    /// for not while much is made already, which takes several times the bytes that were read. False where nobody wants
+    /// it any more.
     pub(super) fn begin_making(&self, at: usize) -> bool {
         let mut places = self.places();
         places.waiting.insert(at);
@@ -122,7 +127,7 @@ impl<M> State<M> {
             if places.stopped {
                 return false;
             }
-            if places.making < places.width.threads && places.waiting.first() == Some(&at) {
+            if places.may_make(at) {
                 places.waiting.remove(&at);
                 places.making += 1;
                 // Another may have its turn too.
@@ -141,7 +146,8 @@ impl<M> State<M> {
     /// Hands over what a request became: `read` bytes are free, `held` ones are not.
     pub(super) fn put(&self, at: usize, made: Caught<M>, read: u64, held: u64) {
         let mut places = self.places();
-        places.bytes = places.bytes.saturating_sub(read).saturating_add(held);
+        places.unmade = places.unmade.saturating_sub(read);
+        places.held = places.held.saturating_add(held);
         places.made.insert(at, (made, held));
         if at == places.taken {
             self.made.notify_all();
@@ -166,9 +172,10 @@ impl<M> State<M> {
         }
         let Some((made, held)) = places.made.remove(&taken) else { return Ready::NotYet };
         places.taken += 1;
-        places.bytes = places.bytes.saturating_sub(held);
+        places.held = places.held.saturating_sub(held);
         drop(places);
         self.room.notify_all();
+        self.turn.notify_all();
         match made {
             Ok(made) => Ready::Made(made),
             Err(panic) => Ready::Panicked(panic),
@@ -194,11 +201,20 @@ impl<M> State<M> {
 }
 
 impl<M> Places<M> {
+    /// Whether a request that was read may be made now.
+    fn may_make(&self, at: usize) -> bool {
+        let is_first = self.waiting.first() == Some(&at);
+        let has_room = at == self.taken || self.held < self.most_bytes / 2;
+        self.making < self.width.threads && is_first && has_room
+    }
+
     /// Whether a request of so many bytes may be read now: within the look-ahead and the bytes, and always where it is
-    /// the one that is waited for.
+    /// the one that is waited for. Half of the bytes are left for what is made of them.
     fn has_room_for(&self, size: u64) -> bool {
         let is_near = self.next - self.asked < self.ahead;
-        let fits = is_near && self.bytes.saturating_add(size) <= self.most_bytes;
+        let unmade = self.unmade.saturating_add(size);
+        let fits =
+            is_near && unmade <= self.most_bytes / 2 && unmade.saturating_add(self.held) <= self.most_bytes;
         self.reading < self.width.reads && (fits || self.next == self.taken)
     }
 }

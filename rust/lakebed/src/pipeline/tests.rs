@@ -159,7 +159,7 @@ fn bytes_ahead_are_bounded_and_one_large_file_is_read_all_the_same() {
     told[4].size = 1000;
     let requests = told.into_iter().enumerate().collect();
     let width = Width { reads: 16, threads: 2 };
-    let pipeline = Pipeline::bounded(Scripted(Arc::clone(&seen)), requests, width, 35);
+    let pipeline = Pipeline::bounded(Scripted(Arc::clone(&seen)), requests, width, 70);
     let mut most = 0;
     for made in pipeline {
         let made = made.expect("no error");
@@ -170,6 +170,62 @@ fn bytes_ahead_are_bounded_and_one_large_file_is_read_all_the_same() {
     assert_eq!(seen.reads.load(Ordering::SeqCst), 30);
     // The large one comes alone, behind what may still be on its way to who counts here.
     assert!((1000..=1040).contains(&most), "{most}");
+}
+
+/// Makes a hundred bytes of each ten, and counts how many of these there are.
+struct Growing {
+    there: Arc<AtomicUsize>,
+    most: Arc<AtomicUsize>,
+}
+
+struct Grown(Arc<AtomicUsize>);
+
+impl Drop for Grown {
+    fn drop(&mut self) {
+        self.0.fetch_sub(100, Ordering::SeqCst);
+    }
+}
+
+impl Source for Growing {
+    type Request = ();
+    type Bytes = ();
+    type Made = Grown;
+
+    fn size(&self, (): &()) -> u64 {
+        10
+    }
+
+    fn read(&self, (): &()) -> Result<()> {
+        Ok(())
+    }
+
+    fn make(&self, (): &(), (): ()) -> Result<Grown> {
+        let there = self.there.fetch_add(100, Ordering::SeqCst) + 100;
+        self.most.fetch_max(there, Ordering::SeqCst);
+        Ok(Grown(Arc::clone(&self.there)))
+    }
+
+    fn held(&self, _: &Grown) -> u64 {
+        100
+    }
+}
+
+#[test]
+fn what_is_made_ahead_is_bounded_too() {
+    let (there, most) = (Arc::default(), Arc::default());
+    let source = Growing { there, most: Arc::clone(&most) };
+    let width = Width { reads: 32, threads: 2 };
+    let pipeline = Pipeline::bounded(source, vec![(); 60], width, 600);
+    let mut made = 0;
+    for grown in pipeline {
+        sleep(MILLI * 2);
+        drop(grown);
+        made += 1;
+    }
+    assert_eq!(made, 60);
+    // Half of the bytes, what each thread makes beyond them, and what is taken.
+    let most = most.load(Ordering::SeqCst);
+    assert!(most <= 300 + 2 * 100 + 100, "{most}");
 }
 
 #[test]
