@@ -120,9 +120,19 @@ fn publish_next(path: &str, bytes: &[u8]) -> Result<Published> {
     match stands(local_path(path)?, bytes) {
         Ok(true) => Ok(Published::Made),
         Ok(false) => Ok(Published::Lost),
+        // A name that is taken and leads nowhere yet, or no longer, is another's.
+        Err(error) if error.kind() == io::ErrorKind::NotFound && is_taken(&failed) => Ok(Published::Lost),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Err(failed),
         Err(error) => Ok(Published::Unknown(Error::from(error).in_file(path))),
     }
+}
+
+/// Whether a file was not published since one is there.
+fn is_taken(error: &Error) -> bool {
+    let source = std::error::Error::source(error);
+    source
+        .and_then(|source| source.downcast_ref::<io::Error>())
+        .is_some_and(|source| source.kind() == io::ErrorKind::AlreadyExists)
 }
 
 /// Whether a file holds these bytes, and no more.
