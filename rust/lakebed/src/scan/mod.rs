@@ -1,7 +1,7 @@
 //! What every scan is, whatever the format: options in, batches out.
 
+mod coalesced;
 mod funnel;
-mod gathered;
 mod numbered;
 mod parallel;
 mod row_limit;
@@ -19,7 +19,7 @@ pub(crate) use row_limit::row_limited;
 pub use share::Content;
 pub(crate) use stream::{ManifestSource, ManifestStream};
 
-use gathered::Gathered;
+use coalesced::Coalesced;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::notes::Notes;
@@ -190,7 +190,7 @@ pub(crate) fn limited(limit: Option<usize>, open: impl FnOnce() -> Result<Batche
         }
         Some(Ok(batch))
     });
-    Ok(Box::new(Gathered::new(limited)))
+    Ok(Box::new(Coalesced::new(limited)))
 }
 
 /// The rows of one batch.

@@ -18,8 +18,8 @@ use super::paths::{MAIN, manifest_file, schema_file};
 use super::schema::TableSchema;
 use super::snapshot::Snapshot;
 use crate::columnar::Decoding;
+use crate::credentials::without_credentials;
 use crate::error::{Error, ErrorKind, Result};
-use crate::location::without_credentials;
 use crate::notes::Notes;
 use crate::storage::Storage;
 
