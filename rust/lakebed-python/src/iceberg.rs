@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use arrow_schema::DataType;
-use lakebed::iceberg::manifest::{EntryColumns, EntryReader, Known, ManifestHeader, Statuses};
+use lakebed::iceberg::manifest::{EntryColumns, EntryReader, ManifestContext, ManifestHeader, Statuses};
 use lakebed::iceberg::manifest_list::{ManifestFile, read_manifest_list};
 use lakebed::iceberg::metadata::MetadataFile;
 use lakebed::iceberg::value;
@@ -43,13 +43,13 @@ pub fn iceberg_read_manifest(
                 })?;
             let bytes = source.read()?;
             let header = ManifestHeader::read(&bytes, decoding.limits)?;
-            let known = Known {
+            let known = ManifestContext {
                 manifest,
                 spec_id: header.spec_id,
                 partition: header.partition,
                 spec: header.spec,
                 notes: notes.clone(),
-                ..Known::default()
+                ..ManifestContext::default()
             };
             EntryReader::open(bytes, &columns, known, Statuses::ALL, &decoding, threads)
         };

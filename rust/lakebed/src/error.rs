@@ -5,7 +5,7 @@ use std::fmt;
 use lakebed_avro::ErrorKind as AvroKind;
 pub use lakebed_avro::Location;
 
-use crate::location::without_credentials;
+use crate::credentials::without_credentials;
 
 /// What is wrong; the vocabulary users see as `.kind`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -13,6 +13,7 @@ use crate::{iceberg, paimon};
 pub type Open = fn(&str, Arc<dyn Storage>, Decoding) -> Result<Box<dyn Table>>;
 
 /// A table format.
+#[derive(Clone, Copy)]
 pub struct Format {
     /// Its name.
     pub name: &'static str,

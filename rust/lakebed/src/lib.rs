@@ -7,6 +7,7 @@
 
 pub mod columnar;
 mod conform;
+mod credentials;
 pub mod deletion_vector;
 mod diff;
 pub mod distributed;

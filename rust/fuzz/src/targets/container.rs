@@ -87,11 +87,11 @@ struct File<'f> {
     program: Arc<Program>,
 }
 
-type Known = HashMap<String, (Arc<Schema>, Arc<Program>)>;
+type Resolved = HashMap<String, (Arc<Schema>, Arc<Program>)>;
 
 thread_local! {
     /// Schemas that were met before: most inputs share theirs with the input that they were made of.
-    static KNOWN: RefCell<Known> = RefCell::default();
+    static KNOWN: RefCell<Resolved> = RefCell::default();
 }
 
 fn resolved(text: &str) -> Result<(Arc<Schema>, Arc<Program>)> {

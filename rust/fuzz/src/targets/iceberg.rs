@@ -10,7 +10,7 @@ use arrow_buffer::Buffer;
 use arrow_schema::DataType;
 use arrow_select::concat::concat_batches;
 use arrow_select::filter::filter_record_batch;
-use lakebed::iceberg::manifest::{EntryColumns, EntryReader, Known, ManifestHeader, Statuses};
+use lakebed::iceberg::manifest::{EntryColumns, EntryReader, ManifestContext, ManifestHeader, Statuses};
 use lakebed::iceberg::manifest_list::{ManifestFile, Recorded, read_manifest_list};
 use lakebed::iceberg::metadata::{MetadataFile, TableMetadata, Wanted};
 use lakebed::{Error, ErrorKind, Result};
@@ -78,7 +78,7 @@ fn columns() -> [Arc<EntryColumns>; 2] {
 fn entries(
     input: &[u8],
     columns: &Arc<EntryColumns>,
-    known: Known,
+    known: ManifestContext,
     statuses: Statuses,
 ) -> Result<(RecordBatch, [u64; 3])> {
     let mut reader = EntryReader::open(input.into(), columns, known, statuses, &LIMITS.into(), 1)?;
@@ -88,7 +88,7 @@ fn entries(
 
 fn manifest(input: &[u8], declared: Option<u64>) {
     let [all, keyed] = columns();
-    let found = entries(input, &all, Known::default(), Statuses::ALL);
+    let found = entries(input, &all, ManifestContext::default(), Statuses::ALL);
     let (batch, seen) = match found {
         Ok(found) => found,
         Err(error) => return assert_words(&error.to_string()),
@@ -100,7 +100,8 @@ fn manifest(input: &[u8], declared: Option<u64>) {
         0 => live(input, &all, &batch, seen),
         1 => recorded(input, &all, seen),
         2 => {
-            let (some, _) = entries(input, &keyed, Known::default(), Statuses::ALL).expect("fewer metrics");
+            let (some, _) =
+                entries(input, &keyed, ManifestContext::default(), Statuses::ALL).expect("fewer metrics");
             same_metrics(&batch, &some);
         }
         _ => with_header(input, &all, &batch),
@@ -109,7 +110,8 @@ fn manifest(input: &[u8], declared: Option<u64>) {
 
 /// Entries that the guard drops in mid-record are those that are filtered afterwards.
 fn live(input: &[u8], columns: &Arc<EntryColumns>, batch: &RecordBatch, seen: [u64; 3]) {
-    let (live, seen_live) = entries(input, columns, Known::default(), Statuses::LIVE).expect("fewer entries");
+    let (live, seen_live) =
+        entries(input, columns, ManifestContext::default(), Statuses::LIVE).expect("fewer entries");
     assert_eq!(seen, seen_live);
     let statuses = batch.column_by_name("status").expect("all columns").as_primitive::<Int32Type>();
     let keep: BooleanArray = statuses.values().iter().map(|status| Some(*status != 2)).collect();
@@ -128,7 +130,7 @@ fn recorded(input: &[u8], columns: &Arc<EntryColumns>, [existing, added, deleted
         ..ManifestFile::default()
     };
     let read = |manifest: &ManifestFile| {
-        let known = Known { manifest: Some(manifest.clone()), ..Known::default() };
+        let known = ManifestContext { manifest: Some(manifest.clone()), ..ManifestContext::default() };
         entries(input, columns, known, Statuses::ALL)
     };
     let agreed = read(&manifest);
@@ -174,7 +176,11 @@ fn wanted(map: &MapArray, row: usize) -> Option<Vec<(i32, arrow_array::ArrayRef)
 /// With the partition spec of its own header a manifest is read, or refused for its tuples.
 fn with_header(input: &[u8], columns: &Arc<EntryColumns>, batch: &RecordBatch) {
     let header = ManifestHeader::read(&Buffer::from(input), LIMITS).expect("a header that was read");
-    let known = Known { partition: header.partition, spec_id: header.spec_id, ..Known::default() };
+    let known = ManifestContext {
+        partition: header.partition,
+        spec_id: header.spec_id,
+        ..ManifestContext::default()
+    };
     match entries(input, columns, known, Statuses::ALL) {
         Ok((typed, _)) => {
             assert_valid(&typed);

@@ -8,6 +8,8 @@ mod exchange;
 mod grouping;
 mod place;
 mod task;
+#[cfg(test)]
+mod tests;
 mod travel;
 
 use arrow_array::RecordBatch;

@@ -49,6 +49,7 @@ macro_rules! row {
 pub(crate) use row;
 
 /// All work of a format.
+#[derive(Clone, Copy)]
 pub struct Works {
     /// What makes rows of manifests one by one.
     pub tasks: &'static [Row<dyn ManifestTask>],

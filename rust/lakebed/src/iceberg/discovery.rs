@@ -6,8 +6,8 @@ use std::sync::Arc;
 use lakebed_avro::Limits;
 
 use super::metadata::{MetadataFile, TableMetadata, Wanted};
+use crate::credentials::without_credentials;
 use crate::error::{Error, ErrorKind, Result};
-use crate::location::without_credentials;
 use crate::notes::Notes;
 use crate::pipeline::read_each;
 use crate::storage::{Storage, present};

@@ -8,7 +8,7 @@ use arrow_schema::{DataType, Field, Fields};
 use serde_json::Value;
 
 use crate::field::{FieldSpec, binary, int32, int64, ints, longs, utf8};
-use crate::record::carried::Known;
+use crate::record::carried::Recognised;
 
 const fn field(
     id: i32,
@@ -67,14 +67,14 @@ const DEPRECATED: [i32; 4] = [105, 106, 107, 111];
 
 /// What `table` knows of a field of a writer's schema, by its id or its name. `record` is the holder it stands in,
 /// empty for the record itself.
-pub(crate) fn known(table: &[FieldSpec], record: &str, field: &Value) -> Known {
+pub(crate) fn known(table: &[FieldSpec], record: &str, field: &Value) -> Recognised {
     let id = field.get("field-id").and_then(Value::as_i64).and_then(|id| i32::try_from(id).ok());
     let name = field.get("name").and_then(Value::as_str).unwrap_or_default();
     let holds =
         |holder: &str| table.iter().any(|spec| spec.disk.split_once('.').is_some_and(|(of, _)| of == holder));
     let holder = HOLDERS.iter().find(|(of, called)| id == Some(*of) || id.is_none() && name == *called);
     if let Some((_, called)) = holder.filter(|(_, called)| record.is_empty() && holds(called)) {
-        return Known::Record((*called).to_owned());
+        return Recognised::Record((*called).to_owned());
     }
     let is_called = |spec: &FieldSpec| {
         let (of, last) = spec.disk.rsplit_once('.').unwrap_or(("", spec.disk));
@@ -82,7 +82,7 @@ pub(crate) fn known(table: &[FieldSpec], record: &str, field: &Value) -> Known {
     };
     let is_known = table.iter().any(|spec| id.is_some() && spec.id == id || is_called(spec));
     let is_deprecated = !record.is_empty() && id.is_some_and(|id| DEPRECATED.contains(&id));
-    if is_known || is_deprecated { Known::Field } else { Known::No }
+    if is_known || is_deprecated { Recognised::Field } else { Recognised::No }
 }
 
 /// The fields of a manifest list's records, in the order of Iceberg's `ManifestFile.java`.

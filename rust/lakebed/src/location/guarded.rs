@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arrow_buffer::Buffer;
 
-use super::place::{Fault, Place};
+use super::parts::{Fault, PathParts};
 use super::{Allowed, refused};
 use crate::error::Result;
 use crate::relocate::below;
@@ -35,7 +35,7 @@ impl Guarded {
         let allowed = match prefixes {
             Some(prefixes) => Allowed::below(prefixes)?,
             // What a path with `..` leads to is for the caller to know, who wrote it.
-            None => Allowed::Storage { local: Place::of(location).is_ok_and(|place| place.is_local()) },
+            None => Allowed::Storage { local: PathParts::of(location).is_ok_and(|place| place.is_local()) },
         };
         // A table may be named by one of its metadata files.
         let folder = location.rsplit_once("/metadata/").filter(|(_, file)| file.contains(".metadata.json"));
@@ -46,7 +46,7 @@ impl Guarded {
 
     fn check(&self, path: &str) -> Result<()> {
         let rest = self.trusted.iter().find_map(|prefix| below(path, prefix));
-        match rest.map(Place::of) {
+        match rest.map(PathParts::of) {
             None => self.allowed.check(path),
             Some(Ok(_) | Err(Fault::Empty)) => Ok(()),
             Some(Err(fault)) => Err(refused(fault, path)),

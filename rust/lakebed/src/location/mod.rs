@@ -1,22 +1,21 @@
 //! Paths that metadata names: whether what they lead to may be opened.
 //!
-//! A path is taken apart by [`Place`], strictly, and then compared with prefixes, segment by segment. Whoever can
+//! A path is taken apart by [`PathParts`], strictly, and then compared with prefixes, segment by segment. Whoever can
 //! write a table's metadata can write any path into it: `..` out of the table, the address of a cloud's
 //! metadata service, a file of the machine that reads.
 
 mod guarded;
-mod place;
-
-use std::borrow::Cow;
+mod parts;
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, BooleanArray};
 use arrow_schema::DataType;
 
+pub use crate::credentials::without_credentials;
 use crate::error::{Error, ErrorKind, Result};
 
 pub use guarded::Guarded;
-use place::{Fault, Place};
+use parts::{Fault, PathParts};
 
 /// Where paths may lead to.
 #[derive(Debug, Clone)]
@@ -37,7 +36,7 @@ impl Allowed {
     pub fn below(prefixes: impl IntoIterator<Item = String>) -> Result<Allowed> {
         let prefixes: Vec<String> = prefixes.into_iter().collect();
         for prefix in &prefixes {
-            if let Err(fault) = Place::of(prefix) {
+            if let Err(fault) = PathParts::of(prefix) {
                 let message =
                     format!("{:?} is no prefix of places: {}", without_credentials(prefix), fault.words());
                 return Err(Error::new(ErrorKind::Argument, message));
@@ -54,12 +53,14 @@ impl Allowed {
 
     /// [`Allowed::check`] for many paths: prefixes are taken apart once.
     fn checker(&self) -> impl Fn(&str) -> Result<()> {
-        let prefixes: Vec<Place<'_>> = match self {
+        let prefixes: Vec<PathParts<'_>> = match self {
             Allowed::Storage { .. } => Vec::new(),
-            Allowed::Below(prefixes) => prefixes.iter().filter_map(|prefix| Place::of(prefix).ok()).collect(),
+            Allowed::Below(prefixes) => {
+                prefixes.iter().filter_map(|prefix| PathParts::of(prefix).ok()).collect()
+            }
         };
         move |path| {
-            let checked = Place::of(path).and_then(|place| match self {
+            let checked = PathParts::of(path).and_then(|place| match self {
                 _ if place.is_name() => Ok(()),
                 Allowed::Storage { local } => place.on_storage(*local),
                 Allowed::Below(_) => place.below_any(&prefixes),
@@ -122,28 +123,6 @@ pub fn check_locations(column: &dyn Array, allowed: &Allowed, policy: Policy) ->
         DataType::LargeUtf8 => column.as_string::<i64>().iter().enumerate().map(check).collect(),
         other => Err(Error::new(ErrorKind::Argument, format!("paths are text, not {other}"))),
     }
-}
-
-/// A path as it may stand in messages: of a URI without user-info, query and fragment, where credentials are.
-pub fn without_credentials(path: &str) -> Cow<'_, str> {
-    let Some((scheme, rest)) = path.split_once("://") else { return Cow::Borrowed(path) };
-    if scheme.contains('/') {
-        return Cow::Borrowed(path);
-    }
-    let rest = rest.split(['?', '#']).next().unwrap_or_default();
-    let (authority, key) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
-    let host = match authority.rsplit_once('@') {
-        // Here it is the name of a container.
-        Some((user, host)) if place::has_containers(scheme) => {
-            Cow::Owned(format!("{}@{host}", user.split(':').next().unwrap_or_default()))
-        }
-        Some((_, host)) => Cow::Borrowed(host),
-        None => Cow::Borrowed(authority),
-    };
-    if scheme.len() + 3 + host.len() + key.len() == path.len() {
-        return Cow::Borrowed(path);
-    }
-    Cow::Owned(format!("{scheme}://{host}{key}"))
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use arrow_schema::{DataType, Field, Fields, TimeUnit};
 use serde_json::Value;
 
 use crate::field::{FieldSpec, binary, int32, int64, ints, longs, utf8};
-use crate::record::carried::Known;
+use crate::record::carried::Recognised;
 
 /// The format marker every record carries: 2 in manifests and manifest lists, 1 in index manifests.
 pub const VERSION: &str = "_VERSION";
@@ -132,14 +132,14 @@ pub const LIST: [FieldSpec; 14] = [
 ];
 
 /// What is known of a field of a writer's schema, in the record at that path.
-pub(crate) fn known(table: &[FieldSpec], record: &str, field: &Value) -> Known {
+pub(crate) fn known(table: &[FieldSpec], record: &str, field: &Value) -> Recognised {
     let name = field.get("name").and_then(Value::as_str).unwrap_or_default();
     let path = if record.is_empty() { name.to_owned() } else { format!("{record}.{name}") };
     if path == VERSION || table.iter().any(|spec| spec.disk == path) {
-        return Known::Field;
+        return Recognised::Field;
     }
     let below = |spec: &FieldSpec| spec.disk.strip_prefix(&path).is_some_and(|rest| rest.starts_with('.'));
-    if table.iter().any(below) { Known::Record(path) } else { Known::No }
+    if table.iter().any(below) { Recognised::Record(path) } else { Recognised::No }
 }
 
 /// An index manifest's record: one index file.

@@ -117,27 +117,27 @@ impl BoundPredicate {
             let Some(Some(ranges)) = columns.get(leaf.column.index) else {
                 return Ok(BooleanBuffer::collect_bool(groups, |_| unknown));
             };
-            let known = Known::new(leaf, ranges, groups)?;
+            let known = LeafRange::new(leaf, ranges, groups)?;
             Ok(BooleanBuffer::collect_bool(groups, |group| answer(leaf, &known.group(leaf, group))))
         })
     }
 }
 
 /// The ranges of one leaf's column, read.
-struct Known<'a> {
+struct LeafRange<'a> {
     lower: Reader<'a>,
     upper: Reader<'a>,
     contents: &'a Contents,
 }
 
-impl<'a> Known<'a> {
-    fn new(leaf: &BoundLeaf, ranges: &'a ColumnRanges, groups: usize) -> Result<Known<'a>> {
+impl<'a> LeafRange<'a> {
+    fn new(leaf: &BoundLeaf, ranges: &'a ColumnRanges, groups: usize) -> Result<LeafRange<'a>> {
         let contents = &ranges.contents;
         if contents.values.len() != groups {
             return Err(mismatch(leaf, "counts differ in number from the groups"));
         }
         let lower = checked(leaf, &ranges.lower, groups)?;
-        Ok(Known { lower, upper: checked(leaf, &ranges.upper, groups)?, contents })
+        Ok(LeafRange { lower, upper: checked(leaf, &ranges.upper, groups)?, contents })
     }
 
     fn group(&self, leaf: &BoundLeaf, group: usize) -> Group<'a> {

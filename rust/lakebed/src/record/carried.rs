@@ -25,7 +25,7 @@ const PREFIX: &str = "carried:";
 const AVRO_FIELD: &str = "avro-field";
 
 /// What a format knows of a field of a writer's schema.
-pub(crate) enum Known {
+pub(crate) enum Recognised {
     /// It is read, or nothing that anybody reads.
     Field,
     /// A record whose fields are looked at one by one, and what it is called where it is written.
@@ -53,7 +53,7 @@ pub(crate) fn column_name(path: &str) -> String {
 /// Those of the Avro layer.
 pub(crate) fn read(
     bytes: &Buffer,
-    known: &dyn Fn(&str, &Value) -> Known,
+    known: &dyn Fn(&str, &Value) -> Recognised,
     limits: Limits,
 ) -> Result<Option<RecordBatch>> {
     if is_columnar(bytes) {
@@ -220,7 +220,7 @@ fn unknown(
     schema: &Value,
     stored: &str,
     written: &str,
-    known: &dyn Fn(&str, &Value) -> Known,
+    known: &dyn Fn(&str, &Value) -> Recognised,
     found: &mut Vec<Unknown>,
 ) {
     let Some(fields) = record(schema).and_then(|record| record.get("fields")?.as_array()) else { return };
@@ -229,12 +229,12 @@ fn unknown(
         let path =
             |record: &str| if record.is_empty() { name.to_owned() } else { format!("{record}.{name}") };
         match known(written, field) {
-            Known::Field => {}
-            Known::Record(called) => {
+            Recognised::Field => {}
+            Recognised::Record(called) => {
                 let inner = field.get("type").unwrap_or(&Value::Null);
                 unknown(inner, &path(stored), &called, known, found);
             }
-            Known::No => {
+            Recognised::No => {
                 found.push(Unknown { stored: path(stored), written: path(written), json: field.clone() });
             }
         }

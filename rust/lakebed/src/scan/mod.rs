@@ -1,7 +1,7 @@
 //! What every scan is, whatever the format: options in, batches out.
 
+mod coalesced;
 mod funnel;
-mod gathered;
 mod numbered;
 mod parallel;
 mod row_limit;
@@ -20,7 +20,7 @@ pub(crate) use share::read_header;
 pub use share::{Content, divisible};
 pub(crate) use stream::{ManifestSource, ManifestStream};
 
-use gathered::Gathered;
+use coalesced::Coalesced;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::notes::Notes;
@@ -191,7 +191,7 @@ pub(crate) fn limited(limit: Option<usize>, open: impl FnOnce() -> Result<Batche
         }
         Some(Ok(batch))
     });
-    Ok(Box::new(Gathered::new(limited)))
+    Ok(Box::new(Coalesced::new(limited)))
 }
 
 /// The rows of one batch.

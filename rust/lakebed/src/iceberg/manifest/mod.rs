@@ -41,7 +41,7 @@ use crate::record::{RecordReader, RecordResolver, find};
 
 /// What is known of a manifest before it is opened.
 #[derive(Debug, Clone, Default)]
-pub struct Known {
+pub struct ManifestContext {
     /// Its record in the manifest list: what entries inherit, and the counts that they must give. Without
     /// it nothing is inherited, and nothing compared.
     pub manifest: Option<ManifestFile>,
@@ -87,7 +87,7 @@ pub struct EntryReader {
 struct File {
     bytes: Buffer,
     columns: Arc<EntryColumns>,
-    known: Known,
+    known: ManifestContext,
     /// What a guard keeps; others are filtered when row ids have been counted.
     guarded: Option<Statuses>,
     decoding: Decoding,
@@ -161,7 +161,7 @@ impl EntryReader {
     pub fn open(
         bytes: Buffer,
         columns: &Arc<EntryColumns>,
-        known: Known,
+        known: ManifestContext,
         statuses: Statuses,
         decoding: &Decoding,
         threads: usize,

@@ -30,7 +30,11 @@ fn read(bytes: &Buffer, names: Option<&[String]>, statuses: Statuses, threads: u
         first_row_id: Some(1000),
         ..ManifestFile::default()
     };
-    let known = Known { manifest: Some(manifest), partition: header.partition, ..Known::default() };
+    let known = ManifestContext {
+        manifest: Some(manifest),
+        partition: header.partition,
+        ..ManifestContext::default()
+    };
     let decoding = Decoding::from(lakebed_avro::Limits::DEFAULT);
     let reader = EntryReader::open(bytes.clone(), &columns, known, statuses, &decoding, threads)?;
     let schema = Arc::clone(reader.schema());
@@ -83,7 +87,8 @@ fn a_filter_on_tuples_leaves_out_only_what_does_not_match() {
         let columns = Arc::new(EntryColumns::new(None).unwrap());
         let read = |filter: Option<&BoundPredicate>| {
             let filter = filter.cloned().map(Arc::new);
-            let known = Known { partition: header.partition.clone(), filter, ..Known::default() };
+            let known =
+                ManifestContext { partition: header.partition.clone(), filter, ..ManifestContext::default() };
             let decoding = Decoding::from(lakebed_avro::Limits::DEFAULT);
             let reader =
                 EntryReader::open(bytes.clone(), &columns, known, Statuses::LIVE, &decoding, 1).unwrap();

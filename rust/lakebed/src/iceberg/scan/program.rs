@@ -12,7 +12,9 @@ use super::vectors::{VectorReader, in_runs};
 use crate::columnar::Decoding;
 use crate::error::{Error, Result};
 use crate::iceberg::fields::PARTITION;
-use crate::iceberg::manifest::{EntryColumns, EntryReader, Known, ManifestHeader, PartitionLayout, Statuses};
+use crate::iceberg::manifest::{
+    EntryColumns, EntryReader, ManifestContext, ManifestHeader, PartitionLayout, Statuses,
+};
 use crate::iceberg::manifest_list::ManifestFile;
 use crate::iceberg::metrics::MetricsView;
 use crate::iceberg::partition::PartitionType;
@@ -165,7 +167,7 @@ impl EntryProgram {
                 (Some(pruner), Some(layout)) => Some(pruner.of_spec(&layout.spec)?),
                 _ => None,
             };
-            let known = Known {
+            let known = ManifestContext {
                 partition: layout,
                 filter: projection.clone(),
                 manifest: Some(manifest.clone()),

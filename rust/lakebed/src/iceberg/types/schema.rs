@@ -22,14 +22,14 @@ pub struct Schema {
     /// The ids of the fields that tell rows apart.
     pub identifier_field_ids: Vec<i32>,
     /// The fields of all levels, each before its children.
-    places: Vec<Place>,
+    places: Vec<FieldPlace>,
     by_id: HashMap<i32, usize>,
     by_name: HashMap<Arc<str>, usize>,
 }
 
 /// A field of any level.
 #[derive(Debug, Clone)]
-struct Place {
+struct FieldPlace {
     field: FieldRef,
     name: Arc<str>,
     depth: usize,
@@ -120,7 +120,7 @@ impl Schema {
         self.place_of(id).is_some_and(|place| place.always_there)
     }
 
-    fn place_of(&self, id: i32) -> Option<&Place> {
+    fn place_of(&self, id: i32) -> Option<&FieldPlace> {
         self.places.get(*self.by_id.get(&id)?)
     }
 
@@ -149,12 +149,12 @@ impl PartialEq for Schema {
 impl Eq for Schema {}
 
 /// Adds `field` and its children; recursion is as deep as types may nest.
-fn place(places: &mut Vec<Place>, field: &FieldRef, parent: Option<(&Place, &Type)>) {
+fn place(places: &mut Vec<FieldPlace>, field: &FieldRef, parent: Option<(&FieldPlace, &Type)>) {
     let name = match parent {
         Some((parent, _)) => format!("{}.{}", parent.name, field.name).into(),
         None => field.name.as_str().into(),
     };
-    let here = Place {
+    let here = FieldPlace {
         field: Arc::clone(field),
         name,
         depth: parent.map_or(0, |(parent, _)| parent.depth + 1),

@@ -24,7 +24,7 @@ const AFTER_SURROGATES: char = '\u{e000}';
 
 /// Where the range of a column is taken from.
 #[derive(Debug)]
-enum Known {
+enum Evidence {
     /// A column of the statistics: its place among them, its id.
     Stats(usize, i32),
     /// A partition column: its value.
@@ -37,7 +37,7 @@ enum Known {
 #[derive(Debug)]
 pub(super) struct StatsPredicate {
     predicate: BoundPredicate,
-    known: Vec<Known>,
+    known: Vec<Evidence>,
     stats: StatsView,
     partition: PartitionType,
 }
@@ -58,13 +58,13 @@ impl StatsPredicate {
         for source in &bound.sources {
             let found = match source {
                 Source::Nested => None,
-                Source::Bucket => Some(Known::Bucket),
+                Source::Bucket => Some(Evidence::Bucket),
                 Source::Field(field) => {
                     match partition.fields.iter().position(|known| known.id == field.id) {
-                        Some(position) => Some(Known::Partition(position)),
+                        Some(position) => Some(Evidence::Partition(position)),
                         None => kept(field.id).then(|| {
                             names.push(field.name.clone());
-                            Known::Stats(names.len() - 1, field.id)
+                            Evidence::Stats(names.len() - 1, field.id)
                         }),
                     }
                 }
@@ -76,7 +76,7 @@ impl StatsPredicate {
         let needs_stats = |term: &&Node| {
             let mut needs = false;
             term.for_each_leaf(&mut |leaf| {
-                needs |= matches!(known.get(leaf.column.index), Some(Known::Stats(..)));
+                needs |= matches!(known.get(leaf.column.index), Some(Evidence::Stats(..)));
             });
             needs
         };
@@ -145,8 +145,8 @@ impl StatsPredicate {
         let mut columns = vec![None; self.known.len()];
         for number in self.predicate.columns() {
             let ranges = match self.known.get(*number) {
-                Some(Known::Stats(position, column)) => of_stats(*position, *column)?,
-                Some(Known::Partition(position)) => {
+                Some(Evidence::Stats(position, column)) => of_stats(*position, *column)?,
+                Some(Evidence::Partition(position)) => {
                     let decoded = match &partition {
                         Some(decoded) => Arc::clone(decoded),
                         None => self.partition.decode(find(entries, "partition")?.as_binary::<i32>())?,
@@ -155,7 +155,7 @@ impl StatsPredicate {
                     partition = Some(decoded);
                     exactly(values)
                 }
-                Some(Known::Bucket) => exactly(find(entries, "bucket")?),
+                Some(Evidence::Bucket) => exactly(find(entries, "bucket")?),
                 None => return Err(Error::new(ErrorKind::Argument, "a filter on an unknown column")),
             };
             if let Some(column) = columns.get_mut(*number) {

@@ -36,7 +36,7 @@ pub(super) type Asked = Box<dyn Iterator<Item = Result<(RecordBatch, BooleanBuff
 
 /// The rows of files, all of them, which `program` decides on together.
 pub(super) fn decided(program: Arc<EntryProgram>, asked: Asked) -> Batches {
-    Box::new(Gathered { program, asked: Some(asked), files: VecDeque::new() })
+    Box::new(Decided { program, asked: Some(asked), files: VecDeque::new() })
 }
 
 impl EntryProgram {
@@ -70,7 +70,7 @@ impl EntryProgram {
 }
 
 /// Files that are decided on when all of them are there.
-struct Gathered {
+struct Decided {
     program: Arc<EntryProgram>,
     /// The files as their entries have them; none once they were read.
     asked: Option<Asked>,
@@ -78,7 +78,7 @@ struct Gathered {
     files: VecDeque<(RecordBatch, BooleanArray)>,
 }
 
-impl Gathered {
+impl Decided {
     fn read(&mut self, asked: Asked) -> Result<()> {
         let asked: Vec<(RecordBatch, BooleanBuffer)> = asked.collect::<Result<_>>()?;
         let kept = self.program.decide(&asked)?;
@@ -87,7 +87,7 @@ impl Gathered {
     }
 }
 
-impl Iterator for Gathered {
+impl Iterator for Decided {
     type Item = Result<RecordBatch>;
 
     fn next(&mut self) -> Option<Result<RecordBatch>> {

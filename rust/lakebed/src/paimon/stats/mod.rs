@@ -64,7 +64,7 @@ fn stats_type(column: &DataField) -> DataType {
 
 /// Where a column stands in a file's statistics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum StatsPlace {
     /// At this position of rows and null counts, of the type that this schema has for it.
     At { position: usize, schema_id: i64 },
     /// The file's schema has it, its statistics do not: nothing is known.
@@ -142,14 +142,14 @@ impl StatsView {
     }
 
     /// Where each wanted column stands, row by row; rows of one layout share their answer.
-    fn places(&self, entries: &RecordBatch) -> Result<Vec<Arc<[Place]>>> {
+    fn places(&self, entries: &RecordBatch) -> Result<Vec<Arc<[StatsPlace]>>> {
         let schema_ids = find(entries, "schema_id")?;
         let schema_ids = schema_ids.as_primitive::<Int64Type>();
         let named = self.named(entries)?;
         let stats = self.stored(entries)?;
         let rows = stats.as_struct().column(0).as_binary::<i32>();
-        let mut places: Vec<Arc<[Place]>> = Vec::with_capacity(entries.num_rows());
-        let mut layouts: BTreeMap<_, Arc<[Place]>> = BTreeMap::new();
+        let mut places: Vec<Arc<[StatsPlace]>> = Vec::with_capacity(entries.num_rows());
+        let mut layouts: BTreeMap<_, Arc<[StatsPlace]>> = BTreeMap::new();
         for row in 0..entries.num_rows() {
             let names = named(row);
             // An empty value, seen in the field, means the same as a row without columns.
@@ -168,7 +168,12 @@ impl StatsView {
         Ok(places)
     }
 
-    fn layout(&self, schema_id: i64, width: usize, names: Option<&[Option<String>]>) -> Result<Arc<[Place]>> {
+    fn layout(
+        &self,
+        schema_id: i64,
+        width: usize,
+        names: Option<&[Option<String>]>,
+    ) -> Result<Arc<[StatsPlace]>> {
         let schema = self.schemas.get(&schema_id).ok_or_else(|| {
             Error::new(
                 ErrorKind::Missing,
@@ -180,7 +185,7 @@ impl StatsView {
             Of::Keys => schema.trimmed_primary_keys().iter().map(|field| field.id).collect(),
         };
         let place = |column: &DataField| {
-            let Some(written) = schema.field_by_id(column.id) else { return Place::NotThere };
+            let Some(written) = schema.field_by_id(column.id) else { return StatsPlace::NotThere };
             let position = match names {
                 Some(names) => names.iter().position(|name| name.as_deref() == Some(&written.name)),
                 None => all.iter().position(|id| *id == column.id),
@@ -188,8 +193,8 @@ impl StatsView {
             let count = names.map_or(all.len(), <[_]>::len);
             match position {
                 // Rows whose arity is not that of the names cannot be matched to columns.
-                Some(position) if width == count => Place::At { position, schema_id },
-                _ => Place::NotCollected,
+                Some(position) if width == count => StatsPlace::At { position, schema_id },
+                _ => StatsPlace::NotCollected,
             }
         };
         Ok(self.columns.iter().map(place).collect())
@@ -200,7 +205,7 @@ impl StatsView {
         column: &DataField,
         field: &Field,
         entries: &RecordBatch,
-        places: &[Place],
+        places: &[StatsPlace],
     ) -> Result<ArrayRef> {
         let DataType::Struct(fields) = field.data_type() else {
             return Err(Error::new(ErrorKind::Argument, "statistics are a struct"));
@@ -244,12 +249,12 @@ fn names_at(list: &ListArray, row: usize) -> Option<Vec<Option<String>>> {
     })
 }
 
-fn null_counts(lists: &ListArray, row_counts: &Int64Array, places: &[Place]) -> Int64Array {
+fn null_counts(lists: &ListArray, row_counts: &Int64Array, places: &[StatsPlace]) -> Int64Array {
     let values = lists.values().as_primitive::<Int64Type>();
     let offsets = lists.value_offsets();
     let counts = places.iter().enumerate().map(|(row, place)| match place {
-        Place::NotThere => Some(row_counts.value(row)),
-        Place::At { position, .. } if lists.is_valid(row) => {
+        StatsPlace::NotThere => Some(row_counts.value(row)),
+        StatsPlace::At { position, .. } if lists.is_valid(row) => {
             let item = offsets[row] as usize + position;
             (item < offsets[row + 1] as usize && values.is_valid(item)).then(|| values.value(item))
         }

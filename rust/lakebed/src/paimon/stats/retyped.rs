@@ -6,7 +6,7 @@ use arrow_array::{Array, ArrayRef, BinaryArray, BooleanArray, Int64Array, UInt64
 use arrow_select::concat::concat;
 use arrow_select::take::take;
 
-use super::{Place, mismatch};
+use super::{StatsPlace, mismatch};
 use crate::error::Result;
 use crate::paimon::binary_row::decode_column;
 use crate::paimon::cast::{cast, cast_bounds, may_overflow};
@@ -32,11 +32,11 @@ pub(super) struct Written<'a> {
 
 impl<'a> Written<'a> {
     /// `type_in` says what type the column has in a schema.
-    pub(super) fn new(places: &[Place], type_in: impl Fn(i64) -> Option<&'a DataType>) -> Written<'a> {
+    pub(super) fn new(places: &[StatsPlace], type_in: impl Fn(i64) -> Option<&'a DataType>) -> Written<'a> {
         let mut types: Vec<&DataType> = Vec::new();
         let mut last: Option<(i64, Option<usize>)> = None;
         let rows = places.iter().map(|place| {
-            let Place::At { schema_id, .. } = *place else { return None };
+            let StatsPlace::At { schema_id, .. } = *place else { return None };
             if let Some((_, known)) = last.filter(|(known, _)| *known == schema_id) {
                 return known;
             }
@@ -57,7 +57,7 @@ impl<'a> Written<'a> {
     pub(super) fn bounds(
         &self,
         rows: [&BinaryArray; 2],
-        places: &[Place],
+        places: &[StatsPlace],
         column: &DataField,
         retyped: Retyped,
     ) -> Result<[ArrayRef; 2]> {
@@ -96,12 +96,12 @@ impl<'a> Written<'a> {
         number: usize,
         ty: &DataType,
         rows: [&BinaryArray; 2],
-        places: &[Place],
+        places: &[StatsPlace],
         column: &DataField,
         retyped: Retyped,
     ) -> Result<[ArrayRef; 2]> {
         let position = |row: usize| match places[row] {
-            Place::At { position, .. } if self.rows[row] == Some(number) => Some(position),
+            StatsPlace::At { position, .. } if self.rows[row] == Some(number) => Some(position),
             _ => None,
         };
         let stored = ty.storage_field(&column.name).with_nullable(true);

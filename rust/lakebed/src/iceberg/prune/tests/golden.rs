@@ -151,7 +151,7 @@ fn leaves(predicate: &Predicate) -> Vec<Leaf> {
 
 /// What the engine is known to get wrong, or to be less precise at, with a filter.
 #[derive(Debug, Default)]
-struct Known {
+struct Deviations {
     /// It takes UUIDs for two signed numbers, and -0.0 for less than 0.0.
     wrong: bool,
     /// It takes null in a partition for less than all values.
@@ -172,9 +172,9 @@ struct Known {
     before_1970: bool,
 }
 
-impl Known {
-    fn of(filter: &Predicate, schema: &Schema) -> Known {
-        let mut known = Known::default();
+impl Deviations {
+    fn of(filter: &Predicate, schema: &Schema) -> Deviations {
+        let mut known = Deviations::default();
         for leaf in leaves(filter) {
             let field = schema.field_by_name(&leaf.term.column).expect("a column");
             let is_float = matches!(field.ty, Type::Float | Type::Double);
@@ -233,7 +233,7 @@ fn compare(plan: &Value, snapshot: &Snapshot, files: &BTreeMap<u64, String>, dif
             return;
         }
     };
-    let known = Known::of(&expressions::predicate(&plan["filter"], schema), schema);
+    let known = Deviations::of(&expressions::predicate(&plan["filter"], schema), schema);
     if known.wrong {
         return;
     }

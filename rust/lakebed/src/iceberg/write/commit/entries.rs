@@ -13,7 +13,9 @@ use lakebed_avro::Limits;
 use super::base::Base;
 use crate::error::Result;
 use crate::iceberg::fields::{ENTRY, known};
-use crate::iceberg::manifest::{EXISTING, EntryColumns, EntryReader, Known, PartitionLayout, Statuses};
+use crate::iceberg::manifest::{
+    EXISTING, EntryColumns, EntryReader, ManifestContext, PartitionLayout, Statuses,
+};
 use crate::iceberg::manifest_list::ManifestFile;
 use crate::iceberg::partition::{PartitionSpec, PartitionType};
 use crate::record::{carried, find};
@@ -42,10 +44,10 @@ impl Entries<'_> {
     pub(super) fn live(&self, manifest: &ManifestFile) -> Result<RecordBatch> {
         let read = || -> Result<RecordBatch> {
             let bytes = self.base.table.read_recorded(&manifest.path, manifest.length)?;
-            let known = Known {
+            let known = ManifestContext {
                 manifest: Some(manifest.clone()),
                 partition: Some(self.layout(self.base.spec(manifest.spec_id)?)),
-                ..Known::default()
+                ..ManifestContext::default()
             };
             let decoding = self.base.table.decoding();
             let carried = if self.are_whole { carried_entries(&bytes, decoding.limits)? } else { None };

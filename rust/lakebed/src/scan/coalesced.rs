@@ -18,7 +18,7 @@ const ENOUGH_BYTES: usize = 8 << 20;
 const ENOUGH_BATCHES: usize = 64;
 
 /// The same rows in the same order, those of small batches in fewer ones; an error comes behind the rows before it.
-pub(super) struct Gathered<I> {
+pub(super) struct Coalesced<I> {
     batches: I,
     held: Vec<RecordBatch>,
     rows: usize,
@@ -27,9 +27,9 @@ pub(super) struct Gathered<I> {
     next: Option<Result<RecordBatch>>,
 }
 
-impl<I> Gathered<I> {
-    pub(super) fn new(batches: I) -> Gathered<I> {
-        Gathered { batches, held: Vec::new(), rows: 0, bytes: 0, next: None }
+impl<I> Coalesced<I> {
+    pub(super) fn new(batches: I) -> Coalesced<I> {
+        Coalesced { batches, held: Vec::new(), rows: 0, bytes: 0, next: None }
     }
 
     fn is_small(batch: &RecordBatch) -> bool {
@@ -58,7 +58,7 @@ impl<I> Gathered<I> {
     }
 }
 
-impl<I: Iterator<Item = Result<RecordBatch>>> Iterator for Gathered<I> {
+impl<I: Iterator<Item = Result<RecordBatch>>> Iterator for Coalesced<I> {
     type Item = Result<RecordBatch>;
 
     fn next(&mut self) -> Option<Result<RecordBatch>> {
@@ -94,9 +94,9 @@ mod tests {
         RecordBatch::try_from_iter([("n", numbers)]).expect("a batch")
     }
 
-    fn gathered(batches: Vec<Result<RecordBatch>>) -> Vec<Result<Vec<i64>>> {
+    fn coalesced(batches: Vec<Result<RecordBatch>>) -> Vec<Result<Vec<i64>>> {
         let numbers = |batch: RecordBatch| batch.column(0).as_primitive::<Int64Type>().values().to_vec();
-        Gathered::new(batches.into_iter()).map(|batch| batch.map(numbers)).collect()
+        Coalesced::new(batches.into_iter()).map(|batch| batch.map(numbers)).collect()
     }
 
     fn sizes(found: &[Result<Vec<i64>>]) -> Vec<usize> {
@@ -108,7 +108,7 @@ mod tests {
         let large = SMALL_ROWS as i64;
         let ends = [0, 3, 5, 5 + large, 6 + large, 7 + large, 8 + large];
         let batches = ends.windows(2).map(|pair| Ok(batch(pair[0]..pair[1]))).collect();
-        let found = gathered(batches);
+        let found = coalesced(batches);
         assert_eq!(sizes(&found), [5, SMALL_ROWS, 3]);
         let rows: Vec<i64> = found.into_iter().flat_map(Result::unwrap).collect();
         assert_eq!(rows, (0..8 + large).collect::<Vec<_>>());
@@ -117,9 +117,9 @@ mod tests {
     #[test]
     fn nobody_waits_for_many_or_long_ones() {
         let one_by_one = (0..100).map(|number| Ok(batch(number..number + 1))).collect();
-        assert_eq!(sizes(&gathered(one_by_one)), [ENOUGH_BATCHES, 100 - ENOUGH_BATCHES]);
+        assert_eq!(sizes(&coalesced(one_by_one)), [ENOUGH_BATCHES, 100 - ENOUGH_BATCHES]);
         let long = SMALL_ROWS as i64 - 1;
-        let found = gathered((0..20).map(|number| Ok(batch(number * long..number * long + long))).collect());
+        let found = coalesced((0..20).map(|number| Ok(batch(number * long..number * long + long))).collect());
         assert_eq!(sizes(&found), [9 * long as usize, 9 * long as usize, 2 * long as usize]);
     }
 
@@ -129,16 +129,16 @@ mod tests {
         let texts: ArrayRef = Arc::new(arrow_array::StringArray::from(vec![text]));
         let large = RecordBatch::try_from_iter([("text", texts)]).expect("a batch");
         let batches = vec![Ok(large.clone()), Ok(large.clone()), Ok(large)];
-        assert_eq!(Gathered::new(batches.into_iter()).count(), 3);
+        assert_eq!(Coalesced::new(batches.into_iter()).count(), 3);
     }
 
     #[test]
     fn rows_before_an_error_are_given_first() {
         let error = || Error::new(ErrorKind::Argument, "on purpose");
-        let found = gathered(vec![Ok(batch(0..2)), Ok(batch(2..3)), Err(error()), Ok(batch(3..4))]);
+        let found = coalesced(vec![Ok(batch(0..2)), Ok(batch(2..3)), Err(error()), Ok(batch(3..4))]);
         assert_eq!(sizes(&found), [3, 0, 1]);
         assert_eq!(found[1].as_ref().unwrap_err().kind(), ErrorKind::Argument);
-        assert!(gathered(Vec::new()).is_empty());
-        assert!(gathered(vec![Err(error())])[0].is_err());
+        assert!(coalesced(Vec::new()).is_empty());
+        assert!(coalesced(vec![Err(error())])[0].is_err());
     }
 }

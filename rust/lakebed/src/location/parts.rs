@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::net::{IpAddr, Ipv4Addr};
 
+use crate::credentials::family;
+
 /// Why a path may not be opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fault {
@@ -38,7 +40,7 @@ const ENCODINGS: usize = 4;
 
 /// Where a path leads.
 #[derive(Debug)]
-pub(super) struct Place<'p> {
+pub(super) struct PathParts<'p> {
     /// One scheme for all of its kind: `s3` for `s3a`. `file` for paths without one, empty for relative ones.
     family: Cow<'p, str>,
     /// Whether a scheme is written; a storage may have its own meaning for paths without.
@@ -47,10 +49,10 @@ pub(super) struct Place<'p> {
     folders: Vec<&'p str>,
 }
 
-impl<'p> Place<'p> {
+impl<'p> PathParts<'p> {
     /// # Errors
     /// The fault that no path may have, wherever it leads.
-    pub(super) fn of(path: &'p str) -> Result<Place<'p>, Fault> {
+    pub(super) fn of(path: &'p str) -> Result<PathParts<'p>, Fault> {
         if path.is_empty() {
             return Err(Fault::Empty);
         }
@@ -79,7 +81,7 @@ impl<'p> Place<'p> {
         let key = key.strip_prefix('/').unwrap_or(key).trim_end_matches('/');
         let folders = key.split('/').filter(|name| !name.is_empty() || !(collapses || key.is_empty()));
         let folders = folders.collect();
-        Ok(Place { family, has_scheme: scheme(path).is_some(), host, folders })
+        Ok(PathParts { family, has_scheme: scheme(path).is_some(), host, folders })
     }
 
     /// Whether it is on the local file system, as far as its spelling tells.
@@ -105,7 +107,7 @@ impl<'p> Place<'p> {
 
     /// # Errors
     /// The fault of a place that is below none of `prefixes`.
-    pub(super) fn below_any(&self, prefixes: &[Place<'_>]) -> Result<(), Fault> {
+    pub(super) fn below_any(&self, prefixes: &[PathParts<'_>]) -> Result<(), Fault> {
         let mut fault = Fault::Scheme;
         for prefix in prefixes {
             if prefix.family == self.family {
@@ -128,21 +130,6 @@ fn scheme(path: &str) -> Option<(&str, &str)> {
         && scheme.starts_with(|first: char| first.is_ascii_alphabetic())
         && scheme.bytes().all(tail);
     (is_scheme && rest.starts_with('/')).then_some((scheme, rest))
-}
-
-fn family(scheme: &str) -> String {
-    let lower = scheme.to_ascii_lowercase();
-    match lower.as_str() {
-        "s3a" | "s3n" => "s3".to_owned(),
-        "gcs" => "gs".to_owned(),
-        "abfss" | "wasb" | "wasbs" => "abfs".to_owned(),
-        _ => lower,
-    }
-}
-
-/// Whether what stands before `@` in URIs of this scheme is a container's name.
-pub(super) fn has_containers(scheme: &str) -> bool {
-    family(scheme) == "abfs"
 }
 
 /// Whether URIs of these schemes name a server, or leave it out.
