@@ -36,6 +36,7 @@ const TOY: Format = Format {
         let manifests = text(&list).lines().map(|name| format!("{location}/{name}")).collect();
         Ok(Box::new(Toy { location: location.to_owned(), storage, manifests }))
     },
+    is_file: |_| false,
     works: Works { tasks: &[row!(ToyTask)], groups: &[], exchanges: &[row!(ToySums)] },
 };
 
