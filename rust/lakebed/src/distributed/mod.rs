@@ -11,6 +11,7 @@ mod task;
 #[cfg(test)]
 mod tests;
 mod travel;
+mod works;
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
@@ -22,8 +23,10 @@ pub(crate) use exchange::{dealt, hash};
 pub use grouping::{Beforehand, GroupTask, Grouping};
 pub(crate) use place::brought;
 pub use task::{ManifestTask, ReadyTask};
-pub use travel::{Row, Travels, Works};
-pub(crate) use travel::{Travelling, from_text, row};
+pub(crate) use travel::Travelling;
+pub use travel::Travels;
+pub use works::{Row, Works};
+pub(crate) use works::{from_text, row};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::notes::Notes;

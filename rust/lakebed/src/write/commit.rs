@@ -127,12 +127,11 @@ fn publish_next(path: &str, bytes: &[u8]) -> Result<Published> {
     }
 }
 
-/// Whether a file was not published since one is there.
-fn is_taken(error: &Error) -> bool {
-    let source = std::error::Error::source(error);
-    source
-        .and_then(|source| source.downcast_ref::<io::Error>())
-        .is_some_and(|source| source.kind() == io::ErrorKind::AlreadyExists)
+/// Whether a file was not published since its name is taken.
+fn is_taken(failed: &Error) -> bool {
+    let source = std::error::Error::source(failed);
+    let source = source.and_then(|source| source.downcast_ref::<io::Error>());
+    source.is_some_and(|source| source.kind() == io::ErrorKind::AlreadyExists)
 }
 
 /// Whether a file holds these bytes, and no more.
@@ -232,6 +231,16 @@ mod tests {
         let own = fs::read_dir(folder).unwrap().map(|file| file.unwrap().file_name().into_string().unwrap());
         assert_eq!(own.filter(|name| name.starts_with("own")).collect::<Vec<_>>(), ["own-2"]);
         fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_name_that_is_taken_is_lost_though_nothing_can_be_read_there() {
+        let path = std::env::temp_dir().join(format!("lakebed-taken-{}", std::process::id()));
+        std::os::unix::fs::symlink("/nowhere/at/all", &path).unwrap();
+        let published = publish_next(path.to_str().unwrap(), b"own");
+        fs::remove_file(&path).unwrap();
+        assert!(matches!(published, Ok(Published::Lost)));
     }
 
     #[test]

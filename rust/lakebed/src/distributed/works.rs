@@ -1,0 +1,79 @@
+//! What work each format has, and which of it a text is.
+
+use std::collections::BTreeMap;
+
+use serde_json::value::RawValue;
+
+use super::{Exchange, GroupTask, ManifestTask};
+use crate::error::{Error, ErrorKind, Result};
+
+/// How text becomes work again, by the name in front.
+pub struct Row<T: ?Sized> {
+    pub(crate) name: &'static str,
+    pub(crate) read: fn(&RawValue) -> serde_json::Result<Box<T>>,
+}
+
+/// The row of a type of work.
+macro_rules! row {
+    ($work:ty) => {
+        $crate::distributed::Row {
+            name: <$work as $crate::distributed::Travelling>::NAME,
+            read: |text| Ok(Box::new(serde_json::from_str::<$work>(text.get())?)),
+        }
+    };
+}
+pub(crate) use row;
+
+/// All work of a format.
+#[derive(Clone, Copy)]
+pub struct Works {
+    /// What makes rows of manifests one by one.
+    pub tasks: &'static [Row<dyn ManifestTask>],
+    /// What sums files up.
+    pub groups: &'static [Row<dyn GroupTask>],
+    /// What brings entries of several manifests together.
+    pub exchanges: &'static [Row<dyn Exchange>],
+}
+
+/// The work that `text` is, by the row of its name; `what` says what such work is called.
+///
+/// # Errors
+/// `Argument` for text that no row's work gave.
+pub(crate) fn from_text<'r, T: ?Sized + 'r>(
+    text: &str,
+    what: &str,
+    rows: impl IntoIterator<Item = &'r Row<T>>,
+) -> Result<Box<T>> {
+    let wrong = |error: String| Error::new(ErrorKind::Argument, format!("not {what}: {error}"));
+    let framed: BTreeMap<String, &RawValue> =
+        serde_json::from_str(text).map_err(|error| wrong(error.to_string()))?;
+    let mut named = framed.into_iter();
+    let (Some((name, work)), None) = (named.next(), named.next()) else {
+        return Err(wrong("one name is in front of it".to_owned()));
+    };
+    let row = rows.into_iter().find(|row| row.name == name);
+    let row = row.ok_or_else(|| wrong(format!("there is none of the name {name:?}")))?;
+    (row.read)(work).map_err(|error| wrong(error.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::format::FORMATS;
+
+    #[test]
+    fn text_that_is_no_work_is_refused_with_what_it_is() {
+        for (text, words) in [
+            ("", "not a task: EOF"),
+            ("{}", "not a task: one name is in front of it"),
+            (r#"{"paimon": 1, "iceberg": 2}"#, "not a task: one name is in front of it"),
+            (r#"{"hudi": {}}"#, r#"not a task: there is none of the name "hudi""#),
+            (r#"{"paimon": {}}"#, "not a task: missing field `role`"),
+        ] {
+            let error = FORMATS.task(text).err().expect("no task");
+            assert!(error.message().starts_with(words), "{error}");
+        }
+        let error = FORMATS.exchange(r#"{"paimon": {}}"#).err().expect("no exchange");
+        assert!(error.message().starts_with("not an exchange: there is none"), "{error}");
+        assert!(FORMATS.group_task("{}").is_err());
+    }
+}
