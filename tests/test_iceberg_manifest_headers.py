@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from counting_storage import CountingStorage
 
 import lakebed
 from lakebed import iceberg
@@ -59,15 +58,3 @@ def test_a_later_format_version_than_the_tables_is_a_warning(tmp_path: Path) -> 
     patch(table, b"\x1cformat-version\x022", b"\x1cformat-version\x023")
     with pytest.warns(LakebedWarning, match="the header's format-version is 3, the table's is 2"):
         assert table.entries().to_arrow() == rows
-
-
-def test_manifests_say_their_schema_where_it_is_asked_for(tmp_path: Path) -> None:
-    location = made(tmp_path).location
-    storage = CountingStorage()
-    table = lakebed.open_table(location, storage=storage)
-    storage.forget()
-    assert table.manifests().to_arrow()["schema_id"].to_pylist() == [None]
-    assert len(storage.reads) == 1
-    storage.forget()
-    assert table.manifests(columns=["schema_id", "path"]).to_arrow()["schema_id"].to_pylist() == [0]
-    assert [len(storage.manifests()), len(storage.reads)] == [1, 2]

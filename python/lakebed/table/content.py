@@ -30,10 +30,8 @@ class ContentViews(Standing):
         Returns: `path` utf8, `length` int64 [bytes], `content` int32 (0 data, 1 deletes), `spec_id` int32,
             `added_files_count`, `existing_files_count`, `deleted_files_count` and the same of rows int64
             (null: not recorded), `partition_lower` and `partition_upper` struct of the partition's types,
-            `schema_id`, `sequence_number`, `min_sequence_number` int64, then the format's own. An Iceberg
-            manifest alone knows its schema: `schema_id` is null unless `columns` names it.
-        Cost: reads the manifest lists, no manifest; for `schema_id` of Iceberg the header of each manifest,
-            one request, side by side.
+            `schema_id`, `sequence_number`, `min_sequence_number` int64, then the format's own.
+        Cost: reads the manifest lists, no manifest.
         Source: Paimon's `ManifestFileMeta.java`; Iceberg specification, "Manifest Lists".
         """
         return ViewScan(self._native, View("manifests", columns, where, None, limit, threads))

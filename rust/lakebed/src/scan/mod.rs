@@ -16,7 +16,6 @@ pub(crate) use funnel::{Amount, Funnel, Stage, counted};
 pub(crate) use numbered::Numbered;
 pub(crate) use parallel::threads;
 pub(crate) use row_limit::row_limited;
-pub(crate) use share::read_header;
 pub use share::{Content, divisible};
 pub(crate) use stream::{ManifestSource, ManifestStream};
 

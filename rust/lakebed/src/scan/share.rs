@@ -129,12 +129,7 @@ pub fn divisible(
 ///
 /// # Errors
 /// Those of the storage, and the Avro layer's of a header.
-pub(crate) fn read_header(
-    storage: &dyn Storage,
-    path: &str,
-    length: u64,
-    limits: &Limits,
-) -> Result<Option<Buffer>> {
+fn read_header(storage: &dyn Storage, path: &str, length: u64, limits: &Limits) -> Result<Option<Buffer>> {
     let mut window = WINDOW;
     loop {
         let bytes = storage.read_range(path, 0, window)?;

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use arrow_buffer::Buffer;
 use lakebed_avro::{Blocks, Header, Limits};
-use serde_json::Value;
 
 use super::{PartitionLayout, number};
 use crate::error::Result;
@@ -19,8 +18,6 @@ use crate::json::parse;
 pub struct ManifestHeader {
     /// `partition-spec-id`.
     pub spec_id: Option<i32>,
-    /// `schema-id`, else that of `schema`.
-    pub schema_id: Option<i64>,
     /// `partition-spec`, whether or not `schema` still has the columns that it is made of.
     pub spec: Option<Arc<PartitionSpec>>,
     /// `partition-spec` over `schema`; `None` unless the types of all fields are known.
@@ -39,16 +36,10 @@ impl ManifestHeader {
         let (header, _) = Blocks::open(bytes.clone().into(), limits)?;
         let spec_id = header.get("partition-spec-id").and_then(number);
         let spec_id = spec_id.and_then(|id| id.try_into().ok());
-        let schema_id = header.get("schema-id").and_then(number).or_else(|| schema_id(&header));
         let spec = spec(&header, spec_id.unwrap_or(0)).map(Arc::new);
         let partition = spec.clone().and_then(|spec| layout(&header, spec));
-        Ok(ManifestHeader { spec_id, schema_id, spec, partition })
+        Ok(ManifestHeader { spec_id, spec, partition })
     }
-}
-
-fn schema_id(header: &Header) -> Option<i64> {
-    let schema: Value = parse(header.get("schema")?).ok()?;
-    schema.get("schema-id")?.as_i64()
 }
 
 /// The spec of the header.

@@ -47,9 +47,6 @@ use crate::scan::{
 };
 use crate::view::{View, select};
 
-/// The column of `manifests` that manifests alone know.
-const SCHEMA_ID: &str = "schema_id";
-
 /// The work of the scans that engines spread.
 pub(crate) const WORKS: Works = Works {
     tasks: &[row!(IcebergTask)],
@@ -110,12 +107,7 @@ impl Scan {
             View::Refs => select(&self.table.refs_view()?, columns, filter),
             View::Schemas => select(&self.table.schemas_view()?, columns, filter),
             View::Manifests => {
-                let plan = Plan::new(&self.table, filter)?;
-                // Each costs a request, so they are read only for who names them.
-                let named = columns.is_some_and(|names| names.iter().any(|name| name == SCHEMA_ID));
-                let threads = threads(self.options.threads);
-                let ids = named.then(|| plan.schema_ids(&self.table, threads)).transpose()?;
-                select(&plan.manifests_view(&self.table, ids)?, columns, None)
+                select(&Plan::new(&self.table, filter)?.manifests_view(&self.table)?, columns, None)
             }
             _ => self.groups(),
         }
@@ -129,7 +121,7 @@ fn empty(table: &Table, view: View, options: &ScanOptions) -> Result<RecordBatch
         View::Snapshots => select(&snapshots(&[])?, columns, filter),
         View::Refs => select(&refs(std::iter::empty())?, columns, filter),
         View::Schemas => select(&schemas(&[], 0)?, columns, filter),
-        View::Manifests => select(&Plan::empty(table, filter)?.manifests_view(table, None)?, columns, None),
+        View::Manifests => select(&Plan::empty(table, filter)?.manifests_view(table)?, columns, None),
         View::Partitions | View::Buckets => {
             Plan::empty(table, filter)?;
             let groups = Groups::new(&table.types()?.partition, Default::default())?;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use arrow_array::{Int64Array, RecordBatch};
+use arrow_array::RecordBatch;
 use arrow_buffer::Buffer;
 use arrow_select::filter::filter_record_batch;
 
@@ -10,15 +10,13 @@ use super::program::EntryProgram;
 use crate::distributed::PlannedManifest;
 use crate::error::Result;
 use crate::iceberg::fields::LIST;
-use crate::iceberg::manifest::ManifestHeader;
 use crate::iceberg::manifest_list::ManifestFile;
 use crate::iceberg::prune::{Pruner, Summaries};
 use crate::iceberg::table::Table;
 use crate::iceberg::view::{Role, manifests};
 use crate::notes::Notes;
-use crate::pipeline::read_each;
 use crate::record::record_schema;
-use crate::scan::{Amount, Batches, Funnel, ManifestSource, Stage, read_header};
+use crate::scan::{Amount, Batches, Funnel, ManifestSource, Stage};
 use crate::storage::Storage;
 
 /// The manifests of a snapshot, sorted by whether they may hold entries that match.
@@ -81,33 +79,11 @@ impl Plan {
         manifests
     }
 
-    /// The view `manifests`, with the schema ids where they are known.
-    pub(super) fn manifests_view(
-        &self,
-        table: &Table,
-        schema_ids: Option<Int64Array>,
-    ) -> Result<RecordBatch> {
+    /// The view `manifests`.
+    pub(super) fn manifests_view(&self, table: &Table) -> Result<RecordBatch> {
         let types = table.types()?;
         let summaries = Summaries::new(&self.manifests, &types.specs, &types.partition);
-        manifests(&self.list, &summaries, &types.partition, schema_ids)
-    }
-
-    /// The id of the schema that each manifest says in its header; null where it does not. Reads the headers, side by
-    /// side.
-    ///
-    /// # Errors
-    /// Those of the storage, and the Avro layer's of a header.
-    pub(super) fn schema_ids(&self, table: &Table, threads: usize) -> Result<Int64Array> {
-        let manifests = self.manifests.iter();
-        let manifests =
-            manifests.map(|manifest| (manifest.path.clone(), manifest.length.unwrap_or(u64::MAX)));
-        let limits = table.decoding().limits;
-        let read = move |storage: &dyn Storage, (path, length): &(String, u64)| {
-            let Some(header) = read_header(storage, path, *length, &limits)? else { return Ok(None) };
-            Ok(ManifestHeader::read(&header, limits).map_err(|error| error.in_file(path))?.schema_id)
-        };
-        let ids = read_each(table.storage(), manifests.collect(), threads, read)?;
-        Ok(ids.into_iter().collect())
+        manifests(&self.list, &summaries, &types.partition)
     }
 }
 

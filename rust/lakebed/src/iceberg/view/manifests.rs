@@ -1,8 +1,6 @@
 //! `manifests`: one row per manifest of the snapshot.
 
-use std::sync::Arc;
-
-use arrow_array::{ArrayRef, Int64Array, RecordBatch};
+use arrow_array::{ArrayRef, RecordBatch, new_null_array};
 use arrow_schema::DataType;
 
 use crate::conform::conform;
@@ -12,18 +10,14 @@ use crate::iceberg::prune::Summaries;
 use crate::record::find;
 use crate::view::whole;
 
-/// The rows of `list`, all columns of manifest lists; of the schemas that manifests name in their own headers, what is
-/// known.
+/// The rows of `list`, all columns of manifest lists.
 pub(crate) fn manifests(
     list: &RecordBatch,
     summaries: &Summaries,
     partition: &PartitionType,
-    schema_ids: Option<Int64Array>,
 ) -> Result<RecordBatch> {
     let copy = |name: &str| find(list, name);
     let count = |name: &str| conform(&find(list, name)?, &DataType::Int64);
-    let schema_ids = schema_ids.unwrap_or_else(|| Int64Array::new_null(list.num_rows()));
-    let schema_ids: ArrayRef = Arc::new(schema_ids);
     let [lower, upper] = summaries.bounds(partition)?;
     let columns_of_view: Vec<(&str, ArrayRef)> = vec![
         ("path", copy("manifest_path")?),
@@ -38,7 +32,8 @@ pub(crate) fn manifests(
         ("deleted_rows_count", copy("deleted_rows_count")?),
         ("partition_lower", lower),
         ("partition_upper", upper),
-        ("schema_id", schema_ids),
+        // The schema of a manifest stands in its own header.
+        ("schema_id", new_null_array(&DataType::Int64, list.num_rows())),
         ("sequence_number", copy("sequence_number")?),
         ("min_sequence_number", copy("min_sequence_number")?),
         ("added_snapshot_id", copy("added_snapshot_id")?),
