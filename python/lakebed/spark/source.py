@@ -135,14 +135,14 @@ class _Reader(DataSourceReader):
 
     def partitions(self) -> list[InputPartition]:
         asked, shares = self._asked, list[_Share]()
-        scan = asked.scan()
+        table = asked.table()
+        scan = view_of(table, asked.view, asked.selection)
         if asked.view in ("files", "entries") and isinstance(scan, ViewScan) and not scan.decides_together:
             manifests = scan.planned_manifests()
             # Of Paimon's manifests some may delete what others add.
             if asked.view == "entries" or not any(manifest["deleted"] for manifest in manifests):
                 task = scan.task("rows")
-                _, storage = resolve(asked.path)
-                pieces = Reading(LIMITS, asked.task_bytes, storage).pieces(manifests)
+                pieces = Reading.of(table, LIMITS, asked.task_bytes).pieces(manifests)
                 shares = [_Share(task, own) for own in spread(pieces, asked.task_bytes)]
         # Of none Spark would make one that is None.
         return [*shares] or [_Share(None, [])]

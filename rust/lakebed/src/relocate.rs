@@ -75,12 +75,13 @@ impl Storage for Relocated {
         self.storage.list(&self.now(folder))
     }
 
-    fn concurrent_reads(&self) -> Option<usize> {
-        self.storage.concurrent_reads()
+    fn inner(&self) -> Option<&dyn Storage> {
+        Some(self.storage.as_ref())
     }
 
-    fn interrupted(&self) -> Result<()> {
-        self.storage.interrupted()
+    /// Files are elsewhere than their paths say, so that what is written to those is not read here.
+    fn is_local(&self) -> bool {
+        false
     }
 
     fn place(&self, path: &str) -> Result<String> {

@@ -32,15 +32,21 @@ pub trait Storage: Send + Sync {
     /// no such folder.
     fn list(&self, folder: &str) -> Result<Vec<String>>;
 
+    /// The storage that this one is put in front of, which answers what this one does not; `None` where it reads by
+    /// itself.
+    fn inner(&self) -> Option<&dyn Storage> {
+        None
+    }
+
     /// Whether paths are those of the local file system, so that what is written there is read here.
     fn is_local(&self) -> bool {
-        false
+        self.inner().is_some_and(Storage::is_local)
     }
 
     /// How many reads this storage serves at once; `None` where a read takes a processor and no time, as a local one
     /// does.
     fn concurrent_reads(&self) -> Option<usize> {
-        None
+        self.inner()?.concurrent_reads()
     }
 
     /// Whether who waits for a read was interrupted, as the interpreter knows in which a storage is written.
@@ -48,7 +54,7 @@ pub trait Storage: Send + Sync {
     /// # Errors
     /// The interruption.
     fn interrupted(&self) -> Result<()> {
-        Ok(())
+        self.inner().map_or(Ok(()), Storage::interrupted)
     }
 
     /// Where the file of this path really is, for an engine that reads it itself: the path, unless this
@@ -57,13 +63,13 @@ pub trait Storage: Send + Sync {
     /// # Errors
     /// `Location` for a path that this storage would not open.
     fn place(&self, path: &str) -> Result<String> {
-        Ok(path.to_owned())
+        self.inner().map_or_else(|| Ok(path.to_owned()), |storage| storage.place(path))
     }
 
     /// When a file or folder was last modified, in milliseconds since 1970 UTC; `None` where the storage does
     /// not know, which is what this gives unless it is implemented.
-    fn modified(&self, _path: &str) -> Result<Option<i64>> {
-        Ok(None)
+    fn modified(&self, path: &str) -> Result<Option<i64>> {
+        self.inner().map_or(Ok(None), |storage| storage.modified(path))
     }
 }
 

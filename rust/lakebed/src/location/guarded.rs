@@ -70,16 +70,8 @@ impl Storage for Guarded {
         self.storage.list(folder)
     }
 
-    fn is_local(&self) -> bool {
-        self.storage.is_local()
-    }
-
-    fn concurrent_reads(&self) -> Option<usize> {
-        self.storage.concurrent_reads()
-    }
-
-    fn interrupted(&self) -> Result<()> {
-        self.storage.interrupted()
+    fn inner(&self) -> Option<&dyn Storage> {
+        Some(self.storage.as_ref())
     }
 
     fn place(&self, path: &str) -> Result<String> {

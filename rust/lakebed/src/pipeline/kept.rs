@@ -101,23 +101,7 @@ impl Storage for Kept {
         self.storage.list(folder)
     }
 
-    fn is_local(&self) -> bool {
-        self.storage.is_local()
-    }
-
-    fn concurrent_reads(&self) -> Option<usize> {
-        self.storage.concurrent_reads()
-    }
-
-    fn interrupted(&self) -> Result<()> {
-        self.storage.interrupted()
-    }
-
-    fn place(&self, path: &str) -> Result<String> {
-        self.storage.place(path)
-    }
-
-    fn modified(&self, path: &str) -> Result<Option<i64>> {
-        self.storage.modified(path)
+    fn inner(&self) -> Option<&dyn Storage> {
+        Some(self.storage.as_ref())
     }
 }
