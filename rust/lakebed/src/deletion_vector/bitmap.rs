@@ -3,7 +3,7 @@
 use lakebed_avro::ErrorKind as AvroKind;
 use roaring::RoaringBitmap;
 
-use super::truncated;
+use super::frame::truncated;
 use crate::error::{Error, ErrorKind, Result};
 
 /// The bitmap of a 32-bit vector.

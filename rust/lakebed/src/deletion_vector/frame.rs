@@ -2,7 +2,6 @@
 
 use lakebed_avro::ErrorKind as AvroKind;
 
-use super::Expected;
 use crate::error::{Error, ErrorKind, Result};
 
 /// 1581511376, big-endian: a vector of 32-bit positions.
@@ -11,6 +10,14 @@ pub(crate) const MAGIC_32: [u8; 4] = [0x5e, 0x43, 0xf2, 0xd0];
 pub(crate) const MAGIC_64: [u8; 4] = [0xd1, 0xd3, 0x39, 0x64];
 /// Bytes of the size in front and of the checksum behind.
 pub(crate) const FRAMING: u64 = 8;
+
+/// A magic number that a format's vectors may have, and what comes with it.
+pub(crate) struct Expected {
+    /// [`MAGIC_32`] or [`MAGIC_64`].
+    pub(crate) magic: [u8; 4],
+    /// The size that the recorded length stands for; none where no vector is so short.
+    pub(crate) size: Option<u64>,
+}
 
 /// The magic number and the bitmaps of a vector whose magic, size and checksum are right.
 pub(super) fn open<'b>(bytes: &'b [u8], recorded: u64, expected: &[Expected]) -> Result<([u8; 4], &'b [u8])> {

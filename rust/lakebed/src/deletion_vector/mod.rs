@@ -23,7 +23,7 @@ use lakebed_avro::Limits;
 use roaring::RoaringBitmap;
 
 use crate::error::{Error, ErrorKind, Location, Result};
-pub(crate) use frame::{FRAMING, MAGIC_32, MAGIC_64, truncated};
+pub(crate) use frame::{Expected, FRAMING, MAGIC_32, MAGIC_64, truncated};
 
 /// Where a vector stands in its file, as recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,14 +49,6 @@ impl VectorRange {
     pub(crate) fn place(&self) -> Location {
         Location { offset: Some(self.offset), ..Location::default() }
     }
-}
-
-/// A magic number that a format's vectors may have, and what comes with it.
-pub(crate) struct Expected {
-    /// [`MAGIC_32`] or [`MAGIC_64`].
-    pub(crate) magic: [u8; 4],
-    /// The size that the recorded length stands for; none where no vector is so short.
-    pub(crate) size: Option<u64>,
 }
 
 /// The deleted rows of one data file.

@@ -7,7 +7,7 @@ use arrow_array::{ArrayRef, BooleanArray, Int64Array};
 use arrow_schema::DataType::{Boolean, Int64};
 use arrow_schema::Field;
 
-use super::instant;
+use super::types::instant;
 use crate::error::Result;
 use crate::iceberg::metadata::Wanted;
 use crate::iceberg::table::Table;

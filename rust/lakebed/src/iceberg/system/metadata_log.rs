@@ -6,7 +6,7 @@ use arrow_array::{ArrayRef, StringArray};
 use arrow_schema::DataType::Utf8;
 use arrow_schema::Field;
 
-use super::instant;
+use super::types::instant;
 use crate::error::Result;
 use crate::iceberg::metadata::Wanted;
 use crate::iceberg::table::Table;

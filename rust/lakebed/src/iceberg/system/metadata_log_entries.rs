@@ -8,7 +8,7 @@ use arrow_array::{ArrayRef, Int32Array, Int64Array, StringArray};
 use arrow_schema::DataType::{Int32, Int64, Utf8};
 use arrow_schema::Field;
 
-use super::instant;
+use super::types::instant;
 use crate::error::Result;
 use crate::iceberg::metadata::{Lineage, MetadataLogEntry, TableMetadata, Wanted};
 use crate::iceberg::table::{Table, as_of};

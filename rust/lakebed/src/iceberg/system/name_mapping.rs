@@ -6,7 +6,7 @@ use arrow_array::{ArrayRef, Int32Array, StringArray};
 use arrow_schema::DataType::{Int32, Utf8};
 use arrow_schema::Field;
 
-use super::list;
+use super::types::list;
 use crate::error::Result;
 use crate::iceberg::metadata::name_mapping;
 use crate::iceberg::table::Table;

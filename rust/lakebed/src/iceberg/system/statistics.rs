@@ -6,7 +6,7 @@ use arrow_array::{ArrayRef, Int32Array, Int64Array, StringArray};
 use arrow_schema::DataType::{Int32, Int64, Utf8};
 use arrow_schema::Field;
 
-use super::{list, pairs, structs};
+use super::types::{list, pairs, structs};
 use crate::error::Result;
 use crate::iceberg::metadata::{StatisticsFile, Wanted};
 use crate::iceberg::table::Table;

@@ -12,8 +12,9 @@ use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer, OffsetBuffer};
 use arrow_schema::{ArrowError, DataType, Field, TimeUnit};
 
 use super::frame::Cell;
+use super::layout::unsupported;
 use super::layout::{self, NANOS_PER_MILLI, SLOT_BYTES, WIDE_DECIMAL_BYTES};
-use super::{nested, unsupported};
+use super::nested;
 use crate::error::{Error, ErrorKind, Result};
 
 /// The values of one column, in row order; `None` is a null.

@@ -78,3 +78,10 @@ pub(super) fn decimal_bound(precision: u8, scale: i8) -> Result<u128> {
         .map_err(|cause| Error::new(ErrorKind::Argument, "not a decimal type").caused_by(cause))?;
     Ok(10u128.pow(u32::from(precision)))
 }
+
+/// The error for a field whose Arrow type has no row form.
+#[cold]
+pub(super) fn unsupported(field: &Field) -> Error {
+    let message = format!("{} has no form in a BinaryRow", field.data_type());
+    Error::new(ErrorKind::Argument, message)
+}

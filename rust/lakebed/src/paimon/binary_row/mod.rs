@@ -38,7 +38,7 @@ use arrow_array::{Array, ArrayRef, BinaryArray, StructArray};
 use arrow_schema::{Field, Fields};
 
 use self::frame::Row;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 
 /// Decodes every row of `rows` (each behind its arity) as the columns `fields`.
 ///
@@ -124,11 +124,4 @@ fn stored_bytes(rows: &BinaryArray) -> u64 {
         (Some(first), Some(last)) => u64::from(last.abs_diff(*first)),
         _ => 0,
     }
-}
-
-/// The error for a field whose Arrow type has no row form.
-#[cold]
-fn unsupported(field: &Field) -> Error {
-    let message = format!("{} has no form in a BinaryRow", field.data_type());
-    Error::new(ErrorKind::Argument, message)
 }

@@ -12,8 +12,9 @@ use arrow_array::{
 use arrow_buffer::NullBuffer;
 use arrow_schema::{DataType, Field, Fields, TimeUnit};
 
+use super::layout;
+use super::layout::unsupported;
 use super::nested::{child, variant_members};
-use super::{layout, unsupported};
 use crate::error::{Error, ErrorKind, Result};
 
 /// One column: its values, and what its field says of them.

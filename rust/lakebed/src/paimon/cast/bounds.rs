@@ -24,7 +24,7 @@
 use arrow_array::{Array, ArrayRef, BooleanArray, new_null_array};
 use arrow_select::nullif::nullif;
 
-use super::{cast, numeric};
+use super::{cast, numeric, source};
 use crate::error::Result;
 use crate::paimon::types::{DataType, TypeKind};
 
@@ -72,7 +72,7 @@ pub(crate) fn cast_bounds(bounds: [&ArrayRef; 2], from: &DataType, to: &DataType
 
 /// Whether each bound is there and, without its fraction, a value of the integer type `to`.
 fn fits(bound: &ArrayRef, from: &TypeKind, to: &TypeKind) -> Vec<bool> {
-    match (numeric::whole(bound, from), numeric::range(to)) {
+    match (source::whole(bound, from), numeric::range(to)) {
         (Some(values), Some(range)) => {
             values.into_iter().map(|value| value.is_some_and(|value| range.contains(&value))).collect()
         }

@@ -24,6 +24,7 @@ mod bounds;
 mod decimal;
 mod numeric;
 mod parse;
+mod source;
 #[cfg(test)]
 mod tests;
 mod text;

@@ -2,59 +2,13 @@
 
 use std::sync::Arc;
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::{
-    ArrowPrimitiveType, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type,
-};
 use arrow_array::{
     ArrayRef, BooleanArray, Float32Array, Float64Array, Int8Array, Int16Array, Int32Array, Int64Array,
 };
 
-use super::{decimal, parse, time};
+use super::parse;
+use super::source::{floats, parsed, whole};
 use crate::paimon::types::TypeKind;
-
-/// What BOOLEAN, an integer, or the whole part of a DECIMAL or of a timestamp's seconds is.
-pub(super) fn whole(array: &ArrayRef, kind: &TypeKind) -> Option<Vec<Option<i128>>> {
-    Some(match kind {
-        TypeKind::Boolean => array.as_boolean().iter().map(|value| value.map(i128::from)).collect(),
-        TypeKind::TinyInt => values::<Int8Type, _>(array),
-        TypeKind::SmallInt => values::<Int16Type, _>(array),
-        TypeKind::Int => values::<Int32Type, _>(array),
-        TypeKind::BigInt => values::<Int64Type, _>(array),
-        TypeKind::Decimal { scale, .. } => {
-            let one = decimal::power(*scale);
-            decimal::unscaled(array).into_iter().map(|value| Some(value? / one)).collect()
-        }
-        TypeKind::Timestamp(_) | TypeKind::LocalZonedTimestamp(_) => {
-            time::millis(array)?.into_iter().map(|millis| Some(millis? / 1000)).collect()
-        }
-        _ => return None,
-    })
-}
-
-/// FLOAT and DOUBLE, or the double nearest to a DECIMAL, as Paimon finds it.
-pub(super) fn floats(array: &ArrayRef, kind: &TypeKind) -> Option<Vec<Option<f64>>> {
-    Some(match kind {
-        TypeKind::Float => values::<Float32Type, _>(array),
-        TypeKind::Double => values::<Float64Type, _>(array),
-        TypeKind::Decimal { precision, scale } => decimal::to_doubles(array, *precision, *scale),
-        _ => return None,
-    })
-}
-
-fn values<T: ArrowPrimitiveType, V: From<T::Native>>(array: &ArrayRef) -> Vec<Option<V>> {
-    array.as_primitive::<T>().iter().map(|value| value.map(V::from)).collect()
-}
-
-/// Each text parsed; none for arrays of anything else.
-pub(super) fn parsed<V>(
-    array: &ArrayRef,
-    kind: &TypeKind,
-    parse: impl Fn(&str) -> Option<V>,
-) -> Option<Vec<Option<V>>> {
-    let text = matches!(kind, TypeKind::Char(_) | TypeKind::VarChar(_));
-    text.then(|| array.as_string::<i32>().iter().map(|text| parse(text?)).collect())
-}
 
 pub(super) fn to_boolean(array: &ArrayRef, from: &TypeKind) -> Option<ArrayRef> {
     let values: BooleanArray = match from {

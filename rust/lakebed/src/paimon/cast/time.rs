@@ -3,41 +3,18 @@
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{
-    Date32Type, Time32MillisecondType, TimestampMicrosecondType, TimestampMillisecondType,
-    TimestampNanosecondType,
-};
+use arrow_array::types::{Date32Type, Time32MillisecondType};
 use arrow_array::{
-    Array, ArrayRef, Date32Array, Time32MillisecondArray, TimestampMicrosecondArray,
-    TimestampMillisecondArray, TimestampNanosecondArray,
+    ArrayRef, Date32Array, Time32MillisecondArray, TimestampMicrosecondArray, TimestampMillisecondArray,
+    TimestampNanosecondArray,
 };
-use arrow_schema::{DataType as ArrowType, TimeUnit};
 
-use super::{numeric, parse};
+use super::parse;
+use super::source::{NANOS_PER_MILLI, millis, nanos, parsed, whole};
 use crate::paimon::types::TypeKind;
 
 const MILLIS_PER_DAY: i128 = 86_400_000;
-const NANOS_PER_MILLI: i128 = 1_000_000;
 const NANOS_PER_SECOND: i128 = 1_000_000_000;
-
-/// Timestamps in nanoseconds since 1970; none for arrays of anything else.
-fn nanos(array: &ArrayRef) -> Option<Vec<Option<i128>>> {
-    let ArrowType::Timestamp(unit, _) = array.data_type() else { return None };
-    let (values, nanos): (Vec<Option<i64>>, i128) = match unit {
-        TimeUnit::Millisecond => {
-            (array.as_primitive::<TimestampMillisecondType>().iter().collect(), NANOS_PER_MILLI)
-        }
-        TimeUnit::Microsecond => (array.as_primitive::<TimestampMicrosecondType>().iter().collect(), 1_000),
-        TimeUnit::Nanosecond => (array.as_primitive::<TimestampNanosecondType>().iter().collect(), 1),
-        TimeUnit::Second => return None,
-    };
-    Some(values.into_iter().map(|value| Some(i128::from(value?) * nanos)).collect())
-}
-
-/// Timestamps in milliseconds since 1970, those of a fraction before it.
-pub(super) fn millis(array: &ArrayRef) -> Option<Vec<Option<i128>>> {
-    Some(nanos(array)?.into_iter().map(|nanos| Some(nanos?.div_euclid(NANOS_PER_MILLI))).collect())
-}
 
 pub(super) fn to_date(array: &ArrayRef, from: &TypeKind) -> Option<ArrayRef> {
     let days: Date32Array = match from {
@@ -45,7 +22,7 @@ pub(super) fn to_date(array: &ArrayRef, from: &TypeKind) -> Option<ArrayRef> {
             let day = |millis: i128| i32::try_from(millis.div_euclid(MILLIS_PER_DAY)).ok();
             millis(array)?.into_iter().map(|millis| day(millis?)).collect()
         }
-        _ => numeric::parsed(array, from, parse::date)?.into_iter().collect(),
+        _ => parsed(array, from, parse::date)?.into_iter().collect(),
     };
     Some(Arc::new(days))
 }
@@ -56,7 +33,7 @@ pub(super) fn to_time(array: &ArrayRef, from: &TypeKind) -> Option<ArrayRef> {
             let time = |millis: i128| i32::try_from(millis.rem_euclid(MILLIS_PER_DAY)).ok();
             millis(array)?.into_iter().map(|millis| time(millis?)).collect()
         }
-        _ => numeric::parsed(array, from, parse::time)?.into_iter().collect(),
+        _ => parsed(array, from, parse::time)?.into_iter().collect(),
     };
     Some(Arc::new(times))
 }
@@ -95,11 +72,10 @@ fn in_nanos(array: &ArrayRef, from: &TypeKind, precision: u8, zoneless: bool) ->
             let times = array.as_primitive::<Time32MillisecondType>().iter();
             times.map(|millis| Some(i128::from(millis?) * NANOS_PER_MILLI)).collect()
         }
-        TypeKind::Int | TypeKind::BigInt => numeric::whole(array, from)?
-            .into_iter()
-            .map(|seconds| Some(seconds? * NANOS_PER_SECOND))
-            .collect(),
-        _ => numeric::parsed(array, from, |text| parse::timestamp(text, precision, zoneless))?,
+        TypeKind::Int | TypeKind::BigInt => {
+            whole(array, from)?.into_iter().map(|seconds| Some(seconds? * NANOS_PER_SECOND)).collect()
+        }
+        _ => parsed(array, from, |text| parse::timestamp(text, precision, zoneless))?,
     })
 }
 

@@ -3,7 +3,9 @@
 
 use roaring::RoaringBitmap;
 
-use super::{Input, Rows, number};
+use super::input::Input;
+use super::number;
+use super::rows::Rows;
 use crate::paimon::types::TypeKind;
 use crate::predicate::BoundLeaf;
 

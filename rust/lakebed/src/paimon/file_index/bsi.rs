@@ -4,7 +4,9 @@ use std::cmp::Ordering;
 
 use roaring::RoaringBitmap;
 
-use super::{Input, Rows, number};
+use super::input::Input;
+use super::number;
+use super::rows::Rows;
 use crate::paimon::types::TypeKind;
 use crate::predicate::{BoundLeaf, Operator};
 

@@ -14,6 +14,7 @@ mod bloom;
 mod bsi;
 mod input;
 mod number;
+mod rows;
 #[cfg(test)]
 mod tests;
 
@@ -22,6 +23,7 @@ use std::ops::ControlFlow;
 use roaring::RoaringBitmap;
 
 use self::input::Input;
+use self::rows::{Rows, and};
 use super::types::TypeKind;
 use crate::predicate::{BoundLeaf, Node};
 
@@ -36,9 +38,6 @@ pub(crate) struct FileIndex<'a> {
     /// Column, kind and body of each.
     indexes: Vec<(&'a str, &'a str, &'a [u8])>,
 }
-
-/// Which rows of a file match: those of a bitmap at most, or any.
-type Rows = Option<RoaringBitmap>;
 
 impl<'a> FileIndex<'a> {
     /// The indexes in `bytes`; `None` where they are of another version or malformed.
@@ -110,12 +109,5 @@ impl<'a> FileIndex<'a> {
             };
             and(rows, more)
         })
-    }
-}
-
-fn and(left: Rows, right: Rows) -> Rows {
-    match (left, right) {
-        (Some(left), Some(right)) => Some(left & right),
-        (one, None) | (None, one) => one,
     }
 }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::Input;
+use super::input::Input;
 use crate::paimon::types::TypeKind;
 use crate::predicate::Value;
 

@@ -7,10 +7,11 @@ use arrow_array::{ArrayRef, StringArray};
 use arrow_schema::DataType::Utf8;
 use arrow_schema::Field;
 
-use super::{Batches, Request, SystemTable, optional, required, whole};
 use crate::error::Result;
 use crate::paimon::java_map::hash_map_order;
 use crate::paimon::table::Table;
+use crate::scan::Batches;
+use crate::system::{Request, SystemTable, optional, required, whole};
 
 pub(super) const TABLE: SystemTable<Table> =
     SystemTable { name: "aggregation_fields", columns: |_| Ok(columns()), rows };

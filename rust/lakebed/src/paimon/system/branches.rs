@@ -10,10 +10,12 @@ use arrow_array::StringArray;
 use arrow_schema::DataType::Utf8;
 use arrow_schema::Field;
 
-use super::{Batches, Request, SystemTable, TIMESTAMP, optional, required, timestamps, whole};
+use super::columns::{TIMESTAMP, timestamps};
 use crate::error::Result;
 use crate::paimon::paths::branch_root;
 use crate::paimon::table::Table;
+use crate::scan::Batches;
+use crate::system::{Request, SystemTable, optional, required, whole};
 
 pub(super) const TABLE: SystemTable<Table> =
     SystemTable { name: "branches", columns: |_| Ok(columns()), rows };

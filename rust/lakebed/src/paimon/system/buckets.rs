@@ -4,13 +4,15 @@
 use arrow_schema::DataType::{Int32, Int64, Utf8};
 use arrow_schema::Field;
 
+use super::columns::TIMESTAMP;
 use super::rows::partition_texts;
-use super::{Batches, Request, SystemTable, TIMESTAMP, optional, required, whole};
 use crate::error::Result;
 use crate::paimon::partition::PartitionType;
 use crate::paimon::scan::read_changes;
 use crate::paimon::table::Table;
 use crate::paimon::view::{ints, last_created, longs};
+use crate::scan::Batches;
+use crate::system::{Request, SystemTable, optional, required, whole};
 
 pub(super) const TABLE: SystemTable<Table> =
     SystemTable { name: "buckets", columns: |_| Ok(columns()), rows };

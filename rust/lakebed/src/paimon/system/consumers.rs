@@ -7,11 +7,12 @@ use arrow_schema::DataType::{Int64, Utf8};
 use arrow_schema::Field;
 use serde::Deserialize;
 
-use super::{Batches, Request, SystemTable, required, whole};
 use crate::error::Result;
 use crate::json;
 use crate::paimon::paths::consumer_file;
 use crate::paimon::table::Table;
+use crate::scan::Batches;
+use crate::system::{Request, SystemTable, required, whole};
 
 pub(super) const TABLE: SystemTable<Table> =
     SystemTable { name: "consumers", columns: |_| Ok(columns()), rows };

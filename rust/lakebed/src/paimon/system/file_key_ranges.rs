@@ -10,13 +10,14 @@ use arrow_schema::{Field, Schema as ArrowSchema, SchemaRef};
 
 use super::planned::planned_files;
 use super::rows::{KeyTypes, partition_texts};
-use super::{Batches, Request, SystemTable, optional, required};
 use crate::error::Result;
 use crate::paimon::partition::PartitionType;
 use crate::paimon::schema::TableSchema;
 use crate::paimon::table::Table;
 use crate::record::find;
+use crate::scan::Batches;
 use crate::scan::ScanOptions;
+use crate::system::{Request, SystemTable, optional, required};
 use crate::view::batch;
 
 pub(super) const TABLE: SystemTable<Table> =

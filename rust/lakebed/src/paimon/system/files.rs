@@ -10,16 +10,18 @@ use arrow_array::{Array, ArrayRef, ListArray, RecordBatch, StringArray};
 use arrow_schema::DataType::{Int32, Int64, List, Utf8};
 use arrow_schema::{Field, Schema as ArrowSchema, SchemaRef};
 
+use super::columns::TIMESTAMP;
 use super::file_key_ranges::{INPUT, KeyRanges};
 use super::planned::planned_files;
-use super::{Batches, Request, SystemTable, TIMESTAMP, optional, required};
 use crate::error::{Error, ErrorKind, Result};
 use crate::paimon::schema::TableSchema;
 use crate::paimon::table::Table;
 use crate::paimon::text::{TextForm, texts};
 use crate::paimon::types::{DataField, DataType, TypeKind};
 use crate::record::find;
+use crate::scan::Batches;
 use crate::scan::ScanOptions;
+use crate::system::{Request, SystemTable, optional, required};
 use crate::view::batch;
 
 pub(super) const TABLE: SystemTable<Table> = SystemTable { name: "files", columns: |_| Ok(columns()), rows };

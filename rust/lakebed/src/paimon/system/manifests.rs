@@ -8,11 +8,12 @@ use arrow_schema::DataType::{Int64, Utf8};
 use arrow_schema::Field;
 
 use super::rows::partition_texts;
-use super::{Batches, Request, SystemTable, optional, required, whole};
 use crate::error::Result;
 use crate::paimon::partition::PartitionType;
 use crate::paimon::table::Table;
 use crate::record::find;
+use crate::scan::Batches;
+use crate::system::{Request, SystemTable, optional, required, whole};
 
 pub(super) const TABLE: SystemTable<Table> =
     SystemTable { name: "manifests", columns: |_| Ok(columns()), rows };

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, StringArray};
 use arrow_schema::{DataType, Field};
 
-use super::{Batches, Request, SystemTable, required, whole};
 use crate::error::Result;
 use crate::paimon::table::Table;
+use crate::scan::Batches;
+use crate::system::{Request, SystemTable, required, whole};
 
 pub(super) const TABLE: SystemTable<Table> =
     SystemTable { name: "options", columns: |_| Ok(columns()), rows };

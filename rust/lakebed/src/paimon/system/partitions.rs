@@ -7,7 +7,7 @@ use arrow_array::{ArrayRef, StringArray, new_null_array};
 use arrow_schema::DataType::{Int64, Utf8};
 use arrow_schema::Field;
 
-use super::{Batches, Request, SystemTable, TIMESTAMP, optional, required, whole};
+use super::columns::TIMESTAMP;
 use crate::error::Result;
 use crate::paimon::binary_row::decode_rows;
 use crate::paimon::partition::PartitionType;
@@ -16,6 +16,8 @@ use crate::paimon::paths::POSTPONE_BUCKET;
 use crate::paimon::scan::read_changes;
 use crate::paimon::table::Table;
 use crate::paimon::view::{last_created, longs};
+use crate::scan::Batches;
+use crate::system::{Request, SystemTable, optional, required, whole};
 
 pub(super) const TABLE: SystemTable<Table> =
     SystemTable { name: "partitions", columns: |_| Ok(columns()), rows };

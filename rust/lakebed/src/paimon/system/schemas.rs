@@ -7,13 +7,15 @@ use arrow_schema::DataType::{Int64, Utf8};
 use arrow_schema::Field;
 use serde_json::{Map, Value};
 
-use super::{Batches, Request, SystemTable, TIMESTAMP, optional, required, timestamps, whole};
+use super::columns::{TIMESTAMP, timestamps};
 use crate::error::Result;
 use crate::paimon::jackson;
 use crate::paimon::java_map::hash_map_order;
 use crate::paimon::schema::TableSchema;
 use crate::paimon::table::Table;
 use crate::paimon::types::DataField;
+use crate::scan::Batches;
+use crate::system::{Request, SystemTable, optional, required, whole};
 
 pub(super) const TABLE: SystemTable<Table> =
     SystemTable { name: "schemas", columns: |_| Ok(columns()), rows };

@@ -3,10 +3,12 @@
 use arrow_schema::DataType::{Int64, Utf8};
 use arrow_schema::Field;
 
-use super::{Batches, Request, SystemTable, TIMESTAMP, optional, required, wall_clock, whole};
+use super::columns::{TIMESTAMP, wall_clock};
 use crate::error::Result;
 use crate::paimon::table::Table;
 use crate::record::find;
+use crate::scan::Batches;
+use crate::system::{Request, SystemTable, optional, required, whole};
 
 pub(super) const TABLE: SystemTable<Table> =
     SystemTable { name: "snapshots", columns: |_| Ok(columns()), rows };

@@ -9,12 +9,13 @@ use arrow_schema::Field;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{Batches, Request, SystemTable, optional, required, whole};
 use crate::error::Result;
 use crate::json::{self, invalid};
 use crate::paimon::jackson;
 use crate::paimon::paths::statistics_file;
 use crate::paimon::table::Table;
+use crate::scan::Batches;
+use crate::system::{Request, SystemTable, optional, required, whole};
 
 pub(super) const TABLE: SystemTable<Table> =
     SystemTable { name: "statistics", columns: |_| Ok(columns()), rows };

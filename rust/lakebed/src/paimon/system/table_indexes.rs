@@ -7,7 +7,6 @@ use arrow_array::{Array, ArrayRef, ListArray, StructArray};
 use arrow_schema::DataType::{Int32, Int64, List, Struct, Utf8};
 use arrow_schema::{Field, FieldRef, Fields};
 
-use super::{Batches, Request, SystemTable, optional, required, whole};
 use crate::error::{Error, ErrorKind, Result};
 use crate::paimon::binary_row::decode_rows;
 use crate::paimon::index_files::IndexFiles;
@@ -15,6 +14,8 @@ use crate::paimon::partition::PartitionType;
 use crate::paimon::table::Table;
 use crate::paimon::text::partition_texts;
 use crate::record::find;
+use crate::scan::Batches;
+use crate::system::{Request, SystemTable, optional, required, whole};
 
 pub(super) const TABLE: SystemTable<Table> =
     SystemTable { name: "table_indexes", columns: |_| Ok(columns()), rows };

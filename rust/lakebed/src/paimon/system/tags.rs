@@ -6,11 +6,13 @@ use arrow_array::{ArrayRef, Int64Array, StringArray};
 use arrow_schema::DataType::{Int64, Utf8};
 use arrow_schema::Field;
 
-use super::{Batches, Request, SystemTable, TIMESTAMP, optional, required, timestamps, whole};
+use super::columns::{TIMESTAMP, timestamps};
 use crate::error::Result;
 use crate::paimon::paths::tag_file;
 use crate::paimon::snapshot::Tag;
 use crate::paimon::table::Table;
+use crate::scan::Batches;
+use crate::system::{Request, SystemTable, optional, required, whole};
 use crate::text::duration_text;
 
 pub(super) const TABLE: SystemTable<Table> = SystemTable { name: "tags", columns: |_| Ok(columns()), rows };

@@ -2,12 +2,12 @@
 //! `HadoopTableOperations.java`).
 
 use arrow_array::RecordBatch;
-use lakebed_avro::{Codec, Limits};
 use serde_json::{Map, Value};
 
 use super::base::Base;
 use super::next::{NewSnapshot, next_metadata};
-use super::scratch::{Identity, Scratch};
+use super::options::CommitOptions;
+use super::scratch::Scratch;
 use super::store::write_list;
 use super::summary::Summary;
 use crate::error::{Error, ErrorKind, Result};
@@ -29,21 +29,6 @@ pub(super) struct Outcome {
     /// The manifest list of the new snapshot.
     pub(super) manifests: RecordBatch,
     pub(super) summary: Summary,
-}
-
-/// How a commit is made.
-#[derive(Debug, Clone)]
-pub struct CommitOptions {
-    /// What tells it from every other.
-    pub identity: Identity,
-    /// Keys that its snapshot's summary has besides.
-    pub properties: Vec<(String, String)>,
-    /// The codec of the manifests that are written; `None` for the table's own.
-    pub codec: Option<Codec>,
-    /// Bytes of entries, not compressed, at which a block of those manifests ends.
-    pub block_bytes: usize,
-    /// What reading the table may cost.
-    pub limits: Limits,
 }
 
 /// Files of a commit that has not happened, and what a catalog is told to make it happen.

@@ -8,8 +8,8 @@ use lakebed_avro::Limits;
 use serde_json::{Map, Value, json};
 
 use super::columns::FreshIds;
+use super::options::uuid_text;
 use super::partition_by::spec_of;
-use super::scratch::uuid_text;
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::discovery::current_metadata;
 use crate::iceberg::partition::PartitionSpec;

@@ -14,6 +14,7 @@ mod delete;
 mod entries;
 mod given;
 mod next;
+mod options;
 mod partition_by;
 mod rewrite;
 mod scratch;
@@ -22,9 +23,9 @@ mod store;
 mod summary;
 mod tally;
 
-pub use attempt::{CommitOptions, Staged};
+pub use attempt::Staged;
 pub use create::{NewTable, create_table};
-pub use scratch::Identity;
+pub use options::{CommitOptions, Identity};
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;

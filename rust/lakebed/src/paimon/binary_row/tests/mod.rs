@@ -14,6 +14,7 @@ use arrow_schema::{DataType, Field, Fields, TimeUnit};
 use serde_json::{Value, json};
 
 use super::*;
+use crate::error::ErrorKind;
 
 /// The bytes that `hex` spells; blanks and bars are for the eye.
 fn bytes(hex: &str) -> Vec<u8> {

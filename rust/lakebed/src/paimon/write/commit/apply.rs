@@ -6,10 +6,11 @@ use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int8Type, Int64Type};
 
-use super::CommitOptions;
 use super::base::Base;
-use super::changes::{Changes, Index};
+use super::changes::Changes;
+use super::index::Index;
 use super::made::Made;
+use super::options::CommitOptions;
 use super::row_ids::assign;
 use crate::error::Result;
 use crate::paimon::jackson;

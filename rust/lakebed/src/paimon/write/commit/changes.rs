@@ -8,11 +8,11 @@ use arrow_array::types::{Int8Type, Int32Type};
 use arrow_array::{Array, ArrayRef, BooleanArray, Int8Array, RecordBatch, StringArray};
 use arrow_select::filter::filter_record_batch;
 
-use super::CommitOptions;
 use super::base::{Base, names_of};
 use super::compact::Rewritten;
-use super::index::{without_files, without_partitions};
+use super::index::{Index, without_files, without_partitions};
 use super::live::live_entries;
+use super::options::CommitOptions;
 use super::row_ids::with_columns;
 use crate::error::{Error, ErrorKind, Result};
 use crate::paimon::identity::identities;
@@ -48,16 +48,6 @@ pub(super) struct Changes {
     pub(super) index: Index,
     /// The size of manifests, where it is not the table's.
     pub(super) target_bytes: Option<u64>,
-}
-
-/// The index files of a snapshot.
-pub(super) enum Index {
-    /// Those of the one before.
-    AsBefore,
-    /// None.
-    None,
-    /// These.
-    New(RecordBatch),
 }
 
 /// Files that are added.

@@ -10,7 +10,8 @@ use arrow_select::filter::filter_record_batch;
 use arrow_select::take::{take, take_record_batch};
 
 use super::base::Base;
-use super::changes::{Changes, Index};
+use super::changes::Changes;
+use super::index::Index;
 use super::made::Made;
 use crate::error::Result;
 use crate::paimon::binary_row::decode_rows;

@@ -10,11 +10,20 @@ use arrow_buffer::OffsetBuffer;
 use arrow_select::filter::{filter, filter_record_batch};
 
 use super::base::Base;
-use super::changes::Index;
 use super::row_ids::with_columns;
 use crate::error::{Error, ErrorKind, Result};
 use crate::paimon::index_files::IndexFiles;
 use crate::record::find;
+
+/// The index files of a snapshot.
+pub(super) enum Index {
+    /// Those of the one before.
+    AsBefore,
+    /// None.
+    None,
+    /// These.
+    New(RecordBatch),
+}
 
 /// A data file as vectors are found by: partition, bucket and name.
 type File = (Vec<u8>, i32, String);

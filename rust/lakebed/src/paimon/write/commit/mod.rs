@@ -14,6 +14,7 @@ mod create;
 mod index;
 mod live;
 mod made;
+mod options;
 mod prune;
 mod row_ids;
 mod tag;
@@ -25,37 +26,12 @@ use arrow_array::{RecordBatch, StringArray, StructArray};
 use self::apply::commit;
 use self::changes::{Added, Overwritten, Removed};
 pub use self::create::{TableDefinition, create_table};
+pub use self::options::CommitOptions;
 pub use self::tag::create_tag;
 use super::place::partition_of;
 use crate::error::Result;
 use crate::paimon::snapshot::CommitKind;
 use crate::paimon::table::Table;
-use crate::write::now_millis;
-
-/// Who commits, and what the snapshot says besides.
-#[derive(Debug, Clone)]
-pub struct CommitOptions {
-    /// The commit user, of whom snapshots are told apart by `identifier`.
-    pub user: String,
-    /// The user's number of the commit: a snapshot of the same user, number and kind is not committed again.
-    /// `None` for batch writers, whose commits are all new.
-    pub identifier: Option<i64>,
-    /// Free key-value pairs of the snapshot.
-    pub properties: Vec<(String, String)>,
-    /// The event time below which no more rows come.
-    pub watermark: Option<i64>,
-    /// A UUID that no other commit has: part of the names of its files.
-    pub uuid: u128,
-    /// How far the wall clock is ahead of UTC [ms].
-    pub zone_offset_millis: i64,
-}
-
-impl CommitOptions {
-    /// The wall clock [µs since 1970].
-    fn wall_clock(&self) -> i64 {
-        (now_millis() + self.zone_offset_millis) * 1000
-    }
-}
 
 /// Adds data files, which are there already, to the table's branch; gives the table at the new snapshot, or at
 /// the latest one where there are no files.

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::CommitOptions;
 use super::apply::make_folder;
 use super::base::carried_of;
+use super::options::CommitOptions;
 use crate::error::{Error, ErrorKind, Result};
 use crate::paimon::jackson;
 use crate::paimon::paths::{is_file_name, tag_file};

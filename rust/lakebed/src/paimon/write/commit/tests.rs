@@ -6,7 +6,8 @@ use lakebed_avro::ErrorKind as AvroKind;
 
 use super::apply::commit;
 use super::base::Base;
-use super::changes::{Changes, Index};
+use super::changes::Changes;
+use super::index::Index;
 use super::{CommitOptions, TableDefinition, create_table};
 use crate::columnar::Decoding;
 use crate::error::ErrorKind;

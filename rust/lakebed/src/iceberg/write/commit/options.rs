@@ -1,0 +1,67 @@
+//! How a commit is made, and what tells it from every other.
+
+use lakebed_avro::{Codec, Limits};
+
+use crate::iceberg::value::uuid::write_uuid;
+
+/// How a commit is made.
+#[derive(Debug, Clone)]
+pub struct CommitOptions {
+    /// What tells it from every other.
+    pub identity: Identity,
+    /// Keys that its snapshot's summary has besides.
+    pub properties: Vec<(String, String)>,
+    /// The codec of the manifests that are written; `None` for the table's own.
+    pub codec: Option<Codec>,
+    /// Bytes of entries, not compressed, at which a block of those manifests ends.
+    pub block_bytes: usize,
+    /// What reading the table may cost.
+    pub limits: Limits,
+}
+
+/// What tells a commit from every other: bytes that were drawn at random.
+#[derive(Debug, Clone, Copy)]
+pub struct Identity {
+    uuid: [u8; 16],
+    snapshot_id: i64,
+}
+
+impl Identity {
+    /// The identity that random bytes make.
+    pub fn new(random: [u8; 24]) -> Identity {
+        let [uuid @ .., a, b, c, d, e, f, g, h] = random;
+        // Ids are not negative.
+        let snapshot_id = i64::from_be_bytes([a, b, c, d, e, f, g, h]) & i64::MAX;
+        Identity { uuid: uuid_of(uuid), snapshot_id }
+    }
+
+    /// The id of the snapshot that is made.
+    pub(super) fn snapshot_id(&self) -> i64 {
+        self.snapshot_id
+    }
+
+    /// The bytes that mark its files.
+    pub(super) fn uuid(&self) -> [u8; 16] {
+        self.uuid
+    }
+
+    /// The text that files are called by.
+    pub(super) fn text(&self) -> String {
+        uuid_text(&self.uuid)
+    }
+}
+
+/// Random bytes as a UUID of version 4.
+fn uuid_of(mut random: [u8; 16]) -> [u8; 16] {
+    random[6] = random[6] & 0x0f | 0x40;
+    random[8] = random[8] & 0x3f | 0x80;
+    random
+}
+
+/// The text of a UUID made of random bytes.
+pub(super) fn uuid_text(random: &[u8; 16]) -> String {
+    let mut text = String::with_capacity(36);
+    // Writing to a string does not fail.
+    let _ = write_uuid(&mut text, &uuid_of(*random));
+    text
+}

@@ -1,0 +1,101 @@
+//! Values of a type, before they become another's.
+
+use arrow_array::ArrayRef;
+use arrow_array::cast::AsArray;
+use arrow_array::types::{
+    ArrowPrimitiveType, Decimal128Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type,
+    TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType,
+};
+use arrow_schema::{DataType as ArrowType, TimeUnit};
+
+use crate::paimon::types::TypeKind;
+use crate::text::write_decimal;
+
+pub(super) const NANOS_PER_MILLI: i128 = 1_000_000;
+
+/// What BOOLEAN, an integer, or the whole part of a DECIMAL or of a timestamp's seconds is.
+pub(super) fn whole(array: &ArrayRef, kind: &TypeKind) -> Option<Vec<Option<i128>>> {
+    Some(match kind {
+        TypeKind::Boolean => array.as_boolean().iter().map(|value| value.map(i128::from)).collect(),
+        TypeKind::TinyInt => values::<Int8Type, _>(array),
+        TypeKind::SmallInt => values::<Int16Type, _>(array),
+        TypeKind::Int => values::<Int32Type, _>(array),
+        TypeKind::BigInt => values::<Int64Type, _>(array),
+        TypeKind::Decimal { scale, .. } => {
+            let one = power(*scale);
+            unscaled(array).into_iter().map(|value| Some(value? / one)).collect()
+        }
+        TypeKind::Timestamp(_) | TypeKind::LocalZonedTimestamp(_) => {
+            millis(array)?.into_iter().map(|millis| Some(millis? / 1000)).collect()
+        }
+        _ => return None,
+    })
+}
+
+/// FLOAT and DOUBLE, or the double nearest to a DECIMAL, as Paimon finds it.
+pub(super) fn floats(array: &ArrayRef, kind: &TypeKind) -> Option<Vec<Option<f64>>> {
+    Some(match kind {
+        TypeKind::Float => values::<Float32Type, _>(array),
+        TypeKind::Double => values::<Float64Type, _>(array),
+        TypeKind::Decimal { precision, scale } => doubles(array, *precision, *scale),
+        _ => return None,
+    })
+}
+
+fn values<T: ArrowPrimitiveType, V: From<T::Native>>(array: &ArrayRef) -> Vec<Option<V>> {
+    array.as_primitive::<T>().iter().map(|value| value.map(V::from)).collect()
+}
+
+/// Each text parsed; none for arrays of anything else.
+pub(super) fn parsed<V>(
+    array: &ArrayRef,
+    kind: &TypeKind,
+    parse: impl Fn(&str) -> Option<V>,
+) -> Option<Vec<Option<V>>> {
+    let text = matches!(kind, TypeKind::Char(_) | TypeKind::VarChar(_));
+    text.then(|| array.as_string::<i32>().iter().map(|text| parse(text?)).collect())
+}
+
+/// The digits of a DECIMAL that Paimon keeps in a long.
+const COMPACT_PRECISION: u8 = 18;
+
+/// 10^`scale`, which is at most 38.
+pub(super) fn power(scale: i8) -> i128 {
+    10_i128.pow(u32::from(scale.unsigned_abs()).min(38))
+}
+
+pub(super) fn unscaled(array: &ArrayRef) -> Vec<Option<i128>> {
+    array.as_primitive::<Decimal128Type>().iter().collect()
+}
+
+/// As `DecimalUtils.doubleValue`: one division of doubles where the digits fit a long.
+fn doubles(array: &ArrayRef, precision: u8, scale: i8) -> Vec<Option<f64>> {
+    let double = |value: i128| {
+        if precision <= COMPACT_PRECISION {
+            return Some(value as f64 / power(scale) as f64);
+        }
+        let mut text = String::new();
+        write_decimal(&mut text, value, usize::from(scale.unsigned_abs())).ok()?;
+        text.parse().ok()
+    };
+    unscaled(array).into_iter().map(|value| double(value?)).collect()
+}
+
+/// Timestamps in nanoseconds since 1970; none for arrays of anything else.
+pub(super) fn nanos(array: &ArrayRef) -> Option<Vec<Option<i128>>> {
+    let ArrowType::Timestamp(unit, _) = array.data_type() else { return None };
+    let (values, nanos): (Vec<Option<i64>>, i128) = match unit {
+        TimeUnit::Millisecond => {
+            (array.as_primitive::<TimestampMillisecondType>().iter().collect(), NANOS_PER_MILLI)
+        }
+        TimeUnit::Microsecond => (array.as_primitive::<TimestampMicrosecondType>().iter().collect(), 1_000),
+        TimeUnit::Nanosecond => (array.as_primitive::<TimestampNanosecondType>().iter().collect(), 1),
+        TimeUnit::Second => return None,
+    };
+    Some(values.into_iter().map(|value| Some(i128::from(value?) * nanos)).collect())
+}
+
+/// Timestamps in milliseconds since 1970, those of a fraction before it.
+pub(super) fn millis(array: &ArrayRef) -> Option<Vec<Option<i128>>> {
+    Some(nanos(array)?.into_iter().map(|nanos| Some(nanos?.div_euclid(NANOS_PER_MILLI))).collect())
+}
