@@ -15,6 +15,9 @@ use super::table::Table;
 use crate::error::{Error, ErrorKind, Result};
 use crate::record::{find, record_schema};
 
+/// The kind of index files that hold deletion vectors.
+pub(crate) const DELETION_VECTORS: &str = "DELETION_VECTORS";
+
 /// Index files as an index manifest records them.
 #[derive(Debug, Clone)]
 pub(crate) struct IndexFiles {

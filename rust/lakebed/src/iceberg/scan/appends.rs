@@ -10,8 +10,7 @@ use arrow_schema::SchemaRef;
 use arrow_select::filter::filter_record_batch;
 
 use super::plan::{EntrySource, Plan, planned};
-use super::program;
-use super::program::EntryProgram;
+use super::program::{EntryProgram, program};
 use super::task::IcebergTask;
 use crate::diff::{Appends, appended_step};
 use crate::distributed::{ManifestTask, PlannedManifest};

@@ -10,7 +10,7 @@ use arrow_buffer::Buffer;
 use super::deletes::Deletes;
 use super::plan::{EntrySource, Plan};
 use super::program::EntryProgram;
-use super::rows_of;
+use super::rows::rows_of;
 use crate::error::Result;
 use crate::iceberg::deletes::DeleteIndex;
 use crate::iceberg::manifest_list::ManifestFile;

@@ -8,7 +8,7 @@ use arrow_select::concat::concat_batches;
 
 use super::plan::Plan;
 use super::program::EntryProgram;
-use super::{entries_of, own_view};
+use super::rows::{entries_of, own_view};
 use crate::columnar::Decoding;
 use crate::error::Result;
 use crate::iceberg::deletes::{DELETE_INPUT, DeleteIndex, DeleteIndexBuilder, EqualityField};

@@ -9,8 +9,7 @@ use arrow_schema::{DataType, Field, Schema as ArrowSchema, SchemaRef};
 
 use super::exchange::exchanged;
 use super::plan::{EntrySource, Plan};
-use super::program;
-use super::program::EntryProgram;
+use super::program::{EntryProgram, program};
 use crate::diff::{Change, ChangeColumns, DiffScan, Leg, Legs, Reader, Side, Sides, apart};
 use crate::distributed::Exchanged;
 use crate::error::Result;

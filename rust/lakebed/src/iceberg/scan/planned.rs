@@ -11,8 +11,7 @@ use arrow_select::take::take;
 
 use super::deletes::Deletes;
 use super::plan::{EntrySource, Plan};
-use super::program;
-use super::program::EntryProgram;
+use super::program::{EntryProgram, program};
 use super::residual::Residuals;
 use crate::error::Result;
 use crate::iceberg::deletes::{DataFiles, DeleteIndex};

@@ -19,6 +19,7 @@ use crate::iceberg::manifest_list::ManifestFile;
 use crate::iceberg::metrics::MetricsView;
 use crate::iceberg::partition::PartitionType;
 use crate::iceberg::prune::Pruner;
+use crate::iceberg::table::Table;
 use crate::iceberg::table::TableTypes;
 use crate::iceberg::view::{EntryView, Role};
 use crate::notes::Notes;
@@ -267,4 +268,15 @@ fn amount(entries: &RecordBatch) -> Amount {
     };
     let [_, rows, bytes] = COUNTED;
     Amount { count: entries.num_rows() as u64, rows: sum(rows), bytes: sum(bytes) }
+}
+
+/// How entries of a table become rows of a view, deletion vectors among them.
+pub(super) fn program(role: Role, table: &Table, options: &ScanOptions) -> Result<EntryProgram> {
+    let decoding = table.decoding();
+    let vectors = VectorReader {
+        storage: Arc::clone(table.storage()),
+        limits: decoding.limits,
+        threads: crate::scan::threads(options.threads),
+    };
+    Ok(EntryProgram::new(role, table.types()?, options, decoding.clone())?.reading(vectors))
 }

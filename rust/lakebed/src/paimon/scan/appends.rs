@@ -5,9 +5,10 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 
+use super::plan::{keep, planned};
 use super::program::EntryProgram;
 use super::stream::EntrySource;
-use super::{PaimonTask, keep, planned};
+use super::task::PaimonTask;
 use crate::diff::{Appends, appended_step};
 use crate::distributed::{ManifestTask, PlannedManifest};
 use crate::error::Result;

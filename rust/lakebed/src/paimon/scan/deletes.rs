@@ -6,13 +6,14 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Int8Type, Int32Type};
 use arrow_array::{Array, BinaryArray, Int64Array, RecordBatch};
 
-use super::{Scan, bound};
+use super::plan::bound;
+use super::resolved::Scan;
 use crate::deletion_vector::position_lists;
 use crate::error::Result;
 use crate::grouping::sums::{self, known_sum};
 use crate::paimon::deletion_vector::{DeletionVector, VectorRange, read_vectors};
 use crate::paimon::groups::Groups;
-use crate::paimon::index_files::IndexFiles;
+use crate::paimon::index_files::{DELETION_VECTORS, IndexFiles};
 use crate::paimon::manifest::ADD;
 use crate::paimon::prune::{EntryPruner, PartitionPredicate};
 use crate::paimon::table::Table;
@@ -22,9 +23,6 @@ use crate::record::find;
 use crate::scan::{Batches, Scan as _, ScanOptions, threads};
 use crate::storage::Storage;
 use crate::view::View;
-
-/// The kind of index files that hold deletion vectors.
-const DELETION_VECTORS: &str = "DELETION_VECTORS";
 
 /// Index files that make up a batch, where their rows hold no positions.
 const FILES_PER_BATCH: usize = 1024;
@@ -134,11 +132,6 @@ impl Source for Reader {
     fn interrupted(&self) -> Result<()> {
         self.table.storage().interrupted()
     }
-}
-
-/// The deletion vectors of the table's snapshot, in the order of the view. Reads the index manifest.
-pub(super) fn vectors_of(table: &Table) -> Result<Vectors> {
-    Vectors::of(&IndexFiles::read(table, None)?.of_type(DELETION_VECTORS)?)
 }
 
 /// How many deletion vectors a partition and bucket has, and how many rows they delete if that is known.

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use super::exchange::DiffExchange;
+use super::plan::{Plan, bound, planned};
 use super::program::EntryProgram;
 use super::stream::EntrySource;
-use super::{PaimonTask, Plan, bound, planned};
+use super::task::PaimonTask;
 use crate::diff::{Change, ChangeColumns, DiffScan, Leg, Legs, Reader, Side, Sides, apart};
 use crate::distributed::Exchanged;
 use crate::error::Result;

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use arrow_array::{BooleanArray, RecordBatch};
 use arrow_buffer::BooleanBuffer;
 
-use super::explain::TOGETHER;
 use super::program::EntryProgram;
+use super::stages::TOGETHER;
 use super::stream::EntrySource;
 use crate::error::Result;
 use crate::paimon::manifest_list::ManifestFile;

@@ -9,18 +9,18 @@ use serde::{Deserialize, Serialize};
 
 use super::deletes::{know_vectors, vector_counts};
 use super::program::EntryProgram;
+use super::resolved::{Scan, grouped};
+use super::rows::own_rows;
 use super::stream::EntrySource;
 use super::task::PaimonTask;
-use super::{Scan, own_rows};
 use crate::columnar::Decoding;
 use crate::distributed::{Beforehand, GroupTask, Grouping, Travelling, brought};
 use crate::error::{Error, ErrorKind, Result};
 use crate::health::{HealthTask, row_of_parts, small_bytes};
 use crate::paimon::groups::{GROUP_INPUT, Groups};
 use crate::paimon::identity::Deleted;
-use crate::paimon::partition::PartitionType;
 use crate::paimon::schema::TableSchema;
-use crate::paimon::view::{IDENTITY_COLUMN, Role, buckets, partitions, totals};
+use crate::paimon::view::{IDENTITY_COLUMN, Role, totals};
 use crate::record::find;
 use crate::scan::{ScanOptions, threads};
 use crate::view::{View, select, whole};
@@ -71,16 +71,6 @@ impl Scan {
         let identities: ArrayRef = Arc::new(BinaryArray::from_iter_values(deleted.identities()));
         let count = identities.len();
         whole(vec![(IDENTITY_COLUMN, identities)], count)
-    }
-}
-
-/// A view of groups.
-pub(super) fn grouped(view: View, groups: &Groups, schema: &TableSchema) -> Result<RecordBatch> {
-    let partition = PartitionType::new(schema);
-    match view {
-        View::Buckets => buckets(groups, &partition),
-        View::Health => totals(groups)?.to_batch(),
-        _ => partitions(groups, &partition),
     }
 }
 

@@ -13,8 +13,8 @@ use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use arrow_select::filter::filter_record_batch;
 use arrow_select::take::take;
 
-use super::deletes::vectors_of;
 use crate::error::{Error, ErrorKind, Result};
+use crate::paimon::index_files::{DELETION_VECTORS, IndexFiles};
 use crate::paimon::prune::{EntryPruner, PartitionPredicate};
 use crate::paimon::table::Table;
 use crate::paimon::view::Vectors;
@@ -190,4 +190,9 @@ fn shown(vectors: &Vectors) -> Result<StructArray> {
 #[cold]
 fn too_many() -> Error {
     Error::new(ErrorKind::Unsupported, "more than 2^31 deletes")
+}
+
+/// The deletion vectors of the table's snapshot, in the order of the view. Reads the index manifest.
+fn vectors_of(table: &Table) -> Result<Vectors> {
+    Vectors::of(&IndexFiles::read(table, None)?.of_type(DELETION_VECTORS)?)
 }

@@ -9,8 +9,8 @@ use arrow_array::{Array, BooleanArray, RecordBatch};
 use arrow_buffer::{BooleanBuffer, Buffer};
 use arrow_select::filter::filter_record_batch;
 
-use super::explain::{BATCH_READ, BUCKET, Counted, INDEX, KEYS, MERGED, PARTITION, VALUES, amount};
 use super::planned::{Attach, residuals};
+use super::stages::{BATCH_READ, BUCKET, Counted, INDEX, KEYS, MERGED, PARTITION, VALUES, amount};
 use crate::columnar::Decoding;
 use crate::error::Result;
 use crate::notes::Notes;

@@ -16,12 +16,12 @@ use crate::distributed::{Asked, Exchange, Exchanged, Gather, Pieces, PlannedMani
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::deletes::file_input;
 use crate::iceberg::manifest_list;
-use crate::iceberg::scan::Scan;
 use crate::iceberg::scan::deletes::{DeletesBuilder, delete_program, equality_fields};
 use crate::iceberg::scan::plan::{Plan, planned};
 use crate::iceberg::scan::planned::shown;
 use crate::iceberg::scan::program::EntryProgram;
 use crate::iceberg::scan::residual::Residuals;
+use crate::iceberg::scan::resolved::Scan;
 use crate::iceberg::scan::task::Placed;
 use crate::iceberg::table::{StoredTypes, Table, TableTypes};
 use crate::iceberg::types::Schema;

@@ -9,7 +9,7 @@ use crate::columnar::Decoding;
 use crate::diff::{Change, ChangeColumns, DiffGather, diff_pieces};
 use crate::distributed::{Exchange, Gather, Pieces, Travelling, brought};
 use crate::error::Result;
-use crate::paimon::scan::PaimonTask;
+use crate::paimon::scan::task::PaimonTask;
 use crate::scan::ScanOptions;
 
 /// A difference's work on manifests, apart from the table.

@@ -1,0 +1,93 @@
+//! One view of a table, before anything of its rows is read.
+
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+
+use super::plan::Plan;
+use super::planned;
+use super::program::{EntryProgram, program};
+use crate::error::{Error, ErrorKind, Result};
+use crate::health;
+use crate::iceberg::groups::Groups;
+use crate::iceberg::table::Table;
+use crate::iceberg::view::{Role, buckets, partitions, refs, schemas, snapshots};
+use crate::notes::Notes;
+use crate::scan::ScanOptions;
+use crate::view::{View, select};
+
+/// One view of a table, resolved: its schema is known, nothing of its rows is read.
+pub struct Scan {
+    pub(super) table: Table,
+    pub(super) view: View,
+    pub(super) options: ScanOptions,
+    pub(super) schema: SchemaRef,
+    /// How entries become rows, for the views that are made of them.
+    pub(super) program: Option<Arc<EntryProgram>>,
+    pub(super) notes: Notes,
+}
+
+impl Scan {
+    /// Resolves `view` of `table`: columns, filter and statistics are checked.
+    ///
+    /// # Errors
+    /// `UnknownColumn`, also for a view that Iceberg tables do not have; `Predicate`; `Argument` for
+    /// statistics of a view that has none.
+    pub fn new(table: Table, view: View, options: ScanOptions) -> Result<Scan> {
+        if options.stats.is_some() && !matches!(view, View::Entries | View::Files | View::Plan) {
+            return Err(Error::new(ErrorKind::Argument, "stats= is for the views entries, files and plan"));
+        }
+        let role = match view {
+            View::Entries => Some(Role::Entries),
+            View::Files => Some(Role::Files),
+            View::Deletes => Some(Role::Deletes),
+            _ => None,
+        };
+        if let Some(role) = role {
+            let program = Arc::new(program(role, &table, &options)?);
+            let schema = Arc::clone(program.view.schema());
+            return Ok(Scan {
+                table,
+                view,
+                options,
+                schema,
+                program: Some(program),
+                notes: Notes::default(),
+            });
+        }
+        let schema = match view {
+            View::Plan => planned::schema(&table, &options)?,
+            _ => empty(&table, view, &options)?.schema(),
+        };
+        Ok(Scan { table, view, options, schema, program: None, notes: Notes::default() })
+    }
+}
+
+/// A view that is made whole, without rows; checks its columns and filter.
+fn empty(table: &Table, view: View, options: &ScanOptions) -> Result<RecordBatch> {
+    let (columns, filter) = (options.columns.as_deref(), options.filter.as_deref());
+    match view {
+        View::Snapshots => select(&snapshots(&[])?, columns, filter),
+        View::Refs => select(&refs(std::iter::empty())?, columns, filter),
+        View::Schemas => select(&schemas(&[], 0)?, columns, filter),
+        View::Manifests => select(&Plan::empty(table, filter)?.manifests_view(table)?, columns, None),
+        View::Partitions | View::Buckets => {
+            Plan::empty(table, filter)?;
+            let groups = Groups::new(&table.types()?.partition, Default::default())?;
+            select(&grouped(view, &groups)?, columns, None)
+        }
+        View::Health => {
+            Plan::empty(table, filter)?;
+            Ok(RecordBatch::new_empty(health::schema(columns)?))
+        }
+        other => {
+            let message = format!("Iceberg tables have no view {:?}", other.name());
+            Err(Error::new(ErrorKind::UnknownColumn, message))
+        }
+    }
+}
+
+pub(super) fn grouped(view: View, groups: &Groups) -> Result<RecordBatch> {
+    if view == View::Buckets { buckets(groups) } else { partitions(groups) }
+}

@@ -1,0 +1,60 @@
+//! Which manifests a scan reads.
+
+use std::collections::BTreeMap;
+
+use arrow_array::RecordBatch;
+
+use crate::distributed::PlannedManifest;
+use crate::error::Result;
+use crate::paimon::manifest_list::{ManifestFile, manifest_files};
+use crate::paimon::prune::{BatchRead, EntryPruner};
+use crate::paimon::schema::TableSchema;
+use crate::paimon::table::Table;
+
+/// The manifests of a snapshot, sorted by whether they must be read.
+pub(super) struct Plan {
+    pub(super) manifests: Vec<ManifestFile>,
+    pub(super) pruned: Vec<ManifestFile>,
+}
+
+impl Plan {
+    pub(super) fn new(table: &Table, filter: Option<&str>) -> Result<Plan> {
+        Plan::of(table, filter, None)
+    }
+
+    /// The plan of a filter, and for a batch read of what that passes over.
+    pub(super) fn of(table: &Table, filter: Option<&str>, read: Option<BatchRead>) -> Result<Plan> {
+        let (list, _) = table.manifest_list()?;
+        let kept = keep(filter, table.schema(), &list)?;
+        let read = read.map_or_else(|| Ok(vec![true; kept.len()]), |read| read.may_read(&list))?;
+        let mut kept = kept.into_iter().zip(read).map(|(kept, read)| kept && read);
+        let mut pruned = manifest_files(&list)?;
+        let manifests = pruned.extract_if(.., |_| kept.next().unwrap_or(true)).collect();
+        Ok(Plan { manifests, pruned })
+    }
+}
+
+/// Manifests as engines read them.
+pub(super) fn planned<'m>(
+    table: &Table,
+    manifests: impl IntoIterator<Item = &'m ManifestFile>,
+) -> Result<Vec<PlannedManifest>> {
+    let planned = |manifest: &ManifestFile| {
+        let path = table.storage().place(&table.manifest_path(&manifest.file_name))?;
+        let (size, added, deleted) = (manifest.file_size, manifest.added, manifest.deleted);
+        Ok(PlannedManifest { path, size, added, deleted, divisible: true })
+    };
+    manifests.into_iter().map(planned).collect()
+}
+
+pub(super) fn keep(filter: Option<&str>, schema: &TableSchema, list: &RecordBatch) -> Result<Vec<bool>> {
+    match bound(filter, schema)? {
+        Some(pruner) => pruner.partitions().may_match(list),
+        None => Ok(vec![true; list.num_rows()]),
+    }
+}
+
+/// A filter on partitions and buckets; what it asks of other columns is checked and left open.
+pub(super) fn bound(filter: Option<&str>, schema: &TableSchema) -> Result<Option<EntryPruner>> {
+    filter.map(|text| EntryPruner::new(text, schema, &BTreeMap::new())).transpose()
+}

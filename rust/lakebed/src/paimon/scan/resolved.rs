@@ -1,0 +1,121 @@
+//! One view of a table, before anything of its rows is read.
+
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+
+use super::plan::{Plan, bound, keep};
+use super::program::EntryProgram;
+use crate::error::{Error, ErrorKind, Result};
+use crate::health;
+use crate::paimon::fields::LIST;
+use crate::paimon::groups::{GROUP_INPUT, Groups};
+use crate::paimon::index_files::IndexFiles;
+use crate::paimon::partition::PartitionType;
+use crate::paimon::prune::BatchRead;
+use crate::paimon::schema::TableSchema;
+use crate::paimon::table::Table;
+use crate::paimon::view::{
+    DeletesView, Role, buckets, indexes, partitions, refs, schemas, snapshots, totals,
+};
+use crate::record::record_schema;
+use crate::scan::ScanOptions;
+use crate::view::{View, select};
+
+/// One view of a table, resolved: its schema is known, nothing of its rows is read.
+pub struct Scan {
+    pub(super) table: Table,
+    pub(super) view: View,
+    pub(super) options: ScanOptions,
+    pub(super) schema: SchemaRef,
+    /// How entries become rows, for the views that are made of them.
+    pub(super) program: Option<Arc<EntryProgram>>,
+}
+
+impl Scan {
+    /// Resolves `view` of `table`: columns, filter and statistics are checked, no file is read but, for
+    /// statistics, the schemas.
+    ///
+    /// # Errors
+    /// `UnknownColumn`, `Predicate`; `Argument` for statistics of a view that has none.
+    pub fn new(table: Table, view: View, options: ScanOptions) -> Result<Scan> {
+        let table = table.noting();
+        let columns = options.columns.as_deref();
+        let filter = options.filter.as_deref();
+        let role = match view {
+            View::Entries => Some(Role::Entries),
+            View::Files => Some(Role::Files),
+            View::Plan => Some(Role::Plan(options.deletes)),
+            _ => None,
+        };
+        if options.stats.is_some() && role.is_none() {
+            return Err(Error::new(ErrorKind::Argument, "stats= is for the views entries, files and plan"));
+        }
+        if let Some(role) = role {
+            let program = EntryProgram::new(role, &table, &options)?;
+            let schema = Arc::clone(program.view.schema());
+            return Ok(Scan { table, view, options, schema, program: Some(Arc::new(program)) });
+        }
+        let empty = match view {
+            View::Snapshots | View::Changelogs => select(&snapshots(&[])?, columns, filter)?,
+            View::Refs => select(&refs(&[])?, columns, filter)?,
+            View::Schemas => select(&schemas(&[])?, columns, filter)?,
+            View::Partitions | View::Buckets => {
+                bound(filter, table.schema())?;
+                select(&grouped(view, &Groups::default(), table.schema())?, columns, None)?
+            }
+            View::Health => {
+                bound(filter, table.schema())?;
+                RecordBatch::new_empty(health::schema(columns)?)
+            }
+            View::Deletes | View::Indexes => {
+                bound(filter, table.schema())?;
+                if view == View::Deletes {
+                    let deletes = DeletesView::new(table.location(), table.schema(), columns)?;
+                    RecordBatch::new_empty(Arc::clone(deletes.schema()))
+                } else {
+                    select(&indexes(&IndexFiles::none(), table.schema())?, columns, None)?
+                }
+            }
+            _ => {
+                let list = RecordBatch::new_empty(record_schema(&LIST.iter().collect::<Vec<_>>()));
+                keep(filter, table.schema(), &list)?;
+                select(&table.manifests_view(&list, &[])?, columns, None)?
+            }
+        };
+        Ok(Scan { table, view, options, schema: empty.schema(), program: None })
+    }
+
+    /// What the scan makes of entries.
+    pub fn role(&self) -> Role {
+        if self.view == View::Files { Role::Files } else { Role::Entries }
+    }
+
+    /// How entries become live files.
+    pub(super) fn live(&self) -> Result<Arc<EntryProgram>> {
+        if self.view.is_of_groups() {
+            let columns = Some(GROUP_INPUT.map(str::to_owned).to_vec());
+            let options = ScanOptions { columns, ..self.options.clone() };
+            return EntryProgram::new(Role::Live, &self.table, &options).map(Arc::new);
+        }
+        let program = self.program.as_ref().filter(|program| program.role.is_live()).cloned();
+        program.ok_or_else(|| Error::new(ErrorKind::Argument, "this view is not made of live files"))
+    }
+
+    pub(super) fn plan(&self) -> Result<Plan> {
+        let filter = self.options.filter.as_deref();
+        let read = (self.view == View::Plan).then(|| BatchRead::new(self.table.schema()));
+        Plan::of(&self.table, filter, read)
+    }
+}
+
+/// A view of groups.
+pub(super) fn grouped(view: View, groups: &Groups, schema: &TableSchema) -> Result<RecordBatch> {
+    let partition = PartitionType::new(schema);
+    match view {
+        View::Buckets => buckets(groups, &partition),
+        View::Health => totals(groups)?.to_batch(),
+        _ => partitions(groups, &partition),
+    }
+}

@@ -1,0 +1,35 @@
+//! Rows of entries under their own names, for what the library makes of them itself.
+
+use std::sync::Arc;
+
+use super::gather::file_rows;
+use super::plan::Plan;
+use super::program::EntryProgram;
+use crate::error::Result;
+use crate::paimon::groups::{GROUP_INPUT, Groups, KIND};
+use crate::paimon::table::Table;
+use crate::paimon::view::Role;
+use crate::scan::{Batches, ScanOptions, threads};
+
+/// The live files of a table, or every entry for [`Role::Changes`], under their own names as `options`
+/// filter them and give them statistics. Reads the manifest lists.
+pub(in crate::paimon) fn own_rows(
+    role: Role,
+    table: &Table,
+    columns: &[&str],
+    options: &ScanOptions,
+) -> Result<Batches> {
+    let columns = columns.iter().map(|name| (*name).to_owned()).collect();
+    let options = ScanOptions { columns: Some(columns), ..options.clone() };
+    let program = EntryProgram::new(role, table, &options)?;
+    let Plan { manifests, .. } = Plan::new(table, options.filter.as_deref())?;
+    Ok(file_rows(Arc::new(program), table, manifests, threads(options.threads)))
+}
+
+/// The buckets of a table as the engine's own tables sum them up: additions less deletions, the time of
+/// whichever file is the newest, deleted or not. Groups without a file are among them.
+pub(in crate::paimon) fn read_changes(table: &Table, threads: usize) -> Result<Groups> {
+    let columns: Vec<&str> = GROUP_INPUT.into_iter().chain([KIND]).collect();
+    let options = ScanOptions { threads, ..ScanOptions::default() };
+    Groups::read(own_rows(Role::Changes, table, &columns, &options)?)
+}

@@ -1,0 +1,72 @@
+//! The steps of a scan, and what they keep.
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Int8Type, Int32Type, Int64Type};
+use arrow_array::{BinaryArray, Int8Array, Int32Array, RecordBatch};
+
+use crate::error::Result;
+use crate::paimon::manifest::ADD;
+use crate::paimon::prune::{BucketMemo, EntryPruner};
+use crate::record::find;
+use crate::scan::{Amount, Stage};
+
+pub(super) static MANIFESTS: Stage =
+    Stage { order: 0, step: "manifests", why: "bounds of partition and bucket in the manifest list" };
+pub(super) static PARTITION: Stage =
+    Stage { order: 1, step: "entries", why: "partition and bucket of the entry" };
+pub(super) static BUCKET: Stage = Stage { order: 2, step: "entries", why: "the bucket that keys hash to" };
+pub(super) static MERGED: Stage =
+    Stage { order: 3, step: "files", why: "added, and deleted by no entry of the snapshot" };
+pub(super) static BATCH_READ: Stage =
+    Stage { order: 4, step: "files", why: "levels and buckets that batch reads pass over" };
+pub(super) static KEYS: Stage =
+    Stage { order: 5, step: "files", why: "statistics of the keys: bounds and null counts" };
+pub(super) static VALUES: Stage =
+    Stage { order: 6, step: "files", why: "statistics of the columns: bounds and null counts" };
+pub(super) static INDEX: Stage = Stage { order: 7, step: "files", why: "indexes of columns in the entry" };
+pub(super) static TOGETHER: Stage = Stage {
+    order: 8,
+    step: "files",
+    why: "statistics and indexes of all files that may hold versions or columns of the same rows",
+};
+
+/// The rows and bytes of files, as far as the columns are there; numbers below zero count nothing.
+pub(super) fn amount(entries: &RecordBatch) -> Amount {
+    let sum = |name: &str| {
+        let column = entries.column_by_name(name).and_then(|column| column.as_primitive_opt::<Int64Type>());
+        let numbers = column.into_iter().flatten().flatten();
+        numbers.map(|number| u64::try_from(number).unwrap_or(0)).fold(0, u64::saturating_add)
+    };
+    Amount { count: entries.num_rows() as u64, rows: sum("row_count"), bytes: sum("file_size") }
+}
+
+/// What a filter asks of entries that were decoded in order to be counted.
+pub(super) struct Counted {
+    kinds: Int8Array,
+    partitions: BinaryArray,
+    buckets: Int32Array,
+    totals: Int32Array,
+}
+
+impl Counted {
+    pub(super) fn new(entries: &RecordBatch) -> Result<Counted> {
+        Ok(Counted {
+            kinds: find(entries, "kind")?.as_primitive::<Int8Type>().clone(),
+            partitions: find(entries, "partition")?.as_binary::<i32>().clone(),
+            buckets: find(entries, "bucket")?.as_primitive::<Int32Type>().clone(),
+            totals: find(entries, "total_buckets")?.as_primitive::<Int32Type>().clone(),
+        })
+    }
+
+    /// Whether the filter keeps the entry for its partition and, if `hashed`, for its bucket.
+    pub(super) fn keeps(
+        &self,
+        memo: &mut BucketMemo,
+        pruner: &EntryPruner,
+        row: usize,
+        hashed: bool,
+    ) -> Result<bool> {
+        let total = (hashed && self.kinds.value(row) == ADD).then(|| self.totals.value(row));
+        memo.keeps(pruner, self.partitions.value(row), i64::from(self.buckets.value(row)), total)
+    }
+}
