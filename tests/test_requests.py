@@ -85,17 +85,17 @@ def test_a_metadata_file_is_all_that_is_read_to_open_it() -> None:
     assert not storage.listings
 
 
-def opened(format_name: str) -> tuple[Any, CountingStorage]:
+def opened(format_name: str, width: int, seconds: float) -> tuple[Any, CountingStorage]:
     """The sample table of a format, behind a storage that counts."""
-    storage = CountingStorage(concurrent_reads=WIDTH)
+    storage = CountingStorage(seconds, concurrent_reads=width)
     if format_name == "paimon":
         return lakebed.open_table(str(SAMPLE_TABLE), storage=storage), storage
     return lakebed.open_table(str(SAMPLE_ICEBERG_TABLE), storage=storage, relocate=SAMPLE_MOVED), storage
 
 
-def asked(format_name: str, call: Call) -> CountingStorage:
+def asked(format_name: str, call: Call, width: int = WIDTH, seconds: float = 0) -> CountingStorage:
     """What that call alone asked, its rows read to the end."""
-    table, storage = opened(format_name)
+    table, storage = opened(format_name, width, seconds)
     snapshots = table.snapshots().to_arrow()
     ids, times = (snapshots.column(name).to_pylist() for name in ("snapshot_id", "committed_at"))
     storage.forget()
@@ -107,7 +107,7 @@ def asked(format_name: str, call: Call) -> CountingStorage:
 
 @pytest.mark.parametrize("format_name", OPENING)
 def test_opening_asks_so_often(format_name: str) -> None:
-    _, storage = opened(format_name)
+    _, storage = opened(format_name, WIDTH, 0)
     assert (len(storage.reads), len(storage.listings)) == OPENING[format_name]
 
 
@@ -123,6 +123,11 @@ def test_a_call_asks_so_often(format_name: str, call: Call) -> None:
         assert len(storage.reads) <= call.reads
     else:
         assert len(storage.reads) == call.reads
+
+
+@pytest.mark.parametrize(("format_name", "call"), EACH_CALL)
+def test_a_storage_is_never_asked_for_more_at_once_than_it_serves(format_name: str, call: Call) -> None:
+    assert asked(format_name, call, width=2, seconds=0.002).most_at_once <= 2
 
 
 @pytest.mark.parametrize(("format_name", "call"), EACH_CALL)
@@ -152,7 +157,7 @@ def test_the_docs_have_the_numbers() -> None:
 
 
 def test_a_time_finds_the_snapshot_that_was_the_latest_then() -> None:
-    table, _ = opened("paimon")
+    table, _ = opened("paimon", WIDTH, 0)
     snapshots = table.snapshots().to_arrow()
     millis = [int(time.timestamp() * 1000) for time in snapshots.column("committed_at").to_pylist()]
     for snapshot_id, time, end in zip(

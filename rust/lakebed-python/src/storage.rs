@@ -1,5 +1,7 @@
 //! A storage written in Python.
 
+use std::sync::{Condvar, Mutex, PoisonError};
+
 use arrow_buffer::Buffer;
 use bytes::Bytes;
 use lakebed::storage::Storage;
@@ -16,6 +18,42 @@ const CONCURRENT_READS: usize = 64;
 pub struct PyStorage {
     storage: Py<PyAny>,
     concurrent_reads: usize,
+    turns: Turns,
+}
+
+/// As many reads at once as a storage serves, whichever of its table's calls they come from.
+struct Turns {
+    free: Mutex<usize>,
+    freed: Condvar,
+}
+
+impl Turns {
+    fn new(count: usize) -> Turns {
+        Turns { free: Mutex::new(count), freed: Condvar::new() }
+    }
+
+    /// What `read` gives, once it is its turn.
+    fn within<T>(&self, read: impl FnOnce() -> T) -> T {
+        // Nothing that panics runs while it is locked.
+        let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
+        while *free == 0 {
+            free = self.freed.wait(free).unwrap_or_else(PoisonError::into_inner);
+        }
+        *free -= 1;
+        drop(free);
+        let _turn = Turn(self);
+        read()
+    }
+}
+
+/// Gives its turn back, however the read ends.
+struct Turn<'a>(&'a Turns);
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        *self.0.free.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+        self.0.freed.notify_one();
+    }
 }
 
 impl PyStorage {
@@ -32,7 +70,7 @@ impl PyStorage {
         if concurrent_reads == 0 {
             return Err(PyValueError::new_err("concurrent_reads is 0: a storage serves one read at least"));
         }
-        Ok(PyStorage { storage: storage.unbind(), concurrent_reads })
+        Ok(PyStorage { storage: storage.unbind(), concurrent_reads, turns: Turns::new(concurrent_reads) })
     }
 }
 
@@ -47,13 +85,17 @@ impl Storage for PyStorage {
     }
 
     fn read(&self, path: &str) -> Result<Buffer> {
-        Python::attach(|py| bytes(py, self.storage.bind(py).call_method1("read", (path,)), path))
+        self.turns.within(|| {
+            Python::attach(|py| bytes(py, self.storage.bind(py).call_method1("read", (path,)), path))
+        })
     }
 
     fn read_range(&self, path: &str, start: u64, length: u64) -> Result<Buffer> {
         let end = start.saturating_add(length);
-        let read = Python::attach(|py| {
-            bytes(py, self.storage.bind(py).call_method1("read", (path, start, end)), path)
+        let read = self.turns.within(|| {
+            Python::attach(|py| {
+                bytes(py, self.storage.bind(py).call_method1("read", (path, start, end)), path)
+            })
         })?;
         if u64::try_from(read.len()).is_ok_and(|found| found <= length) {
             return Ok(read);

@@ -5,7 +5,8 @@
 //! ```
 //!
 //! A read from an object store takes as long as thousands of rows take to decode, whatever the number of cores: so
-//! reads have a width of their own, the storage's, and what is made of them has that of the processors. What was read
+//! reads have a width and threads of their own, the storage's, and what is made of them has those of the processors;
+//! where a storage serves no more reads than there are processors, the same threads do both. What was read
 //! or made and nobody has taken yet is bounded in bytes, so that a slow consumer costs no memory. Look-ahead begins
 //! small and doubles with what is taken: who stops early has read little.
 //!
@@ -30,7 +31,7 @@ pub(crate) use kept::Kept;
 pub(crate) use width::Width;
 
 use crate::error::{Error, Result};
-use state::{Ready, State};
+use state::{Job, Ready, Role, State};
 
 /// Bytes that are read or made ahead of who takes them.
 pub(crate) const BYTES_AHEAD: u64 = 64 << 20;
@@ -81,7 +82,8 @@ pub(crate) trait Source: Send + Sync + 'static {
 /// What becomes of requests, in their order; the first error in that order ends it.
 pub(crate) struct Pipeline<S: Source> {
     shared: Arc<Shared<S>>,
-    threads: Vec<JoinHandle<()>>,
+    makers: Vec<JoinHandle<()>>,
+    readers: Vec<JoinHandle<()>>,
     /// The process that the threads are in.
     process: u32,
     width: Width,
@@ -92,7 +94,7 @@ pub(crate) struct Pipeline<S: Source> {
 struct Shared<S: Source> {
     source: S,
     requests: Vec<S::Request>,
-    state: State<S::Made>,
+    state: State<S::Bytes, S::Made>,
 }
 
 impl<S: Source> Pipeline<S> {
@@ -111,19 +113,14 @@ impl<S: Source> Pipeline<S> {
         let state = State::new(requests.len(), width, bytes);
         let shared = Arc::new(Shared { source, requests, state });
         let process = std::process::id();
-        Pipeline { shared, threads: Vec::new(), process, width, interrupted: false }
+        Pipeline { shared, makers: Vec::new(), readers: Vec::new(), process, width, interrupted: false }
     }
 
     /// Has as many threads as the look-ahead has use for; fewer where the machine gives no more.
     fn spawn(&mut self) {
-        let wanted = self.shared.state.threads_wanted();
-        while self.threads.len() < wanted {
-            let shared = Arc::clone(&self.shared);
-            let thread = std::thread::Builder::new().name("lakebed".to_owned()).spawn(move || shared.work());
-            match thread {
-                Ok(thread) => self.threads.push(thread),
-                Err(_) => break,
-            }
+        self.shared.spawn(&mut self.makers, Role::Makes);
+        if !self.makers.is_empty() && self.shared.spawn(&mut self.readers, Role::Reads) {
+            self.shared.state.has_readers(self.readers.len());
         }
     }
 
@@ -140,9 +137,9 @@ impl<S: Source> Pipeline<S> {
         self.shared.state.stop();
         // A forked process has the handles, but not the threads.
         if self.interrupted || self.process != std::process::id() {
-            self.threads.drain(..).for_each(std::mem::forget);
+            self.makers.drain(..).chain(self.readers.drain(..)).for_each(std::mem::forget);
         }
-        for thread in self.threads.drain(..) {
+        for thread in self.makers.drain(..).chain(self.readers.drain(..)) {
             // Panics were handed over with what they were to make.
             let _ = thread.join();
         }
@@ -157,7 +154,7 @@ impl<S: Source> Iterator for Pipeline<S> {
             return self.ended(|pipeline| pipeline.alone());
         }
         self.spawn();
-        if self.threads.is_empty() {
+        if self.makers.is_empty() {
             return self.ended(|pipeline| pipeline.alone());
         }
         self.ended(|pipeline| {
@@ -196,30 +193,46 @@ impl<S: Source> Drop for Pipeline<S> {
 }
 
 impl<S: Source> Shared<S> {
-    /// What a thread does until there is no more.
-    fn work(&self) {
-        while let Some(at) = self.state.next_read(|at| self.size(at)) {
-            let Some(request) = self.requests.get(at) else { return };
-            let read = caught(|| self.source.read(request));
-            self.state.end_reading();
-            let made = match read {
-                Ok(Ok(bytes)) => {
-                    if !self.state.begin_making(at) {
-                        return;
-                    }
-                    let made = caught(|| self.source.make(request, bytes));
-                    self.state.end_making();
-                    made
-                }
-                Ok(Err(error)) => Ok(Err(error)),
-                Err(panic) => Err(panic),
-            };
-            let held = match &made {
-                Ok(Ok(made)) => self.source.held(made),
-                _ => 0,
-            };
-            self.state.put(at, made, self.size(at), held);
+    /// Adds threads of a role to those there are; whether there are more now.
+    fn spawn(self: &Arc<Self>, threads: &mut Vec<JoinHandle<()>>, role: Role) -> bool {
+        let before = threads.len();
+        while threads.len() < self.state.threads_wanted(role, |at| self.size(at)) {
+            let shared = Arc::clone(self);
+            let thread =
+                std::thread::Builder::new().name("lakebed".to_owned()).spawn(move || shared.work(role));
+            match thread {
+                Ok(thread) => threads.push(thread),
+                Err(_) => break,
+            }
         }
+        threads.len() > before
+    }
+
+    /// What a thread does until there is no more.
+    fn work(&self, role: Role) {
+        while let Some(job) = self.state.next_job(role, |at| self.size(at)) {
+            match job {
+                Job::Read(at) => self.read(at),
+                Job::Make(at, bytes) => self.make(at, bytes),
+            }
+        }
+    }
+
+    fn read(&self, at: usize) {
+        match caught(|| self.source.read(&self.requests[at])) {
+            Ok(Ok(bytes)) => self.state.put_read(at, bytes),
+            Ok(Err(error)) => self.state.put_unread(at, Ok(Err(error)), self.size(at)),
+            Err(panic) => self.state.put_unread(at, Err(panic), self.size(at)),
+        }
+    }
+
+    fn make(&self, at: usize, bytes: S::Bytes) {
+        let made = caught(|| self.source.make(&self.requests[at], bytes));
+        let held = match &made {
+            Ok(Ok(made)) => self.source.held(made),
+            _ => 0,
+        };
+        self.state.put_made(at, made, held);
     }
 
     fn size(&self, at: usize) -> u64 {

@@ -30,6 +30,7 @@ struct Seen {
     most_making: AtomicUsize,
     bytes: Mutex<(u64, u64)>,
     threads: Mutex<BTreeSet<String>>,
+    makers: Mutex<BTreeSet<String>>,
     interrupted: AtomicBool,
 }
 
@@ -55,7 +56,7 @@ impl Source for Scripted {
     fn read(&self, (_, told): &(usize, Told)) -> Result<u64> {
         let seen = &self.0;
         seen.reads.fetch_add(1, Ordering::SeqCst);
-        seen.threads.lock().unwrap().insert(format!("{:?}", std::thread::current().id()));
+        seen.threads.lock().unwrap().insert(this_thread());
         {
             let mut bytes = seen.bytes.lock().unwrap();
             bytes.0 += told.size;
@@ -66,6 +67,7 @@ impl Source for Scripted {
     }
 
     fn make(&self, (number, told): &(usize, Told), _bytes: u64) -> Result<usize> {
+        self.0.makers.lock().unwrap().insert(this_thread());
         within(&self.0.making, &self.0.most_making, || sleep(MILLI * told.make_ms));
         assert!(!told.panics, "on purpose");
         if told.fails {
@@ -84,6 +86,10 @@ impl Source for Scripted {
             false => Ok(()),
         }
     }
+}
+
+fn this_thread() -> String {
+    format!("{:?}", std::thread::current().id())
 }
 
 /// Waits until that holds.
@@ -124,6 +130,20 @@ fn reads_go_on_side_by_side_while_few_threads_make() {
     assert_eq!(pipeline.count(), 64);
     assert!(seen.most_reading.load(Ordering::SeqCst) > 8);
     assert_eq!(seen.most_making.load(Ordering::SeqCst), 1);
+}
+
+#[test]
+fn threads_that_read_make_nothing_where_there_are_more_reads_than_threads() {
+    let (pipeline, seen) = run(vec![Told { read_ms: 2, make_ms: 1, ..Told::default() }; 64], 16, 2);
+    assert_eq!(pipeline.count(), 64);
+    let (readers, makers) = (seen.threads.lock().unwrap(), seen.makers.lock().unwrap());
+    assert!(makers.len() <= 2, "{makers:?}");
+    assert!(readers.is_disjoint(&makers), "{readers:?} {makers:?}");
+    // Elsewhere the same threads do both.
+    let (pipeline, seen) = run(vec![Told { read_ms: 2, make_ms: 1, ..Told::default() }; 64], 3, 3);
+    assert_eq!(pipeline.count(), 64);
+    let all = seen.threads.lock().unwrap().union(&seen.makers.lock().unwrap()).count();
+    assert!(all <= 3, "{all}");
 }
 
 #[test]
@@ -288,7 +308,7 @@ fn one_thread_is_enough() {
     let (pipeline, seen) = run(vec![Told::default(); 9], 1, 1);
     assert_eq!(pipeline.count(), 9);
     assert_eq!(seen.threads.lock().unwrap().len(), 1);
-    assert!(seen.threads.lock().unwrap().contains(&format!("{:?}", std::thread::current().id())));
+    assert!(seen.threads.lock().unwrap().contains(&this_thread()));
     let (none, _) = run([], 32, 2);
     assert_eq!(none.count(), 0);
 }

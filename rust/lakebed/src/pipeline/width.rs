@@ -1,5 +1,7 @@
 //! How much a pipeline does at once.
 
+use std::num::NonZeroUsize;
+
 use crate::storage::Storage;
 
 /// How many reads, and how many threads that make something of them, at most.
@@ -16,10 +18,12 @@ impl Width {
     /// Of a storage, and so many threads.
     ///
     /// A local read is over at once: one that is under way for each thread is enough, and with one thread nobody else
-    /// is needed.
+    /// is needed. More threads than processors read more at once, as a mounted object store needs it, but make nothing
+    /// sooner: what they would make at once only takes memory.
     pub(crate) fn new(storage: &dyn Storage, threads: usize) -> Width {
-        let threads = threads.max(1);
-        Width { reads: storage.concurrent_reads().unwrap_or(threads).max(1), threads }
+        let reads = storage.concurrent_reads().unwrap_or(threads).max(1);
+        let processors = std::thread::available_parallelism().map_or(threads, NonZeroUsize::get);
+        Width { reads, threads: threads.min(processors).max(1) }
     }
 
     /// How many requests have something to do at most.
