@@ -77,7 +77,7 @@ class Table(HistoryViews, ContentViews, GroupViews, ChangeViews, PlanViews):
         native = self._native.at(
             snapshot=snapshot, tag=tag, branch=branch, timestamp=millis, watermark=watermark
         )
-        return Table(native, self._storage)
+        return Table(native, self._storage, self._opening)
 
     @property
     def metadata_tables(self) -> list[str]:
