@@ -10,7 +10,6 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
 import pytest
 
 import lakebed
@@ -18,72 +17,13 @@ from lakebed.errors import LocationError, TableNotFoundError, UnsupportedError
 from lakebed.file_io import IcebergFiles, PaimonFiles
 
 catalog_files = pytest.importorskip("catalog_files")
-sql = pytest.importorskip("pyiceberg.catalog.sql")
+tables = pytest.importorskip("catalog_tables")
 pypaimon = pytest.importorskip("pypaimon")
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-ROWS = pa.table({"id": pa.array([1, 2, 3], pa.int64()), "region": ["emea", "apac", "emea"]})
 VIEWS = ("files", "entries", "manifests", "snapshots", "refs", "schemas", "partitions", "plan")
-
-
-def sqlite(folder: Path, **properties: str) -> Any:
-    """A catalog of PyIceberg's in a file, its warehouse beside it."""
-    given = {"uri": f"sqlite:///{folder}/catalog.db", "warehouse": f"file://{folder}/warehouse"}
-    catalog = sql.SqlCatalog("lake", **(given | properties))
-    catalog.create_namespace_if_not_exists("db")
-    return catalog
-
-
-def far(folder: Path) -> Any:
-    """The same, with its warehouse in a bucket."""
-    properties = {
-        "py-io-impl": "catalog_files.FarFiles",
-        "warehouse": catalog_files.BUCKET,
-        catalog_files.ROOT: str(folder / "bucket"),
-        "s3.secret-access-key": catalog_files.SECRET,
-    }
-    return sqlite(folder, **properties)
-
-
-def orders(catalog: Any, commits: int = 2) -> Any:
-    """A table with some commits."""
-    from pyiceberg.partitioning import PartitionField, PartitionSpec
-    from pyiceberg.schema import Schema
-    from pyiceberg.transforms import IdentityTransform
-    from pyiceberg.types import LongType, NestedField, StringType
-
-    schema = Schema(NestedField(1, "id", LongType()), NestedField(2, "region", StringType()))
-    spec = PartitionSpec(PartitionField(2, 1000, IdentityTransform(), "region"))
-    table = catalog.create_table("db.orders", schema, partition_spec=spec)
-    for _ in range(commits):
-        table.append(ROWS)
-    return table
-
-
-def paimon_orders(folder: Path, commits: int = 2) -> Any:
-    """A table of pypaimon's catalog in a folder, with some commits."""
-    catalog = pypaimon.CatalogFactory.create({"warehouse": str(folder)})
-    catalog.create_database("db", True)
-    schema = pypaimon.Schema.from_pyarrow_schema(ROWS.schema, partition_keys=["region"])
-    catalog.create_table("db.orders", schema, True)
-    table = catalog.get_table("db.orders")
-    for _ in range(commits):
-        builder = table.new_batch_write_builder()
-        write, commit = builder.new_write(), builder.new_commit()
-        write.write_arrow(ROWS)
-        commit.commit(write.prepare_commit())
-        write.close()
-        commit.close()
-    return catalog.get_table("db.orders")
-
-
-def far_paimon(table: Any, folder: Path) -> Any:
-    """The same table as if it were in a bucket."""
-    files = catalog_files.FarPaimonFiles(str(folder))
-    place = f"{catalog_files.BUCKET}/db.db/orders"
-    return type(table)(files, table.identifier, place, table.table_schema)
 
 
 def same_rows(one: lakebed.Table, other: lakebed.Table, *, moved: dict[str, str] | None = None) -> None:
@@ -103,7 +43,7 @@ def test_importing_lakebed_imports_no_catalog() -> None:
 
 
 def test_a_table_of_pyiceberg_is_the_one_of_its_metadata_file(tmp_path: Path) -> None:
-    there = orders(sqlite(tmp_path))
+    there = tables.orders(tables.sqlite(tmp_path))
     table = lakebed.open_table(there)
     assert (table.format, table.location) == ("iceberg", f"{tmp_path}/warehouse/db/orders")
     same_rows(table, lakebed.open_table(there.metadata_location))
@@ -111,9 +51,9 @@ def test_a_table_of_pyiceberg_is_the_one_of_its_metadata_file(tmp_path: Path) ->
 
 
 def test_a_table_of_pyiceberg_is_opened_at_its_own_version(tmp_path: Path) -> None:
-    catalog = sqlite(tmp_path)
-    before = orders(catalog)
-    catalog.load_table("db.orders").append(ROWS)
+    catalog = tables.sqlite(tmp_path)
+    before = tables.orders(catalog)
+    catalog.load_table("db.orders").append(tables.ROWS)
     assert lakebed.open_table(before).snapshot_id == before.metadata.current_snapshot_id
     after = catalog.load_table("db.orders")
     assert lakebed.open_table(after).snapshot_id == after.metadata.current_snapshot_id
@@ -121,7 +61,7 @@ def test_a_table_of_pyiceberg_is_opened_at_its_own_version(tmp_path: Path) -> No
 
 
 def test_a_far_table_is_read_through_the_file_io_of_its_catalog(tmp_path: Path) -> None:
-    there = orders(far(tmp_path))
+    there = tables.orders(tables.far(tmp_path))
     catalog_files.asked.clear()
     table = lakebed.open_table(there)
     assert table.location == f"{catalog_files.BUCKET}/db/orders"
@@ -132,23 +72,23 @@ def test_a_far_table_is_read_through_the_file_io_of_its_catalog(tmp_path: Path) 
 
 
 def test_a_table_of_pypaimon_is_the_one_of_its_folder(tmp_path: Path) -> None:
-    there = paimon_orders(tmp_path)
+    there = tables.paimon_orders(tmp_path)
     table = lakebed.open_table(there)
     assert (table.format, table.snapshot_id) == ("paimon", 2)
     same_rows(table, lakebed.open_table(tmp_path / "db.db" / "orders"))
 
 
 def test_a_far_table_of_pypaimon_is_read_through_its_file_io(tmp_path: Path) -> None:
-    there = paimon_orders(tmp_path)
+    there = tables.paimon_orders(tmp_path)
     catalog_files.asked.clear()
-    table = lakebed.open_table(far_paimon(there, tmp_path))
+    table = lakebed.open_table(tables.far_paimon(there, tmp_path))
     assert catalog_files.asked["schema-0"] == 1
     near = lakebed.open_table(tmp_path / "db.db" / "orders")
     same_rows(table, near, moved={catalog_files.BUCKET: str(tmp_path)})
 
 
 def test_a_branch_of_pypaimon_is_that_branch(tmp_path: Path) -> None:
-    there = paimon_orders(tmp_path)
+    there = tables.paimon_orders(tmp_path)
     there.create_tag("one", 1)
     there.branch_manager().create_branch("dev", "one")
     catalog = pypaimon.CatalogFactory.create({"warehouse": str(tmp_path)})
@@ -157,7 +97,7 @@ def test_a_branch_of_pypaimon_is_that_branch(tmp_path: Path) -> None:
 
 
 def test_other_storage_goes_before_the_file_io(tmp_path: Path) -> None:
-    there = orders(far(tmp_path))
+    there = tables.orders(tables.far(tmp_path))
     place = Path(there.metadata_location.replace(catalog_files.BUCKET, f"{tmp_path}/bucket"))
     catalog_files.asked.clear()
     table = lakebed.open_table(there, storage=OneFolder(tmp_path / "bucket"))
@@ -181,7 +121,11 @@ class OneFolder:
 
 @pytest.mark.parametrize("library", ["pyiceberg", "pypaimon"])
 def test_the_storage_travels(tmp_path: Path, library: str) -> None:
-    there = orders(far(tmp_path)) if library == "pyiceberg" else far_paimon(paimon_orders(tmp_path), tmp_path)
+    there = (
+        tables.orders(tables.far(tmp_path))
+        if library == "pyiceberg"
+        else tables.far_paimon(tables.paimon_orders(tmp_path), tmp_path)
+    )
     storage: Any = lakebed.open_table(there)._storage
     again = pickle.loads(pickle.dumps(storage))
     path = there.metadata_location if library == "pyiceberg" else f"{there.table_path}/schema/schema-0"
@@ -208,7 +152,7 @@ def test_ranges_are_those_of_the_file(tmp_path: Path, library: str) -> None:
 
 
 def test_a_storage_of_pypaimon_lists_and_knows_times(tmp_path: Path) -> None:
-    there = far_paimon(paimon_orders(tmp_path), tmp_path)
+    there = tables.far_paimon(tables.paimon_orders(tmp_path), tmp_path)
     storage = PaimonFiles(there.file_io, there.table_path)
     local = tmp_path / "db.db" / "orders" / "snapshot"
     assert sorted(storage.list(f"{there.table_path}/snapshot")) == sorted(
@@ -220,14 +164,14 @@ def test_a_storage_of_pypaimon_lists_and_knows_times(tmp_path: Path) -> None:
 
 
 def test_a_file_io_of_pyiceberg_lists_nothing(tmp_path: Path) -> None:
-    there = orders(far(tmp_path), commits=0)
+    there = tables.orders(tables.far(tmp_path), commits=0)
     storage = IcebergFiles(there.io, there.location())
     with pytest.raises(UnsupportedError, match="lists no folders, give storage="):
         storage.list(there.location())
 
 
 def test_what_a_library_raises_is_an_oserror_without_secrets(tmp_path: Path) -> None:
-    there = orders(far(tmp_path))
+    there = tables.orders(tables.far(tmp_path))
     table = lakebed.open_table(there)
     (manifest, *_) = table.manifests().to_arrow()["path"].to_pylist()
     catalog_files.failing.add(manifest.rpartition("/")[2])
@@ -247,7 +191,7 @@ def test_what_no_library_loaded_is_no_table() -> None:
 
 
 def test_a_version_whose_file_is_gone_is_no_table(tmp_path: Path) -> None:
-    there = orders(far(tmp_path), commits=0)
+    there = tables.orders(tables.far(tmp_path), commits=0)
     gone = SimpleNamespace(metadata_location=f"{there.metadata_location}.json", io=there.io, catalog=None)
     with pytest.raises(TableNotFoundError, match="no Iceberg metadata file"):
         lakebed.open_table(gone)
@@ -272,7 +216,10 @@ def test_spark_takes_tables_of_catalogs(spark: SparkSession, tmp_path: Path) -> 
 
     tests = str(Path(__file__).parent)
     spark.sparkContext.addPyFile(f"{tests}/catalog_files.py")
-    for there in (orders(far(tmp_path)), far_paimon(paimon_orders(tmp_path), tmp_path)):
+    for there in (
+        tables.orders(tables.far(tmp_path)),
+        tables.far_paimon(tables.paimon_orders(tmp_path), tmp_path),
+    ):
         table = lakebed.open_table(there)
         for view in ("files", "entries", "partitions", "plan", "snapshots", "health"):
             assert actual(getattr(ls, view)(spark, there)) == expected(getattr(table, view)()), view

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from lakebed import _native
 from lakebed.catalogs import entry_of
+from lakebed.file_io import FileIOStorage
 from lakebed.limits import LIMITS, Limits
 from lakebed.storage import resolve
 from lakebed.table import Table
@@ -95,3 +96,16 @@ class Opening:
         allowed = None if self.allowed is None else list(self.allowed)
         native = _native.Table.open(location, format, adapter, list(self.moved), allowed, self.limits)
         return Table(native if branch == "main" else native.at(branch=branch), adapter, self)
+
+    def refreshed(self, table: Table) -> Table:
+        """The table at what is newest now. Raises: as `Table.refresh`."""
+        entry, adapter = self.entry, table._storage
+        if entry is None:
+            return Table(table._native.refreshed(), adapter, self)
+        newest = entry.newest()
+        if isinstance(adapter, FileIOStorage) and isinstance(newest.storage, FileIOStorage):
+            adapter.renew(newest.storage)
+        opening = replace(self, entry=newest)
+        if newest.path == entry.path:
+            return Table(table._native.refreshed(), adapter, opening)
+        return opening.table(newest.path, adapter, table.format, table.branch)
