@@ -15,12 +15,31 @@ from urllib.parse import unquote, urlsplit
 
 from lakebed import _native
 from lakebed.errors import LakebedError, TableNotFoundError, UnsupportedError
-from lakebed.file_io import FileIOStorage, IcebergFiles, PaimonFiles, failure, local_path
+from lakebed.file_io import (
+    FileIOStorage,
+    IcebergFiles,
+    PaimonFiles,
+    failure,
+    local_path,
+    without_secrets,
+)
 
 if TYPE_CHECKING:
     from typing import TypeGuard
 
     from lakebed.storage import Storage
+
+
+# What libraries call the errors of names that no table has.
+_NOT_THERE = frozenset(
+    {
+        "NoSuchTableError",
+        "NoSuchNamespaceError",
+        "NoSuchIdentifierError",
+        "TableNotExistException",
+        "DatabaseNotExistException",
+    }
+)
 
 
 class IcebergTable(Protocol):
@@ -110,7 +129,7 @@ class IcebergEntry(Entry):
             shown = _native.without_credentials(self.path)
             message = f"the table was given without a catalog, which would know what is newest ({shown})"
             raise UnsupportedError(message, kind="unsupported", path=shown)
-        with asking(self.table):
+        with asking(name_of(self.table), catalog, self.table.io):
             table = catalog.load_table(self.table.name())
         before, now = (getattr(one.metadata, "table_uuid", None) for one in (self.table, table))
         if before != now:
@@ -151,7 +170,7 @@ class PaimonEntry(Entry):
         """What the catalog says now; where it is the folder itself that says so, the same."""
         if not self.commits:
             return self
-        with asking(self.table):
+        with asking(name_of(self.table), self.table.file_io):
             catalog = self.table.catalog_environment.catalog_loader.load()
             return PaimonEntry.of(catalog.get_table(self.table.identifier))
 
@@ -167,6 +186,32 @@ def _is_iceberg(given: object) -> bool:
 
 def _is_paimon(given: object) -> bool:
     return hasattr(given, "file_io") and (hasattr(given, "table_path") or hasattr(given, "location"))
+
+
+def load_catalog(name: str) -> Any:
+    """The catalog that PyIceberg's configuration calls so: `~/.pyiceberg.yaml`, environment variables.
+
+    Raises: UnsupportedError (PyIceberg is not installed), ValueError (no such catalog, or none that can be
+        made).
+    """
+    try:
+        # Which reads the configuration.
+        from pyiceberg.catalog import load_catalog as load
+
+        return load(name)
+    except ImportError as error:
+        message = f"PyIceberg loads no catalog: pip install 'lakebed[catalogs]' ({error})"
+        raise UnsupportedError(message, kind="unsupported") from error
+    except Exception as error:  # noqa: BLE001 - of many classes, and its text may hold credentials
+        words = without_secrets(f"{type(error).__name__}: {error}")
+        raise ValueError(f"PyIceberg loads no catalog {name!r}: {words}") from None
+
+
+def load_table(catalog: Any, name: str) -> IcebergTable:
+    """A table of a catalog of PyIceberg. Raises: TableNotFoundError, OSError."""
+    with asking(name, catalog):
+        table: IcebergTable = catalog.load_table(name)
+        return table
 
 
 def entry_of(given: IcebergTable | PaimonTable) -> Entry:
@@ -192,18 +237,20 @@ def name_of(table: Any) -> str:
 
 
 @contextlib.contextmanager
-def asking(table: Any) -> Iterator[None]:
-    """Whatever a catalog raises that is asked for a table, as errors of lakebed's and of Python's own."""
+def asking(name: str, *holders: Any) -> Iterator[None]:
+    """Whatever a catalog raises that is asked for a table, as errors of lakebed's and of Python's own.
+
+    Args: name, the table's; holders, whose properties hold secrets.
+    """
     try:
         yield
     except (LakebedError, MemoryError, ImportError):
         raise
     except Exception as error:  # noqa: BLE001 - libraries have classes of their own; all are told
-        name = name_of(table)
-        if type(error).__name__ in ("NoSuchTableError", "NoSuchNamespaceError", "TableNotExistException"):
+        if type(error).__name__ in _NOT_THERE:
             message = f"the catalog has no table {name}"
             raise TableNotFoundError(message, kind="table-not-found", path=name) from None
-        raise failure(error, name, getattr(table, "catalog", None), getattr(table, "io", None)) from None
+        raise failure(error, name, *holders) from None
 
 
 def _reached(location: str, io: Any, files: type[FileIOStorage]) -> tuple[str, FileIOStorage | None]:

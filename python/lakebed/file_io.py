@@ -21,6 +21,7 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 # A local read takes a processor, not time.
 _LOCAL_READS = 4
 _SECRET = re.compile(r"secret|token|key|password|credential|sas|connection|auth|header|sign", re.IGNORECASE)
+_USER = re.compile(r"://[^\s/@'\"]*@")
 # What follows an address may be a signature.
 _QUERY = re.compile(r"(\w+://[^\s?'\"]*)\?[^\s'\"]*")
 
@@ -156,17 +157,23 @@ class PaimonFiles(FileIOStorage):
 def failure(error: Exception, path: str, *holders: Any) -> OSError:
     """The error of a library as an `OSError` with the path.
 
-    Its text is left without the values of secret properties of `holders`, and without queries of addresses.
+    Its text is left without the secrets of `holders`.
     """
-    text = str(error)
-    for value in sorted((secret for holder in holders for secret in _secrets(holder)), key=len, reverse=True):
-        text = text.replace(value, "…")
-    text = _QUERY.sub(r"\1", " ".join(text.split()))
+    text = without_secrets(str(error), *holders)
     words = f"{type(error).__name__}: {text}" if text else type(error).__name__
     number = getattr(error, "errno", None) if isinstance(error, OSError) else None
     if not isinstance(number, int):
         number = errno.EACCES if isinstance(error, PermissionError) else errno.EIO
     return OSError(number, words, _native.without_credentials(path))
+
+
+def without_secrets(text: str, *holders: Any) -> str:
+    """A library's words in one line, without secret properties of `holders`, nor users, passwords and
+    signatures of addresses.
+    """
+    for value in sorted((secret for holder in holders for secret in _secrets(holder)), key=len, reverse=True):
+        text = text.replace(value, "…")
+    return _USER.sub("://", _QUERY.sub(r"\1", " ".join(text.split())))
 
 
 def _secrets(holder: Any) -> Iterator[str]:
