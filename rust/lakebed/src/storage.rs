@@ -9,6 +9,7 @@ use arrow_buffer::Buffer;
 use lakebed_avro::Limits;
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::write::{Existing, publish_bytes};
 
 /// Reads files and lists folders; all I/O of this crate goes through one of these.
 ///
@@ -71,6 +72,27 @@ pub trait Storage: Send + Sync {
     fn modified(&self, path: &str) -> Result<Option<i64>> {
         self.inner().map_or(Ok(None), |storage| storage.modified(path))
     }
+
+    /// Whether it writes too: whether it has [`Storage::create`] and [`Storage::remove`].
+    fn is_writable(&self) -> bool {
+        self.inner().is_some_and(Storage::is_writable)
+    }
+
+    /// Writes a file whole, under a name that no other has.
+    ///
+    /// # Errors
+    /// `Unsupported` for a storage that only reads.
+    fn create(&self, path: &str, bytes: &[u8]) -> Result<()> {
+        self.inner().map_or_else(|| Err(read_only(path)), |storage| storage.create(path, bytes))
+    }
+
+    /// Removes a file.
+    ///
+    /// # Errors
+    /// As [`Storage::create`]; `Missing` where none is.
+    fn remove(&self, path: &str) -> Result<()> {
+        self.inner().map_or_else(|| Err(read_only(path)), |storage| storage.remove(path))
+    }
 }
 
 /// The local file system. Files are read, never mapped: one that is cut while mapped raises SIGBUS.
@@ -122,6 +144,18 @@ impl Storage for Local {
             Ok(since) => millis(since),
             Err(before) => millis(before.duration()).map(|millis| -millis),
         })
+    }
+
+    fn is_writable(&self) -> bool {
+        true
+    }
+
+    fn create(&self, path: &str, bytes: &[u8]) -> Result<()> {
+        publish_bytes(path, Existing::Refuse, bytes)
+    }
+
+    fn remove(&self, path: &str) -> Result<()> {
+        std::fs::remove_file(local_path(path)?).map_err(|error| failed(error, path))
     }
 }
 
@@ -219,6 +253,11 @@ fn is_uri(path: &str) -> bool {
         let tail = |byte: u8| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte);
         scheme.starts_with(|first: char| first.is_ascii_alphabetic()) && scheme.bytes().all(tail)
     })
+}
+
+#[cold]
+fn read_only(path: &str) -> Error {
+    Error::new(ErrorKind::Unsupported, "the storage only reads").in_file(path)
 }
 
 #[cold]
