@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -20,6 +16,7 @@ from lakebed import iceberg, paimon
 from lakebed.errors import CommitConflictError, SchemaError, TableNotFoundError, UnsupportedError
 
 tables = pytest.importorskip("catalog_tables")
+catalog_writer = pytest.importorskip("catalog_writer")
 exceptions = pytest.importorskip("pyiceberg.exceptions")
 
 Made = tuple[Any, Any]
@@ -199,6 +196,23 @@ def test_a_commit_that_lost_begins_anew_from_what_won(made: Made, tmp_path: Path
     assert table.snapshots().to_arrow()["parent_id"].null_count == 1
 
 
+def test_a_commit_to_another_branch_meanwhile_is_no_harm(made: Made) -> None:
+    """It takes the sequence number that the commit to main was to have, which a catalog refuses."""
+    catalog, there = made
+    one = iceberg.append_files(lakebed.open_table(there), files("1"))
+    catalog.load_table("db.t").manage_snapshots().create_branch(one.snapshot_id, "dev").commit()
+
+    def other(attempt: int) -> None:
+        if attempt == 1:
+            catalog.load_table("db.t").append(pa.table({"id": [1]}), branch="dev")
+
+    between = Between(catalog, other)
+    table = iceberg.append_files(lakebed.open_table(between.load_table("db.t")), files("2"))
+    assert theirs(catalog) == ["1", "2"]
+    assert sorted(table.snapshots().to_arrow()["sequence_number"].to_pylist()) == [1, 2, 3]
+    assert between.commits == 2
+
+
 def test_a_file_that_another_deleted_meanwhile_is_told(made: Made, tmp_path: Path) -> None:
     catalog, there = made
     iceberg.append_files(lakebed.open_table(there), files("1", "2"))
@@ -309,56 +323,8 @@ def test_two_writers_lose_nothing(tmp_path: Path, other: str) -> None:
     commits = long_or(10, 50)
     catalog = tables.sqlite(tmp_path)
     catalog.create_table("db.t", pa.schema([("id", pa.int64())]))
-    race(catalog.properties, {"a": "lakebed", "b": other}, commits)
-    check(catalog.load_table("db.t"), {"a": "lakebed", "b": other}, commits)
-
-
-def race(properties: dict[str, Any], writers: dict[str, str], commits: int) -> None:
-    """Runs writers against each other, each to its end."""
-    program = str(Path(__file__).with_name("catalog_writer.py"))
-    text = {key: value for key, value in properties.items() if isinstance(value, str)}
-    running = [
-        subprocess.Popen(
-            [sys.executable, program, kind, json.dumps(text), name, str(commits)],
-            stdout=subprocess.PIPE,
-            text=True,
-            env=os.environ | {"PYTHONPATH": str(Path(__file__).parent)},
-        )
-        for name, kind in writers.items()
-    ]
-    for process in running:
-        output, _ = process.communicate(timeout=long_or(200, 2000))
-        assert process.returncode == 0
-        assert output.splitlines() == [str(number) for number in range(commits)]
-
-
-def check(there: Any, writers: dict[str, str], commits: int) -> None:
-    """Every commit that was acknowledged is there, once, in one line of snapshots; no file is left over."""
-    from catalog_writer import names
-
-    wanted = [
-        name
-        for writer, kind in writers.items()
-        for name in (names(writer, commits) if kind == "lakebed" else every(writer, commits))
-    ]
-    table = lakebed.open_table(there)
-    found = table.files(columns=["file_path"]).to_arrow()["file_path"].to_pylist()
-    assert sorted(path.rpartition("/")[2] for path in found) == sorted(wanted)
-    rows = table.snapshots().to_arrow().to_pylist()
-    assert [row["parent_id"] for row in rows] == [None, *(row["snapshot_id"] for row in rows[:-1])]
-    assert [row["operation"] for row in rows].count("append") == 2 * commits
-    named = {row["manifest_list"].rpartition("/")[2] for row in rows}
-    for row in rows:
-        manifests = table.at(snapshot=row["snapshot_id"]).manifests().to_arrow()["path"].to_pylist()
-        named |= {path.rpartition("/")[2] for path in manifests}
-    on_disk_now = {path.name for path in Path(table.location).rglob("*.avro")}
-    if set(writers.values()) == {"lakebed"}:
-        assert on_disk_now == named
-    assert named <= on_disk_now
-
-
-def every(writer: str, commits: int) -> list[str]:
-    return [f"{writer}-{number}.parquet" for number in range(commits)]
+    catalog_writer.race(catalog.properties, {"a": "lakebed", "b": other}, commits)
+    catalog_writer.check(catalog.load_table("db.t"), {"a": "lakebed", "b": other}, commits)
 
 
 def test_threads_of_one_catalog_lose_nothing(tmp_path: Path) -> None:
