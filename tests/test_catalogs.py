@@ -15,6 +15,7 @@ import pytest
 import lakebed
 from lakebed.errors import LocationError, TableNotFoundError, UnsupportedError
 from lakebed.file_io import IcebergFiles, PaimonFiles
+from shared_data import PROJECT
 
 catalog_files = pytest.importorskip("catalog_files")
 tables = pytest.importorskip("catalog_tables")
@@ -207,6 +208,25 @@ def test_a_file_io_of_others_reads_no_pipe(tmp_path: Path) -> None:
     storage = IcebergFiles(Own(), f"file://{tmp_path}")
     with pytest.raises(LocationError, match="pipes and devices"):
         storage.read(f"file://{tmp_path}/pipe")
+
+
+def test_the_example_of_the_docs_runs(tmp_path: Path) -> None:
+    tables.orders(tables.sqlite(tmp_path))
+    text = (PROJECT / "docs" / "storage.md").read_text("utf-8")
+    code = text.partition("## Catalogs")[2].partition("```python\n")[2].partition("```")[0]
+    code += "\nassert emea.num_rows == 2 and orders.manifests().to_arrow().num_rows == 1\n"
+    known = {
+        "PYICEBERG_HOME": str(tmp_path),
+        "PYICEBERG_CATALOG__LAKE__URI": f"sqlite:///{tmp_path}/catalog.db",
+    }
+    done = subprocess.run(
+        [sys.executable, "-W", "error::UserWarning:lakebed", "-c", code],
+        env=os.environ | known,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
 
 
 @pytest.mark.spark
