@@ -88,6 +88,17 @@ def test_a_far_table_of_pypaimon_is_read_through_its_file_io(tmp_path: Path) -> 
     same_rows(table, near, moved={catalog_files.BUCKET: str(tmp_path)})
 
 
+def test_older_tables_of_pypaimon_have_a_path_with_one_slash(tmp_path: Path) -> None:
+    near = tables.paimon_orders(tmp_path)
+    files = catalog_files.FarPaimonFiles(str(tmp_path))
+    older = SimpleNamespace(table_path=Path("s3://lake/db.db/orders"), file_io=files)
+    assert str(older.table_path) == "s3:/lake/db.db/orders"
+    table = lakebed.open_table(older)
+    assert (table.location, table.snapshot_id) == (f"{catalog_files.BUCKET}/db.db/orders", 2)
+    older = SimpleNamespace(table_path=Path(near.table_path), file_io=near.file_io)
+    assert lakebed.open_table(older).refresh().snapshot_id == 2
+
+
 def test_a_branch_of_pypaimon_is_that_branch(tmp_path: Path) -> None:
     there = tables.paimon_orders(tmp_path)
     there.create_tag("one", 1)

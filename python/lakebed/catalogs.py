@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from lakebed.storage import Storage
 
 
+_FOLDED = re.compile(r"^(?!file:)([A-Za-z][A-Za-z0-9+.-]+):/(?!/)")
 # What libraries call the errors of names that no table has.
 _NOT_THERE = frozenset(
     {
@@ -146,7 +148,9 @@ class PaimonEntry(Entry):
     def of(table: Any) -> PaimonEntry:
         """What a table of pypaimon says; of Iceberg's tables in its catalogs too."""
         place = table.table_path if hasattr(table, "table_path") else table.location()
-        path, storage = _reached(os.fspath(place), table.file_io, PaimonFiles)
+        # Before 1.4 it was a `Path`, which makes one slash of two.
+        location = _FOLDED.sub(r"\1://", os.fspath(place))
+        path, storage = _reached(location, table.file_io, PaimonFiles)
         return PaimonEntry(table, path, storage)
 
     @property

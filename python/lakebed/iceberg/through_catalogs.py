@@ -83,8 +83,13 @@ def _offered(entry: Entry, staged: StagedCommit) -> Exception | None:
     from pyiceberg.table.update import TableRequirement, TableUpdate
 
     requirement, update = TypeAdapter(TableRequirement), TypeAdapter(TableUpdate)
-    requirements = tuple(requirement.validate_python(one) for one in staged.requirements)
-    updates = tuple(update.validate_python(one) for one in staged.updates)
+    try:
+        requirements = tuple(requirement.validate_python(one) for one in staged.requirements)
+        updates = tuple(update.validate_python(one) for one in staged.updates)
+    except ValueError:
+        # A version of PyIceberg that does not know them.
+        staged.discard()
+        raise
     try:
         entry.table.catalog.commit_table(entry.table, requirements, updates)
     except Exception as error:  # noqa: BLE001 - of many classes, which the caller tells apart
