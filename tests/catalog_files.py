@@ -38,6 +38,24 @@ def _ask(path: str) -> None:
         raise RuntimeError(f"no answer to https://lake.example/{name}?X-Signature=abc of {SECRET}")
 
 
+class HalfFile:
+    """A file that takes half of what is written to it."""
+
+    def __init__(self, file: Any) -> None:
+        self.file = file
+
+    def create(self, overwrite: bool = False) -> Any:
+        self.stream = self.file.create(overwrite)
+        return self
+
+    def write(self, data: bytes) -> None:
+        self.stream.write(data[: len(data) // 2])
+        raise RuntimeError("the connection is gone")
+
+    def close(self) -> None:
+        self.stream.close()
+
+
 class FarFiles(pyarrow_io.PyArrowFileIO):  # type: ignore[misc, name-defined]
     """What `py-io-impl` names."""
 
@@ -48,7 +66,8 @@ class FarFiles(pyarrow_io.PyArrowFileIO):  # type: ignore[misc, name-defined]
     def new_output(self, location: str) -> Any:
         place = _place(location, self.properties[ROOT])
         Path(place).parent.mkdir(parents=True, exist_ok=True)
-        return self._called(location, super().new_output(place))
+        file = self._called(location, super().new_output(place))
+        return HalfFile(file) if location.rpartition("/")[2] in failing else file
 
     @staticmethod
     def _called(location: str, file: Any) -> Any:

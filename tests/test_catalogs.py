@@ -145,14 +145,17 @@ def test_the_storage_travels(tmp_path: Path, library: str) -> None:
     assert catalog_files.SECRET not in f"{again!r} {storage!r}"
 
 
-@pytest.mark.parametrize("library", ["pyiceberg", "pypaimon"])
+@pytest.mark.parametrize("library", ["pyiceberg", "fsspec", "pypaimon"])
 def test_ranges_are_those_of_the_file(tmp_path: Path, library: str) -> None:
     (tmp_path / "f").write_bytes(bytes(range(100)))
     (tmp_path / "empty").touch()
-    path, empty = (f"{catalog_files.BUCKET}/{name}" for name in ("f", "empty"))
+    bucket = f"file://{tmp_path}" if library == "fsspec" else catalog_files.BUCKET
+    path, empty = (f"{bucket}/{name}" for name in ("f", "empty"))
     storage: Any
     if library == "pyiceberg":
         storage = IcebergFiles(catalog_files.FarFiles({catalog_files.ROOT: str(tmp_path)}), path)
+    elif library == "fsspec":
+        storage = IcebergFiles(pytest.importorskip("pyiceberg.io.fsspec").FsspecFileIO({}), path)
     else:
         storage = PaimonFiles(catalog_files.FarPaimonFiles(str(tmp_path)), path)
     assert storage.read(path) == bytes(range(100))
@@ -161,6 +164,26 @@ def test_ranges_are_those_of_the_file(tmp_path: Path, library: str) -> None:
     assert storage.read(path, 200, 300) == storage.read(empty, 0, 10) == storage.read(empty) == b""
     with pytest.raises(FileNotFoundError):
         storage.read(f"{path}-not-there")
+    if library == "pypaimon":
+        return
+    storage.write(f"{path}-new", b"new")
+    assert storage.read(f"{path}-new", 1, 3) == b"ew"
+    storage.remove(f"{path}-new")
+    assert not (tmp_path / "f-new").exists()
+
+
+def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
+    path = f"{catalog_files.BUCKET}/f"
+    storage = IcebergFiles(catalog_files.FarFiles({catalog_files.ROOT: str(tmp_path)}), path)
+    catalog_files.failing.add("f")
+    with pytest.raises(OSError, match="the connection is gone"):
+        storage.write(path, b"data")
+    catalog_files.failing.clear()
+    assert not (tmp_path / "f").exists()
+    storage.write(path, b"data")
+    with pytest.raises(FileExistsError):
+        storage.write(path, b"other")
+    assert storage.read(path) == b"data"
 
 
 def test_a_storage_of_pypaimon_lists_and_knows_times(tmp_path: Path) -> None:

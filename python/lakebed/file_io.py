@@ -59,16 +59,6 @@ class FileIOStorage(ABC):
             stream.seek(first)
             return _read_fully(stream, last - first)
 
-    def write(self, path: str, data: bytes) -> None:
-        """Writes a file, which must not be there. Raises: OSError as `read`."""
-        with self._failures(path), contextlib.closing(self._output(path)) as stream:
-            stream.write(data)
-
-    def remove(self, path: str) -> None:
-        """Removes a file. Raises: FileNotFoundError; OSError as `read`."""
-        with self._failures(path):
-            self._io.delete(path)
-
     @abstractmethod
     def list(self, prefix: str) -> list[str]:
         """The names directly below a directory; [] where there is none."""
@@ -76,10 +66,6 @@ class FileIOStorage(ABC):
     @abstractmethod
     def _input(self, path: str) -> Any:
         """The stream of a file's bytes."""
-
-    @abstractmethod
-    def _output(self, path: str) -> Any:
-        """A stream that a new file's bytes go to."""
 
     def _check(self, path: str) -> None:
         """Raises: LocationError for what would never end, or never begin."""
@@ -118,8 +104,23 @@ class IcebergFiles(FileIOStorage):
     def _input(self, path: str) -> Any:
         return self._io.new_input(path).open()
 
-    def _output(self, path: str) -> Any:
-        return self._io.new_output(path).create(overwrite=False)
+    def write(self, path: str, data: bytes) -> None:
+        """Writes a file, which must not be there, or nothing. Raises: OSError as `read`."""
+        with self._failures(path):
+            stream = self._io.new_output(path).create(overwrite=False)
+            try:
+                with contextlib.closing(stream):
+                    stream.write(data)
+            except BaseException:
+                # Closing may publish what was written until then.
+                with contextlib.suppress(Exception):
+                    self._io.delete(path)
+                raise
+
+    def remove(self, path: str) -> None:
+        """Removes a file. Raises: FileNotFoundError; OSError as `read`."""
+        with self._failures(path):
+            self._io.delete(path)
 
     def list(self, prefix: str) -> list[str]:
         """Raises: UnsupportedError; a `FileIO` of PyIceberg does not list."""
@@ -133,11 +134,6 @@ class PaimonFiles(FileIOStorage):
 
     def _input(self, path: str) -> Any:
         return self._io.new_input_stream(path)
-
-    def _output(self, path: str) -> Any:
-        if self._io.exists(path):
-            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), path)
-        return self._io.new_output_stream(path)
 
     def list(self, prefix: str) -> list[str]:
         """The names directly below a directory; [] where there is none. Raises: OSError as `read`."""
@@ -163,7 +159,9 @@ def failure(error: Exception, path: str, *holders: Any) -> OSError:
     words = f"{type(error).__name__}: {text}" if text else type(error).__name__
     number = getattr(error, "errno", None) if isinstance(error, OSError) else None
     if not isinstance(number, int):
-        number = errno.EACCES if isinstance(error, PermissionError) else errno.EIO
+        # Libraries raise some of Python's own without a number.
+        known = {PermissionError: errno.EACCES, FileExistsError: errno.EEXIST, TimeoutError: errno.ETIMEDOUT}
+        number = next((known[kind] for kind in known if isinstance(error, kind)), errno.EIO)
     return OSError(number, words, _native.without_credentials(path))
 
 
