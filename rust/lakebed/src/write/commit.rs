@@ -10,7 +10,8 @@ use std::time::Duration;
 
 use super::{Existing, publish_bytes};
 use crate::error::{Error, ErrorKind, Result};
-use crate::storage::{Local, Storage, local_path};
+use crate::local_path::local_path;
+use crate::storage::{Local, Storage};
 
 /// What a format commits.
 pub(crate) trait Commit {

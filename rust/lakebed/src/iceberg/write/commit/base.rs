@@ -14,7 +14,8 @@ use crate::iceberg::table::Table;
 use crate::iceberg::types::Schema;
 use crate::iceberg::write::{FormatVersion, is_gzip_name};
 use crate::json::invalid;
-use crate::storage::{Storage, local_path};
+use crate::local_path::local_path;
+use crate::storage::Storage;
 
 /// Properties that move files elsewhere, which tables without a catalog do not do.
 const MOVED_METADATA: &str = "write.metadata.path";

@@ -17,8 +17,9 @@ use crate::iceberg::partition::PartitionSpec;
 use crate::iceberg::types::Schema;
 use crate::iceberg::write::metadata::compact;
 use crate::iceberg::write::{FormatVersion, metadata_bytes};
+use crate::local_path::local_path;
 use crate::notes::Notes;
-use crate::storage::{Local, Storage, local_path};
+use crate::storage::{Local, Storage};
 use crate::write::{Existing, now_millis, publish_bytes};
 
 /// What systems call a file that is there already.
