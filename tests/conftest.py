@@ -177,6 +177,12 @@ def iceberg_java() -> Iterator[JavaEngine]:
 
 
 @pytest.fixture(scope="session")
+def rest_java() -> Iterator[JavaEngine]:
+    """Iceberg's REST catalog, as `paimon_java`."""
+    yield from _running(JavaEngine("RestCatalogEngine"))
+
+
+@pytest.fixture(scope="session")
 def spark_runtimes() -> Iterator[SparkRuntimes]:
     """The formats' runtimes for Spark 3.5, as `paimon_java`."""
     yield from _running(SparkRuntimes())

@@ -10,7 +10,7 @@ import pytest
 # Each worker has a Spark of its own. Many groups end at about the same time, however long each takes.
 _SPARK_GROUPS = 8
 # Fixtures that start an engine: one worker has it.
-_ENGINES = ("paimon_java", "iceberg_java", "spark_runtimes")
+_ENGINES = ("paimon_java", "iceberg_java", "rest_java", "spark_runtimes")
 
 
 def assign(items: Sequence[pytest.Item]) -> None:

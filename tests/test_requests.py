@@ -29,10 +29,12 @@ class Call:
     listings: int = 0
 
     def rows(self, table: Any, ids: list[int], times: list[Any]) -> int:
-        """How many rows it gives; `at` gives a table, not rows."""
+        """How many rows it gives; `at` and `refresh` give a table, not rows."""
         view, _, options = self.name.removesuffix(")").partition("(")
         if view == "at":
             return int(table.at(timestamp=times[3]).snapshot_id == ids[3])
+        if view == "refresh":
+            return int(table.refresh().snapshot_id == ids[-1])
         if view == "diff":
             return int(table.diff(ids[0], ids[-1], threads=THREADS).to_arrow().num_rows)
         limit = {"limit": int(options.removeprefix("limit="))} if options else {}
@@ -55,6 +57,7 @@ CALLS = {
         Call("partitions()", 12),
         Call("diff(first, last)", 17),
         Call("at(timestamp=…)", 8, 1),
+        Call("refresh()", 4, 1),
         Call("manifests()", 2),
         Call("snapshots()", 10, 1),
         Call("schemas()", 1, 1),
@@ -68,6 +71,7 @@ CALLS = {
         Call("partitions()", 11),
         Call("diff(first, last)", 13),
         Call("at(timestamp=…)", 0),
+        Call("refresh()", 7),
         Call("manifests()", 1),
         Call("snapshots()", 0),
         Call("schemas()", 0),

@@ -1,11 +1,14 @@
-"""How a table is opened."""
+"""How a table is opened, and opened again."""
 
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from lakebed import _native
+from lakebed.catalogs import entry_of
+from lakebed.file_io import FileIOStorage
 from lakebed.limits import LIMITS, Limits
 from lakebed.storage import resolve
 from lakebed.table import Table
@@ -13,9 +16,12 @@ from lakebed.table import Table
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from lakebed.catalogs import Entry, IcebergTable, PaimonTable
+    from lakebed.storage import Storage
+
 
 def open_table(
-    path: str | os.PathLike[str],
+    path: str | os.PathLike[str] | IcebergTable | PaimonTable,
     *,
     storage: object | None = None,
     format: str | None = None,  # noqa: A002 - the word users type
@@ -27,7 +33,10 @@ def open_table(
 
     Args:
         path: local path, `file:` URI, or the URI of a remote storage; of Iceberg the table's folder or one of
-            its metadata files, which is then read as it is.
+            its metadata files, which is then read as it is. Or a table that a catalog of PyIceberg or of
+            pypaimon loaded: of PyIceberg exactly the version that it stands at, of pypaimon the latest of its
+            branch; each is read through its own `FileIO`, with the credentials that the catalog gave it, but
+            for local files, which need neither.
         storage: how to read it: a `pyarrow.fs.FileSystem`, an fsspec filesystem or any `lakebed.Storage`.
             Without one, remote URIs go through `pyarrow.fs`, else through fsspec where that is installed.
         format: "paimon", "iceberg", or None to find out. Paimon is tried first, since its tables may carry
@@ -48,10 +57,55 @@ def open_table(
     Cost: Paimon: reads the hint, one snapshot and one schema. Iceberg: one pass over the metadata file,
         keeping what is current. No manifest.
     Source: Paimon's `SnapshotManager.java`; Iceberg's `HadoopTableOperations.java`.
+
+    >>> orders = open_table(catalog.load_table("db.orders"))
     """
     if format not in (None, "paimon", "iceberg"):
         raise ValueError(f'format is "paimon", "iceberg" or None, not {format!r}')
-    location, adapter = resolve(path, storage)
-    moved = [(prefix, os.fspath(now)) for prefix, now in (relocate or {}).items()]
-    allowed = None if allowed_prefixes is None else [os.fspath(prefix) for prefix in allowed_prefixes]
-    return Table(_native.Table.open(location, format, adapter, moved, allowed, limits), adapter)
+    moved = tuple((prefix, os.fspath(now)) for prefix, now in (relocate or {}).items())
+    allowed = None if allowed_prefixes is None else tuple(os.fspath(prefix) for prefix in allowed_prefixes)
+    if isinstance(path, str | os.PathLike):
+        return Opening(moved, allowed, limits, None).table(*resolve(path, storage), format)
+    entry = entry_of(path)
+    location, adapter = (entry.path, entry.storage) if storage is None else resolve(entry.path, storage)
+    opening = Opening(moved, allowed, limits, entry)
+    return opening.table(location, adapter, format or entry.format, entry.branch)
+
+
+@dataclass(frozen=True)
+class Opening:
+    """How a table was opened, for those who open it again.
+
+    Attributes: moved, prefixes and where they are now; allowed and limits, as `open_table` has them; entry,
+        what the table's catalog says of it; None for one that was opened by its path.
+    """
+
+    moved: tuple[tuple[str, str], ...]
+    allowed: tuple[str, ...] | None
+    limits: Limits
+    entry: Entry | None
+
+    def table(
+        self,
+        location: str,
+        adapter: Storage | None,
+        format: str | None,  # noqa: A002 - the word users type
+        branch: str = "main",
+    ) -> Table:
+        """The table at a location, on one of its branches. Raises: as `open_table`."""
+        allowed = None if self.allowed is None else list(self.allowed)
+        native = _native.Table.open(location, format, adapter, list(self.moved), allowed, self.limits)
+        return Table(native if branch == "main" else native.at(branch=branch), adapter, self)
+
+    def refreshed(self, table: Table) -> Table:
+        """The table at what is newest now. Raises: as `Table.refresh`."""
+        entry, adapter = self.entry, table._storage
+        if entry is None:
+            return Table(table._native.refreshed(), adapter, self)
+        newest = entry.newest()
+        if isinstance(adapter, FileIOStorage) and isinstance(newest.storage, FileIOStorage):
+            adapter.renew(newest.storage)
+        opening = replace(self, entry=newest)
+        if newest.path == entry.path:
+            return Table(table._native.refreshed(), adapter, opening)
+        return opening.table(newest.path, adapter, table.format, table.branch)

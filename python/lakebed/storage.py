@@ -31,7 +31,8 @@ class Storage(Protocol):
     A storage may also have `modified(path: str) -> int | None`: when a file or folder was last modified, in
     milliseconds since 1970 UTC, None where that is not known. Only the creation times of branches need it.
     `concurrent_reads: int`, where it is there, is how many reads it serves at once, from as many threads; 64
-    where it is not, or None.
+    where it is not, or None. Commits are staged on one with `write(path: str, data: bytes)`, of a file that
+    is not there yet, and `remove(path: str)`.
     """
 
     def read(self, path: str, start: int | None = None, end: int | None = None) -> bytes:

@@ -94,8 +94,8 @@ def _warnings() -> Iterator[None]:
 def cli() -> None:
     """Metadata of lake tables: what a table is, its snapshots, manifests and files.
 
-    TABLE is a local path or a URI. Rows go to a terminal as a table that fits it, into a pipe as text with
-    nothing left out; `-o json` prints one object a line.
+    TABLE is a local path or a URI, or with --catalog a table's name. Rows go to a terminal as a table that
+    fits it, into a pipe as text with nothing left out; `-o json` prints one object a line.
     """
 
 

@@ -13,6 +13,7 @@ from lakebed.table.groups import SMALL_BYTES
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from lakebed.catalogs import IcebergTable
     from lakebed.table import Table
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -47,6 +48,11 @@ def _prefixes(
 
 
 _OPENING = (
+    click.option(
+        "--catalog",
+        metavar="NAME",
+        help="TABLE is a name such as db.orders in this catalog of PyIceberg's configuration.",
+    ),
     click.option(
         "--format",
         type=click.Choice(["paimon", "iceberg"]),
@@ -93,6 +99,7 @@ def table(command: Command) -> Command:
         tag: str | None,
         as_of: datetime | int | None,
         branch: str | None,
+        catalog: str | None,
         format: str | None,  # noqa: A002 - the option's name
         relocate: dict[str, str],
         allowed: tuple[str, ...],
@@ -103,7 +110,7 @@ def table(command: Command) -> Command:
         if len(at) > 1:
             raise click.UsageError("--snapshot, --tag and --as-of exclude each other")
         how = {"format": format, "relocate": relocate, "allowed_prefixes": allowed or None}
-        return command(open_table=functools.partial(_opened, table, how, branch, at), **others)
+        return command(open_table=functools.partial(_opened, table, catalog, how, branch, at), **others)
 
     decorated: Any = run
     for option in reversed((*_TRAVEL, *_OPENING)):
@@ -112,13 +119,25 @@ def table(command: Command) -> Command:
     return with_argument
 
 
-def _opened(location: str, how: dict[str, Any], branch: str | None, at: dict[str, Any]) -> Table:
+def _opened(
+    location: str, catalog: str | None, how: dict[str, Any], branch: str | None, at: dict[str, Any]
+) -> Table:
     import lakebed
 
-    table = lakebed.open_table(location, **how)
+    table = lakebed.open_table(_loaded(catalog, location) if catalog else location, **how)
     if branch is not None:
         table = table.at(branch=branch)
     return table.at(**at) if at else table
+
+
+def _loaded(catalog: str, name: str) -> IcebergTable:
+    from lakebed.catalogs import load_catalog, load_table
+
+    try:
+        there = load_catalog(catalog)
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="--catalog") from error
+    return load_table(there, name)
 
 
 where = click.option(

@@ -1,16 +1,20 @@
-"""Commits to Iceberg tables on the local file system, and what a catalog needs to make them."""
+"""Commits to Iceberg tables, on the local file system or through their catalogs."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
+
+import pyarrow as pa
 
 from lakebed import _arrow, _native
 from lakebed._arguments import names, positive
 from lakebed.errors import SchemaError, UnsupportedError
+from lakebed.iceberg.through_catalogs import commit_through
 from lakebed.limits import LIMITS, Limits
 from lakebed.opening import open_table
 from lakebed.storage import resolve
@@ -38,14 +42,24 @@ class StagedCommit:
     metadata: dict[str, Any]
     requirements: list[dict[str, Any]]
     updates: list[dict[str, Any]]
+    _storage: Any = field(default=None, repr=False, compare=False)
+
+    @property
+    def snapshot_id(self) -> int:
+        """The id of the new snapshot."""
+        return int(self.metadata["current-snapshot-id"])
 
     def discard(self) -> None:
         """Removes the files, where the catalog has refused the commit; those that are gone already are no
         error.
         """
         for file in self.files:
-            # Paths stand in the metadata as they are: nothing in them is escaped.
-            Path(file.removeprefix("file://").removeprefix("file:")).unlink(missing_ok=True)
+            if self._storage is None:
+                # Paths stand in the metadata as they are: nothing in them is escaped.
+                Path(file.removeprefix("file://").removeprefix("file:")).unlink(missing_ok=True)
+            else:
+                with contextlib.suppress(FileNotFoundError):
+                    self._storage.remove(file)
 
 
 def create_table(
@@ -118,8 +132,9 @@ def append_files(
     The files are written already, and are not looked at.
 
     Args:
-        table: a table on the local file system. The commit builds on its latest snapshot, wherever the table
-            stands.
+        table: a table on the local file system, or one that a catalog of PyIceberg loaded: the catalog then
+            makes the commit, of files that are written through the table's `FileIO`. The commit builds on its
+            latest snapshot, wherever the table stands.
         files: anything with `__arrow_c_stream__` and columns of the view `files`: `file_path` (absolute, or
             relative to the table's location), `record_count` and `file_size_in_bytes`; `partition`, a struct
             with the fields of the spec, where the table is partitioned; and, where they are known,
@@ -133,10 +148,11 @@ def append_files(
     Returns: the table at its new snapshot; with `commit=False` a `StagedCommit`.
     Raises: SchemaError (a column or partition field that is not there or not a file's, another type, a null
         where there must be a value, a value that does not fit; with `.field` and `.record`), before anything
-        is written; UnsupportedError (a table of a catalog's with `commit=True`, one on another storage or
-        opened by `relocate=`, a branch other than `main`); CommitConflictError where all attempts that
-        `commit.retry.num-retries` allows (1,000 unless told) were lost to others; OSError. The table is
-        then as before.
+        is written; UnsupportedError (a table of a catalog's that was opened by its path, with `commit=True`;
+        one on another storage, which its catalog did not give, or opened by `relocate=`; a branch other than
+        `main`); CommitConflictError where all attempts that `commit.retry.num-retries` allows (1,000 unless
+        told) were lost to others; OSError. The table is then as before, but where the message says that the
+        commit may have happened.
     Cost: reads the metadata file and the manifest list; writes one manifest per spec, a manifest list and the
         metadata. Another commit in between costs the same again.
     Source: Iceberg's `FastAppend.java`, `SnapshotProducer.java`, `HadoopTableOperations.java`.
@@ -284,12 +300,25 @@ def _commit(
 ) -> Table | StagedCommit | None:
     """Commits or stages what `change` is: Arrow data to append, paths to delete, bytes of a manifest."""
     pairs = list((properties or {}).items())
-    staged = _native.iceberg_commit(
-        table._native, change, pairs, codec, block_bytes, os.urandom(24), not commit, limits
-    )
-    if commit:
+    opening = table._opening
+    through_catalog = opening is not None and opening.entry is not None
+    if commit and not through_catalog:
+        _native.iceberg_commit(
+            table._native, change, pairs, codec, block_bytes, os.urandom(24), False, limits
+        )
         return open_table(table.location, format="iceberg", limits=limits)
-    if staged is None:
-        return None
-    files, *parts = staged
-    return StagedCommit(tuple(files), *(json.loads(part) for part in parts))
+    if isinstance(change, pa.RecordBatchReader):
+        # It is read once, and there may be several attempts.
+        change = change.read_all()
+
+    def stage(now: Table) -> StagedCommit | None:
+        staged = _native.iceberg_commit(
+            now._native, change, pairs, codec, block_bytes, os.urandom(24), True, limits
+        )
+        if staged is None:
+            return None
+        files, *parts = staged
+        metadata, requirements, updates = (json.loads(part) for part in parts)
+        return StagedCommit(tuple(files), metadata, requirements, updates, now._storage)
+
+    return commit_through(table, stage) if commit else stage(table)

@@ -103,7 +103,7 @@ def append_files(
     1
     """
     who = _who(commit_user, identifier, properties, watermark)
-    return Table(_native.paimon_append_files(table._native, _arrow.writable(files), who))
+    return _made(table, _native.paimon_append_files(_committable(table), _arrow.writable(files), who))
 
 
 def delete_files(
@@ -134,7 +134,7 @@ def delete_files(
     Source: Paimon's `FileStoreCommitImpl.java`.
     """
     who = _who(commit_user, identifier, properties, watermark)
-    return Table(_native.paimon_delete_files(table._native, _paths(files), who))
+    return _made(table, _native.paimon_delete_files(_committable(table), _paths(files), who))
 
 
 def overwrite_partition(
@@ -180,7 +180,9 @@ def overwrite_partition(
         else pa.array([{}], pa.struct([]))
     )
     who = _who(commit_user, identifier, properties, watermark)
-    return Table(_native.paimon_overwrite_partition(table._native, _arrow.writable(files), one, who))
+    return _made(
+        table, _native.paimon_overwrite_partition(_committable(table), _arrow.writable(files), one, who)
+    )
 
 
 def compact_manifests(
@@ -206,7 +208,7 @@ def compact_manifests(
     """
     positive("target_bytes", target_bytes)
     who = _who(commit_user, None, None, None)
-    return Table(_native.paimon_compact_manifests(table._native, target_bytes, sort, who))
+    return _made(table, _native.paimon_compact_manifests(_committable(table), target_bytes, sort, who))
 
 
 def create_tag(table: Table, name: str, *, time_retained: timedelta | None = None) -> Table:
@@ -225,7 +227,25 @@ def create_tag(table: Table, name: str, *, time_retained: timedelta | None = Non
     if time_retained is not None and time_retained < timedelta(0):
         raise ValueError(f"time_retained is not negative: {time_retained}")
     micros = None if time_retained is None else time_retained // timedelta(microseconds=1)
-    return Table(_native.paimon_create_tag(table._native, name, micros, _who(None, None, None, None)))
+    return _made(
+        table, _native.paimon_create_tag(_committable(table), name, micros, _who(None, None, None, None))
+    )
+
+
+def _committable(table: Table) -> _native.Table:
+    """The table of the core. Raises: UnsupportedError where a catalog keeps the snapshots."""
+    opening = table._opening
+    if opening is not None and opening.entry is not None and opening.entry.commits:
+        message = (
+            f"the table's catalog makes its commits: a snapshot beside it would not count ({table.location})"
+        )
+        raise UnsupportedError(message, kind="unsupported", path=table.location)
+    return table._native
+
+
+def _made(table: Table, native: _native.Table) -> Table:
+    """The table behind a commit, opened as it was before."""
+    return Table(native, table._storage, table._opening)
 
 
 def _who(

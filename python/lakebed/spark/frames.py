@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, Union
 
 import pyarrow as pa
 
+from lakebed.catalogs import IcebergTable, PaimonTable
 from lakebed.opening import open_table
 from lakebed.spark.ipc import ipc_stream
 from lakebed.spark.mappers import decode_manifests, map_rows, task_schema
@@ -24,8 +25,9 @@ if TYPE_CHECKING:
     from lakebed.spark.reading import Reading
     from lakebed.view import Manifest, ViewScan
 
-TablePath: TypeAlias = Union[str, "os.PathLike[str]", Table]
-"""A path or URI that the driver can open and the executors can reach, or a table that is open already."""
+TablePath: TypeAlias = Union[str, "os.PathLike[str]", IcebergTable, PaimonTable, Table]
+"""A path or URI that the driver can open and the executors can reach, a table that a catalog of PyIceberg or
+pypaimon loaded, or one that is open already."""
 
 Mapper: TypeAlias = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 """A function for `DataFrame.mapInArrow`."""

@@ -6,12 +6,13 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pyarrow as pa
 
 from lakebed import _arrow, _native
 from lakebed._arguments import names
+from lakebed.catalogs import is_of_catalog
 from lakebed.errors import LakebedError
 from lakebed.limits import LIMITS, Limits
 from lakebed.opening import open_table
@@ -62,12 +63,12 @@ def health(
     """
     how: dict[str, Any] = {"storage": storage, "format": format, "relocate": relocate, "limits": limits}
     selection = {"where": to_sql(where), "columns": names("columns", columns), "small_bytes": small_bytes}
-    if isinstance(path, str | os.PathLike):
+    if isinstance(path, str | os.PathLike) or is_of_catalog(path):
         path = open_table(path, **how)
     if isinstance(path, Table):
         table = table_at(path, at, limits)
         return _of_table(spark, table, selection, Reading.of(table, limits, range_bytes))
-    paths = (os.fspath(one) for one in path)
+    paths = (os.fspath(one) for one in cast("Sequence[str | os.PathLike[str]]", path))
     return _of_tables(spark, _Tables(tuple(paths if storage else map(absolute, paths)), how, at, selection))
 
 

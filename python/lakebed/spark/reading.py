@@ -17,6 +17,7 @@ import pyarrow as pa
 from lakebed import _native
 from lakebed._arguments import positive
 from lakebed.errors import LakebedError, MissingFileError, TruncatedError, UnsupportedError
+from lakebed.file_io import FileIOStorage
 from lakebed.spark.mappers import kind_told, map_contents
 
 if TYPE_CHECKING:
@@ -40,6 +41,8 @@ _LISTING_TASKS = "spark.sql.sources.parallelPartitionDiscovery.parallelism"
 _OPENING = 256 << 10
 # What a task is to have of files that Spark reads, in bytes; as much as its own packing gives.
 _TASK = 128 << 20
+# What the executors' Python reads at once, unless it is told how much, in bytes.
+_RANGE = 32 << 20
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 # What Hadoop's file systems expand in a path, and the backslash that keeps them from it.
 _GLOB = re.compile(r"[{}\[\]*?\\]")
@@ -69,7 +72,12 @@ class Reading:
 
     @staticmethod
     def of(table: Table, limits: Limits, range_bytes: int | None) -> Reading:
-        """Raises: ValueError for ranges of no bytes."""
+        """Of a table that is read with a catalog's credentials in ranges always: Spark has none of them.
+
+        Raises: ValueError for ranges of no bytes.
+        """
+        if range_bytes is None and isinstance(table._storage, FileIOStorage):
+            range_bytes = _RANGE
         return Reading(limits, positive("range_bytes", range_bytes), table._storage)
 
     def frame(

@@ -77,7 +77,22 @@ class Table(HistoryViews, ContentViews, GroupViews, ChangeViews, PlanViews):
         native = self._native.at(
             snapshot=snapshot, tag=tag, branch=branch, timestamp=millis, watermark=watermark
         )
-        return Table(native, self._storage)
+        return Table(native, self._storage, self._opening)
+
+    def refresh(self) -> Table:
+        """The same table at what is newest now, on the branch it stands on; this one stays where it is.
+
+        Of a catalog's table the catalog is asked which version is current, and for new credentials. Of a
+        table that was opened by a metadata file, without a catalog, that file stays the newest.
+        Raises: as `open_table`; UnsupportedError for PyIceberg's `StaticTable`, which has no catalog;
+            TableNotFoundError where the catalog has it no more; SnapshotNotFoundError for a branch that is
+            gone; OSError from the catalog.
+        Cost: Iceberg: the hint, or the question to the catalog, and the metadata file if it is another than
+            before. Paimon: the hint, one snapshot and one schema.
+        """
+        if self._opening is None:
+            return Table(self._native.refreshed(), self._storage)
+        return self._opening.refreshed(self)
 
     @property
     def metadata_tables(self) -> list[str]:

@@ -9,14 +9,19 @@ from lakebed import _arrow, _native
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from lakebed.opening import Opening
     from lakebed.storage import Storage
 
 
 class Standing:
     """What a table is and which snapshot it stands at: plain attributes, read when it was opened."""
 
-    def __init__(self, native: _native.Table, storage: Storage | None = None) -> None:
+    def __init__(
+        self, native: _native.Table, storage: Storage | None = None, opening: Opening | None = None
+    ) -> None:
         self._native = native
+        # How to open it again; None for one that was just made.
+        self._opening = opening
         # What the core reads the table through, for workers elsewhere; None for the local file system.
         self._storage = storage
 

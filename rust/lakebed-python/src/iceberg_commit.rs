@@ -1,5 +1,7 @@
 //! The commits of `lakebed.iceberg`.
 
+use std::sync::Arc;
+
 use arrow_array::RecordBatchReader;
 use lakebed::iceberg::Table as IcebergTable;
 use lakebed::iceberg::write::FormatVersion;
@@ -32,13 +34,18 @@ enum Given {
 type StagedParts = (Vec<String>, String, String, String);
 
 /// The table of Iceberg's that commits are made to.
-fn committable(table: &Table) -> Result<&IcebergTable> {
+fn committable(table: &Table, staged: bool) -> Result<&IcebergTable> {
     let found = table.0.as_any().downcast_ref::<IcebergTable>();
     let table = found.ok_or_else(|| Error::new(ErrorKind::Unsupported, "the table is none of Iceberg's"))?;
     let refused = |message: &str| Err(Error::new(ErrorKind::Unsupported, message).in_file(table.location()));
-    if !table.storage().is_local() {
+    let storage = table.storage();
+    if staged && !storage.is_writable() {
+        return refused("commits are staged where the storage writes, of tables opened without relocate=");
+    }
+    if !staged && !storage.is_local() {
         return refused(
-            "commits are made on the local file system alone, to tables opened without relocate=",
+            "commits without a catalog are made on the local file system alone, to tables opened without \
+             relocate=",
         );
     }
     if table.branch() != lakebed::iceberg::metadata::MAIN {
@@ -81,11 +88,12 @@ pub fn iceberg_commit(
         }
     };
     committed(py, move || {
-        let table = committable(table)?;
+        let table = committable(table, staged)?;
         if !staged {
             return commit_action(table.location(), action()?, &options).map(|()| None);
         }
-        let staged = stage_action(table.metadata_file(), action()?, &options)?;
+        let storage = Arc::clone(table.storage());
+        let staged = stage_action(table.metadata_file(), storage, action()?, &options)?;
         Ok(staged.map(|staged| {
             let [metadata, requirements, updates] =
                 [staged.metadata, staged.requirements, staged.updates].map(|json| json.to_string());

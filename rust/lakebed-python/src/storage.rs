@@ -9,12 +9,13 @@ use lakebed::{Error, ErrorKind, Result};
 use pyo3::exceptions::{PyFileNotFoundError, PyMemoryError, PyNotADirectoryError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
+use pyo3::types::PyBytes;
 
 /// Reads of a storage at once where it does not say: tables of others than the local file system stand where a read
 /// waits for a network.
 const CONCURRENT_READS: usize = 64;
 
-/// Calls `read`, `list` and, where it is there, `modified` of a Python object; attaches to the interpreter only for that.
+/// Calls `read`, `list` and, where they are there, `modified`, `write` and `remove` of a Python object; attaches to the interpreter only for that.
 pub struct PyStorage {
     storage: Py<PyAny>,
     concurrent_reads: usize,
@@ -122,6 +123,25 @@ impl Storage for PyStorage {
                 None => Ok(None),
             };
             known().map_err(|error| failed(py, error, path))
+        })
+    }
+
+    fn is_writable(&self) -> bool {
+        let has = |storage: &Bound<'_, PyAny>, name| storage.hasattr(name).unwrap_or(false);
+        Python::attach(|py| ["write", "remove"].into_iter().all(|name| has(self.storage.bind(py), name)))
+    }
+
+    fn create(&self, path: &str, bytes: &[u8]) -> Result<()> {
+        Python::attach(|py| {
+            let written = self.storage.bind(py).call_method1("write", (path, PyBytes::new(py, bytes)));
+            written.map(drop).map_err(|error| failed(py, error, path))
+        })
+    }
+
+    fn remove(&self, path: &str) -> Result<()> {
+        Python::attach(|py| {
+            let removed = self.storage.bind(py).call_method1("remove", (path,));
+            removed.map(drop).map_err(|error| failed(py, error, path))
         })
     }
 }

@@ -129,6 +129,10 @@ impl Table {
         Table::warned(py, table?)
     }
 
+    fn refreshed(&self, py: Python<'_>) -> PyResult<Table> {
+        Table::warned(py, detached(py, || self.0.refreshed())?)
+    }
+
     #[allow(clippy::too_many_arguments)] // the keywords that every view takes
     #[pyo3(signature = (
         view, columns, r#where, stats, limit, threads, deletes=None, row_limit=None, small_bytes=None

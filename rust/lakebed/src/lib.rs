@@ -19,6 +19,7 @@ mod grouping;
 pub mod health;
 pub mod iceberg;
 mod json;
+mod local_path;
 pub mod location;
 mod murmur;
 pub mod notes;

@@ -84,6 +84,10 @@ impl Storage for Relocated {
         false
     }
 
+    fn is_writable(&self) -> bool {
+        false
+    }
+
     fn place(&self, path: &str) -> Result<String> {
         self.storage.place(&self.now(path))
     }

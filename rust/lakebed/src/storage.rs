@@ -9,6 +9,8 @@ use arrow_buffer::Buffer;
 use lakebed_avro::Limits;
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::local_path::local_path;
+use crate::write::publish::{Existing, publish_bytes};
 
 /// Reads files and lists folders; all I/O of this crate goes through one of these.
 ///
@@ -71,6 +73,27 @@ pub trait Storage: Send + Sync {
     fn modified(&self, path: &str) -> Result<Option<i64>> {
         self.inner().map_or(Ok(None), |storage| storage.modified(path))
     }
+
+    /// Whether it writes too: whether it has [`Storage::create`] and [`Storage::remove`].
+    fn is_writable(&self) -> bool {
+        self.inner().is_some_and(Storage::is_writable)
+    }
+
+    /// Writes a file whole, under a name that no other has.
+    ///
+    /// # Errors
+    /// `Unsupported` for a storage that only reads.
+    fn create(&self, path: &str, bytes: &[u8]) -> Result<()> {
+        self.inner().map_or_else(|| Err(read_only(path)), |storage| storage.create(path, bytes))
+    }
+
+    /// Removes a file.
+    ///
+    /// # Errors
+    /// As [`Storage::create`]; `Missing` where none is.
+    fn remove(&self, path: &str) -> Result<()> {
+        self.inner().map_or_else(|| Err(read_only(path)), |storage| storage.remove(path))
+    }
 }
 
 /// The local file system. Files are read, never mapped: one that is cut while mapped raises SIGBUS.
@@ -122,6 +145,18 @@ impl Storage for Local {
             Ok(since) => millis(since),
             Err(before) => millis(before.duration()).map(|millis| -millis),
         })
+    }
+
+    fn is_writable(&self) -> bool {
+        true
+    }
+
+    fn create(&self, path: &str, bytes: &[u8]) -> Result<()> {
+        publish_bytes(path, Existing::Refuse, bytes)
+    }
+
+    fn remove(&self, path: &str) -> Result<()> {
+        std::fs::remove_file(local_path(path)?).map_err(|error| failed(error, path))
     }
 }
 
@@ -197,28 +232,9 @@ pub(crate) fn present<T>(read: Result<T>) -> Result<Option<T>> {
     }
 }
 
-/// A path without the scheme that Hadoop puts before local ones: external paths are `file:/a/b`.
-///
-/// # Errors
-/// `Unsupported` for a URI of another scheme.
-pub(crate) fn local_path(path: &str) -> Result<&str> {
-    let uri = path.split_at_checked(5).filter(|(scheme, _)| scheme.eq_ignore_ascii_case("file:"));
-    match uri.map(|(_, path)| path.strip_prefix("//").unwrap_or(path)) {
-        Some(absolute) if absolute.starts_with('/') => Ok(absolute),
-        _ if is_uri(path) => {
-            let message = "not on the local file system: say where it is now, or what reads it";
-            Err(Error::new(ErrorKind::Unsupported, message).in_file(path))
-        }
-        _ => Ok(path),
-    }
-}
-
-/// Whether a path starts with a scheme: a letter, more of those, digits and `+-.`, then `://`.
-fn is_uri(path: &str) -> bool {
-    path.split_once("://").is_some_and(|(scheme, _)| {
-        let tail = |byte: u8| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte);
-        scheme.starts_with(|first: char| first.is_ascii_alphabetic()) && scheme.bytes().all(tail)
-    })
+#[cold]
+fn read_only(path: &str) -> Error {
+    Error::new(ErrorKind::Unsupported, "the storage only reads").in_file(path)
 }
 
 #[cold]
@@ -289,18 +305,5 @@ mod tests {
         assert!(!file.metadata().expect("open").is_file());
         assert_eq!(open_regular(pipe_path).expect_err("a pipe").kind(), ErrorKind::Location);
         std::fs::remove_file(pipe).expect("there");
-    }
-
-    #[test]
-    fn hadoop_paths_are_local() {
-        for path in ["/a/b", "file:/a/b", "FILE:/a/b", "file:///a/b"] {
-            assert_eq!(local_path(path).expect("local"), "/a/b");
-        }
-        for path in ["a/b", "file:a", "é", "", "/a/x=://", "0://"] {
-            assert_eq!(local_path(path).expect("local"), path);
-        }
-        for path in ["s3://a/b", "HDFS://a", "abfss://c@a/b"] {
-            assert_eq!(local_path(path).expect_err("elsewhere").kind(), ErrorKind::Unsupported);
-        }
     }
 }

@@ -68,6 +68,13 @@ pub trait Table: Send + Sync {
     /// `SnapshotNotFound`, naming what is there; `Unsupported` for a place that the format does not know.
     fn at(&self, place: &Place) -> Result<Box<dyn Table>>;
 
+    /// The same table at what is newest now on the branch that it stands on. A file that never changes is not read
+    /// again.
+    ///
+    /// # Errors
+    /// Those of opening it; `SnapshotNotFound` for a branch that is gone.
+    fn refreshed(&self) -> Result<Box<dyn Table>>;
+
     /// Resolves one of its views; columns, filter and statistics are checked.
     ///
     /// # Errors

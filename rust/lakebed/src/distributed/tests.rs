@@ -114,6 +114,10 @@ impl Table for Toy {
         Err(unknown())
     }
 
+    fn refreshed(&self) -> Result<Box<dyn Table>> {
+        Err(unknown())
+    }
+
     fn scan(&self, view: View, options: ScanOptions) -> Result<Box<dyn Distributed>> {
         if view != View::Files {
             return Err(unknown());

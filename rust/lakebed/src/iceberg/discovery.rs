@@ -3,8 +3,6 @@
 
 use std::sync::Arc;
 
-use lakebed_avro::Limits;
-
 use super::metadata::{MetadataFile, TableMetadata, Wanted};
 use crate::credentials::without_credentials;
 use crate::error::{Error, ErrorKind, Result};
@@ -33,7 +31,8 @@ const NAMES_SHOWN: usize = 3;
 ///
 /// Where the folder is a catalog's, which alone knows which of several versions is current, that is noted.
 ///
-/// Reads the hint, the file, and a byte of each that is looked for; lists the folder where there is no hint.
+/// Reads the hint and a byte of each file that is looked for; lists the folder where there is no hint. `open` reads
+/// the file, and of several of one version each.
 ///
 /// # Errors
 /// `TableNotFound` where there is no such file, saying what was looked for; `Missing` for a hint at a version
@@ -41,10 +40,9 @@ const NAMES_SHOWN: usize = 3;
 pub fn current_metadata(
     location: &str,
     storage: &Arc<dyn Storage>,
-    limits: Limits,
+    open: impl Fn(&str) -> Result<MetadataFile>,
     notes: &Notes,
 ) -> Result<MetadataFile> {
-    let open = |path: &str| MetadataFile::open(path, Arc::clone(storage), limits);
     if is_metadata_file(location) {
         return match present(open(location))? {
             Some(file) => Ok(file),

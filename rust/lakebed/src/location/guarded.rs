@@ -83,4 +83,14 @@ impl Storage for Guarded {
         self.check(path)?;
         self.storage.modified(path)
     }
+
+    fn create(&self, path: &str, bytes: &[u8]) -> Result<()> {
+        self.check(path)?;
+        self.storage.create(path, bytes)
+    }
+
+    fn remove(&self, path: &str) -> Result<()> {
+        self.check(path)?;
+        self.storage.remove(path)
+    }
 }

@@ -2,14 +2,16 @@
 //! is made by the one file that it publishes last, under the name of the next state, which must not be there yet.
 
 use std::collections::hash_map::RandomState;
-use std::fs::{self, File};
+use std::fs::File;
 use std::hash::BuildHasher;
 use std::io::{self, Read};
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::{Existing, publish_bytes};
 use crate::error::{Error, ErrorKind, Result};
-use crate::storage::local_path;
+use crate::local_path::local_path;
+use crate::storage::{Local, Storage};
 
 /// What a format commits.
 pub(crate) trait Commit {
@@ -149,36 +151,57 @@ fn wait(attempt: u32, longest: u64) {
 }
 
 /// The files that an attempt has written so far; they go with it unless it is made.
-#[derive(Default)]
-pub(crate) struct Written(Vec<String>);
+pub(crate) struct Written {
+    storage: Arc<dyn Storage>,
+    paths: Vec<String>,
+}
+
+impl Default for Written {
+    fn default() -> Written {
+        Written::on(Arc::new(Local))
+    }
+}
 
 impl Written {
+    /// None yet.
+    pub(crate) fn on(storage: Arc<dyn Storage>) -> Written {
+        Written { storage, paths: Vec::new() }
+    }
+
     /// Takes note of a file.
     pub(crate) fn push(&mut self, path: String) {
-        self.0.push(path);
+        self.paths.push(path);
+    }
+
+    /// Writes a file whole, and takes note of it.
+    ///
+    /// # Errors
+    /// Those of the storage.
+    pub(crate) fn create(&mut self, path: &str, bytes: &[u8]) -> Result<()> {
+        self.storage.create(path, bytes)?;
+        self.push(path.to_owned());
+        Ok(())
     }
 
     /// The files, which stay: the commit has happened, or may have.
     pub(crate) fn keep(mut self) -> Vec<String> {
-        std::mem::take(&mut self.0)
+        std::mem::take(&mut self.paths)
     }
 }
 
 impl Drop for Written {
     fn drop(&mut self) {
-        self.0.iter().for_each(|path| remove(path));
-    }
-}
-
-/// Removes a file of a commit that did not happen; one that stays is an orphan, as after a crash.
-pub(crate) fn remove(path: &str) {
-    if let Ok(path) = local_path(path) {
-        let _ = fs::remove_file(path);
+        // Of a commit that did not happen; one that stays is an orphan, as after a crash.
+        for path in &self.paths {
+            let _ = self.storage.remove(path);
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     /// Publishes numbers one after the other, but for those that others publish first.

@@ -1,7 +1,7 @@
 //! What writing has in common, whatever the format.
 
 pub(crate) mod commit;
-mod publish;
+pub(crate) mod publish;
 
 use std::time::{SystemTime, UNIX_EPOCH};
 

@@ -28,6 +28,8 @@ use crate::storage::Storage;
 #[derive(Clone)]
 pub struct Table {
     location: String,
+    /// What it was opened by: its folder, or a metadata file.
+    opened: String,
     file: MetadataFile,
     metadata: Arc<TableMetadata>,
     storage: Arc<dyn Storage>,
@@ -66,13 +68,26 @@ impl Table {
         let mut decoding = decoding.into();
         decoding.limits = decoding.limits.capped();
         let notes = Notes::default();
-        let file = current_metadata(location, &storage, decoding.limits, &notes)?;
+        let open = |path: &str| MetadataFile::open(path, Arc::clone(&storage), decoding.limits);
+        let file = current_metadata(location, &storage, open, &notes)?;
+        Table::of_file(location, file, storage, decoding, notes)
+    }
+
+    /// The table that was opened by `opened`, of its current metadata file.
+    fn of_file(
+        opened: &str,
+        file: MetadataFile,
+        storage: Arc<dyn Storage>,
+        decoding: Decoding,
+        notes: Notes,
+    ) -> Result<Table> {
         let metadata = Arc::new(TableMetadata::read(&file, &Wanted::CURRENT)?);
         let place = |odd: &String| notes.add(format!("{odd} ({})", file.path()));
         metadata.oddities.iter().for_each(place);
         let (standing, schema) = (head(&metadata, metadata.current_snapshot_id)?, current_schema(&metadata)?);
         Ok(Table {
-            location: folder(location).to_owned(),
+            location: folder(opened).to_owned(),
+            opened: opened.to_owned(),
             file,
             metadata,
             storage,

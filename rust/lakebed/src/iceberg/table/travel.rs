@@ -4,8 +4,10 @@ use std::sync::Arc;
 
 use super::{Standing, Table, current_schema, head, schema_of};
 use crate::error::{Error, ErrorKind, Result};
-use crate::iceberg::metadata::{MAIN, RefKind, SnapshotLogEntry, TableMetadata, Wanted, Which};
+use crate::iceberg::discovery::current_metadata;
+use crate::iceberg::metadata::{MAIN, MetadataFile, RefKind, SnapshotLogEntry, TableMetadata, Wanted, Which};
 use crate::iceberg::types::Schema;
+use crate::notes::Notes;
 use crate::words::{instant, listed};
 
 impl Table {
@@ -22,6 +24,25 @@ impl Table {
         let metadata = self.read_snapshot(id)?;
         let (standing, schema) = (head(&metadata, id)?, current_schema(&metadata)?);
         Ok(Table { branch: branch.to_owned(), tag: None, standing, schema, ..self.clone() })
+    }
+
+    /// The table at the head of its branch, as the metadata file has it that is current now; one that is the same is
+    /// not read again.
+    ///
+    /// # Errors
+    /// As [`Table::open`] and [`Table::at_branch`].
+    pub fn latest(&self) -> Result<Table> {
+        let notes = Notes::default();
+        let open = |path: &str| match path == self.file.path() {
+            true => Ok(self.file.clone()),
+            false => MetadataFile::open(path, Arc::clone(&self.storage), self.decoding.limits),
+        };
+        let file = current_metadata(&self.opened, &self.storage, open, &notes)?;
+        if file.path() == self.file.path() {
+            return self.at_branch(&self.branch);
+        }
+        let (storage, decoding) = (Arc::clone(&self.storage), self.decoding.clone());
+        Table::of_file(&self.opened, file, storage, decoding, notes)?.at_branch(&self.branch)
     }
 
     /// The table at a tag, with the schema of the tag's snapshot.

@@ -74,6 +74,10 @@ impl table::Table for Table {
         Ok(Box::new(self.at_place(place)?))
     }
 
+    fn refreshed(&self) -> Result<Box<dyn table::Table>> {
+        Ok(Box::new(self.latest()?))
+    }
+
     fn scan(&self, view: View, options: ScanOptions) -> Result<Box<dyn Distributed>> {
         Ok(Box::new(Scan::new(self.clone(), view, options)?))
     }

@@ -1,6 +1,8 @@
 //! A commit: tried until no other came in between (Iceberg's `SnapshotProducer.java`,
 //! `HadoopTableOperations.java`).
 
+use std::sync::Arc;
+
 use arrow_array::RecordBatch;
 use serde_json::{Map, Value};
 
@@ -13,6 +15,7 @@ use super::summary::Summary;
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::write::metadata::compact;
 use crate::iceberg::write::metadata_bytes;
+use crate::storage::{Local, Storage};
 use crate::write::commit::{self as engine, Commit, Patience, Prepared};
 use crate::write::{Existing, now_millis, publish_bytes};
 
@@ -74,12 +77,12 @@ impl Commit for Changing<'_> {
     type Made = ();
 
     fn base(&mut self) -> Result<Base> {
-        Base::read(self.location, self.options.limits)
+        Base::read(self.location, Arc::new(Local), self.options.limits)
     }
 
     fn prepare(&mut self, base: &Base, attempt: u32) -> Result<Prepared<u64, ()>> {
         let Some(number) = base.number() else { return Err(of_a_catalog(base)) };
-        let mut scratch = Scratch::new(self.options);
+        let mut scratch = Scratch::new(self.options, base);
         let Some(prepared) = prepare(base, self.change, self.options, attempt, &mut scratch)? else {
             return Ok(Prepared::Done(()));
         };
@@ -131,13 +134,18 @@ fn prepare(
     Ok(Some(NextState { metadata, snapshot }))
 }
 
-/// Prepares a change of the table at `location`, which a catalog commits.
+/// Prepares a change of the table at `location` of a storage that writes, which a catalog commits.
 ///
 /// # Errors
 /// Those of the change.
-pub(super) fn stage(location: &str, change: &dyn Change, options: &CommitOptions) -> Result<Option<Staged>> {
-    let base = Base::read(location, options.limits)?;
-    let mut scratch = Scratch::new(options);
+pub(super) fn stage(
+    location: &str,
+    storage: Arc<dyn Storage>,
+    change: &dyn Change,
+    options: &CommitOptions,
+) -> Result<Option<Staged>> {
+    let base = Base::read(location, storage, options.limits)?;
+    let mut scratch = Scratch::new(options, &base);
     let Some(prepared) = prepare(&base, change, options, 1, &mut scratch)? else { return Ok(None) };
     let uuid = base.metadata.table_uuid.clone();
     let mut requirements = Vec::new();

@@ -14,7 +14,8 @@ use crate::iceberg::table::Table;
 use crate::iceberg::types::Schema;
 use crate::iceberg::write::{FormatVersion, is_gzip_name};
 use crate::json::invalid;
-use crate::storage::{Local, Storage, local_path};
+use crate::local_path::local_path;
+use crate::storage::Storage;
 
 /// Properties that move files elsewhere, which tables without a catalog do not do.
 const MOVED_METADATA: &str = "write.metadata.path";
@@ -37,8 +38,7 @@ impl Base {
     /// # Errors
     /// Those of [`Table::open`]; `Unsupported` for a table whose metadata speaks of another place, or keeps its
     /// files elsewhere.
-    pub(super) fn read(location: &str, limits: Limits) -> Result<Base> {
-        let storage: Arc<dyn Storage> = Arc::new(Local);
+    pub(super) fn read(location: &str, storage: Arc<dyn Storage>, limits: Limits) -> Result<Base> {
         let table = Table::open(location, Arc::clone(&storage), limits)?;
         let path = table.metadata_file();
         let json = MetadataFile::open(path, storage, limits)?.to_json()?;
@@ -60,10 +60,7 @@ impl Base {
             let message = format!("{MOVED_METADATA} is set: commits write below the table's location");
             return Err(Error::new(ErrorKind::Unsupported, message).in_file(self.table.metadata_file()));
         }
-        let canonical =
-            |place: &str| -> Option<PathBuf> { Path::new(local_path(place).ok()?).canonicalize().ok() };
-        let (here, there) = (canonical(self.table.location()), canonical(&self.metadata.location));
-        if here.is_some() && here == there {
+        if self.is_where_it_says() {
             return Ok(());
         }
         let message = format!(
@@ -72,6 +69,16 @@ impl Base {
             self.metadata.location
         );
         Err(Error::new(ErrorKind::Unsupported, message).in_file(self.table.metadata_file()))
+    }
+
+    /// Whether the table's own paths lead to where it is.
+    fn is_where_it_says(&self) -> bool {
+        let (here, there) = (self.table.location(), self.metadata.location.trim_end_matches('/'));
+        let canonical =
+            |place: &str| -> Option<PathBuf> { Path::new(local_path(place).ok()?).canonicalize().ok() };
+        here == there
+            || self.table.storage().is_local()
+                && canonical(here).is_some_and(|here| canonical(there) == Some(here))
     }
 
     /// The number in the metadata file's name, where that is one of a table without a catalog.
@@ -94,7 +101,7 @@ impl Base {
 
     /// A file of the table's metadata, in the words of the table's own paths.
     pub(super) fn path(&self, name: &str) -> String {
-        format!("{}/metadata/{name}", self.metadata.location)
+        format!("{}/metadata/{name}", self.metadata.location.trim_end_matches('/'))
     }
 
     /// The number that a commit gives its files.

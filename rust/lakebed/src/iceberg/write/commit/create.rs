@@ -12,12 +12,14 @@ use super::options::uuid_text;
 use super::partition_by::spec_of;
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::discovery::current_metadata;
+use crate::iceberg::metadata::MetadataFile;
 use crate::iceberg::partition::PartitionSpec;
 use crate::iceberg::types::Schema;
 use crate::iceberg::write::metadata::compact;
 use crate::iceberg::write::{FormatVersion, metadata_bytes};
+use crate::local_path::local_path;
 use crate::notes::Notes;
-use crate::storage::{Local, Storage, local_path};
+use crate::storage::{Local, Storage};
 use crate::write::{Existing, now_millis, publish_bytes};
 
 /// What systems call a file that is there already.
@@ -53,7 +55,8 @@ pub fn create_table(location: &str, table: &NewTable, limits: Limits) -> Result<
     let location = location.trim_end_matches('/');
     let metadata = first_metadata(location, table)?;
     let storage: Arc<dyn Storage> = Arc::new(Local);
-    match current_metadata(location, &storage, limits, &Notes::default()) {
+    let open = |path: &str| MetadataFile::open(path, Arc::clone(&storage), limits);
+    match current_metadata(location, &storage, open, &Notes::default()) {
         Err(error) if error.kind() == ErrorKind::TableNotFound => {}
         Err(error) => return Err(error),
         Ok(file) => return Err(exists(file.path())),

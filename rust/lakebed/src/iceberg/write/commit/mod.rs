@@ -1,5 +1,6 @@
 //! Commits to tables on the local file system: one after another by the numbers of their metadata files, which
-//! are published without replacing (Iceberg's `HadoopTableOperations.java`), or as files that a catalog commits.
+//! are published without replacing (Iceberg's `HadoopTableOperations.java`), or, on any storage that writes, as files
+//! that a catalog commits.
 //!
 //! A commit is checked before anything is written. Its manifests and its list are written first, under names
 //! that no other commit has; then the next metadata file, which is the commit. A writer that is killed leaves
@@ -27,6 +28,8 @@ pub use attempt::Staged;
 pub use create::{NewTable, create_table};
 pub use options::{CommitOptions, Identity};
 
+use std::sync::Arc;
+
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use arrow_select::concat::concat_batches;
@@ -36,6 +39,7 @@ use self::attempt::{Change, commit, stage};
 use self::delete::Delete;
 use self::rewrite::Rewrite;
 use crate::error::Result;
+use crate::storage::Storage;
 
 /// What is committed.
 pub enum Action {
@@ -66,11 +70,16 @@ pub fn commit_action(location: &str, action: Action, options: &CommitOptions) ->
     commit(location, action.change()?.as_ref(), options)
 }
 
-/// Writes the files of a commit to the table at `location`, a folder or one of its metadata files, which a
-/// catalog then makes; `None` where there is nothing to do.
+/// Writes the files of a commit to the table at `location`, a folder or one of its metadata files, on the storage that
+/// reads it; a catalog then makes the commit. `None` where there is nothing to do.
 ///
 /// # Errors
-/// Those of [`commit_action`], but that tables may have a catalog.
-pub fn stage_action(location: &str, action: Action, options: &CommitOptions) -> Result<Option<Staged>> {
-    stage(location, action.change()?.as_ref(), options)
+/// Those of [`commit_action`], but that tables may have a catalog; `Unsupported` for a storage that only reads.
+pub fn stage_action(
+    location: &str,
+    storage: Arc<dyn Storage>,
+    action: Action,
+    options: &CommitOptions,
+) -> Result<Option<Staged>> {
+    stage(location, storage, action.change()?.as_ref(), options)
 }

@@ -1,12 +1,14 @@
 //! The files of a commit, until it has happened.
 
+use std::sync::Arc;
+
 use lakebed_avro::{Codec, Limits, WriteOptions};
 
+use super::base::Base;
 use super::options::{CommitOptions, Identity};
 use crate::error::Result;
 use crate::scan::threads;
 use crate::write::commit::Written;
-use crate::write::{Existing, publish_bytes};
 
 /// The files that an attempt has written so far.
 pub(super) struct Scratch {
@@ -18,9 +20,10 @@ pub(super) struct Scratch {
 }
 
 impl Scratch {
-    pub(super) fn new(options: &CommitOptions) -> Scratch {
+    pub(super) fn new(options: &CommitOptions, base: &Base) -> Scratch {
         let CommitOptions { identity, codec, block_bytes, .. } = *options;
-        Scratch { identity, codec, block_bytes, manifests: 0, written: Written::default() }
+        let written = Written::on(Arc::clone(base.table.storage()));
+        Scratch { identity, codec, block_bytes, manifests: 0, written }
     }
 
     pub(super) fn identity(&self) -> &Identity {
@@ -48,9 +51,7 @@ impl Scratch {
 
     /// Writes a file whole, which must not be there.
     pub(super) fn write(&mut self, path: &str, bytes: &[u8]) -> Result<()> {
-        publish_bytes(path, Existing::Refuse, bytes)?;
-        self.written.push(path.to_owned());
-        Ok(())
+        self.written.create(path, bytes)
     }
 
     /// The files.

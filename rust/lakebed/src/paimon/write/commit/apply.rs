@@ -13,6 +13,7 @@ use super::made::Made;
 use super::options::CommitOptions;
 use super::row_ids::assign;
 use crate::error::Result;
+use crate::local_path::local_path;
 use crate::paimon::jackson;
 use crate::paimon::manifest::ADD;
 use crate::paimon::paths::{snapshot_file, statistics_file};
@@ -20,7 +21,7 @@ use crate::paimon::snapshot::{CommitKind, Snapshot};
 use crate::paimon::table::Table;
 use crate::paimon::write::json::snapshot_object;
 use crate::record::find;
-use crate::storage::{local_path, present};
+use crate::storage::present;
 use crate::write::commit::{self as engine, Commit, Patience, Prepared};
 use crate::write::{Existing, now_millis, publish_bytes};
 

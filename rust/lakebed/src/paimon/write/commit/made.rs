@@ -11,6 +11,7 @@ use arrow_select::concat::concat_batches;
 
 use super::base::has_values;
 use crate::error::{Error, Result};
+use crate::local_path::local_path;
 use crate::paimon::fields::LIST;
 use crate::paimon::partition::PartitionType;
 use crate::paimon::paths::manifest_file;
@@ -19,7 +20,6 @@ use crate::paimon::write::options::{file_options, manifest_target};
 use crate::paimon::write::summary::Summary;
 use crate::paimon::write::{FileKind, Layout, RecordWriter};
 use crate::record::{carried, find, record_schema};
-use crate::storage::local_path;
 use crate::write::commit::Written;
 use crate::write::{Existing, publish};
 

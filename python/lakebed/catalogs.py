@@ -1,0 +1,273 @@
+"""Tables of catalogs: where PyIceberg and pypaimon say that a table is, and which version is the newest.
+
+Neither library is imported here: their tables are known by what they offer.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+from urllib.parse import unquote, urlsplit
+
+from lakebed import _native
+from lakebed.errors import LakebedError, TableNotFoundError, UnsupportedError
+from lakebed.file_io import (
+    FileIOStorage,
+    IcebergFiles,
+    PaimonFiles,
+    failure,
+    local_path,
+    without_secrets,
+)
+
+if TYPE_CHECKING:
+    from typing import TypeGuard
+
+    from lakebed.storage import Storage
+
+
+_FOLDED = re.compile(r"^(?!file:)([A-Za-z][A-Za-z0-9+.-]+):/(?!/)")
+# What libraries call the errors of names that no table has.
+_NOT_THERE = frozenset(
+    {
+        "NoSuchTableError",
+        "NoSuchNamespaceError",
+        "NoSuchIdentifierError",
+        "TableNotExistException",
+        "DatabaseNotExistException",
+    }
+)
+
+
+class IcebergTable(Protocol):
+    """What is asked of a `pyiceberg.table.Table`."""
+
+    metadata_location: str
+    """The metadata file of the version that it stands at."""
+    io: Any
+    """Its `FileIO`, with `new_input`; to commit also with `new_output` and `delete`."""
+    catalog: Any
+    """Its catalog, with `load_table`; to commit also with `commit_table`."""
+
+    def name(self) -> tuple[str, ...]:
+        """Its name in the catalog."""
+        ...
+
+
+class PaimonTable(Protocol):
+    """What is asked of a `pypaimon.table.file_store_table.FileStoreTable`."""
+
+    table_path: Any
+    """Where it is."""
+    file_io: Any
+    """Its `FileIO`, with `new_input_stream` and `list_status`."""
+
+
+@dataclass(frozen=True)
+class Entry(ABC):
+    """What a catalog says of a table.
+
+    Attributes:
+        table: the library's own table.
+        path: what lakebed opens: a folder, or a metadata file.
+        storage: what reads it; None for the compiled core, on the local file system.
+    """
+
+    table: Any
+    path: str
+    storage: Storage | None
+
+    @property
+    def branch(self) -> str:
+        """The branch that the catalog's name of the table leads to."""
+        return "main"
+
+    @property
+    @abstractmethod
+    def format(self) -> str | None:
+        """The table format, where it is known."""
+
+    @property
+    @abstractmethod
+    def commits(self) -> bool:
+        """Whether the catalog says which version is current, so that none but it can commit."""
+
+    @abstractmethod
+    def newest(self) -> Entry:
+        """What the catalog says now. The library's own table stays as it was.
+
+        Raises: TableNotFoundError, UnsupportedError (there is no catalog), OSError.
+        """
+
+
+class IcebergEntry(Entry):
+    """What PyIceberg says of a table."""
+
+    @staticmethod
+    def of(table: IcebergTable) -> IcebergEntry:
+        """What a table of PyIceberg says."""
+        path, storage = _reached(table.metadata_location, table.io, IcebergFiles)
+        return IcebergEntry(table, path, storage)
+
+    @property
+    def format(self) -> str:
+        """Iceberg."""
+        return "iceberg"
+
+    @property
+    def commits(self) -> bool:
+        """Always: a folder's metadata files are of no order without the catalog."""
+        return True
+
+    def newest(self) -> IcebergEntry:
+        """What the catalog says now. Raises: as `Entry.newest`; another table of the name is none."""
+        catalog = self.table.catalog
+        if not hasattr(catalog, "load_table") or type(catalog).__name__ == "NoopCatalog":
+            shown = _native.without_credentials(self.path)
+            message = f"the table was given without a catalog, which would know what is newest ({shown})"
+            raise UnsupportedError(message, kind="unsupported", path=shown)
+        with asking(name_of(self.table), catalog, self.table.io):
+            table = catalog.load_table(self.table.name())
+        before, now = (getattr(one.metadata, "table_uuid", None) for one in (self.table, table))
+        if before != now:
+            shown = _native.without_credentials(self.path)
+            message = f"the catalog has another table of the name {name_of(table)} now ({shown})"
+            raise TableNotFoundError(message, kind="table-not-found", path=shown)
+        return IcebergEntry.of(table)
+
+
+class PaimonEntry(Entry):
+    """What pypaimon says of a table."""
+
+    @staticmethod
+    def of(table: Any) -> PaimonEntry:
+        """What a table of pypaimon says; of Iceberg's tables in its catalogs too."""
+        place = table.table_path if hasattr(table, "table_path") else table.location()
+        # Before 1.4 it was a `Path`, which makes one slash of two.
+        location = _FOLDED.sub(r"\1://", os.fspath(place))
+        path, storage = _reached(location, table.file_io, PaimonFiles)
+        return PaimonEntry(table, path, storage)
+
+    @property
+    def format(self) -> str | None:
+        """Paimon; other tables of such catalogs are found out."""
+        return "paimon" if hasattr(self.table, "table_path") else None
+
+    @property
+    def branch(self) -> str:
+        """The branch of the identifier, as in `orders$branch_dev`."""
+        branch = getattr(self.table, "current_branch", None)
+        return (branch() if callable(branch) else None) or "main"
+
+    @property
+    def commits(self) -> bool:
+        """In REST catalogs, which keep the snapshots."""
+        environment = getattr(self.table, "catalog_environment", None)
+        return bool(getattr(environment, "supports_version_management", False))
+
+    def newest(self) -> PaimonEntry:
+        """What the catalog says now; where it is the folder itself that says so, the same."""
+        if not self.commits:
+            return self
+        with asking(name_of(self.table), self.table.file_io):
+            catalog = self.table.catalog_environment.catalog_loader.load()
+            return PaimonEntry.of(catalog.get_table(self.table.identifier))
+
+
+def is_of_catalog(given: object) -> TypeGuard[IcebergTable | PaimonTable]:
+    """Whether it is a table of PyIceberg or of pypaimon."""
+    return _is_iceberg(given) or _is_paimon(given)
+
+
+def _is_iceberg(given: object) -> bool:
+    return hasattr(given, "metadata_location") and hasattr(given, "io")
+
+
+def _is_paimon(given: object) -> bool:
+    return hasattr(given, "file_io") and (hasattr(given, "table_path") or hasattr(given, "location"))
+
+
+def load_catalog(name: str) -> Any:
+    """The catalog that PyIceberg's configuration calls so: `~/.pyiceberg.yaml`, environment variables.
+
+    Raises: UnsupportedError (PyIceberg is not installed), ValueError (no such catalog, or none that can be
+        made).
+    """
+    try:
+        # Which reads the configuration.
+        from pyiceberg.catalog import load_catalog as load
+
+        return load(name)
+    except ImportError as error:
+        message = f"PyIceberg loads no catalog: pip install 'lakebed[catalogs]' ({error})"
+        raise UnsupportedError(message, kind="unsupported") from error
+    except Exception as error:  # noqa: BLE001 - of many classes, and its text may hold credentials
+        words = without_secrets(f"{type(error).__name__}: {error}")
+        raise ValueError(f"PyIceberg loads no catalog {name!r}: {words}") from None
+
+
+def load_table(catalog: Any, name: str) -> IcebergTable:
+    """A table of a catalog of PyIceberg. Raises: TableNotFoundError, OSError."""
+    with asking(name, catalog):
+        table: IcebergTable = catalog.load_table(name)
+        return table
+
+
+def entry_of(given: IcebergTable | PaimonTable) -> Entry:
+    """What a catalog says of a table. Raises: TypeError for what is none of PyIceberg or pypaimon."""
+    table: Any = given
+    if _is_iceberg(given):
+        return IcebergEntry.of(table)
+    if _is_paimon(given):
+        return PaimonEntry.of(table)
+    raise TypeError(
+        "a table is opened by a path, a URI or what PyIceberg or pypaimon loaded, not by "
+        f"{type(given).__name__}"
+    )
+
+
+def name_of(table: Any) -> str:
+    """What a table of either library is called in its catalog."""
+    name = table.name() if callable(getattr(table, "name", None)) else getattr(table, "identifier", "")
+    if isinstance(name, tuple):
+        return ".".join(name)
+    full = getattr(name, "get_full_name", None)
+    return str(full() if callable(full) else name)
+
+
+@contextlib.contextmanager
+def asking(name: str, *holders: Any) -> Iterator[None]:
+    """Whatever a catalog raises that is asked for a table, as errors of lakebed's and of Python's own.
+
+    Args: name, the table's; holders, whose properties hold secrets.
+    """
+    try:
+        yield
+    except (LakebedError, MemoryError, ImportError):
+        raise
+    except Exception as error:  # noqa: BLE001 - libraries have classes of their own; all are told
+        if type(error).__name__ in _NOT_THERE:
+            message = f"the catalog has no table {name}"
+            raise TableNotFoundError(message, kind="table-not-found", path=name) from None
+        raise failure(error, name, *holders) from None
+
+
+def _reached(location: str, io: Any, files: type[FileIOStorage]) -> tuple[str, FileIOStorage | None]:
+    """What lakebed opens, and what reads it: the compiled core where a library would read local files too."""
+    location = location.rstrip("/")
+    local = local_path(location)
+    module = type(io).__module__
+    if local is None or not module.startswith(("pyiceberg.", "pypaimon.")):
+        return location, files(io, location)
+    if module.startswith("pyiceberg."):
+        # PyIceberg takes paths as they are written, unless it is told of another scheme of those without one.
+        scheme = (getattr(io, "properties", None) or {}).get("DEFAULT_SCHEME", "file")
+        if local == location and scheme != "file":
+            return location, files(io, location)
+        return local, None
+    return (unquote(urlsplit(location).path) if local != location else local), None

@@ -1,0 +1,203 @@
+"""The `FileIO` of PyIceberg and that of pypaimon as a storage."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import re
+import stat
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from typing import Any
+
+from lakebed import _native
+from lakebed._arguments import milliseconds
+from lakebed.errors import LakebedError, LocationError, UnsupportedError
+
+_LOCAL = re.compile(r"file:(//)?(?=/)", re.IGNORECASE)
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
+# A local read takes a processor, not time.
+_LOCAL_READS = 4
+_SECRET = re.compile(r"secret|token|key|password|credential|sas|connection|auth|header|sign", re.IGNORECASE)
+_USER = re.compile(r"://[^\s/@'\"]*@")
+# What follows an address may be a signature.
+_QUERY = re.compile(r"(\w+://[^\s?'\"]*)\?[^\s'\"]*")
+
+
+class FileIOStorage(ABC):
+    """The `FileIO` of a catalog's table as a `Storage`, which is pickled with the credentials it has.
+
+    Args: io, the `FileIO`; location, the table's.
+    """
+
+    def __init__(self, io: Any, location: str) -> None:
+        self._io = io
+        self._location = location
+        self._is_local = local_path(location) is not None
+        self.concurrent_reads = _LOCAL_READS if self._is_local else None
+
+    def renew(self, other: FileIOStorage) -> None:
+        """Goes on with the credentials of another, which the catalog gave out later."""
+        self._io = other._io
+
+    def read(self, path: str, start: int | None = None, end: int | None = None) -> bytes:
+        """The bytes of a file, all or from `start` up to `end`.
+
+        Raises: FileNotFoundError; LocationError for a pipe or a device; OSError, with the path and without
+            what the credentials say.
+        """
+        self._check(path)
+        with self._failures(path), contextlib.closing(self._input(path)) as stream:
+            if start is None and end is None:
+                return bytes(stream.read())
+            # Room for all that is asked for might be made, however much less there is.
+            stream.seek(0, os.SEEK_END)
+            size = int(stream.tell())
+            first, last = start or 0, size if end is None else min(end, size)
+            stream.seek(first)
+            return _read_fully(stream, last - first)
+
+    @abstractmethod
+    def list(self, prefix: str) -> list[str]:
+        """The names directly below a directory; [] where there is none."""
+
+    @abstractmethod
+    def _input(self, path: str) -> Any:
+        """The stream of a file's bytes."""
+
+    def _check(self, path: str) -> None:
+        """Raises: LocationError for what would never end, or never begin."""
+        local = local_path(path) if self._is_local else None
+        if local is None:
+            return
+        try:
+            mode = os.stat(local).st_mode  # noqa: PTH116 - a path of metadata, not to be normalised
+        except (OSError, ValueError):
+            # What is there, and whether, is for the library to say.
+            return
+        if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+            message = f"not a regular file: pipes and devices are not read ({path})"
+            raise LocationError(message, kind="location", path=path)
+
+    @contextlib.contextmanager
+    def _failures(self, path: str) -> Iterator[None]:
+        """Whatever a library raises where a file is read or written, as `OSError`."""
+        try:
+            yield
+        except (FileNotFoundError, LakebedError, MemoryError, ImportError):
+            raise
+        except Exception as error:  # noqa: BLE001 - libraries have classes of their own; all are told
+            # The cause's own text may hold credentials.
+            raise failure(error, path, self._io) from None
+
+    def __repr__(self) -> str:
+        return (
+            f"<lakebed storage {_native.without_credentials(self._location)!r} on {type(self._io).__name__}>"
+        )
+
+
+class IcebergFiles(FileIOStorage):
+    """A `FileIO` of PyIceberg as a `Storage`."""
+
+    def _input(self, path: str) -> Any:
+        return self._io.new_input(path).open()
+
+    def write(self, path: str, data: bytes) -> None:
+        """Writes a file, which must not be there, or nothing. Raises: OSError as `read`."""
+        with self._failures(path):
+            stream = self._io.new_output(path).create(overwrite=False)
+            try:
+                with contextlib.closing(stream):
+                    stream.write(data)
+            except BaseException:
+                # Closing may publish what was written until then.
+                with contextlib.suppress(Exception):
+                    self._io.delete(path)
+                raise
+
+    def remove(self, path: str) -> None:
+        """Removes a file. Raises: FileNotFoundError; OSError as `read`."""
+        with self._failures(path):
+            self._io.delete(path)
+
+    def list(self, prefix: str) -> list[str]:
+        """Raises: UnsupportedError; a `FileIO` of PyIceberg does not list."""
+        shown = _native.without_credentials(prefix)
+        message = f"PyIceberg's {type(self._io).__name__} lists no folders, give storage= ({shown})"
+        raise UnsupportedError(message, kind="unsupported", path=shown)
+
+
+class PaimonFiles(FileIOStorage):
+    """A `FileIO` of pypaimon as a `Storage`."""
+
+    def _input(self, path: str) -> Any:
+        return self._io.new_input_stream(path)
+
+    def list(self, prefix: str) -> list[str]:
+        """The names directly below a directory; [] where there is none. Raises: OSError as `read`."""
+        with self._failures(prefix):
+            found = self._io.list_status(prefix)
+            return [str(status.path).rstrip("/").rpartition("/")[2] for status in found or ()]
+
+    def modified(self, path: str) -> int | None:
+        """When a file or folder was last modified [ms since 1970 UTC]; None where that is not known."""
+        with self._failures(path):
+            time = getattr(self._io.get_file_status(path), "mtime", None)
+        if isinstance(time, datetime):
+            return milliseconds(time)
+        return None if time is None else int(time * 1000)
+
+
+def failure(error: Exception, path: str, *holders: Any) -> OSError:
+    """The error of a library as an `OSError` with the path.
+
+    Its text is left without the secrets of `holders`.
+    """
+    text = without_secrets(str(error), *holders)
+    words = f"{type(error).__name__}: {text}" if text else type(error).__name__
+    number = getattr(error, "errno", None) if isinstance(error, OSError) else None
+    if not isinstance(number, int):
+        # Libraries raise some of Python's own without a number.
+        known = {PermissionError: errno.EACCES, FileExistsError: errno.EEXIST, TimeoutError: errno.ETIMEDOUT}
+        number = next((known[kind] for kind in known if isinstance(error, kind)), errno.EIO)
+    return OSError(number, words, _native.without_credentials(path))
+
+
+def without_secrets(text: str, *holders: Any) -> str:
+    """A library's words in one line, without secret properties of `holders`, nor users, passwords and
+    signatures of addresses.
+    """
+    for value in sorted((secret for holder in holders for secret in _secrets(holder)), key=len, reverse=True):
+        text = text.replace(value, "…")
+    return _USER.sub("://", _QUERY.sub(r"\1", " ".join(text.split())))
+
+
+def _secrets(holder: Any) -> Iterator[str]:
+    token = getattr(holder, "token", None)
+    for properties in (getattr(holder, "properties", None), getattr(token, "token", None)):
+        to_map = getattr(properties, "to_map", None)
+        properties = to_map() if callable(to_map) else properties
+        if isinstance(properties, Mapping):
+            for key, value in properties.items():
+                if isinstance(value, str) and len(value) > 3 and _SECRET.search(str(key)):
+                    yield value
+
+
+def local_path(location: str) -> str | None:
+    """The path of a local location; None for URIs of other schemes."""
+    if match := _LOCAL.match(location):
+        return location[match.end() :]
+    return None if _SCHEME.match(location) else location
+
+
+def _read_fully(stream: Any, length: int) -> bytes:
+    parts = []
+    while length > 0:
+        part = stream.read(length)
+        if not part:
+            break
+        parts.append(part)
+        length -= len(part)
+    return bytes(parts[0]) if len(parts) == 1 else b"".join(parts)

@@ -1,0 +1,143 @@
+"""Commits to tables of catalogs: lakebed writes the files, the catalog says that they are the table's."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from lakebed import _native
+from lakebed.catalogs import asking, name_of
+from lakebed.errors import CommitConflictError, LakebedError, SnapshotNotFoundError, UnsupportedError
+from lakebed.file_io import failure
+
+if TYPE_CHECKING:
+    from lakebed.catalogs import Entry
+    from lakebed.iceberg.commits import StagedCommit
+    from lakebed.table import Table
+
+# As of tables without a catalog: each attempt that is lost has made way for another.
+_RETRIES = 1000
+_LONGEST_WAIT = 1.0  # seconds
+# What PyIceberg calls the refusal of a catalog that has another version by now,
+_LOST = "CommitFailedException"
+# and those of a commit that has not happened and will not. After all others it may have, or may yet.
+_REFUSED = frozenset(
+    {
+        *(
+            "NoSuchTableError",
+            "NoSuchIdentifierError",
+            "BadRequestError",
+            "UnauthorizedError",
+            "ForbiddenError",
+        ),
+        *(
+            "AuthorizationExpiredError",
+            "OAuthError",
+            "NotImplementedError",
+            "ValidationException",
+            "ValueError",
+        ),
+    }
+)
+
+
+def commit_through(table: Table, stage: Callable[[Table], StagedCommit | None]) -> Table:
+    """Commits through the table's catalog, again and again until no other was first.
+
+    Args: stage, writes the files of the commit to the table that it is given, None where there is nothing to
+        do.
+    Raises: what `stage` raises; CommitConflictError where the last attempt was lost too; TableNotFoundError;
+        UnsupportedError (no catalog that commits); OSError of the catalog. Where that leaves open whether the
+        commit has happened, its files stay, and the message says so.
+    """
+    catalog = getattr(_entry(table).table, "catalog", None)
+    if not hasattr(catalog, "commit_table"):
+        path = _native.without_credentials(_entry(table).path)
+        message = f"no catalog that commits, as PyIceberg's do from 0.8 on ({path})"
+        raise UnsupportedError(message, kind="unsupported", path=path)
+    table = table.refresh()
+    retries = table.properties.get("commit.retry.num-retries", "")
+    attempts = (int(retries) if retries.isdecimal() else _RETRIES) + 1
+    attempt = 0
+    while (staged := stage(table)) is not None:
+        attempt += 1
+        error = _offered(_entry(table), staged)
+        if error is None:
+            return table.refresh()
+        table, made = _after(error, table, staged)
+        if made:
+            return table
+        if attempt >= attempts:
+            path = _native.without_credentials(_entry(table).path)
+            message = f"{attempt} attempts lost to other commits ({path})"
+            raise CommitConflictError(message, kind="conflict", path=path)
+        time.sleep(random.uniform(0, min(_LONGEST_WAIT, 0.004 * 2 ** min(attempt, 10))))
+    return table
+
+
+def _offered(entry: Entry, staged: StagedCommit) -> Exception | None:
+    """Has the catalog make the commit: what it raised, if it did."""
+    from pydantic import TypeAdapter
+    from pyiceberg.table.update import TableRequirement, TableUpdate
+
+    requirement, update = TypeAdapter(TableRequirement), TypeAdapter(TableUpdate)
+    try:
+        requirements = tuple(requirement.validate_python(one) for one in staged.requirements)
+        updates = tuple(update.validate_python(one) for one in staged.updates)
+    except ValueError:
+        # A version of PyIceberg that does not know them.
+        staged.discard()
+        raise
+    try:
+        entry.table.catalog.commit_table(entry.table, requirements, updates)
+    except Exception as error:  # noqa: BLE001 - of many classes, which the caller tells apart
+        return error
+    return None
+
+
+def _after(error: Exception, before: Table, staged: StagedCommit) -> tuple[Table, bool]:
+    """The table behind a commit that the catalog did not confirm, and whether the commit is in it.
+
+    Where it is not, its files are gone, and it may be tried again. Raises: as `commit_through`.
+    """
+    entry = _entry(before)
+    try:
+        now = before.refresh()
+        made = _has(now, staged.snapshot_id)
+    except (LakebedError, OSError):
+        # Then what the commit itself raised says more.
+        now, made = before, False
+        if type(error).__name__ == _LOST:
+            staged.discard()
+            raise
+    if made:
+        return now, True
+    name = type(error).__name__
+    if name != _LOST and name not in _REFUSED:
+        text = failure(error, entry.path, entry.table.catalog, entry.table.io)
+        words = f"the commit may have happened, or may yet: its files stay; {text.strerror}"
+        raise OSError(text.errno, words, text.filename) from None
+    staged.discard()
+    # What is refused may be what others have changed meanwhile: a sequence number, say.
+    if name != _LOST and _entry(now).path == entry.path:
+        with asking(name_of(entry.table), entry.table.catalog, entry.table.io):
+            raise error
+    return now, False
+
+
+def _entry(table: Table) -> Entry:
+    """What the catalog said of the table."""
+    opening = table._opening
+    assert opening is not None
+    assert opening.entry is not None
+    return opening.entry
+
+
+def _has(table: Table, snapshot_id: Any) -> bool:
+    try:
+        table.at(snapshot=snapshot_id)
+    except SnapshotNotFoundError:
+        return False
+    return True

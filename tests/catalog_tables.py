@@ -1,0 +1,73 @@
+"""Tables in catalogs of PyIceberg and pypaimon, near and far."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import catalog_files
+import pyarrow as pa
+import pytest
+
+sql = pytest.importorskip("pyiceberg.catalog.sql")
+pypaimon = pytest.importorskip("pypaimon")
+
+ROWS = pa.table({"id": pa.array([1, 2, 3], pa.int64()), "region": ["emea", "apac", "emea"]})
+
+
+def sqlite(folder: Path, **properties: str) -> Any:
+    """A catalog of PyIceberg's in a file, its warehouse beside it."""
+    given = {"uri": f"sqlite:///{folder}/catalog.db", "warehouse": f"file://{folder}/warehouse"}
+    catalog = sql.SqlCatalog("lake", **(given | properties))
+    catalog.create_namespace_if_not_exists("db")
+    return catalog
+
+
+def far(folder: Path) -> Any:
+    """The same, with its warehouse in a bucket."""
+    properties = {
+        "py-io-impl": "catalog_files.FarFiles",
+        "warehouse": catalog_files.BUCKET,
+        catalog_files.ROOT: str(folder / "bucket"),
+        "s3.secret-access-key": catalog_files.SECRET,
+    }
+    return sqlite(folder, **properties)
+
+
+def orders(catalog: Any, commits: int = 2) -> Any:
+    """A table with some commits."""
+    from pyiceberg.partitioning import PartitionField, PartitionSpec
+    from pyiceberg.schema import Schema
+    from pyiceberg.transforms import IdentityTransform
+    from pyiceberg.types import LongType, NestedField, StringType
+
+    schema = Schema(NestedField(1, "id", LongType()), NestedField(2, "region", StringType()))
+    spec = PartitionSpec(PartitionField(2, 1000, IdentityTransform(), "region"))
+    table = catalog.create_table("db.orders", schema, partition_spec=spec)
+    for _ in range(commits):
+        table.append(ROWS)
+    return table
+
+
+def paimon_orders(folder: Path, commits: int = 2) -> Any:
+    """A table of pypaimon's catalog in a folder, with some commits."""
+    catalog = pypaimon.CatalogFactory.create({"warehouse": str(folder)})
+    catalog.create_database("db", True)
+    schema = pypaimon.Schema.from_pyarrow_schema(ROWS.schema, partition_keys=["region"])
+    catalog.create_table("db.orders", schema, True)
+    table = catalog.get_table("db.orders")
+    for _ in range(commits):
+        builder = table.new_batch_write_builder()
+        write, commit = builder.new_write(), builder.new_commit()
+        write.write_arrow(ROWS)
+        commit.commit(write.prepare_commit())
+        write.close()
+        commit.close()
+    return catalog.get_table("db.orders")
+
+
+def far_paimon(table: Any, folder: Path) -> Any:
+    """The same table as if it were in a bucket."""
+    files = catalog_files.FarPaimonFiles(str(folder))
+    place = f"{catalog_files.BUCKET}/db.db/orders"
+    return type(table)(files, table.identifier, place, table.table_schema)

@@ -1,0 +1,130 @@
+"""Iceberg's own REST catalog: tables that it has are read and committed to, and Java's client reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pytest
+from trust import long_or
+
+import lakebed
+from lakebed import iceberg
+from lakebed.errors import TableNotFoundError
+
+tables = pytest.importorskip("catalog_tables")
+catalog_writer = pytest.importorskip("catalog_writer")
+rest = pytest.importorskip("pyiceberg.catalog.rest")
+
+if TYPE_CHECKING:
+    from java_engine import JavaEngine
+
+pytestmark = pytest.mark.jvm
+VIEWS = ("files", "entries", "manifests", "snapshots", "refs", "schemas", "partitions", "plan")
+
+
+@pytest.fixture
+def catalog(rest_java: JavaEngine, tmp_path: Path) -> Iterator[Any]:
+    found = rest.RestCatalog("lake", uri=rest_java.ask("serve", folder=str(tmp_path)))
+    found.create_namespace("db")
+    yield found
+    found.close()
+
+
+def files(*names: str) -> pa.Table:
+    count = len(names)
+    paths = [f"data/{name}.parquet" for name in names]
+    return pa.table({"file_path": paths, "record_count": [7] * count, "file_size_in_bytes": [1] * count})
+
+
+def javas(engine: JavaEngine, table: str = "db.t") -> list[str]:
+    """The live files, as Java reads them."""
+    rows = engine.ask("read", table=table)["files"]
+    return sorted(row["file_path"].rpartition("/")[2].removesuffix(".parquet") for row in rows)
+
+
+def test_the_views_are_those_of_the_metadata_file(catalog: Any, rest_java: JavaEngine) -> None:
+    there = tables.orders(catalog)
+    table = lakebed.open_table(catalog.load_table("db.orders"))
+    folder = lakebed.open_table(there.metadata_location)
+    for view in VIEWS:
+        rows = getattr(table, view)().to_arrow()
+        assert rows.num_rows > 0
+        assert rows.equals(getattr(folder, view)().to_arrow()), view
+    java = rest_java.ask("read", table="db.orders")
+    for name in ("file_path", "record_count", "sequence_number"):
+        ours = table.files(columns=[name]).to_arrow()[name].to_pylist()
+        assert sorted(ours) == sorted(row[name] for row in java["files"])
+    assert table.snapshots().to_arrow()["snapshot_id"].to_pylist() == [
+        row["snapshot_id"] for row in java["snapshots"]
+    ]
+
+
+@pytest.mark.parametrize("version", ["1", "2", "3"])
+def test_java_and_pyiceberg_read_what_was_committed(
+    catalog: Any, rest_java: JavaEngine, version: str
+) -> None:
+    made = catalog.create_table(
+        "db.t", pa.schema([("id", pa.int64())]), properties={"format-version": version}
+    )
+    table = lakebed.open_table(made)
+    assert table.format_version == int(version)
+    table = iceberg.append_files(table, files("1", "2", "3"))
+    rest_java.ask("append", table="db.t", path=f"{made.location()}/data/java.parquet")
+    table = iceberg.append_files(table, files("4"))
+    assert javas(rest_java) == ["1", "2", "3", "4", "java"]
+    table = iceberg.delete_files(table, ["data/2.parquet"])
+    table = iceberg.rewrite_manifests(table)
+    rest_java.ask("append", table="db.t", path=f"{made.location()}/data/last.parquet")
+    wanted = ["1", "3", "4", "java", "last"]
+    paths = catalog.load_table("db.t").inspect.files()["file_path"].to_pylist()
+    assert sorted(Path(path).stem for path in paths) == javas(rest_java) == wanted
+    java = rest_java.ask("read", table="db.t")
+    assert [row["operation"] for row in java["snapshots"]] == [
+        *("append", "append", "append", "delete", "replace", "append"),
+    ]
+    assert java["snapshots"][-1]["summary"]["total-records"] == "23"
+    ours = table.refresh().files().to_arrow()
+    numbers = dict(zip(ours["file_path"].to_pylist(), ours["sequence_number"].to_pylist(), strict=True))
+    assert numbers == {row["file_path"]: row["sequence_number"] for row in java["files"]}
+
+
+def test_a_commit_to_another_branch_meanwhile_is_no_harm(catalog: Any, rest_java: JavaEngine) -> None:
+    """It takes the sequence number that the commit to main was to have, and nothing that main requires."""
+    made = catalog.create_table("db.t", pa.schema([("id", pa.int64())]))
+    table = iceberg.append_files(lakebed.open_table(made), files("1"))
+    here = catalog.load_table("db.t")
+    here.manage_snapshots().create_branch(table.snapshot_id, "dev").commit()
+    commit = catalog.commit_table
+
+    def others_first(*given: Any) -> Any:
+        catalog.commit_table = commit
+        catalog.load_table("db.t").append(pa.table({"id": [1]}), branch="dev")
+        return commit(*given)
+
+    there = catalog.load_table("db.t")
+    catalog.commit_table = others_first
+    iceberg.append_files(lakebed.open_table(there), files("2"))
+    assert javas(rest_java) == ["1", "2"]
+    snapshots = lakebed.open_table(catalog.load_table("db.t")).snapshots().to_arrow()
+    assert sorted(snapshots["sequence_number"].to_pylist()) == [1, 2, 3]
+
+
+def test_a_table_that_is_dropped_is_told(catalog: Any) -> None:
+    table = lakebed.open_table(catalog.create_table("db.t", pa.schema([("id", pa.int64())])))
+    catalog.drop_table("db.t")
+    for ask in (table.refresh, lambda: iceberg.append_files(table, files("1"))):
+        with pytest.raises(TableNotFoundError, match=r"no table db\.t"):
+            ask()
+
+
+@pytest.mark.parametrize("other", ["lakebed", "pyiceberg"])
+def test_two_writers_lose_nothing(catalog: Any, rest_java: JavaEngine, other: str) -> None:
+    commits = long_or(5, 50)
+    made = catalog.create_table("db.t", pa.schema([("id", pa.int64())]))
+    writers = {"a": "lakebed", "b": other}
+    catalog_writer.race({"type": "rest", "uri": catalog.uri}, writers, commits)
+    catalog_writer.check(made.refresh(), writers, commits)
+    assert len(javas(rest_java)) == lakebed.open_table(made).files().to_arrow().num_rows

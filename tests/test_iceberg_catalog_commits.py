@@ -1,0 +1,344 @@
+"""Commits to tables that a catalog loaded go through that catalog, and PyIceberg reads what comes of them."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from trust import long_or
+
+import lakebed
+from lakebed import iceberg, paimon
+from lakebed.errors import CommitConflictError, SchemaError, TableNotFoundError, UnsupportedError
+
+tables = pytest.importorskip("catalog_tables")
+catalog_writer = pytest.importorskip("catalog_writer")
+exceptions = pytest.importorskip("pyiceberg.exceptions")
+
+Made = tuple[Any, Any]
+"""A catalog, and a table in it without rows."""
+
+
+def files(*names: str) -> pa.Table:
+    count = len(names)
+    paths = [f"data/{name}.parquet" for name in names]
+    return pa.table({"file_path": paths, "record_count": [7] * count, "file_size_in_bytes": [1] * count})
+
+
+@pytest.fixture(params=["near", "far"])
+def made(request: pytest.FixtureRequest, tmp_path: Path) -> Made:
+    catalog = (tables.far if request.param == "far" else tables.sqlite)(tmp_path)
+    return catalog, catalog.create_table("db.t", pa.schema([("id", pa.int64())]))
+
+
+def theirs(catalog: Any) -> list[str]:
+    """The live files, as PyIceberg reads them."""
+    paths = catalog.load_table("db.t").inspect.files()["file_path"].to_pylist()
+    return sorted(path.rpartition("/")[2].removesuffix(".parquet") for path in paths)
+
+
+def on_disk(folder: Path) -> set[str]:
+    """Manifests and lists."""
+    return {path.name for path in folder.rglob("*.avro")}
+
+
+def test_commits_go_through_the_catalog(made: Made) -> None:
+    catalog, there = made
+    table = lakebed.open_table(there)
+    one = iceberg.append_files(table, files("1", "2"))
+    assert one.snapshot_id == catalog.load_table("db.t").metadata.current_snapshot_id
+    two = iceberg.append_files(table, files("3"), properties={"who": "me"})
+    assert theirs(catalog) == ["1", "2", "3"]
+    three = iceberg.delete_files(two, ["data/2.parquet"])
+    four = iceberg.rewrite_manifests(one)
+    assert theirs(catalog) == ["1", "3"]
+    now = catalog.load_table("db.t")
+    assert [snapshot.summary.operation.value for snapshot in now.metadata.snapshots] == [
+        "append",
+        "append",
+        "delete",
+        "replace",
+    ]
+    assert now.metadata.snapshots[1].summary["who"] == "me"
+    assert (four.snapshot_id, four.location) == (now.metadata.current_snapshot_id, table.location)
+    assert len(now.metadata.snapshot_log) == 4
+    assert [row.snapshot_id for row in now.metadata.snapshots] == [
+        *(made.snapshot_id for made in (one, two, three, four)),
+    ]
+
+
+def test_pyiceberg_goes_on_where_lakebed_was(made: Made, tmp_path: Path) -> None:
+    catalog, there = made
+    there.append(pa.table({"id": [1, 2]}))
+    table = iceberg.append_files(lakebed.open_table(there), files("ours"))
+    catalog.load_table("db.t").append(pa.table({"id": [3]}))
+    table = table.refresh()
+    assert table.files().to_arrow()["record_count"].to_pylist() == [1, 7, 2]
+    (path,) = (row["file_path"] for row in table.files().to_arrow().to_pylist() if row["record_count"] == 7)
+    iceberg.delete_files(table, [path])
+    assert sorted(catalog.load_table("db.t").scan().to_arrow()["id"].to_pylist()) == [1, 2, 3]
+
+
+def test_nothing_to_rewrite_is_no_commit(made: Made) -> None:
+    catalog, there = made
+    assert iceberg.rewrite_manifests(lakebed.open_table(there)).snapshot_id is None
+    assert catalog.load_table("db.t").metadata_location == there.metadata_location
+
+
+def test_what_does_not_fit_is_refused_before_anything_is_written(made: Made, tmp_path: Path) -> None:
+    _, there = made
+    with pytest.raises(SchemaError, match="file_path"):
+        iceberg.delete_files(lakebed.open_table(there), ["data/none.parquet"])
+    assert on_disk(tmp_path) == set()
+
+
+def test_a_staged_commit_is_discarded_where_it_was_written(made: Made, tmp_path: Path) -> None:
+    _, there = made
+    staged = iceberg.append_files(lakebed.open_table(there), files("1"), commit=False)
+    assert {Path(file).name for file in staged.files} == on_disk(tmp_path)
+    staged.discard()
+    assert on_disk(tmp_path) == set()
+    staged.discard()
+
+
+class Bucket:
+    """A storage that only reads."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def place(self, path: str) -> Path:
+        return self.folder / path.removeprefix(f"{tables.catalog_files.BUCKET}/")
+
+    def read(self, path: str, start: int | None = None, end: int | None = None) -> bytes:
+        return self.place(path).read_bytes()[start:end]
+
+    def list(self, prefix: str) -> list[str]:
+        return []
+
+
+class Writable(Bucket):
+    """A storage that writes too."""
+
+    def write(self, path: str, data: bytes) -> None:
+        with self.place(path).open("xb") as file:
+            file.write(data)
+
+    def remove(self, path: str) -> None:
+        self.place(path).unlink()
+
+
+def test_commits_are_staged_on_any_storage_that_writes(tmp_path: Path) -> None:
+    there = tables.far(tmp_path).create_table("db.t", pa.schema([("id", pa.int64())]))
+    table = lakebed.open_table(there.metadata_location, storage=Writable(tmp_path / "bucket"))
+    staged = iceberg.append_files(table, files("1"), commit=False)
+    assert len(on_disk(tmp_path)) == 2
+    assert all(file.startswith(f"{there.location()}/metadata/") for file in staged.files)
+    staged.discard()
+    assert on_disk(tmp_path) == set()
+    with pytest.raises(UnsupportedError, match="local file system alone"):
+        iceberg.append_files(table, files("1"))
+    table = lakebed.open_table(there.metadata_location, storage=Bucket(tmp_path / "bucket"))
+    with pytest.raises(UnsupportedError, match="staged where the storage writes"):
+        iceberg.append_files(table, files("1"), commit=False)
+
+
+def test_what_a_storage_raises_while_files_are_written_comes_as_it_is(tmp_path: Path) -> None:
+    class Full(Writable):
+        def write(self, path: str, data: bytes) -> None:
+            if "/snap-" in path:
+                raise OSError(28, "no space", path)
+            super().write(path, data)
+
+    there = tables.far(tmp_path).create_table("db.t", pa.schema([("id", pa.int64())]))
+    table = lakebed.open_table(there, storage=Full(tmp_path / "bucket"))
+    with pytest.raises(OSError, match="no space"):
+        iceberg.append_files(table, files("1"))
+    assert on_disk(tmp_path) == set()
+
+
+class Between:
+    """A catalog in which something happens between lakebed's asking and its commit."""
+
+    def __init__(self, catalog: Any, happens: Callable[[int], None], *, also: bool = True) -> None:
+        self.catalog, self.happens, self.also, self.commits = catalog, happens, also, 0
+
+    def load_table(self, name: Any) -> Any:
+        return self.given(self.catalog.load_table(name))
+
+    def given(self, table: Any) -> Any:
+        table.catalog = self
+        return table
+
+    def commit_table(self, *given: Any) -> Any:
+        self.commits += 1
+        self.happens(self.commits)
+        return self.catalog.commit_table(*given)
+
+
+def test_a_commit_that_lost_begins_anew_from_what_won(made: Made, tmp_path: Path) -> None:
+    catalog, _ = made
+
+    def other(attempt: int) -> None:
+        if attempt < 3:
+            iceberg.append_files(lakebed.open_table(catalog.load_table("db.t")), files(f"other{attempt}"))
+
+    between = Between(catalog, other)
+    table = iceberg.append_files(lakebed.open_table(between.load_table("db.t")), files("ours"))
+    assert between.commits == 3
+    assert theirs(catalog) == ["other1", "other2", "ours"]
+    # One manifest and one list of each commit: what was lost is gone.
+    assert len(on_disk(tmp_path)) == 6
+    assert table.snapshots().to_arrow()["parent_id"].null_count == 1
+
+
+def test_a_commit_to_another_branch_meanwhile_is_no_harm(made: Made) -> None:
+    """It takes the sequence number that the commit to main was to have, which a catalog refuses."""
+    catalog, there = made
+    one = iceberg.append_files(lakebed.open_table(there), files("1"))
+    catalog.load_table("db.t").manage_snapshots().create_branch(one.snapshot_id, "dev").commit()
+
+    def other(attempt: int) -> None:
+        if attempt == 1:
+            catalog.load_table("db.t").append(pa.table({"id": [1]}), branch="dev")
+
+    between = Between(catalog, other)
+    table = iceberg.append_files(lakebed.open_table(between.load_table("db.t")), files("2"))
+    assert theirs(catalog) == ["1", "2"]
+    assert sorted(table.snapshots().to_arrow()["sequence_number"].to_pylist()) == [1, 2, 3]
+    assert between.commits == 2
+
+
+def test_a_file_that_another_deleted_meanwhile_is_told(made: Made, tmp_path: Path) -> None:
+    catalog, there = made
+    iceberg.append_files(lakebed.open_table(there), files("1", "2"))
+
+    def other(attempt: int) -> None:
+        iceberg.delete_files(lakebed.open_table(catalog.load_table("db.t")), ["data/1.parquet"])
+
+    between = Between(catalog, other)
+    with pytest.raises(SchemaError, match=r"1\.parquet"):
+        iceberg.delete_files(lakebed.open_table(between.load_table("db.t")), ["data/1.parquet"])
+    assert theirs(catalog) == ["2"]
+
+
+def test_a_commit_that_loses_every_race_is_a_conflict(made: Made, tmp_path: Path) -> None:
+    catalog, there = made
+    with there.transaction() as transaction:
+        transaction.set_properties({"commit.retry.num-retries": "2"})
+
+    def other(attempt: int) -> None:
+        raise exceptions.CommitFailedException("another was first")
+
+    between = Between(catalog, other)
+    with pytest.raises(CommitConflictError, match="3 attempts lost to other commits") as caught:
+        iceberg.append_files(lakebed.open_table(between.load_table("db.t")), files("1"))
+    assert (caught.value.kind, between.commits) == ("conflict", 3)
+    assert on_disk(tmp_path) == set()
+
+
+@pytest.mark.parametrize("error", [exceptions.CommitStateUnknownException, TimeoutError, RuntimeError])
+def test_a_commit_whose_answer_is_lost_is_made(made: Made, error: type[Exception]) -> None:
+    catalog, _ = made
+
+    class Lost(Between):
+        def commit_table(self, *given: Any) -> Any:
+            super().commit_table(*given)
+            raise error("no answer")
+
+    lost = Lost(catalog, lambda _: None)
+    table = iceberg.append_files(lakebed.open_table(lost.load_table("db.t")), files("1"))
+    assert lost.commits == 1
+    assert table.files().to_arrow().num_rows == 1
+    assert theirs(catalog) == ["1"]
+
+
+def test_a_commit_that_may_still_happen_keeps_its_files(made: Made, tmp_path: Path) -> None:
+    catalog, _ = made
+
+    def fails(attempt: int) -> None:
+        raise exceptions.CommitStateUnknownException(f"504 of {tables.catalog_files.SECRET}")
+
+    between = Between(catalog, fails)
+    between.properties = catalog.properties  # type: ignore[attr-defined]
+    with pytest.raises(OSError, match="may have happened, or may yet: its files stay") as caught:
+        iceberg.append_files(lakebed.open_table(between.load_table("db.t")), files("1"))
+    assert not isinstance(caught.value, CommitConflictError)
+    assert len(on_disk(tmp_path)) == 2
+    assert between.commits == 1
+    if "s3.secret-access-key" in catalog.properties:
+        assert tables.catalog_files.SECRET not in str(caught.value)
+
+
+def test_a_commit_that_is_refused_leaves_nothing(made: Made, tmp_path: Path) -> None:
+    catalog, _ = made
+
+    def refuses(attempt: int) -> None:
+        raise exceptions.ForbiddenError("not you")
+
+    between = Between(catalog, refuses)
+    with pytest.raises(OSError, match="ForbiddenError: not you"):
+        iceberg.append_files(lakebed.open_table(between.load_table("db.t")), files("1"))
+    assert (on_disk(tmp_path), between.commits) == (set(), 1)
+
+
+def test_a_table_that_is_gone_is_told(made: Made, tmp_path: Path) -> None:
+    catalog, _ = made
+    table = lakebed.open_table(Between(catalog, lambda _: catalog.drop_table("db.t")).load_table("db.t"))
+    with pytest.raises(TableNotFoundError, match=r"no table db\.t"):
+        iceberg.append_files(table, files("1"))
+    assert on_disk(tmp_path) == set()
+
+
+def test_tables_that_no_catalog_commits_are_refused(tmp_path: Path) -> None:
+    catalog = tables.sqlite(tmp_path)
+    there = catalog.create_table("db.t", pa.schema([("id", pa.int64())]))
+    static = pytest.importorskip("pyiceberg.table").StaticTable.from_metadata(there.metadata_location)
+    with pytest.raises(UnsupportedError, match="without a catalog"):
+        iceberg.append_files(lakebed.open_table(static), files("1"))
+    with pytest.raises(UnsupportedError, match="relocate="):
+        iceberg.append_files(lakebed.open_table(there, relocate={"/a": "/b"}), files("1"))
+    there.catalog = object()
+    with pytest.raises(UnsupportedError, match="no catalog that commits"):
+        iceberg.append_files(lakebed.open_table(there), files("1"))
+
+
+def test_commits_to_a_folder_of_pypaimon_stay_as_they_were(tmp_path: Path) -> None:
+    there = tables.paimon_orders(tmp_path)
+    table = paimon.create_tag(lakebed.open_table(there), "one")
+    assert table.refs().to_arrow().num_rows == 2
+    assert table.refresh().snapshot_id == 2
+    # As in a REST catalog, which keeps the snapshots.
+    there.catalog_environment.supports_version_management = True
+    with pytest.raises(UnsupportedError, match="the table's catalog makes its commits"):
+        paimon.create_tag(lakebed.open_table(there), "two")
+
+
+@pytest.mark.parametrize("other", ["lakebed", "pyiceberg"])
+def test_two_writers_lose_nothing(tmp_path: Path, other: str) -> None:
+    commits = long_or(10, 50)
+    catalog = tables.sqlite(tmp_path)
+    catalog.create_table("db.t", pa.schema([("id", pa.int64())]))
+    catalog_writer.race(catalog.properties, {"a": "lakebed", "b": other}, commits)
+    catalog_writer.check(catalog.load_table("db.t"), {"a": "lakebed", "b": other}, commits)
+
+
+def test_threads_of_one_catalog_lose_nothing(tmp_path: Path) -> None:
+    catalog = tables.sqlite(tmp_path)
+    table = lakebed.open_table(catalog.create_table("db.t", pa.schema([("id", pa.int64())])))
+    commits = long_or(5, 25)
+
+    def write(writer: int) -> None:
+        for number in range(commits):
+            iceberg.append_files(table, files(f"{writer}-{number}"))
+
+    threads = [threading.Thread(target=write, args=(writer,)) for writer in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert theirs(catalog) == sorted(f"{writer}-{number}" for writer in range(2) for number in range(commits))
