@@ -142,6 +142,28 @@ def test_rows_of_lists_keep_what_others_wrote(table: Table) -> None:
     assert {path: held(listed(again)[path]) for path in before} == {path: told[path] for path in before}
 
 
+def test_summaries_of_partitions_keep_what_others_wrote(table: Table) -> None:
+    place = Path(current(table)["manifest-list"])
+    schema, header, rows = stored(place)
+    partitions = next(field for field in schema["fields"] if field["name"] == "partitions")["type"]
+    items = next(kind for kind in partitions if isinstance(kind, dict))["items"]
+    items["fields"] = [DEEP, *items["fields"], *INVENTED]
+    for number, summary in enumerate(summary for row in rows for summary in row["partitions"]):
+        summary |= invented(number) | {"deep": number / 7}
+    before = {row["manifest_path"]: row["partitions"] for row in rows}
+    write(place, schema, header, rows)
+    after = iceberg.append_files(lakebed.open_table(table.location), files(4))
+    again = iceberg.append_files(after, files(5))
+    for standing in (after, again):
+        found = {path: row["partitions"] for path, row in listed(standing).items()}
+        assert {path: found[path] for path in before} == before
+        for path in found.keys() - before.keys():
+            assert all(set(summary.values()) >= {None} for summary in found[path])
+            assert [held(one, {"deep": one["deep"]}) for one in found[path]] == 3 * [
+                dict.fromkeys([*NAMES, "deep"])
+            ]
+
+
 def test_entries_keep_what_others_wrote(table: Table) -> None:
     told = rewritten(table)
     grown = iceberg.append_files(lakebed.open_table(table.location), files(4))

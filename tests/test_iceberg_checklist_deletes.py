@@ -11,6 +11,7 @@ import pytest
 from iceberg_made import MadeTable, Record, avro_type, entry, entry_schema, field, optional
 from iceberg_shared import shared_table
 
+import lakebed
 from lakebed import errors
 
 COLUMNS = [(1, "id", "long"), (2, "city", "string")]
@@ -46,11 +47,15 @@ class Files:
         self.records.append(record | kind | ({"first_row_id": None} if self.table.version == 3 else {}))
         return self
 
-    def plan(self) -> dict[str, list[str]]:
-        """The deletes of each data file."""
+    def open(self) -> lakebed.Table:
+        """The table with all files in a snapshot."""
         more: dict[str, Any] = {"first_row_id": 0} if self.table.version == 3 else {}
         self.table.commit(*self.records, **more)
-        rows = self.table.open().plan(columns=["file_path", "delete_files"]).to_arrow().to_pylist()
+        return self.table.open()
+
+    def plan(self) -> dict[str, list[str]]:
+        """The deletes of each data file."""
+        rows = self.open().plan(columns=["file_path", "delete_files"]).to_arrow().to_pylist()
         return {row["file_path"]: [one["file_path"] for one in row["delete_files"]] for row in rows}
 
 

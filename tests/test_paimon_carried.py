@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import re
 import warnings
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 from paimon_commits import FIRST, SCHEMA, SECOND, files, names, snapshot
-from paimon_files import Record, avro_file, records
+from paimon_files import COLUMNAR, Record, avro_file, convert_table, records
 
 import lakebed
 from lakebed import Table, avro, errors, paimon
@@ -192,6 +193,39 @@ def test_snapshots_and_tags_keep_keys_of_others(table: Table) -> None:
         assert {key: stored.get(key) for key in told} == told
     peer = pytest.importorskip("pypaimon.table.file_store_table").FileStoreTable.from_path(table.location)
     assert peer.snapshot_manager().get_latest_snapshot().id == after.snapshot_id
+
+
+def test_a_tag_whose_snapshot_is_gone_keeps_keys_of_others(table: Table) -> None:
+    told = {"xFuture": {"deep": [1, {"y": None}]}, "xNumber": 12345678901234567890}
+    folder = Path(table.location)
+    place = folder / "snapshot" / f"snapshot-{table.snapshot_id}"
+    place.write_text(json.dumps(json.loads(place.read_text("utf-8")) | told), "utf-8")
+    paimon.create_tag(lakebed.open_table(folder), "kept", time_retained=timedelta(days=1))
+    paimon.append_files(lakebed.open_table(folder), files(FIRST, "d"))
+    place.unlink()
+    again = paimon.create_tag(lakebed.open_table(folder).at(tag="kept"), "again")
+    stored = json.loads((folder / "tag" / "tag-again").read_text("utf-8"))
+    assert {key: stored.get(key) for key in told} == told
+    # How long the other tag is kept is its own affair.
+    assert "tagTimeRetained" not in stored
+    assert names(again) == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("kind", COLUMNAR)
+def test_rewrites_of_other_containers_keep_all_known_fields(table: Table, kind: str) -> None:
+    folder = Path(table.location)
+    entries, manifests = entries_of(table), listed(table)
+    convert_table(folder, COLUMNAR[kind])
+    opened = lakebed.open_table(folder)
+    grown = paimon.append_files(opened, files(FIRST, "d"))
+    kept = listed(grown)
+    for name, row in manifests.items():
+        # Sizes are those of the other container.
+        same = row.keys() - {"_FILE_SIZE"}
+        assert {key: kept[name][key] for key in same} == {key: row[key] for key in same}
+        assert kept[name]["_FILE_SIZE"] == (folder / "manifest" / name).stat().st_size
+    after = entries_of(paimon.compact_manifests(grown, sort=True))
+    assert {name: after[name] for name in entries} == entries
 
 
 def test_fields_of_two_types_are_refused(table: Table) -> None:

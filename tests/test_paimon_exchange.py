@@ -5,44 +5,19 @@ What executors run is run here, in several parts; how Spark moves rows between t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
 from covering import each_covering_paimon_table, each_covering_place
+from exchanging import exchanged
 from paimon_plans import Place, to_sql
 from trust import long_or
 
 import lakebed
-from lakebed import LIMITS
-from lakebed.spark.exchange import map_gathered, map_parts, map_pieces
 from lakebed.spark.ipc import ipc_stream
-from spark_rows import expected, sorted_rows
+from spark_rows import expected
 
 if TYPE_CHECKING:
-    from lakebed.view import ViewScan
     from shared_data import GoldenTable
-
-
-def contents(scan: ViewScan) -> Iterator[tuple[str, pa.Array]]:
-    """The manifests as executors get them, in another order than that of the lists."""
-    paths = {manifest["path"] for side in scan.exchange().sides for manifest in side}
-    for path in sorted(paths):
-        yield f"file:{path}", pa.array([Path(path).read_bytes()])
-
-
-def exchanged(scan: ViewScan, known: bytes = b"", parts: int = 5) -> list[str]:
-    """The rows of a scan whose entries come together in so many parts, where they have to."""
-    exchange = scan.exchange()
-    if not exchange.together:
-        rows = list(map_gathered(contents(scan), exchange.task, LIMITS, known))
-    else:
-        pieces = list(map_pieces(contents(scan), exchange.task, LIMITS, parts))
-        order = [("part", "ascending"), ("side", "ascending")]
-        dealt = pa.Table.from_batches(pieces).sort_by(order).to_batches() if pieces else []
-        rows = list(map_parts(iter(dealt), exchange.task, LIMITS, known))
-    return sorted_rows(pa.Table.from_batches(rows)) if rows else []
 
 
 def filters(place: Place) -> list[str]:

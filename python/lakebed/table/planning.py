@@ -51,8 +51,8 @@ class PlanViews(Standing):
             or the merge engine `first-row`, and without those that wait for their bucket; files of a bucket
             that are to be merged stay together. The delete of a file is its deletion vector, `record_count`
             as recorded (null in old tables).
-        Raises: ValueError for other `deletes`; when read, CorruptError (two deletion vectors of one file, or
-            one that does not fit it).
+        Raises: ValueError for other `deletes`; when read, CorruptError (two deletion vectors of one file, one
+            that is older than it, or a delete of it alone that is of another spec or partition).
         Cost: reads the delete manifests whole before the first row, unless `columns` leaves the deletes out,
             then data manifests as they are asked for. Memory is that of the deletes and one batch. Each file
             costs a binary search in the deletes of its partition.

@@ -62,25 +62,34 @@ pub(crate) const RECORD_COUNT_ON_DISK: &str = "data_file.record_count";
 /// The records that hold other fields and are no columns themselves.
 pub(crate) const HOLDERS: [(i32, &str); 1] = [(2, "data_file")];
 
+/// The list of a manifest's partition summaries: records that are looked at one by one.
+pub(crate) const PARTITIONS_ON_DISK: &str = "partitions";
+const PARTITIONS_ID: i32 = 507;
+
 /// Fields of a data file that the specification deprecates: nobody reads them, and writers leave them out.
 const DEPRECATED: [i32; 4] = [105, 106, 107, 111];
 
 /// What `table` knows of a field of a writer's schema, by its id or its name. `record` is the holder it stands in,
 /// empty for the record itself.
-pub(crate) fn known(table: &[FieldSpec], record: &str, field: &Value) -> Recognised {
+pub(crate) fn known(tables: &[&[FieldSpec]], record: &str, field: &Value) -> Recognised {
+    let specs = || tables.iter().copied().flatten();
     let id = field.get("field-id").and_then(Value::as_i64).and_then(|id| i32::try_from(id).ok());
     let name = field.get("name").and_then(Value::as_str).unwrap_or_default();
     let holds =
-        |holder: &str| table.iter().any(|spec| spec.disk.split_once('.').is_some_and(|(of, _)| of == holder));
+        |holder: &str| specs().any(|spec| spec.disk.split_once('.').is_some_and(|(of, _)| of == holder));
     let holder = HOLDERS.iter().find(|(of, called)| id == Some(*of) || id.is_none() && name == *called);
     if let Some((_, called)) = holder.filter(|(_, called)| record.is_empty() && holds(called)) {
         return Recognised::Record((*called).to_owned());
+    }
+    let is_list = id == Some(PARTITIONS_ID) || id.is_none() && name == PARTITIONS_ON_DISK;
+    if is_list && record.is_empty() && holds(PARTITIONS_ON_DISK) {
+        return Recognised::List(PARTITIONS_ON_DISK.to_owned());
     }
     let is_called = |spec: &FieldSpec| {
         let (of, last) = spec.disk.rsplit_once('.').unwrap_or(("", spec.disk));
         of == record && (last == name || spec.aliases.contains(&name))
     };
-    let is_known = table.iter().any(|spec| id.is_some() && spec.id == id || is_called(spec));
+    let is_known = specs().any(|spec| id.is_some() && spec.id == id || is_called(spec));
     let is_deprecated = !record.is_empty() && id.is_some_and(|id| DEPRECATED.contains(&id));
     if is_known || is_deprecated { Recognised::Field } else { Recognised::No }
 }

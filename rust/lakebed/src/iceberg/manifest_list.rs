@@ -14,7 +14,7 @@ use arrow_buffer::Buffer;
 use arrow_schema::{ArrowError, DataType};
 use arrow_select::concat::concat_batches;
 
-use super::fields::{LIST, known};
+use super::fields::{FIELD_SUMMARY, LIST, known};
 use super::manifest::canonical::canonical_list;
 use crate::columnar::Decoding;
 use crate::error::{Error, ErrorKind, Result};
@@ -59,7 +59,11 @@ pub fn read_manifest_list(
 /// # Errors
 /// As [`read_manifest_list`].
 pub(crate) fn read_carrying(bytes: Buffer, decoding: &Decoding) -> Result<RecordBatch> {
-    let carried = carried::read(&bytes, &|record, field| known(&LIST, record, field), decoding.limits)?;
+    let carried = carried::read(
+        &bytes,
+        &|record, field| known(&[&LIST, &FIELD_SUMMARY], record, field),
+        decoding.limits,
+    )?;
     let list = read_manifest_list(bytes, None, decoding)?;
     carried.map_or_else(|| Ok(list.clone()), |carried| carried::with(&list, &carried))
 }

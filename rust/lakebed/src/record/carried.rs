@@ -4,13 +4,17 @@
 //! In a batch they stand behind the known columns, each under [`PREFIX`] and its path in the record, with its field of
 //! the writer's schema as metadata: whatever takes, filters or joins rows takes them along.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
-use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions, new_null_array};
+use arrow_array::cast::AsArray;
+use arrow_array::{
+    Array, ArrayRef, ListArray, RecordBatch, RecordBatchOptions, StructArray, UInt32Array, new_null_array,
+};
 use arrow_buffer::Buffer;
 use arrow_schema::{Field, FieldRef, Schema as ArrowSchema};
 use arrow_select::concat::{concat, concat_batches};
+use arrow_select::take::take;
 use lakebed_avro::{Blocks, Limits, Program, Projection, ReadOptions, Reader, Schema};
 use serde_json::{Value, json};
 
@@ -30,6 +34,8 @@ pub(crate) enum Recognised {
     Field,
     /// A record whose fields are looked at one by one, and what it is called where it is written.
     Record(String),
+    /// A list of records whose fields are looked at one by one, and what it is called where it is written.
+    List(String),
     /// Nothing.
     No,
 }
@@ -70,7 +76,9 @@ pub(crate) fn read(
     }
     let mut defined = HashMap::new();
     define(&json, &mut defined);
-    let paths = found.iter().map(|field| field.stored.clone()).collect();
+    // Of a list with several such fields the path is the same.
+    let paths: BTreeSet<&str> = found.iter().map(|field| field.stored.as_str()).collect();
+    let paths = paths.into_iter().map(str::to_owned).collect();
     let program = Arc::new(Program::resolve(&schema, &Projection::Paths(paths), &[])?);
     let options = ReadOptions { limits, threads: 1, ..ReadOptions::default() };
     let reader = Reader::new(&header, blocks, program, None, options);
@@ -78,7 +86,10 @@ pub(crate) fn read(
     let batches = reader.collect::<Result<Vec<_>, _>>()?;
     let records = concat_batches(&stored, &batches)?;
     let columns = found.into_iter().map(|field| {
-        let column = find(&records, &field.stored)?;
+        let mut column = find(&records, &field.stored)?;
+        if let Some(item) = &field.item {
+            column = of_items(&column, item)?;
+        }
         let mut json = field.json;
         if let Some(ty) = json.get_mut("type") {
             *ty = inlined(ty, &defined);
@@ -211,6 +222,8 @@ pub(crate) fn extended(text: &str, carried: &[FieldRef]) -> Result<String> {
 struct Unknown {
     /// Its path in the file that is read.
     stored: String,
+    /// Its name in the records of the list that stands there.
+    item: Option<String>,
     /// Its path where it is written.
     written: String,
     json: Value,
@@ -234,8 +247,20 @@ fn unknown(
                 let inner = field.get("type").unwrap_or(&Value::Null);
                 unknown(inner, &path(stored), &called, known, found);
             }
+            Recognised::List(called) => {
+                let of_items = field.get("type").and_then(items).and_then(record);
+                let of_items = of_items.and_then(|record| record.get("fields")?.as_array());
+                for json in of_items.into_iter().flatten() {
+                    let Some(item) = json.get("name").and_then(Value::as_str) else { continue };
+                    if matches!(known(&called, json), Recognised::No) {
+                        let (written, item) = (format!("{called}.{item}"), Some(item.to_owned()));
+                        found.push(Unknown { stored: path(stored), item, written, json: json.clone() });
+                    }
+                }
+            }
             Recognised::No => {
-                found.push(Unknown { stored: path(stored), written: path(written), json: field.clone() });
+                let (stored, written) = (path(stored), path(written));
+                found.push(Unknown { stored, item: None, written, json: field.clone() });
             }
         }
     }
@@ -251,12 +276,73 @@ fn record(schema: &Value) -> Option<&Value> {
     }
 }
 
-/// The list of the fields of the record at a path.
+/// The items of the list that a schema is, or is beside null.
+fn items(schema: &Value) -> Option<&Value> {
+    match schema {
+        Value::Array(branches) => branches.iter().find_map(items),
+        Value::Object(object) if object.get("type")?.as_str() == Some("array") => object.get("items"),
+        Value::Object(object) => object.get("type").filter(|ty| !ty.is_string()).and_then(items),
+        _ => None,
+    }
+}
+
+/// A field of the records in lists, as lists of its own.
+fn of_items(lists: &ArrayRef, name: &str) -> Result<ArrayRef> {
+    let absent = || Error::new(ErrorKind::Required, format!("{name} is not a field of the list's records"));
+    let lists = lists.as_list_opt::<i32>().ok_or_else(absent)?;
+    let column = lists.values().as_struct_opt().and_then(|items| items.column_by_name(name));
+    let column = Arc::clone(column.ok_or_else(absent)?);
+    let item = Arc::new(Field::new("item", column.data_type().clone(), true));
+    Ok(Arc::new(ListArray::try_new(item, lists.offsets().clone(), column, lists.nulls().cloned())?))
+}
+
+/// Lists of records with the carried columns of the list at `path` as more fields, null where a row has none.
+///
+/// # Errors
+/// `Internal` for what are not as many values as records.
+pub(crate) fn with_items(lists: &ArrayRef, rows: &RecordBatch, path: &str) -> Result<ArrayRef> {
+    let odd = || Error::new(ErrorKind::Internal, "not as many values as records").in_field(path);
+    let carried: Vec<_> = in_record(rows, path).collect();
+    if carried.is_empty() {
+        return Ok(Arc::clone(lists));
+    }
+    let lists = lists.as_list_opt::<i32>().ok_or_else(odd)?;
+    let records = lists.values().as_struct_opt().ok_or_else(odd)?;
+    let mut fields = records.fields().to_vec();
+    let mut columns = records.columns().to_vec();
+    for (name, column) in carried {
+        let values = column.as_list_opt::<i32>().ok_or_else(odd)?;
+        let mut places = vec![None; records.len()];
+        for (row, (to, from)) in lists.offsets().windows(2).zip(values.offsets().windows(2)).enumerate() {
+            let (&[to, to_end], &[from, from_end]) = (to, from) else { return Err(odd()) };
+            if values.is_null(row) {
+                continue;
+            }
+            let places = places.get_mut(to as usize..to_end as usize).ok_or_else(odd)?;
+            if places.len() != (from_end - from) as usize {
+                return Err(odd());
+            }
+            places.iter_mut().zip(from as u32..).for_each(|(place, at)| *place = Some(at));
+        }
+        fields.push(Arc::new(Field::new(name, values.value_type(), true)));
+        columns.push(take(values.values(), &UInt32Array::from(places), None)?);
+    }
+    let records = StructArray::try_new(fields.into(), columns, records.nulls().cloned())?;
+    let item = Arc::new(Field::new("item", records.data_type().clone(), true));
+    let lists = ListArray::try_new(item, lists.offsets().clone(), Arc::new(records), lists.nulls().cloned())?;
+    Ok(Arc::new(lists))
+}
+
+/// The list of the fields of the record at a path, through lists.
 fn fields_at<'s>(schema: &'s mut Value, path: &str) -> Option<&'s mut Vec<Value>> {
     let record = match schema {
-        Value::Array(branches) => branches.iter_mut().find(|branch| record(branch).is_some())?,
+        Value::Array(branches) => {
+            branches.iter_mut().find(|branch| record(branch).is_some() || items(branch).is_some())?
+        }
         other => other,
     };
+    let is_list = items(record).is_some();
+    let record = if is_list { record.get_mut("items")? } else { record };
     let fields = record.get_mut("fields")?.as_array_mut()?;
     let (name, rest) = path.split_once('.').unwrap_or((path, ""));
     if name.is_empty() {

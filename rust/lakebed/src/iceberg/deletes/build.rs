@@ -48,7 +48,7 @@ pub(crate) struct DeleteIndexBuilder {
     by_path: Vec<Member>,
     by_partition: Vec<Member>,
     equality: EqualityBuilder,
-    deletes: i32,
+    partition_of: Vec<usize>,
 }
 
 impl DeleteIndexBuilder {
@@ -65,7 +65,7 @@ impl DeleteIndexBuilder {
             by_path: Vec::new(),
             by_partition: Vec::new(),
             equality: EqualityBuilder::default(),
-            deletes: 0,
+            partition_of: Vec::new(),
         })
     }
 
@@ -82,6 +82,7 @@ impl DeleteIndexBuilder {
         let mut equality = Vec::new();
         for (row, partition) in partitions.into_iter().enumerate() {
             let delete = self.next_number()?;
+            self.partition_of.push(partition);
             let sequence = rows.sequences.value(row);
             let pushed = if rows.contents.value(row) == EQUALITY_DELETES {
                 self.is_global(rows.spec_ids.value(row)).map(|global| {
@@ -89,7 +90,7 @@ impl DeleteIndexBuilder {
                     equality.push(EqualityDelete { delete, sequence, partition });
                 })
             } else {
-                self.push_positions(&rows, row, Vector { delete, sequence, partition })
+                self.push_positions(&rows, row, partition, Vector { delete, sequence })
             };
             pushed.map_err(|error| error.in_file(rows.paths.value(row)))?;
         }
@@ -102,8 +103,8 @@ impl DeleteIndexBuilder {
     }
 
     /// A deletion vector, or a file of position deletes.
-    fn push_positions(&mut self, rows: &Rows, row: usize, vector: Vector) -> Result<()> {
-        let Vector { delete, sequence, partition } = vector;
+    fn push_positions(&mut self, rows: &Rows, row: usize, partition: usize, vector: Vector) -> Result<()> {
+        let Vector { delete, sequence } = vector;
         let target = rows.targets.is_valid(row).then(|| rows.targets.value(row));
         let is_vector = rows.formats.value(row).eq_ignore_ascii_case(PUFFIN);
         let Some(target) = target else {
@@ -141,12 +142,10 @@ impl DeleteIndexBuilder {
         number
     }
 
-    fn next_number(&mut self) -> Result<i32> {
-        let number = self.deletes;
-        self.deletes = number.checked_add(1).ok_or_else(|| {
+    fn next_number(&self) -> Result<i32> {
+        i32::try_from(self.partition_of.len()).map_err(|_| {
             Error::new(ErrorKind::Unsupported, "a snapshot of more than 2^31 deletes is not planned")
-        })?;
-        Ok(number)
+        })
     }
 
     /// Whether equality deletes of a spec apply to files of all specs.
@@ -186,7 +185,7 @@ impl DeleteIndexBuilder {
             partitions: self.partitions,
             paths: self.paths,
             vectors: self.vectors,
-            deletes: usize::try_from(self.deletes).unwrap_or_default(),
+            partition_of: self.partition_of,
         })
     }
 }

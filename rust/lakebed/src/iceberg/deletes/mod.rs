@@ -9,7 +9,8 @@
 //! | equality delete | older files of the same spec and partition; of an unpartitioned spec, all older files |
 //!
 //! A position delete is of one file where it refers to it, or where both bounds of its paths are that path.
-//! Bounds that differ narrow nothing, as in the engine. An equality delete is left out where the metrics of
+//! Bounds that differ narrow nothing, as in the engine. What is of one file must be of its spec and partition,
+//! or metadata is corrupt: Iceberg's Java refuses it after 1.11. An equality delete is left out where the metrics of
 //! both files show that they share no value.
 
 mod build;
@@ -49,7 +50,8 @@ pub(crate) struct DeleteIndex {
     by_path: BySequence,
     by_partition: BySequence,
     equality: EqualityDeletes,
-    deletes: usize,
+    /// By the number of the delete.
+    partition_of: Vec<usize>,
 }
 
 /// A deletion vector.
@@ -57,7 +59,6 @@ pub(crate) struct DeleteIndex {
 struct Vector {
     delete: i32,
     sequence: i64,
-    partition: usize,
 }
 
 /// The columns of entries that say which deletes apply, without metrics.
@@ -80,7 +81,7 @@ pub(crate) struct DataFiles {
 impl DeleteIndex {
     /// How many deletes there are.
     pub(crate) fn len(&self) -> usize {
-        self.deletes
+        self.partition_of.len()
     }
 
     /// The columns of entries that [`DeleteIndex::files`] needs.
@@ -114,37 +115,51 @@ impl DeleteIndex {
     /// of its partition before global ones; of each kind, by sequence number.
     ///
     /// # Errors
-    /// `Mismatch` for a deletion vector that is older than the file or of another partition.
+    /// `Mismatch` for a deletion vector that is older than the file, and for one or a position delete of the
+    /// file that is of another spec or partition.
     pub(crate) fn append(&self, files: &DataFiles, row: usize, found: &mut Vec<i32>) -> Result<()> {
         let sequence = files.sequences.value(row);
         let partition = files.partitions.get(row).copied().flatten();
         let path = if self.paths.is_empty() { None } else { self.paths.get(files.paths.value(row)) };
         match path.and_then(|path| self.vectors.get(*path).copied().flatten()) {
-            Some(vector) => found.push(vector.of(files.paths.value(row), sequence, partition)?),
+            Some(vector) => found.push(self.of_file(vector, files.paths.value(row), sequence, partition)?),
             None => {
-                let of = |groups: &BySequence, group: Option<usize>, found: &mut Vec<i32>| {
-                    found.extend_from_slice(group.map_or(&[], |group| groups.since(group, sequence)));
-                };
-                of(&self.by_path, path.copied(), found);
-                of(&self.by_partition, partition, found);
+                let alone = path.map_or(&[] as &[i32], |path| self.by_path.since(*path, sequence));
+                if alone.iter().any(|delete| !self.is_of(*delete, partition)) {
+                    return Err(unfit("a position delete", files.paths.value(row), OTHER_PARTITION));
+                }
+                found.extend_from_slice(alone);
+                let others =
+                    partition.map_or(&[] as &[i32], |group| self.by_partition.since(group, sequence));
+                found.extend_from_slice(others);
             }
         }
         self.equality.append(partition, sequence, (&files.stats, row), found);
         Ok(())
     }
+
+    /// The number of the deletion vector of a file.
+    fn of_file(&self, vector: Vector, path: &str, sequence: i64, partition: Option<usize>) -> Result<i32> {
+        if vector.sequence < sequence {
+            let wrong = format!("its sequence number is {}, the file's {sequence}", vector.sequence);
+            return Err(unfit("the deletion vector", path, &wrong));
+        }
+        if !self.is_of(vector.delete, partition) {
+            return Err(unfit("the deletion vector", path, OTHER_PARTITION));
+        }
+        Ok(vector.delete)
+    }
+
+    /// Whether a delete is of a partition.
+    fn is_of(&self, delete: i32, partition: Option<usize>) -> bool {
+        let own = usize::try_from(delete).ok().and_then(|delete| self.partition_of.get(delete));
+        own.copied() == partition
+    }
 }
 
-impl Vector {
-    /// The number of this deletion vector of a file.
-    fn of(self, path: &str, sequence: i64, partition: Option<usize>) -> Result<i32> {
-        let wrong = if self.sequence < sequence {
-            format!("its sequence number is {}, the file's {sequence}", self.sequence)
-        } else if partition != Some(self.partition) {
-            "it is of another partition".to_owned()
-        } else {
-            return Ok(self.delete);
-        };
-        let message = format!("the deletion vector of {path} does not apply to it: {wrong}");
-        Err(Error::new(ErrorKind::Mismatch, message))
-    }
+const OTHER_PARTITION: &str = "it is of another spec or partition";
+
+#[cold]
+fn unfit(what: &str, path: &str, wrong: &str) -> Error {
+    Error::new(ErrorKind::Mismatch, format!("{what} of {path} does not apply to it: {wrong}"))
 }

@@ -220,6 +220,27 @@ fn a_deletion_vector_must_be_of_its_files_partition() {
 }
 
 #[test]
+fn position_deletes_of_one_file_must_be_of_its_partition() {
+    let file = json!({"content": "position", "referenced_data_file": "s3://b/a"});
+    assert!(applies(file.clone(), &json!({})));
+    for (wrong, refused) in [
+        (json!({"partition": [1]}), true),
+        (json!({"partition": [null]}), true),
+        (json!({"spec_id": 0, "partition": null}), true),
+        // It would not apply anyway.
+        (json!({"partition": [1], "sequence_number": 2}), false),
+    ] {
+        let found = applied(&case(&[merged(&file, &wrong)], &json!({})));
+        let kind = found.as_ref().err().map(|error| error.kind());
+        assert_eq!(kind, refused.then_some(ErrorKind::Mismatch), "{wrong}: {found:?}");
+    }
+    // A deletion vector takes their place, and they are not asked.
+    let vector = json!({"content": "deletion-vector", "referenced_data_file": "s3://b/a", "name": "v"});
+    let both = case(&[merged(&file, &json!({"partition": [1]})), vector], &json!({}));
+    assert_eq!(applied(&both).expect("a vector"), ["v"]);
+}
+
+#[test]
 fn equality_deletes_of_specs_that_are_gone_are_refused() {
     let delete = json!({"content": "equality", "spec_id": 7});
     assert_eq!(applied(&case(&[delete], &json!({}))).unwrap_err().kind(), ErrorKind::Required);
@@ -314,8 +335,15 @@ fn random_deletes_apply_by_the_rules() {
             }
             delete
         });
-        let deletes: Vec<Value> = deletes.collect();
+        let mut deletes: Vec<Value> = deletes.collect();
         let file = one(&mut random, 0);
+        for delete in &mut deletes {
+            // Else it is refused.
+            if delete["referenced_data_file"] == file["path"] {
+                (delete["spec_id"], delete["partition"]) =
+                    (file["spec_id"].clone(), file["partition"].clone());
+            }
+        }
         let mut case = case(&[], &json!({}));
         (case["deletes"], case["data_file"]) = (deletes.clone().into(), file.clone());
         let mut found: Vec<usize> =

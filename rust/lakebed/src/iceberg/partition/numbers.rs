@@ -7,7 +7,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Float32Type, Float64Type};
 use arrow_array::{Array, ArrayRef, StructArray, UInt32Array};
 use arrow_row::{RowConverter, Rows, SortField};
-use arrow_schema::{ArrowError, DataType, Fields};
+use arrow_schema::{DataType, Fields};
 use arrow_select::take::take;
 
 use super::PartitionType;
@@ -46,7 +46,7 @@ impl PartitionNumbers {
 
     /// The number of the partition of each tuple of a spec, which is made where it is new.
     pub(crate) fn number(&mut self, spec_ids: &ArrayRef, tuples: &StructArray) -> Result<Vec<usize>> {
-        let rows = self.rows.convert_columns(&columns(spec_ids, tuples)?).map_err(internal)?;
+        let rows = self.rows.convert_columns(&columns(spec_ids, tuples)?)?;
         Ok(of_each(&rows, |key| self.number_of(key)))
     }
 
@@ -73,13 +73,13 @@ impl PartitionNumbers {
 
     /// The number of the partition of each tuple of a spec, `None` for those that were never met.
     pub(crate) fn find(&self, spec_ids: &ArrayRef, tuples: &StructArray) -> Result<Vec<Option<usize>>> {
-        let rows = self.rows.convert_columns(&columns(spec_ids, tuples)?).map_err(internal)?;
+        let rows = self.rows.convert_columns(&columns(spec_ids, tuples)?)?;
         Ok(of_each(&rows, |key| self.numbers.get(key).copied()))
     }
 
     /// A hash of the partition of each tuple of a spec, the same wherever it is computed.
     pub(crate) fn hashes(&self, spec_ids: &ArrayRef, tuples: &StructArray) -> Result<Vec<u64>> {
-        let rows = self.rows.convert_columns(&columns(spec_ids, tuples)?).map_err(internal)?;
+        let rows = self.rows.convert_columns(&columns(spec_ids, tuples)?)?;
         Ok(of_each(&rows, hash))
     }
 
@@ -87,10 +87,10 @@ impl PartitionNumbers {
     pub(crate) fn tuples(&self) -> Result<ArrayRef> {
         let parser = self.rows.parser();
         let rows = self.keys.iter().map(|key| parser.parse(key));
-        let mut columns = self.rows.convert_rows(rows).map_err(internal)?;
+        let mut columns = self.rows.convert_rows(rows)?;
         columns.remove(0);
         let tuples = StructArray::try_new_with_length(self.fields.clone(), columns, None, self.len());
-        Ok(Arc::new(tuples.map_err(internal)?))
+        Ok(Arc::new(tuples?))
     }
 }
 
@@ -118,7 +118,7 @@ fn columns(spec_ids: &ArrayRef, tuples: &StructArray) -> Result<Vec<ArrayRef>> {
     let mut columns = vec![Arc::clone(spec_ids)];
     for column in tuples.columns() {
         let column = match &rows {
-            Some(rows) => take(column, rows, None).map_err(internal)?,
+            Some(rows) => take(column, rows, None)?,
             None => Arc::clone(column),
         };
         columns.push(one_nan(column));
@@ -139,9 +139,4 @@ fn one_nan(column: ArrayRef) -> ArrayRef {
         }
         _ => column,
     }
-}
-
-#[cold]
-fn internal(error: ArrowError) -> Error {
-    Error::new(ErrorKind::Argument, error.to_string()).in_field("partition")
 }

@@ -12,7 +12,7 @@ use super::avro::record_schema;
 use super::columns::{check_absent, check_names, column, record_rows};
 use super::layout::manifest_file;
 use crate::error::Result;
-use crate::iceberg::fields::LIST;
+use crate::iceberg::fields::{LIST, PARTITIONS_ON_DISK};
 use crate::iceberg::types::{FieldRef, Schema};
 use crate::record::carried;
 use crate::write::with_level;
@@ -90,8 +90,13 @@ fn rows(batch: &RecordBatch, fields: &[FieldRef], version: FormatVersion) -> Res
     for spec in LIST.iter().filter(|spec| !fields.iter().any(|field| field.name == spec.column)) {
         check_absent(batch, spec.column, version)?;
     }
-    let own = fields
-        .iter()
-        .map(|field| Ok((field.name.as_str(), column(batch, &LIST, &field.name, field.required)?)));
+    let own = fields.iter().map(|field| {
+        let column = column(batch, &LIST, &field.name, field.required)?;
+        let column = match field.name.as_str() {
+            PARTITIONS_ON_DISK => carried::with_items(&column, batch, PARTITIONS_ON_DISK)?,
+            _ => column,
+        };
+        Ok((field.name.as_str(), column))
+    });
     record_rows(own, batch, "")
 }

@@ -9,7 +9,7 @@ use arrow_array::types::{
 };
 use arrow_array::{ArrayRef, BinaryArray, BooleanArray, PrimitiveArray, StringArray};
 use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer, OffsetBuffer};
-use arrow_schema::{ArrowError, DataType, Field, TimeUnit};
+use arrow_schema::{DataType, Field, TimeUnit};
 
 use super::frame::Cell;
 use super::layout::unsupported;
@@ -105,7 +105,7 @@ fn decimals(cells: &Cells<'_>, precision: u8, scale: i8) -> Result<PrimitiveArra
     } else {
         checked::<Decimal128Type>(cells, |cell| within(cell, wide_decimal(cell)?))
     };
-    values?.with_precision_and_scale(precision, scale).map_err(refused)
+    values?.with_precision_and_scale(precision, scale).map_err(Into::into)
 }
 
 /// A big-endian two's complement of 1 to 16 bytes beside its slot.
@@ -168,13 +168,13 @@ fn strings(cells: &Cells<'_>, room: &mut u64) -> Result<StringArray> {
             let value = values.get(window[0] as usize..window[1] as usize)?;
             str::from_utf8(value).is_err().then_some(cell.as_ref()?)
         });
-        wrong.map_or_else(|| refused(cause), |cell| cell.fault(ErrorKind::Utf8, "a string is not UTF-8"))
+        wrong.map_or_else(|| cause.into(), |cell| cell.fault(ErrorKind::Utf8, "a string is not UTF-8"))
     })
 }
 
 fn byte_strings(cells: &Cells<'_>, room: &mut u64) -> Result<BinaryArray> {
     let (offsets, values) = bytes(cells, room)?;
-    BinaryArray::try_new(offsets, values, nulls(cells)).map_err(refused)
+    BinaryArray::try_new(offsets, values, nulls(cells)).map_err(Into::into)
 }
 
 /// The bytes of all values in turn, and where each begins.
@@ -203,10 +203,4 @@ fn bytes(cells: &Cells<'_>, room: &mut u64) -> Result<(OffsetBuffer<i32>, Buffer
 pub(super) fn offset(length: usize) -> Result<i32> {
     i32::try_from(length)
         .map_err(|_| Error::new(ErrorKind::Length, "a column of more than 2^31 - 1 bytes or values"))
-}
-
-/// What Arrow says against a field's type.
-#[cold]
-pub(super) fn refused(cause: ArrowError) -> Error {
-    Error::new(ErrorKind::Argument, "Arrow refuses the field's type").caused_by(cause)
 }

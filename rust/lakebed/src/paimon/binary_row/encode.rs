@@ -7,7 +7,7 @@ use arrow_array::{Array, BinaryArray, StructArray};
 use arrow_buffer::OffsetBuffer;
 use arrow_schema::Fields;
 
-use super::decode::{offset, refused};
+use super::decode::offset;
 use super::frame::required;
 use super::layout::{self, INLINE_MARK, MAX_INLINE_BYTES, NANOS_PER_MILLI, SLOT_BYTES, WIDE_DECIMAL_BYTES};
 use super::source::{Bytes, Column, Values};
@@ -35,7 +35,7 @@ pub(super) fn rows(rows: &StructArray, fields: &Fields) -> Result<BinaryArray> {
         offsets.push(offset(out.len()).map_err(|error| error.in_record(row as u64))?);
     }
     BinaryArray::try_new(OffsetBuffer::new(offsets.into()), out.into(), rows.nulls().cloned())
-        .map_err(refused)
+        .map_err(Into::into)
 }
 
 /// Bytes of a row's header and slots.

@@ -12,7 +12,7 @@ use arrow_buffer::{NullBuffer, OffsetBuffer};
 use arrow_schema::{DataType, Field, FieldRef, Fields};
 use arrow_select::concat::concat;
 
-use super::decode::{Cells, column, nulls, offset, refused};
+use super::decode::{Cells, column, nulls, offset};
 use super::frame::{Cell, Elements, Row, required, split_length};
 use super::layout;
 use crate::error::{Error, ErrorKind, Result};
@@ -47,7 +47,7 @@ pub(super) fn fields(
         }
         columns.push(column(&cells, field, &path, room)?);
     }
-    StructArray::try_new_with_length(fields.clone(), columns, nulls, rows.len()).map_err(refused)
+    StructArray::try_new_with_length(fields.clone(), columns, nulls, rows.len()).map_err(Into::into)
 }
 
 /// Decodes rows within rows.
@@ -64,7 +64,7 @@ pub(super) fn lists(cells: &Cells<'_>, element: &FieldRef, path: &str, room: &mu
         regions(cells, room, |bytes, cell| Elements::array(bytes, width, cell.record()))?;
     let offsets = offsets(&arrays)?;
     let values = elements(arrays.into_iter().flatten(), element, path, &mut inner)?;
-    ListArray::try_new(element.clone(), offsets, values, nulls(cells)).map_err(refused)
+    ListArray::try_new(element.clone(), offsets, values, nulls(cells)).map_err(Into::into)
 }
 
 /// Decodes maps: the length of the key array, the key array, the value array.
@@ -84,8 +84,8 @@ pub(super) fn maps(
         elements(keys.into_iter().flatten(), key, path, &mut inner)?,
         elements(pairs.into_iter().flatten().map(|(_, values)| values), value, path, &mut inner)?,
     ];
-    let pairs = StructArray::try_new(members.clone(), columns, None).map_err(refused)?;
-    MapArray::try_new(entries.clone(), offsets, pairs, nulls(cells), sorted).map_err(refused)
+    let pairs = StructArray::try_new(members.clone(), columns, None)?;
+    MapArray::try_new(entries.clone(), offsets, pairs, nulls(cells), sorted).map_err(Into::into)
 }
 
 fn entry_arrays<'a>(
@@ -129,7 +129,7 @@ pub(super) fn vectors(
         None => values,
     };
     FixedSizeListArray::try_new_with_length(element.clone(), size, values, nulls, cells.len())
-        .map_err(refused)
+        .map_err(Into::into)
 }
 
 /// The elements of vectors with the place of those that are null, which Arrow wants as well.
@@ -146,7 +146,7 @@ fn spread(values: &ArrayRef, length: usize, nulls: &NullBuffer) -> Result<ArrayR
     });
     let pieces: Vec<_> = pieces.collect();
     let pieces: Vec<&dyn Array> = pieces.iter().map(|piece| piece.as_ref()).collect();
-    concat(&pieces).map_err(refused)
+    concat(&pieces).map_err(Into::into)
 }
 
 /// Decodes variants: the length of the value, the value, the metadata.
@@ -162,7 +162,7 @@ pub(super) fn variants(cells: &Cells<'_>, members: &Fields, room: &mut u64) -> R
         };
         Arc::new(BinaryArray::from_iter_values(parts.iter().map(part)))
     });
-    StructArray::try_new(members.clone(), columns.into(), nulls(cells)).map_err(refused)
+    StructArray::try_new(members.clone(), columns.into(), nulls(cells)).map_err(Into::into)
 }
 
 /// For each of a variant's two members, whether it is the value rather than the metadata.

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_array::{Array, ArrayRef, Int64Array, ListArray, RecordBatch, StructArray, new_null_array};
-use arrow_schema::{ArrowError, DataType, Field, Fields};
+use arrow_schema::{DataType, Field, Fields};
 use arrow_select::nullif::nullif;
 
 pub use self::retyped::Retyped;
@@ -227,7 +227,7 @@ impl StatsView {
                 let bounds = [&lower, &upper];
                 let more =
                     written.may_have_more_nulls(&column.ty, row_counts.as_primitive(), &counts, bounds);
-                nullif(&counts, &more).map_err(mismatch)?
+                nullif(&counts, &more).map_err(of_stats)?
             }
             Retyped::Engine => Arc::new(counts),
         };
@@ -263,10 +263,10 @@ fn null_counts(lists: &ListArray, row_counts: &Int64Array, places: &[StatsPlace]
     counts.collect()
 }
 
-fn built(array: Result<StructArray, arrow_schema::ArrowError>) -> Result<ArrayRef> {
-    array.map(|array| Arc::new(array) as ArrayRef).map_err(mismatch)
+fn built(array: Result<StructArray, impl Into<Error>>) -> Result<ArrayRef> {
+    array.map(|array| Arc::new(array) as ArrayRef).map_err(of_stats)
 }
 
-fn mismatch(error: ArrowError) -> Error {
-    Error::new(ErrorKind::Argument, error.to_string()).in_field("stats")
+fn of_stats(error: impl Into<Error>) -> Error {
+    error.into().in_field("stats")
 }

@@ -6,7 +6,7 @@ use arrow_array::{Array, ArrayRef, BinaryArray, BooleanArray, Int64Array, UInt64
 use arrow_select::concat::concat;
 use arrow_select::take::take;
 
-use super::{StatsPlace, mismatch};
+use super::{StatsPlace, of_stats};
 use crate::error::Result;
 use crate::paimon::binary_row::decode_column;
 use crate::paimon::cast::{cast, cast_bounds, may_overflow};
@@ -83,7 +83,7 @@ impl<'a> Written<'a> {
                 let merged = |side: usize| {
                     let arrays: Vec<&dyn Array> =
                         several.iter().map(|bounds| bounds[side].as_ref()).collect();
-                    take(&concat(&arrays).map_err(mismatch)?, &numbers, None).map_err(mismatch)
+                    take(&concat(&arrays).map_err(of_stats)?, &numbers, None).map_err(of_stats)
                 };
                 Ok([merged(0)?, merged(1)?])
             }

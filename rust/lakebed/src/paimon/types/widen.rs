@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{TimestampMicrosecondType, TimestampMillisecondType};
 use arrow_array::{Array, ArrayRef, FixedSizeListArray, ListArray, MapArray, PrimitiveArray, StructArray};
-use arrow_schema::{ArrowError, DataType, FieldRef, Fields, TimeUnit};
+use arrow_schema::{DataType, FieldRef, Fields, TimeUnit};
 
 use crate::error::{Error, ErrorKind, Result};
 
@@ -18,7 +18,8 @@ const MICROS_PER_MILLI: i64 = 1000;
 ///
 /// # Errors
 /// [`ErrorKind::Timestamp`] for a time that is beyond 64 bits of microseconds;
-/// [`ErrorKind::Argument`] for types that differ in anything else.
+/// [`ErrorKind::Argument`] for types that differ in anything else, [`ErrorKind::Internal`] where they have nulls
+/// that the other has not.
 pub fn widen(array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
     use DataType::{FixedSizeList, List, Map, Struct, Timestamp};
     match (array.data_type(), to) {
@@ -72,8 +73,6 @@ fn map(array: &MapArray, entries: &FieldRef, sorted: bool) -> Result<ArrayRef> {
     built(MapArray::try_new(Arc::clone(entries), offsets, rows, nulls, sorted))
 }
 
-fn built(array: Result<impl Array + 'static, ArrowError>) -> Result<ArrayRef> {
-    array
-        .map(|array| Arc::new(array) as ArrayRef)
-        .map_err(|error| Error::new(ErrorKind::Argument, error.to_string()))
+fn built(array: Result<impl Array + 'static, impl Into<Error>>) -> Result<ArrayRef> {
+    array.map(|array| Arc::new(array) as ArrayRef).map_err(Into::into)
 }

@@ -136,15 +136,13 @@ impl TypedStats {
             let ty = field.map_or(DataType::Int64, |field| field.ty.storage_type());
             let column = field.and_then(|field| self.of(field.id));
             let counts = match column {
-                Some(column) => take(&column.null_counts, &picked, None).map_err(refused)?,
+                Some(column) => take(&column.null_counts, &picked, None)?,
                 None => new_null_array(&DataType::Int64, rows.len()),
             };
             null_counts.push(counts.as_primitive::<Int64Type>().clone());
             for (side, bounds) in bounds.iter_mut().enumerate() {
                 bounds.push(match column {
-                    Some(column) => {
-                        take([&column.lower, &column.upper][side], &picked, None).map_err(refused)?
-                    }
+                    Some(column) => take([&column.lower, &column.upper][side], &picked, None)?,
                     None => new_null_array(&ty, rows.len()),
                 });
             }
@@ -156,7 +154,7 @@ impl TypedStats {
         let stored = Fields::from(stored);
         let encode = |columns: Vec<ArrayRef>| {
             let rows = StructArray::try_new_with_length(stored.clone(), columns, None, rows.len());
-            encode_rows(&rows.map_err(refused)?, &stored)
+            encode_rows(&rows?, &stored)
         };
         let [lower, upper] = bounds;
         Ok(StatsRows { lower: encode(lower)?, upper: encode(upper)?, null_counts })
@@ -203,7 +201,7 @@ fn masked(part: &ArrayRef, structs: &StructArray) -> Result<ArrayRef> {
     match structs.nulls() {
         Some(nulls) => {
             let null = BooleanArray::new(!nulls.inner(), None);
-            nullif(part, &null).map_err(refused)
+            nullif(part, &null).map_err(Into::into)
         }
         None => Ok(Arc::clone(part)),
     }
@@ -283,7 +281,7 @@ impl Scattered {
         };
         let rows = |rows: &[Vec<u8>]| Arc::new(BinaryArray::from_iter_values(rows)) as ArrayRef;
         let columns = vec![rows(&self.lower), rows(&self.upper), Arc::new(counts.finish()) as ArrayRef];
-        let stats = StructArray::try_new(fields, columns, None).map_err(refused)?;
+        let stats = StructArray::try_new(fields, columns, None)?;
         Ok((Arc::new(stats), Arc::new(named.finish())))
     }
 }
@@ -300,8 +298,4 @@ pub(super) fn dropped(files: usize) -> Result<(ArrayRef, ArrayRef)> {
 #[cold]
 fn no_struct(given: &ArrayRef) -> Error {
     Error::new(ErrorKind::Argument, format!("statistics are a struct, not {}", given.data_type()))
-}
-
-fn refused(error: arrow_schema::ArrowError) -> Error {
-    Error::new(ErrorKind::Argument, error.to_string()).in_field("stats")
 }

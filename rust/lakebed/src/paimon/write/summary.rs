@@ -112,7 +112,7 @@ impl Summary {
             new_null_array(&texts(), 1),
         ];
         RecordBatch::try_new(record_schema(&LIST.iter().collect::<Vec<_>>()), columns.to_vec())
-            .map_err(refused)
+            .map_err(Into::into)
     }
 }
 
@@ -130,7 +130,7 @@ fn partition_stats(partitions: &HashMap<Box<[u8]>, i64>, partition: &PartitionTy
     for column in values.columns() {
         for (bound, row) in bounds.iter_mut().zip(extremes(column)?) {
             bound.push(match row {
-                Some(row) => take(column, &UInt32Array::from(vec![row]), None).map_err(refused)?,
+                Some(row) => take(column, &UInt32Array::from(vec![row]), None)?,
                 None => new_null_array(column.data_type(), 1),
             });
         }
@@ -140,26 +140,22 @@ fn partition_stats(partitions: &HashMap<Box<[u8]>, i64>, partition: &PartitionTy
     nulls.append(true);
     let [lower, upper] = bounds.map(|columns| {
         let row = StructArray::try_new_with_length(partition.stored.clone(), columns, None, 1);
-        encode_rows(&row.map_err(refused)?, &partition.stored)
+        encode_rows(&row?, &partition.stored)
     });
     let DataType::Struct(fields) = simple_stats() else {
         return Err(Error::new(ErrorKind::Argument, "statistics are a struct"));
     };
     let columns = vec![Arc::new(lower?) as ArrayRef, Arc::new(upper?), Arc::new(nulls.finish())];
-    StructArray::try_new(fields, columns, None).map(|stats| Arc::new(stats) as ArrayRef).map_err(refused)
+    Ok(Arc::new(StructArray::try_new(fields, columns, None)?))
 }
 
 /// The rows of the least and of the largest value.
 fn extremes(column: &ArrayRef) -> Result<[Option<u32>; 2]> {
     let converter = RowConverter::new(vec![SortField::new(column.data_type().clone())]);
-    let ordered = converter.map_err(refused)?.convert_columns(&[Arc::clone(column)]).map_err(refused)?;
+    let ordered = converter?.convert_columns(&[Arc::clone(column)])?;
     let there = || (0..column.len()).filter(|row| column.is_valid(*row));
     let row = |found: Option<usize>| found.and_then(|row| u32::try_from(row).ok());
     let least = there().min_by(|a, b| ordered.row(*a).cmp(&ordered.row(*b)));
     let largest = there().max_by(|a, b| ordered.row(*a).cmp(&ordered.row(*b)));
     Ok([row(least), row(largest)])
-}
-
-fn refused(error: arrow_schema::ArrowError) -> Error {
-    Error::new(ErrorKind::Argument, error.to_string()).in_field("partition_stats")
 }

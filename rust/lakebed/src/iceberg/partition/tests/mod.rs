@@ -243,3 +243,14 @@ fn paths_are_those_of_the_engine() {
     let zone = DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into()));
     assert_eq!(unified.arrow_fields()[1].data_type(), &zone);
 }
+
+#[test]
+fn tuples_of_other_types_are_no_fault_of_a_file() {
+    let partition = PartitionType::unify(&[spec(0, &[])], &[&schema(&[])]);
+    let mut numbers = PartitionNumbers::new(&partition).expect("no fields");
+    let spec_ids: ArrayRef = Arc::new(Int32Array::from(vec![0]));
+    assert_eq!(numbers.number(&spec_ids, &tuples(Vec::new())).expect("a partition"), [0]);
+    let text: ArrayRef = Arc::new(StringArray::from(vec!["0"]));
+    let error = numbers.number(&text, &tuples(Vec::new())).expect_err("spec ids are int32");
+    assert_eq!(error.kind(), ErrorKind::Internal);
+}

@@ -8,6 +8,7 @@ use arrow_array::{RecordBatch, UInt32Array};
 use arrow_select::concat::concat_batches;
 use arrow_select::take::take_record_batch;
 
+use super::by_path::ByPath;
 use crate::distributed::Gather;
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::scan::deletes::DeletesBuilder;
@@ -17,9 +18,12 @@ use crate::iceberg::types::Schema;
 use crate::record::find;
 use crate::scan::{Batches, DeletesAs};
 
-/// The sides of a plan.
+/// The sides of a plan: its rows are made of the first two.
 pub(super) const DELETES: i32 = 0;
 pub(super) const DATA: i32 = 1;
+/// The deletes of one file each, and data files, both dealt by the path of the file.
+pub(super) const DELETES_BY_PATH: i32 = 2;
+pub(super) const DATA_BY_PATH: i32 = 3;
 
 /// The column that says where a delete stands among those of the snapshot: by the number of its manifest,
 /// then its own. Deletes are numbered, and listed where nothing else orders them, as they stand.
@@ -35,18 +39,32 @@ pub(super) struct PlanGather {
     made_of: Option<(EntryProgram, Option<Taking>)>,
     /// Once there is a data file.
     matching: Option<Matching>,
+    /// None once a delete did not fit.
+    by_path: Option<ByPath>,
 }
 
 type Taking = (DeletesBuilder, Vec<Arc<Schema>>);
 
 impl PlanGather {
-    pub(super) fn new(program: EntryProgram, deletes: Option<Taking>, shown_as: DeletesAs) -> PlanGather {
-        PlanGather { shown_as, waiting: Vec::new(), made_of: Some((program, deletes)), matching: None }
+    pub(super) fn new(
+        program: EntryProgram,
+        deletes: Option<Taking>,
+        by_path: ByPath,
+        shown_as: DeletesAs,
+    ) -> PlanGather {
+        let (made_of, by_path) = (Some((program, deletes)), Some(by_path));
+        PlanGather { shown_as, waiting: Vec::new(), made_of, matching: None, by_path }
     }
 }
 
 impl Gather for PlanGather {
     fn push(&mut self, side: i32, rows: RecordBatch) -> Result<Batches> {
+        if side == DELETES_BY_PATH || side == DATA_BY_PATH {
+            // The rows of the part are made: its own deletes need not be held as well.
+            self.matching = None;
+            self.hold(side, &rows).map_err(|error| error.in_field(self.shown_as.column()))?;
+            return Ok(Box::new(std::iter::empty()));
+        }
         match (side, self.made_of.take()) {
             (DELETES, Some(made_of)) => {
                 self.made_of = Some(made_of);
@@ -68,6 +86,21 @@ impl Gather for PlanGather {
             Some(matching) if side == DATA => Ok(matching.rows(rows)),
             _ => Err(Error::new(ErrorKind::Argument, format!("side {side} of a plan is not wanted now"))),
         }
+    }
+}
+
+impl PlanGather {
+    /// Holds deletes of one file each to the files.
+    fn hold(&mut self, side: i32, rows: &RecordBatch) -> Result<()> {
+        let by_path = self.by_path.take();
+        let mut by_path = by_path
+            .ok_or_else(|| Error::new(ErrorKind::Argument, "deletes that do not fit are held already"))?;
+        match side {
+            DELETES_BY_PATH => by_path.deletes(rows)?,
+            _ => by_path = by_path.files(rows)?,
+        }
+        self.by_path = Some(by_path);
+        Ok(())
     }
 }
 

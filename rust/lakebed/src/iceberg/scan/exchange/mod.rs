@@ -1,5 +1,6 @@
 //! Scans that bring entries of several manifests together, made fit to travel.
 
+mod by_path;
 mod deal;
 mod diff;
 mod matched;

@@ -9,6 +9,7 @@ use lakebed_avro::Limits;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::by_path::ByPath;
 use super::deal::Deal;
 use super::matched::{DATA, DELETES, PLACE, PlanGather};
 use crate::columnar::Decoding;
@@ -146,15 +147,19 @@ impl Exchange for PlanExchange {
     fn pieces(&self, path: &str, bytes: Buffer, decoding: Decoding, parts: u32) -> Result<Pieces> {
         let placed = brought(&self.manifests, |placed| &placed.place, path)?;
         let types = TableTypes::try_from(&self.types)?;
-        let (side, deal, path) =
-            (side_of(placed), Deal::new(types.clone(), parts)?, placed.manifest.path.clone());
+        let with_deletes = self.manifests.iter().any(|placed| side_of(placed) == DELETES);
+        let deal = Deal::new(types.clone(), parts, with_deletes)?;
+        let (side, path) = (side_of(placed), placed.manifest.path.clone());
         let entries = match side {
             DELETES => self.deletes(placed, bytes, types, decoding)?,
             _ => self.files(placed, bytes, types, decoding)?,
         };
-        Ok(Box::new(entries.map(move |entries| {
-            let dealt = if side == DELETES { deal.deletes(&entries?) } else { deal.files(&entries?) };
-            Ok((side, dealt.map_err(|error| error.in_file(&path))?))
+        Ok(Box::new(entries.flat_map(move |entries| {
+            let pieces =
+                entries.and_then(|entries| deal.pieces(side, &entries).map_err(|error| error.in_file(&path)));
+            let (pieces, error) =
+                pieces.map_or_else(|error| (Vec::new(), Some(Err(error))), |all| (all, None));
+            pieces.into_iter().map(Ok).chain(error)
         })))
     }
 
@@ -163,10 +168,11 @@ impl Exchange for PlanExchange {
         let program = self.data_program(types.clone(), Limits::DEFAULT.into())?;
         let show = self.shown_as == DeletesAs::Files;
         let deletes = match program.view.has(self.shown_as.column()) {
-            true => Some((DeletesBuilder::new(types, show)?, self.schemas()?)),
+            true => Some((DeletesBuilder::new(types.clone(), show)?, self.schemas()?)),
             false => None,
         };
-        Ok(Box::new(PlanGather::new(program, deletes, self.shown_as)))
+        let by_path = ByPath::new(types)?;
+        Ok(Box::new(PlanGather::new(program, deletes, by_path, self.shown_as)))
     }
 }
 

@@ -76,7 +76,7 @@ impl Entries<'_> {
 
 /// The fields of a manifest that the format does not have, of all of its entries.
 fn carried_entries(bytes: &Buffer, limits: Limits) -> Result<Option<RecordBatch>> {
-    carried::read(bytes, &|record, field| known(&ENTRY, record, field), limits)
+    carried::read(bytes, &|record, field| known(&[&ENTRY], record, field), limits)
 }
 
 fn is_live(entries: &RecordBatch) -> Result<BooleanArray> {

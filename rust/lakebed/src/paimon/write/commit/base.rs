@@ -9,7 +9,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::paimon::fields::{ENTRY, known};
 use crate::paimon::manifest::{EntryFilter, EntryReader, entry_columns};
 use crate::paimon::manifest_list::{ManifestFile, manifest_files};
-use crate::paimon::paths::snapshot_file;
+use crate::paimon::paths::{snapshot_file, tag_file};
 use crate::paimon::schema::TableSchema;
 use crate::paimon::snapshot::Snapshot;
 use crate::paimon::table::Table;
@@ -120,15 +120,18 @@ pub(super) fn names_of(entries: &RecordBatch) -> Result<Vec<String>> {
     Ok(names.as_string::<i32>().iter().flatten().map(str::to_owned).collect())
 }
 
-/// Other writers' keys of the file of the snapshot that the table stands at; none where a tag alone has it.
+/// Other writers' keys of the file of the snapshot that the table stands at, or of its tag's, where that alone has
+/// the snapshot.
 ///
 /// # Errors
 /// Those of reading it.
 pub(super) fn carried_of(table: &Table) -> Result<Map<String, Value>> {
     let Some(snapshot) = table.snapshot() else { return Ok(Map::new()) };
-    let path = table.files().own(&snapshot_file(snapshot.id));
-    match present(table.read_recorded(&path, None))? {
-        Some(bytes) => carried_keys(&bytes).map_err(|error| error.in_file(&path)),
-        None => Ok(Map::new()),
+    let places = [Some(snapshot_file(snapshot.id)), table.tag().map(tag_file)];
+    for path in places.into_iter().flatten().map(|place| table.files().own(&place)) {
+        if let Some(bytes) = present(table.read_recorded(&path, None))? {
+            return carried_keys(&bytes).map_err(|error| error.in_file(&path));
+        }
     }
+    Ok(Map::new())
 }

@@ -10,7 +10,7 @@ use arrow_array::{Array, ArrayRef, BinaryArray, ListArray};
 use arrow_row::{RowConverter, Rows, SortField};
 
 use super::base::Base;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 use crate::paimon::partition::PartitionType;
 use crate::record::find;
 
@@ -49,10 +49,9 @@ struct Column {
 
 impl Column {
     fn new(lower: ArrayRef, upper: ArrayRef, wanted: ArrayRef) -> Result<Column> {
-        let converter =
-            RowConverter::new(vec![SortField::new(wanted.data_type().clone())]).map_err(refused)?;
+        let converter = RowConverter::new(vec![SortField::new(wanted.data_type().clone())])?;
         let ordered = |column: ArrayRef| -> Result<(ArrayRef, Rows)> {
-            let rows = converter.convert_columns(&[Arc::clone(&column)]).map_err(refused)?;
+            let rows = converter.convert_columns(&[Arc::clone(&column)])?;
             Ok((column, rows))
         };
         Ok(Column { lower: ordered(lower)?, upper: ordered(upper)?, wanted: ordered(wanted)? })
@@ -77,8 +76,4 @@ fn null_count(lists: &ListArray, manifest: usize, place: usize) -> Option<i64> {
     let counts = lists.is_valid(manifest).then(|| lists.value(manifest))?;
     let counts = counts.as_primitive_opt::<Int64Type>()?;
     (place < counts.len() && counts.is_valid(place)).then(|| counts.value(place))
-}
-
-fn refused(error: arrow_schema::ArrowError) -> Error {
-    Error::new(ErrorKind::Argument, error.to_string()).in_field("partition")
 }

@@ -1,0 +1,96 @@
+"""Plans whose deletes and data files come together elsewhere are those of one process, and refuse the same.
+
+What executors run is run here, in several parts; how Spark moves rows between them is tested in `spark/`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from covering import each_covering_iceberg_table
+from exchanging import exchanged
+from test_iceberg_checklist_deletes import Files, bounds_of, vector
+
+import lakebed
+from lakebed import errors
+from spark_rows import expected
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from iceberg_golden import GoldenTable
+    from lakebed.view import ViewScan
+
+PARTS = (1, 2, 5, 16)
+
+
+def in_parts(scan: ViewScan, parts: int) -> list[str]:
+    lists = [batch.column("equality_ids").flatten().to_pylist() for batch in scan.side(0)]
+    return exchanged(scan, parts=parts, ids=sorted({number for numbers in lists for number in numbers}))
+
+
+@each_covering_iceberg_table()
+def test_plans_are_those_of_one_process(table: GoldenTable):
+    opened = table.open()
+    for scan in (opened.plan(), opened.plan(columns=["file_path", "delete_files"]), opened.plan(columns=[])):
+        rows = expected(scan)
+        for parts in PARTS:
+            assert in_parts(scan, parts) == rows, parts
+
+
+WRONG = {
+    "a vector of another partition": lambda files: files.add(
+        1, 2, "v.puffin", partition={"city": "b"}, **vector("a1")
+    ),
+    "a vector of another spec": lambda files: files.add(1, 2, "v.puffin", 1, **vector("a1")),
+    "a vector of a file of another spec": lambda files: files.add(1, 2, "v.puffin", **vector("whole")),
+    "two vectors in two partitions": lambda files: files.add(1, 2, "v.puffin", **vector("a1")).add(
+        1, 2, "w.puffin", partition={"city": "b"}, **vector("a1")
+    ),
+    "position deletes of another partition": lambda files: files.add(
+        1, 2, "d", partition={"city": "b"}, referenced_data_file="a1"
+    ),
+    "position deletes of another partition by their bounds": lambda files: files.add(
+        1, 2, "d", partition={"city": "b"}, **bounds_of("a1")
+    ),
+    "position deletes of another spec": lambda files: files.add(1, 2, "d", 2, referenced_data_file="a1"),
+    "position deletes of a file of another spec": lambda files: files.add(
+        1, 2, "d", referenced_data_file="whole"
+    ),
+}
+
+
+def some(folder: Path) -> Files:
+    """Data files in both cities and without one, and a delete of each kind that applies to one of them."""
+    files = Files(folder, version=3).add(0, 1, "a1").add(0, 1, "b1", partition={"city": "b"})
+    files.add(0, 1, "whole", 1).add(0, 1, "a2").add(1, 2, "v2.puffin", **vector("a2"))
+    files.add(1, 2, "d1", partition={"city": "b"}, referenced_data_file="b1")
+    return files.add(2, 2, "e1", partition={"city": "b"}, equality_ids=[1]).add(1, 2, "d2", 1)
+
+
+def deletes_of(table: lakebed.Table) -> ViewScan:
+    return table.plan(columns=["file_path", "delete_files"])
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_deletes_of_one_file_must_be_of_its_partition(tmp_path: Path, wrong: str):
+    files = some(tmp_path)
+    scan = deletes_of(files.open())
+    assert all(in_parts(scan, parts) == expected(scan) for parts in PARTS)
+    scan = deletes_of(WRONG[wrong](files).open())
+    with pytest.raises(errors.CorruptError, match=r"partition|more than one deletion vector"):
+        scan.to_arrow()
+    for parts in PARTS:
+        with pytest.raises(errors.CorruptError, match=r"partition|more than one deletion vector"):
+            in_parts(scan, parts)
+
+
+def test_deletes_that_would_not_apply_may_be_of_any_partition(tmp_path: Path):
+    files = some(tmp_path).add(0, 5, "young")
+    # Of files that are gone or younger, or whose deletion vector takes the place of all position deletes.
+    for name, path in [("gone", "gone"), ("older", "young"), ("replaced", "a2")]:
+        files.add(1, 2, name, partition={"city": "b"}, referenced_data_file=path)
+    scan = deletes_of(files.open())
+    rows = expected(scan)
+    assert all(in_parts(scan, parts) == rows for parts in PARTS)
