@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from lakebed import _native
+from lakebed._arguments import positive
 from lakebed.limits import LIMITS, Limits
 from lakebed.storage import resolve
 from lakebed.table import Table
@@ -22,14 +23,17 @@ def open_table(
     relocate: Mapping[str, str | os.PathLike[str]] | None = None,
     allowed_prefixes: Sequence[str | os.PathLike[str]] | None = None,
     limits: Limits = LIMITS,
+    concurrent_reads: int | None = None,
 ) -> Table:
     """The Paimon or Iceberg table at `path`, standing at its latest snapshot.
 
     Args:
         path: local path, `file:` URI, or the URI of a remote storage; of Iceberg the table's folder or one of
             its metadata files, which is then read as it is.
-        storage: how to read it: a `pyarrow.fs.FileSystem`, an fsspec filesystem or any `lakebed.Storage`.
-            Without one, remote URIs go through `pyarrow.fs`, else through fsspec where that is installed.
+        storage: how to read it: a `pyarrow.fs.FileSystem`, an fsspec filesystem, a store of obstore
+            (`obstore.store.S3Store` and its kin) or any `lakebed.Storage`; or "pyarrow", "fsspec" or
+            "obstore", which then opens the URI. Without one, remote URIs go through the first of these
+            three that is installed and knows the scheme.
         format: "paimon", "iceberg", or None to find out. Paimon is tried first, since its tables may carry
             Iceberg metadata for other readers; in a folder of Iceberg's the version hint says which metadata
             file is current, else the highest version does.
@@ -41,10 +45,12 @@ def open_table(
             by `check_locations`, always: paths that climb by `..`, hold credentials, or lead to a web server,
             a link-local address or, from a remote table, a local file are never opened.
         limits: what reading one metadata file may cost.
+        concurrent_reads: reads in flight at most, whatever the storage says and however many cores there are;
+            None: as many as the storage serves, one a core of local files.
     Raises: TableNotFoundError (nothing there that looks like a table), CorruptError and its kin (hint,
-        snapshot or schema unreadable), UnsupportedError (no filesystem for the URI), LocationError (a pipe or
-        a device; here or later, where metadata names a file elsewhere), SchemaError (a prefix that is no
-        plain place), OSError from the storage.
+        snapshot or schema unreadable), UnsupportedError (no filesystem for the URI, a store of
+        another bucket), LocationError (a pipe or a device; here or later, where metadata names a file
+        elsewhere), SchemaError (a prefix that is no plain place), OSError from the storage.
     Cost: Paimon: reads the hint, one snapshot and one schema. Iceberg: one pass over the metadata file,
         keeping what is current. No manifest.
     Source: Paimon's `SnapshotManager.java`; Iceberg's `HadoopTableOperations.java`.
@@ -54,4 +60,6 @@ def open_table(
     location, adapter = resolve(path, storage)
     moved = [(prefix, os.fspath(now)) for prefix, now in (relocate or {}).items()]
     allowed = None if allowed_prefixes is None else [os.fspath(prefix) for prefix in allowed_prefixes]
-    return Table(_native.Table.open(location, format, adapter, moved, allowed, limits), adapter)
+    reads = positive("concurrent_reads", concurrent_reads)
+    native = _native.Table.open(location, format, adapter, moved, allowed, limits, reads)
+    return Table(native, adapter)

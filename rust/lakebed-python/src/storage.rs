@@ -4,9 +4,13 @@ use arrow_buffer::Buffer;
 use bytes::Bytes;
 use lakebed::storage::Storage;
 use lakebed::{Error, ErrorKind, Result};
-use pyo3::exceptions::{PyFileNotFoundError, PyMemoryError, PyNotADirectoryError, PyValueError};
+use pyo3::exceptions::{PyFileNotFoundError, PyMemoryError, PyNotADirectoryError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
+use pyo3::types::PyBytes;
+
+use crate::arrow::import_array;
+use crate::source::only_value;
 
 /// Reads of a storage at once where it does not say: tables of others than the local file system stand where a read
 /// waits for a network.
@@ -84,11 +88,18 @@ impl Storage for PyStorage {
     }
 }
 
-/// What `read` returned, which stays where it is.
+/// What `read` returned, which stays where it is: bytes, or what else has the buffer protocol, by way of Arrow, since
+/// that protocol is not in the stable interface of every Python that is served.
 fn bytes(py: Python<'_>, read: PyResult<Bound<'_, PyAny>>, path: &str) -> Result<Buffer> {
-    let bytes = read.and_then(|bytes| Ok(bytes.extract::<PyBackedBytes>()?));
-    let bytes = bytes.map_err(|error| failed(py, error, path))?;
-    Ok(Buffer::from(Bytes::from_owner(bytes)))
+    let bytes = read.and_then(|read| match read.cast_into::<PyBytes>() {
+        Ok(bytes) => Ok(Buffer::from(Bytes::from_owner(PyBackedBytes::from(bytes)))),
+        Err(other) => {
+            let array = py.import("lakebed._arrow")?.call_method1("frozen", (other.into_inner(),))?;
+            let array = import_array(&array)?;
+            only_value(&array).ok_or_else(|| PyTypeError::new_err("one binary value is wanted"))
+        }
+    });
+    bytes.map_err(|error| failed(py, error, path))
 }
 
 fn is_missing(py: Python<'_>, error: &PyErr) -> bool {

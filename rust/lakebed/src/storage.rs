@@ -3,6 +3,7 @@
 use std::fs::{File, Metadata};
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
 
 use arrow_buffer::Buffer;
@@ -122,6 +123,36 @@ impl Storage for Local {
             Ok(since) => millis(since),
             Err(before) => millis(before.duration()).map(|millis| -millis),
         })
+    }
+}
+
+/// A storage of which so many reads are asked at once, whatever it says itself.
+pub struct AtOnce {
+    /// What reads.
+    pub storage: Arc<dyn Storage>,
+    /// At least one.
+    pub reads: usize,
+}
+
+impl Storage for AtOnce {
+    fn read(&self, path: &str) -> Result<Buffer> {
+        self.storage.read(path)
+    }
+
+    fn read_range(&self, path: &str, start: u64, length: u64) -> Result<Buffer> {
+        self.storage.read_range(path, start, length)
+    }
+
+    fn list(&self, folder: &str) -> Result<Vec<String>> {
+        self.storage.list(folder)
+    }
+
+    fn inner(&self) -> Option<&dyn Storage> {
+        Some(self.storage.as_ref())
+    }
+
+    fn concurrent_reads(&self) -> Option<usize> {
+        Some(self.reads)
     }
 }
 
