@@ -29,7 +29,11 @@ _ERRNOS_BY_NAME = {
     "NotFoundError": errno.ENOENT,
     "TimeoutError": errno.ETIMEDOUT,
     "FSTimeoutError": errno.ETIMEDOUT,
+    "ReadTimeoutError": errno.ETIMEDOUT,
+    "ConnectTimeoutError": errno.ETIMEDOUT,
 }
+# pyarrow has one number for all answers of servers.
+_DENIED = re.compile(r"\b(?:ACCESS|PERMISSION)_DENIED\b")
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s'\"<>`]+")
 # What servers answer with may repeat what they were asked, with the headers that hold tokens.
 _BODY = re.compile(r"<(?:\?xml|!doctype|html|error)\b.*", re.IGNORECASE | re.DOTALL)
@@ -49,7 +53,14 @@ def as_oserror(error: Exception, path: str, filesystem: object) -> Exception:
     known = [number for kind, number in _ERRNOS if isinstance(error, kind)]
     number = getattr(error, "errno", None) or next(iter(known), None)
     number = number or _ERRNOS_BY_NAME.get(type(error).__name__, errno.EIO)
+    if number == errno.EIO and _DENIED.search(str(error)):
+        number = errno.EACCES
     return OSError(number, _told(error, filesystem), _native.without_credentials(path))
+
+
+def of_a_range(error: Exception) -> bool:
+    """Whether a library may have raised this since a range begins where the file ends."""
+    return "range" in str(error).lower() or getattr(error, "errno", None) == errno.EINVAL
 
 
 def _told(error: Exception, filesystem: object) -> str:

@@ -6,6 +6,7 @@ from typing import Any, cast
 
 from lakebed._arguments import milliseconds
 from lakebed.storage.adapter import Adapter
+from lakebed.storage.failures import of_a_range
 from lakebed.storage.local import is_local
 from lakebed.storage.paths import scheme_of
 
@@ -31,11 +32,9 @@ class FsspecStorage(Adapter):
         with self._opening(path) as inner:
             try:
                 return cast("bytes", self._filesystem.cat_file(inner, start=start, end=end))
-            except FileNotFoundError:
-                raise
-            except Exception:
+            except Exception as error:
                 # Object stores have no range of a file without bytes.
-                if start == 0 and self._filesystem.size(inner) == 0:
+                if start == 0 and of_a_range(error) and self._filesystem.size(inner) == 0:
                     return b""
                 raise
 

@@ -13,6 +13,7 @@ from lakebed import _native
 from lakebed._arguments import milliseconds
 from lakebed.errors import UnsupportedError
 from lakebed.storage.adapter import Adapter
+from lakebed.storage.failures import of_a_range
 from lakebed.storage.paths import URI, family_of, scheme_of, split
 
 # Classes of obstore, and the family of schemes whose paths they read.
@@ -113,11 +114,9 @@ class ObstoreStorage(Adapter):
                     return memoryview(self._filesystem.get_range(inner, start=first, end=end))
                 options = {"range": {"offset": first}} if first else None
                 return memoryview(self._filesystem.get(inner, options=options).bytes())
-            except FileNotFoundError:
-                raise
-            except Exception:
+            except Exception as error:
                 # Stores have no range that begins where a file ends.
-                if start is not None and self._filesystem.head(inner)["size"] <= first:
+                if of_a_range(error) and self._filesystem.head(inner)["size"] <= first:
                     return memoryview(b"")
                 raise
 
