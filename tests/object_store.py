@@ -9,6 +9,7 @@ import contextlib
 import http.client
 import logging
 import os
+import re
 import subprocess
 import tempfile
 import threading
@@ -178,6 +179,10 @@ class Proxy:
         self.server = address
         self.delay = delay
         self.breaks: Break | None = None
+        self.keys: set[str] = set()
+        """Access keys by which requests were signed."""
+        self.kept: dict[Asked, Answer] | None = None
+        """Answers to requests that came before, where those are to cost nothing."""
         self.asked: list[Asked] = []
         self.now = self.most_at_once = 0
         self.lock = threading.Lock()
@@ -227,8 +232,10 @@ class Proxied(BaseHTTPRequestHandler):
     def _answer(self) -> None:
         before = self.before
         asked = Asked(self.command, self.path, self.headers.get("Range"))
+        key = re.search(r"Credential=([^/]+)/", self.headers.get("Authorization") or "")
         with before.lock:
             before.asked.append(asked)
+            before.keys.add(key[1] if key else "")
             before.now += 1
             before.most_at_once = max(before.most_at_once, before.now)
             breaks = before.breaks
@@ -243,6 +250,14 @@ class Proxied(BaseHTTPRequestHandler):
         self._send(answer)
 
     def _forwarded(self) -> Answer:
+        asked, kept = Asked(self.command, self.path, self.headers.get("Range")), self.before.kept
+        if kept is None:
+            return self._fetched()
+        if asked not in kept:
+            kept[asked] = self._fetched()
+        return kept[asked]
+
+    def _fetched(self) -> Answer:
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         connection = http.client.HTTPConnection(self.before.server, timeout=60)
         # With the host of the proxy, for which the client signed.

@@ -6,6 +6,8 @@ import gc
 import mmap
 import os
 import pickle
+import subprocess
+import sys
 import weakref
 from pathlib import Path
 from typing import Any
@@ -381,3 +383,22 @@ def test_no_more_reads_are_in_flight_than_was_said(own, said, most):
     table.at(snapshot=9).snapshots().to_arrow()
     assert 1 <= storage.most_at_once <= most
     assert said is None or storage.most_at_once == most
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_forked_process_is_told_and_does_not_hang():
+    code = f"""
+import os, lakebed
+table = lakebed.open_table({str(SAMPLE_TABLE)!r}, storage="obstore")
+if (child := os.fork()) == 0:
+    try:
+        table.files().to_arrow()
+    except OSError as error:
+        os._exit(7 if "forked" in error.strerror and error.filename else 8)
+    os._exit(9)
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), table.files().to_arrow().num_rows)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert done.stdout.split()[0] == "7"

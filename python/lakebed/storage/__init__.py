@@ -80,6 +80,7 @@ def _resolve_uri(uri: str) -> tuple[str, Storage | None]:
     if parts.scheme == "file":
         return unquote(parts.path), None
     location = _native.without_credentials(uri)
+    # The first is not the quickest one: docs/storage.md, "Which library".
     return location, _first(("pyarrow", "fsspec", "obstore"), uri, location)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import sys
@@ -26,6 +27,9 @@ _FAMILIES = {
     "MemoryStore": "memory",
 }
 
+# The process whose threads answer: obstore has a runtime of its own, of which a forked process has none.
+_process: int | None = None
+
 
 class ObstoreStorage(Adapter):
     """A store of obstore (`obstore.store.S3Store` and its kin) as a `Storage`.
@@ -46,6 +50,7 @@ class ObstoreStorage(Adapter):
         self._root = self._key(unquote(location) if scheme_of(location) == "file" else location)
 
     def _inner(self, path: str) -> str:
+        _check_process(path)
         # A store is asked for the empty path where the location is all of it.
         return super()._inner(path).lstrip("/")
 
@@ -142,6 +147,19 @@ class ObstoreStorage(Adapter):
                 return milliseconds(self._filesystem.head(inner)["last_modified"])
             except FileNotFoundError:
                 return None
+
+
+def _check_process(path: str) -> None:
+    """Raises: OSError where obstore was used before this process was forked: it would wait for ever."""
+    global _process
+    if _process is None:
+        _process = os.getpid()
+    if _process != os.getpid():
+        why = (
+            "obstore was used before this process was forked, and answers no more: start processes with "
+            "spawn, or read through pyarrow"
+        )
+        raise OSError(errno.EIO, why, _native.without_credentials(path))
 
 
 def is_store(storage: object) -> bool:
