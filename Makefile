@@ -39,7 +39,7 @@ export PYTEST_DEBUG_TEMPROOT := $(shell .ci/temporary.sh)
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help preflight venv build release all check test trust lint test-rust test-python test-fast test-spark-oldest test-spark trust-python trust-spark-oldest trust-twin trust-peers trust-wheel trust-sanitized fuzz fmt bench bench-full bench-check bench-instructions demo sample-tables clean
+.PHONY: help preflight venv build release all check test trust lint test-rust test-python test-fast test-spark-oldest test-servers test-spark trust-python trust-spark-oldest trust-twin trust-peers trust-wheel trust-sanitized fuzz fmt bench bench-full bench-check bench-instructions demo sample-tables clean
 
 help: ## List the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/\1\t\2/p' $(MAKEFILE_LIST) | while IFS="$$(printf '\t')" read -r name text; do \
@@ -63,7 +63,7 @@ test: ## Run everything once: what check does, with Spark, the Java engines and 
 	@.ci/parts.sh "lint test-rust" test-python test-spark-oldest
 
 trust: ## Run everything in its long form: all tables through all doors, both Sparks, kills, fuzzing, sanitizers; hours
-	@.ci/parts.sh trust-python trust-spark-oldest trust-twin fuzz trust-peers trust-wheel trust-sanitized
+	@.ci/parts.sh trust-python trust-spark-oldest test-servers trust-twin fuzz trust-peers trust-wheel trust-sanitized
 
 test-rust: $(TOOLS) ## Run the Rust tests, the corpora of the fuzzers among them
 	cargo test --workspace --locked $(AREA)
@@ -76,6 +76,9 @@ test-python: $(CHECKED) ## Run the Python tests, with PySpark 4 and the Java eng
 
 test-spark-oldest: $(CHECKED) $(SPARK_35)/.installed ## Run a smoke of every function with PySpark 3.5, and the formats' own runtimes for it
 	PYTHONPATH=$(CURDIR)/$(SPARK_35) $(PYTEST) -m spark_35
+
+test-servers: $(CHECKED) ## Run the tests of object stores against MinIO, built from its Go module (without Go: skipped)
+	.ci/servers.sh $(PYTEST)
 
 test-spark: $(CHECKED) ## Run only the tests that start a JVM
 	$(PYTEST) -m 'spark or jvm' $(ONLY)

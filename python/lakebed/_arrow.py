@@ -114,3 +114,9 @@ def bytes_array(data: Any) -> pa.Array:
     buffer = pa.py_buffer(data)
     offsets = pa.array([0, buffer.size], pa.int64()).buffers()[1]
     return pa.Array.from_buffers(pa.large_binary(), 1, [None, offsets, buffer])
+
+
+def frozen(data: Any) -> pa.Array:
+    """As `bytes_array`, of what nobody writes to: a buffer that may be written to is copied."""
+    view = memoryview(data)
+    return bytes_array(view if view.readonly and view.c_contiguous else bytes(view))

@@ -88,6 +88,7 @@ class Table:
         relocate: Sequence[tuple[str, str]],
         allowed: Sequence[str] | None,
         limits: object,
+        concurrent_reads: int | None,
     ) -> Table: ...
     @property
     def format(self) -> str: ...

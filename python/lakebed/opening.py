@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from lakebed import _native
+from lakebed._arguments import positive
 from lakebed.catalogs import entry_of
 from lakebed.file_io import FileIOStorage
 from lakebed.limits import LIMITS, Limits
@@ -28,6 +29,7 @@ def open_table(
     relocate: Mapping[str, str | os.PathLike[str]] | None = None,
     allowed_prefixes: Sequence[str | os.PathLike[str]] | None = None,
     limits: Limits = LIMITS,
+    concurrent_reads: int | None = None,
 ) -> Table:
     """The Paimon or Iceberg table at `path`, standing at its latest snapshot.
 
@@ -37,8 +39,10 @@ def open_table(
             pypaimon loaded: of PyIceberg exactly the version that it stands at, of pypaimon the latest of its
             branch; each is read through its own `FileIO`, with the credentials that the catalog gave it, but
             for local files, which need neither.
-        storage: how to read it: a `pyarrow.fs.FileSystem`, an fsspec filesystem or any `lakebed.Storage`.
-            Without one, remote URIs go through `pyarrow.fs`, else through fsspec where that is installed.
+        storage: how to read it: a `pyarrow.fs.FileSystem`, an fsspec filesystem, a store of obstore
+            (`obstore.store.S3Store` and its kin) or any `lakebed.Storage`; or "pyarrow", "fsspec" or
+            "obstore", which then opens the URI. Without one, remote URIs go through the first of these
+            three that is installed and knows the scheme.
         format: "paimon", "iceberg", or None to find out. Paimon is tried first, since its tables may carry
             Iceberg metadata for other readers; in a folder of Iceberg's the version hint says which metadata
             file is current, else the highest version does.
@@ -50,10 +54,12 @@ def open_table(
             by `check_locations`, always: paths that climb by `..`, hold credentials, or lead to a web server,
             a link-local address or, from a remote table, a local file are never opened.
         limits: what reading one metadata file may cost.
+        concurrent_reads: reads in flight at most, whatever the storage says and however many cores there are;
+            None: as many as the storage serves, one a core of local files.
     Raises: TableNotFoundError (nothing there that looks like a table), CorruptError and its kin (hint,
-        snapshot or schema unreadable), UnsupportedError (no filesystem for the URI), LocationError (a pipe or
-        a device; here or later, where metadata names a file elsewhere), SchemaError (a prefix that is no
-        plain place), OSError from the storage.
+        snapshot or schema unreadable), UnsupportedError (no filesystem for the URI, a store of
+        another bucket), LocationError (a pipe or a device; here or later, where metadata names a file
+        elsewhere), SchemaError (a prefix that is no plain place), OSError from the storage.
     Cost: Paimon: reads the hint, one snapshot and one schema. Iceberg: one pass over the metadata file,
         keeping what is current. No manifest.
     Source: Paimon's `SnapshotManager.java`; Iceberg's `HadoopTableOperations.java`.
@@ -64,11 +70,12 @@ def open_table(
         raise ValueError(f'format is "paimon", "iceberg" or None, not {format!r}')
     moved = tuple((prefix, os.fspath(now)) for prefix, now in (relocate or {}).items())
     allowed = None if allowed_prefixes is None else tuple(os.fspath(prefix) for prefix in allowed_prefixes)
+    reads = positive("concurrent_reads", concurrent_reads)
     if isinstance(path, str | os.PathLike):
-        return Opening(moved, allowed, limits, None).table(*resolve(path, storage), format)
+        return Opening(moved, allowed, limits, reads, None).table(*resolve(path, storage), format)
     entry = entry_of(path)
     location, adapter = (entry.path, entry.storage) if storage is None else resolve(entry.path, storage)
-    opening = Opening(moved, allowed, limits, entry)
+    opening = Opening(moved, allowed, limits, reads, entry)
     return opening.table(location, adapter, format or entry.format, entry.branch)
 
 
@@ -76,13 +83,15 @@ def open_table(
 class Opening:
     """How a table was opened, for those who open it again.
 
-    Attributes: moved, prefixes and where they are now; allowed and limits, as `open_table` has them; entry,
-        what the table's catalog says of it; None for one that was opened by its path.
+    Attributes: moved, prefixes and where they are now; allowed, limits and reads (`concurrent_reads`), as
+        `open_table` has them; entry, what the table's catalog says of it; None for one that was opened by its
+        path.
     """
 
     moved: tuple[tuple[str, str], ...]
     allowed: tuple[str, ...] | None
     limits: Limits
+    reads: int | None
     entry: Entry | None
 
     def table(
@@ -94,7 +103,9 @@ class Opening:
     ) -> Table:
         """The table at a location, on one of its branches. Raises: as `open_table`."""
         allowed = None if self.allowed is None else list(self.allowed)
-        native = _native.Table.open(location, format, adapter, list(self.moved), allowed, self.limits)
+        native = _native.Table.open(
+            location, format, adapter, list(self.moved), allowed, self.limits, self.reads
+        )
         return Table(native if branch == "main" else native.at(branch=branch), adapter, self)
 
     def refreshed(self, table: Table) -> Table:

@@ -32,7 +32,7 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Source {
 }
 
 /// The bytes of a binary array's only value, shared.
-fn only_value(array: &ArrayRef) -> Option<Buffer> {
+pub fn only_value(array: &ArrayRef) -> Option<Buffer> {
     if array.len() != 1 || array.is_null(0) {
         return None;
     }

@@ -1,15 +1,16 @@
 //! A storage written in Python.
 
-use std::sync::{Condvar, Mutex, PoisonError};
-
 use arrow_buffer::Buffer;
 use bytes::Bytes;
 use lakebed::storage::Storage;
 use lakebed::{Error, ErrorKind, Result};
-use pyo3::exceptions::{PyFileNotFoundError, PyMemoryError, PyNotADirectoryError, PyValueError};
+use pyo3::exceptions::{PyFileNotFoundError, PyMemoryError, PyNotADirectoryError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
+
+use crate::arrow::import_array;
+use crate::source::only_value;
 
 /// Reads of a storage at once where it does not say: tables of others than the local file system stand where a read
 /// waits for a network.
@@ -19,42 +20,6 @@ const CONCURRENT_READS: usize = 64;
 pub struct PyStorage {
     storage: Py<PyAny>,
     concurrent_reads: usize,
-    turns: Turns,
-}
-
-/// As many reads at once as a storage serves, whichever of its table's calls they come from.
-struct Turns {
-    free: Mutex<usize>,
-    freed: Condvar,
-}
-
-impl Turns {
-    fn new(count: usize) -> Turns {
-        Turns { free: Mutex::new(count), freed: Condvar::new() }
-    }
-
-    /// What `read` gives, once it is its turn.
-    fn within<T>(&self, read: impl FnOnce() -> T) -> T {
-        // Nothing that panics runs while it is locked.
-        let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
-        while *free == 0 {
-            free = self.freed.wait(free).unwrap_or_else(PoisonError::into_inner);
-        }
-        *free -= 1;
-        drop(free);
-        let _turn = Turn(self);
-        read()
-    }
-}
-
-/// Gives its turn back, however the read ends.
-struct Turn<'a>(&'a Turns);
-
-impl Drop for Turn<'_> {
-    fn drop(&mut self) {
-        *self.0.free.lock().unwrap_or_else(PoisonError::into_inner) += 1;
-        self.0.freed.notify_one();
-    }
 }
 
 impl PyStorage {
@@ -71,7 +36,7 @@ impl PyStorage {
         if concurrent_reads == 0 {
             return Err(PyValueError::new_err("concurrent_reads is 0: a storage serves one read at least"));
         }
-        Ok(PyStorage { storage: storage.unbind(), concurrent_reads, turns: Turns::new(concurrent_reads) })
+        Ok(PyStorage { storage: storage.unbind(), concurrent_reads })
     }
 }
 
@@ -86,17 +51,13 @@ impl Storage for PyStorage {
     }
 
     fn read(&self, path: &str) -> Result<Buffer> {
-        self.turns.within(|| {
-            Python::attach(|py| bytes(py, self.storage.bind(py).call_method1("read", (path,)), path))
-        })
+        Python::attach(|py| bytes(py, self.storage.bind(py).call_method1("read", (path,)), path))
     }
 
     fn read_range(&self, path: &str, start: u64, length: u64) -> Result<Buffer> {
         let end = start.saturating_add(length);
-        let read = self.turns.within(|| {
-            Python::attach(|py| {
-                bytes(py, self.storage.bind(py).call_method1("read", (path, start, end)), path)
-            })
+        let read = Python::attach(|py| {
+            bytes(py, self.storage.bind(py).call_method1("read", (path, start, end)), path)
         })?;
         if u64::try_from(read.len()).is_ok_and(|found| found <= length) {
             return Ok(read);
@@ -146,11 +107,18 @@ impl Storage for PyStorage {
     }
 }
 
-/// What `read` returned, which stays where it is.
+/// What `read` returned, which stays where it is: bytes, or what else has the buffer protocol, by way of Arrow, since
+/// that protocol is not in the stable interface of every Python that is served.
 fn bytes(py: Python<'_>, read: PyResult<Bound<'_, PyAny>>, path: &str) -> Result<Buffer> {
-    let bytes = read.and_then(|bytes| Ok(bytes.extract::<PyBackedBytes>()?));
-    let bytes = bytes.map_err(|error| failed(py, error, path))?;
-    Ok(Buffer::from(Bytes::from_owner(bytes)))
+    let bytes = read.and_then(|read| match read.cast_into::<PyBytes>() {
+        Ok(bytes) => Ok(Buffer::from(Bytes::from_owner(PyBackedBytes::from(bytes)))),
+        Err(other) => {
+            let array = py.import("lakebed._arrow")?.call_method1("frozen", (other.into_inner(),))?;
+            let array = import_array(&array)?;
+            only_value(&array).ok_or_else(|| PyTypeError::new_err("one binary value is wanted"))
+        }
+    });
+    bytes.map_err(|error| failed(py, error, path))
 }
 
 fn is_missing(py: Python<'_>, error: &PyErr) -> bool {

@@ -9,7 +9,7 @@ use lakebed::format::FORMATS;
 use lakebed::location::Guarded;
 use lakebed::relocate::Relocated;
 use lakebed::scan::{DeletesAs, ScanOptions};
-use lakebed::storage::{Local, Storage};
+use lakebed::storage::{AtOnce, Local, Storage};
 use lakebed::table::{self, Place};
 use lakebed::view::View;
 use lakebed::{Error, ErrorKind};
@@ -31,6 +31,7 @@ pub struct Table(pub Box<dyn table::Table>);
 #[pymethods]
 impl Table {
     #[staticmethod]
+    #[allow(clippy::too_many_arguments)] // the arguments of `open_table`
     fn open(
         py: Python<'_>,
         location: &str,
@@ -39,12 +40,16 @@ impl Table {
         relocate: Vec<(String, String)>,
         allowed: Option<Vec<String>>,
         limits: &Bound<'_, PyAny>,
+        concurrent_reads: Option<usize>,
     ) -> PyResult<Table> {
         let decoding = decoding(limits)?;
         let mut storage: Arc<dyn Storage> = match storage {
             Some(storage) => Arc::new(PyStorage::new(storage.into_bound(py))?),
             None => Arc::new(Local),
         };
+        if let Some(reads) = concurrent_reads.or(storage.concurrent_reads()) {
+            storage = Arc::new(AtOnce::new(storage, reads));
+        }
         let moved: Vec<String> = relocate.iter().map(|(_, now)| now.clone()).collect();
         storage = Arc::new(detached(py, || Guarded::of_table(storage, location, moved, allowed))?);
         if !relocate.is_empty() {

@@ -1,5 +1,7 @@
 //! Where table files come from.
 
+mod at_once;
+
 use std::fs::{File, Metadata};
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
@@ -7,6 +9,8 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use arrow_buffer::Buffer;
 use lakebed_avro::Limits;
+
+pub use at_once::AtOnce;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::local_path::local_path;

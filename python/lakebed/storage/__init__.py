@@ -1,0 +1,150 @@
+"""How metadata files are reached where the compiled core cannot: one small protocol, and what speaks it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Protocol, runtime_checkable
+from urllib.parse import unquote, urlsplit
+
+from lakebed import _native
+from lakebed.errors import UnsupportedError
+from lakebed.storage.arrow import ArrowStorage
+from lakebed.storage.fsspec import FsspecStorage
+from lakebed.storage.obstore import ObstoreStorage, is_store, store_of_uri
+from lakebed.storage.paths import URI, inner_path
+
+__all__ = ["ArrowStorage", "FsspecStorage", "ObstoreStorage", "Storage", "resolve"]
+
+
+@runtime_checkable
+class Storage(Protocol):
+    """What lakebed asks of a storage; paths are the table's location, `/` and what lies below it, and those
+    that metadata names in full, as written or as `relocate` has them.
+
+    A storage may also have `modified(path: str) -> int | None`: when a file or folder was last modified, in
+    milliseconds since 1970 UTC, None where that is not known. Only the creation times of branches need it.
+    `concurrent_reads: int`, where it is there, is how many reads it serves at once, from as many threads; 64
+    where it is not, or None. Commits are staged on one with `write(path: str, data: bytes)`, of a file that
+    is not there yet, and `remove(path: str)`.
+    """
+
+    def read(self, path: str, start: int | None = None, end: int | None = None) -> bytes | memoryview:
+        """The bytes of a file, all or from `start` up to `end`, fewer where it ends before.
+
+        More than that is an error. A file is read in one range, as long as is recorded and a byte. Anything
+        with the buffer protocol will do; what is read-only is decoded where it is.
+        Raises: FileNotFoundError or an OSError, which comes as it is; MemoryError becomes a LimitError.
+        """
+        ...
+
+    def list(self, prefix: str) -> list[str]:
+        """The names (not paths) directly below a directory; where there is none, [] or FileNotFoundError."""
+        ...
+
+
+def resolve(path: str | os.PathLike[str], storage: object | None = None) -> tuple[str, Storage | None]:
+    """Where a table or file is, and what reads it: None for the compiled core itself, on local paths.
+
+    Args: path, local or a URI; storage, a `pyarrow.fs.FileSystem`, an fsspec filesystem, a store of obstore,
+        a `Storage`, the name of one of these libraries, which then opens the URI, or None.
+    Returns: the location, with its scheme but without credentials and query, as it may stand in messages.
+    Raises: UnsupportedError (no filesystem for the scheme, a store of another bucket), TypeError (not a
+        storage), ValueError (no such library).
+    """
+    text = os.fspath(path)
+    if not isinstance(text, str):
+        raise TypeError(f"a path is text, not {type(text).__name__}")
+    text = text.rstrip("/") or text[:1]
+    if storage is None:
+        return (text, None) if not URI.match(text) else _resolve_uri(text)
+    location = _native.without_credentials(text)
+    if isinstance(storage, str):
+        return _by_name(storage, text)
+    if is_store(storage):
+        return location, ObstoreStorage(storage, location)
+    if _is_arrow(storage):
+        return location, ArrowStorage(storage, location, inner_path(text))
+    if isinstance(storage, Storage):
+        return text, storage
+    strip_protocol = getattr(storage, "_strip_protocol", None)
+    if strip_protocol is not None:
+        return location, FsspecStorage(storage, location, strip_protocol(text))
+    raise TypeError(
+        "storage= takes a pyarrow.fs.FileSystem, an fsspec filesystem, a store of obstore, an object with "
+        f"read() and list(), or the name of one of the three libraries, not {type(storage).__name__}"
+    )
+
+
+def _resolve_uri(uri: str) -> tuple[str, Storage | None]:
+    parts = urlsplit(uri)
+    if parts.scheme == "file":
+        return unquote(parts.path), None
+    location = _native.without_credentials(uri)
+    # The first is not the quickest one: docs/storage.md, "Which library".
+    return location, _first(("pyarrow", "fsspec", "obstore"), uri, location)
+
+
+def _by_name(name: str, text: str) -> tuple[str, Storage]:
+    if name not in _OPENERS:
+        raise ValueError(f"storage is {', '.join(map(repr, _OPENERS))}, or an object, not {name!r}")
+    if not URI.match(text):
+        # Stores begin at the root, not at the working directory.
+        text = os.path.abspath(text)  # noqa: PTH100 - links stay as they are
+    location = _native.without_credentials(text)
+    return location, _first((name,), text, location)
+
+
+def _first(names: tuple[str, ...], uri: str, location: str) -> Storage:
+    """What the first of some libraries that can makes of a URI. Raises: UnsupportedError where none can."""
+    reasons = []
+    for name in names:
+        opened = _opened(name, uri, location)
+        if not isinstance(opened, str):
+            return opened
+        reasons.append(opened)
+    raise UnsupportedError(
+        f"no filesystem for this URI, pass storage= ({'; '.join(reasons)})", kind="unsupported", path=location
+    )
+
+
+def _opened(name: str, uri: str, location: str) -> Storage | str:
+    """What a library makes of a URI, or why it makes nothing of it."""
+    try:
+        return _OPENERS[name](uri, location)
+    except (ImportError, ValueError, NotImplementedError) as error:
+        # The error's own text may hold the credentials of the URI.
+        return f"{name}: {error}".replace(uri, location)
+
+
+def _open_arrow(uri: str, location: str) -> ArrowStorage:
+    from pyarrow.fs import FileSystem, LocalFileSystem
+
+    if not URI.match(uri):
+        return ArrowStorage(LocalFileSystem(), location, uri)
+    filesystem, root = FileSystem.from_uri(uri)
+    return ArrowStorage(filesystem, location, root)
+
+
+def _open_fsspec(uri: str, location: str) -> FsspecStorage:
+    from fsspec.core import url_to_fs
+
+    filesystem, root = url_to_fs(uri)
+    return FsspecStorage(filesystem, location, root)
+
+
+def _open_obstore(uri: str, location: str) -> ObstoreStorage:
+    return ObstoreStorage(store_of_uri(uri), location)
+
+
+_OPENERS: dict[str, Callable[[str, str], Storage]] = {
+    "obstore": _open_obstore,
+    "pyarrow": _open_arrow,
+    "fsspec": _open_fsspec,
+}
+
+
+def _is_arrow(storage: object) -> bool:
+    from pyarrow.fs import FileSystem
+
+    return isinstance(storage, FileSystem)

@@ -1,0 +1,92 @@
+"""What the adapters of other libraries have in common: which paths they open, and what they raise."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from lakebed import _native
+from lakebed.errors import LocationError, UnsupportedError
+from lakebed.storage.failures import as_oserror
+from lakebed.storage.paths import shares_filesystem
+
+_LOCAL_READS = 4
+
+
+class Adapter(ABC):
+    """A filesystem of another library, and how paths below `location` are called there.
+
+    What the library raises on a path becomes an `OSError` with it, FileNotFoundError where nothing is there,
+    without what the library's options hold as secrets.
+    """
+
+    def __init__(self, filesystem: Any, location: str, root: str, *, local: bool) -> None:
+        self._filesystem = filesystem
+        self._location = location
+        self._root = root.rstrip("/")
+        self._is_local = local
+        # A local read takes a processor, not time.
+        self.concurrent_reads = _LOCAL_READS if local else None
+
+    @contextmanager
+    def _opening(self, path: str) -> Iterator[str]:
+        """What the filesystem calls a path, for the block that reads it.
+
+        Raises: LocationError where a pipe or a device is there, UnsupportedError for a path on another
+            filesystem; OSError for what the block raises.
+        """
+        with self._asking(path) as inner:
+            # Looked up only where files are local: a device never ends, and a pipe without a writer never
+            # begins.
+            if self._is_local and self._is_irregular(inner):
+                shown = _native.without_credentials(path)
+                raise LocationError(
+                    f"not a regular file: pipes and devices are not read ({shown})",
+                    kind="location",
+                    path=shown,
+                )
+            yield inner
+
+    @contextmanager
+    def _asking(self, path: str) -> Iterator[str]:
+        """As `_opening`, of a path that is not opened."""
+        inner = self._inner(path)
+        try:
+            yield inner
+        except Exception as error:
+            raised = as_oserror(error, path, self._filesystem)
+            if raised is error:
+                raise
+            # The library's own may tell secrets.
+            raise raised from None
+
+    @abstractmethod
+    def _is_irregular(self, inner: str) -> bool:
+        """Whether something is there that is neither a file nor a folder."""
+
+    def _inner(self, path: str) -> str:
+        """What the filesystem calls a path: one below the location, or one that metadata names in full."""
+        if path == self._location or path.startswith(self._location + "/"):
+            return self._root + path[len(self._location) :]
+        if not shares_filesystem(self._location, path):
+            shown = _native.without_credentials(path)
+            raise UnsupportedError(
+                f"{shown!r} is on another filesystem than {self._location!r}, give relocate=",
+                kind="unsupported",
+                path=shown,
+            )
+        return self._elsewhere(path)
+
+    @abstractmethod
+    def _elsewhere(self, path: str) -> str:
+        """What the filesystem calls a path that is not below the location."""
+
+    def __repr__(self) -> str:
+        return f"<lakebed storage {self._location!r} on {type(self._filesystem).__name__}>"
+
+
+def cut_short(found: int, wanted: int) -> OSError:
+    """What to raise where a library gives fewer bytes than it said that there are."""
+    return OSError(5, f"the storage gave {found} bytes of {wanted}")

@@ -1,0 +1,57 @@
+"""Filesystems of pyarrow."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from lakebed.storage.adapter import Adapter, cut_short
+from lakebed.storage.local import is_local
+from lakebed.storage.paths import literal_path
+
+
+class ArrowStorage(Adapter):
+    """A `pyarrow.fs.FileSystem` as a `Storage`.
+
+    Args: filesystem; location, the table's or file's; root, how the filesystem calls that.
+    """
+
+    def __init__(self, filesystem: Any, location: str, root: str) -> None:
+        super().__init__(filesystem, location, root, local=is_local(filesystem))
+
+    def _elsewhere(self, path: str) -> str:
+        return literal_path(path)
+
+    def read(self, path: str, start: int | None = None, end: int | None = None) -> bytes:
+        """The bytes of a file, all or from `start` up to `end`."""
+        with self._opening(path) as inner:
+            if start is None and end is None:
+                # Compression is named, or a suffix such as .gz would make the stream decompress.
+                with self._filesystem.open_input_stream(inner, compression=None) as stream:
+                    return cast("bytes", stream.read())
+            with self._filesystem.open_input_file(inner) as file:
+                # Room for all that is asked for would be made, however much less there is.
+                size = file.size()
+                first, last = start or 0, size if end is None else min(end, size)
+                read = cast("bytes", file.read_at(last - first, first)) if first < last else b""
+            if len(read) < last - first:
+                raise cut_short(len(read), last - first)
+            return read
+
+    def _is_irregular(self, inner: str) -> bool:
+        from pyarrow.fs import FileType
+
+        return cast("bool", self._filesystem.get_file_info(inner).type == FileType.Unknown)
+
+    def list(self, prefix: str) -> list[str]:
+        """The names directly below a directory; [] where there is none."""
+        from pyarrow.fs import FileSelector
+
+        with self._asking(prefix) as inner:
+            selector = FileSelector(inner, allow_not_found=True)
+            return [info.base_name for info in self._filesystem.get_file_info(selector)]
+
+    def modified(self, path: str) -> int | None:
+        """When a file or folder was last modified [ms since 1970 UTC]; None where that is not known."""
+        with self._asking(path) as inner:
+            nanoseconds = self._filesystem.get_file_info(inner).mtime_ns
+        return None if nanoseconds is None else nanoseconds // 1_000_000

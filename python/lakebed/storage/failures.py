@@ -1,0 +1,98 @@
+"""What the libraries of storages raise, as an `OSError` that names the path and tells no secret."""
+
+from __future__ import annotations
+
+import errno
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from lakebed import _native
+from lakebed.errors import LakebedError
+
+# These are mistakes in a program, no answers of a storage.
+_OF_PROGRAMS = (LakebedError, MemoryError, NotImplementedError, TypeError, AttributeError)
+_ERRNOS: tuple[tuple[type[OSError], int], ...] = (
+    (FileNotFoundError, errno.ENOENT),
+    (PermissionError, errno.EACCES),
+    (TimeoutError, errno.ETIMEDOUT),
+    (ConnectionRefusedError, errno.ECONNREFUSED),
+    (ConnectionError, errno.ECONNRESET),
+    (IsADirectoryError, errno.EISDIR),
+    (NotADirectoryError, errno.ENOTDIR),
+    (FileExistsError, errno.EEXIST),
+)
+# obstore has no class of Python's for these; other libraries' timeouts are named so before Python 3.11.
+_ERRNOS_BY_NAME = {
+    "PermissionDeniedError": errno.EACCES,
+    "UnauthenticatedError": errno.EACCES,
+    "NotFoundError": errno.ENOENT,
+    "TimeoutError": errno.ETIMEDOUT,
+    "FSTimeoutError": errno.ETIMEDOUT,
+    "ReadTimeoutError": errno.ETIMEDOUT,
+    "ConnectTimeoutError": errno.ETIMEDOUT,
+}
+# pyarrow has one number for all answers of servers.
+_DENIED = re.compile(r"\b(?:ACCESS|PERMISSION)_DENIED\b")
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s'\"<>`]+")
+# What servers answer with may repeat what they were asked, with the headers that hold tokens.
+_BODY = re.compile(r"<(?:\?xml|!doctype|html|error)\b.*", re.IGNORECASE | re.DOTALL)
+_CODE = re.compile(r"<Code>(\w+)</Code>")
+_SECRET = re.compile(r"secret|token|password|credential|signature|sas|(?<!ss_)key(?!_id)", re.IGNORECASE)
+_LONGEST = 600
+
+
+def as_oserror(error: Exception, path: str, filesystem: object) -> Exception:
+    """What to raise in place of what a library raised on a path: an `OSError` with the number, text and path.
+
+    Args: filesystem, the library's own object: secrets among its options are left out of the text.
+    Returns: the error itself where it is none of a storage's.
+    """
+    if isinstance(error, _OF_PROGRAMS):
+        return error
+    known = [number for kind, number in _ERRNOS if isinstance(error, kind)]
+    number = getattr(error, "errno", None) or next(iter(known), None)
+    number = number or _ERRNOS_BY_NAME.get(type(error).__name__, errno.EIO)
+    if number == errno.EIO and _DENIED.search(str(error)):
+        number = errno.EACCES
+    return OSError(number, _told(error, filesystem), _native.without_credentials(path))
+
+
+def of_a_range(error: Exception) -> bool:
+    """Whether a library may have raised this since a range begins where the file ends."""
+    return "range" in str(error).lower() or getattr(error, "errno", None) == errno.EINVAL
+
+
+def _told(error: Exception, filesystem: object) -> str:
+    text = (isinstance(error, OSError) and error.strerror) or str(error) or type(error).__name__
+    # obstore prints all that it knows below its sentence.
+    text = text.partition("\n\nDebug source")[0]
+    code = _CODE.search(text)
+    text = _BODY.sub(code[1] if code else "…", text)
+    text = _URL.sub(lambda url: _native.without_credentials(url[0]), text)
+    for secret in _secrets(filesystem):
+        text = text.replace(secret, "…")
+    return text if len(text) <= _LONGEST else text[:_LONGEST] + "…"
+
+
+def _secrets(filesystem: object) -> Iterator[str]:
+    """Values of the options that a filesystem was made with whose names are those of secrets."""
+    for name in ("config", "client_options", "storage_options"):
+        yield from _secret_values(getattr(filesystem, name, None))
+    if type(filesystem).__module__.startswith("pyarrow."):
+        try:
+            made = filesystem.__reduce__()
+        except (TypeError, NotImplementedError):
+            return
+        yield from _secret_values(made[1] if isinstance(made, tuple) else None)
+
+
+def _secret_values(options: Any, name: str = "") -> Iterator[str]:
+    if isinstance(options, Mapping):
+        for key, value in options.items():
+            yield from _secret_values(value, str(key))
+    elif isinstance(options, (list, tuple)):
+        for value in options:
+            yield from _secret_values(value, name)
+    elif isinstance(options, str) and len(options) > 3 and _SECRET.search(name):
+        yield options

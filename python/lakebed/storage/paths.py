@@ -1,0 +1,69 @@
+"""What paths and URIs say of where a file is: scheme, server or bucket, and key."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import SplitResult, unquote, urlsplit
+
+# A scheme of one letter is a Windows drive. Hadoop prints local paths as `file:/path`.
+URI = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://|(file):/", re.IGNORECASE)
+# Here the authority is `container@account`, in all others `user:password@host` or `host`.
+_CONTAINER_SCHEMES = frozenset({"abfs", "abfss", "wasb", "wasbs"})
+# Schemes of one storage, by the one that stands for them.
+_FAMILIES = {"s3a": "s3", "s3n": "s3", "gcs": "gs"} | dict.fromkeys(("abfss", "wasb", "wasbs", "az"), "abfs")
+# Here paths may stand without a scheme, and the authority names a server, which a filesystem object already
+# stands for.
+_SERVER_SCHEMES = frozenset({"file", "hdfs", "viewfs"})
+
+
+def scheme_of(path: str) -> str:
+    """The scheme of a URI in lower case; empty for paths."""
+    match = URI.match(path)
+    return (match[1] or match[2]).lower() if match else ""
+
+
+def family_of(path: str) -> str:
+    """The scheme that stands for all of one storage; empty for paths."""
+    scheme = scheme_of(path)
+    return _FAMILIES.get(scheme, scheme)
+
+
+def split(path: str) -> tuple[str, str]:
+    """The authority of a URI and what follows its slash; every letter of that is itself."""
+    authority, _, key = path[len(scheme_of(path)) + 1 :].removeprefix("//").partition("/")
+    return authority, key
+
+
+def shares_filesystem(location: str, path: str) -> bool:
+    """Whether a filesystem on which a table is may have a path that its metadata names."""
+    here, there = family_of(location), family_of(path)
+    if not here or not there:
+        return not here or here in _SERVER_SCHEMES
+    return here == there
+
+
+def literal_path(path: str) -> str:
+    """What `pyarrow.fs` calls a path of metadata, where `%`, `?` and `#` are letters like any others."""
+    if not (scheme := scheme_of(path)):
+        return path
+    authority, key = split(path)
+    if scheme in _SERVER_SCHEMES:
+        return f"/{key}"
+    return authority.partition("@")[0] + (f"/{key}" if key else "")
+
+
+def inner_path(text: str) -> str:
+    """What `pyarrow.fs` calls the place of a URI: `bucket/key`, or `/path` where there are servers."""
+    if not URI.match(text):
+        return text
+    parts = urlsplit(text)
+    if parts.scheme in _SERVER_SCHEMES:
+        return unquote(parts.path) if parts.scheme == "file" else parts.path
+    return _authority(parts).partition("@")[0] + parts.path
+
+
+def _authority(parts: SplitResult) -> str:
+    user, _, host = parts.netloc.rpartition("@")
+    if parts.scheme in _CONTAINER_SCHEMES and user:
+        return f"{user.partition(':')[0]}@{host}"
+    return host

@@ -1,0 +1,78 @@
+//! How many reads are asked of a storage at once.
+
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+
+use arrow_buffer::Buffer;
+
+use super::Storage;
+use crate::error::Result;
+
+/// A storage of which so many reads are asked at once at most, whichever of its table's calls they come from, and
+/// whatever it says itself.
+pub struct AtOnce {
+    storage: Arc<dyn Storage>,
+    reads: usize,
+    /// Reads that may still begin.
+    free: Mutex<usize>,
+    freed: Condvar,
+    /// The process whose reads are counted.
+    process: u32,
+}
+
+impl AtOnce {
+    /// Of a storage, and so many reads, one at least.
+    pub fn new(storage: Arc<dyn Storage>, reads: usize) -> AtOnce {
+        let reads = reads.max(1);
+        let (free, freed) = (Mutex::new(reads), Condvar::new());
+        AtOnce { storage, reads, free, freed, process: std::process::id() }
+    }
+
+    /// What `read` gives, once it is its turn.
+    fn in_turn<T>(&self, read: impl FnOnce() -> T) -> T {
+        // In a forked process nobody ends the reads that were under way.
+        if self.process != std::process::id() {
+            return read();
+        }
+        // Nothing that panics runs while it is locked.
+        let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
+        while *free == 0 {
+            free = self.freed.wait(free).unwrap_or_else(PoisonError::into_inner);
+        }
+        *free -= 1;
+        drop(free);
+        let _turn = Turn(self);
+        read()
+    }
+}
+
+/// Gives its turn back, however the read ends.
+struct Turn<'a>(&'a AtOnce);
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        *self.0.free.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+        self.0.freed.notify_one();
+    }
+}
+
+impl Storage for AtOnce {
+    fn read(&self, path: &str) -> Result<Buffer> {
+        self.in_turn(|| self.storage.read(path))
+    }
+
+    fn read_range(&self, path: &str, start: u64, length: u64) -> Result<Buffer> {
+        self.in_turn(|| self.storage.read_range(path, start, length))
+    }
+
+    fn list(&self, folder: &str) -> Result<Vec<String>> {
+        self.storage.list(folder)
+    }
+
+    fn inner(&self) -> Option<&dyn Storage> {
+        Some(self.storage.as_ref())
+    }
+
+    fn concurrent_reads(&self) -> Option<usize> {
+        Some(self.reads)
+    }
+}

@@ -1,0 +1,212 @@
+"""What a server does wrong reaches the user as an error with the path, or not at all; never as fewer rows."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable, Iterator
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from object_store import BUCKET, LIBRARIES, Answer, Asked, Break, Proxy, client, proxy, server, upload
+
+import lakebed
+from shared_data import SAMPLE_ICEBERG_TABLE, SAMPLE_MOVED, SAMPLE_TABLE
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+pytest.importorskip("obstore")
+pytest.importorskip("s3fs")
+
+PAIMON, ICEBERG = f"s3://{BUCKET}/wh/shop.db/orders", f"s3://{BUCKET}/ice/orders"
+SECONDS = 0.5
+"""What clients wait for an answer."""
+
+
+@pytest.fixture(scope="module")
+def proxied() -> Iterator[tuple[str, Proxy]]:
+    with server() as address:
+        for folder, uri in ((SAMPLE_TABLE, PAIMON), (SAMPLE_ICEBERG_TABLE, ICEBERG)):
+            upload(address, folder, uri.removeprefix(f"s3://{BUCKET}/"))
+        with proxy(address) as before:
+            yield before
+
+
+def status(code: int, name: str) -> Break:
+    """An answer of the server's own, which tells the request's headers again."""
+
+    def answer(asked: Asked, _: Answer, headers: dict[str, str]) -> Answer:
+        told = "".join(f"<Header>{value}</Header>" for value in headers.values())
+        body = f'<?xml version="1.0"?><Error><Code>{name}</Code><Message>No.</Message>{told}</Error>'
+        return Answer(code, {"Content-Type": "application/xml"}, body.encode())
+
+    return answer
+
+
+def slow(proxy: Proxy) -> Break:
+    def answer(asked: Asked, answer: Answer, _: dict[str, str]) -> Answer:
+        proxy.ended.wait(3 * SECONDS)
+        return answer
+
+    return answer
+
+
+def _length(headers: dict[str, str], length: int, **others: str) -> dict[str, str]:
+    kept = {
+        name: value
+        for name, value in headers.items()
+        if name.lower() not in ("content-length", "content-range")
+    }
+    return {
+        **kept,
+        "Content-Length": str(length),
+        **{name.replace("_", "-"): text for name, text in others.items()},
+    }
+
+
+def cut(asked: Asked, answer: Answer, _: dict[str, str]) -> Answer:
+    """The connection ends in the middle of what was announced."""
+    return answer._replace(headers=_length(answer.headers, len(answer.body)), sent=len(answer.body) // 2)
+
+
+def cut_in_range(asked: Asked, answer: Answer, _: dict[str, str]) -> Answer:
+    """As `cut`, with all headers that the server gave."""
+    return answer._replace(sent=len(answer.body) // 2)
+
+
+def whole(asked: Asked, answer: Answer, _: dict[str, str]) -> Answer:
+    """The server does not know ranges, and gives other bytes before those asked for."""
+    body = b"x" * 100 + answer.body
+    return Answer(200, _length(answer.headers, len(body)), body)
+
+
+def elsewhere(asked: Asked, answer: Answer, _: dict[str, str]) -> Answer:
+    """Another range than was asked for."""
+    body = answer.body[10:]
+    size = len(answer.body)
+    return Answer(206, _length(answer.headers, len(body), Content_Range=f"bytes 10-{size - 1}/{size}"), body)
+
+
+def short(asked: Asked, answer: Answer, _: dict[str, str]) -> Answer:
+    """A range that is shorter than the one asked for, whole by itself."""
+    body = answer.body[: len(answer.body) // 2]
+    headers = _length(answer.headers, len(body), Content_Range=f"bytes 0-{len(body) - 1}/{len(answer.body)}")
+    return Answer(206, headers, body)
+
+
+def empty(asked: Asked, answer: Answer, _: dict[str, str]) -> Answer:
+    """No bytes, and success."""
+    return Answer(206, _length(answer.headers, 0), b"")
+
+
+FAULTS: dict[str, Callable[[Proxy], Break]] = {
+    "403": lambda _: status(403, "AccessDenied"),
+    "404": lambda _: status(404, "NoSuchKey"),
+    "500": lambda _: status(500, "InternalError"),
+    "503": lambda _: status(503, "SlowDown"),
+    "slow": slow,
+    "cut": lambda _: cut,
+    "cut in a range": lambda _: cut_in_range,
+    "whole": lambda _: whole,
+    "elsewhere": lambda _: elsewhere,
+    "short": lambda _: short,
+    "empty": lambda _: empty,
+}
+
+
+@cache
+def opened(format_name: str, library: str, address: str) -> tuple[lakebed.Table, pa.Table]:
+    """A table, and the rows that it has when nothing is broken."""
+    storage = client(library, address, seconds=SECONDS)
+    if format_name == "paimon":
+        table = lakebed.open_table(PAIMON, storage=storage)
+    else:
+        written = next(iter(SAMPLE_MOVED))
+        table = lakebed.open_table(ICEBERG, storage=storage, relocate={written: ICEBERG})
+    return table, table.entries().to_arrow()
+
+
+def said(error: BaseException | None) -> str:
+    """All that an error tells, with its causes."""
+    text = ""
+    while error is not None:
+        text += "".join(traceback.TracebackException.from_exception(error).format_exception_only())
+        text += f"{error!r} {error} {vars(error)}"
+        error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+    return text
+
+
+def tried(work: Callable[[], Any]) -> Any:
+    """What comes of it, or the error."""
+    try:
+        return work()
+    except (OSError, lakebed.errors.CorruptError) as error:
+        return error
+
+
+def of_objects(table: lakebed.Table, answer: Break, times: int | None) -> tuple[Break, str]:
+    """Breaks answers that hold one manifest, the first ones or all."""
+    manifest = table.manifests().to_arrow().column("path").to_pylist()[0].rpartition("/")[2]
+    left = [times]
+
+    def breaks(asked: Asked, given: Answer, headers: dict[str, str]) -> Answer:
+        if not asked.path.partition("?")[0].endswith(manifest) or left[0] == 0:
+            return given
+        if asked.method == "HEAD" and answer in (cut, cut_in_range, whole, elsewhere, short, empty):
+            return given  # they are about bodies
+        left[0] = None if left[0] is None else left[0] - 1
+        return answer(asked, given, headers)
+
+    return breaks, manifest
+
+
+@pytest.mark.parametrize("times", [1, None], ids=["once", "always"])
+@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_a_manifest_that_is_not_given(
+    proxied: tuple[str, Proxy], library: str, fault: str, times: int | None
+) -> None:
+    address, before = proxied
+    format_name = "paimon" if times is None else "iceberg"
+    before.forget()
+    table, expected = opened(format_name, library, address)
+    before.breaks, manifest = of_objects(table, FAULTS[fault](before), times)
+    found = tried(lambda: table.entries().to_arrow())
+    before.forget()
+    if not isinstance(found, Exception):
+        # The library asked again.
+        assert (times, found) == (1, expected)
+        return
+    text = said(found)
+    assert manifest in str(found)
+    assert "c4n4ry" not in text
+    assert isinstance(found, FileNotFoundError) is (fault == "404")
+    assert isinstance(found, PermissionError) is (fault == "403")
+    if isinstance(found, lakebed.errors.CorruptError) and fault != "404":
+        assert fault in ("whole", "elsewhere", "short", "empty"), text
+
+
+@pytest.mark.parametrize("fault", ["403", "500", "503", "slow", "cut"])
+@pytest.mark.parametrize("library", LIBRARIES)
+@pytest.mark.parametrize("location", [PAIMON, ICEBERG])
+def test_a_listing_that_is_not_given(
+    proxied: tuple[str, Proxy], library: str, fault: str, location: str
+) -> None:
+    """A table whose folders cannot be listed is none that is not there."""
+    address, before = proxied
+    before.forget()
+    answer = FAULTS[fault](before)
+
+    def breaks(asked: Asked, given: Answer, headers: dict[str, str]) -> Answer:
+        return answer(asked, given, headers) if "list-type" in asked.path else given
+
+    storage = client(library, address, seconds=SECONDS)
+    before.breaks = breaks
+    # Nowhere is a hint: what is there is what listing says.
+    found = tried(lambda: lakebed.open_table(f"{location}/nowhere", storage=storage))
+    before.forget()
+    assert isinstance(found, OSError)
+    assert not isinstance(found, FileNotFoundError)
+    assert f"{location}/nowhere" in str(found)
+    assert "c4n4ry" not in said(found)
