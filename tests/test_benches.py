@@ -123,6 +123,7 @@ class Objects(BaseHTTPRequestHandler):
     """A server of one object: ranges, questions about it, and answers in chunks."""
 
     protocol_version = "HTTP/1.1"
+    timeout = 1
     content = bytes(range(256)) * 1000
 
     def do_HEAD(self) -> None:
@@ -184,6 +185,9 @@ def test_the_late_proxy_relays_waits_and_counts(late_s3: Any) -> None:
             ]
             assert [one.result() for one in together] == [new] * 3
             assert late_s3.counts(endpoint) == {"requests": 3, "in_flight": 3}
+            # The server ends what is idle; the client's connection, which is the proxy's, stays.
+            time.sleep(1.5)
+            assert answer("GET")[:2] == (200, new)
             connection.close()
         finally:
             server.shutdown()
