@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from paimon_readers import Condition, pypaimon_plan, pypaimon_rust_plan
@@ -85,6 +86,12 @@ def polars_iceberg_plan(
                 f"polars {polars.__version__} plans by PyIceberg; from 2.0 it has this one"
             )
         where = None if filtered_by is None else polars.sql_expr(filtered_by)
+        if filtered_by == PARTITION:
+            # Polars compares no time with a text.
+            day, utc = datetime(2024, 10, 8), "UTC"
+            ends = [polars.lit(day + timedelta(days=n), polars.Datetime("us", utc)) for n in (0, 1)]
+            times = polars.col("event_ts").is_between(*ends, closed="left")
+            where = (polars.col("region") == "region-007") & times
         options = properties_of(corpus)
 
         def run() -> tuple[Rows, Any]:
