@@ -19,6 +19,8 @@ import avro_tables
 import iceberg_readers
 import iceberg_tables
 import latency_readers
+import latency_s3_readers
+import latency_s3_tables
 import latency_tables
 import metadata_readers
 import metadata_tables
@@ -38,10 +40,17 @@ if TYPE_CHECKING:
     from readers import Reader
 
 HERE = Path(__file__).resolve().parent
+LATE = [*latency_tables.TABLES, *latency_s3_tables.TABLES]
 TABLES = {
     table.name: table
-    for module in (iceberg_tables, paimon_tables, avro_tables, row_tables, metadata_tables, latency_tables)
-    for table in module.TABLES
+    for tables in (
+        *(
+            module.TABLES
+            for module in (iceberg_tables, paimon_tables, avro_tables, row_tables, metadata_tables)
+        ),
+        LATE,
+    )
+    for table in tables
 }
 PYTHON: dict[str, list[tuple[ModuleType, list[Reader]]]] = {
     "iceberg": [
@@ -57,7 +66,11 @@ PYTHON: dict[str, list[tuple[ModuleType, list[Reader]]]] = {
     "avro": [(avro_readers, avro_readers.READERS)],
     "rows": [(row_readers, row_readers.READERS)],
     "metadata": [(metadata_readers, metadata_readers.READERS)],
-    **{name: [(latency_readers, readers)] for name, readers in latency_readers.READERS.items()},
+    **{
+        name: [(module, readers)]
+        for module in (latency_readers, latency_s3_readers)
+        for name, readers in module.READERS.items()
+    },
 }
 """What reads each format in Python, by the module that is its process."""
 REPEATS = {"quick": 3, "full": 9, "latency": 5}
@@ -71,8 +84,8 @@ def contestants(corpus: Corpus, task: str, options: argparse.Namespace) -> list[
         for reader in readers
         if reader.task == task
     ]
-    if corpus.format not in latency_readers.READERS:
-        # Programs of other languages cannot be delayed alike.
+    if TABLES[corpus.input] not in LATE:
+        # These have programs of other languages, which are not delayed.
         found += plan_peers.java(corpus, task, options.java_threads, options.cache)
         if not options.no_rust:
             found += rust_peers.contestants(corpus, task)
@@ -106,8 +119,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _suite(name: str) -> list[Table]:
     """The inputs of a suite: tables behind late storages are one of their own, which takes no others."""
-    late = latency_tables.TABLES
-    return late if name == "latency" else [table for table in TABLES.values() if table not in late]
+    return LATE if name == "latency" else [table for table in TABLES.values() if table not in LATE]
 
 
 def _tasks(table: Table, options: argparse.Namespace) -> list[str]:

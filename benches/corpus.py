@@ -49,6 +49,8 @@ class Corpus:
     """What the benches call it."""
     delay: int = 0
     """What every request of its storage takes more [ms]."""
+    endpoint: str = ""
+    """The `host:port` of the S3 server, or of the late proxy before it, that holds the path."""
 
     @classmethod
     def of_bytes(
@@ -143,6 +145,10 @@ def generator(format_: str) -> Path:
     return GENERATORS / format_
 
 
+Make = Callable[[Path, int, Path | None], Corpus]
+"""From the cache's folder, the number of entries, and a table to use instead of one made here."""
+
+
 @dataclass(frozen=True)
 class Table:
     """An input that the benches can have, and what is run on it."""
@@ -150,8 +156,7 @@ class Table:
     name: str
     tasks: tuple[str, ...]
     entries: int
-    make: Callable[[Path, int, Path | None], Corpus]
-    """From the cache's folder, the number of entries, and a table to use instead of one made here."""
+    make: Make
     quick: tuple[str, ...] = ()
     """The tasks of it that the quick suite runs."""
     quick_entries: int = 10_000

@@ -25,11 +25,15 @@ def _rows(task: str, corpus: Corpus, found: int) -> Rows:
     return (corpus.entries if found == len(corpus.manifests) else 0) if task == "snapshots" else None
 
 
-def _lakebed(task: str, threads: int | None) -> Callable[[Corpus], Run]:
+def lakebed_view(
+    task: str, threads: int | None, storage_of: Callable[[Corpus], Any]
+) -> Callable[[Corpus], Run]:
+    """That view of a table on that storage, or the table itself."""
+
     def prepare(corpus: Corpus) -> Run:
         import lakebed
 
-        storage = DelayedFileSystem(corpus.delay)
+        storage = storage_of(corpus)
 
         def run() -> tuple[Rows, Any]:
             table = lakebed.open_table(corpus.path, storage=storage)
@@ -45,12 +49,14 @@ def _lakebed(task: str, threads: int | None) -> Callable[[Corpus], Run]:
     return prepare
 
 
-def _pyiceberg(task: str) -> Callable[[Corpus], Run]:
+def pyiceberg_view(task: str, properties_of: Callable[[Corpus], dict[str, str]]) -> Callable[[Corpus], Run]:
+    """The same by PyIceberg; the properties say which FileIO it has."""
+
     def prepare(corpus: Corpus) -> Run:
         from pyiceberg import manifest
         from pyiceberg.table import StaticTable
 
-        properties = pyiceberg_properties(corpus.delay)
+        properties = properties_of(corpus)
 
         def run() -> tuple[Rows, Any]:
             # It keeps manifest lists from one table to the next; each run is to read its own.
@@ -69,14 +75,21 @@ def _pyiceberg(task: str) -> Callable[[Corpus], Run]:
     return prepare
 
 
-def _pypaimon(task: str) -> Callable[[Corpus], Run]:
+def _late_warehouse(corpus: Corpus) -> dict[str, str]:
+    from pypaimon.filesystem.local_file_io import LocalFileIO
+
+    requests = ("new_input_stream", "get_file_status", "list_status", "exists")
+    delay_methods(LocalFileIO, requests, corpus.delay)
+    return {"warehouse": str(Path(corpus.path).parents[1])}
+
+
+def pypaimon_view(task: str, options_of: Callable[[Corpus], dict[str, str]]) -> Callable[[Corpus], Run]:
+    """The same by pypaimon; the options are its catalog's."""
+
     def prepare(corpus: Corpus) -> Run:
         from pypaimon import CatalogFactory
-        from pypaimon.filesystem.local_file_io import LocalFileIO
 
-        requests = ("new_input_stream", "get_file_status", "list_status", "exists")
-        delay_methods(LocalFileIO, requests, corpus.delay)
-        catalog = CatalogFactory.create({"warehouse": str(Path(corpus.path).parents[1])})
+        catalog = CatalogFactory.create(options_of(corpus))
         name = f"{DATABASE}.{corpus.name}"
 
         def run() -> tuple[Rows, Any]:
@@ -94,18 +107,37 @@ def _pypaimon(task: str) -> Callable[[Corpus], Run]:
     return prepare
 
 
-_LAKEBED = [
-    reader
-    for task in TASKS
-    for reader in (
-        Reader("lakebed", task, "lakebed", "default", _lakebed(task, None)),
-        Reader("lakebed, 32 threads", task, "lakebed", "32", _lakebed(task, 32)),
+def lakebed_readers(
+    tasks: tuple[str, ...], storage_of: Callable[[Corpus], Any], label: str = "lakebed"
+) -> list[Reader]:
+    """lakebed on that storage, with threads as it comes and with 32."""
+    return [
+        reader
+        for task in tasks
+        for reader in (
+            Reader(label, task, "lakebed", "default", lakebed_view(task, None, storage_of)),
+            Reader(f"{label}, 32 threads", task, "lakebed", "32", lakebed_view(task, 32, storage_of)),
+        )
+        # It takes no threads to open a table, nor for what is small.
+        if reader.threads == "default" or task not in ("open", "snapshots")
+    ]
+
+
+_LAKEBED = lakebed_readers(TASKS, lambda corpus: DelayedFileSystem(corpus.delay))
+_PYICEBERG = [
+    Reader(
+        "pyiceberg",
+        task,
+        "pyiceberg",
+        "as it comes",
+        pyiceberg_view(task, lambda corpus: pyiceberg_properties(corpus.delay)),
     )
-    # It takes no threads to open a table, nor for what is small.
-    if reader.threads == "default" or task not in ("open", "snapshots")
+    for task in TASKS
 ]
-_PYICEBERG = [Reader("pyiceberg", task, "pyiceberg", "as it comes", _pyiceberg(task)) for task in TASKS]
-_PYPAIMON = [Reader("pypaimon", task, "pypaimon", "as it comes", _pypaimon(task)) for task in TASKS]
+_PYPAIMON = [
+    Reader("pypaimon", task, "pypaimon", "as it comes", pypaimon_view(task, _late_warehouse))
+    for task in TASKS
+]
 READERS = {"iceberg-delayed": [*_LAKEBED, *_PYICEBERG], "paimon-delayed": [*_LAKEBED, *_PYPAIMON]}
 """All of them by format, in the order in which they are reported."""
 

@@ -128,18 +128,30 @@ def polars_entries(columns: list[str] | None = None) -> Callable[[Corpus], Run]:
     return prepare
 
 
+def duckdb_extensions(*names: str, config: dict[str, Any] | None = None) -> Any:
+    """A connection with those extensions, each a package of its own, in the order in which they need another.
+
+    Raises: FileNotFoundError: one is not installed for this DuckDB.
+    """
+    import duckdb
+
+    places = find_spec("duckdb_ext")
+    folders = list(places.submodule_search_locations or []) if places else []
+    connection = duckdb.connect(config=config or {})
+    for name in names:
+        of_name = f"extensions/v{duckdb.__version__}/*/{name}.duckdb_extension"
+        extension = next((path for folder in folders for path in Path(folder).glob(of_name)), None)
+        if extension is None:
+            raise FileNotFoundError(f"duckdb-ext-{name} is not installed for DuckDB {duckdb.__version__}")
+        connection.load_extension(str(extension))
+    return connection
+
+
 def duckdb_entries(columns: list[str] | None = None) -> Callable[[Corpus], Run]:
     """An Arrow table for each file, on one thread; DuckDB's reader of Avro is an extension."""
 
     def prepare(corpus: Corpus) -> Run:
-        import duckdb
-
-        places = find_spec("duckdb_ext")
-        folders = places.submodule_search_locations if places else None
-        of_avro = f"extensions/v{duckdb.__version__}/*/avro.duckdb_extension"
-        extension = next(path for folder in folders or [] for path in Path(folder).glob(of_avro))
-        connection = duckdb.connect(config={"threads": 1})
-        connection.load_extension(str(extension))
+        connection = duckdb_extensions("avro", config={"threads": 1})
         query = f"SELECT {', '.join(columns or ['*'])} FROM read_avro(?)"
         return lambda: tables(
             [connection.sql(query, params=[path]).to_arrow_table() for path in corpus.manifests]

@@ -78,8 +78,21 @@ def document(results: Sequence[Result], left_out: Sequence[str], clock: str = CL
 
 
 def table(results: Sequence[Result]) -> str:
-    """One row per reader, input and task; seconds are medians, MB/s count inflated bytes."""
-    return markdown([_HEADER, *(_row(result, results) for result in results)], _LEFT)
+    """One row per reader, input and task; seconds are medians, MB/s count inflated bytes.
+
+    Where a proxy has counted there are two more columns: requests and the most in flight, of the last run.
+    """
+    rows = [_row(result, results) for result in results]
+    if not any(result.corpus.endpoint for result in results):
+        return markdown([_HEADER, *rows], _LEFT)
+    counted = [_counts(result) for result in results]
+    more = [(*row, *counts) for row, counts in zip(rows, counted, strict=True)]
+    return markdown([(*_HEADER, "requests", "in flight"), *more], _LEFT)
+
+
+def _counts(result: Result) -> tuple[str, str]:
+    last = result.answers[-1] if result.answers and not result.error else {}
+    return str(last.get("requests", "")), str(last.get("in_flight", ""))
 
 
 def markdown(rows: Sequence[tuple[str, ...]], left: Container[int]) -> str:

@@ -4,10 +4,17 @@ from __future__ import annotations
 
 import importlib
 import json
+import os
+import re
 import subprocess
 import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from http.client import HTTPConnection
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
+from urllib.request import urlopen
 
 import pytest
 from spark_runtimes import require_python_for_spark
@@ -61,9 +68,9 @@ TIMED: dict[str, set[tuple[str, str]]] = {
 NEEDED = {"strings-deflate": "duckdb", "binary-rows": "pypaimon", "metadata-1mb": "pyiceberg"}
 
 
-def run(program: str, *arguments: object) -> subprocess.CompletedProcess[str]:
+def run(program: str, *arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, str(BENCHES / program), *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=280)
+    return subprocess.run(command, capture_output=True, text=True, timeout=280, env=os.environ | environment)
 
 
 # Of one input of each format a reader is asked for its first task; the long form asks for all, the quick one
@@ -110,6 +117,114 @@ def test_late_storages_are_late_for_every_reader(format_name: str, peer: str, tm
     assert medians.keys() == {*readers.split(","), "lakebed, 32 threads"}
     # Metadata or snapshot, then a list, then manifests: no reader can ask for one before it has the other.
     assert all(seconds is not None and seconds >= 0.3 for seconds in medians.values()), done.stdout
+
+
+class Objects(BaseHTTPRequestHandler):
+    """A server of one object: ranges, questions about it, and answers in chunks."""
+
+    protocol_version = "HTTP/1.1"
+    timeout = 1
+    content = bytes(range(256)) * 1000
+
+    def do_HEAD(self) -> None:
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(self.content)))
+        self.end_headers()
+
+    def do_GET(self) -> None:
+        asked = re.match(r"bytes=(\d+)-(\d+)", self.headers.get("Range", ""))
+        content = self.content[int(asked[1]) : int(asked[2]) + 1] if asked else self.content
+        self.send_response(206 if asked else 200)
+        self.send_header("X-Asked-Of", self.headers["Host"])
+        self.send_header("Transfer-Encoding", "chunked")
+        self.end_headers()
+        for at in range(0, len(content), 100_000):
+            piece = content[at : at + 100_000]
+            self.wfile.write(b"%x\r\n%b\r\n" % (len(piece), piece))
+        self.wfile.write(b"0\r\n\r\n")
+
+    def do_PUT(self) -> None:
+        type(self).content = self.rfile.read(int(self.headers["Content-Length"]))
+        self.send_response(200)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, *_: Any) -> None:
+        """Says nothing."""
+
+
+@pytest.fixture
+def late_s3(monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.syspath_prepend(str(BENCHES))
+    return importlib.import_module("late_s3")
+
+
+def test_the_late_proxy_relays_waits_and_counts(late_s3: Any) -> None:
+    with ThreadingHTTPServer(("127.0.0.1", 0), Objects) as server, ThreadPoolExecutor(4) as threads:
+        threads.submit(server.serve_forever)
+        try:
+            endpoint = late_s3.proxy(f"127.0.0.1:{server.server_port}", 200)
+            connection = HTTPConnection(endpoint, timeout=20)
+
+            def answer(method: str, **asked: Any) -> tuple[int, bytes, Any]:
+                connection.request(method, "/bench/object", **asked)
+                found = connection.getresponse()
+                return found.status, found.read(), found.headers
+
+            started = time.monotonic()
+            new = bytes(range(255)) * 2000
+            assert answer("PUT", body=new)[:2] == (200, b"")
+            status, body, headers = answer("GET")
+            assert (status, body, headers["X-Asked-Of"]) == (200, new, endpoint)
+            assert answer("GET", headers={"Range": "bytes=5-9"})[:2] == (206, new[5:10])
+            assert answer("HEAD")[2]["Content-Length"] == str(len(new))
+            assert time.monotonic() - started >= 0.8
+            assert late_s3.counts(endpoint) == {"requests": 4, "in_flight": 1}
+            together = [
+                threads.submit(lambda: urlopen(f"http://{endpoint}/bench/object").read()) for _ in "123"
+            ]
+            assert [one.result() for one in together] == [new] * 3
+            assert late_s3.counts(endpoint) == {"requests": 3, "in_flight": 3}
+            # The server ends what is idle; the client's connection, which is the proxy's, stays.
+            time.sleep(1.5)
+            assert answer("GET")[:2] == (200, new)
+            connection.close()
+        finally:
+            server.shutdown()
+
+
+LATE_PEERS = [("iceberg", ("duckdb",)), ("paimon", ("pypaimon", "pypaimon-rust"))]
+
+
+@pytest.mark.parametrize(("format_name", "peers"), LATE_PEERS if THOROUGH else LATE_PEERS[:1])
+def test_readers_of_a_late_s3_server_are_timed(
+    format_name: str, peers: tuple[str, ...], tmp_path: Path, late_s3: Any
+) -> None:
+    for peer in peers:
+        pytest.importorskip(peer.replace("-", "_"))
+    if format_name == "iceberg":
+        pytest.importorskip("pyiceberg")
+    if late_s3.binary(BENCHES / ".cache") is None:
+        pytest.skip(f"no MinIO server on PATH, and ${late_s3.BINARY} names none")
+    results = tmp_path / "results.jsonl"
+    readers = ("lakebed",) if QUICK else ("lakebed", *peers)
+    chosen = (
+        "--tables",
+        f"latency-s3-{format_name}-100ms",
+        "--tasks",
+        "files",
+        "--readers",
+        ",".join(readers),
+    )
+    sizes = ("--entries", 40, "--repeats", 1, "--no-rust")
+    environment = {late_s3.BINARY: str(late_s3.binary(BENCHES / ".cache"))}
+    done = run("bench.py", *chosen, *sizes, "--cache", tmp_path, "--json", results, **environment)
+    assert done.returncode == 0, done.stdout + done.stderr
+    lines = {line["reader"]: line for line in map(json.loads, results.read_text().splitlines())}
+    assert lines.keys() >= {*readers}
+    assert all(lines[reader]["median"] >= 0.3 for reader in readers), done.stdout
+    # Metadata or snapshot, a list, and each of the four manifests.
+    assert all(answer["requests"] >= 6 for reader in readers for answer in lines[reader]["answers"])
 
 
 def write_results(path: Path, **medians: float) -> Path:
