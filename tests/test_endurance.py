@@ -146,7 +146,8 @@ def test_many_reads_keep_no_memory_and_no_files(figure: Figure):
     grown = resident() - memory
     figure("soak", f"{reads:,} mixed reads, {grown / 2**20:+.1f} MiB resident")
     assert grown < 5 << 20
-    assert open_files() == files
+    # Other tests of this process may have closed some meanwhile.
+    assert open_files() <= files
 
 
 READ_AGAIN = """

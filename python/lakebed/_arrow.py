@@ -30,6 +30,13 @@ def record_batch(batch: Batch) -> pa.RecordBatch:
     return pa.record_batch(batch)
 
 
+def read_whole(source: Any) -> Any:
+    """What is left of a `pa.RecordBatchReader` as a table; anything else itself."""
+    import pyarrow as pa
+
+    return source.read_all() if isinstance(source, pa.RecordBatchReader) else source
+
+
 def array(batch: Batch) -> pa.Array:
     """The `pa.Array` of a native array; buffers move, nothing is copied."""
     import pyarrow as pa

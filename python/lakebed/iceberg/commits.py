@@ -9,8 +9,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
 
-import pyarrow as pa
-
 from lakebed import _arrow, _native
 from lakebed._arguments import names, positive
 from lakebed.errors import SchemaError, UnsupportedError
@@ -307,9 +305,8 @@ def _commit(
             table._native, change, pairs, codec, block_bytes, os.urandom(24), False, limits
         )
         return open_table(table.location, format="iceberg", limits=limits)
-    if isinstance(change, pa.RecordBatchReader):
-        # It is read once, and there may be several attempts.
-        change = change.read_all()
+    # What is read once will not do where there may be several attempts.
+    change = _arrow.read_whole(change)
 
     def stage(now: Table) -> StagedCommit | None:
         staged = _native.iceberg_commit(
