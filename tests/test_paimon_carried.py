@@ -228,6 +228,17 @@ def test_rewrites_of_other_containers_keep_all_known_fields(table: Table, kind: 
     assert {name: after[name] for name in entries} == entries
 
 
+@pytest.mark.parametrize("kind", COLUMNAR)
+def test_fields_of_others_in_other_containers_are_not_lost(table: Table, kind: str) -> None:
+    rewritten(table)
+    folder = Path(table.location)
+    convert_table(folder, COLUMNAR[kind])
+    opened = lakebed.open_table(folder)
+    with pytest.raises(errors.UnsupportedError, match="another writer's field in ORC or Parquet"):
+        paimon.compact_manifests(opened, sort=True)
+    assert lakebed.open_table(folder).snapshot_id == opened.snapshot_id
+
+
 def test_fields_of_two_types_are_refused(table: Table) -> None:
     rewritten(table)
     root = Path(table.location)

@@ -18,8 +18,9 @@ use arrow_select::take::take;
 use lakebed_avro::{Blocks, Limits, Program, Projection, ReadOptions, Reader, Schema};
 use serde_json::{Value, json};
 
+use super::columnar::refuse_unknown;
 use super::find;
-use crate::columnar::is_columnar;
+use crate::columnar::ColumnarBatches;
 use crate::error::{Error, ErrorKind, Result};
 use crate::json::parse;
 
@@ -51,18 +52,19 @@ pub(crate) fn column_name(path: &str) -> String {
 }
 
 /// The fields of an Avro file of which `known` knows nothing, as carried columns of all of its records; a batch
-/// without columns where there are none. Files in ORC and Parquet have none that are carried.
+/// without columns where there are none.
 ///
 /// `known` is asked with the path of the record, as it is written, and the field's JSON.
 ///
 /// # Errors
-/// Those of the Avro layer.
+/// Those of the container's layer; `Unsupported` for such a field in ORC or Parquet, as [`refuse_unknown`] has it.
 pub(crate) fn read(
     bytes: &Buffer,
     known: &dyn Fn(&str, &Value) -> Recognised,
     limits: Limits,
 ) -> Result<Option<RecordBatch>> {
-    if is_columnar(bytes) {
+    if let Some(file) = ColumnarBatches::open(bytes, &[], limits) {
+        refuse_unknown(file?.schema().fields(), "", known)?;
         return Ok(None);
     }
     let (header, blocks) = Blocks::open(bytes.clone().into(), limits)?;

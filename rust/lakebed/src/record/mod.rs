@@ -2,6 +2,7 @@
 //! Arrow type.
 
 pub(crate) mod carried;
+mod columnar;
 mod reader;
 mod records;
 mod resolver;

@@ -1,0 +1,44 @@
+//! Fields of other writers' in ORC and Parquet.
+
+use arrow_schema::{DataType, Fields};
+use serde_json::json;
+
+use super::carried::Recognised;
+use crate::error::{Error, ErrorKind, Result};
+
+/// Refuses fields of which `known` knows nothing: what is written is Avro, and they have no Avro type to be carried
+/// by. They would be lost.
+///
+/// # Errors
+/// `Unsupported` for the first of them, with its path.
+pub(super) fn refuse_unknown(
+    fields: &Fields,
+    record: &str,
+    known: &dyn Fn(&str, &serde_json::Value) -> Recognised,
+) -> Result<()> {
+    for field in fields {
+        match known(record, &json!({ "name": field.name() })) {
+            Recognised::Field => {}
+            Recognised::Record(called) | Recognised::List(called) => {
+                let inner = match field.data_type() {
+                    DataType::List(item) => item.data_type(),
+                    other => other,
+                };
+                if let DataType::Struct(inner) = inner {
+                    refuse_unknown(inner, &called, known)?;
+                }
+            }
+            Recognised::No => {
+                let path = if record.is_empty() {
+                    field.name().clone()
+                } else {
+                    format!("{record}.{}", field.name())
+                };
+                let message = "another writer's field in ORC or Parquet cannot be kept by a commit, \
+                               which writes Avro: commit with what wrote it";
+                return Err(Error::new(ErrorKind::Unsupported, message).in_field(&path));
+            }
+        }
+    }
+    Ok(())
+}
