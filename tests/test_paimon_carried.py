@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import warnings
 from datetime import timedelta
 from pathlib import Path
@@ -15,6 +16,7 @@ from paimon_files import COLUMNAR, Record, avro_file, convert_table, records
 
 import lakebed
 from lakebed import Table, avro, errors, paimon
+from shared_data import OWN_DATA
 
 # What is invented of rows of lists is none of what the entries say.
 pytestmark = pytest.mark.filterwarnings("ignore:.* entries have not the _TOTAL_BUCKETS")
@@ -226,6 +228,26 @@ def test_rewrites_of_other_containers_keep_all_known_fields(table: Table, kind: 
         assert kept[name]["_FILE_SIZE"] == (folder / "manifest" / name).stat().st_size
     after = entries_of(paimon.compact_manifests(grown, sort=True))
     assert {name: after[name] for name in entries} == entries
+
+
+def test_entries_of_index_manifests_keep_fields_of_others(tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(OWN_DATA / "golden" / "paimon" / "append_dv64", tmp_path / "t"))
+    opened = lakebed.open_table(folder)
+    place = folder / "manifest" / snapshot(opened)["indexManifest"]
+    schema, rows = json.loads(json.dumps(avro.read_schema(place))), records(place)
+    schema["fields"] += INVENTED
+    for number, row in enumerate(rows):
+        row |= invented(number)
+    place.write_bytes(avro_file(schema, rows))
+    told = {row["_FILE_NAME"]: invented(number) for number, row in enumerate(rows)}
+    of = opened.deletes(columns=["referenced_data_file"]).to_arrow()["referenced_data_file"].to_pylist()
+    # The manifest is written anew without the vector of this file.
+    after = paimon.delete_files(opened, of[:1])
+    kept = records(folder / "manifest" / snapshot(after)["indexManifest"])
+    assert kept
+    for row in kept:
+        expected = told[row["_FILE_NAME"]]
+        assert plain({name: row[name] for name in expected}) == plain(expected)
 
 
 @pytest.mark.parametrize("kind", COLUMNAR)

@@ -6,14 +6,14 @@ use arrow_array::types::{Int8Type, Int32Type, Int64Type};
 use arrow_array::{Array, BooleanArray, RecordBatch, StringArray};
 use arrow_select::filter::filter_record_batch;
 
-use super::fields::INDEX;
+use super::fields::{INDEX, known};
 use super::index_manifest::read_index_manifest;
 use super::manifest::ADD;
 use super::paths::{DataPaths, index_file, is_file_name};
 use super::prune::PartitionPredicate;
 use super::table::Table;
 use crate::error::{Error, ErrorKind, Result};
-use crate::record::{find, record_schema};
+use crate::record::{carried, find, record_schema};
 
 /// The kind of index files that hold deletion vectors.
 pub(crate) const DELETION_VECTORS: &str = "DELETION_VECTORS";
@@ -41,15 +41,29 @@ impl IndexFiles {
     /// Those of reading the index manifest; `Mismatch` for an entry that deletes, of which index manifests
     /// have none, and for a name that is not a file's.
     pub(crate) fn read(table: &Table, filter: Option<&PartitionPredicate>) -> Result<IndexFiles> {
-        let Some(name) = table.snapshot().and_then(|snapshot| snapshot.index_manifest.as_ref()) else {
-            return Ok(IndexFiles::none());
-        };
-        let path = table.manifest_path(name);
+        let Some(path) = manifest_of(table) else { return Ok(IndexFiles::none()) };
         let read = || {
             let entries = read_index_manifest(table.read_recorded(&path, None)?, None, table.decoding())?;
             check(&entries)?;
             let kept = filter.map_or_else(|| Ok(entries.clone()), |filter| keep(&entries, filter))?;
             Ok(IndexFiles { paths: paths(table, &kept)?, entries: kept })
+        };
+        read().map_err(|error: Error| error.in_file(&path))
+    }
+
+    /// The entries of all of them, and behind their columns what other writers' fields hold.
+    ///
+    /// # Errors
+    /// As [`IndexFiles::read`]; `Unsupported` for such a field in ORC or Parquet.
+    pub(crate) fn read_carrying(table: &Table) -> Result<RecordBatch> {
+        let Some(path) = manifest_of(table) else { return Ok(IndexFiles::none().entries) };
+        let read = || {
+            let bytes = table.read_recorded(&path, None)?;
+            let limits = table.decoding().limits;
+            let carried = carried::read(&bytes, &|record, field| known(&INDEX, record, field), limits)?;
+            let entries = read_index_manifest(bytes, None, table.decoding())?;
+            check(&entries)?;
+            carried.map_or_else(|| Ok(entries.clone()), |carried| carried::with(&entries, &carried))
         };
         read().map_err(|error: Error| error.in_file(&path))
     }
@@ -82,6 +96,12 @@ impl IndexFiles {
     pub(crate) fn slice(&self, start: usize, length: usize) -> IndexFiles {
         IndexFiles { entries: self.entries.slice(start, length), paths: self.paths.slice(start, length) }
     }
+}
+
+/// The index manifest of the table's snapshot.
+fn manifest_of(table: &Table) -> Option<String> {
+    let name = table.snapshot()?.index_manifest.as_ref()?;
+    Some(table.manifest_path(name))
 }
 
 fn check(entries: &RecordBatch) -> Result<()> {

@@ -30,7 +30,7 @@ type File = (Vec<u8>, i32, String);
 
 /// The index without what belongs to partitions, by their rows.
 pub(super) fn without_partitions(base: &Base, partitions: &HashSet<Vec<u8>>) -> Result<Index> {
-    let entries = IndexFiles::read(&base.table, None)?.entries;
+    let entries = IndexFiles::read_carrying(&base.table)?;
     let keep: BooleanArray = find(&entries, "partition")?
         .as_binary::<i32>()
         .iter()
@@ -45,7 +45,7 @@ pub(super) fn without_partitions(base: &Base, partitions: &HashSet<Vec<u8>>) -> 
 /// # Errors
 /// `Unsupported` where a global index covers rows of a partition that files go from.
 pub(super) fn without_files(base: &Base, removed: &RecordBatch) -> Result<Index> {
-    let entries = IndexFiles::read(&base.table, None)?.entries;
+    let entries = IndexFiles::read_carrying(&base.table)?;
     let files = files_of(removed)?;
     let global = find(&entries, "global_index")?;
     let (partitions, buckets) = (find(&entries, "partition")?, find(&entries, "bucket")?);

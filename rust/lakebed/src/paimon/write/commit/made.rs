@@ -112,8 +112,11 @@ impl<'t> Made<'t> {
         let source = global.as_struct_opt().and_then(|global| global.column_by_name("source_meta").cloned());
         let newer = source.is_some_and(|source| source.null_count() < source.len());
         let layout = if newer { Layout::V2_1 } else { Layout::Current };
-        self.file("index-manifest-", FileKind::Index, layout, &[], &mut |writer, _| writer.write(records))
-            .map(|(name, _)| name)
+        let carried = carried::fields(records.schema_ref());
+        self.file("index-manifest-", FileKind::Index, layout, &carried, &mut |writer, _| {
+            writer.write(records)
+        })
+        .map(|(name, _)| name)
     }
 
     fn file(
