@@ -118,10 +118,14 @@ impl<S: Source> Pipeline<S> {
 
     /// Has as many threads as the look-ahead has use for; fewer where the machine gives no more.
     fn spawn(&mut self) {
-        self.shared.spawn(&mut self.makers, Role::Makes);
-        if !self.makers.is_empty() && self.shared.spawn(&mut self.readers, Role::Reads) {
-            self.shared.state.has_readers(self.readers.len());
+        let shared = &self.shared;
+        // Those that make leave the reading to others from the beginning, before the first of these runs.
+        shared.state.has_readers(self.readers.len().max(shared.wanted(Role::Reads)));
+        shared.spawn(&mut self.makers, Role::Makes);
+        if !self.makers.is_empty() {
+            shared.spawn(&mut self.readers, Role::Reads);
         }
+        shared.state.has_readers(self.readers.len());
     }
 
     /// The next one, made by this thread.
@@ -193,10 +197,14 @@ impl<S: Source> Drop for Pipeline<S> {
 }
 
 impl<S: Source> Shared<S> {
-    /// Adds threads of a role to those there are; whether there are more now.
-    fn spawn(self: &Arc<Self>, threads: &mut Vec<JoinHandle<()>>, role: Role) -> bool {
-        let before = threads.len();
-        while threads.len() < self.state.threads_wanted(role, |at| self.size(at)) {
+    fn wanted(&self, role: Role) -> usize {
+        self.state.threads_wanted(role, |at| self.size(at))
+    }
+
+    /// Adds threads of a role to those there are.
+    fn spawn(self: &Arc<Self>, threads: &mut Vec<JoinHandle<()>>, role: Role) {
+        let wanted = self.wanted(role);
+        while threads.len() < wanted {
             let shared = Arc::clone(self);
             let thread =
                 std::thread::Builder::new().name("lakebed".to_owned()).spawn(move || shared.work(role));
@@ -205,7 +213,6 @@ impl<S: Source> Shared<S> {
                 Err(_) => break,
             }
         }
-        threads.len() > before
     }
 
     /// What a thread does until there is no more.

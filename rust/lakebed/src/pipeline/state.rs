@@ -127,9 +127,13 @@ impl<B, M> State<B, M> {
         }
     }
 
-    /// Says how many threads only read.
+    /// Says how many threads only read, or are about to.
     pub(super) fn has_readers(&self, readers: usize) {
-        self.places().readers = readers;
+        let mut places = self.places();
+        if places.readers != readers {
+            places.readers = readers;
+            self.changed();
+        }
     }
 
     /// What a thread is to do, once there is something; `None` where there is no more.
