@@ -6,15 +6,17 @@ import functools
 import io
 import json
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import fastavro
 import late_s3
-from corpus import Corpus, Make, Table
 from iceberg_tables import current_snapshot
-from latency_tables import DELAYS, SMALL
+from latency_tables import small
 from paimon_tables import DATABASE
+
+if TYPE_CHECKING:
+    from corpus import Corpus, Make
 
 TASKS = ("open", "files", "plan", "partitions")
 
@@ -74,14 +76,4 @@ def _late(cache: Path, entries: int, given: Path | None, make: Make, millisecond
     return replace(made, format=f"{made.format}-s3", path=copied, delay=milliseconds, endpoint=endpoint)
 
 
-TABLES = [
-    Table(
-        f"latency-s3-{name}-{delay}ms",
-        TASKS,
-        entries,
-        partial(_late, make=make, milliseconds=delay),
-        most_rounds=5,
-    )
-    for name, (entries, make) in SMALL.items()
-    for delay in DELAYS
-]
+TABLES = small("latency-s3", TASKS, _late)

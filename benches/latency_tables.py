@@ -7,6 +7,7 @@ formats' Java, in few manifests, are late by one delay: there is as much to deco
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -47,18 +48,23 @@ def _large(name: str) -> Table:
     return next(table for table in (*iceberg_tables.TABLES, *paimon_tables.TABLES) if table.name == name)
 
 
-TABLES = [
-    *(
+def small(prefix: str, tasks: tuple[str, ...], late: Callable[..., Corpus]) -> list[Table]:
+    """The small tables at every delay; `late` puts what `make` made behind so many `milliseconds`."""
+    return [
         Table(
-            f"latency-{name}-{delay}ms",
-            TASKS,
+            f"{prefix}-{name}-{delay}ms",
+            tasks,
             entries,
-            partial(_late, make=make, milliseconds=delay),
+            partial(late, make=make, milliseconds=delay),
             most_rounds=5,
         )
         for name, (entries, make) in SMALL.items()
         for delay in DELAYS
-    ),
+    ]
+
+
+TABLES = [
+    *small("latency", TASKS, _late),
     *(
         Table(
             f"latency-{large}-{LARGE_DELAY}ms",

@@ -1,8 +1,10 @@
 //! A storage written in Python.
 
+use std::sync::Arc;
+
 use arrow_buffer::Buffer;
 use bytes::Bytes;
-use lakebed::storage::Storage;
+use lakebed::storage::{AtOnce, Local, Storage};
 use lakebed::{Error, ErrorKind, Result};
 use pyo3::exceptions::{PyFileNotFoundError, PyMemoryError, PyNotADirectoryError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -16,7 +18,8 @@ use crate::source::only_value;
 /// waits for a network.
 const CONCURRENT_READS: usize = 64;
 
-/// Calls `read`, `list` and, where they are there, `modified`, `write` and `remove` of a Python object; attaches to the interpreter only for that.
+/// Calls `read`, `list` and, where they are there, `modified`, `write` and `remove` of a Python object; attaches to the
+/// interpreter only for that.
 pub struct PyStorage {
     storage: Py<PyAny>,
     concurrent_reads: usize,
@@ -38,6 +41,26 @@ impl PyStorage {
         }
         Ok(PyStorage { storage: storage.unbind(), concurrent_reads })
     }
+}
+
+/// The storage of a Python object, the local file system for `None`, of which no more reads are asked at once than it
+/// serves; or `concurrent_reads`, whatever it says.
+///
+/// # Errors
+/// As [`PyStorage::new`].
+pub fn storage_of(
+    py: Python<'_>,
+    storage: Option<Py<PyAny>>,
+    concurrent_reads: Option<usize>,
+) -> PyResult<Arc<dyn Storage>> {
+    let storage: Arc<dyn Storage> = match storage {
+        Some(storage) => Arc::new(PyStorage::new(storage.into_bound(py))?),
+        None => Arc::new(Local),
+    };
+    Ok(match concurrent_reads.or(storage.concurrent_reads()) {
+        Some(reads) => Arc::new(AtOnce::new(storage, reads)),
+        None => storage,
+    })
 }
 
 impl Storage for PyStorage {

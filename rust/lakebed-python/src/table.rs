@@ -9,7 +9,6 @@ use lakebed::format::FORMATS;
 use lakebed::location::Guarded;
 use lakebed::relocate::Relocated;
 use lakebed::scan::{DeletesAs, ScanOptions};
-use lakebed::storage::{AtOnce, Local, Storage};
 use lakebed::table::{self, Place};
 use lakebed::view::View;
 use lakebed::{Error, ErrorKind};
@@ -21,7 +20,7 @@ use crate::boundary::detached;
 use crate::grouping;
 use crate::limits::decoding;
 use crate::notes::warn;
-use crate::storage::PyStorage;
+use crate::storage::storage_of;
 use crate::stream::{Batch, BatchStream};
 
 /// A table on one branch at one snapshot, or at none where it has none.
@@ -43,13 +42,7 @@ impl Table {
         concurrent_reads: Option<usize>,
     ) -> PyResult<Table> {
         let decoding = decoding(limits)?;
-        let mut storage: Arc<dyn Storage> = match storage {
-            Some(storage) => Arc::new(PyStorage::new(storage.into_bound(py))?),
-            None => Arc::new(Local),
-        };
-        if let Some(reads) = concurrent_reads.or(storage.concurrent_reads()) {
-            storage = Arc::new(AtOnce::new(storage, reads));
-        }
+        let mut storage = storage_of(py, storage, concurrent_reads)?;
         let moved: Vec<String> = relocate.iter().map(|(_, now)| now.clone()).collect();
         storage = Arc::new(detached(py, || Guarded::of_table(storage, location, moved, allowed))?);
         if !relocate.is_empty() {

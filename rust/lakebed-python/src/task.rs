@@ -6,7 +6,6 @@ use arrow_buffer::Buffer;
 use lakebed::distributed::ReadyTask;
 use lakebed::format::FORMATS;
 use lakebed::scan::{self, Content};
-use lakebed::storage::{Local, Storage};
 use lakebed::{Error, ErrorKind};
 use lakebed_avro::Limits;
 use pyo3::prelude::*;
@@ -17,7 +16,7 @@ use crate::boundary::detached;
 use crate::limits::decoding;
 use crate::limits::extract;
 use crate::source::Source;
-use crate::storage::PyStorage;
+use crate::storage::storage_of;
 use crate::stream::BatchStream;
 
 /// A scan's work on manifests, apart from the table.
@@ -88,7 +87,7 @@ pub fn read_share(
     limits: &Bound<'_, PyAny>,
 ) -> PyResult<Option<Share>> {
     let limits: Limits = extract(limits)?;
-    let storage = storage_of(py, storage)?;
+    let storage = storage_of(py, storage, None)?;
     detached(py, || {
         let storage = storage.as_ref();
         let content = match header {
@@ -109,15 +108,8 @@ pub fn divisible(
     limits: &Bound<'_, PyAny>,
 ) -> PyResult<Vec<Option<Py<PyBytes>>>> {
     let limits: Limits = extract(limits)?;
-    let storage = storage_of(py, storage)?;
+    let storage = storage_of(py, storage, None)?;
     let headers = detached(py, || scan::divisible(&storage, manifests, limits))?;
     let bytes = |header: Buffer| PyBytes::new(py, &header).unbind();
     Ok(headers.into_iter().map(|header| header.map(bytes)).collect())
-}
-
-fn storage_of(py: Python<'_>, storage: Option<Py<PyAny>>) -> PyResult<Arc<dyn Storage>> {
-    Ok(match storage {
-        Some(storage) => Arc::new(PyStorage::new(storage.into_bound(py))?),
-        None => Arc::new(Local),
-    })
 }
