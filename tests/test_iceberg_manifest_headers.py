@@ -1,13 +1,17 @@
-"""What a manifest says of itself in its header is what its list says of it."""
+"""What a manifest says of itself in its header is what its list says of it, and is shown."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
+import fastavro
 import pyarrow as pa
 import pytest
 
 import lakebed
+from iceberg_golden import GoldenTable, each_golden_iceberg_table
 from lakebed import iceberg
 from lakebed.errors import CorruptError, LakebedWarning
 
@@ -58,3 +62,56 @@ def test_a_later_format_version_than_the_tables_is_a_warning(tmp_path: Path) -> 
     patch(table, b"\x1cformat-version\x022", b"\x1cformat-version\x023")
     with pytest.warns(LakebedWarning, match="the header's format-version is 3, the table's is 2"):
         assert table.entries().to_arrow() == rows
+
+
+def said(path: Path) -> dict[str, Any]:
+    """What the header of a manifest holds, as fastavro reads it."""
+    with path.open("rb") as file:
+        header = fastavro.reader(file).metadata
+    schema = json.loads(header["schema"])
+    numbers = {
+        "format_version": header.get("format-version"),
+        "partition_spec_id": header.get("partition-spec-id"),
+        "schema_id": header.get("schema-id", schema.get("schema-id")),
+    }
+    known = {name: None if number is None else int(number) for name, number in numbers.items()}
+    return {"content": header.get("content"), **known}
+
+
+@each_golden_iceberg_table()
+def test_headers_are_shown_where_they_are_named(table: GoldenTable) -> None:
+    opened = table.open()
+    rows = opened.manifests(columns=["path", "header"]).to_arrow().to_pylist()
+    assert [row["path"] for row in rows] == opened.manifests().to_arrow()["path"].to_pylist()
+    for row in rows:
+        assert row["header"] == said(table.file(row["path"])), row["path"]
+    assert "header" not in opened.manifests().to_arrow().column_names
+
+
+def test_the_key_of_the_header_goes_before_the_id_in_its_schema(tmp_path: Path) -> None:
+    table = made(tmp_path)
+    (header,) = table.manifests(columns=["header"]).to_arrow()["header"].to_pylist()
+    assert header == {"content": "data", "format_version": 2, "partition_spec_id": 0, "schema_id": 0}
+    patch(table, b"\x12schema-id\x020", b"\x12schema-id\x027")
+    (header,) = table.manifests(columns=["header"]).to_arrow()["header"].to_pylist()
+    assert header["schema_id"] == 7
+
+
+def test_a_header_longer_than_one_read_is_read_whole(tmp_path: Path) -> None:
+    columns = pa.schema([(f"a_rather_long_name_of_column_{number:06}", pa.int64()) for number in range(2000)])
+    table = iceberg.create_table(tmp_path / "t", columns)
+    files = pa.table({"file_path": ["data/f.parquet"], "record_count": [1], "file_size_in_bytes": [1]})
+    table = iceberg.append_files(table, files)
+    rows = table.manifests(columns=["length", "header"]).to_arrow().to_pylist()
+    assert [row["header"]["schema_id"] for row in rows] == [0]
+    assert rows[0]["length"] > 2 * 64 * 1024
+
+
+def test_a_header_that_cannot_be_read_is_an_error_where_it_is_named(tmp_path: Path) -> None:
+    table = made(tmp_path)
+    (path,) = table.manifests().to_arrow()["path"].to_pylist()
+    Path(path).write_bytes(Path(path).read_bytes()[:100])
+    assert table.manifests().to_arrow().num_rows == 1
+    with pytest.raises(CorruptError) as caught:
+        table.manifests(columns=["header"]).to_arrow()
+    assert caught.value.path == path

@@ -57,6 +57,9 @@ def invented(number: int) -> Record:
 def inside(fields: list[Any], name: str) -> list[Any]:
     found = next(field for field in fields if field["name"] == name)["type"]
     record = found if isinstance(found, dict) else next(kind for kind in found if isinstance(kind, dict))
+    if record["type"] == "array":
+        items = record["items"]
+        record = items if isinstance(items, dict) else next(kind for kind in items if isinstance(kind, dict))
     inner: list[Any] = record["fields"]
     return inner
 
@@ -92,14 +95,18 @@ def rewritten(table: Table) -> dict[str, Record]:
             manifest = root / "manifest" / row["_FILE_NAME"]
             entries = json.loads(json.dumps(avro.read_schema(manifest)))
             if not any(field["name"] == "_CODE" for field in entries["fields"]):
-                inside(entries["fields"], "_FILE").append({"name": "_DEEP", "type": ["null", "double"]})
+                file = inside(entries["fields"], "_FILE")
+                file.append({"name": "_DEEP", "type": ["null", "double"]})
+                inside(file, "_KEY_STATS").append({"name": "_DEEPER", "type": "long"})
                 entries["fields"] += INVENTED
             changed = records(manifest)
             for entry in changed:
                 number += 1
                 entry |= invented(number)
                 entry["_FILE"]["_DEEP"] = number / 7
-                told[entry["_FILE"]["_FILE_NAME"]] = invented(number) | {"_DEEP": number / 7}
+                entry["_FILE"]["_KEY_STATS"]["_DEEPER"] = number
+                own = {"_DEEP": number / 7, "_DEEPER": number}
+                told[entry["_FILE"]["_FILE_NAME"]] = invented(number) | own
             row["_FILE_SIZE"] = manifest.write_bytes(avro_file(entries, changed))
             own = invented(number) | {"_TOTAL_BUCKETS": number, "_EXTRA_FILES": [f"side-{number}"]}
             row |= own
@@ -175,8 +182,9 @@ def test_entries_keep_what_others_wrote(table: Table, sort: bool) -> None:
     assert names(compacted) == sorted([*before, "d"])
     entries = entries_of(compacted)
     for name in before:
-        entry = entries[name]
-        assert holds(entry | {"_DEEP": entry["_FILE"]["_DEEP"]}, told[name]), name
+        file = entries[name]["_FILE"]
+        deep = {"_DEEP": file["_DEEP"], "_DEEPER": file["_KEY_STATS"]["_DEEPER"]}
+        assert holds(entries[name] | deep, told[name]), name
     assert entries["d"].get("_CODE") is None
     again = paimon.compact_manifests(compacted, sort=True)
     assert all(holds(entries_of(again)[name], {"_CODE": told[name]["_CODE"]}) for name in before)
@@ -236,8 +244,13 @@ def test_entries_of_index_manifests_keep_fields_of_others(tmp_path: Path) -> Non
     place = folder / "manifest" / snapshot(opened)["indexManifest"]
     schema, rows = json.loads(json.dumps(avro.read_schema(place))), records(place)
     schema["fields"] += INVENTED
+    ranges = "_DELETIONS_VECTORS_RANGES"
+    inside(schema["fields"], ranges).append({"name": "_NOTE", "type": "string"})
+    inside(schema["fields"], "_GLOBAL_INDEX").append({"name": "_NOTE", "type": ["null", "string"]})
     for number, row in enumerate(rows):
         row |= invented(number)
+        for one in row[ranges]:
+            one["_NOTE"] = f"of {one['f0']}"
     place.write_bytes(avro_file(schema, rows))
     told = {row["_FILE_NAME"]: invented(number) for number, row in enumerate(rows)}
     of = opened.deletes(columns=["referenced_data_file"]).to_arrow()["referenced_data_file"].to_pylist()
@@ -248,6 +261,8 @@ def test_entries_of_index_manifests_keep_fields_of_others(tmp_path: Path) -> Non
     for row in kept:
         expected = told[row["_FILE_NAME"]]
         assert plain({name: row[name] for name in expected}) == plain(expected)
+        assert [one["_NOTE"] for one in row[ranges]] == [f"of {one['f0']}" for one in row[ranges]]
+    assert sum(len(row[ranges]) for row in kept) == sum(len(row[ranges]) for row in rows) - 1
 
 
 @pytest.mark.parametrize("kind", COLUMNAR)

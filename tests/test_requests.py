@@ -37,6 +37,8 @@ class Call:
             return int(table.refresh().snapshot_id == ids[-1])
         if view == "diff":
             return int(table.diff(ids[0], ids[-1], threads=THREADS).to_arrow().num_rows)
+        if options == "header":
+            return int(table.manifests(columns=["path", "header"]).to_arrow().num_rows)
         limit = {"limit": int(options.removeprefix("limit="))} if options else {}
         threads = {"threads": THREADS} if view in WIDE else {}
         return int(getattr(table, view)(**limit, **threads).to_arrow().num_rows)
@@ -73,6 +75,7 @@ CALLS = {
         Call("at(timestamp=…)", 0),
         Call("refresh()", 7),
         Call("manifests()", 1),
+        Call("manifests(header)", 11),
         Call("snapshots()", 0),
         Call("schemas()", 0),
         Call("refs()", 0),

@@ -30,8 +30,13 @@ class ContentViews(Standing):
         Returns: `path` utf8, `length` int64 [bytes], `content` int32 (0 data, 1 deletes), `spec_id` int32,
             `added_files_count`, `existing_files_count`, `deleted_files_count` and the same of rows int64
             (null: not recorded), `partition_lower` and `partition_upper` struct of the partition's types,
-            `schema_id`, `sequence_number`, `min_sequence_number` int64, then the format's own.
-        Cost: reads the manifest lists, no manifest.
+            `schema_id` (null for Iceberg, whose lists do not record it), `sequence_number`,
+            `min_sequence_number` int64, then the format's own.
+            Of Iceberg, only where `columns` names it: `header` struct<content utf8, format_version,
+            partition_spec_id, schema_id int32>, what each manifest says of itself, null where it does not;
+            null as a whole for one in ORC or Parquet.
+        Raises: (when read) CorruptError (with `header`: a manifest whose header cannot be read).
+        Cost: reads the manifest lists, no manifest; with `header` one read of 64 KiB for each.
         Source: Paimon's `ManifestFileMeta.java`; Iceberg specification, "Manifest Lists".
         """
         return ViewScan(self._native, View("manifests", columns, where, None, limit, threads))

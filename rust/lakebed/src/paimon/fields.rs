@@ -135,11 +135,35 @@ pub const LIST: [FieldSpec; 14] = [
 pub(crate) fn known(table: &[FieldSpec], record: &str, field: &Value) -> Recognised {
     let name = field.get("name").and_then(Value::as_str).unwrap_or_default();
     let path = if record.is_empty() { name.to_owned() } else { format!("{record}.{name}") };
-    if path == VERSION || table.iter().any(|spec| spec.disk == path) {
+    if path == VERSION {
         return Recognised::Field;
+    }
+    if let Some(spec) = table.iter().find(|spec| spec.disk == path) {
+        return match (spec.data_type)() {
+            DataType::Struct(_) => Recognised::Record(path),
+            DataType::List(item) if matches!(item.data_type(), DataType::Struct(_)) => Recognised::List(path),
+            _ => Recognised::Field,
+        };
+    }
+    if let Some(spec) = table.iter().find(|spec| spec.disk == record) {
+        return if has_member(&(spec.data_type)(), name) { Recognised::Field } else { Recognised::No };
     }
     let below = |spec: &FieldSpec| spec.disk.strip_prefix(&path).is_some_and(|rest| rest.starts_with('.'));
     if table.iter().any(below) { Recognised::Record(path) } else { Recognised::No }
+}
+
+/// Whether the records of a column, or of its lists, have a field of that name.
+fn has_member(column: &DataType, name: &str) -> bool {
+    match column {
+        DataType::Struct(fields) => fields.iter().any(|field| *field.name() == member_name(name)),
+        DataType::List(item) => has_member(item.data_type(), name),
+        _ => false,
+    }
+}
+
+/// What a field of a record in a column is called in Arrow: `_ROW_RANGE_END` is `row_range_end`, `f0` is `f0`.
+pub(crate) fn member_name(disk: &str) -> String {
+    disk.trim_start_matches('_').to_lowercase()
 }
 
 /// An index manifest's record: one index file.

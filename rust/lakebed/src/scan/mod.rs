@@ -16,6 +16,7 @@ pub(crate) use funnel::{Amount, Funnel, Stage, counted};
 pub(crate) use numbered::Numbered;
 pub(crate) use parallel::threads;
 pub(crate) use row_limit::row_limited;
+pub(crate) use share::headers;
 pub use share::{Content, divisible};
 pub(crate) use stream::{ManifestSource, ManifestStream};
 

@@ -119,17 +119,30 @@ pub fn divisible(
     read_each(storage, manifests, 1, move |storage, (path, length)| {
         let Some(last) = length.checked_sub(1) else { return Ok(None) };
         match storage.read_range(path, last, 2)?.len() {
-            1 => read_header(storage, path, *length, &limits),
+            1 => read_header(storage, path, &limits),
             _ => Ok(None),
         }
     })
 }
 
-/// The bytes of the header of a file of at most `length` bytes; `None` for a file that is not Avro.
+/// The header of each of some manifests; `None` for one that is not Avro. One request each, side by side, where no
+/// header is longer than [`WINDOW`].
 ///
 /// # Errors
 /// Those of the storage, and the Avro layer's of a header.
-fn read_header(storage: &dyn Storage, path: &str, length: u64, limits: &Limits) -> Result<Option<Buffer>> {
+pub(crate) fn headers(
+    storage: &Arc<dyn Storage>,
+    manifests: Vec<String>,
+    limits: Limits,
+) -> Result<Vec<Option<Buffer>>> {
+    read_each(storage, manifests, 1, move |storage, path| read_header(storage, path, &limits))
+}
+
+/// The bytes of a file's header; `None` for a file that is not Avro.
+///
+/// # Errors
+/// Those of the storage, and the Avro layer's of a header.
+fn read_header(storage: &dyn Storage, path: &str, limits: &Limits) -> Result<Option<Buffer>> {
     let mut window = WINDOW;
     loop {
         let bytes = storage.read_range(path, 0, window)?;
@@ -141,7 +154,8 @@ fn read_header(storage: &dyn Storage, path: &str, length: u64, limits: &Limits) 
                 let length = usize::try_from(header.length).unwrap_or(usize::MAX).min(bytes.len());
                 return Ok(Some(bytes.slice_with_length(0, length)));
             }
-            Err(error) if error.kind() == AvroKind::Truncated && window < length => {
+            // The file goes on behind what was asked for.
+            Err(error) if error.kind() == AvroKind::Truncated && bytes.len() as u64 >= window => {
                 window = window.saturating_mul(2);
             }
             Err(error) => return Err(Error::from(error).in_file(path)),

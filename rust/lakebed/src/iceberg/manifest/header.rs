@@ -16,8 +16,14 @@ use crate::json::parse;
 /// taken as not there.
 #[derive(Debug, Clone, Default)]
 pub struct ManifestHeader {
+    /// `content`: "data" or "deletes".
+    pub content: Option<String>,
+    /// `format-version`.
+    pub format_version: Option<i32>,
     /// `partition-spec-id`.
     pub spec_id: Option<i32>,
+    /// `schema-id`, else that of `schema`.
+    pub schema_id: Option<i32>,
     /// `partition-spec`, whether or not `schema` still has the columns that it is made of.
     pub spec: Option<Arc<PartitionSpec>>,
     /// `partition-spec` over `schema`; `None` unless the types of all fields are known.
@@ -34,11 +40,19 @@ impl ManifestHeader {
             return Ok(ManifestHeader::default());
         }
         let (header, _) = Blocks::open(bytes.clone().into(), limits)?;
-        let spec_id = header.get("partition-spec-id").and_then(number);
-        let spec_id = spec_id.and_then(|id| id.try_into().ok());
+        let int = |key| header.get(key).and_then(number).and_then(|number| i32::try_from(number).ok());
+        let content = header.get("content").and_then(|word| std::str::from_utf8(word).ok());
+        let spec_id = int("partition-spec-id");
         let spec = spec(&header, spec_id.unwrap_or(0)).map(Arc::new);
         let partition = spec.clone().and_then(|spec| layout(&header, spec));
-        Ok(ManifestHeader { spec_id, spec, partition })
+        Ok(ManifestHeader {
+            content: content.map(str::to_owned),
+            format_version: int("format-version"),
+            spec_id,
+            schema_id: int("schema-id").or_else(|| schema_id(&header)),
+            spec,
+            partition,
+        })
     }
 }
 
@@ -46,6 +60,11 @@ impl ManifestHeader {
 fn spec(header: &Header, spec_id: i32) -> Option<PartitionSpec> {
     let fields = parse(header.get("partition-spec")?).ok()?;
     PartitionSpec::from_fields(spec_id, &fields).ok()
+}
+
+/// The id that the schema of the header has, where Java and PyIceberg write it alone.
+fn schema_id(header: &Header) -> Option<i32> {
+    parse::<serde_json::Value>(header.get("schema")?).ok()?.get("schema-id")?.as_i64()?.try_into().ok()
 }
 
 /// The spec of the header with the types of its fields; `None` unless all of them are known.

@@ -56,9 +56,7 @@ impl Scan {
         match self.view {
             View::Refs => select(&self.table.refs_view()?, columns, filter),
             View::Schemas => select(&self.table.schemas_view()?, columns, filter),
-            View::Manifests => {
-                select(&Plan::new(&self.table, filter)?.manifests_view(&self.table)?, columns, None)
-            }
+            View::Manifests => Plan::new(&self.table, filter)?.manifests_view(&self.table, columns),
             _ => self.groups(),
         }
     }

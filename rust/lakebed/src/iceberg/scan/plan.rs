@@ -10,14 +10,16 @@ use super::program::EntryProgram;
 use crate::distributed::PlannedManifest;
 use crate::error::Result;
 use crate::iceberg::fields::LIST;
+use crate::iceberg::manifest::ManifestHeader;
 use crate::iceberg::manifest_list::ManifestFile;
 use crate::iceberg::prune::{Pruner, Summaries};
 use crate::iceberg::table::Table;
-use crate::iceberg::view::{Role, manifests};
+use crate::iceberg::view::{HEADER, Role, manifests, with_headers};
 use crate::notes::Notes;
 use crate::record::record_schema;
-use crate::scan::{Amount, Batches, Funnel, ManifestSource, Stage};
+use crate::scan::{Amount, Batches, Funnel, ManifestSource, Stage, headers};
 use crate::storage::Storage;
+use crate::view::select;
 
 /// The manifests of a snapshot, sorted by whether they may hold entries that match.
 pub(super) struct Plan {
@@ -79,11 +81,24 @@ impl Plan {
         manifests
     }
 
-    /// The view `manifests`.
-    pub(super) fn manifests_view(&self, table: &Table) -> Result<RecordBatch> {
+    /// The view `manifests`, whose headers are read where `columns` names them.
+    pub(super) fn manifests_view(&self, table: &Table, columns: Option<&[String]>) -> Result<RecordBatch> {
         let types = table.types()?;
         let summaries = Summaries::new(&self.manifests, &types.specs, &types.partition);
-        manifests(&self.list, &summaries, &types.partition)
+        let rows = manifests(&self.list, &summaries, &types.partition)?;
+        match columns.is_some_and(|names| names.iter().any(|name| name == HEADER)) {
+            true => select(&with_headers(&rows, &self.headers(table)?)?, columns, None),
+            false => select(&rows, columns, None),
+        }
+    }
+
+    /// What each manifest says of itself.
+    fn headers(&self, table: &Table) -> Result<Vec<Option<ManifestHeader>>> {
+        let limits = table.decoding().limits;
+        let paths: Vec<_> = self.manifests.iter().map(|manifest| manifest.path.clone()).collect();
+        let found = headers(table.storage(), paths, limits)?.into_iter();
+        let parse = |bytes: Buffer| ManifestHeader::read(&bytes, limits);
+        found.map(|bytes| bytes.map(parse).transpose()).collect()
     }
 }
 

@@ -71,7 +71,7 @@ fn empty(table: &Table, view: View, options: &ScanOptions) -> Result<RecordBatch
         View::Snapshots => select(&snapshots(&[])?, columns, filter),
         View::Refs => select(&refs(std::iter::empty())?, columns, filter),
         View::Schemas => select(&schemas(&[], 0)?, columns, filter),
-        View::Manifests => select(&Plan::empty(table, filter)?.manifests_view(table)?, columns, None),
+        View::Manifests => Plan::empty(table, filter)?.manifests_view(table, columns),
         View::Partitions | View::Buckets => {
             Plan::empty(table, filter)?;
             let groups = Groups::new(&table.types()?.partition, Default::default())?;

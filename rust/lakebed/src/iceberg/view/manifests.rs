@@ -1,14 +1,21 @@
 //! `manifests`: one row per manifest of the snapshot.
 
-use arrow_array::{ArrayRef, RecordBatch, new_null_array};
-use arrow_schema::DataType;
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, Int32Array, RecordBatch, StringArray, StructArray, new_null_array};
+use arrow_buffer::NullBuffer;
+use arrow_schema::{DataType, Field};
 
 use crate::conform::conform;
 use crate::error::Result;
+use crate::iceberg::manifest::ManifestHeader;
 use crate::iceberg::partition::PartitionType;
 use crate::iceberg::prune::Summaries;
 use crate::record::find;
-use crate::view::whole;
+use crate::view::{whole, with_columns};
+
+/// The column that is there only where it is named: each manifest is opened for it.
+pub(crate) const HEADER: &str = "header";
 
 /// The rows of `list`, all columns of manifest lists.
 pub(crate) fn manifests(
@@ -42,4 +49,25 @@ pub(crate) fn manifests(
         ("first_row_id", copy("first_row_id")?),
     ];
     whole(columns_of_view, list.num_rows())
+}
+
+/// `view` with what each manifest says of itself in its header; null for one that has none.
+pub(crate) fn with_headers(view: &RecordBatch, headers: &[Option<ManifestHeader>]) -> Result<RecordBatch> {
+    let each = || headers.iter().map(Option::as_ref);
+    let int = |value: fn(&ManifestHeader) -> Option<i32>| -> ArrayRef {
+        Arc::new(each().map(|header| value(header?)).collect::<Int32Array>())
+    };
+    let content = each().map(|header| header?.content.as_deref()).collect::<StringArray>();
+    let columns: [(&str, ArrayRef); 4] = [
+        ("content", Arc::new(content)),
+        ("format_version", int(|header| header.format_version)),
+        ("partition_spec_id", int(|header| header.spec_id)),
+        ("schema_id", int(|header| header.schema_id)),
+    ];
+    let fields = columns.iter().map(|(name, column)| Field::new(*name, column.data_type().clone(), true));
+    let nulls = each().map(|header| header.is_some()).collect::<NullBuffer>();
+    let (fields, columns) =
+        (fields.collect(), columns.iter().map(|(_, column)| Arc::clone(column)).collect());
+    let header = StructArray::try_new(fields, columns, Some(nulls))?;
+    with_columns(view, vec![(HEADER, Arc::new(header))])
 }

@@ -12,7 +12,7 @@ mod target;
 pub(crate) use entries::{DATA_FILE_COUNT, DATA_FILES, EntryView, POSITIONS, Role};
 pub(crate) use groups::{buckets, ints, last_updated, longs, partitions};
 pub(crate) use health::totals;
-pub(crate) use manifests::manifests;
+pub(crate) use manifests::{HEADER, manifests, with_headers};
 pub(crate) use refs::{Ref, refs};
 pub(crate) use schemas::schemas;
 pub(crate) use snapshots::snapshots;

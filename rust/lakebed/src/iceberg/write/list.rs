@@ -93,7 +93,7 @@ fn rows(batch: &RecordBatch, fields: &[FieldRef], version: FormatVersion) -> Res
     let own = fields.iter().map(|field| {
         let column = column(batch, &LIST, &field.name, field.required)?;
         let column = match field.name.as_str() {
-            PARTITIONS_ON_DISK => carried::with_items(&column, batch, PARTITIONS_ON_DISK)?,
+            PARTITIONS_ON_DISK => carried::with_members(&column, batch, PARTITIONS_ON_DISK, str::to_owned)?,
             _ => column,
         };
         Ok((field.name.as_str(), column))

@@ -16,7 +16,7 @@ use super::layout::{FileKind, Layout};
 use crate::conform::conform;
 use crate::error::{Error, ErrorKind, Result};
 use crate::field::FieldSpec;
-use crate::paimon::fields::VERSION;
+use crate::paimon::fields::{VERSION, member_name};
 use crate::record::{carried, record_schema};
 use crate::write::with_level;
 
@@ -191,8 +191,9 @@ fn members(
             (Some(spec), _) => {
                 let column = rows.column_by_name(spec.column);
                 let column = column.ok_or_else(|| Error::new(ErrorKind::UnknownColumn, spec.column))?;
+                let column = carried::with_members(column, rows, &path, carried::column_name)?;
                 used.push(path);
-                nested(&field.node, column).map_err(|error| error.in_field(spec.column))?
+                nested(&field.node, &column).map_err(|error| error.in_field(spec.column))?
             }
             (None, Some(inner)) => {
                 let (names, columns) = members(kind, inner, &format!("{path}."), rows, used)?;
@@ -236,12 +237,19 @@ fn is_instant(node: &Node) -> bool {
 fn renamed(fields: &[Field], rows: &StructArray) -> Result<ArrayRef> {
     let mut columns = Vec::with_capacity(fields.len());
     for field in fields {
-        let name = column_name(&field.name);
+        if let Some(carried) = rows.column_by_name(&carried::column_name(&field.name)) {
+            columns.push(Arc::clone(carried));
+            continue;
+        }
+        let name = member_name(&field.name);
         let column = rows.column_by_name(&name).ok_or_else(|| Error::new(ErrorKind::UnknownColumn, &name))?;
         columns.push(nested(&field.node, column).map_err(|error| error.in_field(&name))?);
     }
     for (field, column) in rows.fields().iter().zip(rows.columns()) {
-        if !fields.iter().any(|known| column_name(&known.name) == *field.name()) {
+        let is = |known: &Field| {
+            [member_name(&known.name), carried::column_name(&known.name)].contains(field.name())
+        };
+        if !fields.iter().any(is) {
             refuse_values(column).map_err(|error| error.within(field.name()))?;
         }
     }
@@ -249,11 +257,6 @@ fn renamed(fields: &[Field], rows: &StructArray) -> Result<ArrayRef> {
     let names = named.map(|(field, column)| ArrowField::new(&field.name, column.data_type().clone(), true));
     let array = StructArray::try_new_with_length(names.collect(), columns, rows.nulls().cloned(), rows.len());
     array.map(|array| Arc::new(array) as ArrayRef).map_err(Into::into)
-}
-
-/// What a nested field is called in Arrow: `_ROW_RANGE_END` is `row_range_end`, `f0` is `f0`.
-fn column_name(disk: &str) -> String {
-    disk.trim_start_matches('_').to_lowercase()
 }
 
 /// Refuses what the layout has no field for.

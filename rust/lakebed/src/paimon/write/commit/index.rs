@@ -13,7 +13,7 @@ use super::base::Base;
 use super::row_ids::with_columns;
 use crate::error::{Error, ErrorKind, Result};
 use crate::paimon::index_files::IndexFiles;
-use crate::record::find;
+use crate::record::{carried, find};
 
 /// The index files of a snapshot.
 pub(super) enum Index {
@@ -24,6 +24,10 @@ pub(super) enum Index {
     /// These.
     New(RecordBatch),
 }
+
+/// The vectors of an index file, and what they are called on disk.
+const RANGES: &str = "deletions_vectors_ranges";
+const RANGES_ON_DISK: &str = "_DELETIONS_VECTORS_RANGES";
 
 /// A data file as vectors are found by: partition, bucket and name.
 type File = (Vec<u8>, i32, String);
@@ -58,7 +62,7 @@ pub(super) fn without_files(base: &Base, removed: &RecordBatch) -> Result<Index>
         let message = "files that a global index covers are not taken away";
         return Err(Error::new(ErrorKind::Unsupported, message));
     }
-    let ranges = find(&entries, "deletions_vectors_ranges")?;
+    let ranges = find(&entries, RANGES)?;
     let ranges = ranges.as_list::<i32>();
     let names = ranges.values().as_struct_opt().and_then(|range| range.column_by_name("f0").cloned());
     let names = names.ok_or_else(|| Error::new(ErrorKind::Required, "ranges without names"))?;
@@ -100,30 +104,45 @@ fn files_of(entries: &RecordBatch) -> Result<HashSet<File>> {
     Ok(files.collect())
 }
 
-/// The entries with those of their ranges that are kept, and as many of them counted.
+/// The entries with those of their ranges that are kept, with what other writers say of them, and as many of them
+/// counted.
 fn without_ranges(entries: &RecordBatch, ranges: &ListArray, keep: &[bool]) -> Result<RecordBatch> {
-    let arrow_schema::DataType::List(item) = ranges.data_type() else {
-        return Err(Error::new(ErrorKind::Argument, "ranges are a list"));
-    };
-    let kept_in = |row: usize| {
+    let kept_in = |row: usize| -> &[bool] {
         let bounds = ranges.value_offsets();
-        let items = keep.get(bounds[row] as usize..bounds[row + 1] as usize).unwrap_or_default();
-        items.iter().filter(|keep| **keep).count()
+        keep.get(bounds[row] as usize..bounds[row + 1] as usize).unwrap_or_default()
     };
-    let lengths: Vec<usize> = (0..ranges.len()).map(kept_in).collect();
-    let values = filter(ranges.values(), &BooleanArray::from(keep.to_vec()))?;
-    // Values before the first and behind the last list are there no more: lists that came sliced were kept whole.
-    let offsets = OffsetBuffer::from_lengths(lengths.iter().copied());
-    let shorter = ListArray::try_new(Arc::clone(item), offsets, values, ranges.nulls().cloned());
+    let count = |row: usize| kept_in(row).iter().filter(|keep| **keep).count();
     let counted = find(entries, "row_count")?;
     let counted = counted.as_primitive::<arrow_array::types::Int64Type>();
-    let counts = lengths.iter().enumerate().map(|(row, length)| match ranges.is_valid(row) {
-        true => *length as i64,
+    let counts = (0..ranges.len()).map(|row| match ranges.is_valid(row) {
+        true => count(row) as i64,
         false => counted.value(row),
     });
-    let changed = [
-        ("deletions_vectors_ranges", Arc::new(shorter?) as ArrayRef),
-        ("row_count", Arc::new(Int64Array::from_iter_values(counts))),
-    ];
+    let counts = Arc::new(Int64Array::from_iter_values(counts));
+    let mut changed = vec![(RANGES.to_owned(), shorter(ranges, &kept_in)?), ("row_count".to_owned(), counts)];
+    for (name, column) in carried::in_record(entries, RANGES_ON_DISK) {
+        let Some(lists) = column.as_list_opt() else { continue };
+        let name = carried::column_name(&format!("{RANGES_ON_DISK}.{name}"));
+        changed.push((name, shorter(lists, &kept_in)?));
+    }
     with_columns(entries, &changed)
+}
+
+/// Lists with those of their items that `kept_in` says of each row.
+fn shorter<'k>(lists: &ListArray, kept_in: &dyn Fn(usize) -> &'k [bool]) -> Result<ArrayRef> {
+    let arrow_schema::DataType::List(item) = lists.data_type() else {
+        return Err(Error::new(ErrorKind::Argument, "ranges are a list"));
+    };
+    let mut keep = vec![false; lists.values().len()];
+    let mut lengths = Vec::with_capacity(lists.len());
+    for (row, bounds) in lists.value_offsets().windows(2).enumerate() {
+        let items = bounds[0] as usize..bounds[1] as usize;
+        let items = keep.get_mut(items).unwrap_or_default();
+        items.iter_mut().zip(kept_in(row)).for_each(|(item, kept)| *item = *kept);
+        lengths.push(items.iter().filter(|item| **item).count());
+    }
+    let values = filter(lists.values(), &BooleanArray::from(keep))?;
+    // Values before the first and behind the last list are there no more: lists that came sliced were kept whole.
+    let offsets = OffsetBuffer::from_lengths(lengths);
+    Ok(Arc::new(ListArray::try_new(Arc::clone(item), offsets, values, lists.nulls().cloned())?))
 }

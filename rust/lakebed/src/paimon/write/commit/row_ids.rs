@@ -114,10 +114,13 @@ fn sequences(batch: &RecordBatch, id: i64) -> Result<(ArrayRef, ArrayRef)> {
 }
 
 /// The batch with other values in some columns.
-pub(super) fn with_columns(batch: &RecordBatch, changed: &[(&str, ArrayRef)]) -> Result<RecordBatch> {
+pub(super) fn with_columns(
+    batch: &RecordBatch,
+    changed: &[(impl AsRef<str>, ArrayRef)],
+) -> Result<RecordBatch> {
     let mut columns = batch.columns().to_vec();
     for (name, column) in changed {
-        let place = batch.schema().index_of(name).ok().and_then(|place| columns.get_mut(place));
+        let place = batch.schema().index_of(name.as_ref()).ok().and_then(|place| columns.get_mut(place));
         if let Some(place) = place {
             *place = Arc::clone(column);
         }

@@ -4,6 +4,8 @@
 //! In a batch they stand behind the known columns, each under [`PREFIX`] and its path in the record, with its field of
 //! the writer's schema as metadata: whatever takes, filters or joins rows takes them along.
 
+mod schema;
+
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
@@ -16,8 +18,9 @@ use arrow_schema::{Field, FieldRef, Schema as ArrowSchema};
 use arrow_select::concat::{concat, concat_batches};
 use arrow_select::take::take;
 use lakebed_avro::{Blocks, Limits, Program, Projection, ReadOptions, Reader, Schema};
-use serde_json::{Value, json};
+use serde_json::Value;
 
+use self::schema::{define, fields_at, inlined, nullable, rename, unknown};
 use super::columnar::refuse_unknown;
 use super::find;
 use crate::columnar::ColumnarBatches;
@@ -71,13 +74,13 @@ pub(crate) fn read(
     let text = header.schema()?;
     let schema = Schema::parse(text, &limits)?;
     let json: Value = parse(text.as_bytes())?;
+    let mut defined = HashMap::new();
+    define(&json, &mut defined);
     let mut found = Vec::new();
-    unknown(&json, "", "", known, &mut found);
+    unknown(&inlined(&json, &defined), "", "", known, &mut found);
     if found.is_empty() {
         return Ok(None);
     }
-    let mut defined = HashMap::new();
-    define(&json, &mut defined);
     // Of a list with several such fields the path is the same.
     let paths: BTreeSet<&str> = found.iter().map(|field| field.stored.as_str()).collect();
     let paths = paths.into_iter().map(str::to_owned).collect();
@@ -89,14 +92,10 @@ pub(crate) fn read(
     let records = concat_batches(&stored, &batches)?;
     let columns = found.into_iter().map(|field| {
         let mut column = find(&records, &field.stored)?;
-        if let Some(item) = &field.item {
-            column = of_items(&column, item)?;
+        if let Some(member) = &field.member {
+            column = member_of(&column, member)?;
         }
-        let mut json = field.json;
-        if let Some(ty) = json.get_mut("type") {
-            *ty = inlined(ty, &defined);
-        }
-        Ok((carried_field(&field.written, &column, &json), column))
+        Ok((carried_field(&field.written, &column, &field.json), column))
     });
     with_columns(records.num_rows(), columns.collect::<Result<Vec<_>>>()?).map(Some)
 }
@@ -220,231 +219,70 @@ pub(crate) fn extended(text: &str, carried: &[FieldRef]) -> Result<String> {
     Ok(schema.to_string())
 }
 
-/// A field that nothing is known of.
-struct Unknown {
-    /// Its path in the file that is read.
-    stored: String,
-    /// Its name in the records of the list that stands there.
-    item: Option<String>,
-    /// Its path where it is written.
-    written: String,
-    json: Value,
+/// A field of records, or of the records in lists, as lists of its own.
+fn member_of(column: &ArrayRef, name: &str) -> Result<ArrayRef> {
+    let absent = || Error::new(ErrorKind::Required, format!("{name} is not a field of the records"));
+    let Some(lists) = column.as_list_opt::<i32>() else {
+        let records = column.as_struct_opt().ok_or_else(absent)?;
+        let member = records.column_by_name(name).ok_or_else(absent)?;
+        return Ok(Arc::clone(member));
+    };
+    let members = member_of(lists.values(), name)?;
+    let item = Arc::new(Field::new("item", members.data_type().clone(), true));
+    Ok(Arc::new(ListArray::try_new(item, lists.offsets().clone(), members, lists.nulls().cloned())?))
 }
 
-fn unknown(
-    schema: &Value,
-    stored: &str,
-    written: &str,
-    known: &dyn Fn(&str, &Value) -> Recognised,
-    found: &mut Vec<Unknown>,
-) {
-    let Some(fields) = record(schema).and_then(|record| record.get("fields")?.as_array()) else { return };
-    for field in fields {
-        let Some(name) = field.get("name").and_then(Value::as_str) else { continue };
-        let path =
-            |record: &str| if record.is_empty() { name.to_owned() } else { format!("{record}.{name}") };
-        match known(written, field) {
-            Recognised::Field => {}
-            Recognised::Record(called) => {
-                let inner = field.get("type").unwrap_or(&Value::Null);
-                unknown(inner, &path(stored), &called, known, found);
-            }
-            Recognised::List(called) => {
-                let of_items = field.get("type").and_then(items).and_then(record);
-                let of_items = of_items.and_then(|record| record.get("fields")?.as_array());
-                for json in of_items.into_iter().flatten() {
-                    let Some(item) = json.get("name").and_then(Value::as_str) else { continue };
-                    if matches!(known(&called, json), Recognised::No) {
-                        let (written, item) = (format!("{called}.{item}"), Some(item.to_owned()));
-                        found.push(Unknown { stored: path(stored), item, written, json: json.clone() });
-                    }
-                }
-            }
-            Recognised::No => {
-                let (stored, written) = (path(stored), path(written));
-                found.push(Unknown { stored, item: None, written, json: field.clone() });
-            }
-        }
-    }
-}
-
-/// The record that a schema is, or is beside null.
-fn record(schema: &Value) -> Option<&Value> {
-    match schema {
-        Value::Array(branches) => branches.iter().find_map(record),
-        Value::Object(object) if object.get("type")?.as_str() == Some("record") => Some(schema),
-        Value::Object(object) => object.get("type").filter(|ty| !ty.is_string()).and_then(record),
-        _ => None,
-    }
-}
-
-/// The items of the list that a schema is, or is beside null.
-fn items(schema: &Value) -> Option<&Value> {
-    match schema {
-        Value::Array(branches) => branches.iter().find_map(items),
-        Value::Object(object) if object.get("type")?.as_str() == Some("array") => object.get("items"),
-        Value::Object(object) => object.get("type").filter(|ty| !ty.is_string()).and_then(items),
-        _ => None,
-    }
-}
-
-/// A field of the records in lists, as lists of its own.
-fn of_items(lists: &ArrayRef, name: &str) -> Result<ArrayRef> {
-    let absent = || Error::new(ErrorKind::Required, format!("{name} is not a field of the list's records"));
-    let lists = lists.as_list_opt::<i32>().ok_or_else(absent)?;
-    let column = lists.values().as_struct_opt().and_then(|items| items.column_by_name(name));
-    let column = Arc::clone(column.ok_or_else(absent)?);
-    let item = Arc::new(Field::new("item", column.data_type().clone(), true));
-    Ok(Arc::new(ListArray::try_new(item, lists.offsets().clone(), column, lists.nulls().cloned())?))
-}
-
-/// Lists of records with the carried columns of the list at `path` as more fields, null where a row has none.
+/// Records, or lists of records, with the carried columns of the one at `path` as more fields, null where a row has
+/// none, each by the name that `called` gives it.
 ///
 /// # Errors
 /// `Internal` for what are not as many values as records.
-pub(crate) fn with_items(lists: &ArrayRef, rows: &RecordBatch, path: &str) -> Result<ArrayRef> {
+pub(crate) fn with_members(
+    column: &ArrayRef,
+    rows: &RecordBatch,
+    path: &str,
+    called: fn(&str) -> String,
+) -> Result<ArrayRef> {
     let odd = || Error::new(ErrorKind::Internal, "not as many values as records").in_field(path);
     let carried: Vec<_> = in_record(rows, path).collect();
     if carried.is_empty() {
-        return Ok(Arc::clone(lists));
+        return Ok(Arc::clone(column));
     }
-    let lists = lists.as_list_opt::<i32>().ok_or_else(odd)?;
-    let records = lists.values().as_struct_opt().ok_or_else(odd)?;
+    let lists = column.as_list_opt::<i32>();
+    let records = lists.map_or(column, ListArray::values).as_struct_opt().ok_or_else(odd)?;
     let mut fields = records.fields().to_vec();
     let mut columns = records.columns().to_vec();
     for (name, column) in carried {
-        let values = column.as_list_opt::<i32>().ok_or_else(odd)?;
-        let mut places = vec![None; records.len()];
-        for (row, (to, from)) in lists.offsets().windows(2).zip(values.offsets().windows(2)).enumerate() {
-            let (&[to, to_end], &[from, from_end]) = (to, from) else { return Err(odd()) };
-            if values.is_null(row) {
-                continue;
-            }
-            let places = places.get_mut(to as usize..to_end as usize).ok_or_else(odd)?;
-            if places.len() != (from_end - from) as usize {
-                return Err(odd());
-            }
-            places.iter_mut().zip(from as u32..).for_each(|(place, at)| *place = Some(at));
-        }
-        fields.push(Arc::new(Field::new(name, values.value_type(), true)));
-        columns.push(take(values.values(), &UInt32Array::from(places), None)?);
+        let values = match lists {
+            Some(lists) => items_of(column, lists).ok_or_else(odd)??,
+            None => Arc::clone(column),
+        };
+        fields.push(Arc::new(Field::new(called(name), values.data_type().clone(), true)));
+        columns.push(values);
     }
     let records = StructArray::try_new(fields.into(), columns, records.nulls().cloned())?;
+    let Some(lists) = lists else { return Ok(Arc::new(records)) };
     let item = Arc::new(Field::new("item", records.data_type().clone(), true));
     let lists = ListArray::try_new(item, lists.offsets().clone(), Arc::new(records), lists.nulls().cloned())?;
     Ok(Arc::new(lists))
 }
 
-/// The list of the fields of the record at a path, through lists.
-fn fields_at<'s>(schema: &'s mut Value, path: &str) -> Option<&'s mut Vec<Value>> {
-    let record = match schema {
-        Value::Array(branches) => {
-            branches.iter_mut().find(|branch| record(branch).is_some() || items(branch).is_some())?
+/// The items of carried lists, one for each item of `lists`; `None` where they are not as many.
+fn items_of(carried: &ArrayRef, lists: &ListArray) -> Option<Result<ArrayRef>> {
+    let carried = carried.as_list_opt::<i32>()?;
+    let mut places = vec![None; lists.values().len()];
+    for (row, (to, from)) in lists.offsets().windows(2).zip(carried.offsets().windows(2)).enumerate() {
+        let (&[to, to_end], &[from, from_end]) = (to, from) else { return None };
+        if carried.is_null(row) {
+            continue;
         }
-        other => other,
-    };
-    let is_list = items(record).is_some();
-    let record = if is_list { record.get_mut("items")? } else { record };
-    let fields = record.get_mut("fields")?.as_array_mut()?;
-    let (name, rest) = path.split_once('.').unwrap_or((path, ""));
-    if name.is_empty() {
-        return Some(fields);
-    }
-    let field = fields.iter_mut().find(|field| field.get("name").and_then(Value::as_str) == Some(name))?;
-    fields_at(field.get_mut("type")?, rest)
-}
-
-/// The named types of a schema.
-fn define(schema: &Value, defined: &mut HashMap<String, Value>) {
-    match schema {
-        Value::Array(branches) => branches.iter().for_each(|branch| define(branch, defined)),
-        Value::Object(object) => {
-            if let Some(name) = object.get("name").and_then(Value::as_str).filter(|_| is_named(schema)) {
-                defined.insert(name.to_owned(), schema.clone());
-            }
-            for key in ["type", "items", "values"] {
-                object.get(key).into_iter().for_each(|inner| define(inner, defined));
-            }
-            for field in object.get("fields").and_then(Value::as_array).into_iter().flatten() {
-                field.get("type").into_iter().for_each(|inner| define(inner, defined));
-            }
+        let places = places.get_mut(to as usize..to_end as usize)?;
+        if places.len() != (from_end - from) as usize {
+            return None;
         }
-        _ => {}
+        places.iter_mut().zip(from as u32..).for_each(|(place, at)| *place = Some(at));
     }
-}
-
-fn is_named(schema: &Value) -> bool {
-    matches!(schema.get("type").and_then(Value::as_str), Some("record" | "error" | "enum" | "fixed"))
-}
-
-/// A type in which every name is spelt out. The schema was parsed before: none contains itself.
-fn inlined(ty: &Value, defined: &HashMap<String, Value>) -> Value {
-    match ty {
-        Value::String(name) => {
-            let simple = name.rsplit('.').next().unwrap_or(name);
-            defined
-                .get(name)
-                .or_else(|| defined.get(simple))
-                .map_or_else(|| ty.clone(), |ty| inlined(ty, defined))
-        }
-        Value::Array(branches) => branches.iter().map(|branch| inlined(branch, defined)).collect(),
-        Value::Object(_) => {
-            let mut ty = ty.clone();
-            each_type(&mut ty, &mut |inner| *inner = inlined(inner, defined));
-            ty
-        }
-        _ => ty.clone(),
-    }
-}
-
-/// Gives named types names of their own.
-fn rename(ty: &mut Value, taken: &mut HashSet<String>) {
-    if let Value::Array(branches) = ty {
-        branches.iter_mut().for_each(|branch| rename(branch, taken));
-        return;
-    }
-    if is_named(ty)
-        && let Some(Value::String(name)) = ty.get_mut("name")
-    {
-        let free = |number: &u32| !taken.contains(&format!("{name}_{number}"));
-        if taken.contains(name.as_str())
-            && let Some(number) = (2..).find(free)
-        {
-            *name = format!("{name}_{number}");
-        }
-        taken.insert(name.clone());
-    }
-    each_type(ty, &mut |inner| rename(inner, taken));
-}
-
-/// The types that a type is made of.
-fn each_type(ty: &mut Value, change: &mut dyn FnMut(&mut Value)) {
-    let Value::Object(object) = ty else { return };
-    if let Some(inner) = object.get_mut("type").filter(|inner| !inner.is_string()) {
-        change(inner);
-    }
-    for key in ["items", "values"] {
-        object.get_mut(key).into_iter().for_each(&mut *change);
-    }
-    for field in object.get_mut("fields").and_then(Value::as_array_mut).into_iter().flatten() {
-        field.get_mut("type").into_iter().for_each(&mut *change);
-    }
-}
-
-/// The field with null among its values; `None` for a union of others.
-fn nullable(field: &Value) -> Option<Value> {
-    let mut field = field.clone();
-    let ty = field.get_mut("type")?;
-    match ty {
-        Value::Array(branches) if branches.iter().any(|branch| branch == "null") => {}
-        Value::Array(_) => return None,
-        Value::String(name) if name == "null" => {}
-        other => {
-            *other = json!(["null", other]);
-            field.as_object_mut()?.insert("default".to_owned(), Value::Null);
-        }
-    }
-    Some(field)
+    Some(take(carried.values(), &UInt32Array::from(places), None).map_err(Into::into))
 }
 
 fn joined_column(field: &FieldRef, batches: &[&RecordBatch]) -> Result<(FieldRef, ArrayRef)> {
