@@ -1,12 +1,28 @@
-"""What a commit to an Iceberg table left behind, as tests look at it."""
+"""Commits to an Iceberg table, and what they left behind, as tests look at it."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 import lakebed
 from lakebed import iceberg
+
+
+def appends(location: str, name: str, commits: int, rewrites: bool = False) -> Iterator[int]:
+    """A program for `writers.py`: appends a file in each commit."""
+    table = lakebed.open_table(location)
+    yield -1
+    for number in range(commits):
+        path = f"data/{name}-{number}.parquet"
+        rows = {"file_path": [path], "record_count": [1], "file_size_in_bytes": [1]}
+        table = iceberg.append_files(table, pa.table(rows))
+        if rewrites and number % 5 == 4:
+            table = iceberg.rewrite_manifests(table)
+        yield number
 
 
 def live(table: lakebed.Table) -> list[str]:

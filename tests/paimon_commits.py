@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+
+from lakebed import open_table, paimon
 
 if TYPE_CHECKING:
     from lakebed import Table
@@ -32,6 +35,21 @@ def files(day: date, *names: str, rows: int = 10) -> pa.Table:
             "partition": pa.array([{"day": day}] * count, DAY),
         }
     )
+
+
+def every_commit(location: str, writer: str, commits: int) -> Iterator[int]:
+    """A program for `writers.py`: appends, each fifth of which is deleted again, and compactions."""
+    table = open_table(location)
+    yield -1
+    for number in range(commits):
+        path = f"bucket-0/{writer}-{number}.parquet"
+        rows = {"file_path": [path], "record_count": [1], "file_size_in_bytes": [1]}
+        table = paimon.append_files(table, pa.table(rows))
+        if number % 5 == 4:
+            table = paimon.delete_files(table, [path])
+        if number % 4 == 1:
+            table = paimon.compact_manifests(table, sort=number % 8 == 1)
+        yield number
 
 
 def names(table: Table) -> list[str]:

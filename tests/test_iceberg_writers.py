@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import random
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import pyarrow as pa
-from iceberg_commits import live, metadata, metadata_names
+from iceberg_commits import appends, live, metadata, metadata_names
 from trust import long_or
+from writers import Writer, killed, race
 
 import lakebed
 from lakebed import iceberg
@@ -21,37 +18,12 @@ ONE = {
     "record_count": pa.array([1], pa.int64()),
     "file_size_in_bytes": pa.array([1], pa.int64()),
 }
-WRITER = """
-import sys, pyarrow as pa
-from lakebed import iceberg, open_table
-table, name, count = open_table(sys.argv[1]), sys.argv[2], int(sys.argv[3])
-print("ready", flush=True)
-for number in range(count):
-    files = pa.table({
-        "file_path": [f"data/{name}-{number}.parquet"],
-        "record_count": pa.array([1], pa.int64()),
-        "file_size_in_bytes": pa.array([1], pa.int64()),
-    })
-    table = iceberg.append_files(table, files)
-    if number % 5 == 4:
-        table = iceberg.rewrite_manifests(table) if REWRITES else table
-    print(number, flush=True)
-"""
-
-
-def writer(table: Path, name: str, count: int, rewrites: bool = False) -> subprocess.Popen[str]:
-    code = WRITER.replace("REWRITES", str(rewrites))
-    arguments = [sys.executable, "-c", code, str(table), name, str(count)]
-    return subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True)
 
 
 def test_two_writers_lose_nothing(tmp_path: Path):
     iceberg.create_table(tmp_path / "t", pa.schema([("id", pa.int64())]))
     commits = long_or(10, 50)
-    writers = [writer(tmp_path / "t", name, commits) for name in "ab"]
-    for one in writers:
-        one.communicate(timeout=300)
-        assert one.returncode == 0
+    race(*(Writer(appends, str(tmp_path / "t"), name, commits) for name in "ab"), commits=commits)
     table = lakebed.open_table(tmp_path / "t")
     assert len(metadata(table)["snapshots"]) == 2 * commits
     assert live(table) == sorted(
@@ -79,17 +51,12 @@ def test_a_killed_writer_breaks_no_table(tmp_path: Path):
     iceberg.create_table(path, pa.schema([("id", pa.int64())]))
     committed: set[str] = set()
     for time_ in range(long_or(6, 200)):
-        with writer(path, f"w{time_}", 10_000, rewrites=True) as one:
-            assert one.stdout is not None
-            assert one.stdout.readline() == "ready\n"
-            time.sleep(moments.uniform(0.0, 0.15))
-            one.send_signal(signal.SIGKILL)
-            reported = {int(line) for line in one.stdout.read().split("\n") if line}
-        committed |= {f"data/w{time_}-{number}.parquet" for number in reported}
+        reported = killed(Writer(appends, str(path), f"w{time_}", 10_000, True), moments, 0.15)
+        committed |= {f"data/w{time_}-{number}.parquet" for number in range(reported)}
         table = lakebed.open_table(path)
         found = set(live(table))
         # One more may have been committed than was reported.
-        assert committed <= found <= committed | {f"data/w{time_}-{len(reported)}.parquet"}
+        assert committed <= found <= committed | {f"data/w{time_}-{reported}.parquet"}
         committed = found
     table = iceberg.append_files(lakebed.open_table(path), pa.table(ONE))
     assert set(live(table)) == committed | {"data/1.parquet"}

@@ -3,52 +3,21 @@
 from __future__ import annotations
 
 import random
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from paimon_commits import every_commit
 from trust import long_or
+from writers import Writer, killed, race
 
 import lakebed
 from lakebed import Table, paimon
-
-# One commit a line, so that what was acknowledged is known when the writer dies.
-WRITER = """
-import sys
-import pyarrow as pa
-from lakebed import open_table, paimon
-from datetime import date
-
-location, writer, commits = sys.argv[1], sys.argv[2], int(sys.argv[3])
-table = open_table(location)
-print("ready", flush=True)
-for number in range(commits):
-    path = f"bucket-0/{writer}-{number}.parquet"
-    rows = {"file_path": [path], "record_count": [1], "file_size_in_bytes": [1]}
-    table = paimon.append_files(table, pa.table(rows))
-    if number % 5 == 4:
-        table = paimon.delete_files(table, [path])
-    if number % 4 == 1:
-        table = paimon.compact_manifests(table, sort=number % 8 == 1)
-    print(number, flush=True)
-"""
 
 
 @pytest.fixture
 def table(tmp_path: Path) -> Table:
     return paimon.create_table(tmp_path / "t", pa.schema([("id", pa.int64())]))
-
-
-def start(table: Table, writer: str, commits: int) -> subprocess.Popen[str]:
-    arguments = [sys.executable, "-c", WRITER, table.location, writer, str(commits)]
-    process = subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    assert process.stdout.readline() == "ready\n"
-    return process
 
 
 def expected(writer: str, commits: int) -> set[str]:
@@ -95,10 +64,7 @@ def leftovers(table: Table) -> tuple[set[str], set[str]]:
 
 def test_two_writers_lose_nothing(table: Table) -> None:
     commits = long_or(10, 50)
-    writers = [start(table, name, commits) for name in ("a", "b")]
-    for writer in writers:
-        writer.communicate(timeout=120)
-        assert writer.returncode == 0
+    race(*(Writer(every_commit, table.location, name, commits) for name in ("a", "b")), commits=commits)
     check_history(table.location)
     now = lakebed.open_table(table.location)
     assert set(live(now)) == expected("a", commits) | expected("b", commits)
@@ -112,11 +78,7 @@ def test_a_killed_writer_breaks_nothing(table: Table) -> None:
     chance = random.Random(7)
     acknowledged: set[str] = set()
     for kill in range(kills):
-        process = start(table, str(kill), 1000)
-        time.sleep(chance.uniform(0, 0.3))
-        process.send_signal(signal.SIGKILL)
-        output, _ = process.communicate()
-        done = len(output.splitlines())
+        done = killed(Writer(every_commit, table.location, str(kill), 1000), chance, 0.3)
         acknowledged |= expected(str(kill), done)
         assert acknowledged <= set(live(lakebed.open_table(table.location)))
     check_history(table.location)

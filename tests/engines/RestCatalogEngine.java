@@ -7,18 +7,27 @@ import java.io.InputStreamReader;
 import java.io.PrintStream;
 import java.io.PrintWriter;
 import java.io.StringWriter;
+import java.lang.reflect.InvocationHandler;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Proxy;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.hadoop.conf.Configuration;
+import org.apache.iceberg.BaseTable;
 import org.apache.iceberg.CatalogProperties;
 import org.apache.iceberg.DataFile;
 import org.apache.iceberg.DataFiles;
 import org.apache.iceberg.FileScanTask;
+import org.apache.iceberg.HasTableOperations;
 import org.apache.iceberg.Snapshot;
 import org.apache.iceberg.Table;
+import org.apache.iceberg.TableOperations;
 import org.apache.iceberg.catalog.TableIdentifier;
 import org.apache.iceberg.io.CloseableIterable;
 import org.apache.iceberg.jdbc.JdbcCatalog;
@@ -38,6 +47,10 @@ import org.eclipse.jetty.server.ServerConnector;
 public final class RestCatalogEngine {
     private static final ObjectMapper JSON = new ObjectMapper();
     private static RESTCatalog catalog;
+    /** The append that {"op": "begin"} began, and what it waits for. */
+    private static CompletableFuture<Integer> begun;
+
+    private static CountDownLatch released;
 
     private RestCatalogEngine() {}
 
@@ -69,7 +82,12 @@ public final class RestCatalogEngine {
             case "read":
                 return read(table(request));
             case "append":
-                return append(table(request), request.get("path").asText());
+                return append(table(request), request.get("path").asText(), () -> {});
+            case "begin":
+                return begin(table(request), request.get("path").asText());
+            case "finish":
+                released.countDown();
+                return begun.get();
             default:
                 throw new IllegalArgumentException(request.toString());
         }
@@ -128,14 +146,50 @@ public final class RestCatalogEngine {
         return Map.of("files", files, "snapshots", snapshots);
     }
 
-    private static Object append(Table table, String path) {
+    /** Appends a file; {@code before} runs ahead of the first attempt to commit. Answers how many there were. */
+    private static int append(Table table, String path, Runnable before) {
+        TableOperations operations = ((HasTableOperations) table).operations();
+        AtomicInteger attempts = new AtomicInteger();
+        InvocationHandler handler = (self, method, arguments) -> {
+            if (method.getName().equals("commit") && attempts.getAndIncrement() == 0) {
+                before.run();
+            }
+            try {
+                return method.invoke(operations, arguments);
+            } catch (InvocationTargetException thrown) {
+                throw thrown.getCause();
+            }
+        };
+        TableOperations counted = (TableOperations) Proxy.newProxyInstance(
+                RestCatalogEngine.class.getClassLoader(), new Class<?>[] {TableOperations.class}, handler);
         DataFile file = DataFiles.builder(table.spec())
                 .withPath(path)
                 .withFormat("parquet")
                 .withFileSizeInBytes(1)
                 .withRecordCount(1)
                 .build();
-        table.newFastAppend().appendFile(file).commit();
-        return table.currentSnapshot().snapshotId();
+        new BaseTable(counted, table.name()).newFastAppend().appendFile(file).commit();
+        return attempts.get();
+    }
+
+    /** Begins to append: answers where all is written but the commit, which waits for {"op": "finish"}. */
+    private static Object begin(Table table, String path) throws Exception {
+        CountDownLatch written = new CountDownLatch(1);
+        released = new CountDownLatch(1);
+        begun = CompletableFuture.supplyAsync(() -> append(table, path, () -> {
+            written.countDown();
+            await(released);
+        }));
+        // Where it fails before that, so does this.
+        CompletableFuture.anyOf(begun, CompletableFuture.runAsync(() -> await(written))).get();
+        return "begun";
+    }
+
+    private static void await(CountDownLatch latch) {
+        try {
+            latch.await();
+        } catch (InterruptedException interrupted) {
+            throw new IllegalStateException(interrupted);
+        }
     }
 }

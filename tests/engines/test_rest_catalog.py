@@ -120,11 +120,52 @@ def test_a_table_that_is_dropped_is_told(catalog: Any) -> None:
             ask()
 
 
-@pytest.mark.parametrize("other", ["lakebed", "pyiceberg"])
+@pytest.mark.parametrize("other", ["lakebed", "pyiceberg", "java"])
 def test_two_writers_lose_nothing(catalog: Any, rest_java: JavaEngine, other: str) -> None:
-    commits = long_or(5, 50)
+    # Java tries four times, and waits long in between, unless it is told otherwise.
+    patience = {"commit.retry.num-retries": "1000", "commit.retry.min-wait-ms": "5"}
+    made = catalog.create_table("db.t", pa.schema([("id", pa.int64())]), properties=patience)
+
+    def java(name: str) -> None:
+        rest_java.ask("append", table="db.t", path=f"{made.location()}/data/{name}")
+
+    catalog_writer.race(catalog, {"a": "lakebed", "b": other}, long_or(5, 50), java)
+    names = [f"{name}.parquet" for name in javas(rest_java)]
+    assert names == catalog_writer.live(lakebed.open_table(made).refresh())
+
+
+def test_javas_commit_that_lost_begins_anew_from_what_won(catalog: Any, rest_java: JavaEngine) -> None:
     made = catalog.create_table("db.t", pa.schema([("id", pa.int64())]))
-    writers = {"a": "lakebed", "b": other}
-    catalog_writer.race({"type": "rest", "uri": catalog.uri}, writers, commits)
-    catalog_writer.check(made.refresh(), writers, commits)
-    assert len(javas(rest_java)) == lakebed.open_table(made).files().to_arrow().num_rows
+    rest_java.ask("begin", table="db.t", path=f"{made.location()}/data/java.parquet")
+    table = iceberg.append_files(lakebed.open_table(made), files("1", "2"))
+    table = iceberg.delete_files(table, ["data/1.parquet"])
+    assert rest_java.ask("finish") == 2
+    assert javas(rest_java) == ["2", "java"]
+    rows = table.refresh().snapshots().to_arrow()
+    assert rows["parent_id"].to_pylist() == [None, *rows["snapshot_id"].to_pylist()[:-1]]
+    assert rows["operation"].to_pylist() == ["append", "delete", "append"]
+
+
+def test_a_commit_that_java_came_before_begins_anew(catalog: Any, rest_java: JavaEngine) -> None:
+    there = catalog.create_table("db.t", pa.schema([("id", pa.int64())]))
+    commit, attempts = catalog.commit_table, []
+
+    def java_first(*given: Any) -> Any:
+        attempts.append(given)
+        if len(attempts) < 3:
+            path = f"{there.location()}/data/java{len(attempts)}.parquet"
+            assert rest_java.ask("append", table="db.t", path=path) == 1
+        return commit(*given)
+
+    catalog.commit_table = java_first
+    table = iceberg.append_files(lakebed.open_table(there), files("1"))
+    assert len(attempts) == 3
+    assert javas(rest_java) == ["1", "java1", "java2"]
+    rows = table.snapshots().to_arrow()
+    assert rows["parent_id"].to_pylist() == [None, *rows["snapshot_id"].to_pylist()[:-1]]
+    # One manifest and one list of each commit: what was lost is gone.
+    assert len(list(Path(table.location).rglob("*.avro"))) == 6
+
+
+def test_a_killed_writer_breaks_nothing(catalog: Any) -> None:
+    catalog_writer.kill(catalog)
