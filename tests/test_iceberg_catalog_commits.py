@@ -13,7 +13,13 @@ from trust import long_or
 
 import lakebed
 from lakebed import iceberg, paimon
-from lakebed.errors import CommitConflictError, SchemaError, TableNotFoundError, UnsupportedError
+from lakebed.errors import (
+    CommitConflictError,
+    LakebedWarning,
+    SchemaError,
+    TableNotFoundError,
+    UnsupportedError,
+)
 
 tables = pytest.importorskip("catalog_tables")
 catalog_writer = pytest.importorskip("catalog_writer")
@@ -81,6 +87,51 @@ def test_pyiceberg_goes_on_where_lakebed_was(made: Made, tmp_path: Path) -> None
     (path,) = (row["file_path"] for row in table.files().to_arrow().to_pylist() if row["record_count"] == 7)
     iceberg.delete_files(table, [path])
     assert sorted(catalog.load_table("db.t").scan().to_arrow()["id"].to_pylist()) == [1, 2, 3]
+
+
+def five_commits(there: Any, enabled: str) -> None:
+    """To a table whose log holds two versions of its metadata."""
+    with there.transaction() as change:
+        change.set_properties(
+            {
+                "write.metadata.delete-after-commit.enabled": enabled,
+                "write.metadata.previous-versions-max": "2",
+            }
+        )
+    table = lakebed.open_table(there)
+    for name in "abcde":
+        table = iceberg.append_files(table, files(name))
+
+
+def test_old_metadata_goes_where_the_table_says_so(made: Made, tmp_path: Path) -> None:
+    catalog, there = made
+    five_commits(there, "true")
+    now = catalog.load_table("db.t")
+    known = [now.metadata_location, *(log.metadata_file for log in now.metadata.metadata_log)]
+    assert len(known) == 3
+    left = [path.name for path in tmp_path.rglob("*.metadata.json")]
+    assert sorted(left) == sorted(path.rpartition("/")[2] for path in known)
+    assert theirs(catalog) == list("abcde")
+
+
+def test_old_metadata_stays_where_the_table_does_not_say_so(made: Made, tmp_path: Path) -> None:
+    _, there = made
+    five_commits(there, "false")
+    assert len(list(tmp_path.rglob("*.metadata.json"))) == 7
+
+
+def test_old_metadata_that_cannot_be_deleted_is_a_warning(
+    made: Made, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    catalog, there = made
+
+    def refuse(*_: Any) -> None:
+        raise PermissionError("no")
+
+    monkeypatch.setattr(type(there.io), "delete", refuse)
+    with pytest.warns(LakebedWarning, match="an old metadata file stays: .*no"):
+        five_commits(there, "true")
+    assert theirs(catalog) == list("abcde")
 
 
 def test_nothing_to_rewrite_is_no_commit(made: Made) -> None:

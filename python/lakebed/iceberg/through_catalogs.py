@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import random
 import time
+import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from lakebed import _native
+from lakebed._text import printable
 from lakebed.catalogs import asking, name_of
-from lakebed.errors import CommitConflictError, LakebedError, SnapshotNotFoundError, UnsupportedError
+from lakebed.errors import (
+    CommitConflictError,
+    LakebedError,
+    LakebedWarning,
+    SnapshotNotFoundError,
+    UnsupportedError,
+)
 from lakebed.file_io import failure
 
 if TYPE_CHECKING:
@@ -91,10 +99,32 @@ def _offered(entry: Entry, staged: StagedCommit) -> Exception | None:
         staged.discard()
         raise
     try:
-        entry.table.catalog.commit_table(entry.table, requirements, updates)
+        made = entry.table.catalog.commit_table(entry.table, requirements, updates)
     except Exception as error:  # noqa: BLE001 - of many classes, which the caller tells apart
         return error
+    _delete_old_metadata(entry.table, made.metadata)
     return None
+
+
+def _delete_old_metadata(table: Any, metadata: Any) -> None:
+    """Deletes the metadata files that a commit took out of the log, where the table's properties say so.
+
+    PyIceberg does so outside of its catalogs. What is not deleted is a warning: the commit has happened.
+    """
+    if metadata.properties.get("write.metadata.delete-after-commit.enabled", "").lower() != "true":
+        return
+    logged = {log.metadata_file for log in metadata.metadata_log}
+    for log in table.metadata.metadata_log:
+        if log.metadata_file in logged:
+            continue
+        try:
+            table.io.delete(log.metadata_file)
+        except FileNotFoundError:
+            # A catalog that deletes by itself was first.
+            pass
+        except Exception as error:  # noqa: BLE001 - of many classes, each of which is told
+            text = failure(error, log.metadata_file, table.catalog, table.io)
+            warnings.warn(printable(f"an old metadata file stays: {text}"), LakebedWarning, stacklevel=2)
 
 
 def _after(error: Exception, before: Table, staged: StagedCommit) -> tuple[Table, bool]:
