@@ -55,8 +55,10 @@ def session(settings: dict[str, str], master: str = "local-cluster[2,1,1024]") -
 
 def executors() -> list[int]:
     """The processes of this cluster's executors."""
-    listed = subprocess.run(["ps", "-eo", "pid,ppid,args"], capture_output=True, text=True, check=True)
-    lines = [line.split(None, 2) for line in listed.stdout.splitlines()[1:]]
+    command = ["ps", "-ww", "-eo", "pid=,ppid=,args="]
+    listed = subprocess.run(command, capture_output=True, text=True, check=True)
+    # One that is ending may have no arguments.
+    lines = [(*line.split(None, 2), "")[:3] for line in listed.stdout.splitlines()]
     parents = {int(pid): int(parent) for pid, parent, _ in lines}
 
     def is_ours(pid: int) -> bool:
