@@ -13,11 +13,19 @@ use common::hand::{self, long};
 
 const MIB: usize = 1 << 20;
 
-/// Peak bytes above what was held before, and the time, of one call on this thread.
+/// Peak bytes above what was held before, and the time, of one call on this thread: the processor's where the system
+/// tells, since others may have it meanwhile.
 fn measured<T>(work: impl FnOnce() -> T) -> (T, usize, Duration) {
-    let start = Instant::now();
+    let (start, of_processor) = (Instant::now(), processor_time());
     let (result, most) = allocator::peak(work);
-    (result, most, start.elapsed() / common::slowdown())
+    let taken = processor_time().zip(of_processor).map(|(now, before)| now.saturating_sub(before));
+    (result, most, taken.unwrap_or_else(|| start.elapsed()) / common::slowdown())
+}
+
+/// What this thread has had of a processor so far; of Linux alone.
+fn processor_time() -> Option<Duration> {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    text.split(' ').next()?.parse().ok().map(Duration::from_nanos)
 }
 
 /// What a file comes to when its batches are not kept: rows, or the kind of its error.
@@ -33,9 +41,6 @@ fn drain(input: Input, limits: Limits) -> Result<usize, (ErrorKind, String)> {
     read().map_err(|error| (error.kind(), error.to_string()))
 }
 
-/// What takes longer never ends: many times what any of it takes, since other work may have the processors.
-const HANGS: Duration = Duration::from_secs(60);
-
 /// Reads `file` from memory and as a stream, within `most` bytes and a few seconds each: what these
 /// files would take without a bound is minutes.
 fn bounded(name: &str, file: &[u8], limits: Limits, most: usize) -> Result<usize, ErrorKind> {
@@ -45,7 +50,7 @@ fn bounded(name: &str, file: &[u8], limits: Limits, most: usize) -> Result<usize
         let input = input();
         let (result, peak, time) = measured(|| drain(input, limits));
         assert!(peak <= most, "{name}: {peak} bytes at peak, {most} allowed: {result:?}");
-        assert!(time < HANGS, "{name}: took {time:?}: {result:?}");
+        assert!(time < Duration::from_secs(4), "{name}: took {time:?}: {result:?}");
         result.map_err(|(kind, _)| kind)
     });
     assert_eq!(results[0], results[1], "{name}: memory and stream");
@@ -61,7 +66,7 @@ fn every_case_of_the_table_ends_as_it_must() {
         });
         let most = 16 * MIB + 2 * case.limits.max_block_bytes as usize;
         assert!(peak <= most, "{}: {peak} bytes at peak, {most} allowed", case.id);
-        assert!(time < HANGS, "{}: took {time:?}", case.id);
+        assert!(time < Duration::from_secs(1), "{}: took {time:?}", case.id);
         if let Err(why) = case.judge(&result) {
             panic!("{}: {why}", case.id);
         }
@@ -154,10 +159,10 @@ fn a_readers_defaults_are_not_multiplied_without_bound() {
     for (name, reader) in [("a long default", &long), ("many defaults", &wide)] {
         let (result, peak, time) = measured(|| drain_as(&one, reader, limits));
         assert_eq!(result, Err(ErrorKind::Limit), "{name}");
-        assert!(peak < 96 * MIB && time < HANGS, "{name}: {peak} bytes, {time:?}");
+        assert!(peak < 96 * MIB && time < Duration::from_secs(4), "{name}: {peak} bytes, {time:?}");
         let (result, peak, time) = measured(|| drain_as(&many, reader, limits));
         assert_eq!(result, Ok(1000), "{name}");
-        assert!(peak < 256 * MIB && time < HANGS, "{name}: {peak} bytes, {time:?}");
+        assert!(peak < 256 * MIB && time < Duration::from_secs(8), "{name}: {peak} bytes, {time:?}");
     }
 }
 
@@ -170,7 +175,7 @@ fn nulls_that_become_columns_are_bounded() {
     let limits = Limits { max_block_bytes: 16 << 20, ..Limits::DEFAULT };
     let (result, peak, time) = measured(|| drain_as(&file, &hand::record(&[("a", wanted)]), limits));
     assert_eq!(result, Err(ErrorKind::Limit));
-    assert!(peak < 64 * MIB && time < HANGS, "{peak} bytes, {time:?}");
+    assert!(peak < 64 * MIB && time < Duration::from_secs(4), "{peak} bytes, {time:?}");
 }
 
 #[test]
