@@ -26,28 +26,19 @@ KILLS = long_or((6,), (10,) * 20)
 """How often writers of one table are killed, for each table."""
 
 
-def names(writer: str, commits: int) -> list[str]:
-    """The files that lakebed leaves: each fifth is deleted again."""
-    return [f"{writer}-{number}.parquet" for number in range(commits) if number % 5 != 4]
-
-
 def every(writer: str, commits: int) -> list[str]:
-    """The files that others leave."""
+    """The files that writers leave who only append."""
     return [f"{writer}-{number}.parquet" for number in range(commits)]
 
 
 def by_lakebed(properties: dict[str, str], writer: str, commits: int) -> Iterator[int]:
     table = lakebed.open_table(load_catalog("lake", **properties).load_table("db.t"))
     yield -1
-    for number in range(commits):
-        path = f"data/{writer}-{number}.parquet"
-        rows = {"file_path": [path], "record_count": [1], "file_size_in_bytes": [1]}
-        table = iceberg.append_files(table, pa.table(rows))
-        if number % 5 == 4:
-            table = iceberg.delete_files(table, [path])
-        if number % 4 == 1:
-            table = iceberg.rewrite_manifests(table)
-        yield number
+
+    def rewritten(table: lakebed.Table, _: int) -> lakebed.Table:
+        return iceberg.rewrite_manifests(table)
+
+    yield from writers.commits(table, "data", writer, commits, iceberg, rewritten)
 
 
 def by_pyiceberg(properties: dict[str, str], writer: str, commits: int) -> Iterator[int]:
@@ -113,7 +104,7 @@ def _check(there: Any, kinds: dict[str, str], commits: int) -> None:
     wanted = [
         name
         for writer, kind in kinds.items()
-        for name in (names if kind == "lakebed" else every)(writer, commits)
+        for name in (writers.left if kind == "lakebed" else every)(writer, commits)
     ]
     table = lakebed.open_table(there)
     assert live(table) == theirs(there) == sorted(wanted)
@@ -170,7 +161,7 @@ def kill(catalog: Any) -> None:
         for number in range(kills):
             writer = writers.Writer(by_lakebed, _properties(catalog), str(number), 10_000)
             commits = writers.killed(writer, chance, 0.3)
-            acknowledged |= set(names(str(number), commits))
+            acknowledged |= set(writers.left(str(number), commits))
             possible.add(f"{number}-{commits}.parquet")
             found = live(lakebed.open_table(catalog.load_table("db.t")))
             assert len(found) == len(set(found))

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+import writers
 
 from lakebed import open_table, paimon
 
@@ -41,15 +42,11 @@ def every_commit(location: str, writer: str, commits: int) -> Iterator[int]:
     """A program for `writers.py`: appends, each fifth of which is deleted again, and compactions."""
     table = open_table(location)
     yield -1
-    for number in range(commits):
-        path = f"bucket-0/{writer}-{number}.parquet"
-        rows = {"file_path": [path], "record_count": [1], "file_size_in_bytes": [1]}
-        table = paimon.append_files(table, pa.table(rows))
-        if number % 5 == 4:
-            table = paimon.delete_files(table, [path])
-        if number % 4 == 1:
-            table = paimon.compact_manifests(table, sort=number % 8 == 1)
-        yield number
+
+    def rewritten(table: Table, number: int) -> Table:
+        return paimon.compact_manifests(table, sort=number % 8 == 1)
+
+    yield from writers.commits(table, "bucket-0", writer, commits, paimon, rewritten)
 
 
 def names(table: Table) -> list[str]:

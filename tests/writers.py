@@ -12,7 +12,13 @@ import random
 import time
 from collections.abc import Callable, Iterator
 from multiprocessing.connection import Connection
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+if TYPE_CHECKING:
+    from lakebed import Table
 
 _SECONDS = 2000
 _forks = multiprocessing.get_context("forkserver")
@@ -21,6 +27,35 @@ _forks.set_forkserver_preload(
 )
 
 Program = Callable[..., Iterator[int]]
+
+
+def commits(
+    table: Table,
+    folder: str,
+    writer: str,
+    count: int,
+    tool: ModuleType,
+    rewritten: Callable[[Table, int], Table],
+) -> Iterator[int]:
+    """Appends of a file each, of which each fifth is deleted again; the manifests are rewritten now and then.
+
+    Args: folder, of the files; tool, the format's own commits; rewritten, the table behind the commit of that
+        number.
+    """
+    for number in range(count):
+        path = f"{folder}/{writer}-{number}.parquet"
+        rows = {"file_path": [path], "record_count": [1], "file_size_in_bytes": [1]}
+        table = tool.append_files(table, pa.table(rows))
+        if number % 5 == 4:
+            table = tool.delete_files(table, [path])
+        if number % 4 == 1:
+            table = rewritten(table, number)
+        yield number
+
+
+def left(writer: str, count: int) -> list[str]:
+    """The files that `commits` leaves."""
+    return [f"{writer}-{number}.parquet" for number in range(count) if number % 5 != 4]
 
 
 class Writer:
