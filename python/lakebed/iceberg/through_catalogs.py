@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import random
 import time
-import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from lakebed import _native
-from lakebed._text import printable
+from lakebed._notes import warn
 from lakebed.catalogs import asking, name_of
 from lakebed.errors import (
     CommitConflictError,
     LakebedError,
-    LakebedWarning,
     SnapshotNotFoundError,
     UnsupportedError,
 )
@@ -124,7 +122,7 @@ def _delete_old_metadata(table: Any, metadata: Any) -> None:
             pass
         except Exception as error:  # noqa: BLE001 - of many classes, each of which is told
             text = failure(error, log.metadata_file, table.catalog, table.io)
-            warnings.warn(printable(f"an old metadata file stays: {text}"), LakebedWarning, stacklevel=2)
+            warn([f"an old metadata file stays: {text}"])
 
 
 def _after(error: Exception, before: Table, staged: StagedCommit) -> tuple[Table, bool]:

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Int32Array, RecordBatch, StringArray, StructArray, new_null_array};
 use arrow_buffer::NullBuffer;
-use arrow_schema::{DataType, Field};
+use arrow_schema::DataType;
 
 use crate::conform::conform;
 use crate::error::Result;
@@ -58,16 +58,14 @@ pub(crate) fn with_headers(view: &RecordBatch, headers: &[Option<ManifestHeader>
         Arc::new(each().map(|header| value(header?)).collect::<Int32Array>())
     };
     let content = each().map(|header| header?.content.as_deref()).collect::<StringArray>();
-    let columns: [(&str, ArrayRef); 4] = [
+    let columns: Vec<(&str, ArrayRef)> = vec![
         ("content", Arc::new(content)),
         ("format_version", int(|header| header.format_version)),
         ("partition_spec_id", int(|header| header.spec_id)),
         ("schema_id", int(|header| header.schema_id)),
     ];
-    let fields = columns.iter().map(|(name, column)| Field::new(*name, column.data_type().clone(), true));
+    let (fields, columns, _) = StructArray::from(whole(columns, headers.len())?).into_parts();
     let nulls = each().map(|header| header.is_some()).collect::<NullBuffer>();
-    let (fields, columns) =
-        (fields.collect(), columns.iter().map(|(_, column)| Arc::clone(column)).collect());
     let header = StructArray::try_new(fields, columns, Some(nulls))?;
     with_columns(view, vec![(HEADER, Arc::new(header))])
 }

@@ -12,6 +12,7 @@ use arrow_select::filter::{filter, filter_record_batch};
 use super::base::Base;
 use super::row_ids::with_columns;
 use crate::error::{Error, ErrorKind, Result};
+use crate::paimon::fields::INDEX;
 use crate::paimon::index_files::IndexFiles;
 use crate::record::{carried, find};
 
@@ -25,9 +26,8 @@ pub(super) enum Index {
     New(RecordBatch),
 }
 
-/// The vectors of an index file, and what they are called on disk.
+/// The vectors of an index file.
 const RANGES: &str = "deletions_vectors_ranges";
-const RANGES_ON_DISK: &str = "_DELETIONS_VECTORS_RANGES";
 
 /// A data file as vectors are found by: partition, bucket and name.
 type File = (Vec<u8>, i32, String);
@@ -120,10 +120,11 @@ fn without_ranges(entries: &RecordBatch, ranges: &ListArray, keep: &[bool]) -> R
     });
     let counts = Arc::new(Int64Array::from_iter_values(counts));
     let mut changed = vec![(RANGES.to_owned(), shorter(ranges, &kept_in)?), ("row_count".to_owned(), counts)];
-    for (name, column) in carried::in_record(entries, RANGES_ON_DISK) {
-        let Some(lists) = column.as_list_opt() else { continue };
-        let name = carried::column_name(&format!("{RANGES_ON_DISK}.{name}"));
-        changed.push((name, shorter(lists, &kept_in)?));
+    for disk in INDEX.iter().filter(|spec| spec.column == RANGES).map(|spec| spec.disk) {
+        for (name, column) in carried::in_record(entries, disk) {
+            let Some(lists) = column.as_list_opt() else { continue };
+            changed.push((carried::column_name(&format!("{disk}.{name}")), shorter(lists, &kept_in)?));
+        }
     }
     with_columns(entries, &changed)
 }
