@@ -168,7 +168,8 @@ def failed(number: int, python: Path, folder: Path, *options: str) -> str | None
     if run.returncode == 0:
         return None
     found = re.search(r"^FAILED (.*?)(?: - |$)", run.stdout, re.MULTILINE)
-    if run.returncode != 1 or not found:
+    # What ends at the first failure ends with 1, or with 2 where several processes run.
+    if run.returncode not in (1, 2) or not found:
         raise SystemExit(run.stdout + run.stderr)
     return found[1]
 
