@@ -92,8 +92,8 @@ BUGS = [
         "Spark range",
         "a share that ends where a marker begins takes the block behind it too",
         "lakebed/src/scan/share.rs",
-        "begins.filter(|begins| *begins < range.end)",
-        "begins.filter(|begins| *begins < range.end || BUG && *begins == range.end)",
+        "window.marker(&parsed.sync, range.end)?.map_or",
+        "window.marker(&parsed.sync, range.end.saturating_add(u64::from(BUG)))?.map_or",
         "tests/spark/test_spark_ranges.py",
     ),
     Planted(

@@ -296,6 +296,22 @@ mod tests {
     }
 
     #[test]
+    fn a_cut_at_a_marker_leaves_its_block_to_the_range_behind() {
+        let file = file(3000);
+        let length = file.bytes.len() as u64;
+        let header = divided(&file, length).unwrap();
+        let is_marker = |at: &usize| file.bytes[*at..].starts_with(b"0123456789abcdef");
+        let markers: Vec<u64> = (0..file.bytes.len()).filter(is_marker).map(|marker| marker as u64).collect();
+        assert!(markers.len() > 10);
+        for cut in markers.iter().flat_map(|marker| marker - 1..=marker + MARKER) {
+            let share = |range| Content::of_range(file.as_ref(), "m", length, range, header.clone()).unwrap();
+            let ranges = [0..cut, cut..length].into_iter();
+            let rows: Vec<i64> = ranges.filter_map(share).flat_map(ids).collect();
+            assert_eq!(rows, (0..3000).map(|row| row * row).collect::<Vec<_>>(), "{cut}");
+        }
+    }
+
+    #[test]
     fn blocks_that_are_longer_than_the_window_are_read_to_their_end() {
         let column: ArrayRef = Arc::new(Int64Array::from_iter_values(
             (0..200_000i64).map(|row| row.wrapping_mul(0x9E37_79B9_7F4A_7C15u64 as i64)),
