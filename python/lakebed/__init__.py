@@ -5,6 +5,7 @@ from lakebed._native import __version__
 from lakebed.describe import describe_file
 from lakebed.errors import CommitConflictError, LakebedError
 from lakebed.explain import Explain
+from lakebed.finding import find_tables
 from lakebed.limits import LIMITS, Limits
 from lakebed.locations import check_locations
 from lakebed.opening import open_table
@@ -32,6 +33,7 @@ __all__ = [
     "col",
     "describe_file",
     "errors",
+    "find_tables",
     "iceberg",
     "open_table",
     "paimon",

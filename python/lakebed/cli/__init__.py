@@ -12,7 +12,7 @@ import click
 
 from lakebed import __version__
 from lakebed._text import printable
-from lakebed.cli import avro, changes, metadata, show, views
+from lakebed.cli import avro, changes, find, metadata, show, views
 from lakebed.errors import LakebedError, LakebedWarning, PredicateError, SchemaError
 
 
@@ -106,6 +106,7 @@ cli.add_command(changes.diff)
 cli.add_command(changes.appends)
 cli.add_command(metadata.command)
 cli.add_command(avro.command)
+cli.add_command(find.command)
 
 
 def main() -> NoReturn:

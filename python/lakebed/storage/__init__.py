@@ -24,6 +24,8 @@ class Storage(Protocol):
 
     A storage may also have `modified(path: str) -> int | None`: when a file or folder was last modified, in
     milliseconds since 1970 UTC, None where that is not known. Only the creation times of branches need it.
+    `folders(prefix: str) -> list[str]`: as `list`, the names of folders alone, FileNotFoundError where there
+    is none; without it `find_tables` lists files too.
     `concurrent_reads: int`, where it is there, is how many reads it serves at once, from as many threads; 64
     where it is not, or None. Commits are staged on one with `write(path: str, data: bytes)`, of a file that
     is not there yet, and `remove(path: str)`.

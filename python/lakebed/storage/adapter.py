@@ -5,9 +5,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from lakebed import _native
+from lakebed._notes import warn
 from lakebed.errors import LocationError, UnsupportedError
 from lakebed.storage.failures import as_oserror
 from lakebed.storage.paths import shares_filesystem
@@ -61,6 +63,16 @@ class Adapter(ABC):
                 raise
             # The library's own may tell secrets.
             raise raised from None
+
+    def _without_links(self, prefix: str, inner: str, names: list[str]) -> list[str]:
+        """Of the names of folders in a directory those of no local links, which are warned of."""
+        links = [name for name in names if self._is_local and self._is_link(f"{inner}/{name}")]
+        shown = _native.without_credentials(prefix)
+        warn([f'the folder "{name}" in "{shown}" is not looked into: it is a link' for name in links])
+        return [name for name in names if name not in links]
+
+    def _is_link(self, inner: str) -> bool:
+        return Path(inner).is_symlink()
 
     @abstractmethod
     def _is_irregular(self, inner: str) -> bool:

@@ -42,6 +42,15 @@ class ArrowStorage(Adapter):
 
         return cast("bool", self._filesystem.get_file_info(inner).type == FileType.Unknown)
 
+    def folders(self, prefix: str) -> list[str]:
+        """The names of folders directly below a directory. Raises: FileNotFoundError where there is none."""
+        from pyarrow.fs import FileSelector, FileType
+
+        with self._asking(prefix) as inner:
+            found = self._filesystem.get_file_info(FileSelector(inner))
+            names = [info.base_name for info in found if info.type == FileType.Directory]
+        return self._without_links(prefix, inner, names)
+
     def list(self, prefix: str) -> list[str]:
         """The names directly below a directory; [] where there is none."""
         from pyarrow.fs import FileSelector

@@ -32,8 +32,8 @@ _ERRNOS_BY_NAME = {
     "ReadTimeoutError": errno.ETIMEDOUT,
     "ConnectTimeoutError": errno.ETIMEDOUT,
 }
-# pyarrow has one number for all answers of servers.
-_DENIED = re.compile(r"\b(?:ACCESS|PERMISSION)_DENIED\b")
+# pyarrow has one number for all answers of servers, obstore one class for those to listings.
+_DENIED = re.compile(r"\b(?:ACCESS|PERMISSION)_DENIED\b|\bstatus code: 403\b")
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s'\"<>`]+")
 # What servers answer with may repeat what they were asked, with the headers that hold tokens.
 _BODY = re.compile(r"<(?:\?xml|!doctype|html|error)\b.*", re.IGNORECASE | re.DOTALL)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import errno
+import os
+from pathlib import Path
 from typing import Any, cast
 
 from lakebed._arguments import milliseconds
@@ -43,6 +46,25 @@ class FsspecStorage(Adapter):
             return self._filesystem.info(inner)["type"] not in ("file", "directory")
         except FileNotFoundError:
             return False
+
+    def folders(self, prefix: str) -> list[str]:
+        """The names of folders directly below a directory. Raises: FileNotFoundError where there is none."""
+        with self._asking(prefix) as directory:
+            self._filesystem.invalidate_cache(directory)
+            listed = self._filesystem.ls(directory, detail=True)
+            found = {info["name"].lstrip("/"): info["type"] for info in listed}
+            # Of a file its own path is listed, of a directory its marker, with a slash behind it.
+            if found == {directory.strip("/"): "file"}:
+                raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), prefix)
+            paths = ((path.rstrip("/"), kind) for path, kind in found.items())
+            kinds = {path.rpartition("/")[2]: kind for path, kind in paths if path != directory.strip("/")}
+            # Local links have a type of their own.
+            names = [
+                name
+                for name, kind in kinds.items()
+                if kind == "directory" or (self._is_local and Path(directory, name).is_dir())
+            ]
+        return self._without_links(prefix, directory, names)
 
     def list(self, prefix: str) -> list[str]:
         """The names directly below a directory. Raises: FileNotFoundError where there is none."""

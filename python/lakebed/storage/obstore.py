@@ -132,6 +132,16 @@ class ObstoreStorage(Adapter):
             return False
         return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
 
+    def folders(self, prefix: str) -> list[str]:
+        """The names of folders directly below a directory. Raises: FileNotFoundError where there is none."""
+        with self._asking(prefix) as inner:
+            found = self._filesystem.list_with_delimiter(inner or None)
+            if inner and not found["common_prefixes"] and not found["objects"]:
+                # Stores have no folders without files.
+                raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), prefix)
+            names = [path.rpartition("/")[2] for path in found["common_prefixes"] if path != inner]
+        return self._without_links(prefix, inner, names)
+
     def list(self, prefix: str) -> list[str]:
         """The names directly below a directory; [] where there is none."""
         with self._asking(prefix) as inner:
@@ -139,6 +149,9 @@ class ObstoreStorage(Adapter):
             paths = [*found["common_prefixes"], *(file["path"] for file in found["objects"])]
             # Stores may list the marker of the directory itself.
             return [path.rpartition("/")[2] for path in paths if path != inner]
+
+    def _is_link(self, inner: str) -> bool:
+        return super()._is_link(f"/{self._prefix}/{inner}")
 
     def modified(self, path: str) -> int | None:
         """When a file was last modified [ms since 1970 UTC]; None of folders, which stores do not have."""

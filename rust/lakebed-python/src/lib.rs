@@ -8,6 +8,7 @@ mod boundary;
 mod error;
 mod exchange;
 mod file;
+mod finding;
 mod grouping;
 mod iceberg;
 mod iceberg_commit;
@@ -36,6 +37,8 @@ mod _native {
     use super::boundary::panic;
     #[pymodule_export]
     use super::exchange::{Exchange, PartRows, PieceStream};
+    #[pymodule_export]
+    use super::finding::find_tables;
     #[pymodule_export]
     use super::grouping::{Grouping, health_row, health_schema};
     #[pymodule_export]

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arrow_buffer::Buffer;
 use bytes::Bytes;
-use lakebed::storage::{AtOnce, Local, Storage};
+use lakebed::storage::{AtOnce, Folders, Local, Storage};
 use lakebed::{Error, ErrorKind, Result};
 use pyo3::exceptions::{PyFileNotFoundError, PyMemoryError, PyNotADirectoryError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -18,7 +18,7 @@ use crate::source::only_value;
 /// waits for a network.
 const CONCURRENT_READS: usize = 64;
 
-/// Calls `read`, `list` and, where they are there, `modified`, `write` and `remove` of a Python object; attaches to the
+/// Calls `read`, `list` and, where they are there, `folders`, `modified`, `write` and `remove` of a Python object; attaches to the
 /// interpreter only for that.
 pub struct PyStorage {
     storage: Py<PyAny>,
@@ -55,12 +55,43 @@ pub fn storage_of(
 ) -> PyResult<Arc<dyn Storage>> {
     let storage: Arc<dyn Storage> = match storage {
         Some(storage) => Arc::new(PyStorage::new(storage.into_bound(py))?),
-        None => Arc::new(Local),
+        None => Arc::new(Attended),
     };
     Ok(match concurrent_reads.or(storage.concurrent_reads()) {
         Some(reads) => Arc::new(AtOnce::new(storage, reads)),
         None => storage,
     })
+}
+
+/// The local file system, for who waits for it in an interpreter that may be interrupted.
+struct Attended;
+
+impl Storage for Attended {
+    fn read(&self, path: &str) -> Result<Buffer> {
+        Local.read(path)
+    }
+
+    fn read_range(&self, path: &str, start: u64, length: u64) -> Result<Buffer> {
+        Local.read_range(path, start, length)
+    }
+
+    fn list(&self, folder: &str) -> Result<Vec<String>> {
+        Local.list(folder)
+    }
+
+    fn inner(&self) -> Option<&dyn Storage> {
+        Some(&Local)
+    }
+
+    fn interrupted(&self) -> Result<()> {
+        interrupted()
+    }
+}
+
+/// Whether a signal came that its handler makes an exception of.
+fn interrupted() -> Result<()> {
+    let raised = Python::attach(|py| py.check_signals());
+    raised.map_err(|error| Error::new(ErrorKind::Io, "interrupted").caused_by(error))
 }
 
 impl Storage for PyStorage {
@@ -69,8 +100,7 @@ impl Storage for PyStorage {
     }
 
     fn interrupted(&self) -> Result<()> {
-        let raised = Python::attach(|py| py.check_signals());
-        raised.map_err(|error| Error::new(ErrorKind::Io, "interrupted").caused_by(error))
+        interrupted()
     }
 
     fn read(&self, path: &str) -> Result<Buffer> {
@@ -95,6 +125,24 @@ impl Storage for PyStorage {
             match names.and_then(|names| names.extract::<Vec<String>>()) {
                 Ok(names) => Ok(names),
                 Err(error) if is_missing(py, &error) => Ok(Vec::new()),
+                Err(error) => Err(failed(py, error, folder)),
+            }
+        })
+    }
+
+    fn folders(&self, folder: &str) -> Result<Option<Folders>> {
+        Python::attach(|py| {
+            let named = || {
+                let storage = self.storage.bind(py);
+                let names = match storage.getattr_opt("folders")? {
+                    Some(folders) => folders.call1((folder,)),
+                    None => storage.call_method1("list", (folder,)),
+                };
+                names?.extract::<Vec<String>>()
+            };
+            match named() {
+                Ok(names) => Ok(Some(Folders { names, closed: Vec::new() })),
+                Err(error) if is_missing(py, &error) => Ok(None),
                 Err(error) => Err(failed(py, error, folder)),
             }
         })

@@ -317,7 +317,7 @@ impl Scan {
 }
 
 /// What is made in this process only.
-fn alone(scan: Box<dyn lakebed::scan::Scan>) -> Scan {
+pub fn alone(scan: Box<dyn lakebed::scan::Scan>) -> Scan {
     Scan(Box::new(Alone(scan)))
 }
 

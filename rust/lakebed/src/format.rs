@@ -19,6 +19,11 @@ pub struct Format {
     pub name: &'static str,
     /// How its tables are opened.
     pub open: Open,
+    /// A folder that all its tables have.
+    pub folder: &'static str,
+    /// Whether a location that has this folder is a table to `open`, damaged or not. Lists it; a file is read only
+    /// where its bytes decide.
+    pub is_table: fn(&str, &Arc<dyn Storage>) -> Result<bool>,
     /// Whether a location is a file that its tables are opened by rather than a folder, by its name.
     pub is_file: fn(&str) -> bool,
     /// The work of its scans that engines spread.
@@ -33,12 +38,16 @@ pub const FORMATS: Formats = Formats(&[
     Format {
         name: "paimon",
         open: |location, storage, decoding| Ok(Box::new(paimon::Table::open(location, storage, decoding)?)),
+        folder: paimon::paths::SCHEMA_FOLDER,
+        is_table: paimon::Table::is_at,
         is_file: |_| false,
         works: paimon::WORKS,
     },
     Format {
         name: "iceberg",
         open: |location, storage, decoding| Ok(Box::new(iceberg::Table::open(location, storage, decoding)?)),
+        folder: iceberg::discovery::FOLDER,
+        is_table: iceberg::discovery::is_table,
         is_file: iceberg::discovery::is_metadata_file,
         works: iceberg::WORKS,
     },
@@ -88,6 +97,24 @@ impl Formats {
                 Err(Error::new(ErrorKind::TableNotFound, looked.join("; ")).in_file(location))
             }
         }
+    }
+
+    /// The format of the table that [`Formats::open`] would find at a location in which these folders stand.
+    ///
+    /// # Errors
+    /// What storage gives.
+    pub(crate) fn at(
+        &self,
+        location: &str,
+        folders: &[String],
+        storage: &Arc<dyn Storage>,
+    ) -> Result<Option<&'static str>> {
+        for format in self.0 {
+            if folders.iter().any(|name| name == format.folder) && (format.is_table)(location, storage)? {
+                return Ok(Some(format.name));
+            }
+        }
+        Ok(None)
     }
 
     /// The work on manifests that [`Travels::to_text`](crate::distributed::Travels::to_text) gave the text of.

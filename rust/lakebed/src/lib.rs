@@ -14,6 +14,7 @@ pub mod distributed;
 mod edges;
 pub mod error;
 pub mod field;
+pub mod finding;
 pub mod format;
 mod grouping;
 pub mod health;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use arrow_buffer::Buffer;
 
 use crate::error::Result;
-use crate::storage::Storage;
+use crate::storage::{Folders, Storage};
 
 /// A storage that looks for what was below one prefix below another.
 ///
@@ -73,6 +73,10 @@ impl Storage for Relocated {
 
     fn list(&self, folder: &str) -> Result<Vec<String>> {
         self.storage.list(&self.now(folder))
+    }
+
+    fn folders(&self, folder: &str) -> Result<Option<Folders>> {
+        self.storage.folders(&self.now(folder))
     }
 
     fn inner(&self) -> Option<&dyn Storage> {

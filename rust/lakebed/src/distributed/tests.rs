@@ -36,6 +36,8 @@ const TOY: Format = Format {
         let manifests = text(&list).lines().map(|name| format!("{location}/{name}")).collect();
         Ok(Box::new(Toy { location: location.to_owned(), storage, manifests }))
     },
+    folder: "toys",
+    is_table: |_, _| Ok(true),
     is_file: |_| false,
     works: Works { tasks: &[row!(ToyTask)], groups: &[], exchanges: &[row!(ToySums)] },
 };

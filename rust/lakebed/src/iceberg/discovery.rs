@@ -10,7 +10,8 @@ use crate::notes::Notes;
 use crate::pipeline::read_each;
 use crate::storage::{Storage, present};
 
-const FOLDER: &str = "metadata";
+/// The folder of a table's metadata files.
+pub const FOLDER: &str = "metadata";
 const HINT: &str = "version-hint.text";
 
 /// What a version's file may be called behind its number, in the order in which engines look for it.
@@ -55,7 +56,7 @@ pub fn current_metadata(
     let folder = Folder { path: format!("{location}/{FOLDER}"), storage };
     match folder.hinted()? {
         Some(path) => open(&path),
-        None => match folder.candidates()? {
+        None => match folder.candidates(storage.list(&folder.path)?)? {
             Found::Files(paths, versions) => {
                 let file = newest(paths, open)?;
                 if versions > 1 && !is_numbered_by_engine(file.path()) {
@@ -65,6 +66,25 @@ pub fn current_metadata(
             }
             Found::Others(names) => Err(not_found(location, no_version(location, &names))),
         },
+    }
+}
+
+/// Whether [`current_metadata`] finds a file in the folder `location`, or that one should be there. Lists the folder;
+/// the hint is read only where no file's name has a version.
+///
+/// # Errors
+/// What storage gives.
+pub fn is_table(location: &str, storage: &Arc<dyn Storage>) -> Result<bool> {
+    let folder = Folder { path: format!("{location}/{FOLDER}"), storage };
+    let names = storage.list(&folder.path)?;
+    let has_hint = names.iter().any(|name| name == HINT);
+    if matches!(folder.candidates(names)?, Found::Files(..)) {
+        return Ok(true);
+    }
+    match has_hint.then(|| folder.hinted()) {
+        None => Ok(false),
+        Some(Err(error)) if error.kind() == ErrorKind::Missing => Ok(true),
+        Some(hinted) => Ok(hinted?.is_some()),
     }
 }
 
@@ -162,8 +182,8 @@ impl Folder<'_> {
         Ok(Some(path))
     }
 
-    fn candidates(&self) -> Result<Found> {
-        let names = self.storage.list(&self.path)?;
+    /// What the folder holds, whose `names` are these.
+    fn candidates(&self, names: Vec<String>) -> Result<Found> {
         let mut versions: Vec<(u64, String)> =
             names.iter().filter_map(|name| Some((version_of(name)?, self.file(name)))).collect();
         let mut others: Vec<String> =

@@ -8,7 +8,7 @@ use super::parts::{Fault, PathParts};
 use super::{Allowed, refused};
 use crate::error::Result;
 use crate::relocate::below;
-use crate::storage::Storage;
+use crate::storage::{Folders, Storage};
 
 /// A storage that refuses paths which lead to where they may not.
 ///
@@ -68,6 +68,11 @@ impl Storage for Guarded {
     fn list(&self, folder: &str) -> Result<Vec<String>> {
         self.check(folder)?;
         self.storage.list(folder)
+    }
+
+    fn folders(&self, folder: &str) -> Result<Option<Folders>> {
+        self.check(folder)?;
+        self.storage.folders(folder)
     }
 
     fn inner(&self) -> Option<&dyn Storage> {

@@ -38,6 +38,15 @@ pub trait Storage: Send + Sync {
     /// no such folder.
     fn list(&self, folder: &str) -> Result<Vec<String>>;
 
+    /// What folders stand directly in a folder; `None` where there is no such folder. Files may be among them where the
+    /// storage does not tell them apart, which is what this gives unless it is implemented.
+    fn folders(&self, folder: &str) -> Result<Option<Folders>> {
+        match self.inner() {
+            Some(storage) => storage.folders(folder),
+            None => Ok(Some(Folders { names: self.list(folder)?, closed: Vec::new() })),
+        }
+    }
+
     /// The storage that this one is put in front of, which answers what this one does not; `None` where it reads by
     /// itself.
     fn inner(&self) -> Option<&dyn Storage> {
@@ -100,6 +109,15 @@ pub trait Storage: Send + Sync {
     }
 }
 
+/// What folders stand in a folder, in any order.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Folders {
+    /// Their names (not paths).
+    pub names: Vec<String>,
+    /// Those that are not looked into: the name as it may be shown, and why.
+    pub closed: Vec<(String, &'static str)>,
+}
+
 /// The local file system. Files are read, never mapped: one that is cut while mapped raises SIGBUS.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Local;
@@ -140,6 +158,33 @@ impl Storage for Local {
             Err(error) => Err(failed(error, folder)),
         });
         names.collect()
+    }
+
+    /// Links to folders are closed: they may lead around.
+    fn folders(&self, folder: &str) -> Result<Option<Folders>> {
+        let entries = match std::fs::read_dir(local_path(folder)?).map_err(|error| failed(error, folder)) {
+            Err(error) if error.kind() == ErrorKind::Missing => return Ok(None),
+            entries => entries?,
+        };
+        let mut found = Folders::default();
+        for entry in entries {
+            let entry = entry.map_err(|error| failed(error, folder))?;
+            let kind = match entry.file_type().map_err(|error| failed(error, folder)) {
+                // It went away after it was listed.
+                Err(error) if error.kind() == ErrorKind::Missing => continue,
+                kind => kind?,
+            };
+            let shown = || entry.file_name().to_string_lossy().into_owned();
+            match entry.file_name().into_string() {
+                Ok(name) if kind.is_dir() => found.names.push(name),
+                Err(_) if kind.is_dir() => found.closed.push((shown(), "its name is not UTF-8")),
+                _ if kind.is_symlink() && entry.path().is_dir() => {
+                    found.closed.push((shown(), "it is a link"));
+                }
+                _ => {}
+            }
+        }
+        Ok(Some(found))
     }
 
     fn modified(&self, path: &str) -> Result<Option<i64>> {

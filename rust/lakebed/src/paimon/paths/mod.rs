@@ -26,9 +26,12 @@ pub fn snapshot_file(id: i64) -> String {
     format!("snapshot/snapshot-{id}")
 }
 
+/// The folder of schema files, below the root of each branch.
+pub const SCHEMA_FOLDER: &str = "schema";
+
 /// A schema file, below the root of its branch.
 pub fn schema_file(id: i64) -> String {
-    format!("schema/schema-{id}")
+    format!("{SCHEMA_FOLDER}/schema-{id}")
 }
 
 /// A tag file, below the root of its branch.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use lakebed_avro::Limits;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::paimon::paths::{self, branch_root, schema_file, snapshot_file, tag_file};
+use crate::paimon::paths::{self, SCHEMA_FOLDER, branch_root, schema_file, snapshot_file, tag_file};
 use crate::paimon::schema::TableSchema;
 use crate::paimon::snapshot::{Snapshot, Tag};
 use crate::pipeline::{both, each, read_each};
@@ -78,7 +78,7 @@ impl<'t> Files<'t> {
 
     /// The ids of the schemas that are there, ascending.
     pub(crate) fn schema_ids(&self) -> Result<Vec<i64>> {
-        Ok(paths::schema_ids(&self.storage.list(&self.own("schema"))?))
+        Ok(paths::schema_ids(&self.storage.list(&self.own(SCHEMA_FOLDER))?))
     }
 
     /// The names of the branch's tags, sorted.

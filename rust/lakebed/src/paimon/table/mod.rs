@@ -75,6 +75,15 @@ impl Table {
         })
     }
 
+    /// Whether there is a table at `location`, which need not be whole. Lists the schemas.
+    ///
+    /// # Errors
+    /// What storage gives.
+    pub fn is_at(location: &str, storage: &Arc<dyn Storage>) -> Result<bool> {
+        let files = Files { location, branch: MAIN, storage };
+        Ok(!files.schema_ids()?.is_empty())
+    }
+
     /// Where the table is, without a slash at the end.
     pub fn location(&self) -> &str {
         &self.location
