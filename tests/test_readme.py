@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from shared_data import PROJECT
+from shared_data import PROJECT, SAMPLE_TABLE
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from pyspark.sql import SparkSession
 
 README = (PROJECT / "README.md").read_text("utf-8")
@@ -35,10 +37,39 @@ def project_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(PROJECT)
 
 
-def test_the_python_blocks_run() -> None:
+@pytest.fixture
+def far_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """What the examples of other storage find: a bucket, and a catalog that PyIceberg is told of."""
+    pytest.importorskip("obstore")
+    import catalog_tables
+    from object_store import BUCKET, KEY, SECRET, server, upload
+    from pyiceberg.utils.config import Config
+
+    catalog = catalog_tables.sqlite(tmp_path)
+    catalog_tables.orders(catalog, commits=1)
+    for name in ("uri", "warehouse"):
+        monkeypatch.setenv(f"PYICEBERG_CATALOG__LAKE__{name.upper()}", catalog.properties[name])
+    # It reads the environment when it is imported.
+    monkeypatch.setattr("pyiceberg.catalog._ENV_CONFIG", Config())
+    with server() as address:
+        assert BUCKET == "lake"
+        upload(address, SAMPLE_TABLE, "warehouse/shop.db/orders")
+        said = {"ACCESS_KEY_ID": KEY, "SECRET_ACCESS_KEY": SECRET, "ALLOW_HTTP": "true"}
+        for name in ("REGION", "DEFAULT_REGION"):
+            said[name] = "us-east-1"
+        for name, value in {**said, "ENDPOINT_URL": f"http://{address}"}.items():
+            monkeypatch.setenv(f"AWS_{name}", value)
+        yield
+
+
+@pytest.mark.usefixtures("far_tables")
+def test_the_python_blocks_run(capsys: pytest.CaptureFixture[str]) -> None:
     names: dict[str, Any] = {}
     exec(compile(blocks(spark=False), "README.md", "exec"), names)
     assert names["t"].snapshot_id == 10  # as the first block says
+    assert names["far"].location == "s3://lake/warehouse/shop.db/orders"
+    assert names["of_catalog"].format == "iceberg"
+    assert "shop.orders 10\n" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("line", re.findall(r"^(lakebed .*?)(?:  +#.*)?$", README, re.MULTILINE))
