@@ -149,3 +149,13 @@ def test_requests_of_a_file(address: str, library: str, most: int, format_name: 
         counted.forget()
         table.plan().to_arrow()
         assert len(counted.asked) == most * len({asked.path for asked in counted.asked})
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_single_files_are_read(address: str, library: str) -> None:
+    storage = client(library, address)
+    snapshot = lakebed.paimon.read_snapshot(f"{PAIMON}/snapshot/snapshot-1", storage=storage)
+    assert snapshot == lakebed.paimon.read_snapshot(SAMPLE_TABLE / "snapshot" / "snapshot-1")
+    name = min((SAMPLE_ICEBERG_TABLE / "metadata").glob("snap-*")).name
+    found = lakebed.iceberg.read_manifest_list(f"{ICEBERG}/metadata/{name}", storage=storage).to_arrow()
+    assert found == lakebed.iceberg.read_manifest_list(SAMPLE_ICEBERG_TABLE / "metadata" / name).to_arrow()

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from typing import IO, TYPE_CHECKING, Any, TypeAlias, Union
 
-from lakebed import _arrow, storage
+from lakebed import _arrow
+from lakebed.storage import resolve
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -14,16 +15,19 @@ Source: TypeAlias = Union[str, "os.PathLike[str]", bytes, bytearray, memoryview,
 """A path or URI, anything with the buffer protocol (never copied), or a binary file-like object."""
 
 
-def resolve_source(source: Source) -> str | pa.Array:
+def resolve_source(source: Source, storage: object | None = None) -> str | pa.Array:
     """A local path for the compiled core to read, or the bytes themselves as one Arrow value.
 
-    Args: source, as in `Source`. Objects that are open files are read to their end here, once.
-    Raises: TypeError for anything else; the `OSError` of a storage that fails.
-    Cost: local files are not opened; a URI is fetched.
+    Args: source, as in `Source`: objects that are open files are read to their end here, once; storage, what
+        reads a path or URI, as `open_table` has it.
+    Raises: TypeError for anything else, also for a storage of what is no path; UnsupportedError, ValueError
+        as `open_table`; the `OSError` of a storage that fails.
+    Cost: local files are not opened, unless a storage reads them; a URI is fetched.
     """
     if isinstance(source, (str, os.PathLike)):
-        location, adapter = storage.resolve(source)
-        return location if adapter is None else _arrow.bytes_array(adapter.read(location))
+        location, adapter = resolve(source, storage)
+        return location if adapter is None else _arrow.frozen(adapter.read(location))
+    _refuse(source, storage)
     if hasattr(source, "read") and not _has_buffer(source):
         source = source.read()
     if not _has_buffer(source):
@@ -31,23 +35,29 @@ def resolve_source(source: Source) -> str | pa.Array:
     return _arrow.bytes_array(source)
 
 
-def resolve_range(source: Source, start: int, end: int) -> str | pa.Array:
+def resolve_range(source: Source, start: int, end: int, storage: object | None = None) -> str | pa.Array:
     """A local path for the compiled core to read from, or the bytes from `start` up to `end`, as one value.
 
-    Args: source, as in `Source`; start and end, which may lie behind the source's end [bytes].
+    Args: source and storage, as `resolve_source` has them; start and end, which may lie behind the source's
+        end [bytes].
     Raises: as `resolve_source`.
     Cost: of a URI or a buffer no other bytes are touched; open files are read to their end.
     """
     if isinstance(source, (str, os.PathLike)):
-        location, adapter = storage.resolve(source)
-        return location if adapter is None else _arrow.bytes_array(adapter.read(location, start, end))
-    whole = resolve_source(source)
+        location, adapter = resolve(source, storage)
+        return location if adapter is None else _arrow.frozen(adapter.read(location, start, end))
+    whole = resolve_source(source, storage)
     return whole if isinstance(whole, str) else _arrow.bytes_array(whole[0].as_buffer()[start:end])
 
 
 def named(what: str, resolved: str | pa.Array) -> str:
     """What a reader of this source is called where it prints itself."""
     return f"{what} of {resolved!r}" if isinstance(resolved, str) else f"{what} of {resolved.nbytes:,} bytes"
+
+
+def _refuse(source: object, storage: object | None) -> None:
+    if storage is not None:
+        raise TypeError(f"storage= reads a path or URI, not {type(source).__name__}")
 
 
 def _has_buffer(value: Any) -> bool:

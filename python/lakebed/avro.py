@@ -32,6 +32,7 @@ def read(
     threads: int | None = None,
     *,
     schema: Schema | None = None,
+    storage: object | None = None,
 ) -> Scan:
     """The records of an Avro file, in file order.
 
@@ -46,6 +47,7 @@ def read(
             for each other; enum symbols that this schema lacks become its default; logical types are this
             schema's. Of a union the branch of the same type is taken, else the first that the value can be
             promoted to. `columns` are then paths of this schema, and only what they name is resolved.
+        storage: what reads a path or URI, as `open_table` has it.
     Returns: a `Scan` with one column per field of the record schema. It reads the file when it is asked for
         its schema or rows, again each time.
     Raises: (when read) CorruptError, TruncatedError, UnsupportedError (codec, recursive schema), LimitError,
@@ -56,7 +58,7 @@ def read(
     Source: Avro specification 1.12, "Object container files", "Schema resolution" and "Aliases".
     """
     wanted, threads = names("columns", columns), positive("threads", threads)
-    data = resolve_source(source)
+    data = resolve_source(source, storage)
     text = None if schema is None else _schema_text(schema)
     return FileScan(lambda: _native.avro_read(data, wanted, text, limits, threads), named("records", data))
 
@@ -67,41 +69,46 @@ def _schema_text(schema: Schema) -> str:
     return str(schema) if is_text else json.dumps(schema)
 
 
-def read_schema(source: Source, limits: Limits = LIMITS) -> Any:
+def read_schema(source: Source, limits: Limits = LIMITS, *, storage: object | None = None) -> Any:
     """The schema of an Avro file as its header spells it, parsed from JSON.
 
+    Args: as in `read`.
     Returns: a dict for a record and for whatever else has attributes, a list for a union, a string for a
         plain type by its name. Types that `read` refuses, such as recursive ones, are given all the same.
     Raises: CorruptError (also where the text is not JSON), TruncatedError, LimitError.
     Cost: reads the header only.
     """
-    text, _ = _native.avro_header(resolve_source(source), limits)
+    text, _ = _native.avro_header(resolve_source(source, storage), limits)
     try:
         return json.loads(text)
     except ValueError as error:
         raise CorruptError(f"avro.schema is not JSON: {error}", kind="schema") from error
 
 
-def read_metadata(source: Source, limits: Limits = LIMITS) -> dict[str, bytes]:
+def read_metadata(
+    source: Source, limits: Limits = LIMITS, *, storage: object | None = None
+) -> dict[str, bytes]:
     """The metadata map of an Avro file's header, as stored: `avro.schema`, `avro.codec` and the writer's own
     keys.
 
+    Args: as in `read`.
     Raises: CorruptError, TruncatedError, LimitError.
     Cost: reads the header only.
     """
-    _, metadata = _native.avro_header(resolve_source(source), limits)
+    _, metadata = _native.avro_header(resolve_source(source, storage), limits)
     return metadata
 
 
-def read_blocks(source: Source, limits: Limits = LIMITS) -> pa.Table:
+def read_blocks(source: Source, limits: Limits = LIMITS, *, storage: object | None = None) -> pa.Table:
     """The blocks of an Avro file, one row each, without decoding a record.
 
+    Args: as in `read`.
     Returns: `offset` int64 [byte in the file] of the block's data, behind its two counts, `row_count` int64,
         `size_in_bytes` int64 (as stored, compressed).
     Raises: CorruptError, TruncatedError, LimitError.
     Cost: reads the file, inflates nothing.
     """
-    return _arrow.reader(_native.avro_blocks(resolve_source(source), limits)).read_all()
+    return _arrow.reader(_native.avro_blocks(resolve_source(source, storage), limits)).read_all()
 
 
 def write(

@@ -24,6 +24,7 @@ def read_manifest(
     listed: Mapping[str, Any] | None = None,
     limits: Limits = LIMITS,
     threads: int | None = None,
+    storage: object | None = None,
 ) -> Scan:
     """The entries of one manifest of any format version, in file order, deleted ones included.
 
@@ -37,6 +38,7 @@ def read_manifest(
             there; without it, what is not stored is null.
         limits: what the file may cost.
         threads: blocks decoded at once; None for all cores.
+        storage: what reads a path or URI, as `open_table` has it.
     Returns: a `Scan`: `status` int32 (0 existing, 1 added, 2 deleted), `snapshot_id`, `sequence_number`,
         `file_sequence_number` int64, then the file's fields under the format's names: `content` int32 (0
         data, 1 position deletes, 2 equality deletes), `file_path`, `file_format` utf8, `spec_id` int32,
@@ -56,7 +58,7 @@ def read_manifest(
     Source: Iceberg specification, "Manifests"; Iceberg's `ManifestReader.java`.
     """
     wanted, threads = names("columns", columns), positive("threads", threads)
-    data = resolve_source(source)
+    data = resolve_source(source, storage)
     record = None if listed is None else _manifest_file(listed)
     return FileScan(
         lambda: _native.iceberg_read_manifest(data, wanted, record, limits, threads),
@@ -89,7 +91,11 @@ def _manifest_file(listed: Mapping[str, Any]) -> str:
 
 
 def read_manifest_list(
-    source: Source, *, columns: Sequence[str] | None = None, limits: Limits = LIMITS
+    source: Source,
+    *,
+    columns: Sequence[str] | None = None,
+    limits: Limits = LIMITS,
+    storage: object | None = None,
 ) -> Scan:
     """The records of one manifest list of any format version: one row per manifest, in file order.
 
@@ -99,6 +105,7 @@ def read_manifest_list(
         source: path or URI, anything with the buffer protocol (never copied), or an open binary file.
         columns: names of the columns wanted; others are skipped, not decoded.
         limits: what the file may cost.
+        storage: what reads a path or URI, as `open_table` has it.
     Returns: a `Scan`: `manifest_path` utf8, `manifest_length` int64 [bytes], `partition_spec_id` int32,
         `content` int32 (0 data, 1 deletes), `sequence_number`, `min_sequence_number` int64 (0 where the list
         has none), `added_snapshot_id` int64, `added_files_count`, `existing_files_count`,
@@ -112,14 +119,19 @@ def read_manifest_list(
     Source: Iceberg specification, "Manifest Lists"; Iceberg's `ManifestFile.java`.
     """
     wanted = names("columns", columns)
-    data = resolve_source(source)
+    data = resolve_source(source, storage)
     return FileScan(
         lambda: _native.iceberg_read_manifest_list(data, wanted, limits), named("manifest list", data)
     )
 
 
 def read_deletion_vector(
-    source: Source, offset: int, length: int, *, limits: Limits = LIMITS
+    source: Source,
+    offset: int,
+    length: int,
+    *,
+    limits: Limits = LIMITS,
+    storage: object | None = None,
 ) -> pa.Int64Array:
     """The deleted rows of one data file, by their position in it.
 
@@ -128,6 +140,7 @@ def read_deletion_vector(
         offset: where the vector begins [bytes]: `content_offset` of its entry or of `Table.deletes`.
         length: its recorded length [bytes]: `content_size_in_bytes`.
         limits: `max_rows` bounds the positions.
+        storage: what reads a path or URI, as `open_table` has it.
     Returns: positions from 0, ascending.
     Raises: CorruptError (magic, checksum, a size other than `length`, a malformed bitmap), TruncatedError,
         LimitError.
@@ -136,16 +149,19 @@ def read_deletion_vector(
     Source: Iceberg specification, "Deletion Vectors"; Puffin's blob type `deletion-vector-v1`; Iceberg's
         `BitmapPositionDeleteIndex.java`.
     """
-    data = resolve_range(source, offset, offset + length)
+    data = resolve_range(source, offset, offset + length, storage)
     return _arrow.array(_native.iceberg_read_deletion_vector(data, offset, length, limits))
 
 
-def read_metadata(source: Source, *, limits: Limits = LIMITS) -> dict[str, Any]:
+def read_metadata(
+    source: Source, *, limits: Limits = LIMITS, storage: object | None = None
+) -> dict[str, Any]:
     """One `metadata.json` of any format version: the JSON object as stored, once what a table needs is found
     to be well-formed. gzip is told by its first bytes, whatever the file is called.
 
     Args: source: path or URI, anything with the buffer protocol (never copied), or an open binary file;
-        limits: what the file may cost, `max_file_bytes` of JSON and `max_value_bytes` of one element.
+        limits: what the file may cost, `max_file_bytes` of JSON and `max_value_bytes` of one element;
+        storage: what reads a path or URI, as `open_table` has it.
     Returns: the object with the keys of the specification and any others that are there; nothing is added
         that only a reader assumes.
     Units: `-ms` are milliseconds since 1970 UTC.
@@ -154,7 +170,9 @@ def read_metadata(source: Source, *, limits: Limits = LIMITS) -> dict[str, Any]:
     Cost: the whole object, in Python's own objects; `open_table` keeps no more than what is asked for.
     Source: Iceberg specification, "Table Metadata"; Iceberg's `TableMetadataParser.java`.
     """
-    parsed: dict[str, Any] = json.loads(_native.iceberg_read_metadata(resolve_source(source), limits))
+    parsed: dict[str, Any] = json.loads(
+        _native.iceberg_read_metadata(resolve_source(source, storage), limits)
+    )
     return parsed
 
 

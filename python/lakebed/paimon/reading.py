@@ -38,6 +38,7 @@ def read_manifest(
     columns: Sequence[str] | None = None,
     limits: Limits = LIMITS,
     threads: int | None = None,
+    storage: object | None = None,
 ) -> Scan:
     """The entries of one manifest as stored, in file order; nothing is merged.
 
@@ -46,6 +47,7 @@ def read_manifest(
         columns: names of the columns wanted; others are skipped, not decoded.
         limits: what the file may cost.
         threads: blocks decoded at once; None for all cores.
+        storage: what reads a path or URI, as `open_table` has it.
     Returns: a `Scan`: `kind` int8 (0 add, 1 delete), `partition` binary (BinaryRow with its arity prefix),
         `bucket`, `total_buckets`, then the data file's fields under the format's names without the leading
         underscore; stats as stored (BinaryRow bytes and null counts).
@@ -56,14 +58,18 @@ def read_manifest(
     Source: Paimon's `ManifestEntry.java`, `DataFileMeta.java`.
     """
     wanted, threads = names("columns", columns), positive("threads", threads)
-    data = resolve_source(source)
+    data = resolve_source(source, storage)
     return FileScan(
         lambda: _native.paimon_read_manifest(data, wanted, limits, threads), named("manifest entries", data)
     )
 
 
 def read_manifest_list(
-    source: Source, *, columns: Sequence[str] | None = None, limits: Limits = LIMITS
+    source: Source,
+    *,
+    columns: Sequence[str] | None = None,
+    limits: Limits = LIMITS,
+    storage: object | None = None,
 ) -> Scan:
     """The records of one manifest list as stored: one row per manifest, in file order.
 
@@ -75,14 +81,18 @@ def read_manifest_list(
     Source: Paimon's `ManifestFileMeta.java`.
     """
     wanted = names("columns", columns)
-    data = resolve_source(source)
+    data = resolve_source(source, storage)
     return FileScan(
         lambda: _native.paimon_read_manifest_list(data, wanted, limits), named("manifest list", data)
     )
 
 
 def read_index_manifest(
-    source: Source, *, columns: Sequence[str] | None = None, limits: Limits = LIMITS
+    source: Source,
+    *,
+    columns: Sequence[str] | None = None,
+    limits: Limits = LIMITS,
+    storage: object | None = None,
 ) -> Scan:
     """The records of one index manifest as stored: one row per index file, in file order.
 
@@ -98,14 +108,19 @@ def read_index_manifest(
     Source: Paimon's `IndexManifestEntry.java`, `DeletionVectorMeta.java`, `GlobalIndexMeta.java`.
     """
     wanted = names("columns", columns)
-    data = resolve_source(source)
+    data = resolve_source(source, storage)
     return FileScan(
         lambda: _native.paimon_read_index_manifest(data, wanted, limits), named("index manifest", data)
     )
 
 
 def read_deletion_vector(
-    source: Source, offset: int, length: int, *, limits: Limits = LIMITS
+    source: Source,
+    offset: int,
+    length: int,
+    *,
+    limits: Limits = LIMITS,
+    storage: object | None = None,
 ) -> pa.Int64Array:
     """The deleted rows of one data file, by their position in it.
 
@@ -115,6 +130,7 @@ def read_deletion_vector(
             `Table.deletes`.
         length: its recorded length [bytes]: `f2`, `content_size_in_bytes`.
         limits: `max_rows` bounds the positions.
+        storage: what reads a path or URI, as `open_table` has it.
     Returns: positions from 0, ascending.
     Raises: CorruptError (magic, checksum, a size other than `length`, a malformed bitmap), TruncatedError,
         LimitError.
@@ -122,41 +138,43 @@ def read_deletion_vector(
         their end.
     Source: Paimon's `DeletionVector.java`, `BitmapDeletionVector.java`, `Bitmap64DeletionVector.java`.
     """
-    data = resolve_range(source, offset, offset + length + _VECTOR_FRAMING)
+    data = resolve_range(source, offset, offset + length + _VECTOR_FRAMING, storage)
     return _arrow.array(_native.paimon_read_deletion_vector(data, offset, length, limits))
 
 
-def read_hash_index(source: Source) -> pa.Int32Array:
+def read_hash_index(source: Source, *, storage: object | None = None) -> pa.Int32Array:
     """The hashes of a bucket's keys, from a HASH index file, in file order.
 
-    Args: source, as in `read_manifest`.
+    Args: source and storage, as in `read_manifest`.
     Raises: CorruptError (not a whole number of 4-byte hashes).
     Cost: one pass over the file, which has no header.
     Source: Paimon's `HashIndexFile.java`.
     """
-    return _arrow.array(_native.paimon_read_hash_index(resolve_source(source)))
+    return _arrow.array(_native.paimon_read_hash_index(resolve_source(source, storage)))
 
 
-def read_snapshot(source: Source) -> dict[str, Any]:
+def read_snapshot(source: Source, *, storage: object | None = None) -> dict[str, Any]:
     """One `snapshot-<id>`, `changelog-<id>` or `tag-<name>` file: the JSON object as stored, once its
     required keys are found to be well-formed.
 
+    Args: source and storage, as in `read_manifest`.
     Returns: a tag that is kept for a time also has `tagCreateTime` (year, month, day, hour, minute, then
         second and nanosecond unless 0, of the writer's wall clock) and `tagTimeRetained` [s].
     Raises: CorruptError (not JSON, a required key absent or of the wrong type).
     Source: Paimon's `Snapshot.java`, `Tag.java`.
     """
-    return _parsed(_native.paimon_read_snapshot(resolve_source(source)))
+    return _parsed(_native.paimon_read_snapshot(resolve_source(source, storage)))
 
 
-def read_schema(source: Source) -> dict[str, Any]:
+def read_schema(source: Source, *, storage: object | None = None) -> dict[str, Any]:
     """One `schema-<id>` file: the JSON object as stored, once its fields and types are found to be
     well-formed.
 
+    Args: source and storage, as in `read_manifest`.
     Raises: CorruptError (not JSON, a required key absent, a type outside the grammar).
     Source: Paimon's `TableSchema.java`.
     """
-    return _parsed(_native.paimon_read_schema(resolve_source(source)))
+    return _parsed(_native.paimon_read_schema(resolve_source(source, storage)))
 
 
 def decode_rows(binary: pa.Array, types: pa.Schema) -> pa.StructArray:
