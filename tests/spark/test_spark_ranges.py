@@ -141,3 +141,18 @@ def test_a_manifest_cut_between_blocks_is_an_error(spark, tmp_path: Path):
 def test_ranges_of_no_bytes_are_refused(spark):
     with pytest.raises(ValueError, match="range_bytes"):
         ls.files(spark, SAMPLE_TABLE, range_bytes=0)
+
+
+def test_a_storage_that_cannot_be_pickled_is_refused_at_once(spark):
+    obstore = pytest.importorskip("obstore.store")
+    store = obstore.MemoryStore()
+    for file in SAMPLE_TABLE.rglob("*"):
+        if file.is_file():
+            store.put(f"t/{file.relative_to(SAMPLE_TABLE)}", file.read_bytes())
+    table = lakebed.open_table("t", storage=store)
+    said = "storage= is pickled for Spark's executors, which this one cannot be: .*MemoryStore"
+    for view in (ls.files, ls.partitions, ls.plan):
+        with pytest.raises(TypeError, match=said):
+            view(spark, table, range_bytes=1 << 20)
+    with pytest.raises(TypeError, match=said):
+        ls.health(spark, ["t"], storage=store)

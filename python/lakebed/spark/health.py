@@ -20,7 +20,7 @@ from lakebed.predicates import to_sql
 from lakebed.spark.frames import At, TablePath, from_batches, table_at
 from lakebed.spark.group_mappers import finish_health
 from lakebed.spark.groups import grouped
-from lakebed.spark.reading import Reading, absolute
+from lakebed.spark.reading import Reading, absolute, check_pickled
 from lakebed.spark.types import cast_batch, spark_schema, to_spark
 from lakebed.table import Table
 from lakebed.table.groups import SMALL_BYTES
@@ -57,7 +57,8 @@ def health(
         wrong and its text, null where nothing is. A table in error has its path as `location`, without
         credentials, and nulls.
     Raises: what `open_table` and `Table.health` raise, for one table here or when the DataFrame is computed;
-        for a list only SchemaError for a column that is not there.
+        for a list only SchemaError for a column that is not there, TypeError for a storage that cannot be
+        pickled.
     Cost: one table: as `partitions`; the driver reads the snapshots too. A list: nothing on the driver; paths
         and storage travel in the function, so that plans do not show them.
     """
@@ -68,6 +69,7 @@ def health(
     if isinstance(path, Table):
         table = table_at(path, at, limits)
         return _of_table(spark, table, selection, Reading.of(table, limits, range_bytes))
+    check_pickled(storage)
     paths = (os.fspath(one) for one in cast("Sequence[str | os.PathLike[str]]", path))
     return _of_tables(spark, _Tables(tuple(paths if storage else map(absolute, paths)), how, at, selection))
 

@@ -49,6 +49,19 @@ _GLOB = re.compile(r"[{}\[\]*?\\]")
 _ESCAPE = re.compile(r"\\(?=[{}\[\]*?\\])")
 
 
+def check_pickled(storage: object) -> None:
+    """Raises: TypeError for a storage that cannot be pickled, as a `MemoryStore`; Spark would fail later."""
+    from pyspark import cloudpickle
+
+    # It has no types of its own.
+    pickle: Callable[[object], bytes] = cloudpickle.dumps
+    try:
+        pickle(storage)
+    except Exception as error:
+        message = "storage= is pickled for Spark's executors, which this one cannot be"
+        raise TypeError(f"{message}: {error}") from error
+
+
 class Piece(NamedTuple):
     """A range [bytes] of a manifest with its header, or all of one without."""
 
@@ -74,10 +87,12 @@ class Reading:
     def of(table: Table, limits: Limits, range_bytes: int | None) -> Reading:
         """Of a table that is read with a catalog's credentials in ranges always: Spark has none of them.
 
-        Raises: ValueError for ranges of no bytes.
+        Raises: ValueError for ranges of no bytes; TypeError for a storage that does not reach the executors.
         """
         if range_bytes is None and isinstance(table._storage, FileIOStorage):
             range_bytes = _RANGE
+        if range_bytes is not None:
+            check_pickled(table._storage)
         return Reading(limits, positive("range_bytes", range_bytes), table._storage)
 
     def frame(
