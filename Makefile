@@ -7,12 +7,12 @@ SAMPLE := examples/sample_table
 ICEBERG := examples/sample_iceberg_table
 # Where its metadata says that it is, and where it is.
 ICEBERG_WRITTEN := /tmp/lakebed/shop/orders
-MOVED := --relocate $(ICEBERG_WRITTEN)=$(ICEBERG)
 
 # What the wheel is made of.
 WHEEL_INPUTS := $(shell find rust/lakebed* python -type f \( -name '*.rs' -o -name '*.py' -o -name '*.pyi' -o -name 'Cargo.toml' -o -name 'py.typed' \)) \
 	Cargo.toml Cargo.lock pyproject.toml
 
+PYTHON := $(VENV)/.python# all that cargo needs: it compiles while the tools are installed
 TOOLS := $(VENV)/.tools
 SPARK_35 := $(VENV)/spark-3.5
 # The wheel in .venv is of one profile at a time, and its stamp says of which: what tests run is compiled in seconds
@@ -39,7 +39,7 @@ export PYTEST_DEBUG_TEMPROOT := $(shell .ci/temporary.sh)
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help preflight venv build release all check test trust lint test-rust test-python test-fast test-spark-oldest test-servers test-spark trust-python trust-spark-oldest trust-twin trust-peers trust-wheel trust-sanitized fuzz fmt bench bench-full bench-check bench-instructions demo sample-tables clean
+.PHONY: help preflight venv build release check test trust lint lint-rust lint-python lint-stub test-rust test-python test-fast test-spark-oldest test-servers trust-python trust-spark-oldest trust-twin trust-peers trust-wheel trust-sanitized fuzz fmt bench bench-full bench-check bench-instructions demo sample-tables clean
 
 help: ## List the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/\1\t\2/p' $(MAKEFILE_LIST) | while IFS="$$(printf '\t')" read -r name text; do \
@@ -54,8 +54,6 @@ build: $(CHECKED) ## Build lakebed as tests want it, incremental and with checks
 
 release: $(RELEASED) ## Build the wheel that users get, and install it into .venv
 
-all: test bench ## Run the tests, then the benches
-
 check: ## Run what needs no JVM: format, lint, types, Rust and Python (AREA=iceberg: of that area alone); minutes
 	@.ci/parts.sh "lint test-rust" test-fast
 
@@ -65,7 +63,7 @@ test: ## Run everything once: what check does, with Spark, the Java engines and 
 trust: ## Run everything in its long form: all tables through all doors, both Sparks, kills, fuzzing, sanitizers; hours
 	@.ci/parts.sh trust-python trust-spark-oldest test-servers trust-twin fuzz trust-peers trust-wheel trust-sanitized
 
-test-rust: $(TOOLS) ## Run the Rust tests, the corpora of the fuzzers among them
+test-rust: $(PYTHON) ## Run the Rust tests, the corpora of the fuzzers among them
 	cargo test --workspace --locked $(AREA)
 
 test-fast: $(CHECKED) ## Run the Python tests that start no JVM
@@ -80,9 +78,6 @@ test-spark-oldest: $(CHECKED) $(SPARK_35)/.installed ## Run a smoke of every fun
 test-servers: $(CHECKED) ## Run the tests of object stores against MinIO, built from its Go module (without Go: skipped)
 	.ci/servers.sh $(PYTEST)
 
-test-spark: $(CHECKED) ## Run only the tests that start a JVM
-	$(PYTEST) -m 'spark or jvm' $(ONLY)
-
 fuzz: | preflight ## Fuzz each target for a minute, or FUZZ_SECONDS=…, or FUZZ_RUNS=… runs
 	rust/fuzz/run.sh
 
@@ -92,7 +87,7 @@ trust-python: $(RELEASED) ## The long forms of all Python tests, with PySpark 4 
 trust-spark-oldest: $(RELEASED) $(SPARK_35)/.installed ## The long forms of all tests of Spark, with PySpark 3.5
 	PYTHONPATH=$(CURDIR)/$(SPARK_35) LAKEBED_TRUST=1 $(PYTEST) --timeout=7200 -m spark
 
-trust-twin: $(TOOLS) ## 100,000 random files through the decoder and its slow twin, 3,000 through each other property
+trust-twin: $(PYTHON) ## 100,000 random files through the decoder and its slow twin, 3,000 through each other property
 	LAKEBED_TWIN_FILES=100000 cargo test --release --locked -p lakebed-avro --test twin
 	LAKEBED_TWIN_FILES=3000 cargo test --release --locked -p lakebed-avro --test '*'
 
@@ -102,14 +97,20 @@ trust-peers: $(RELEASED) ## Make docs/peers.md again: what each reader does with
 trust-wheel: $(TOOLS) ## Build the wheel twice, and compare
 	.ci/wheel_twice.sh
 
-trust-sanitized: $(TOOLS) ## The Rust tests under AddressSanitizer, the decoder's under valgrind
+trust-sanitized: $(PYTHON) ## The Rust tests under AddressSanitizer, the decoder's under valgrind
 	.ci/sanitized.sh
 
-lint: $(CHECKED) ## Check format, lints, types, and the stub against the compiled module
+lint: lint-rust lint-python lint-stub ## Check format, lints, types, and the stub against the compiled module
+
+lint-rust: $(PYTHON) ## Check format and lints of Rust
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
+
+lint-python: $(TOOLS) ## Check format, lints and types of Python
 	$(BIN)/ruff format --check && $(BIN)/ruff check
 	$(BIN)/mypy && $(BIN)/mypy --cache-dir .mypy_cache/tests --allow-untyped-defs --allow-incomplete-defs --allow-untyped-calls tests
+
+lint-stub: $(CHECKED) ## Compare the stub with the compiled module
 	$(BIN)/stubtest lakebed._native --mypy-config-file .ci/stubtest.ini
 
 fmt: $(TOOLS) ## Format Rust and Python, and apply the lints' own fixes
@@ -131,11 +132,7 @@ bench-instructions: $(TOOLS) ## Count the instructions of the decode loops again
 	$(BIN)/python benches/instructions.py
 
 demo: $(RELEASED) ## Show both sample tables on the command line, then through a local Spark
-	$(BIN)/lakebed show $(SAMPLE)
-	$(BIN)/lakebed files $(SAMPLE) --where "region = 'emea'" --columns partition,bucket,record_count,file_size_in_bytes
-	$(BIN)/lakebed show $(ICEBERG) $(MOVED)
-	$(BIN)/lakebed files $(ICEBERG) $(MOVED) --where "region = 'emea'" --columns content,partition,record_count,file_size_in_bytes
-	$(BIN)/lakebed deletes $(ICEBERG) $(MOVED) --columns content,partition,record_count,referenced_data_file
+	PATH="$(CURDIR)/$(BIN):$$PATH" examples/demo.sh $(SAMPLE) $(ICEBERG) $(ICEBERG_WRITTEN)
 	$(BIN)/python examples/spark_scan.py
 
 sample-tables: | preflight ## Write both tables of examples/ again with their formats' Java engines (needs Maven)
@@ -146,8 +143,11 @@ sample-tables: | preflight ## Write both tables of examples/ again with their fo
 clean: ## Remove all that was built, .venv too
 	rm -rf build $(VENV) target dist .pytest_cache .mypy_cache .ruff_cache .hypothesis spark-warehouse
 
-$(TOOLS): constraints.txt pyproject.toml | preflight
+$(PYTHON): | preflight
 	test -x $(BIN)/python || "$$(.ci/preflight.sh python)" -m venv $(VENV)
+	@touch $@
+
+$(TOOLS): $(PYTHON) constraints.txt pyproject.toml
 	$(BIN)/python -m pip install -q -c constraints.txt pip
 	$(BIN)/python -m pip install -q -c constraints.txt --group dev
 	@touch $@
