@@ -15,4 +15,4 @@ if [[ ! -x $minio ]]; then
     GOBIN=$folder go install "github.com/minio/minio@$version"
     mv "$folder/minio" "$minio"
 fi
-LAKEBED_MINIO=$minio exec "$@" tests/test_object_stores.py tests/test_object_store_faults.py
+LAKEBED_MINIO=$minio exec "$@" tests/test_object_stores.py tests/test_object_store_faults.py tests/test_paimon_commits_stores.py

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import writers
+from object_store import client
 
 from lakebed import open_table, paimon
 
@@ -40,7 +41,15 @@ def files(day: date, *names: str, rows: int = 10) -> pa.Table:
 
 def every_commit(location: str, writer: str, commits: int) -> Iterator[int]:
     """A program for `writers.py`: appends, each fifth of which is deleted again, and compactions."""
-    table = open_table(location)
+    yield from _every_commit(open_table(location), writer, commits)
+
+
+def every_commit_on_a_server(address: str, location: str, writer: str, commits: int) -> Iterator[int]:
+    """The same to a table in the bucket of an S3 server."""
+    yield from _every_commit(open_table(location, storage=client("obstore", address)), writer, commits)
+
+
+def _every_commit(table: Table, writer: str, commits: int) -> Iterator[int]:
     yield -1
 
     def rewritten(table: Table, number: int) -> Table:

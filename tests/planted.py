@@ -108,9 +108,8 @@ BUGS = [
         "commit",
         "a snapshot replaces the one that another writer has published",
         "lakebed/src/write/commit.rs",
-        "let Err(failed) = publish_bytes(path, Existing::Refuse, bytes) else { return Ok(Published::Made) };",
-        "let existing = if BUG { Existing::Replace } else { Existing::Refuse };\n"
-        "    let Err(failed) = publish_bytes(path, existing, bytes) else { return Ok(Published::Made) };",
+        "match storage.publish(path, Existing::Refuse, bytes) {",
+        "match storage.publish(path, if BUG { Existing::Replace } else { Existing::Refuse }, bytes) {",
         "tests/test_paimon_commits_racing.py",
     ),
     Planted(

@@ -356,6 +356,7 @@ def paimon_compact_manifests(
 def paimon_create_tag(table: Table, name: str, retained_micros: int | None, who: object) -> Table: ...
 def paimon_create_table(
     location: str,
+    storage: object | None,
     columns: object,
     partition_keys: Sequence[str],
     primary_keys: Sequence[str],

@@ -36,10 +36,11 @@ class MadeTable:
 
     root: Path
     primary_keys: tuple[str, ...] = ()
+    storage: str | None = None
     sequence: int = 0
 
     def now(self) -> lakebed.Table:
-        return lakebed.open_table(self.root)
+        return lakebed.open_table(self.root, storage=self.storage)
 
     def written(self, region: str, name: str, *ids: int) -> pa.Table:
         """A data file of rows with these ids, ascending, as a commit takes it."""
@@ -80,7 +81,7 @@ LIVE = {"data-b-0.parquet", "data-e-0.parquet", "data-f-0.parquet"}
 IDS = [3, 4, 9, 10, 11]
 
 
-@pytest.fixture(params=["append", "fixed", "primary-key"])
+@pytest.fixture(params=["append", "fixed", "primary-key", "store"])
 def made(tmp_path: Path, request: pytest.FixtureRequest) -> MadeTable:
     """Created, appended to, deleted from, overwritten in one partition, its manifests merged; tagged."""
     keys = ("region", "id") if request.param == "primary-key" else ()
@@ -88,10 +89,15 @@ def made(tmp_path: Path, request: pytest.FixtureRequest) -> MadeTable:
         "append": {"bucket": "-1"},
         "fixed": {"bucket": "1", "bucket-key": "id"},
         "primary-key": {"bucket": "1"},
+        "store": {"bucket": "-1"},
     }
-    made = MadeTable(tmp_path / "warehouse" / "shop.db" / "orders", keys)
+    # A store whose objects are files, which the engines read where they are.
+    storage = "obstore" if request.param == "store" else None
+    made = MadeTable(tmp_path / "warehouse" / "shop.db" / "orders", keys, storage)
     options = bucket[request.param]
-    paimon.create_table(made.root, SCHEMA, partition_keys=["region"], primary_keys=keys, options=options)
+    paimon.create_table(
+        made.root, SCHEMA, partition_keys=["region"], primary_keys=keys, options=options, storage=storage
+    )
     both = [made.written("emea", "a", 1, 2), made.written("emea", "b", 3, 4)]
     table = paimon.append_files(made.now(), pa.concat_tables(both))
     table = paimon.append_files(table, made.written("us", "c", 5, 6))

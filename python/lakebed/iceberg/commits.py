@@ -91,7 +91,10 @@ def create_table(
     """
     folder, adapter = resolve(location)
     if adapter is not None:
-        raise UnsupportedError("tables are made on the local file system alone", path=folder)
+        raise UnsupportedError(
+            "tables are made on the local file system alone: elsewhere by a catalog, catalog.create_table(…)",
+            path=folder,
+        )
     path = str(Path(folder).absolute())
     fields = names("partition_by", partition_by) or []
     pairs = list((properties or {}).items())

@@ -1,4 +1,4 @@
-"""Commits to tables on the local file system."""
+"""Commits to tables on the local file system and on object stores with conditional puts."""
 
 from __future__ import annotations
 
@@ -28,11 +28,12 @@ def create_table(
     options: Mapping[str, str] | None = None,
     comment: str | None = None,
     limits: Limits = LIMITS,
+    storage: object | None = None,
 ) -> Table:
     """A new table without snapshots: its folder, and in it `schema/schema-0`.
 
     Args:
-        location: a local folder, which need not be there; there must be no table in it.
+        location: a folder, which need not be there, or a URI; there must be no table in it.
         schema: the columns: anything with `__arrow_c_schema__`, whose fields may name a Paimon type in their
             metadata (`paimon.type`: `VARCHAR(10)`); or the `fields` of a schema file, a list of dicts of
             `name` and `type`, which get their ids here unless they have some. Columns of primary keys are
@@ -42,21 +43,21 @@ def create_table(
         options: Paimon's: `{"bucket": "4", "bucket-key": "id"}`.
         comment: of the table.
         limits: of the table that is returned.
-    Raises: SchemaError (types, keys or buckets that make no table), UnsupportedError (another storage, an
-        option that asks for manifests in another format than Avro), FileExistsError (there is a table).
+        storage: as `open_table` takes it; one that commits are made on, as in `append_files`.
+    Raises: SchemaError (types, keys or buckets that make no table), UnsupportedError (a storage that commits
+        are not made on, an option that asks for manifests in another format than Avro), FileExistsError
+        (there is a table), OSError.
     Source: Paimon's `SchemaManager.java`, `SchemaValidation.java`.
 
     >>> create_table("/data/orders", pa.schema([("id", pa.int64()), ("day", pa.date32())]),
     ...              partition_keys=["day"])
     <lakebed paimon table '/data/orders' ...>
     """
-    path, adapter = resolve(location)
-    if adapter is not None:
-        raise UnsupportedError(f"tables are made on the local file system, not at {path!r}")
+    path, adapter = resolve(location, storage)
     columns = schema if hasattr(schema, "__arrow_c_schema__") else json.dumps(list(schema))
     pairs = [(key, str(value)) for key, value in (options or {}).items()]
     keys = (list(partition_keys), list(primary_keys))
-    return Table(_native.paimon_create_table(path, columns, *keys, pairs, comment, limits))
+    return Table(_native.paimon_create_table(path, adapter, columns, *keys, pairs, comment, limits), adapter)
 
 
 def append_files(
@@ -71,8 +72,9 @@ def append_files(
     """Adds data files, which are written already, to the table's branch.
 
     Args:
-        table: a Paimon table on the local file system. The commit builds on the latest snapshot of its
-            branch, wherever the table stands.
+        table: a Paimon table on the local file system; or one that was opened with a store of obstore, where
+            the store has conditional puts (S3 and what speaks it, GCS, Azure), or with a `Storage` that has
+            `publish`. The commit builds on the latest snapshot of its branch, wherever the table stands.
         files: anything with `__arrow_c_stream__`, a row a file, in columns of the view `files`. Required:
             `file_path` (absolute, or relative to the table: where the table's layout has the file, or outside
             the table), `record_count`, `file_size_in_bytes`; `partition` (a struct of the partition columns)
@@ -91,11 +93,13 @@ def append_files(
     Raises: before anything is written: SchemaError with `.field` and `.record` (a column that files do not
         have, that is absent or of another type, a null or a value that does not fit, a path inside the table
         that is not the file's, a file that is in the table already or that manifests still tell to be
-        deleted, a partition with another number of buckets), UnsupportedError (another storage, dynamic or
-        postponed buckets, manifests that are not Avro), CorruptError and its kin (the table's own files).
-        OSError; CommitConflictError after 200 lost races. What was written is removed then.
+        deleted, a partition with another number of buckets), UnsupportedError (a storage that commits are
+        not made on, dynamic or postponed buckets, manifests that are not Avro), CorruptError and its kin (the
+        table's own files). OSError; CommitConflictError after 200 lost races. What was written is removed
+        then, unless a store did not say whether the snapshot is there.
     Cost: reads the names of files in manifests that may have these partitions; writes one manifest (more
-        above `manifest.target-file-size`), two lists and a snapshot, each synced.
+        above `manifest.target-file-size`), two lists and a snapshot, each synced, in memory of one manifest.
+        On a store also one put that is to be refused: a server that passes over its condition is found out.
     Source: Paimon's `FileStoreCommitImpl.java`, `RenamingSnapshotCommit.java`.
 
     >>> append_files(table, pa.table({"file_path": ["bucket-0/data-1.parquet"], "record_count": [3],
@@ -128,8 +132,8 @@ def delete_files(
     Returns: the table standing at the new snapshot; at the latest one where there are no paths. Deletion
         vectors of the files go with them.
     Raises: before anything is written: SchemaError (a path that is no live file's or there twice, with its
-        row), UnsupportedError (another storage, a table with data evolution, rows that a global index
-        covers). Others as `append_files`.
+        row), UnsupportedError (a storage that commits are not made on, a table with data evolution, rows that
+        a global index covers). Others as `append_files`.
     Cost: reads all entries; as `append_files`.
     Source: Paimon's `FileStoreCommitImpl.java`.
     """
@@ -215,13 +219,13 @@ def create_tag(table: Table, name: str, *, time_retained: timedelta | None = Non
     """Names the snapshot that the table stands at, which expiry then leaves alone.
 
     Args:
-        table: a Paimon table on the local file system, standing at a snapshot.
+        table: a Paimon table on a storage as in `append_files`, standing at a snapshot.
         name: of the tag. One of digits only hides the snapshot of that number from `scan.version`.
         time_retained: how long it is kept, None for ever.
     Returns: the table standing at the tag.
     Raises: SnapshotNotFoundError (the table has no snapshot), SchemaError (a name that no file can have),
-        UnsupportedError (another storage), FileExistsError (there is such a tag), ValueError (a time below
-        zero).
+        UnsupportedError (a storage that commits are not made on), FileExistsError (there is such a tag),
+        ValueError (a time below zero).
     Source: Paimon's `TagManager.java`, `Tag.java`.
     """
     if time_retained is not None and time_retained < timedelta(0):

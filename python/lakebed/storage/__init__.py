@@ -28,7 +28,9 @@ class Storage(Protocol):
     is none; without it `find_tables` lists files too.
     `concurrent_reads: int`, where it is there, is how many reads it serves at once, from as many threads; 64
     where it is not, or None. Commits are staged on one with `write(path: str, data: bytes)`, of a file that
-    is not there yet, and `remove(path: str)`.
+    is not there yet, and `remove(path: str)`. Commits without a catalog also need
+    `publish(path: str, data: bytes, replace: bool)`: a file that appears whole, in one step, whoever else
+    writes there; FileExistsError where one is that is not to be replaced.
     """
 
     def read(self, path: str, start: int | None = None, end: int | None = None) -> bytes | memoryview:

@@ -27,6 +27,7 @@ _ERRNOS_BY_NAME = {
     "PermissionDeniedError": errno.EACCES,
     "UnauthenticatedError": errno.EACCES,
     "NotFoundError": errno.ENOENT,
+    "AlreadyExistsError": errno.EEXIST,
     "TimeoutError": errno.ETIMEDOUT,
     "FSTimeoutError": errno.ETIMEDOUT,
     "ReadTimeoutError": errno.ETIMEDOUT,

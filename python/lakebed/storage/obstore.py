@@ -150,6 +150,39 @@ class ObstoreStorage(Adapter):
             # Stores may list the marker of the directory itself.
             return [path.rpartition("/")[2] for path in paths if path != inner]
 
+    def write(self, path: str, data: bytes) -> None:
+        """Writes a file under a name that no other has."""
+        self._put(path, data, "overwrite")
+
+    def publish(self, path: str, data: bytes, replace: bool) -> None:
+        """Writes a file in one step: a conditional put, unless what is there is replaced.
+
+        Raises: FileExistsError where a file is there that is to stay; UnsupportedError for a store that
+            cannot tell.
+        """
+        self._put(path, data, "overwrite" if replace else "create")
+
+    def _put(self, path: str, data: bytes, mode: str) -> None:
+        with self._asking(path) as inner:
+            try:
+                self._filesystem.put(inner, data, mode=mode, use_multipart=False)
+            except Exception as error:
+                if type(error).__name__ != "NotSupportedError" and not isinstance(error, NotImplementedError):
+                    raise
+                shown = _native.without_credentials(path)
+                kind = type(self._filesystem).__name__
+                raise UnsupportedError(
+                    f"this {kind} does not write a file only where none is, so that commits to it could be "
+                    "lost: allow its conditional put, or commit through a catalog",
+                    kind="unsupported",
+                    path=shown,
+                ) from None
+
+    def remove(self, path: str) -> None:
+        """Deletes a file."""
+        with self._asking(path) as inner:
+            self._filesystem.delete(inner)
+
     def _is_link(self, inner: str) -> bool:
         return super()._is_link(f"/{self._prefix}/{inner}")
 

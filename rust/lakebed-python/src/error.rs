@@ -82,7 +82,7 @@ pub fn to_python(py: Python<'_>, mut error: Error) -> PyErr {
                     Ok(raised) => return raised,
                     Err(source) => source,
                 };
-                let system = source.downcast_ref::<std::io::Error>().and_then(std::io::Error::raw_os_error);
+                let system = source.downcast_ref::<std::io::Error>().and_then(errno);
                 return match (system, error.location().path.clone()) {
                     (Some(system), path) => PyOSError::new_err((system, error.message().to_owned(), path)),
                     // Without a number Python would print `[Errno None]`.
@@ -99,6 +99,13 @@ pub fn to_python(py: Python<'_>, mut error: Error) -> PyErr {
         raised.set_cause(py, Some(*cause));
     }
     raised
+}
+
+/// The number by which Python picks the class of an `OSError`.
+fn errno(error: &std::io::Error) -> Option<i32> {
+    // `errno.EEXIST`, of storages that have no number of the system's.
+    const EXISTS: i32 = 17;
+    error.raw_os_error().or((error.kind() == std::io::ErrorKind::AlreadyExists).then_some(EXISTS))
 }
 
 /// What a Python file raised when it was written to, out of the I/O error that carries it.

@@ -45,7 +45,7 @@ fn committable(table: &Table, staged: bool) -> Result<&IcebergTable> {
     if !staged && !storage.is_local() {
         return refused(
             "commits without a catalog are made on the local file system alone, to tables opened without \
-             relocate=",
+             relocate=: elsewhere a catalog makes them, open_table(catalog.load_table(…))",
         );
     }
     if table.branch() != lakebed::iceberg::metadata::MAIN {

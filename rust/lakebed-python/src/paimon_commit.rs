@@ -16,6 +16,7 @@ use crate::boundary::detached;
 use crate::error::{to_python, unwritten};
 use crate::limits::decoding;
 use crate::sink::sent;
+use crate::storage::storage_of;
 use crate::table::Table;
 
 /// Who commits: user, identifier, properties, watermark, a UUID and the offset of the wall clock [ms].
@@ -137,6 +138,7 @@ pub enum Columns<'py> {
 pub fn paimon_create_table(
     py: Python<'_>,
     location: &str,
+    storage: Option<Py<PyAny>>,
     columns: Columns<'_>,
     partition_keys: Vec<String>,
     primary_keys: Vec<String>,
@@ -144,7 +146,7 @@ pub fn paimon_create_table(
     comment: Option<String>,
     limits: &Bound<'_, PyAny>,
 ) -> PyResult<Table> {
-    let decoding = decoding(limits)?;
+    let (decoding, storage) = (decoding(limits)?, storage_of(py, storage, None)?);
     let fields = match columns {
         Columns::Json(text) => TableDefinition::fields_from_json(&text),
         Columns::Arrow(schema) => TableDefinition::fields_from_arrow(&import_schema(&schema)?),
@@ -152,6 +154,6 @@ pub fn paimon_create_table(
     let fields = fields.map_err(|error| refused(py, error))?;
     let definition =
         TableDefinition { fields, partition_keys, primary_keys, options: table_options, comment };
-    let made = detached(py, || Ok(write::create_table(location, &definition, decoding)))?;
+    let made = detached(py, || Ok(write::create_table(location, storage, &definition, decoding)))?;
     made.map(|table| Table(Box::new(table))).map_err(|error| refused(py, error))
 }

@@ -5,8 +5,11 @@ use std::sync::Arc;
 use arrow_buffer::Buffer;
 use bytes::Bytes;
 use lakebed::storage::{AtOnce, Folders, Local, Storage};
+use lakebed::write::Existing;
 use lakebed::{Error, ErrorKind, Result};
-use pyo3::exceptions::{PyFileNotFoundError, PyMemoryError, PyNotADirectoryError, PyTypeError, PyValueError};
+use pyo3::exceptions::{
+    PyFileExistsError, PyFileNotFoundError, PyMemoryError, PyNotADirectoryError, PyTypeError, PyValueError,
+};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
@@ -18,8 +21,8 @@ use crate::source::only_value;
 /// waits for a network.
 const CONCURRENT_READS: usize = 64;
 
-/// Calls `read`, `list` and, where they are there, `folders`, `modified`, `write` and `remove` of a Python object; attaches to the
-/// interpreter only for that.
+/// Calls `read`, `list` and, where they are there, `folders`, `modified`, `write`, `remove` and `publish` of a Python
+/// object; attaches to the interpreter only for that.
 pub struct PyStorage {
     storage: Py<PyAny>,
     concurrent_reads: usize,
@@ -40,6 +43,10 @@ impl PyStorage {
             return Err(PyValueError::new_err("concurrent_reads is 0: a storage serves one read at least"));
         }
         Ok(PyStorage { storage: storage.unbind(), concurrent_reads })
+    }
+
+    fn has(&self, methods: &[&str]) -> bool {
+        Python::attach(|py| methods.iter().all(|name| self.storage.bind(py).hasattr(name).unwrap_or(false)))
     }
 }
 
@@ -159,8 +166,23 @@ impl Storage for PyStorage {
     }
 
     fn is_writable(&self) -> bool {
-        let has = |storage: &Bound<'_, PyAny>, name| storage.hasattr(name).unwrap_or(false);
-        Python::attach(|py| ["write", "remove"].into_iter().all(|name| has(self.storage.bind(py), name)))
+        self.has(&["write", "remove"])
+    }
+
+    fn is_committable(&self) -> bool {
+        self.has(&["write", "remove", "publish"])
+    }
+
+    fn publish(&self, path: &str, existing: Existing, bytes: &[u8]) -> Result<bool> {
+        let replace = existing == Existing::Replace;
+        Python::attach(|py| {
+            let data = PyBytes::new(py, bytes);
+            match self.storage.bind(py).call_method1("publish", (path, data, replace)) {
+                Ok(_) => Ok(true),
+                Err(error) if !replace && error.is_instance_of::<PyFileExistsError>(py) => Ok(false),
+                Err(error) => Err(failed(py, error, path)),
+            }
+        })
     }
 
     fn create(&self, path: &str, bytes: &[u8]) -> Result<()> {

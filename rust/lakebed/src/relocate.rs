@@ -92,6 +92,10 @@ impl Storage for Relocated {
         false
     }
 
+    fn is_committable(&self) -> bool {
+        false
+    }
+
     fn place(&self, path: &str) -> Result<String> {
         self.storage.place(&self.now(path))
     }

@@ -9,6 +9,7 @@ use super::{Allowed, refused};
 use crate::error::Result;
 use crate::relocate::below;
 use crate::storage::{Folders, Storage};
+use crate::write::Existing;
 
 /// A storage that refuses paths which lead to where they may not.
 ///
@@ -92,6 +93,11 @@ impl Storage for Guarded {
     fn create(&self, path: &str, bytes: &[u8]) -> Result<()> {
         self.check(path)?;
         self.storage.create(path, bytes)
+    }
+
+    fn publish(&self, path: &str, existing: Existing, bytes: &[u8]) -> Result<bool> {
+        self.check(path)?;
+        self.storage.publish(path, existing, bytes)
     }
 
     fn remove(&self, path: &str) -> Result<()> {

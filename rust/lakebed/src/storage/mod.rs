@@ -14,7 +14,7 @@ pub use at_once::AtOnce;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::local_path::local_path;
-use crate::write::publish::{Existing, publish_bytes};
+use crate::write::publish::{Existing, is_taken, publish_bytes};
 
 /// Reads files and lists folders; all I/O of this crate goes through one of these.
 ///
@@ -98,6 +98,22 @@ pub trait Storage: Send + Sync {
     /// `Unsupported` for a storage that only reads.
     fn create(&self, path: &str, bytes: &[u8]) -> Result<()> {
         self.inner().map_or_else(|| Err(read_only(path)), |storage| storage.create(path, bytes))
+    }
+
+    /// Whether it decides by itself who of several writers a path is given to: whether it has [`Storage::publish`],
+    /// beside what [`Storage::is_writable`] asks for.
+    fn is_committable(&self) -> bool {
+        self.inner().is_some_and(Storage::is_committable)
+    }
+
+    /// Writes a file that appears whole or not at all, in one step, whoever else writes there. Returns: whether it was
+    /// written; not where a file is there that is to stay.
+    ///
+    /// # Errors
+    /// `Unsupported` for a storage that cannot; `Io`, where the file may be there all the same unless the storage is
+    /// local.
+    fn publish(&self, path: &str, existing: Existing, bytes: &[u8]) -> Result<bool> {
+        self.inner().map_or_else(|| Err(read_only(path)), |storage| storage.publish(path, existing, bytes))
     }
 
     /// Removes a file.
@@ -202,6 +218,17 @@ impl Storage for Local {
 
     fn create(&self, path: &str, bytes: &[u8]) -> Result<()> {
         publish_bytes(path, Existing::Refuse, bytes)
+    }
+
+    fn is_committable(&self) -> bool {
+        true
+    }
+
+    fn publish(&self, path: &str, existing: Existing, bytes: &[u8]) -> Result<bool> {
+        match publish_bytes(path, existing, bytes) {
+            Err(error) if is_taken(&error) => Ok(false),
+            published => published.map(|()| true),
+        }
     }
 
     fn remove(&self, path: &str) -> Result<()> {

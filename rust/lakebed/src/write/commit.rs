@@ -2,16 +2,13 @@
 //! is made by the one file that it publishes last, under the name of the next state, which must not be there yet.
 
 use std::collections::hash_map::RandomState;
-use std::fs::File;
 use std::hash::BuildHasher;
-use std::io::{self, Read};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Existing, publish_bytes};
+use super::Existing;
 use crate::error::{Error, ErrorKind, Result};
-use crate::local_path::local_path;
-use crate::storage::{Local, Storage};
+use crate::storage::{Storage, present};
 
 /// What a format commits.
 pub(crate) trait Commit {
@@ -81,7 +78,10 @@ pub(crate) fn commit<C: Commit>(mut work: C) -> Result<C::Made> {
             Prepared::Done(made) => return Ok(made),
             Prepared::Next { written, path, bytes, next } => (written, path, bytes, next),
         };
-        match publish_next(&path, &bytes)? {
+        if attempt == 1 {
+            written.check_storage()?;
+        }
+        match publish_next(written.storage.as_ref(), &path, &bytes)? {
             Published::Made => {
                 written.keep();
                 return work.made(base, next);
@@ -107,40 +107,46 @@ enum Published {
     Made,
     /// Another is in its place.
     Lost,
-    /// The file system does not say.
+    /// The storage does not say.
     Unknown(Error),
 }
 
 /// Puts a file where none is yet.
 ///
-/// What the file system answers is not all: a link may be made and its answer lost. So what is there is compared.
+/// What the storage answers is not all: a file may be written and the answer lost, and a client that then asks again is
+/// told that the name is taken. So what is there is compared.
 ///
 /// # Errors
 /// `Io`; the file is not there then.
-fn publish_next(path: &str, bytes: &[u8]) -> Result<Published> {
-    let Err(failed) = publish_bytes(path, Existing::Refuse, bytes) else { return Ok(Published::Made) };
-    match stands(local_path(path)?, bytes) {
-        Ok(true) => Ok(Published::Made),
-        Ok(false) => Ok(Published::Lost),
+fn publish_next(storage: &dyn Storage, path: &str, bytes: &[u8]) -> Result<Published> {
+    let failed = match storage.publish(path, Existing::Refuse, bytes) {
+        Ok(true) => return Ok(Published::Made),
+        Ok(false) => None,
+        Err(error) => Some(error),
+    };
+    let there = present(storage.read_range(path, 0, bytes.len() as u64 + 1));
+    match (there, failed) {
+        (Ok(Some(there)), _) if there.as_slice() == bytes => Ok(Published::Made),
         // A name that is taken and leads nowhere yet, or no longer, is another's.
-        Err(error) if error.kind() == io::ErrorKind::NotFound && is_taken(&failed) => Ok(Published::Lost),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Err(failed),
-        Err(error) => Ok(Published::Unknown(Error::from(error).in_file(path))),
+        (Ok(Some(_)), _) | (Ok(None), None) => Ok(Published::Lost),
+        // A server may still do what its client has given up on.
+        (Ok(None), Some(error)) if !storage.is_local() => Ok(Published::Unknown(error)),
+        (Ok(None), Some(error)) => Err(error),
+        (Err(error), _) => Ok(Published::Unknown(error)),
     }
 }
 
-/// Whether a file was not published since its name is taken.
-fn is_taken(failed: &Error) -> bool {
-    let source = std::error::Error::source(failed);
-    let source = source.and_then(|source| source.downcast_ref::<io::Error>());
-    source.is_some_and(|source| source.kind() == io::ErrorKind::AlreadyExists)
-}
-
-/// Whether a file holds these bytes, and no more.
-fn stands(path: &str, bytes: &[u8]) -> io::Result<bool> {
-    let mut found = Vec::new();
-    File::open(path)?.take(bytes.len() as u64 + 1).read_to_end(&mut found)?;
-    Ok(found == bytes)
+/// Refuses a table whose storage cannot tell which of two writers came first.
+///
+/// # Errors
+/// `Unsupported`, with what to do.
+pub(crate) fn check_committable(storage: &dyn Storage, location: &str) -> Result<()> {
+    if storage.is_committable() {
+        return Ok(());
+    }
+    let message = "commits need a storage that writes a file only where none is: a local table opened without storage= and \
+                   relocate=, a store of obstore (storage=\"obstore\"), or a storage that has write, remove and publish";
+    Err(Error::new(ErrorKind::Unsupported, message).in_file(location))
 }
 
 /// Waits a random time, the longer the more attempts there were, so that two writers do not meet again and again.
@@ -154,12 +160,6 @@ fn wait(attempt: u32, longest: u64) {
 pub(crate) struct Written {
     storage: Arc<dyn Storage>,
     paths: Vec<String>,
-}
-
-impl Default for Written {
-    fn default() -> Written {
-        Written::on(Arc::new(Local))
-    }
 }
 
 impl Written {
@@ -183,6 +183,21 @@ impl Written {
         Ok(())
     }
 
+    /// Asks the storage to write one of the files again where it is: a server that passes over the condition would
+    /// replace the commits of others too, and that is found out on a file that nobody reads yet. Local ones are known.
+    ///
+    /// # Errors
+    /// `Unsupported` for such a storage; those of writing.
+    fn check_storage(&self) -> Result<()> {
+        let Some(path) = self.paths.first().filter(|_| !self.storage.is_local()) else { return Ok(()) };
+        if !self.storage.publish(path, Existing::Refuse, b"")? {
+            return Ok(());
+        }
+        let message = "the storage replaced a file that it was to leave (its server passes over the condition of a \
+                       conditional put): two writers would lose commits";
+        Err(Error::new(ErrorKind::Unsupported, message).in_file(path))
+    }
+
     /// The files, which stay: the commit has happened, or may have.
     pub(crate) fn keep(mut self) -> Vec<String> {
         std::mem::take(&mut self.paths)
@@ -203,6 +218,7 @@ mod tests {
     use std::fs;
 
     use super::*;
+    use crate::storage::Local;
 
     /// Publishes numbers one after the other, but for those that others publish first.
     struct Counting<'f> {
@@ -220,12 +236,10 @@ mod tests {
         }
 
         fn prepare(&mut self, base: &usize, attempt: u32) -> Result<Prepared<(), usize>> {
-            let (mut written, path) = (Written::default(), format!("{}/{}", self.folder, base + 1));
-            let own = format!("{}/own-{base}", self.folder);
-            publish_bytes(&own, Existing::Refuse, b"")?;
-            written.push(own);
+            let (mut written, path) = (Written::on(Arc::new(Local)), format!("{}/{}", self.folder, base + 1));
+            written.create(&format!("{}/own-{base}", self.folder), b"")?;
             if attempt <= self.others {
-                publish_bytes(&path, Existing::Refuse, b"others")?;
+                Local.create(&path, b"others")?;
             }
             Ok(Prepared::Next { written, path, bytes: b"own".to_vec(), next: () })
         }
@@ -261,7 +275,7 @@ mod tests {
     fn a_name_that_is_taken_is_lost_though_nothing_can_be_read_there() {
         let path = std::env::temp_dir().join(format!("lakebed-taken-{}", std::process::id()));
         std::os::unix::fs::symlink("/nowhere/at/all", &path).unwrap();
-        let published = publish_next(path.to_str().unwrap(), b"own");
+        let published = publish_next(&Local, path.to_str().unwrap(), b"own");
         fs::remove_file(&path).unwrap();
         assert!(matches!(published, Ok(Published::Lost)));
     }
@@ -272,10 +286,10 @@ mod tests {
         let path = path.to_str().unwrap();
         for (there, lost) in [("own", false), ("other", true), ("own and more", true), ("ow", true)] {
             fs::write(path, there).unwrap();
-            let published = publish_next(path, b"own").unwrap();
+            let published = publish_next(&Local, path, b"own").unwrap();
             assert_eq!(matches!(published, Published::Lost), lost, "{there}");
         }
         fs::remove_file(path).unwrap();
-        assert!(publish_next("/nowhere/at/all", b"own").is_err());
+        assert!(publish_next(&Local, "/nowhere/at/all", b"own").is_err());
     }
 }

@@ -3,12 +3,18 @@
 pub(crate) mod commit;
 pub(crate) mod publish;
 
+use std::io;
+use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use lakebed_avro::{Codec, WriteOptions};
 
 pub(crate) use publish::publish_bytes;
 pub use publish::{Existing, publish};
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::local_path::local_path;
+use crate::storage::{Storage, present};
 
 /// Zstandard's level in both formats' own writers, which is not Avro's (Iceberg's `Avro.java`; Paimon's option
 /// `file.compression.zstd-level`).
@@ -18,6 +24,33 @@ const ZSTANDARD_LEVEL: i32 = 1;
 pub(crate) fn with_level(options: WriteOptions) -> WriteOptions {
     let level = options.level.or((options.codec == Codec::Zstandard).then_some(ZSTANDARD_LEVEL));
     WriteOptions { level, ..options }
+}
+
+/// Writes a file where none is yet, in a folder that need not be there.
+///
+/// # Errors
+/// `Io`, also where there is a file; `Unsupported` for a storage that commits are not made on.
+pub(crate) fn publish_new(storage: &dyn Storage, path: &str, bytes: &[u8]) -> Result<()> {
+    make_folder(storage, path)?;
+    // A store that passes over what `Refuse` asks for would replace it.
+    let taken = present(storage.read_range(path, 0, 1))?.is_some();
+    if taken || !storage.publish(path, Existing::Refuse, bytes)? {
+        let exists = io::Error::from(io::ErrorKind::AlreadyExists);
+        return Err(Error::new(ErrorKind::Io, "a file is there already").in_file(path).caused_by(exists));
+    }
+    Ok(())
+}
+
+/// Makes the folder of a file, where storages have folders.
+///
+/// # Errors
+/// `Io`.
+pub(crate) fn make_folder(storage: &dyn Storage, file: &str) -> Result<()> {
+    if !storage.is_local() {
+        return Ok(());
+    }
+    let folder = Path::new(local_path(file)?).parent();
+    folder.map_or(Ok(()), std::fs::create_dir_all).map_err(|error| Error::from(error).in_file(file))
 }
 
 /// Milliseconds since 1970 UTC, by the machine's clock.

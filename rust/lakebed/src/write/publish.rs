@@ -55,6 +55,13 @@ pub(crate) fn publish_bytes(path: &str, existing: Existing, bytes: &[u8]) -> Res
     publish(local_path(path)?, existing, |mut file| Ok(file.write_all(bytes)?))
 }
 
+/// Whether a file was not published since its name is taken.
+pub(crate) fn is_taken(failed: &Error) -> bool {
+    let source = std::error::Error::source(failed);
+    let source = source.and_then(|source| source.downcast_ref::<io::Error>());
+    source.is_some_and(|source| source.kind() == io::ErrorKind::AlreadyExists)
+}
+
 /// Calls a file `target` too, which must not be there: a rename would replace it.
 ///
 /// A file system in a network may make the link, lose the answer, and refuse the link that it is asked for again.

@@ -13,7 +13,6 @@ use super::made::Made;
 use super::options::CommitOptions;
 use super::row_ids::assign;
 use crate::error::Result;
-use crate::local_path::local_path;
 use crate::paimon::jackson;
 use crate::paimon::manifest::ADD;
 use crate::paimon::paths::{snapshot_file, statistics_file};
@@ -23,7 +22,7 @@ use crate::paimon::write::json::snapshot_object;
 use crate::record::find;
 use crate::storage::present;
 use crate::write::commit::{self as engine, Commit, Patience, Prepared};
-use crate::write::{Existing, now_millis, publish_bytes};
+use crate::write::{Existing, make_folder, now_millis};
 
 /// How many times a commit is tried.
 const ATTEMPTS: u32 = if cfg!(test) { 3 } else { 200 };
@@ -82,7 +81,7 @@ impl Commit for Changing<'_> {
         let snapshot = write_all(base, changes, self.kind, options, &mut made)?;
         let text = jackson::pretty(&snapshot_object(&snapshot, &base.carried)?)?;
         let path = base.table.files().own(&snapshot_file(snapshot.id));
-        make_folder(&path)?;
+        make_folder(base.table.storage().as_ref(), &path)?;
         Ok(Prepared::Next { written: made.written(), path, bytes: text.into(), next: snapshot })
     }
 
@@ -195,16 +194,10 @@ fn statistics(base: &Base) -> Option<String> {
 fn write_hints(table: &Table, id: i64) {
     let files = table.files();
     let hint = |name: &str, existing| {
-        publish_bytes(&files.own(&format!("snapshot/{name}")), existing, id.to_string().as_bytes())
+        table.storage().publish(&files.own(&format!("snapshot/{name}")), existing, id.to_string().as_bytes())
     };
     let _ = hint("LATEST", Existing::Replace);
     if id == 1 {
         let _ = hint("EARLIEST", Existing::Refuse);
     }
-}
-
-/// Makes the folder of a file.
-pub(super) fn make_folder(path: &str) -> Result<()> {
-    let path = std::path::Path::new(local_path(path)?);
-    Ok(path.parent().map_or(Ok(()), std::fs::create_dir_all)?)
 }

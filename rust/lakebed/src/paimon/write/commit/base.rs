@@ -5,7 +5,7 @@ use arrow_array::{Array, RecordBatch};
 use arrow_buffer::Buffer;
 use serde_json::{Map, Value};
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::paimon::fields::{ENTRY, known};
 use crate::paimon::manifest::{EntryFilter, EntryReader, entry_columns};
 use crate::paimon::manifest_list::{ManifestFile, manifest_files};
@@ -17,6 +17,7 @@ use crate::paimon::write::json::carried_keys;
 use crate::record::{carried, find};
 use crate::scan::threads;
 use crate::storage::present;
+use crate::write::commit::check_committable;
 
 /// The table at the latest snapshot of its branch, and the manifests of that.
 pub(super) struct Base {
@@ -34,12 +35,9 @@ impl Base {
     /// Reads the latest snapshot and its lists.
     ///
     /// # Errors
-    /// `Unsupported` for a table that is not on the local file system; those of reading.
+    /// `Unsupported` for a table on a storage that commits are not made on; those of reading.
     pub(super) fn latest(table: &Table) -> Result<Base> {
-        if !table.storage().is_local() {
-            let message = "commits are made to tables on the local file system";
-            return Err(Error::new(ErrorKind::Unsupported, message).in_file(table.location()));
-        }
+        check_committable(table.storage().as_ref(), table.location())?;
         let table = table.latest()?;
         let list = table.carrying_list()?;
         let manifests = manifest_files(&list)?;

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use arrow_schema::Schema as ArrowSchema;
 use serde_json::{Map, Value, json};
 
-use super::apply::make_folder;
 use crate::columnar::Decoding;
 use crate::error::{Error, ErrorKind, Result};
 use crate::json::parse;
@@ -15,8 +14,9 @@ use crate::paimon::table::Table;
 use crate::paimon::types::{DataField, FieldParser, TypeKind, from_arrow};
 use crate::paimon::write::json;
 use crate::paimon::write::options::file_options;
-use crate::storage::Local;
-use crate::write::{Existing, now_millis, publish_bytes};
+use crate::storage::Storage;
+use crate::write::commit::check_committable;
+use crate::write::{now_millis, publish_new};
 
 /// The version of schemas since Paimon 0.9.
 const VERSION: i32 = 3;
@@ -78,21 +78,22 @@ fn drop_ids(ty: &mut Value) {
 /// Makes a table without snapshots: its folder, and in it `schema/schema-0`.
 ///
 /// # Errors
-/// `Unsupported` for a place that is not on the local file system, and for manifests in another format than Avro;
+/// `Unsupported` for a storage that commits are not made on, and for manifests in another format than Avro;
 /// `Argument`, `Json` and `Type` for columns, keys and buckets that make no table; `Io`, also where there is a
 /// table already.
 pub fn create_table(
     location: &str,
+    storage: Arc<dyn Storage>,
     definition: &TableDefinition,
     decoding: impl Into<Decoding>,
 ) -> Result<Table> {
+    check_committable(storage.as_ref(), location)?;
     let text = json::schema_file(schema(definition)?.as_bytes())?;
     check(&TableSchema::from_json(text.as_bytes())?)?;
     let location = location.trim_end_matches('/');
     let path = format!("{location}/{}", schema_file(0));
-    make_folder(&path)?;
-    publish_bytes(&path, Existing::Refuse, text.as_bytes())?;
-    Table::open(location, Arc::new(Local), decoding)
+    publish_new(storage.as_ref(), &path, text.as_bytes())?;
+    Table::open(location, storage, decoding)
 }
 
 /// The schema file, its keys in any order.

@@ -1,8 +1,8 @@
 //! The files that one attempt at a commit writes; they go with it, unless it was made.
 
 use std::cell::Cell;
-use std::fs::{self, File};
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
+use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, RecordBatch};
@@ -10,8 +10,7 @@ use arrow_schema::FieldRef;
 use arrow_select::concat::concat_batches;
 
 use super::base::has_values;
-use crate::error::{Error, Result};
-use crate::local_path::local_path;
+use crate::error::Result;
 use crate::paimon::fields::LIST;
 use crate::paimon::partition::PartitionType;
 use crate::paimon::paths::manifest_file;
@@ -21,7 +20,7 @@ use crate::paimon::write::summary::Summary;
 use crate::paimon::write::{FileKind, Layout, RecordWriter};
 use crate::record::{carried, find, record_schema};
 use crate::write::commit::Written;
-use crate::write::{Existing, publish};
+use crate::write::make_folder;
 
 /// After how many entries the size of a manifest is looked at, as in Paimon's `RollingFileWriterImpl.java`.
 const CHECKED_EVERY: usize = 1000;
@@ -43,7 +42,7 @@ impl<'t> Made<'t> {
     /// Nothing yet.
     ///
     /// # Errors
-    /// `Unsupported` for options that are not written by; `Io`.
+    /// `Unsupported` for options that are not written by.
     pub(super) fn new(
         table: &'t Table,
         uuid: u128,
@@ -52,10 +51,8 @@ impl<'t> Made<'t> {
     ) -> Result<Made<'t>> {
         file_options(table.schema(), [0; 16])?;
         let target_bytes = target_bytes.map_or_else(|| manifest_target(table.schema()), Ok)?;
-        let folder = table.files().shared("manifest");
-        let made = local_path(&folder).map(fs::create_dir_all)?;
-        made.map_err(|error| Error::from(error).in_file(&folder))?;
-        Ok(Made { table, uuid, number, written: Written::default(), target_bytes })
+        let written = Written::on(Arc::clone(table.storage()));
+        Ok(Made { table, uuid, number, written, target_bytes })
     }
 
     /// Writes entries into as many manifests as their size asks for; gives the records of a list.
@@ -135,15 +132,13 @@ impl<'t> Made<'t> {
         let mut options = file_options(self.table.schema(), sync)?;
         options.layout = layout;
         options.carried = carried.to_vec();
-        let bytes = Cell::new(0);
-        publish(local_path(&path)?, Existing::Refuse, |file| {
-            let sink = Counted { file: BufWriter::new(file), bytes: &bytes };
-            let mut writer = RecordWriter::new(sink, kind, options)?;
-            write(&mut writer, &bytes)?;
-            writer.finish().map(drop)
-        })?;
-        self.written.push(path);
-        Ok((name, bytes.get()))
+        let length = Cell::new(0);
+        let mut writer = RecordWriter::new(Counted { bytes: Vec::new(), length: &length }, kind, options)?;
+        write(&mut writer, &length)?;
+        let sink = writer.finish()?;
+        make_folder(self.table.storage().as_ref(), &path)?;
+        self.written.create(&path, &sink.bytes)?;
+        Ok((name, length.get()))
     }
 
     /// The files.
@@ -205,20 +200,20 @@ impl Iterator for Pieces<'_> {
     }
 }
 
-/// A file that says how much was written into it.
+/// A file's bytes, and how many there are for who looks while they are written.
 struct Counted<'a> {
-    file: BufWriter<&'a File>,
-    bytes: &'a Cell<u64>,
+    bytes: Vec<u8>,
+    length: &'a Cell<u64>,
 }
 
 impl Write for Counted<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let written = self.file.write(bytes)?;
-        self.bytes.set(self.bytes.get() + written as u64);
-        Ok(written)
+        self.bytes.extend_from_slice(bytes);
+        self.length.set(self.bytes.len() as u64);
+        Ok(bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.file.flush()
+        Ok(())
     }
 }

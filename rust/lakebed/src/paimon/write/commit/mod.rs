@@ -1,5 +1,5 @@
-//! Commits to tables on the local file system (Paimon's `FileStoreCommitImpl.java`,
-//! `RenamingSnapshotCommit.java`).
+//! Commits to tables whose storage writes a file only where none is: a local one, or an object store with conditional
+//! puts (Paimon's `FileStoreCommitImpl.java`, `RenamingSnapshotCommit.java`).
 //!
 //! A commit reads the latest snapshot, writes manifests and lists beside the old ones, and then the next
 //! snapshot, which must not be there yet: whoever comes second reads again and starts anew. Until the snapshot
@@ -41,8 +41,8 @@ use crate::paimon::table::Table;
 /// else a file has may be there, and `stats`. Sequence numbers and row ids of tables that track rows are set here.
 ///
 /// # Errors
-/// Before anything is written: those of the columns, with field and row; `Unsupported` for tables of another
-/// storage, with dynamic or postponed buckets, or whose manifests are not Avro; `Argument` for a file that is live
+/// Before anything is written: those of the columns, with field and row; `Unsupported` for tables on a
+/// storage without commits, with dynamic or postponed buckets, or whose manifests are not Avro; `Argument` for a file that is live
 /// already and for buckets counted otherwise than in their partition. `Io` of the file system, and `Conflict`
 /// after too many lost races; what was written is removed then.
 pub fn append_files(table: &Table, files: &RecordBatch, options: &CommitOptions) -> Result<Table> {
@@ -55,7 +55,7 @@ pub fn append_files(table: &Table, files: &RecordBatch, options: &CommitOptions)
 ///
 /// # Errors
 /// Before anything is written: `Argument` for a path that is no live file's or there twice, with its row;
-/// `Unsupported` for tables of another storage or with data evolution, and for files that global indexes cover.
+/// `Unsupported` for tables on a storage without commits or with data evolution, and for files that global indexes cover.
 /// Others as [`append_files`].
 pub fn delete_files(table: &Table, paths: &StringArray, options: &CommitOptions) -> Result<Table> {
     let removed = Removed::new(table, paths)?;

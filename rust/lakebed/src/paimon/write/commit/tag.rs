@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::apply::make_folder;
 use super::base::carried_of;
 use super::options::CommitOptions;
 use crate::error::{Error, ErrorKind, Result};
@@ -13,7 +12,8 @@ use crate::paimon::paths::{is_file_name, tag_file};
 use crate::paimon::table::Table;
 use crate::paimon::write::json::snapshot_object;
 use crate::text::civil_from_days;
-use crate::write::{Existing, publish_bytes};
+use crate::write::commit::check_committable;
+use crate::write::publish_new;
 
 const SECONDS_PER_DAY: i64 = 86_400;
 const MICROS_PER_SECOND: i64 = 1_000_000;
@@ -24,7 +24,7 @@ const MICROS_PER_SECOND: i64 = 1_000_000;
 ///
 /// # Errors
 /// `SnapshotNotFound` for a table without a snapshot; `Argument` for a name that is none; `Unsupported` for a
-/// table of another storage; `Io`, also where there is a tag of that name.
+/// table on a storage that commits are not made on; `Io`, also where there is a tag of that name.
 pub fn create_tag(
     table: &Table,
     name: &str,
@@ -35,10 +35,8 @@ pub fn create_tag(
         let message = "the table has no snapshot that a tag could name";
         return Err(Error::new(ErrorKind::SnapshotNotFound, message).in_file(table.location()));
     };
-    if !table.storage().is_local() {
-        let message = "tags are made of tables on the local file system";
-        return Err(Error::new(ErrorKind::Unsupported, message).in_file(table.location()));
-    }
+    let storage = table.storage().as_ref();
+    check_committable(storage, table.location())?;
     if name.trim().is_empty() || !is_file_name(name) {
         return Err(Error::new(ErrorKind::Argument, format!("no name of a tag: {name:?}")));
     }
@@ -48,8 +46,7 @@ pub fn create_tag(
         object.insert("tagTimeRetained".to_owned(), retained.as_secs_f64().into());
     }
     let path = table.files().own(&tag_file(name));
-    make_folder(&path)?;
-    publish_bytes(&path, Existing::Refuse, jackson::pretty(&object)?.as_bytes())?;
+    publish_new(storage, &path, jackson::pretty(&object)?.as_bytes())?;
     table.at_tag(name)
 }
 

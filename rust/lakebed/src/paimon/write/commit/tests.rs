@@ -82,8 +82,8 @@ fn a_commit_that_loses_every_race_is_a_conflict_and_leaves_nothing() {
         options: Vec::new(),
         comment: None,
     };
-    let table =
-        create_table(&folder.to_string_lossy(), &definition, crate::Limits::DEFAULT).expect("a table");
+    let table = create_table(&folder.to_string_lossy(), Arc::new(Local), &definition, crate::Limits::DEFAULT);
+    let table = table.expect("a table");
     let options = |uuid| CommitOptions {
         user: "writer".to_owned(),
         identifier: None,
