@@ -182,6 +182,12 @@ def rest_java() -> Iterator[JavaEngine]:
     yield from _running(JavaEngine("RestCatalogEngine"))
 
 
+@pytest.fixture(scope="module")
+def hdfs_java() -> Iterator[JavaEngine]:
+    """HDFS of one name node and one data node; for one module, since it takes half a gigabyte."""
+    yield from _running(JavaEngine("HdfsEngine"))
+
+
 @pytest.fixture(scope="session")
 def spark_runtimes() -> Iterator[SparkRuntimes]:
     """The formats' runtimes for Spark 3.5, as `paimon_java`."""
