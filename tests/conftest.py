@@ -183,6 +183,12 @@ def rest_java() -> Iterator[JavaEngine]:
 
 
 @pytest.fixture(scope="module")
+def paimon_rest_java() -> Iterator[JavaEngine]:
+    """Paimon's REST catalog, for one module."""
+    yield from _running(JavaEngine("PaimonRestEngine"))
+
+
+@pytest.fixture(scope="module")
 def hdfs_java() -> Iterator[JavaEngine]:
     """HDFS of one name node and one data node; for one module, since it takes half a gigabyte."""
     yield from _running(JavaEngine("HdfsEngine"))
