@@ -46,6 +46,18 @@ def test_files(source, table):
     )
 
 
+@pytest.mark.parametrize("library", ["obstore", "pyarrow", "fsspec"])
+def test_storages_by_name(source, library):
+    pytest.importorskip(library)
+    table = lakebed.open_table(SAMPLE_TABLE)
+    # In tasks that read manifests, and in one that opens the table.
+    for view in ("entries", "partitions"):
+        frame = read(source, SAMPLE_TABLE, view=view, storage=library, range_bytes=2000)
+        assert actual(frame) == expected(getattr(table, view)())
+    with pytest.raises(PySparkException, match=f"pass storage= \\({library}: "):
+        read(source, "nowhere://a/b", storage=library)
+
+
 def test_selections(source):
     table = lakebed.open_table(SAMPLE_TABLE).at(snapshot=1)
     options = {"snapshot": 1, "columns": "file_path, stats", "stats": "amount", "where": "dt = '2026-01-02'"}
@@ -73,6 +85,7 @@ def test_errors_are_told(source):
     for options, words in [
         ({"view": "nothing"}, "a view is one of"),
         ({"colums": "a"}, "options are"),
+        ({"storage": "disk"}, "storage is 'obstore', 'pyarrow', 'fsspec'"),
         ({"columns": "absent"}, "absent"),
         ({"where": "absent = 1"}, "absent"),
         ({"tag": "absent"}, "absent"),

@@ -57,14 +57,16 @@ class DataSource(SparkDataSource):
     Options: `path`, which Python workers open, so not a relative one; `view`, "files" unless said, or `$` and
         a metadata table, such as "$options"; `where`, `columns` and `stats` (names with commas between them)
         as the view takes them; one of `snapshot`, `tag`, `branch` and `timestamp` as `Table.at`; `format` as
-        `open_table`; `range_bytes`, of which a task decodes as many.
+        `open_table`; `storage`, the name of the library that opens the path, as `open_table` has it;
+        `range_bytes`, of which a task decodes as many.
     Returns: the rows and columns of the view, in no order. Filters on partition columns and, of views of the
         table's history, on any column, prune where Spark hands them down
         (`spark.sql.python.filterPushdown.enabled`, PySpark 4.1); Spark tests them all the same.
     Raises: what `open_table` and the view raise, in the words of Spark's own errors.
     Cost: `entries` and `files` are decoded by as many tasks as their manifests fill; Python reads them,
-        through `pyarrow.fs` or fsspec. Views of sums, plans, and `files` of Paimon where some are deleted or
-        decided on together, are read by one task: the functions of `lakebed.spark` spread these too.
+        through `pyarrow.fs` or fsspec unless `storage` says otherwise. Views of sums, plans, and `files` of
+        Paimon where some are deleted or decided on together, are read by one task: the functions of
+        `lakebed.spark` spread these too.
     """
 
     @classmethod
@@ -86,6 +88,7 @@ class _Asked(NamedTuple):
     """What is read: picklable, so that tasks can open the table again."""
 
     path: str
+    storage: str | None
     format: str | None
     at: dict[str, Any]
     view: str
@@ -94,7 +97,7 @@ class _Asked(NamedTuple):
 
     @staticmethod
     def of(options: Mapping[str, str]) -> _Asked:
-        names = {"view", "where", "columns", "stats", "format", "range_bytes", "path", *_PLACES}
+        names = {"view", "where", "columns", "stats", "format", "storage", "range_bytes", "path", *_PLACES}
         if unknown := [name for name in options if name.lower() not in names]:
             raise ValueError(f"options are {', '.join(sorted(names))}, not {', '.join(unknown)}")
         if "path" not in options:
@@ -106,10 +109,13 @@ class _Asked(NamedTuple):
         at = {name: parse(options[name]) for name, parse in _PLACES.items() if name in options}
         size = int(options.get("range_bytes", TASK_BYTES))
         view = options.get("view", "files")
-        return _Asked(options["path"], options.get("format"), at, view, selection, size)
+        place = (options["path"], options.get("storage"), options.get("format"))
+        return _Asked(*place, at, view, selection, size)
 
     def table(self) -> Table:
-        return table_at(open_table(self.path, format=self.format), self.at or None, LIMITS)
+        return table_at(
+            open_table(self.path, storage=self.storage, format=self.format), self.at or None, LIMITS
+        )
 
     def scan(self) -> Scan:
         return view_of(self.table(), self.view, self.selection)
@@ -151,7 +157,7 @@ class _Reader(DataSourceReader):
         share = cast("_Share", partition)
         if share.task is not None:
             # Where it is says how it is read: nothing of the table is read again.
-            _, storage = resolve(self._asked.path)
+            _, storage = resolve(self._asked.path, self._asked.storage)
             yield from decode_manifests(contents(share.pieces, storage, LIMITS), share.task, LIMITS)
             return
         with kind_told():
