@@ -76,7 +76,7 @@ test-spark-oldest: $(CHECKED) $(SPARK_35)/.installed ## Run a smoke of every fun
 	PYTHONPATH=$(CURDIR)/$(SPARK_35) $(PYTEST) -m spark_35
 
 test-servers: $(CHECKED) ## Run the tests of object stores against MinIO, built from its Go module (without Go: skipped)
-	.ci/servers.sh $(PYTEST)
+	@.ci/servers.sh $(SERVERS) $(PYTEST)
 
 fuzz: | preflight ## Fuzz each target for a minute, or FUZZ_SECONDS=…, or FUZZ_RUNS=… runs
 	rust/fuzz/run.sh
