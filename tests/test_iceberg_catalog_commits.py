@@ -183,6 +183,14 @@ class Writable(Bucket):
         self.place(path).unlink()
 
 
+def test_tables_elsewhere_are_made_by_catalogs() -> None:
+    # Nothing is asked of the server, which is not there.
+    with pytest.raises(UnsupportedError, match=r"elsewhere by a catalog") as caught:
+        iceberg.create_table("s3://key:c4n4ry@bucket/t", pa.schema([("id", pa.int64())]))
+    assert caught.value.path is not None
+    assert "c4n4ry" not in f"{caught.value}{caught.value.path}"
+
+
 def test_commits_are_staged_on_any_storage_that_writes(tmp_path: Path) -> None:
     there = tables.far(tmp_path).create_table("db.t", pa.schema([("id", pa.int64())]))
     table = lakebed.open_table(there.metadata_location, storage=Writable(tmp_path / "bucket"))
@@ -191,7 +199,7 @@ def test_commits_are_staged_on_any_storage_that_writes(tmp_path: Path) -> None:
     assert all(file.startswith(f"{there.location()}/metadata/") for file in staged.files)
     staged.discard()
     assert on_disk(tmp_path) == set()
-    with pytest.raises(UnsupportedError, match="local file system alone"):
+    with pytest.raises(UnsupportedError, match=r"local file system alone.*catalog makes them"):
         iceberg.append_files(table, files("1"))
     table = lakebed.open_table(there.metadata_location, storage=Bucket(tmp_path / "bucket"))
     with pytest.raises(UnsupportedError, match="staged where the storage writes"):

@@ -16,6 +16,7 @@ from lakebed.iceberg.through_catalogs import commit_through
 from lakebed.limits import LIMITS, Limits
 from lakebed.opening import open_table
 from lakebed.storage import resolve
+from lakebed.storage.paths import scheme_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -89,12 +90,14 @@ def create_table(
     Cost: writes two small files.
     Source: Iceberg's `HadoopTables.java`, `AssignFreshIds.java`, `PartitionSpec.java`.
     """
-    folder, adapter = resolve(location)
-    if adapter is not None:
+    # Before it is opened: that may ask a server.
+    if scheme_of(os.fspath(location)) not in ("", "file"):
         raise UnsupportedError(
             "tables are made on the local file system alone: elsewhere by a catalog, catalog.create_table(…)",
-            path=folder,
+            kind="unsupported",
+            path=_native.without_credentials(os.fspath(location)),
         )
+    folder, _ = resolve(location)
     path = str(Path(folder).absolute())
     fields = names("partition_by", partition_by) or []
     pairs = list((properties or {}).items())
