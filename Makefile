@@ -21,15 +21,17 @@ CHECKED := $(VENV)/.wheel-checked
 RELEASED := $(VENV)/.wheel-released
 
 # Workers of pytest: one a core, but each may have a JVM.
-PYTEST := $(BIN)/pytest --numprocesses auto --maxprocesses 4 --dist loadgroup
+PYTEST := $(BIN)/pytest --numprocesses auto --maxprocesses 4 --dist loadgroup --no-loadscope-reorder
 # Part of the suite that `make check` is asked for, as in `make check AREA=iceberg`: a word of files' and tests' names.
-AREA :=
+AREA ?=
 ONLY := $(if $(AREA),-k $(AREA))
 
 # One interpreter for PyO3's build script in every cargo command, so that none rebuilds the other's work; Spark's
 # workers run it too, since lakebed is installed in it.
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 export PYSPARK_PYTHON := $(PYO3_PYTHON)
+# Of parts that run side by side; cargo has no use for it.
+unexport MAKEFLAGS
 # A local Spark talks to itself alone.
 export SPARK_LOCAL_IP := 127.0.0.1
 # Tests make and delete thousands of small files, which on a disk takes as long as half of the tests: in memory where two
@@ -39,7 +41,7 @@ export PYTEST_DEBUG_TEMPROOT := $(shell .ci/temporary.sh)
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help preflight venv build release check test trust lint lint-rust lint-python lint-stub test-rust test-python test-fast test-spark-oldest test-servers trust-python trust-spark-oldest trust-twin trust-peers trust-wheel trust-sanitized fuzz fmt bench bench-full bench-check bench-instructions demo sample-tables clean
+.PHONY: help preflight venv build release check test trust lint lint-rust lint-python lint-stub test-rust test-python test-fast test-spark-oldest test-servers engines trust-python trust-spark-oldest trust-twin trust-peers trust-wheel trust-sanitized fuzz fmt bench bench-full bench-check bench-instructions demo sample-tables clean
 
 help: ## List the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/\1\t\2/p' $(MAKEFILE_LIST) | while IFS="$$(printf '\t')" read -r name text; do \
@@ -55,22 +57,27 @@ build: $(CHECKED) ## Build lakebed as tests want it, incremental and with checks
 release: $(RELEASED) ## Build the wheel that users get, and install it into .venv
 
 check: ## Run what needs no JVM: format, lint, types, Rust and Python (AREA=iceberg: of that area alone); minutes
-	@.ci/parts.sh "lint test-rust" test-fast
+	@.ci/parts.sh "lint test-rust test-fast"
 
 test: ## Run everything once: what check does, with Spark, the Java engines and races; a quarter of an hour
-	@.ci/parts.sh "lint test-rust" test-python test-spark-oldest
+	@.ci/parts.sh "lint test-rust engines" test-python test-spark-oldest
 
 trust: ## Run everything in its long form: all tables through all doors, both Sparks, kills, fuzzing, sanitizers; hours
 	@.ci/parts.sh trust-python trust-spark-oldest test-servers trust-twin fuzz trust-peers trust-wheel trust-sanitized
 
+# lakebed-avro by itself: its twin wants apache-avro with codecs, and what is compiled with those the wheel cannot use.
 test-rust: $(PYTHON) ## Run the Rust tests, the corpora of the fuzzers among them
-	cargo test --workspace --locked $(AREA)
+	cargo test --workspace --exclude lakebed-avro --locked $(AREA)
+	cargo test --package lakebed-avro --locked $(AREA)
 
 test-fast: $(CHECKED) ## Run the Python tests that start no JVM
 	LAKEBED_QUICK=1 $(PYTEST) -m 'not spark and not jvm' $(ONLY)
 
 test-python: $(CHECKED) ## Run the Python tests, with PySpark 4 and the Java engines, and name the slowest
 	$(PYTEST) --durations 20 --durations-min 1
+
+engines: $(TOOLS) $(SPARK_35)/.installed ## Fetch what the tests ask: PySpark 3.5, and by Maven the Java engines (without it: skipped)
+	$(BIN)/python tests/java_engine.py
 
 test-spark-oldest: $(CHECKED) $(SPARK_35)/.installed ## Run a smoke of every function with PySpark 3.5, and the formats' own runtimes for it
 	PYTHONPATH=$(CURDIR)/$(SPARK_35) $(PYTEST) -m spark_35
@@ -148,14 +155,13 @@ $(PYTHON): | preflight
 	@touch $@
 
 $(TOOLS): $(PYTHON) constraints.txt pyproject.toml
-	$(BIN)/python -m pip install -q -c constraints.txt pip
-	$(BIN)/python -m pip install -q -c constraints.txt --group dev
+	.ci/install.sh $(BIN)/python -c constraints.txt --group dev
 	@touch $@
 
 # The same interpreter and wheel, another Spark.
 $(SPARK_35)/.installed: constraints-spark-3.5.txt $(TOOLS)
 	rm -rf $(SPARK_35)
-	$(BIN)/python -m pip install -q --no-deps --target $(SPARK_35) -r constraints-spark-3.5.txt
+	.ci/install.sh $(BIN)/python --no-deps --target $(SPARK_35) -r constraints-spark-3.5.txt
 	@touch $@
 
 # No build isolation: maturin is the pinned one, already there.
@@ -166,5 +172,5 @@ $(RELEASED): $(TOOLS) $(WHEEL_INPUTS)
 $(CHECKED): $(TOOLS) $(WHEEL_INPUTS)
 	@rm -rf build/checked
 	$(BIN)/maturin build --quiet --locked --profile dev --interpreter $(PYO3_PYTHON) --out build/checked
-	$(BIN)/python -m pip install -q --no-deps --force-reinstall build/checked/lakebed-*.whl
+	.ci/install.sh $(BIN)/python --no-deps --reinstall build/checked/lakebed-*.whl
 	@rm -f $(RELEASED) && touch $@

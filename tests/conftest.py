@@ -69,11 +69,13 @@ _CHUNK = 150
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leaves out what is of the long form alone, and gives a worker many tests of one file at once: it opens
-    and reads what they share once. Tests of one JVM go to the workers that have it.
+    and reads what they share once. Tests of one JVM go to the workers that have it, first of all: some take
+    long, and short ones keep all workers busy to the end.
     """
     if not THOROUGH and (left_out := [item for item in items if item.get_closest_marker("long")]):
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if not item.get_closest_marker("long")]
+    items.sort(key=lambda item: not any(map(item.get_closest_marker, ("spark", "jvm"))))
     jvm_groups.assign(items)
     of_file: Counter[str] = Counter()
     for item in items:

@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from hashlib import sha256
@@ -111,3 +112,17 @@ def locked(file: Path) -> Iterator[None]:
 def _tool(name: str) -> str | None:
     home = os.environ.get("JAVA_HOME")
     return shutil.which(name, path=f"{home}/bin") if home and name == "java" else shutil.which(name)
+
+
+def fetch(project: Path) -> None:
+    """Has Maven fetch an engine, or says why it cannot be had: minutes where none is there yet."""
+    try:
+        java_and_maven()
+        class_path(project)
+    except pytest.skip.Exception as skipped:
+        sys.stderr.write(f"{project.stem}: {skipped.msg}\n")
+
+
+if __name__ == "__main__":
+    for pom in sorted(ENGINES.glob("*.xml")):
+        fetch(pom)

@@ -11,6 +11,7 @@ import logging
 import os
 import re
 import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -38,6 +39,9 @@ def server() -> Iterator[str]:
             assert made.getresponse().status == 200
         made.close()
         yield address
+    # fsspec would give whoever asks for the same options next a filesystem of this server.
+    if s3fs := sys.modules.get("s3fs"):
+        s3fs.S3FileSystem.clear_instance_cache()
 
 
 @contextlib.contextmanager
@@ -48,6 +52,11 @@ def _moto() -> Iterator[str]:
     moto = ThreadedMotoServer("127.0.0.1", port=0, verbose=False)
     moto.start()
     host, port = moto.get_host_and_port()
+    # What a server of another module was given is kept for all of this process.
+    reset = http.client.HTTPConnection(host, port)
+    reset.request("POST", "/moto-api/reset")
+    assert reset.getresponse().status == 200
+    reset.close()
     yield f"{host}:{port}"
     moto.stop()
 
