@@ -66,9 +66,10 @@ trust: ## Run everything in its long form: all tables through all doors, both Sp
 	@.ci/parts.sh trust-python trust-spark-oldest test-servers trust-twin fuzz trust-peers trust-wheel trust-sanitized
 
 # lakebed-avro by itself: its twin wants apache-avro with codecs, and what is compiled with those the wheel cannot use.
+# nice: tests of Python wait now and then, and those of Rust take what that leaves.
 test-rust: $(PYTHON) ## Run the Rust tests, the corpora of the fuzzers among them
-	cargo test --workspace --exclude lakebed-avro --locked $(AREA)
-	cargo test --package lakebed-avro --locked $(AREA)
+	nice cargo test --workspace --exclude lakebed-avro --locked $(AREA)
+	nice cargo test --package lakebed-avro --locked $(AREA)
 
 test-fast: $(CHECKED) ## Run the Python tests that start no JVM
 	LAKEBED_QUICK=1 $(PYTEST) -m 'not spark and not jvm' $(ONLY)
@@ -94,9 +95,10 @@ trust-python: $(RELEASED) ## The long forms of all Python tests, with PySpark 4 
 trust-spark-oldest: $(RELEASED) $(SPARK_35)/.installed ## The long forms of all tests of Spark, with PySpark 3.5
 	PYTHONPATH=$(CURDIR)/$(SPARK_35) LAKEBED_TRUST=1 $(PYTEST) --timeout=7200 -m spark
 
-trust-twin: $(PYTHON) ## 100,000 random files through the decoder and its slow twin, 3,000 through each other property
+trust-twin: $(PYTHON) ## The long forms of the Rust tests: 100,000 random files through the decoder and its twin, 3,000 through each property
 	LAKEBED_TWIN_FILES=100000 cargo test --release --locked -p lakebed-avro --test twin
 	LAKEBED_TWIN_FILES=3000 cargo test --release --locked -p lakebed-avro --test '*'
+	LAKEBED_TRUST=1 cargo test --release --locked -p lakebed
 
 trust-peers: $(RELEASED) ## Make docs/peers.md again: what each reader does with damaged files
 	$(BIN)/python tests/peers/table.py

@@ -22,7 +22,7 @@ import lakebed
 from lakebed import iceberg
 
 # In the long form a table anew behind some kills, so that those are most of what it takes.
-KILLS = long_or((6,), (10,) * 20)
+KILLS = long_or((6,), (10,) * 20, (2,))
 """How often writers of one table are killed, for each table."""
 
 

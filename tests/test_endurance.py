@@ -149,7 +149,7 @@ def soak(warm_up: int, reads: int) -> None:
 @linux
 @pytest.mark.trust
 def test_many_reads_keep_no_memory_and_no_files(figure: Figure):
-    warm_up, reads = long_or((500, 3_000), (20_000, 1_000_000))
+    warm_up, reads = long_or((500, 3_000), (20_000, 1_000_000), (100, 400))
     # In a process of its own: what threads of other tests keep is theirs.
     script = f"import test_endurance; test_endurance.soak({warm_up}, {reads})"
     variables = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, sys.path))}

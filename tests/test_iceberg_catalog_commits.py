@@ -381,7 +381,7 @@ def test_commits_to_a_folder_of_pypaimon_stay_as_they_were(tmp_path: Path) -> No
 def test_two_writers_lose_nothing(tmp_path: Path, other: str) -> None:
     catalog = tables.sqlite(tmp_path)
     catalog.create_table("db.t", pa.schema([("id", pa.int64())]))
-    catalog_writer.race(catalog, {"a": "lakebed", "b": other}, long_or(10, 50))
+    catalog_writer.race(catalog, {"a": "lakebed", "b": other}, long_or(10, 50, 4))
 
 
 def test_a_killed_writer_breaks_nothing(tmp_path: Path) -> None:
@@ -391,7 +391,7 @@ def test_a_killed_writer_breaks_nothing(tmp_path: Path) -> None:
 def test_threads_of_one_catalog_lose_nothing(tmp_path: Path) -> None:
     catalog = tables.sqlite(tmp_path)
     table = lakebed.open_table(catalog.create_table("db.t", pa.schema([("id", pa.int64())])))
-    commits = long_or(5, 25)
+    commits = long_or(5, 25, 2)
 
     def write(writer: int) -> None:
         for number in range(commits):

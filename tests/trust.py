@@ -1,8 +1,8 @@
 """Tests have a short form and a long one, and those of trust print what they found as figures.
 
 `LAKEBED_TRUST=1`, which `make trust` sets, asks for the long form. With `LAKEBED_QUICK=1` `make check`
-takes golden tables through tests that together have what all have, and every third filter of those; the
-short form takes all of them.
+takes golden tables through tests that together have what all have, and every third filter of those, and
+repeats less; the short form takes all of them.
 """
 
 from __future__ import annotations
@@ -21,8 +21,10 @@ Figure = Callable[[str, str], None]
 _T = TypeVar("_T")
 
 
-def long_or(usual: _T, thorough: _T) -> _T:
-    """One of two sizes of a test."""
+def long_or(usual: _T, thorough: _T, quick: _T | None = None) -> _T:
+    """One of two sizes of a test, or of three."""
+    if QUICK and quick is not None:
+        return quick
     return thorough if THOROUGH else usual
 
 

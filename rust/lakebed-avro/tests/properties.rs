@@ -115,7 +115,7 @@ fn skipping_consumes_what_decoding_consumes() {
 
 #[test]
 fn threads_and_batch_sizes_change_nothing() {
-    for seed in 0..common::files(200) {
+    for seed in 0..common::files(80) {
         let sample = sample(seed, 60);
         for threads in [1, 2, 5] {
             for (batch_rows, batch_bytes) in [(1 << 16, 32 << 20), (1, 32 << 20), (7, 32 << 20), (1 << 16, 1)]

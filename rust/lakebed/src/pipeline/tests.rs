@@ -1,6 +1,6 @@
 //! What a pipeline promises, with reads that wait, fail, hang and panic as they are told.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::sleep;
@@ -28,7 +28,8 @@ struct Seen {
     most_reading: AtomicUsize,
     making: AtomicUsize,
     most_making: AtomicUsize,
-    bytes: Mutex<(u64, u64)>,
+    /// What was read and is not being made, and the most of it that was there when a read began, by its size.
+    bytes: Mutex<(u64, BTreeMap<u64, u64>)>,
     threads: Mutex<BTreeSet<String>>,
     makers: Mutex<BTreeSet<String>>,
     interrupted: AtomicBool,
@@ -59,8 +60,10 @@ impl Source for Scripted {
         seen.threads.lock().unwrap().insert(this_thread());
         {
             let mut bytes = seen.bytes.lock().unwrap();
+            let before = bytes.0;
+            let most = bytes.1.entry(told.size).or_default();
+            *most = before.max(*most);
             bytes.0 += told.size;
-            bytes.1 = bytes.1.max(bytes.0);
         }
         within(&seen.reading, &seen.most_reading, || sleep(MILLI * told.read_ms));
         Ok(told.size)
@@ -68,6 +71,7 @@ impl Source for Scripted {
 
     fn make(&self, (number, told): &(usize, Told), _bytes: u64) -> Result<usize> {
         self.0.makers.lock().unwrap().insert(this_thread());
+        self.0.bytes.lock().unwrap().0 -= told.size;
         within(&self.0.making, &self.0.most_making, || sleep(MILLI * told.make_ms));
         assert!(!told.panics, "on purpose");
         if told.fails {
@@ -180,16 +184,15 @@ fn bytes_ahead_are_bounded_and_one_large_file_is_read_all_the_same() {
     let requests = told.into_iter().enumerate().collect();
     let width = Width { reads: 16, threads: 2 };
     let pipeline = Pipeline::bounded(Scripted(Arc::clone(&seen)), requests, width, 70);
-    let mut most = 0;
     for made in pipeline {
-        let made = made.expect("no error");
-        let mut bytes = seen.bytes.lock().unwrap();
-        bytes.0 -= if made == 4 { 1000 } else { 10 };
-        most = most.max(bytes.1);
+        made.expect("no error");
     }
     assert_eq!(seen.reads.load(Ordering::SeqCst), 30);
-    // The large one comes alone, behind what may still be on its way to who counts here.
-    assert!((1000..=1040).contains(&most), "{most}");
+    let most = &seen.bytes.lock().unwrap().1;
+    // The large one comes alone, but for what two threads are about to make.
+    assert!(most[&1000] <= 20, "{most:?}");
+    // Nor does a small one come while more is there than it, the large one and those.
+    assert!(most[&10] <= 1000 + 70 + 20, "{most:?}");
 }
 
 /// Makes a hundred bytes of each ten, and counts how many of these there are.

@@ -166,9 +166,9 @@ fn check(transform: &Transform, ty: &Type) {
             };
             let (may, must) = (of(Mode::Inclusive), of(Mode::Strict));
             for (row, value) in values.iter().flat_map(|value| [value; 3]).enumerate() {
-                let place = format!("{transform} of {ty}: {text}, {value}, writer {}", row % 3);
-                assert!(may.value(row) || !matches(*value), "lost: {place}");
-                assert!(!must.value(row) || matches(*value), "claimed: {place}");
+                let place = || format!("{transform} of {ty}: {text}, {value}, writer {}", row % 3);
+                assert!(may.value(row) || !matches(*value), "lost: {}", place());
+                assert!(!must.value(row) || matches(*value), "claimed: {}", place());
             }
         }
     }
