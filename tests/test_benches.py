@@ -18,7 +18,7 @@ from urllib.request import urlopen
 
 import pytest
 from spark_runtimes import require_python_for_spark
-from trust import QUICK, THOROUGH
+from trust import QUICK, THOROUGH, not_in_check
 
 BENCHES = Path(__file__).resolve().parents[1] / "benches"
 OURS = ("lakebed", "lakebed, all cores")
@@ -104,11 +104,12 @@ def test_every_reader_is_timed(name: str, tmp_path: Path) -> None:
     assert len(rows) == len(lines)
 
 
+@not_in_check
 @pytest.mark.parametrize(("format_name", "peer"), [("iceberg", "pyiceberg"), ("paimon", "pypaimon")])
 def test_late_storages_are_late_for_every_reader(format_name: str, peer: str, tmp_path: Path) -> None:
     pytest.importorskip(peer)
     results = tmp_path / "results.jsonl"
-    readers = "lakebed" if QUICK else f"lakebed,{peer}"
+    readers = f"lakebed,{peer}"
     chosen = ("--tables", f"latency-{format_name}-100ms", "--tasks", "files", "--readers", readers)
     sizes = ("--entries", 40, "--repeats", 1, "--no-rust")
     done = run("bench.py", *chosen, *sizes, "--cache", tmp_path, "--json", results)
@@ -159,6 +160,7 @@ def late_s3(monkeypatch: pytest.MonkeyPatch) -> Any:
     return importlib.import_module("late_s3")
 
 
+@not_in_check
 def test_the_late_proxy_relays_waits_and_counts(late_s3: Any) -> None:
     with ThreadingHTTPServer(("127.0.0.1", 0), Objects) as server, ThreadPoolExecutor(4) as threads:
         threads.submit(server.serve_forever)

@@ -12,8 +12,12 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 from zlib import crc32
 
+import pytest
+
 THOROUGH = bool(os.environ.get("LAKEBED_TRUST"))
 QUICK = bool(os.environ.get("LAKEBED_QUICK")) and not THOROUGH
+
+not_in_check = pytest.mark.skipif(QUICK, reason="make test has it: it waits, or starts processes")
 
 Figure = Callable[[str, str], None]
 """Takes a goal and what was found, in words; what the fixture `figure` gives."""
