@@ -81,7 +81,7 @@ engines: $(TOOLS) $(SPARK_35)/.installed ## Fetch what the tests ask: PySpark 3.
 	$(BIN)/python tests/java_engine.py
 
 test-spark-oldest: $(CHECKED) $(SPARK_35)/.installed ## Run a smoke of every function with PySpark 3.5, and the formats' own runtimes for it
-	PYTHONPATH=$(CURDIR)/$(SPARK_35) $(PYTEST) -m spark_35
+	PYTHONPATH=$(CURDIR)/$(SPARK_35) $(PYTEST) -m spark_35 tests/spark
 
 test-servers: $(CHECKED) ## Run the tests of object stores against MinIO, built from its Go module (without Go: skipped)
 	@.ci/servers.sh $(SERVERS) $(PYTEST)

@@ -28,6 +28,8 @@ AT_LEAST = {
     "not spark and not jvm": (9_900, 5_500, 9_900, 5_500),
     "spark_35": (50, 10, 1, 1),
 }
+FOLDERS = {"spark_35": "tests/spark"}
+"""Marker expression → the folder of all its tests, where only that is collected."""
 SKIPS_SHOWN = 10
 """Lines of skips by reason; the last one sums up those for which no line is left."""
 
@@ -54,9 +56,9 @@ def whole(config: pytest.Config) -> str | None:
     option = config.option
     # Some of these are options of plugins that may be switched off.
     narrowed = any(getattr(option, name, None) for name in ("keyword", "lf", "failedfirst", "deselect"))
-    if config.args_source is not config.ArgsSource.TESTPATHS or narrowed:
-        return None
-    return str(option.markexpr)
+    marker = str(option.markexpr)
+    is_all = config.args_source is config.ArgsSource.TESTPATHS or config.args == [FOLDERS.get(marker)]
+    return marker if is_all and not narrowed else None
 
 
 def least(marker: str) -> int | None:

@@ -52,7 +52,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
     packages = Path("lib", f"python{sysconfig.get_python_version()}", "site-packages")
     # Spark keeps what may be run so in this kind of archive alone.
     archive = folder / "environment.tar.gz"
-    with tarfile.open(archive, "w:gz", compresslevel=1) as packed:
+    with tarfile.open(archive, "w:gz", compresslevel=0) as packed:
         for name in ("bin", "pyvenv.cfg"):
             packed.add(folder / "made" / name, name)
         # What an executor needs besides lakebed; PySpark comes with Spark.
