@@ -17,10 +17,12 @@ from lakebed.errors import LakebedError
 from lakebed.limits import LIMITS, Limits
 from lakebed.opening import open_table
 from lakebed.predicates import to_sql
+from lakebed.spark.binary_files import absolute
 from lakebed.spark.frames import At, TablePath, from_batches, table_at
 from lakebed.spark.group_mappers import finish_health
 from lakebed.spark.groups import grouped
-from lakebed.spark.reading import Reading, absolute, check_pickled
+from lakebed.spark.reach import check_pickled
+from lakebed.spark.reading import Reading
 from lakebed.spark.types import cast_batch, spark_schema, to_spark
 from lakebed.table import Table
 from lakebed.table.groups import SMALL_BYTES
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from lakebed.predicates import Predicate
+    from lakebed.spark.reach import Read
 
 _MAX_TASKS = 10_000
 
@@ -46,13 +49,14 @@ def health(
     relocate: Mapping[str, str | os.PathLike[str]] | None = None,
     limits: Limits = LIMITS,
     range_bytes: int | None = None,
+    read: Read | None = None,
 ) -> DataFrame:
     """One row about how a table is, or one for each of many tables.
 
     Args: path, one table, whose manifests are spread over the executors, or a list of paths or URIs, which
         are spread: an executor opens and reads whole tables; storage, format and relocate, as `open_table`
         has them, storage to be pickled if it is for a list; the others as `Table.health`, path and at as
-        `files`, range_bytes too, which is for one table only.
+        `files`, range_bytes and read too, which are for one table only.
     Returns: the columns of `Table.health`; for a list, in its order, then `error` utf8: the kind of what is
         wrong and its text, null where nothing is. A table in error has its path as `location`, without
         credentials, and nulls.
@@ -68,7 +72,7 @@ def health(
         path = open_table(path, **how)
     if isinstance(path, Table):
         table = table_at(path, at, limits)
-        return _of_table(spark, table, selection, Reading.of(table, limits, range_bytes))
+        return _of_table(spark, table, selection, Reading.of(table, limits, range_bytes, read))
     check_pickled(storage)
     paths = (os.fspath(one) for one in cast("Sequence[str | os.PathLike[str]]", path))
     return _of_tables(spark, _Tables(tuple(paths if storage else map(absolute, paths)), how, at, selection))
