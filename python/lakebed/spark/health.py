@@ -17,13 +17,16 @@ from lakebed.errors import LakebedError
 from lakebed.limits import LIMITS, Limits
 from lakebed.opening import open_table
 from lakebed.predicates import to_sql
-from lakebed.spark.binary_files import absolute
+from lakebed.spark.binary_files import absolute, at_once
 from lakebed.spark.frames import At, TablePath, from_batches, table_at
 from lakebed.spark.group_mappers import finish_health
 from lakebed.spark.groups import grouped
+from lakebed.spark.mappers import gathered_batches
 from lakebed.spark.reach import check_pickled
+from lakebed.spark.read_ahead import in_order
 from lakebed.spark.reading import Reading
 from lakebed.spark.types import cast_batch, spark_schema, to_spark
+from lakebed.storage.paths import URI
 from lakebed.table import Table
 from lakebed.table.groups import SMALL_BYTES
 
@@ -33,7 +36,11 @@ if TYPE_CHECKING:
     from lakebed.predicates import Predicate
     from lakebed.spark.reach import Read
 
-_MAX_TASKS = 10_000
+# Tasks for each core: tables are of many sizes, and a task costs a tenth of a second before it begins.
+_TASKS_PER_CORE = 16
+_UNTOLD_TASKS = 200
+# Tables of a remote storage that a task reads at once: it waits for most of them.
+_REMOTE_TABLES = 4
 
 
 def health(
@@ -64,7 +71,9 @@ def health(
         for a list only SchemaError for a column that is not there, TypeError for a storage that cannot be
         pickled.
     Cost: one table: as `partitions`; the driver reads the snapshots too. A list: nothing on the driver; paths
-        and storage travel in the function, so that plans do not show them.
+        and storage travel in the function, so that plans do not show them. A task has several tables where
+        there are many more than cores, remote ones side by side; a table is never divided, so that a large
+        one is asked for by itself.
     """
     how: dict[str, Any] = {"storage": storage, "format": format, "relocate": relocate, "limits": limits}
     selection = {"where": to_sql(where), "columns": names("columns", columns), "small_bytes": small_bytes}
@@ -121,13 +130,17 @@ class _Tables:
 
 
 def _of_tables(spark: SparkSession, tables: _Tables) -> DataFrame:
+    cores = at_once(spark)
+    most = cores * _TASKS_PER_CORE if cores > 1 else _UNTOLD_TASKS
     count = len(tables.paths)
-    numbers = spark.range(count, numPartitions=max(1, min(count, _MAX_TASKS)))
+    numbers = spark.range(count, numPartitions=max(1, min(count, most)))
     return numbers.mapInArrow(partial(_map_tables, tables=tables), spark_schema(tables.schema))
 
 
 def _map_tables(batches: Iterator[pa.RecordBatch], tables: _Tables) -> Iterator[pa.RecordBatch]:
     types = to_spark(tables.schema)
     for batch in batches:
-        for number in batch.column("id").to_pylist():
-            yield cast_batch(tables.row(number), types)
+        numbers = batch.column("id").to_pylist()
+        reads = 1 if all(URI.match(tables.paths[number]) is None for number in numbers) else _REMOTE_TABLES
+        rows = (row for _, row in in_order(numbers, tables.row, reads, lambda _: 0))
+        yield from gathered_batches(cast_batch(row, types) for row in rows)
