@@ -18,7 +18,7 @@ from typing import Any
 
 import report
 from spark_report import JVMS, PYTHONS
-from spark_sides import RANGE_BYTES
+from spark_sides import TASK_BYTES
 
 SCALING = Path(__file__).with_name("SCALING.md")
 BEGIN, END = "<!-- by spark_model.py -->\n", "<!-- end -->"
@@ -27,7 +27,7 @@ FILES, MANIFESTS, GIGABYTES = 150_000_000, 4_400, 160
 GROUPS = 10_000
 """Partitions of the modelled table: a guess, which only the bytes shuffled depend on."""
 CORES = (1, 16, 128)
-READERS = ("lakebed", "lakebed, ranges", "iceberg")
+READERS = ("lakebed", "lakebed, by Spark", "iceberg")
 TASKS = ("sum", "partitions", "maps", "readable")
 SMALL, WIDE = "iceberg-10k", "iceberg-36mb"
 _MILLION, _MEGA, _GIGA = 10**6, 1e6, 1e9
@@ -169,7 +169,7 @@ def memory(results: Results) -> Iterator[str]:
 
 def _projected(costs: Costs) -> tuple[str, ...]:
     """Seconds are those of the cores with nothing to wait for; bits are what they would have to be given."""
-    tasks = -(-GIGABYTES * _GIGA // RANGE_BYTES)
+    tasks = -(-GIGABYTES * _GIGA // TASK_BYTES)
     spent = costs.cpu * GIGABYTES
     # The last wave is full: a task is that much smaller.
     times = [costs.fixed_seconds + spent / min(cores, tasks) for cores in CORES]
@@ -187,7 +187,7 @@ def _shuffled(results: Results) -> Iterator[str]:
         if one is not None:
             # The step with most rows is the one that sums up, before the exchange.
             row = one.last("shuffle_bytes") / one.last("step_rows")
-            tasks = -(-GIGABYTES * _GIGA // RANGE_BYTES)
+            tasks = -(-GIGABYTES * _GIGA // TASK_BYTES)
             yield (
                 f"{reader}, `partitions`: {row:.0f} bytes shuffled for a group and task: {tasks:,.0f} tasks "
                 f"that meet {GROUPS:,} partitions each shuffle {row * tasks * GROUPS / _MEGA:,.0f} MB."

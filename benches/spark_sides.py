@@ -25,8 +25,8 @@ from iceberg_tables import JAVA_VERSION
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-RANGE_BYTES = 256 << 20
-"""What one task reads where Python reads: some second and a half of decoding."""
+TASK_BYTES = 256 << 20
+"""What one task reads at most where executors read: some second and a half of decoding."""
 _SUMMED = ("record_count", "file_size_in_bytes")
 _MAPS = (
     *("column_sizes", "value_counts", "null_value_counts", "nan_value_counts"),
@@ -41,20 +41,20 @@ _COMMON = (
 _RUNTIMES = {"3.5": "iceberg-spark-runtime-3.5_2.12", "4.0": "iceberg-spark-runtime-4.0_2.13"}
 
 
-def lakebed(spark: SparkSession, corpus: Corpus, task: str, range_bytes: int | None = None) -> DataFrame:
-    """One of lakebed's views."""
+def lakebed(spark: SparkSession, corpus: Corpus, task: str, read: Any = None) -> DataFrame:
+    """One of lakebed's views, in its default settings unless Spark is to read."""
     import lakebed
     import lakebed.spark as ls
 
     table = lakebed.open_table(corpus.path)
     if task == "sum":
-        return _sums(ls.files(spark, table, columns=_SUMMED, range_bytes=range_bytes))
+        return _sums(ls.files(spark, table, columns=_SUMMED, read=read))
     if task == "partitions":
         columns = ["partition", "file_count", *_SUMMED]
-        return ls.partitions(spark, table, columns=columns, range_bytes=range_bytes)
+        return ls.partitions(spark, table, columns=columns, read=read)
     if task == "maps":
-        return ls.entries(spark, table, columns=[*_COMMON, *_MAPS], range_bytes=range_bytes)
-    return ls.files(spark, table, columns=_COMMON, stats=table.schema.names, range_bytes=range_bytes)
+        return ls.entries(spark, table, columns=[*_COMMON, *_MAPS], read=read)
+    return ls.files(spark, table, columns=_COMMON, stats=table.schema.names, read=read)
 
 
 def iceberg(spark: SparkSession, corpus: Corpus, task: str) -> DataFrame:
@@ -79,7 +79,7 @@ def iceberg_all(spark: SparkSession, corpus: Corpus, task: str) -> DataFrame:
 ITS_OWN = "iceberg, its own"
 SIDES: dict[str, Callable[[Any, Corpus, str], Any]] = {
     "lakebed": lakebed,
-    "lakebed, ranges": partial(lakebed, range_bytes=RANGE_BYTES),
+    "lakebed, by Spark": partial(lakebed, read="spark"),
     "iceberg": iceberg,
     ITS_OWN: iceberg_all,
 }

@@ -50,6 +50,8 @@ def views(spark: SparkSession, table: lakebed.Table) -> Answers:
         if view in IN_RANGES:
             frame = getattr(ls, view)(spark, table, *places, range_bytes=RANGE)
             yield f"{view} in ranges", actual(frame) == expected(scan)
+            frame = getattr(ls, view)(spark, table, *places, read="spark")
+            yield f"{view} by Spark", actual(frame) == expected(scan)
     selection: dict[str, Any] = {"columns": ["file_path", "partition"], "where": "region = 'emea'"}
     yield "a selection", actual(ls.files(spark, table, **selection)) == expected(table.files(**selection))
     history = table.at(snapshot=ids[0]).files()
@@ -92,11 +94,12 @@ def damaged(spark: SparkSession, path: str) -> Answers:
         told = failure(spark, copy)
         yield "a cut manifest", "TruncatedError: truncated: " in told and manifest.name in told
         manifest.unlink()
-        yield "a missing manifest", failure(spark, copy).startswith("MissingFileError: ")
+        yield "a missing manifest", "MissingFileError: missing: " in failure(spark, copy, "executors")
+        yield "one that Spark misses", failure(spark, copy, "spark").startswith("MissingFileError: ")
 
 
-def failure(spark: SparkSession, path: Path) -> str:
+def failure(spark: SparkSession, path: Path, read: Any = None) -> str:
     try:
-        return str(ls.files(spark, path).collect())
+        return str(ls.files(spark, path, read=read).collect())
     except (PySparkException, lakebed.LakebedError) as error:
         return f"{type(error).__name__}: {error}"

@@ -296,7 +296,7 @@ def test_views_in_spark_are_timed(tmp_path: Path) -> None:
     done = run("bench_spark.py", *chosen, "--repeats", 1, "--cache", tmp_path, "--json", results)
     assert done.returncode == 0, done.stdout + done.stderr
     lines = [json.loads(line) for line in results.read_text().splitlines()]
-    assert {line["reader"] for line in lines} == {"lakebed", "lakebed, ranges"}
+    assert {line["reader"] for line in lines} == {"lakebed", "lakebed, by Spark"}
     for answer in (answer for line in lines for answer in line["answers"]):
         assert answer["rows"] == 200
         assert answer["tasks"] > 0

@@ -110,6 +110,14 @@ def test_a_table_without_files(spark, made):
     assert actual(ls.health(spark, made.root)) == expected(lakebed.open_table(made.root).health())
 
 
+def test_many_tables_share_tasks_and_answer_in_order(spark):
+    paths = [SAMPLE_TABLE, SAMPLE_ICEBERG_TABLE] * 50
+    frame = ls.health(spark, paths, columns=["location"], relocate=SAMPLE_MOVED)
+    assert frame.rdd.getNumPartitions() == 16 * spark.sparkContext.defaultParallelism < len(paths)
+    rows = collected(frame).to_pylist()
+    assert [(row["location"], row["error"]) for row in rows] == [(str(path), None) for path in paths]
+
+
 def test_many_tables_answer_whatever_one_of_them_is_like(spark, tmp_path: Path):
     broken = Path(shutil.copytree(SAMPLE_TABLE, tmp_path / "broken"))
     victim = lakebed.open_table(broken).manifests().to_arrow()["path"][0].as_py()

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.spark
 
 FROM_MANIFESTS = ("files", "entries", "deletes", "partitions", "buckets")
+# Those whose manifests Spark reads here; of the others executors do.
+BY_SPARK: dict[str, dict[str, Any]] = {view: {"read": "spark"} for view in ("entries", "buckets")}
 FROM_THE_DRIVER = ("snapshots", "refs", "schemas", "manifests")
 # Together they have deletes of every kind, several specs, every type and what is odd about names.
 FEATURES = ("dv_v3", "eq_deletes_v2", "part_time_v1", "spec_evolution_v1", "types_v3", "unknown_variant_v3")
@@ -45,7 +47,7 @@ def compare(spark: Any, table: lakebed.Table, view: str, **selection: Any) -> No
         with pytest.raises((type(error), PythonException), match=re.escape(str(error).partition(" (")[0])):
             actual(getattr(ls, view)(spark, table, **selection))
         return
-    frame = getattr(ls, view)(spark, table, **selection)
+    frame = getattr(ls, view)(spark, table, **selection, **BY_SPARK.get(view, {}))
     columns = {name: value for name, value in selection.items() if name != "where"}
     assert frame.schema == ls.schema(view, table, **columns) == spark_schema(scan.schema)
     assert actual(frame) == rows

@@ -21,7 +21,7 @@ from lakebed.errors import (
     TruncatedError,
     UnsupportedError,
 )
-from lakebed.spark import reading
+from lakebed.spark import binary_files
 from lakebed.spark.types import spark_schema
 from shared_data import SAMPLE_TABLE
 from spark_rows import actual, collected, expected
@@ -45,6 +45,9 @@ SELECTIONS: dict[str, dict[str, Any]] = {
     "buckets": {"columns": ["bucket"], "where": "dt = '2026-01-02'"},
 }
 VIEWS = tuple(SELECTIONS)
+FROM_MANIFESTS = ("files", "entries", "partitions", "buckets")
+# Those whose manifests Spark reads here; of the others executors do.
+BY_SPARK: dict[str, dict[str, Any]] = {view: {"read": "spark"} for view in ("entries", "buckets")}
 FROM_THE_DRIVER = ("snapshots", "changelogs", "refs", "schemas", "manifests", "deletes", "indexes")
 # The sample table has none of these.
 ABSENT = ("changelogs", "deletes", "indexes")
@@ -75,7 +78,7 @@ def test_the_rows_that_executors_make_are_those_without_spark(spark, table):
         with pytest.raises(type(error), match=re.escape(str(error))):
             ls.files(spark, table.path)
         return
-    for view in ("files", "entries", "partitions", "buckets"):
+    for view in FROM_MANIFESTS:
         compare(spark, table.path, view)
 
 
@@ -89,7 +92,7 @@ def compare(spark: Any, path: Path, view: str) -> None:
     """Holds one view to what it is without Spark, the statistics of some columns among it."""
     opened = lakebed.open_table(path)
     selection: dict[str, Any] = {"stats": names_with_stats(opened)} if view in ("files", "entries") else {}
-    frame = getattr(ls, view)(spark, path, **selection)
+    frame = getattr(ls, view)(spark, path, **selection, **BY_SPARK.get(view, {}))
     scan = getattr(opened, view)(**selection)
     assert frame.schema == ls.schema(view, path, **selection) == spark_schema(scan.schema)
     assert actual(frame) == expected(scan), view
@@ -194,9 +197,9 @@ def test_many_manifests_are_listed_by_few_tasks(spark, tmp_path: Path):
     paths = [tmp_path / f"{number}.avro" for number in range(100)]
     for path in paths:
         path.write_bytes(b".")
-    tracker, setting = spark.sparkContext.statusTracker(), reading._LISTING_TASKS
+    tracker, setting = spark.sparkContext.statusTracker(), binary_files._LISTING_TASKS
     jobs, before = set(tracker.getJobIdsForGroup()), spark.conf.get(setting)
-    files = reading._binary_files(spark, [str(path) for path in paths])
+    files = binary_files.binary_files(spark, [str(path) for path in paths])
     assert spark.conf.get(setting) == before
     started = [tracker.getJobInfo(job) for job in set(tracker.getJobIdsForGroup()) - jobs]
     stages = [tracker.getStageInfo(stage) for job in started if job for stage in job.stageIds]
@@ -209,7 +212,9 @@ def test_an_empty_manifest_is_an_error_though_spark_passes_over_it(spark, sample
     victim.write_bytes(b"")
     for view in (ls.files, ls.entries, ls.partitions):
         with pytest.raises(TruncatedError, match=victim.name):
-            view(spark, sample_table)
+            view(spark, sample_table, read="spark")
+    with pytest.raises(PythonException, match=f"TruncatedError: truncated: .*{victim.name}"):
+        ls.entries(spark, sample_table).collect()
 
 
 @pytest.mark.parametrize("name", ["_m.avro", ".m.avro"])
@@ -217,8 +222,8 @@ def test_a_manifest_of_a_name_that_spark_passes_over_is_an_error(spark, name: st
     paths = [tmp_path / "m.avro", tmp_path / name]
     for path in paths:
         path.write_bytes(b".")
-    with pytest.raises(UnsupportedError, match=f"range_bytes=.*/{name}"):
-        reading._binary_files(spark, [str(path) for path in paths])
+    with pytest.raises(UnsupportedError, match=f'read="executors": .*/{name}'):
+        binary_files.binary_files(spark, [str(path) for path in paths])
 
 
 def test_a_missing_manifest_is_an_error_even_where_spark_is_told_to_ignore_it(spark, sample_table: Path):
@@ -227,6 +232,8 @@ def test_a_missing_manifest_is_an_error_even_where_spark_is_told_to_ignore_it(sp
     spark.conf.set("spark.sql.files.ignoreMissingFiles", "true")
     try:
         with pytest.raises(MissingFileError, match=victim.name):
+            ls.files(spark, sample_table, read="spark").collect()
+        with pytest.raises(PythonException, match=f"MissingFileError: missing: .*{victim.name}"):
             ls.files(spark, sample_table).collect()
     finally:
         spark.conf.unset("spark.sql.files.ignoreMissingFiles")
@@ -265,3 +272,5 @@ def test_the_check_finds_every_executor_able(spark):
     assert rows
     assert all(row.ok and row.problem is None for row in rows)
     assert {row.lakebed for row in rows} == {lakebed.__version__}
+    rows = ls.check(spark, SAMPLE_TABLE).collect()
+    assert {(row.ok, row.read, row.unread) for row in rows} == {(True, "executors", None)}

@@ -23,6 +23,7 @@ from lakebed.spark.frames import At, Mapper, TablePath
 from lakebed.spark.groups import buckets, partitions
 from lakebed.spark.health import health
 from lakebed.spark.planning import plan
+from lakebed.spark.reach import Read
 from lakebed.spark.view_schema import schema
 from lakebed.spark.views import deletes, entries, files, manifest_mapper
 
@@ -30,6 +31,7 @@ __all__ = [
     "At",
     "DataSource",
     "Mapper",
+    "Read",
     "TablePath",
     "appends",
     "buckets",

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from lakebed.predicates import Predicate
+    from lakebed.spark.reach import Read
 
 
 def diff(
@@ -28,12 +29,13 @@ def diff(
     at: At = None,
     limits: Limits = LIMITS,
     range_bytes: int | None = None,
+    read: Read | None = None,
 ) -> DataFrame:
     """One row per file that is live in exactly one of two snapshots; the rows and columns of `Table.diff`, in
     no order.
 
     Args: as `Table.diff`; path and at, which table, and the snapshot whose schema gives the types; limits,
-        what one manifest may cost; range_bytes, as in `plan`.
+        what one manifest may cost; range_bytes and read, as in `plan`.
     Raises: what `Table.diff` raises, also of reading manifest lists, here; errors of a manifest when the
         DataFrame is computed.
     Cost: the driver reads the manifest lists of both; executors read the manifests that one of them alone
@@ -41,7 +43,7 @@ def diff(
     """
     table = table_at(path, at, limits)
     scan = table.diff(snapshot_a, snapshot_b, columns=columns, where=where, stats=stats)
-    exchange, reading = scan.exchange(), Reading.of(table, limits, range_bytes)
+    exchange, reading = scan.exchange(), Reading.of(table, limits, range_bytes, read)
     if exchange.together:
         return exchanged(spark, scan.schema, exchange, reading)
     manifests = [manifest for side in exchange.sides for manifest in side]
@@ -59,17 +61,18 @@ def appends(
     at: At = None,
     limits: Limits = LIMITS,
     range_bytes: int | None = None,
+    read: Read | None = None,
 ) -> DataFrame:
     """One row per data file that appends added after a snapshot; the rows and columns of `Table.appends`, in
     no order.
 
     Args: as `Table.appends`; path and at, which table, and up to which snapshot; limits, as in `diff`;
-        range_bytes, as in `files`.
+        range_bytes and read, as in `files`.
     Raises: as `diff`.
     Cost: the driver reads the manifest lists of the appends; executors read the manifests that `where`
         leaves.
     """
     table = table_at(path, at, limits)
     scan = table.appends(after, columns=columns, where=where, stats=stats)
-    reading = Reading.of(table, limits, range_bytes)
+    reading = Reading.of(table, limits, range_bytes, read)
     return decoded(spark, scan, scan.planned_manifests(), "rows", reading)

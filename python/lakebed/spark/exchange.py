@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from lakebed import _arrow, _native
 from lakebed.spark.ipc import ipc_batches, ipc_stream
-from lakebed.spark.mappers import kind_told
+from lakebed.spark.mappers import gathered_batches, kind_told
 from lakebed.spark.types import cast_batch, spark_schema, to_spark
 
 if TYPE_CHECKING:
@@ -106,7 +106,12 @@ def map_parts(
     Returns: batches of the scan's schema in the types of Spark.
     Cost: memory is what the rows of a part must know of each other.
     """
-    exchange = _native.Exchange(task, limits)
+    yield from gathered_batches(_parts(batches, _native.Exchange(task, limits), known))
+
+
+def _parts(
+    batches: Iterator[pa.RecordBatch], exchange: _native.Exchange, known: bytes
+) -> Iterator[pa.RecordBatch]:
     making, current = exchange.gather(), None
     schema = to_spark(_arrow.schema(exchange.schema))
     for batch in batches:
@@ -123,7 +128,10 @@ def map_parts(
 
 def map_gathered(contents: Contents, task: str, limits: Limits, known: bytes) -> Iterator[pa.RecordBatch]:
     """Makes rows of manifests one by one. Args: as in `map_pieces` and `gathered`."""
-    exchange = _native.Exchange(task, limits)
+    yield from gathered_batches(_gathered(contents, _native.Exchange(task, limits), known))
+
+
+def _gathered(contents: Contents, exchange: _native.Exchange, known: bytes) -> Iterator[pa.RecordBatch]:
     making = exchange.gather()
     schema = to_spark(_arrow.schema(exchange.schema))
     yield from _known_rows(making, known, schema)
@@ -136,9 +144,11 @@ def _entries(
     contents: Contents, exchange: _native.Exchange, parts: int
 ) -> Iterator[tuple[int, pa.RecordBatch]]:
     """The entries of manifests by side; their last column is the part."""
+    with kind_told():
+        dealing = exchange.dealing(parts)
     for path, content in contents:
         with kind_told():
-            pieces = exchange.pieces(path, content, parts)
+            pieces = dealing.pieces(path, content)
             while (piece := pieces.next_piece()) is not None:
                 yield piece[0], _arrow.record_batch(piece[1])
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
     from lakebed.predicates import Predicate
+    from lakebed.spark.reach import Read
     from lakebed.table import Table
     from lakebed.view import Manifest, ViewScan
 
@@ -41,11 +42,12 @@ def partitions(
     at: At = None,
     limits: Limits = LIMITS,
     range_bytes: int | None = None,
+    read: Read | None = None,
 ) -> DataFrame:
     """One row per partition that has live files; the rows and columns of `Table.partitions`, in no order.
 
-    Args: as `Table.partitions`; path and at, which table and snapshot; limits and range_bytes, as in
-        `files`.
+    Args: as `Table.partitions`; path and at, which table and snapshot; limits, range_bytes and read,
+        as in `files`.
     Raises: as `files`.
     Cost: as `files` with few columns; a task gives one row per group that it meets, and one exchange brings
         these together. Of Paimon the driver reads which files are deleted, up to 100,000 entries in
@@ -55,9 +57,8 @@ def partitions(
         snapshots.
     """
     table = table_at(path, at, limits)
-    return grouped(
-        spark, table, table.partitions(columns=columns, where=where), Reading.of(table, limits, range_bytes)
-    )
+    reading = Reading.of(table, limits, range_bytes, read)
+    return grouped(spark, table, table.partitions(columns=columns, where=where), reading)
 
 
 def buckets(
@@ -69,15 +70,15 @@ def buckets(
     at: At = None,
     limits: Limits = LIMITS,
     range_bytes: int | None = None,
+    read: Read | None = None,
 ) -> DataFrame:
     """One row per bucket that has live files; the rows and columns of `Table.buckets`, in no order.
 
     Args, Raises, Cost: as `partitions`.
     """
     table = table_at(path, at, limits)
-    return grouped(
-        spark, table, table.buckets(columns=columns, where=where), Reading.of(table, limits, range_bytes)
-    )
+    reading = Reading.of(table, limits, range_bytes, read)
+    return grouped(spark, table, table.buckets(columns=columns, where=where), reading)
 
 
 def grouped(spark: SparkSession, table: Table, scan: ViewScan, reading: Reading) -> DataFrame:

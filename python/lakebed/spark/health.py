@@ -17,11 +17,16 @@ from lakebed.errors import LakebedError
 from lakebed.limits import LIMITS, Limits
 from lakebed.opening import open_table
 from lakebed.predicates import to_sql
+from lakebed.spark.binary_files import absolute, at_once
 from lakebed.spark.frames import At, TablePath, from_batches, table_at
 from lakebed.spark.group_mappers import finish_health
 from lakebed.spark.groups import grouped
-from lakebed.spark.reading import Reading, absolute, check_pickled
+from lakebed.spark.mappers import gathered_batches
+from lakebed.spark.reach import check_pickled
+from lakebed.spark.read_ahead import in_order
+from lakebed.spark.reading import Reading
 from lakebed.spark.types import cast_batch, spark_schema, to_spark
+from lakebed.storage.paths import URI
 from lakebed.table import Table
 from lakebed.table.groups import SMALL_BYTES
 
@@ -29,8 +34,13 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from lakebed.predicates import Predicate
+    from lakebed.spark.reach import Read
 
-_MAX_TASKS = 10_000
+# Tasks for each core: tables are of many sizes, and a task costs a tenth of a second before it begins.
+_TASKS_PER_CORE = 16
+_UNTOLD_TASKS = 200
+# Tables of a remote storage that a task reads at once: it waits for most of them.
+_REMOTE_TABLES = 4
 
 
 def health(
@@ -46,13 +56,14 @@ def health(
     relocate: Mapping[str, str | os.PathLike[str]] | None = None,
     limits: Limits = LIMITS,
     range_bytes: int | None = None,
+    read: Read | None = None,
 ) -> DataFrame:
     """One row about how a table is, or one for each of many tables.
 
     Args: path, one table, whose manifests are spread over the executors, or a list of paths or URIs, which
         are spread: an executor opens and reads whole tables; storage, format and relocate, as `open_table`
         has them, storage to be pickled if it is for a list; the others as `Table.health`, path and at as
-        `files`, range_bytes too, which is for one table only.
+        `files`, range_bytes and read too, which are for one table only.
     Returns: the columns of `Table.health`; for a list, in its order, then `error` utf8: the kind of what is
         wrong and its text, null where nothing is. A table in error has its path as `location`, without
         credentials, and nulls.
@@ -60,7 +71,9 @@ def health(
         for a list only SchemaError for a column that is not there, TypeError for a storage that cannot be
         pickled.
     Cost: one table: as `partitions`; the driver reads the snapshots too. A list: nothing on the driver; paths
-        and storage travel in the function, so that plans do not show them.
+        and storage travel in the function, so that plans do not show them. A task has several tables where
+        there are many more than cores, remote ones side by side; a table is never divided, so that a large
+        one is asked for by itself.
     """
     how: dict[str, Any] = {"storage": storage, "format": format, "relocate": relocate, "limits": limits}
     selection = {"where": to_sql(where), "columns": names("columns", columns), "small_bytes": small_bytes}
@@ -68,7 +81,7 @@ def health(
         path = open_table(path, **how)
     if isinstance(path, Table):
         table = table_at(path, at, limits)
-        return _of_table(spark, table, selection, Reading.of(table, limits, range_bytes))
+        return _of_table(spark, table, selection, Reading.of(table, limits, range_bytes, read))
     check_pickled(storage)
     paths = (os.fspath(one) for one in cast("Sequence[str | os.PathLike[str]]", path))
     return _of_tables(spark, _Tables(tuple(paths if storage else map(absolute, paths)), how, at, selection))
@@ -117,13 +130,17 @@ class _Tables:
 
 
 def _of_tables(spark: SparkSession, tables: _Tables) -> DataFrame:
+    cores = at_once(spark)
+    most = cores * _TASKS_PER_CORE if cores > 1 else _UNTOLD_TASKS
     count = len(tables.paths)
-    numbers = spark.range(count, numPartitions=max(1, min(count, _MAX_TASKS)))
+    numbers = spark.range(count, numPartitions=max(1, min(count, most)))
     return numbers.mapInArrow(partial(_map_tables, tables=tables), spark_schema(tables.schema))
 
 
 def _map_tables(batches: Iterator[pa.RecordBatch], tables: _Tables) -> Iterator[pa.RecordBatch]:
     types = to_spark(tables.schema)
     for batch in batches:
-        for number in batch.column("id").to_pylist():
-            yield cast_batch(tables.row(number), types)
+        numbers = batch.column("id").to_pylist()
+        reads = 1 if all(URI.match(tables.paths[number]) is None for number in numbers) else _REMOTE_TABLES
+        rows = (row for _, row in in_order(numbers, tables.row, reads, lambda _: 0))
+        yield from gathered_batches(cast_batch(row, types) for row in rows)

@@ -6,16 +6,19 @@ import contextlib
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+
 from lakebed import _arrow, _native
 from lakebed.errors import LakebedError
 from lakebed.spark.ipc import ipc_batches
 from lakebed.spark.types import cast_batch, to_spark
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from lakebed.limits import Limits
     from lakebed.spark.reading import Contents, Decoder
+
+# Rows of small batches that are put together.
+_GATHERED_ROWS = 4096
 
 
 def task_schema(task: str, limits: Limits) -> pa.Schema:
@@ -45,16 +48,43 @@ def decode_manifests(contents: Contents, task: str, limits: Limits) -> Iterator[
         contents: their paths, and what is there of them: all bytes, or a share.
         task: what the driver's scan wants of each manifest, as JSON text.
         limits: what one manifest may cost.
-    Returns: batches of the task's schema in the types of Spark, bounded in rows and bytes.
+    Returns: batches of the task's schema in the types of Spark, bounded in rows and bytes; those of small
+        manifests together.
     Raises: CorruptError and its kin; a manifest with fewer entries than its list records is an error.
     Cost: one pass on one thread; memory is one manifest, or one share, and one batch.
     """
     work = _native.Task(task, limits)
     schema = to_spark(_arrow.schema(work.schema))
+    yield from gathered_batches(_decoded(contents, work, schema))
+
+
+def _decoded(contents: Contents, work: _native.Task, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     for path, content in contents:
         with kind_told():
             for decoded in _arrow.batches(work.run(path, content)):
                 yield cast_batch(decoded, schema)
+
+
+def gathered_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The same rows, small batches put together: each costs the JVM as much as some hundred rows.
+
+    The first ones stay as small as they come, for whoever wants but a few rows.
+    """
+    waiting: list[pa.RecordBatch] = []
+    rows = given = 0
+    for batch in batches:
+        waiting.append(batch)
+        rows += batch.num_rows
+        if rows >= min(_GATHERED_ROWS, given):
+            yield from _together(waiting)
+            given += rows
+            waiting, rows = [], 0
+    yield from _together(waiting)
+
+
+def _together(batches: list[pa.RecordBatch]) -> list[pa.RecordBatch]:
+    # Columns too long for one array stay several batches.
+    return pa.Table.from_batches(batches).combine_chunks().to_batches() if len(batches) > 1 else batches
 
 
 def map_rows(batches: Iterator[pa.RecordBatch], rows: bytes) -> Iterator[pa.RecordBatch]:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from lakebed.predicates import Predicate
+    from lakebed.spark.reach import Read
     from lakebed.view import Exchange, ViewScan
 
 _COMPRESSION = "zstd" if pa.Codec.is_available("zstd") else None
@@ -35,11 +36,12 @@ def plan(
     at: At = None,
     limits: Limits = LIMITS,
     range_bytes: int | None = None,
+    read: Read | None = None,
 ) -> DataFrame:
     """One row per data file that an engine must read; the rows and columns of `Table.plan`, in no order.
 
     Args: as `Table.plan`; path and at, which table and snapshot; limits, what one manifest may
-        cost; range_bytes, as in `files`, of manifests that are not divided.
+        cost; range_bytes and read, as in `files`, of manifests that are not divided.
     Raises: as `files`; ValueError for other `deletes`; what `Table.plan` refuses of deletes, when the
         DataFrame is computed.
     Cost: Iceberg: manifests of deletes of up to `DELETE_BYTES` in all are read by the driver, here, and sent
@@ -56,7 +58,7 @@ def plan(
     """
     table = table_at(path, at, limits)
     scan = table.plan(columns=columns, where=where, stats=stats, deletes=deletes)
-    exchange, reading = scan.exchange(), Reading.of(table, limits, range_bytes)
+    exchange, reading = scan.exchange(), Reading.of(table, limits, range_bytes, read)
     if table.format == "paimon":
         return _of_paimon(spark, scan, exchange, reading)
     files, manifests = exchange.sides[-1], exchange.sides[0] if exchange.together else []

@@ -16,7 +16,7 @@ from lakebed.opening import open_table
 from lakebed.predicates import Predicate, col, to_sql
 from lakebed.spark.frames import table_at
 from lakebed.spark.mappers import decode_manifests, kind_told
-from lakebed.spark.reading import Piece, Reading, contents, spread
+from lakebed.spark.reading import Piece, Reading, contents, reads_at_once, spread
 from lakebed.spark.types import cast_batch, spark_schema, to_spark
 from lakebed.spark.view_schema import view_of
 from lakebed.storage import resolve
@@ -148,7 +148,8 @@ class _Reader(DataSourceReader):
             # Of Paimon's manifests some may delete what others add.
             if asked.view == "entries" or not any(manifest["deleted"] for manifest in manifests):
                 task = scan.task("rows")
-                pieces = Reading.of(table, LIMITS, asked.task_bytes).pieces(manifests)
+                reading = Reading.of(table, LIMITS, asked.task_bytes, "executors")
+                pieces = reading.pieces(manifests, asked.task_bytes)
                 shares = [_Share(task, own) for own in spread(pieces, asked.task_bytes)]
         # Of none Spark would make one that is None.
         return [*shares] or [_Share(None, [])]
@@ -158,7 +159,8 @@ class _Reader(DataSourceReader):
         if share.task is not None:
             # Where it is says how it is read: nothing of the table is read again.
             _, storage = resolve(self._asked.path, self._asked.storage)
-            yield from decode_manifests(contents(share.pieces, storage, LIMITS), share.task, LIMITS)
+            given = contents(share.pieces, storage, LIMITS, reads_at_once(storage))
+            yield from decode_manifests(given, share.task, LIMITS)
             return
         with kind_told():
             scan = self._asked.scan()

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from lakebed.predicates import Predicate
+    from lakebed.spark.reach import Read
     from lakebed.table import Table
     from lakebed.view import Manifest, ViewScan
 
@@ -33,25 +34,30 @@ def files(
     at: At = None,
     limits: Limits = LIMITS,
     range_bytes: int | None = None,
+    read: Read | None = None,
 ) -> DataFrame:
     """One row per live file; the rows and columns of `Table.files`, in no order.
 
     Args: as `Table.files`; path and at, which table and snapshot; limits, what one manifest may cost;
-        range_bytes, None: Spark reads manifests, as its source `binaryFile` with the cluster's credentials,
-        and each is decoded as a whole. A number: executors read them through the storage that the table
-        was opened with, and larger ones are divided into ranges of so many bytes, at their sync markers;
-        as many are decoded in one task, of one manifest or several.
-    Raises: what `open_table` and `Table.files` raise, here; errors of a manifest when the DataFrame is
-        computed.
-    Cost: the driver reads the manifest lists; executors read the manifests that `where` leaves. Where
-        manifests of Paimon record deletions, they are read once more for these, and one join by identity
+        read, who reads manifests: "executors" through the storage that the table was opened with, larger
+        ones in ranges that begin at a sync marker; "spark", as its source `binaryFile` with the cluster's
+        credentials, and each is decoded as a whole; None: executors where they reach that storage, else
+        Spark. `explain` shows which, and why. range_bytes, of which executors read and decode as many in a
+        task, of one manifest or several; None: so many that the cores have about the same.
+    Raises: what `open_table` and `Table.files` raise, here; ValueError where `read` and `range_bytes`
+        contradict each other, TypeError for a storage that executors are to read through and that cannot be
+        pickled; errors of a manifest when the DataFrame is computed.
+    Cost: the driver reads the manifest lists; executors read the manifests that `where` leaves. Of a storage
+        that was opened by its URI, and of local files on a cluster, one job finds out whether executors
+        reach it: once for a session, with a read on at most 32 cores. Where manifests of Paimon record
+        deletions, they are read once more for these, and one join by identity
         takes them away, in which up to `BROADCAST_DELETIONS` are broadcast. Where `where` decides on files of
         Paimon together (by values of a table with primary keys, or whose rows are spread over files), each
         manifest is read once, and its entries cross one exchange by partition and bucket: a task holds those
         of its buckets.
     """
     table = table_at(path, at, limits)
-    reading = Reading.of(table, limits, range_bytes)
+    reading = Reading.of(table, limits, range_bytes, read)
     return live_files(spark, table, table.files(columns=columns, where=where, stats=stats), reading)
 
 
@@ -92,6 +98,7 @@ def entries(
     at: At = None,
     limits: Limits = LIMITS,
     range_bytes: int | None = None,
+    read: Read | None = None,
 ) -> DataFrame:
     """One row per manifest entry, as stored; the rows and columns of `Table.entries`, in no order.
 
@@ -100,7 +107,7 @@ def entries(
     """
     table = table_at(path, at, limits)
     scan = table.entries(columns=columns, where=where, stats=stats)
-    reading = Reading.of(table, limits, range_bytes)
+    reading = Reading.of(table, limits, range_bytes, read)
     return decoded(spark, scan, scan.planned_manifests(), "rows", reading)
 
 
@@ -113,6 +120,7 @@ def deletes(
     at: At = None,
     limits: Limits = LIMITS,
     range_bytes: int | None = None,
+    read: Read | None = None,
 ) -> DataFrame:
     """One row per deletion vector or delete file; the rows and columns of `Table.deletes`, in no order.
 
@@ -124,7 +132,7 @@ def deletes(
     scan = table.deletes(columns=columns, where=where)
     if table.format == "paimon" or "positions" in scan.schema.names:
         return from_driver(spark, scan)
-    reading = Reading.of(table, limits, range_bytes)
+    reading = Reading.of(table, limits, range_bytes, read)
     return decoded(spark, scan, scan.planned_manifests(), "rows", reading)
 
 

@@ -115,10 +115,12 @@ def _first(names: tuple[str, ...], uri: str, location: str) -> Storage:
 def _opened(name: str, uri: str, location: str) -> Storage | str:
     """What a library makes of a URI, or why it makes nothing of it."""
     try:
-        return _OPENERS[name](uri, location)
+        opened = _OPENERS[name](uri, location)
     except (ImportError, ValueError, NotImplementedError) as error:
         # The error's own text may hold the credentials of the URI.
         return f"{name}: {error}".replace(uri, location)
+    opened.of_uri = True
+    return opened
 
 
 def _open_arrow(uri: str, location: str) -> ArrowStorage:
@@ -141,7 +143,7 @@ def _open_obstore(uri: str, location: str) -> ObstoreStorage:
     return ObstoreStorage(store_of_uri(uri), location)
 
 
-_OPENERS: dict[str, Callable[[str, str], Storage]] = {
+_OPENERS: dict[str, Callable[[str, str], ArrowStorage | FsspecStorage | ObstoreStorage]] = {
     "obstore": _open_obstore,
     "pyarrow": _open_arrow,
     "fsspec": _open_fsspec,

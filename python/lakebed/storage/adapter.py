@@ -22,7 +22,11 @@ class Adapter(ABC):
 
     What the library raises on a path becomes an `OSError` with it, FileNotFoundError where nothing is there,
     without what the library's options hold as secrets.
+
+    Attributes: of_uri, whether it was opened by a URI, with what is found of credentials where that is done.
     """
+
+    of_uri = False
 
     def __init__(self, filesystem: Any, location: str, root: str, *, local: bool) -> None:
         self._filesystem = filesystem

@@ -37,18 +37,29 @@ impl Exchange {
         detached(py, || Ok(SchemaCapsule(self.exchange.schema()?)))
     }
 
-    fn pieces(&self, py: Python<'_>, path: String, content: Given, parts: u32) -> PyResult<PieceStream> {
+    fn dealing(&self, py: Python<'_>, parts: u32) -> PyResult<Dealing> {
         let decoding = self.decoding.clone();
-        detached(py, || {
-            let pieces = self.exchange.pieces(&path, content.take()?.whole()?, decoding, parts)?;
-            Ok(PieceStream(Mutex::new(Some(pieces))))
-        })
+        detached(py, || self.exchange.dealing(decoding, parts).map(Dealing))
     }
 
     fn gather(&self, py: Python<'_>) -> PyResult<PartRows> {
         detached(py, || {
             let (gather, schema) = (self.exchange.gather()?, self.exchange.schema()?);
             Ok(PartRows { gather: Mutex::new(gather), schema })
+        })
+    }
+}
+
+/// What deals the entries of manifests out to so many parts.
+#[pyclass(frozen, module = "lakebed._native")]
+pub struct Dealing(distributed::Dealing);
+
+#[pymethods]
+impl Dealing {
+    fn pieces(&self, py: Python<'_>, path: &str, content: Given) -> PyResult<PieceStream> {
+        detached(py, || {
+            let pieces = (self.0)(path, content.take()?.whole()?)?;
+            Ok(PieceStream(Mutex::new(Some(pieces))))
         })
     }
 }

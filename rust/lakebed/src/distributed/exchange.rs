@@ -21,6 +21,10 @@ const PART: &str = "_part";
 /// whose last column `_part` int32 is the part of each; null for one that every part needs.
 pub type Pieces = Box<dyn Iterator<Item = Result<(i32, RecordBatch)>> + Send>;
 
+/// Deals the entries of one manifest out, given its path, which engines may spell as they like, and its bytes. Gives
+/// `Missing` for a manifest that is not the scan's, and the errors of reading entries, with the path.
+pub type Dealing = Box<dyn Fn(&str, Buffer) -> Result<Pieces> + Send + Sync>;
+
 /// What makes the rows of one part.
 pub trait Gather: Send {
     /// Takes in rows of a side, and gives the rows of the scan that can be made by now. Of lower sides all
@@ -57,11 +61,11 @@ pub trait Exchange: Travels {
     /// Those of resolving a scan, for work that was changed on its way.
     fn schema(&self) -> Result<SchemaRef>;
 
-    /// The entries of one manifest, dealt out to so many parts; engines may spell its path as they like.
+    /// Resolves what it takes to deal entries out to so many parts, once for all manifests.
     ///
     /// # Errors
-    /// `Missing` for a manifest that is not the scan's; those of reading entries, with the path.
-    fn pieces(&self, path: &str, bytes: Buffer, decoding: Decoding, parts: u32) -> Result<Pieces>;
+    /// As [`Exchange::schema`].
+    fn dealing(&self, decoding: Decoding, parts: u32) -> Result<Dealing>;
 
     /// What makes the rows of a part.
     ///

@@ -18,7 +18,7 @@ use arrow_schema::SchemaRef;
 use serde::Serialize;
 
 pub(crate) use asked::Asked;
-pub use exchange::{Exchange, Exchanged, Gather, Pieces};
+pub use exchange::{Dealing, Exchange, Exchanged, Gather, Pieces};
 pub(crate) use exchange::{dealt, hash};
 pub use grouping::{Beforehand, GroupTask, Grouping};
 pub(crate) use place::brought;

@@ -222,12 +222,15 @@ impl Exchange for ToySums {
         schema(ScanOptions::from(&self.asked).columns.as_deref())
     }
 
-    fn pieces(&self, _: &str, bytes: Buffer, _: Decoding, parts: u32) -> Result<Pieces> {
-        let files = files(&bytes, self.schema()?.as_ref())?;
-        let names = find(&files, "file_path")?;
-        let keys = names.as_string::<i32>().iter().map(|name| name.map(|name| hash(name.as_bytes())));
-        let piece = dealt(&files, keys, parts)?;
-        Ok(Box::new(std::iter::once(Ok((0, piece)))))
+    fn dealing(&self, _: Decoding, parts: u32) -> Result<Dealing> {
+        let schema = self.schema()?;
+        Ok(Box::new(move |_, bytes| {
+            let files = files(&bytes, &schema)?;
+            let names = find(&files, "file_path")?;
+            let keys = names.as_string::<i32>().iter().map(|name| name.map(|name| hash(name.as_bytes())));
+            let piece = dealt(&files, keys, parts)?;
+            Ok(Box::new(std::iter::once(Ok((0, piece)))))
+        }))
     }
 
     fn gather(&self) -> Result<Box<dyn Gather>> {
@@ -296,13 +299,12 @@ fn a_third_format_is_a_folder_and_a_row() {
     // Brought together.
     let Exchanged { exchange, sides, .. } = scan.exchange(&[]).expect("an exchange");
     let exchange = MORE.exchange(&exchange.to_text().expect("text")).expect("an exchange");
+    let dealing = exchange.dealing(Limits::DEFAULT.into(), 2).expect("dealing");
     let mut made = Vec::new();
     for part in 0..2 {
         let mut gather = exchange.gather().expect("a part");
         for one in &sides[0] {
-            for piece in
-                exchange.pieces(&one.path, read(&one.path), Limits::DEFAULT.into(), 2).expect("pieces")
-            {
+            for piece in dealing(&one.path, read(&one.path)).expect("pieces") {
                 let (side, piece) = piece.expect("a piece");
                 let parts = piece.column(2).as_primitive::<arrow_array::types::Int32Type>();
                 let of_part = parts.iter().map(|number| Some(number == Some(part))).collect();

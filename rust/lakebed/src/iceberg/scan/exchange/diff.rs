@@ -2,14 +2,13 @@
 
 use std::sync::Arc;
 
-use arrow_buffer::Buffer;
 use arrow_schema::SchemaRef;
 use lakebed_avro::Limits;
 use serde::{Deserialize, Serialize};
 
 use crate::columnar::Decoding;
 use crate::diff::{Change, ChangeColumns, DiffGather, diff_pieces};
-use crate::distributed::{Asked, Exchange, Exchanged, Gather, Pieces, Travelling, brought};
+use crate::distributed::{Asked, Dealing, Exchange, Exchanged, Gather, Travelling, brought};
 use crate::error::Result;
 use crate::iceberg::manifest_list::ManifestFile;
 use crate::iceberg::scan::diff::{beside_identity, identified, with_identity};
@@ -60,19 +59,23 @@ impl Exchange for DiffExchange {
         Ok(Arc::clone(self.columns()?.schema()))
     }
 
-    fn pieces(&self, path: &str, bytes: Buffer, decoding: Decoding, parts: u32) -> Result<Pieces> {
+    fn dealing(&self, decoding: Decoding, parts: u32) -> Result<Dealing> {
         let all = self.legs.iter().enumerate();
-        let all: Vec<_> =
-            all.flat_map(|(leg, (_, placed))| placed.iter().map(move |one| (leg, one))).collect();
-        let (leg, placed) = brought(&all, |(_, placed)| &placed.place, path)?;
+        let all: Vec<(usize, Placed)> =
+            all.flat_map(|(leg, (_, placed))| placed.iter().map(move |one| (leg, one.clone()))).collect();
         let options = ChangeColumns::of_files(&ScanOptions::from(&self.asked));
         let types = TableTypes::try_from(&self.types)?;
         let shown = files(&types, &options, Limits::DEFAULT.into())?;
         let schema = with_identity(shown.view.schema());
         let program = Arc::new(files(&types, &beside_identity(&options), decoding)?);
-        let rows = program.open(bytes, &placed.manifest, 1, &Notes::default())?;
-        let rows = Box::new(rows.map(move |rows| identified(&rows?, &schema)));
-        Ok(diff_pieces(rows, *leg, &self.changes(), parts))
+        let changes = self.changes();
+        Ok(Box::new(move |path, bytes| {
+            let (leg, placed) = brought(&all, |(_, placed)| &placed.place, path)?;
+            let rows = program.open(bytes, &placed.manifest, 1, &Notes::default())?;
+            let schema = Arc::clone(&schema);
+            let rows = Box::new(rows.map(move |rows| identified(&rows?, &schema)));
+            Ok(diff_pieces(rows, *leg, &changes, parts))
+        }))
     }
 
     fn gather(&self) -> Result<Box<dyn Gather>> {

@@ -13,7 +13,7 @@ use super::by_path::ByPath;
 use super::deal::Deal;
 use super::matched::{DATA, DELETES, PLACE, PlanGather};
 use crate::columnar::Decoding;
-use crate::distributed::{Asked, Exchange, Exchanged, Gather, Pieces, PlannedManifest, Travelling, brought};
+use crate::distributed::{Asked, Dealing, Exchange, Exchanged, Gather, PlannedManifest, Travelling, brought};
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::deletes::file_input;
 use crate::iceberg::manifest_list;
@@ -54,7 +54,8 @@ impl Scan {
         let mut plan = PlanExchange::new(self, &[])?;
         plan.manifests.retain(|placed| side_of(placed) == DELETES);
         let (table, manifests) = (self.table.clone(), plan.manifests.clone());
-        let source = DeleteSource { types: table.types()?, table, plan };
+        let program = plan.delete_program(table.types()?, table.decoding().clone())?;
+        let source = DeleteSource { program, table, plan };
         Ok(Box::new(ManifestStream::new(source, manifests, threads(self.options.threads))))
     }
 }
@@ -62,7 +63,7 @@ impl Scan {
 /// Manifests of deletes, read here.
 struct DeleteSource {
     plan: PlanExchange,
-    types: TableTypes,
+    program: Arc<EntryProgram>,
     table: Table,
 }
 
@@ -82,7 +83,7 @@ impl ManifestSource for DeleteSource {
     }
 
     fn open(&self, placed: &Placed, bytes: Buffer, _threads: usize) -> Result<Batches> {
-        self.plan.deletes(placed, bytes, self.types.clone(), self.table.decoding().clone())
+        self.plan.deletes(placed, bytes, &self.program)
     }
 }
 
@@ -144,23 +145,30 @@ impl Exchange for PlanExchange {
         Ok(shown(program.view.schema(), self.shown_as))
     }
 
-    fn pieces(&self, path: &str, bytes: Buffer, decoding: Decoding, parts: u32) -> Result<Pieces> {
-        let placed = brought(&self.manifests, |placed| &placed.place, path)?;
-        let types = TableTypes::try_from(&self.types)?;
+    fn dealing(&self, decoding: Decoding, parts: u32) -> Result<Dealing> {
+        let (plan, types) = (self.clone(), TableTypes::try_from(&self.types)?);
         let with_deletes = self.manifests.iter().any(|placed| side_of(placed) == DELETES);
-        let deal = Deal::new(types.clone(), parts, with_deletes)?;
-        let (side, path) = (side_of(placed), placed.manifest.path.clone());
-        let entries = match side {
-            DELETES => self.deletes(placed, bytes, types, decoding)?,
-            _ => self.files(placed, bytes, types, decoding)?,
-        };
-        Ok(Box::new(entries.flat_map(move |entries| {
-            let pieces =
-                entries.and_then(|entries| deal.pieces(side, &entries).map_err(|error| error.in_file(&path)));
-            let (pieces, error) =
-                pieces.map_or_else(|error| (Vec::new(), Some(Err(error))), |all| (all, None));
-            pieces.into_iter().map(Ok).chain(error)
-        })))
+        let deal = Arc::new(Deal::new(types.clone(), parts, with_deletes)?);
+        let deletes = self.delete_program(types.clone(), decoding.clone())?;
+        let (files, residuals) = self.file_program(types, decoding)?;
+        Ok(Box::new(move |path, bytes| {
+            let placed = brought(&plan.manifests, |placed| &placed.place, path)?;
+            let (side, path, deal) = (side_of(placed), placed.manifest.path.clone(), Arc::clone(&deal));
+            let entries = match side {
+                DELETES => plan.deletes(placed, bytes, &deletes)?,
+                _ => {
+                    let entries = files.entries(bytes, &placed.manifest, 1, &Notes::default())?;
+                    residuals.beside(entries, &placed.manifest)?
+                }
+            };
+            Ok(Box::new(entries.flat_map(move |entries| {
+                let pieces = entries
+                    .and_then(|entries| deal.pieces(side, &entries).map_err(|error| error.in_file(&path)));
+                let (pieces, error) =
+                    pieces.map_or_else(|error| (Vec::new(), Some(Err(error))), |all| (all, None));
+                pieces.into_iter().map(Ok).chain(error)
+            })))
+        }))
     }
 
     fn gather(&self) -> Result<Box<dyn Gather>> {
@@ -177,16 +185,13 @@ impl Exchange for PlanExchange {
 }
 
 impl PlanExchange {
+    fn delete_program(&self, types: TableTypes, decoding: Decoding) -> Result<Arc<EntryProgram>> {
+        Ok(Arc::new(delete_program(types, self.asked.filter(), decoding)?))
+    }
+
     /// The deletes of a manifest, with their places.
-    fn deletes(
-        &self,
-        placed: &Placed,
-        bytes: Buffer,
-        types: TableTypes,
-        decoding: Decoding,
-    ) -> Result<Batches> {
+    fn deletes(&self, placed: &Placed, bytes: Buffer, program: &Arc<EntryProgram>) -> Result<Batches> {
         let number = self.manifests.iter().position(|one| one.manifest.path == placed.manifest.path);
-        let program = Arc::new(delete_program(types, self.asked.filter(), decoding)?);
         let entries = program.entries(bytes, &placed.manifest, 1, &Notes::default())?;
         let mut next = i64::try_from(number.unwrap_or_default()).unwrap_or_default() << 32;
         Ok(Box::new(entries.map(move |entries| {
@@ -197,21 +202,14 @@ impl PlanExchange {
         })))
     }
 
-    /// The data files of a manifest, with what deletes are looked up by.
-    fn files(
-        &self,
-        placed: &Placed,
-        bytes: Buffer,
-        types: TableTypes,
-        decoding: Decoding,
-    ) -> Result<Batches> {
+    /// How data files are read, with what deletes are looked up by, and what is left of the filter for each.
+    fn file_program(&self, types: TableTypes, decoding: Decoding) -> Result<(Arc<EntryProgram>, Residuals)> {
         let mut program = self.data_program(types.clone(), decoding)?;
         let fields = equality_fields(&self.schemas()?, &self.equality_ids);
         let ids: Vec<i32> = fields.iter().map(|field| field.id).collect();
         program = program.needing(file_input(&fields), &ids)?;
         let residuals = Residuals::of(&program, self.asked.filter(), types)?;
-        let entries = Arc::new(program).entries(bytes, &placed.manifest, 1, &Notes::default())?;
-        residuals.beside(entries, &placed.manifest)
+        Ok((Arc::new(program), residuals))
     }
 
     fn data_program(&self, types: TableTypes, decoding: Decoding) -> Result<EntryProgram> {

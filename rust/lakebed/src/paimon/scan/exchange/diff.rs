@@ -1,13 +1,12 @@
 //! Differences: files of manifests that one of two snapshots alone has, by their identity.
 
-use arrow_buffer::Buffer;
 use arrow_schema::SchemaRef;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 use crate::columnar::Decoding;
 use crate::diff::{Change, ChangeColumns, DiffGather, diff_pieces};
-use crate::distributed::{Exchange, Gather, Pieces, Travelling, brought};
+use crate::distributed::{Dealing, Exchange, Gather, Pieces, Travelling, brought};
 use crate::error::Result;
 use crate::paimon::scan::task::PaimonTask;
 use crate::scan::ScanOptions;
@@ -33,18 +32,22 @@ impl Exchange for DiffExchange {
     }
 
     /// Entries of a manifest that add files, and entries that delete some, are of different legs.
-    fn pieces(&self, path: &str, bytes: Buffer, decoding: Decoding, parts: u32) -> Result<Pieces> {
-        let names: Vec<&str> = self.legs.iter().flat_map(|(_, leg)| leg.file_names()).collect();
-        let name = brought(&names, |name| name, path)?;
-        let changes = self.changes();
-        let mut pieces: Vec<Pieces> = Vec::new();
-        for (number, (_, leg)) in self.legs.iter().enumerate() {
-            if leg.file_names().any(|one| one == *name) {
-                let rows = leg.rows(leg.own_program(decoding.clone())?, path, bytes.clone(), true)?;
-                pieces.push(diff_pieces(rows, number, &changes, parts));
+    fn dealing(&self, decoding: Decoding, parts: u32) -> Result<Dealing> {
+        let (legs, changes) = (self.legs.clone(), self.changes());
+        let programs = legs.iter().map(|(_, leg)| leg.own_program(decoding.clone()));
+        let programs = programs.collect::<Result<Vec<_>>>()?;
+        Ok(Box::new(move |path, bytes| {
+            let names: Vec<&str> = legs.iter().flat_map(|(_, leg)| leg.file_names()).collect();
+            let name = brought(&names, |name| name, path)?;
+            let mut pieces: Vec<Pieces> = Vec::new();
+            for (number, ((_, leg), program)) in legs.iter().zip(&programs).enumerate() {
+                if leg.file_names().any(|one| one == *name) {
+                    let rows = leg.rows(Arc::clone(program), path, bytes.clone(), true)?;
+                    pieces.push(diff_pieces(rows, number, &changes, parts));
+                }
             }
-        }
-        Ok(Box::new(pieces.into_iter().flatten()))
+            Ok(Box::new(pieces.into_iter().flatten()))
+        }))
     }
 
     fn gather(&self) -> Result<Box<dyn Gather>> {

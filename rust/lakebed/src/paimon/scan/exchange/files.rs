@@ -13,7 +13,9 @@ use lakebed_avro::Limits;
 use serde::{Deserialize, Serialize};
 
 use crate::columnar::Decoding;
-use crate::distributed::{Exchange, Exchanged, Gather, Pieces, PlannedManifest, Travelling, dealt, hash};
+use crate::distributed::{
+    Dealing, Exchange, Exchanged, Gather, Pieces, PlannedManifest, Travelling, dealt, hash,
+};
 use crate::error::{Error, ErrorKind, Result};
 use crate::paimon::groups::GROUP_INPUT;
 use crate::paimon::identity::{Deleted, identities};
@@ -88,14 +90,16 @@ impl Exchange for FilesExchange {
         self.0.schema()
     }
 
-    fn pieces(&self, path: &str, bytes: Buffer, decoding: Decoding, parts: u32) -> Result<Pieces> {
-        let manifest = self.0.brought(path)?;
-        let program = self.0.program(self.0.role, decoding.clone())?;
-        let deletions = self.0.program(Role::Deleted, decoding)?;
-        let pieces =
-            pieces(program, &deletions, &bytes, manifest, parts).map_err(|error| error.in_file(path))?;
-        let path = path.to_owned();
-        Ok(Box::new(pieces.map(move |piece| piece.map_err(|error| error.in_file(&path)))))
+    fn dealing(&self, decoding: Decoding, parts: u32) -> Result<Dealing> {
+        let task = self.0.clone();
+        let program = Arc::new(task.program(task.role, decoding.clone())?);
+        let deletions = task.program(Role::Deleted, decoding)?;
+        Ok(Box::new(move |path, bytes| {
+            let manifest = task.brought(path)?;
+            let pieces = pieces(Arc::clone(&program), &deletions, &bytes, manifest, parts);
+            let (pieces, path) = (pieces.map_err(|error| error.in_file(path))?, path.to_owned());
+            Ok(Box::new(pieces.map(move |piece| piece.map_err(|error| error.in_file(&path)))))
+        }))
     }
 
     fn gather(&self) -> Result<Box<dyn Gather>> {
@@ -107,7 +111,7 @@ impl Exchange for FilesExchange {
 /// The entries of one manifest, dealt out: by their identity or, where files are decided on together, by
 /// partition and bucket.
 fn pieces(
-    program: EntryProgram,
+    program: Arc<EntryProgram>,
     deletions: &EntryProgram,
     bytes: &Buffer,
     manifest: &ManifestFile,
