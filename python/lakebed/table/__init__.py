@@ -12,6 +12,7 @@ from lakebed import _html
 from lakebed._arguments import milliseconds, names, positive
 from lakebed.predicates import to_sql
 from lakebed.scan import Scan
+from lakebed.table import overview
 from lakebed.table.changes import ChangeViews
 from lakebed.table.content import ContentViews
 from lakebed.table.groups import GroupViews
@@ -131,8 +132,16 @@ class Table(HistoryViews, ContentViews, GroupViews, ChangeViews, PlanViews):
         return f"<lakebed {self.format} table {self.location!r} {place(self._native)}>"
 
     def _repr_html_(self) -> str:
-        rows = [("location", self.location), ("stands", place(self._native))]
-        about = _html.table(("", ""), rows, caption=f"{self.format} table")
+        """What the table is, and its live files, rows and bytes.
+
+        Cost: reads the manifest lists, and the manifests where those are at most 64 and have 16 MiB together;
+        of a larger table it says so in place of the numbers.
+        """
         # Names alone: values may be keys to a storage, and notebooks are shown around.
-        options = [(name,) for name in sorted(self.properties)]
-        return about + (_html.table(("option",), options) if options else "")
+        options = ", ".join(sorted(self.properties))
+        return _html.table(
+            ("", ""),
+            overview.lines(self),
+            caption=f"{self.format} table {place(self._native)}",
+            note=f"options: {options}" if options else "",
+        )
