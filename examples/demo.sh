@@ -9,7 +9,10 @@ moved=(--relocate "$3=$2")
 # What is shown, the command as one would type it, and what it prints.
 show() {
     printf '\n== %s\n$ lakebed' "$1"
-    printf ' %q' "${@:2}"
+    for word in "${@:2}"; do
+        [[ "$word" == *" "* ]] && word="\"$word\""
+        printf ' %s' "$word"
+    done
     printf '\n\n'
     lakebed "${@:2}"
 }

@@ -155,7 +155,7 @@ class ViewScan(Scan):
 
 
 class PlanScan(ViewScan):
-    """A scan of a table's plan, and of the deletes that it speaks of."""
+    """A scan of a table's plan, and of the deletes that it names."""
 
     @property
     def deletes(self) -> Scan:

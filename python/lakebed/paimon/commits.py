@@ -222,7 +222,7 @@ def compact_manifests(
 
 
 def create_tag(table: Table, name: str, *, time_retained: timedelta | None = None) -> Table:
-    """Names the snapshot that the table stands at, which expiry then leaves alone.
+    """Names the snapshot that the table is at, which expiry then leaves alone.
 
     Args:
         table: a Paimon table on a storage as in `append_files`, standing at a snapshot.

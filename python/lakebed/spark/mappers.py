@@ -52,7 +52,7 @@ def decode_manifests(contents: Contents, task: str, limits: Limits) -> Iterator[
     work = _native.Task(task, limits)
     schema = to_spark(_arrow.schema(work.schema))
     for path, content in contents:
-        with kind_told():
+        with prefix_error_kind():
             for decoded in _arrow.batches(work.run(path, content)):
                 yield cast_batch(decoded, schema)
 
@@ -67,7 +67,7 @@ def map_rows(batches: Iterator[pa.RecordBatch], rows: bytes) -> Iterator[pa.Reco
 
 
 @contextlib.contextmanager
-def kind_told() -> Iterator[None]:
+def prefix_error_kind() -> Iterator[None]:
     """Puts the kind of an error into its text, which is all of it that Spark brings to the driver."""
     try:
         yield

@@ -18,7 +18,7 @@ from lakebed import _native
 from lakebed._arguments import positive
 from lakebed.errors import LakebedError, MissingFileError, TruncatedError, UnsupportedError
 from lakebed.file_io import FileIOStorage
-from lakebed.spark.mappers import kind_told, map_contents
+from lakebed.spark.mappers import map_contents, prefix_error_kind
 
 if TYPE_CHECKING:
     from pyspark.errors import AnalysisException
@@ -133,7 +133,7 @@ class Reading:
             if divided and manifest["divisible"] and step is not None and manifest["size"] > step
         ]
         asked = [(manifest["path"], manifest["size"]) for manifest in large]
-        with kind_told():
+        with prefix_error_kind():
             headers = _native.divisible(self.storage, asked, self.limits) if asked else []
         of_path = {path: header for (path, _), header in zip(asked, headers, strict=True)}
         return [
@@ -162,7 +162,7 @@ class RangeReader:
 def contents(pieces: list[Piece], storage: Storage | None, limits: Limits) -> Contents:
     """What is there of manifests, read now: one request each. Raises: the storage's errors."""
     for piece in pieces:
-        with kind_told():
+        with prefix_error_kind():
             share = _native.read_share(storage, *piece, limits)
         if share is not None:
             yield piece.path, share

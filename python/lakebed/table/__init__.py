@@ -1,4 +1,4 @@
-"""A table: where it is, which snapshot it stands at, and its views.
+"""A table: where it is, which snapshot it is at, and its views.
 
 `standing` holds what it is; `history`, `content`, `groups`, `changes` and `planning` its views, each kind by
 itself.
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class Table(HistoryViews, ContentViews, GroupViews, ChangeViews, PlanViews):
-    """A table that stands at one snapshot. `open_table` makes one; `at` gives the same table at another.
+    """A table that is at one snapshot. `open_table` makes one; `at` gives the same table at another.
 
     The views take the same keywords and return a lazy `Scan`:
 
@@ -53,7 +53,7 @@ class Table(HistoryViews, ContentViews, GroupViews, ChangeViews, PlanViews):
         timestamp: datetime | int | None = None,
         watermark: int | None = None,
     ) -> Table:
-        """The same table at another snapshot; snapshots, tags and times are those of the branch it stands on.
+        """The same table at another snapshot; snapshots, tags and times are those of the branch it is on.
 
         Args: exactly one of
             snapshot: an id. A tag does not stand in for a snapshot that expired: ask for the tag.
@@ -81,7 +81,7 @@ class Table(HistoryViews, ContentViews, GroupViews, ChangeViews, PlanViews):
         return Table(native, self._storage, self._opening)
 
     def refresh(self) -> Table:
-        """The same table at what is newest now, on the branch it stands on; this one stays where it is.
+        """The same table at what is newest now, on the branch it is on; this one stays where it is.
 
         Of a catalog's table the catalog is asked which version is current, and for new credentials. Of a
         table that was opened by a metadata file, without a catalog, that file stays the newest.
