@@ -6,8 +6,8 @@ import pytest
 from click.testing import CliRunner
 from iceberg_made import MadeTable
 
+from lakebed._types import readable
 from lakebed.cli import cli
-from lakebed.cli.types import readable
 
 
 @pytest.mark.parametrize(

@@ -75,6 +75,16 @@ def test_a_table_is_created_as_the_engine_creates_it(tmp_path: Path) -> None:
     assert stored(copy, "schema/schema-0")["fields"] == schema["fields"]
 
 
+@pytest.mark.parametrize("word", ["partition_by", "partition_keys"])
+def test_either_word_partitions_a_table(tmp_path: Path, word: str) -> None:
+    made = paimon.create_table(tmp_path / "t", SCHEMA, **{word: ["day"]})  # type: ignore[arg-type]
+    assert made.schemas().to_arrow()["partition_keys"].to_pylist() == [["day"]]
+    with pytest.raises(TypeError, match="partition_by takes a list"):
+        paimon.create_table(tmp_path / "u", SCHEMA, partition_by="day")
+    with pytest.raises(TypeError, match="give one"):
+        paimon.create_table(tmp_path / "u", SCHEMA, partition_by=["day"], partition_keys=["day"])
+
+
 def test_files_are_added_and_taken_away(table: Table) -> None:
     one = paimon.append_files(table, files(FIRST, "a.parquet", "b.orc"))
     two = paimon.append_files(one, files(SECOND, "c.avro", rows=5), watermark=7, properties={"k": "v"})

@@ -1,4 +1,4 @@
-"""The README's Python and commands are run, in the project's folder as a reader would, block after block."""
+"""Python and commands of the README and the documents are run, in the project's folder, block after block."""
 
 from __future__ import annotations
 
@@ -18,18 +18,30 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-README = (PROJECT / "README.md").read_text("utf-8")
+# Of the other documents, what stands in them needs a bucket or a cluster of the reader's own.
+DOCUMENTS = ("README.md", "docs/python.md", "docs/writing.md", "docs/command-line.md", "docs/spark.md")
+TEXTS = {name: (PROJECT / name).read_text("utf-8") for name in DOCUMENTS}
+PYTHON = ("README.md", "docs/python.md", "docs/writing.md")
 
 
-def blocks(*, spark: bool) -> str:
-    """The Python blocks that need Spark, or those that do not, as one program on the README's own lines."""
-    lines = [""] * len(README.splitlines())
-    for block in re.finditer(r"^```python\n(.*?)^```", README, re.MULTILINE | re.DOTALL):
+def blocks(document: str, *, spark: bool = False) -> str:
+    """The Python blocks that need Spark, or those that do not, as one program on the document's own lines."""
+    text = TEXTS[document]
+    lines = [""] * len(text.splitlines())
+    for block in re.finditer(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
         code = block.group(1).splitlines()
         if ("lakebed.spark" in block.group(1)) is spark:
-            first = README.count("\n", 0, block.start(1))
+            first = text.count("\n", 0, block.start(1))
             lines[first : first + len(code)] = code
     return "\n".join(lines)
+
+
+def run(document: str, **names: Any) -> dict[str, Any]:
+    """What the names stand for when the document's blocks have run."""
+    program = blocks(document, spark="spark" in names)
+    assert program.strip()
+    exec(compile(program, document, "exec"), names)
+    return names
 
 
 @pytest.fixture(autouse=True)
@@ -62,17 +74,25 @@ def far_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None
         yield
 
 
+@pytest.mark.parametrize("document", PYTHON)
 @pytest.mark.usefixtures("far_tables")
-def test_the_python_blocks_run(capsys: pytest.CaptureFixture[str]) -> None:
-    names: dict[str, Any] = {}
-    exec(compile(blocks(spark=False), "README.md", "exec"), names)
-    assert names["t"].snapshot_id == 10  # as the first block says
-    assert names["far"].location == "s3://lake/warehouse/shop.db/orders"
-    assert names["of_catalog"].format == "iceberg"
-    assert "shop.orders 10\n" in capsys.readouterr().out
+def test_the_python_blocks_run(document: str, capsys: pytest.CaptureFixture[str]) -> None:
+    names = run(document)
+    if document == "README.md":
+        assert (names["t"].format, names["t"].snapshot_id) == ("paimon", 10)  # as its comment says
+    if document == "docs/python.md":
+        assert names["t"].snapshot_id == 10
+        assert names["far"].location == "s3://lake/warehouse/shop.db/orders"
+        assert names["of_catalog"].format == "iceberg"
+        assert "shop.orders 10\n" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("line", re.findall(r"^(lakebed .*?)(?:  +#.*)?$", README, re.MULTILINE))
+COMMANDS = [
+    line for text in TEXTS.values() for line in re.findall(r"^(lakebed .*?)(?:  +#.*)?$", text, re.MULTILINE)
+]
+
+
+@pytest.mark.parametrize("line", dict.fromkeys(COMMANDS))
 def test_the_commands_run(line: str, tmp_path: Path) -> None:
     (tmp_path / "examples").symlink_to(PROJECT / "examples")
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
@@ -90,4 +110,4 @@ def test_the_commands_run(line: str, tmp_path: Path) -> None:
 
 @pytest.mark.spark
 def test_the_spark_block_runs(spark: SparkSession) -> None:
-    exec(compile(blocks(spark=True), "README.md", "exec"), {"spark": spark})
+    run("docs/spark.md", spark=spark)

@@ -9,6 +9,7 @@ __all__ = [
     "Batch",
     "BatchStream",
     "Exchange",
+    "Filter",
     "Grouping",
     "PartRows",
     "PieceStream",
@@ -76,6 +77,14 @@ class BatchStream:
     def __arrow_c_schema__(self) -> object: ...
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
     def next_batch(self) -> Batch | None: ...
+    def filter(self, condition: Filter) -> BatchStream: ...
+
+@final
+class Filter:
+    """A filter on the columns of some rows."""
+
+    def __new__(cls, schema: object, where: str) -> Filter: ...
+    def matching(self, rows: object) -> Batch: ...
 
 @final
 class Table:

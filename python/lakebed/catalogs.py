@@ -48,7 +48,7 @@ class IcebergTable(Protocol):
     """What is asked of a `pyiceberg.table.Table`."""
 
     metadata_location: str
-    """The metadata file of the version that it stands at."""
+    """The metadata file of the version that it is at."""
     io: Any
     """Its `FileIO`, with `new_input`; to commit also with `new_output` and `delete`."""
     catalog: Any

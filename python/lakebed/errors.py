@@ -70,7 +70,7 @@ class MissingFileError(CorruptError, FileNotFoundError):
 
 
 class LocationError(LakebedError, ValueError):
-    """A path that is not opened: outside the allowed prefixes, crooked in itself, or no regular file."""
+    """A path that is not opened: outside the allowed prefixes, malformed, or no regular file."""
 
 
 class UnsupportedError(LakebedError, NotImplementedError):

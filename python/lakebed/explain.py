@@ -59,7 +59,7 @@ class Explain:
         return "\n".join("  ".join(cells).rstrip() for cells in padded)
 
     def _repr_html_(self) -> str:
-        return _html.table(_COLUMNS, self._rows())
+        return _html.table(_COLUMNS, self._rows(), numbers=range(1, len(_COLUMNS) - 1))
 
     def _rows(self) -> Iterator[tuple[str, ...]]:
         for step in self.steps:

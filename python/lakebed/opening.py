@@ -36,7 +36,7 @@ def open_table(
     Args:
         path: local path, `file:` URI, or the URI of a remote storage; of Iceberg the table's folder or one of
             its metadata files, which is then read as it is. Or a table that a catalog of PyIceberg or of
-            pypaimon loaded: of PyIceberg exactly the version that it stands at, of pypaimon the latest of its
+            pypaimon loaded: of PyIceberg exactly the version that it is at, of pypaimon the latest of its
             branch; each is read through its own `FileIO`, with the credentials that the catalog gave it, but
             for local files, which need neither.
         storage: how to read it: a `pyarrow.fs.FileSystem`, an fsspec filesystem, a store of obstore

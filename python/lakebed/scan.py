@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from lakebed import _arrow, _html
+from lakebed import _arrow, _display, _html, _native
 from lakebed._text import printable
-from lakebed._values import to_rows, to_text
 from lakebed.errors import LakebedError
+from lakebed.predicates import to_sql
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     import pandas as pd
     import polars as pl
     import pyarrow as pa
 
     from lakebed._native import BatchStream
+    from lakebed.predicates import Predicate
 
 _PREVIEW_ROWS = 10
+_PREVIEW_COLUMNS = 12
 
 
 class StreamSource(Protocol):
@@ -39,9 +41,18 @@ class Scan:
     when it is read.
     """
 
-    def __init__(self, source: StreamSource, name: str) -> None:
+    def __init__(
+        self, source: StreamSource, name: str, view: str | None = None, first: Sequence[str] = ()
+    ) -> None:
+        """Rows of a source.
+
+        Args: name, what they are, in words; view, the view that they are of, if any; first, the columns that
+            people look at first.
+        """
         self._source = source
         self._name = name
+        self._view_name = view
+        self._first = first
 
     @cached_property
     def schema(self) -> pa.Schema:
@@ -84,6 +95,17 @@ class Scan:
                 break
         return pa.Table.from_batches(batches, self.schema)
 
+    def filter(self, where: str | Predicate) -> Scan:
+        """The rows that match a condition on the scan's own columns: `file_size_in_bytes > 1000` of `files`.
+
+        A view's own `where` is on the table's columns where rows are manifests or files, and spares reading;
+        this one looks at every row.
+        Args: where, SQL-like text or a condition made with `lakebed.col`.
+        Raises: PredicateError for what cannot be bound to these columns, at once.
+        Cost: none; reading costs what this scan does.
+        """
+        return Scan(_Filtered(self._source, to_sql(where)), self._name, self._view_name, self._first)
+
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         return _arrow.batches(self._source.stream())
 
@@ -105,9 +127,26 @@ class Scan:
         return f"<lakebed {self._name}>\n{columns}"
 
     def _repr_html_(self) -> str:
-        header = [f"{field.name}: {_short(field.type)}" for field in self.schema]
-        rows = ([to_text(value) for value in row] for row in to_rows(self.head()))
-        return _html.table(header, rows, caption=f"{self._name}: first rows")
+        """The first rows, a line each, with bytes and times as people read them.
+
+        Of a view whose columns were not chosen, the columns that are looked at first; the others are named.
+        Cost: as `head`.
+        """
+        rows = self.head(_PREVIEW_ROWS + 1)
+        more = rows.num_rows > _PREVIEW_ROWS
+        rows = rows.slice(0, _PREVIEW_ROWS)
+        names = _display.shown(rows, self._first) or rows.schema.names[:_PREVIEW_COLUMNS]
+        hidden = [name for name in rows.schema.names if name not in names]
+        picked = rows.select(names)
+        size = f"first {rows.num_rows} rows" if more else _display.count(rows.num_rows, "row")
+        return _html.table(
+            names,
+            _display.cells(picked, self._view_name),
+            caption=f"{self._name}: {size}",
+            numbers=_display.numbers(picked.schema, self._view_name),
+            types=[str(field.type) for field in picked.schema],
+            note=f"{_display.count(len(hidden), 'more column')}: {', '.join(hidden)}" if hidden else "",
+        )
 
 
 class FileScan(Scan):
@@ -117,14 +156,21 @@ class FileScan(Scan):
         super().__init__(_File(open_stream), name)
 
 
+class _Filtered:
+    def __init__(self, source: StreamSource, where: str | None) -> None:
+        self._source = source
+        self._filter = _native.Filter(source, where or "")
+
+    def __arrow_c_schema__(self) -> object:
+        return self._source.__arrow_c_schema__()
+
+    def stream(self) -> BatchStream:
+        return self._source.stream().filter(self._filter)
+
+
 class _File:
     def __init__(self, open_stream: Callable[[], BatchStream]) -> None:
         self.stream = open_stream
 
     def __arrow_c_schema__(self) -> object:
         return self.stream().__arrow_c_schema__()
-
-
-def _short(kind: Any) -> str:
-    text = str(kind)
-    return text if len(text) <= 24 else f"{text.partition('<')[0]}<…>"

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypedDict
 
-from lakebed import _arrow
+from lakebed import _arrow, _display
 from lakebed._arguments import names, positive
 from lakebed.explain import Explain
 from lakebed.predicates import Predicate, to_sql
@@ -87,7 +87,10 @@ class ViewScan(Scan):
         self._table = table
         self._view = view
         self._native = view.scan(table)
-        super().__init__(self._native, f"{view.name} of {table.location!r} {place(table)}")
+        # The name of a difference says of what it is.
+        kind = view.name.partition(" ")[0]
+        first = view.columns or _display.FIRST[kind]
+        super().__init__(self._native, f"{view.name} of {table.location!r} {place(table)}", kind, first)
 
     def explain(self) -> Explain:
         """The funnel: manifests, entries, files and their bytes after each step, and why.
@@ -152,7 +155,7 @@ class ViewScan(Scan):
 
 
 class PlanScan(ViewScan):
-    """A scan of a table's plan, and of the deletes that it speaks of."""
+    """A scan of a table's plan, and of the deletes that it names."""
 
     @property
     def deletes(self) -> Scan:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
 import warnings
 from collections.abc import Iterator
@@ -11,64 +12,60 @@ from typing import Any, NoReturn
 import click
 
 from lakebed import __version__
-from lakebed._text import printable
-from lakebed.cli import avro, changes, find, metadata, show, views
-from lakebed.errors import LakebedError, LakebedWarning, PredicateError, SchemaError
+from lakebed.cli import avro, changes, find, health, metadata, show, views
+from lakebed.cli.failures import one_line
+from lakebed.errors import LakebedWarning
 
-
-class Failure(click.ClickException):
-    """One line on standard error, whatever the message holds."""
-
-    def show(self, file: Any = None) -> None:  # noqa: ARG002 - the base class has it
-        """Prints `error: ` and the message."""
-        # A caret below a text points nowhere once both stand in one line.
-        lines = (" ".join(line.split()) for line in self.message.splitlines() if line.strip(" ^"))
-        click.echo(f"error: {printable(': '.join(lines))}", err=True)
-
-
-class BadTable(Failure):
-    """What is read is wrong, or is not there."""
-
-    exit_code = 1
-
-
-class BadUsage(Failure):
-    """What was asked for is wrong."""
-
-    exit_code = 2
+# What shells say of programs that a signal ended, which is how other tools end here.
+_INTERRUPTED, _BROKEN_PIPE = 130, 141
+# What a first look goes through, in its order; then the rest.
+_GROUPS = (
+    ("A table", ("show", "health", "find")),
+    ("Its files", ("files", "partitions", "buckets", "plan", "deletes", "diff", "appends")),
+    ("Its history", ("snapshots", "refs", "schemas", "changelogs")),
+    ("Its metadata", ("manifests", "entries", "indexes", "metadata", "avro")),
+)
 
 
 class _Group(click.Group):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if not args:
             return super().parse_args(ctx, args)  # prints the help
-        with _one_line():
+        with one_line():
             return super().parse_args(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
-        with _one_line(), _warnings():
-            result = super().invoke(ctx)
-            # Here a closed pipe is still an exception that click ends quietly; at exit it would be noise.
-            sys.stdout.flush()
-        return result
+        try:
+            with one_line(), _warnings():
+                result = super().invoke(ctx)
+                # Here a closed pipe is still an exception; at exit it would be noise.
+                sys.stdout.flush()
+            return result
+        except KeyboardInterrupt:
+            sys.exit(_INTERRUPTED)
+        except BrokenPipeError:
+            # Else the interpreter's last flush would complain.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            sys.exit(_BROKEN_PIPE)
 
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        """The command named; one that is not there is answered with the one that may be meant."""
+        name = args[0]
+        if not name.startswith("-") and self.get_command(ctx, name) is None:
+            from difflib import get_close_matches
 
-@contextlib.contextmanager
-def _one_line() -> Iterator[None]:
-    """Errors of the block as failures of the command."""
-    try:
-        yield
-    except click.UsageError as error:
-        path = error.ctx.command_path if error.ctx else "lakebed"
-        raise BadUsage(f"{error.format_message().rstrip('.')}; see `{path} --help`") from error
-    except (PredicateError, SchemaError) as error:
-        raise BadUsage(str(error)) from error
-    except LakebedError as error:
-        raise BadTable(str(error)) from error
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        raise BadTable(f"{error.filename}: {error.strerror}" if error.filename else str(error)) from error
+            near = get_close_matches(name, self.commands, 1)
+            raise click.UsageError(
+                f"No such command {name!r}" + (f", did you mean {near[0]!r}?" if near else "")
+            )
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The commands by what they are about, with the first line of each one's help."""
+        for title, names in _GROUPS:
+            rows = [(name, self.commands[name].get_short_help_str(limit=90)) for name in names]
+            with formatter.section(title):
+                formatter.write_dl(rows)
 
 
 @contextlib.contextmanager
@@ -92,16 +89,28 @@ def _warnings() -> Iterator[None]:
 @click.group("lakebed", cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="lakebed")
 def cli() -> None:
-    """Metadata of lake tables: what a table is, its snapshots, manifests and files.
+    """Metadata of lake tables: what a table is, how it is, its snapshots, manifests and files.
 
     TABLE is a local path or a URI, or with --catalog a table's name. Rows go to a terminal as a table that
     fits it, into a pipe as text with nothing left out; `-o json` prints one object a line.
-    """
+
+    \b
+    lakebed show warehouse/db.db/orders
+    lakebed health s3://lake/db/orders
+    lakebed files warehouse/db.db/orders --where "dt = '2026-01-02'" --sort -file_size_in_bytes
+    lakebed partitions --catalog prod db.orders -o json | head
+
+    \b
+    Completion of commands and options, in ~/.bashrc (zsh and fish likewise):
+    eval "$(_LAKEBED_COMPLETE=bash_source lakebed)"
+    """  # noqa: D301 - click's mark of lines that stay as they are
 
 
 cli.add_command(show.command)
+cli.add_command(health.command)
 for _view in views.VIEWS:
-    cli.add_command(views.view_command(_view))
+    if _view not in cli.commands:
+        cli.add_command(views.view_command(_view))
 cli.add_command(changes.diff)
 cli.add_command(changes.appends)
 cli.add_command(metadata.command)
@@ -110,5 +119,7 @@ cli.add_command(find.command)
 
 
 def main() -> NoReturn:
-    """The entry point of the `lakebed` command: exits with 0, 1 (bad table) or 2 (bad usage)."""
+    """Runs the command: exits with 0, 1 (bad table) or 2 (bad usage); with 130 after an interrupt, and with
+    141 where who read its output is gone, both without a word.
+    """
     cli.main(prog_name="lakebed")

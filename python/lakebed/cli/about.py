@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from lakebed._values import to_rows
+from lakebed._verdict import findings
 from lakebed.predicates import col
+from lakebed.table.groups import SMALL_BYTES
+from lakebed.table.overview import total
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -21,7 +24,7 @@ def describe(table: Table) -> dict[str, Any]:
     """What a table is, and how it is.
 
     Raises: the errors of reading the table's metadata.
-    Cost: reads the snapshot, its schema, manifest lists and manifests.
+    Cost: reads the snapshots, the schema, manifest lists and manifests; `health` reads the latter once more.
     """
     snapshot = None if table.snapshot_id is None else _row(table.snapshots(where=_is(table.snapshot_id)))
     refs = table.refs().to_arrow().to_pylist()
@@ -35,6 +38,7 @@ def describe(table: Table) -> dict[str, Any]:
     manifests = table.manifests(columns=["length"]).to_arrow()
     partitions = table.partitions(columns=_SUMS).to_arrow()
     types = [ref["type"] for ref in refs]
+    found = findings(table.health().to_arrow().to_pylist()[0], SMALL_BYTES)
     return {
         "format": table.format,
         "format_version": table.format_version,
@@ -44,14 +48,15 @@ def describe(table: Table) -> dict[str, Any]:
         **_layout(table),
         "options": table.properties,
         "refs": {"branches": types.count("branch"), "tags": types.count("tag")},
-        "manifests": {"count": manifests.num_rows, "bytes": _sum(manifests, "length")},
+        "manifests": {"count": manifests.num_rows, "bytes": total(manifests, "length")},
         "files": {
-            "count": _sum(partitions, "file_count"),
-            "rows": _sum(partitions, "record_count"),
-            "bytes": _sum(partitions, "file_size_in_bytes"),
+            "count": total(partitions, "file_count"),
+            "rows": total(partitions, "record_count"),
+            "bytes": total(partitions, "file_size_in_bytes"),
         },
         "deletes": _deletes(table),
         "largest_partitions": _largest(partitions),
+        "findings": [finding.to_dict() for finding in found],
     }
 
 
@@ -88,7 +93,7 @@ def _deletes(table: Table) -> dict[str, dict[str, int]]:
     }
     picked = {kind: deletes.filter(mask) for kind, mask in kinds.items()}
     return {
-        kind: {"count": rows.num_rows, "rows": _sum(rows, "record_count")} for kind, rows in picked.items()
+        kind: {"count": rows.num_rows, "rows": total(rows, "record_count")} for kind, rows in picked.items()
     }
 
 
@@ -98,12 +103,6 @@ def _row(scan: Any) -> dict[str, Any] | None:
     if not rows.num_rows:
         return None
     return dict(zip(rows.schema.names, to_rows(rows)[-1], strict=True))
-
-
-def _sum(table: pa.Table, column: str) -> int:
-    import pyarrow.compute as pc
-
-    return pc.sum(table[column]).as_py() or 0
 
 
 def _largest(groups: pa.Table) -> list[dict[str, Any]]:

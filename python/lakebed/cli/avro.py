@@ -42,14 +42,15 @@ def command(file: str, columns: list[str] | None, output: str, output_file: str 
 
 
 def _print(schema: dict[str, Any], metadata: dict[str, bytes], blocks: pa.Table, rows: pa.Table) -> None:
+    from lakebed._display import count, size
     from lakebed.cli import render
 
-    row_count, size = (sum(blocks[name].to_pylist()) for name in ("row_count", "size_in_bytes"))
+    row_count, stored = (sum(blocks[name].to_pylist()) for name in ("row_count", "size_in_bytes"))
     own = {key: value for key, value in metadata.items() if key not in ("avro.schema", "avro.codec")}
     about = [
         ("record", ".".join(filter(None, (schema.get("namespace"), schema["name"])))),
         ("codec", metadata.get("avro.codec", b"null").decode(errors="replace")),
-        ("blocks", f"{blocks.num_rows:,} ({render.count(row_count, 'row')}, {render.size(size)} as stored)"),
+        ("blocks", f"{blocks.num_rows:,} ({count(row_count, 'row')}, {size(stored)} as stored)"),
         *((key, _shortened(value)) for key, value in sorted(own.items())),
     ]
     fields = [(field["name"], _type(field["type"])) for field in schema["fields"]]

@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from lakebed._display import FIRST
 from lakebed.cli import options
-from lakebed.cli.views import FIRST
 
 if TYPE_CHECKING:
+    from lakebed.cli.rows import Picking
     from lakebed.scan import Scan
     from lakebed.table import Table
 
-_SELECTION = (options.where, options.columns, options.stats, options.limit, options.output)
+_SELECTION = (options.where, options.columns, options.stats, options.picking, options.output)
 
 
 def _version(_context: click.Context, _parameter: click.Parameter, value: str | None) -> int | str | None:
@@ -56,13 +57,14 @@ def appends(open_table: Callable[[], Table], after: int | str | None, **selectio
 def _write(
     view: Callable[..., Scan],
     places: tuple[int | str | None, ...],
-    limit: int | None,
+    picking: Picking,
     output: str,
     output_file: str | None,
     **selection: Any,
 ) -> None:
     from lakebed.cli.output import write
 
-    scan = view(*places, limit=limit, **selection)
-    first = () if selection["columns"] else ("change", *FIRST["files"])
-    write(scan, output, output_file, all_rows=limit is not None, first=first)
+    scan, name = view(*places, limit=picking.view_limit, **selection), view.__name__
+    first = () if selection["columns"] else FIRST[name]
+    all_rows = picking.limit is not None
+    write(picking.of(scan), output, output_file, all_rows=all_rows, first=first, view=name)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from lakebed.cli.rows import Picking
 from lakebed.table.groups import SMALL_BYTES
 
 if TYPE_CHECKING:
@@ -91,10 +92,23 @@ _TRAVEL = (
 
 def table(command: Command) -> Command:
     """TABLE, how to open it and where in its history to stand. The command gets `open_table`, which does."""
+    argument = click.argument("table")
+    return _opening(command, argument, lambda table, opener: {"open_table": opener(table)})
 
+
+def tables(command: Command) -> Command:
+    """One TABLE or several, as `table`. The command gets `open_tables`: each one's name and what opens it."""
+
+    def openers(tables: tuple[str, ...], opener: Callable[[str], Callable[[], Table]]) -> dict[str, Any]:
+        return {"open_tables": [(table, opener(table)) for table in tables]}
+
+    return _opening(command, click.argument("table", nargs=-1, required=True), openers)
+
+
+def _opening(command: Command, argument: Callable[..., Any], openers: Callable[..., Any]) -> Command:
     @functools.wraps(command)
     def run(
-        table: str,
+        table: Any,
         snapshot: int | None,
         tag: str | None,
         as_of: datetime | int | None,
@@ -110,12 +124,16 @@ def table(command: Command) -> Command:
         if len(at) > 1:
             raise click.UsageError("--snapshot, --tag and --as-of exclude each other")
         how = {"format": format, "relocate": relocate, "allowed_prefixes": allowed or None}
-        return command(open_table=functools.partial(_opened, table, catalog, how, branch, at), **others)
+
+        def opener(table: str) -> Callable[[], Table]:
+            return functools.partial(_opened, table, catalog, how, branch, at)
+
+        return command(**openers(table, opener), **others)
 
     decorated: Any = run
     for option in reversed((*_TRAVEL, *_OPENING)):
         decorated = option(decorated)
-    with_argument: Command = click.argument("table")(decorated)
+    with_argument: Command = argument(decorated)
     return with_argument
 
 
@@ -172,22 +190,53 @@ explain = click.option(
     "--explain", is_flag=True, help="Not the rows: what each step of the scan keeps, and why."
 )
 limit = click.option("--limit", type=click.IntRange(min=0), metavar="N", help="N rows at most.")
+_filter = click.option(
+    "--filter",
+    metavar="SQL",
+    help="Condition on the columns printed, such as 'file_size_in_bytes < 1000000'; --where goes by the "
+    "table's.",
+)
+_sort = click.option(
+    "--sort", metavar="A,-B", callback=_names, help="Order by these columns; largest first behind a minus."
+)
 
 
-def output(command: Command) -> Command:
-    """`-o` and `--output-file`."""
-    form = click.option(
-        "-o",
-        "--output",
-        type=click.Choice(OUTPUTS),
-        default="table",
-        show_default=True,
-        help="Form of the rows. json: one object a line. arrow: IPC file, or IPC stream on standard output.",
-    )
-    file = click.option(
-        "--output-file",
-        type=click.Path(dir_okay=False),
-        metavar="F",
-        help="Write to F instead of standard output; F appears only when it is complete.",
-    )
-    return form(file(command))
+def picking(command: Command) -> Command:
+    """`--filter`, `--sort` and `--limit`. The command gets `picking`, which has them."""
+
+    @functools.wraps(command)
+    def run(filter: str | None, sort: list[str] | None, limit: int | None, **others: Any) -> Any:  # noqa: A002
+        return command(picking=Picking(filter, sort or (), limit), **others)
+
+    decorated: Any = run
+    for option in (limit, _sort, _filter):
+        decorated = option(decorated)
+    with_options: Command = decorated
+    return with_options
+
+
+def output_or(*others: str) -> Callable[[Command], Command]:
+    """`-o` and `--output-file`, with more forms than `OUTPUTS`."""
+
+    def decorate(command: Command) -> Command:
+        form = click.option(
+            "-o",
+            "--output",
+            type=click.Choice([*OUTPUTS, *others]),
+            default="table",
+            show_default=True,
+            help="Form of the rows. json: one object a line. arrow: IPC file, or IPC stream on standard "
+            "output.",
+        )
+        file = click.option(
+            "--output-file",
+            type=click.Path(dir_okay=False),
+            metavar="F",
+            help="Write to F instead of standard output; F appears only when it is complete.",
+        )
+        return form(file(command))
+
+    return decorate
+
+
+output = output_or()

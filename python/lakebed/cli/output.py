@@ -1,10 +1,11 @@
-"""Rows in the form that was asked for, to standard output or into a file, and never half of them."""
+"""Rows in the form that was asked for, to standard output or into a file, which never has half of them."""
 
 from __future__ import annotations
 
 import contextlib
 import csv
 import io
+import itertools
 import json
 import os
 import sys
@@ -17,42 +18,71 @@ from lakebed._values import to_rows, to_text
 from lakebed.cli import render
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     import pyarrow as pa
 
+    from lakebed.cli.rows import Batches, Rows
     from lakebed.explain import Explain
-    from lakebed.scan import Scan
 
 _BINARY = frozenset({"arrow", "parquet"})
 
 
-def write(scan: Scan, form: str, path: str | None, *, all_rows: bool, first: Sequence[str] = ()) -> None:
-    """Writes the rows of a scan.
+def write(
+    rows: Rows,
+    form: str,
+    path: str | None,
+    *,
+    all_rows: bool,
+    first: Sequence[str] = (),
+    view: str | None = None,
+) -> None:
+    """Writes rows.
 
-    Args: scan; form, one of `options.OUTPUTS`; path, a file or None for standard output; all_rows, whether a
-        terminal gets them all rather than the first; first, the columns that a terminal's table begins with.
-    Raises: the errors of reading, before anything is written; click.UsageError for binary forms on a
-        terminal.
-    Cost: into a file batch by batch; to standard output the rows are read first, so that an error leaves
-        nothing half printed.
+    Args: rows; form, one of `options.OUTPUTS`; path, a file or None for standard output; all_rows, whether a
+        terminal gets them all rather than the first; first, the columns that a terminal's table begins with;
+        view, the view that they are of, if any.
+    Raises: the errors of reading, those of the first batch before anything is written; click.UsageError for
+        binary forms on a terminal.
+    Cost: batch by batch, but a table on a terminal, which is read first. What reads a pipe may have had rows
+        when an error comes, which the exit code tells; a file is not there then.
     """
     if path is not None:
         with render.progress("reading"), _replaced(path) as sink:
-            _WRITERS[form](scan.to_arrow_batch_reader(), sink)
+            _WRITERS[form](rows.to_arrow_batch_reader(), sink)
         return
     terminal = sys.stdout.isatty()
     if terminal and form in _BINARY:
         raise click.UsageError(f"-o {form} is not for a terminal: use --output-file, or a pipe")
     if terminal and form == "table":
+        whole = all_rows or view in render.READ_WHOLE
         with render.progress("reading"):
-            shown = scan.to_arrow() if all_rows else scan.head(render.TERMINAL_ROWS + 1)
-        render.terminal_table(shown, None if all_rows else render.TERMINAL_ROWS, first)
+            shown = rows.to_arrow() if whole else rows.head(render.TERMINAL_ROWS + 1)
+        render.terminal_table(shown, None if all_rows else render.TERMINAL_ROWS, first, view)
         return
     with render.progress("reading"):
-        table = scan.to_arrow()
+        started = _Started(rows.to_arrow_batch_reader())
     writer = _write_stream if form == "arrow" else _WRITERS[form]
-    writer(table.to_reader(), sys.stdout.buffer)
+    writer(started, sys.stdout.buffer)
+
+
+class _Started:
+    """A reader whose first batch was read, so that its errors come before anything is written."""
+
+    def __init__(self, reader: pa.RecordBatchReader) -> None:
+        self.schema = reader.schema
+        self._batches = iter(reader)
+        self._first = list(itertools.islice(self._batches, 1))
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        return itertools.chain(self._first, self._batches)
+
+
+def write_lines(lines: Iterable[str], path: str | None) -> None:
+    """Writes lines of text. Raises: OSError."""
+    with _replaced(path) if path is not None else contextlib.nullcontext(sys.stdout.buffer) as sink:
+        for line in lines:
+            sink.write(line.encode() + b"\n")
 
 
 def write_explain(explain: Explain, form: str, path: str | None) -> None:
@@ -72,7 +102,7 @@ def write_explain(explain: Explain, form: str, path: str | None) -> None:
             writer(pa.Table.from_pylist(explain.to_dict()["steps"]).to_reader(), sink)
 
 
-def _write_json(reader: pa.RecordBatchReader, sink: BinaryIO) -> None:
+def _write_json(reader: Batches, sink: BinaryIO) -> None:
     names = reader.schema.names
     for batch in reader:
         for row in to_rows(batch):
@@ -80,7 +110,7 @@ def _write_json(reader: pa.RecordBatchReader, sink: BinaryIO) -> None:
             sink.write(line.encode() + b"\n")
 
 
-def _write_csv(reader: pa.RecordBatchReader, sink: BinaryIO) -> None:
+def _write_csv(reader: Batches, sink: BinaryIO) -> None:
     with _text(sink) as text:
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(reader.schema.names)
@@ -88,13 +118,13 @@ def _write_csv(reader: pa.RecordBatchReader, sink: BinaryIO) -> None:
             writer.writerows([None if v is None else to_text(v) for v in row] for row in to_rows(batch))
 
 
-def _write_table(reader: pa.RecordBatchReader, sink: BinaryIO) -> None:
+def _write_table(reader: Batches, sink: BinaryIO) -> None:
     with _text(sink) as text:
         for line in render.plain_lines(reader):
             text.write(line + "\n")
 
 
-def _write_stream(reader: pa.RecordBatchReader, sink: BinaryIO) -> None:
+def _write_stream(reader: Batches, sink: BinaryIO) -> None:
     from pyarrow import ipc
 
     with ipc.new_stream(sink, reader.schema) as writer:
@@ -102,7 +132,7 @@ def _write_stream(reader: pa.RecordBatchReader, sink: BinaryIO) -> None:
             writer.write_batch(batch)
 
 
-def _write_arrow(reader: pa.RecordBatchReader, sink: BinaryIO) -> None:
+def _write_arrow(reader: Batches, sink: BinaryIO) -> None:
     from pyarrow import ipc
 
     with ipc.new_file(sink, reader.schema) as writer:
@@ -110,7 +140,7 @@ def _write_arrow(reader: pa.RecordBatchReader, sink: BinaryIO) -> None:
             writer.write_batch(batch)
 
 
-def _write_parquet(reader: pa.RecordBatchReader, sink: BinaryIO) -> None:
+def _write_parquet(reader: Batches, sink: BinaryIO) -> None:
     import pyarrow as pa
     from pyarrow import parquet
 

@@ -8,25 +8,34 @@ from typing import TYPE_CHECKING
 
 import click
 
+from lakebed import _display
+from lakebed._display import count
 from lakebed._text import printable
 from lakebed._values import to_rows, to_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
+    from typing import Literal
 
     import pyarrow as pa
     from rich.console import Console
+
+    from lakebed._verdict import Finding
+    from lakebed.cli.rows import Batches
 
 TERMINAL_ROWS = 100
 """Rows of a view that a terminal gets unless `--limit` says how many."""
 
 _CELL_WIDTH = 48
 # What is left of the room for a column that has to be cut further.
-_LEAST_WIDTH = 20
-_PADDING = 3
+_LEAST_WIDTH = 16
+_PADDING = 2
+_SUMMED_UP = ("partitions", "buckets")
+READ_WHOLE = frozenset({*_SUMMED_UP, "diff"})
+"""Views of which a terminal is told what all rows come to."""
 
 
-def plain_lines(reader: pa.RecordBatchReader) -> Iterator[str]:
+def plain_lines(reader: Batches) -> Iterator[str]:
     """All columns and rows as aligned text, nothing cut; widths are those of the first batch."""
     header = [printable(name) for name in reader.schema.names]
     widths: list[int] | None = None
@@ -40,10 +49,13 @@ def plain_lines(reader: pa.RecordBatchReader) -> Iterator[str]:
         yield _line(header, [len(name) for name in header])
 
 
-def terminal_table(table: pa.Table, most: int | None, first: Sequence[str] = ()) -> None:
+def terminal_table(
+    table: pa.Table, most: int | None, first: Sequence[str] = (), view: str | None = None
+) -> None:
     """The columns that fit and the first `most` rows (None: all), and a line about what is not shown.
 
-    Args: first, names of the columns to begin with; the others follow as they come.
+    Args: first, names of the columns to begin with; the others follow as they come. view, the view that the
+        rows are of: those of groups are summed up below, differences on standard error.
     """
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
@@ -52,30 +64,49 @@ def terminal_table(table: pa.Table, most: int | None, first: Sequence[str] = ())
 
     console = Console()
     more = most is not None and table.num_rows > most
-    table = _reordered(table.slice(0, most), first)
-    rows, fields = _cells(table), list(table.schema)
-    names = [printable(name) for name in table.schema.names]
-    widths = _fitted(fields, _widths(names, rows), console.width)
-    output = Table(box=SIMPLE_HEAD, header_style="bold", pad_edge=False, show_edge=False)
-    for field, _ in zip(fields, widths, strict=False):
-        output.add_column(
-            Text(printable(field.name)), no_wrap=True, justify="right" if _is_number(field.type) else "left"
-        )
+    # Of rows that were limited nobody knows what all come to.
+    totals = _totals(table) if most is not None and view in _SUMMED_UP and table.num_rows > 1 else {}
+    changes = _changes(table) if most is not None and view == "diff" else None
+    table = _display.ordered(table.slice(0, most), first)
+    rows, fields = _display.cells(table, view), list(table.schema)
+    names = [printable(field.name) for field in fields]
+    right = _display.numbers(table.schema, view)
+    sums = [totals.get(name, "" if i else "total") for i, name in enumerate(table.schema.names)]
+    widths = _fitted(names, right, _widths(names, [*rows, sums] if totals else rows), console.width)
+    output = Table(
+        box=SIMPLE_HEAD,
+        header_style="bold",
+        padding=(0, 0, 0, 1),
+        pad_edge=False,
+        show_edge=False,
+        show_footer=bool(totals),
+    )
+    for i, _ in enumerate(widths):
+        side: Literal["left", "right"] = "right" if i in right else "left"
+        output.add_column(Text(names[i]), footer=Text(sums[i], style="bold"), no_wrap=True, justify=side)
     for row in rows:
-        cells = (_cut(*cell) for cell in zip(row, widths, fields, strict=False))
+        cells = (_cut(cell, width, field) for cell, width, field in zip(row, widths, fields, strict=False))
         output.add_row(*(Text(cell, style="dim" if cell == "null" else "") for cell in cells))
     console.print(output)
-    notes = [f"first {most} rows: --limit N for more"] if more else []
+    notes = [changes] if changes else []
+    notes += [f"first {most} rows: --limit N for more"] if more else []
     if hidden := names[len(widths) :]:
         notes.append(f"{count(len(hidden), 'more column')}, --columns to choose: {', '.join(hidden)}")
     if notes:
         stderr().print("\n".join(notes), style="dim", markup=False, highlight=False)
 
 
-def sections(about: Sequence[tuple[str, Sequence[tuple[str, str]]]]) -> None:
-    """Small lists of names and values, each under its title; long values are folded on a terminal only."""
+def sections(
+    about: Sequence[tuple[str, Sequence[tuple[str, str]]]], marked: Collection[str] = frozenset()
+) -> None:
+    """Small lists of names and values, each under its title; long values are folded on a terminal only.
+
+    Args: marked, names whose values are worth a look.
+    """
     for number, (title, named) in enumerate(about):
-        rows = [(printable(name), printable(value)) for name, value in named]
+        rows = [
+            (printable(name), printable(value) + ("  !" if name in marked else "")) for name, value in named
+        ]
         if number:
             click.echo()
         if sys.stdout.isatty():
@@ -86,6 +117,11 @@ def sections(about: Sequence[tuple[str, Sequence[tuple[str, str]]]]) -> None:
         click.echo("\n".join([title, *lines]))
 
 
+def worth_a_look(found: Sequence[Finding]) -> list[tuple[str, str]]:
+    """What is worth a look as a section of `sections`: the column, and what with the next step."""
+    return [(one.column, f"{one.what}; {one.next_step}") for one in found]
+
+
 def _folded(title: str, rows: Sequence[tuple[str, str]]) -> None:
     from rich.console import Console
     from rich.table import Table
@@ -94,7 +130,8 @@ def _folded(title: str, rows: Sequence[tuple[str, str]]) -> None:
     console = Console(highlight=False)
     grid = Table.grid(padding=(0, 2))
     for name, value in rows:
-        grid.add_row(Text(name, style="dim"), Text(value, overflow="fold"))
+        style = "yellow" if value.endswith("  !") else ""
+        grid.add_row(Text(name, style="dim"), Text(value, overflow="fold", style=style))
     console.print(Text(title, style="bold"))
     console.print(grid)
 
@@ -116,20 +153,6 @@ def progress(text: str) -> Iterator[None]:
         yield
 
 
-def count(number: int, thing: str) -> str:
-    """A number of things in words: `1 file`, `2,000 files`."""
-    return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
-
-
-def size(number: int) -> str:
-    """A number of bytes in words, with decimal units."""
-    value, units = float(number), ["B", "kB", "MB", "GB", "TB", "PB"]
-    while value >= 1000 and len(units) > 1:
-        value /= 1000
-        units.pop(0)
-    return f"{value:.0f} {units[0]}" if units[0] == "B" else f"{value:.1f} {units[0]}"
-
-
 def _cells(data: pa.RecordBatch | pa.Table) -> list[list[str]]:
     return [[printable(to_text(value)) for value in row] for row in to_rows(data)]
 
@@ -142,23 +165,45 @@ def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
     return "  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True)).rstrip()
 
 
-def _reordered(table: pa.Table, first: Sequence[str]) -> pa.Table:
-    """The columns named first, then those that hold something, then those that hold nothing."""
-    if not first:
-        return table
-    names = [name for name in first if name in table.schema.names]
-    others = [name for name in table.schema.names if name not in first]
-    others.sort(key=lambda name: table[name].null_count == table.num_rows)
-    return table.select(names + others)
+def _totals(table: pa.Table) -> dict[str, str]:
+    """The sums of the columns that count things and bytes."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    summed = [
+        field.name
+        for field in table.schema
+        if pa.types.is_integer(field.type) and field.name.endswith(("_count", "_in_bytes"))
+    ]
+    sums = {name: pc.sum(table[name]).as_py() for name in summed}
+    return {name: _display.measure(name, value) for name, value in sums.items() if value is not None}
 
 
-def _fitted(fields: Sequence[pa.Field], widths: Sequence[int], room: int) -> list[int]:
-    """The widths of the first columns, as many as fit and at least one; the last may be cut to fit."""
+def _changes(table: pa.Table) -> str | None:
+    """What a difference comes to; None where its columns do not say."""
+    import pyarrow.compute as pc
+
+    if not {"change", "record_count", "file_size_in_bytes"} <= set(table.schema.names):
+        return None
+    parts = []
+    for change in ("removed", "added"):
+        files = table.filter(pc.equal(table["change"], change))
+        rows, size = (pc.sum(files[name]).as_py() or 0 for name in ("record_count", "file_size_in_bytes"))
+        amount = f"{_display.size(size)}, {count(rows, 'row')}"
+        parts.append(f"{count(files.num_rows, 'file')} {change} ({amount})")
+    return ", ".join(parts)
+
+
+def _fitted(names: Sequence[str], right: Sequence[int], widths: Sequence[int], room: int) -> list[int]:
+    """The widths of the first columns, as many as fit and at least one; the last may be cut to fit.
+
+    Args: right, the columns that are never cut, since they are numbers.
+    """
     fitted: list[int] = []
-    for field, width in zip(fields, widths, strict=True):
-        wanted = width if _is_number(field.type) else max(min(width, _CELL_WIDTH), len(printable(field.name)))
+    for i, (name, width) in enumerate(zip(names, widths, strict=True)):
+        wanted = width if i in right else max(min(width, _CELL_WIDTH), len(name))
         if wanted > room:
-            least = wanted if _is_number(field.type) else max(_LEAST_WIDTH, len(printable(field.name)))
+            least = wanted if i in right else max(_LEAST_WIDTH, len(name))
             return [*fitted, room] if least <= room else fitted or [room]
         fitted.append(wanted)
         room -= wanted + _PADDING
@@ -174,9 +219,3 @@ def _cut(cell: str, width: int, field: pa.Field) -> str:
     if pa.types.is_string(field.type):
         return "…" + cell[len(cell) - width + 1 :]
     return cell[: width - 1] + "…"
-
-
-def _is_number(kind: pa.DataType) -> bool:
-    import pyarrow as pa
-
-    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from lakebed._types import readable
 from lakebed.cli import options
-from lakebed.cli.types import readable
+from lakebed.cli.failures import BadTable
 
 if TYPE_CHECKING:
     from lakebed.table import Table
@@ -20,14 +23,15 @@ if TYPE_CHECKING:
 def command(open_table: Callable[[], Table], output: str) -> None:
     """One screen: what this table is and how it is.
 
-    Reads the manifests of the snapshot to count live files, rows and bytes.
+    Reads the manifests of the snapshot to count live files, rows and bytes, and says what is worth a look;
+    `lakebed health` has all that it goes by. Of a folder of tables, their names.
     """
     import json
 
     from lakebed.cli import render
     from lakebed.cli.about import describe
 
-    with render.progress("reading"):
+    with render.progress("reading"), _naming_those_below():
         about = describe(open_table())
     if output == "json":
         click.echo(json.dumps(about, ensure_ascii=False))
@@ -35,7 +39,26 @@ def command(open_table: Callable[[], Table], output: str) -> None:
         _print(about)
 
 
+@contextlib.contextmanager
+def _naming_those_below() -> Iterator[None]:
+    """Where no table is, the tables below are named."""
+    import lakebed
+
+    try:
+        yield
+    except lakebed.errors.TableNotFoundError as error:
+        if error.path is None or not Path(error.path).is_dir():
+            raise
+        below = lakebed.find_tables(error.path, limit=_NAMED + 1).to_arrow()["location"].to_pylist()
+        if not below:
+            raise
+        more = f", …: `lakebed find {error.path}` has all" if len(below) > _NAMED else ""
+        named = ", ".join(below[:_NAMED])
+        raise BadTable(f"{error.path} is no table; tables below it: {named}{more}") from error
+
+
 def _print(about: dict[str, Any]) -> None:
+    from lakebed._verdict import Finding, verdict
     from lakebed.cli import render
 
     version = "" if about["format_version"] is None else f", format version {about['format_version']}"
@@ -45,12 +68,13 @@ def _print(about: dict[str, Any]) -> None:
         sections.append((title, sorted(about["options"].items())))
     if about["largest_partitions"]:
         sections.append(("largest partitions", [_partition(group) for group in about["largest_partitions"]]))
-    render.sections(sections)
+    found = [Finding(**finding) for finding in about["findings"]]
+    render.sections([*sections, (verdict(found), render.worth_a_look(found))])
 
 
 def _state(about: dict[str, Any]) -> list[tuple[str, str]]:
+    from lakebed._display import count, moment, size
     from lakebed._values import to_text
-    from lakebed.cli.render import count, size
 
     snapshot, manifests, files = about["snapshot"] or {}, about["manifests"], about["files"]
     refs, deletes = about["refs"], about["deletes"]
@@ -59,7 +83,8 @@ def _state(about: dict[str, Any]) -> list[tuple[str, str]]:
         ("location", about["location"]),
         ("comment", (about["schema"] or {}).get("comment")),
         ("snapshot", to_text(snapshot.get("snapshot_id", "none"))),
-        *((name, to_text(snapshot[key])) for name, key in _COMMIT if snapshot.get(key) is not None),
+        ("committed", snapshot.get("committed_at") and moment(snapshot["committed_at"])),
+        *((key, to_text(snapshot[name])) for key, name in _COMMIT if snapshot.get(name) is not None),
         ("partitioned by", _joined(about, "partition_spec", "{transform}({source})")),
         ("sorted by", _joined(about, "sort_order", "{transform}({source}) {direction} {null_order}")),
         ("refs", f"{branches}, {count(refs['tags'], 'tag')}"),
@@ -73,7 +98,8 @@ def _state(about: dict[str, Any]) -> list[tuple[str, str]]:
     return [(name, value) for name, value in state if value]
 
 
-_COMMIT = (("committed", "committed_at"), ("operation", "operation"), ("schema", "schema_id"))
+_COMMIT = (("operation", "operation"), ("schema", "schema_id"))
+_NAMED = 5
 # What their rows are.
 _DELETES = {
     "deletion_vectors": " deleted",
@@ -119,9 +145,7 @@ def _columns(about: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def _partition(group: dict[str, Any]) -> tuple[str, str]:
-    from lakebed._values import to_text
-    from lakebed.cli import render
+    from lakebed._display import count, partition, size
 
-    name = "/".join(f"{key}={to_text(value)}" for key, value in group["partition"].items())
-    files, rows = render.count(group["files"], "file"), render.count(group["rows"], "row")
-    return name, f"{render.size(group['bytes'])}, {files}, {rows}"
+    files, rows = count(group["files"], "file"), count(group["rows"], "row")
+    return partition(group["partition"]), f"{size(group['bytes'])}, {files}, {rows}"

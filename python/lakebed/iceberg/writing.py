@@ -42,7 +42,7 @@ def write_manifest(
             null. Columns and partition fields that the version or the spec does not have can only be null.
         sink: a local path, an open binary file, or None for the file as bytes.
         schema: the table's schema, as `schemas` of `read_metadata` has it, or a table, for the one that it
-            stands at.
+            is at.
         spec: a partition spec, as `partition-specs` has it, or the list of its fields, which is then spec 0;
             or a table, for its default spec, or the id of one where `schema` is a table.
         format_version: 1, 2 or 3.

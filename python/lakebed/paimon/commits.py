@@ -8,7 +8,7 @@ from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any
 
 from lakebed import _arrow, _native
-from lakebed._arguments import positive
+from lakebed._arguments import names, positive
 from lakebed.errors import SchemaError, UnsupportedError
 from lakebed.limits import LIMITS, Limits
 from lakebed.storage import resolve
@@ -23,6 +23,7 @@ def create_table(
     location: str | os.PathLike[str],
     schema: Any,
     *,
+    partition_by: Sequence[str] = (),
     partition_keys: Sequence[str] = (),
     primary_keys: Sequence[str] = (),
     options: Mapping[str, str] | None = None,
@@ -38,7 +39,9 @@ def create_table(
             metadata (`paimon.type`: `VARCHAR(10)`); or the `fields` of a schema file, a list of dicts of
             `name` and `type`, which get their ids here unless they have some. Columns of primary keys are
             never null.
-        partition_keys: names of the columns that partition the table, in the order of its folders.
+        partition_by: names of the columns that partition the table, in the order of its folders; the same
+            word as `lakebed.iceberg.create_table` has.
+        partition_keys: the same by Paimon's own word; one of the two.
         primary_keys: names of the key columns, those of the partition included.
         options: Paimon's: `{"bucket": "4", "bucket-key": "id"}`.
         comment: of the table.
@@ -46,17 +49,20 @@ def create_table(
         storage: as `open_table` takes it; one that commits are made on, as in `append_files`.
     Raises: SchemaError (types, keys or buckets that make no table), UnsupportedError (a storage that commits
         are not made on, an option that asks for manifests in another format than Avro), FileExistsError
-        (there is a table), OSError.
+        (there is a table), TypeError, OSError.
     Source: Paimon's `SchemaManager.java`, `SchemaValidation.java`.
 
     >>> create_table("/data/orders", pa.schema([("id", pa.int64()), ("day", pa.date32())]),
-    ...              partition_keys=["day"])
+    ...              partition_by=["day"])
     <lakebed paimon table '/data/orders' ...>
     """
     path, adapter = resolve(location, storage)
     columns = schema if hasattr(schema, "__arrow_c_schema__") else json.dumps(list(schema))
     pairs = [(key, str(value)) for key, value in (options or {}).items()]
-    keys = (list(partition_keys), list(primary_keys))
+    if partition_by and partition_keys:
+        raise TypeError("partition_by and partition_keys are two words for the same: give one")
+    partitioned = names("partition_by", partition_by) or names("partition_keys", partition_keys) or []
+    keys = (partitioned, list(primary_keys))
     return Table(_native.paimon_create_table(path, adapter, columns, *keys, pairs, comment, limits), adapter)
 
 
@@ -216,7 +222,7 @@ def compact_manifests(
 
 
 def create_tag(table: Table, name: str, *, time_retained: timedelta | None = None) -> Table:
-    """Names the snapshot that the table stands at, which expiry then leaves alone.
+    """Names the snapshot that the table is at, which expiry then leaves alone.
 
     Args:
         table: a Paimon table on a storage as in `append_files`, standing at a snapshot.

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from lakebed import _arrow, _native
 from lakebed.spark.ipc import ipc_batches, ipc_stream
-from lakebed.spark.mappers import gathered_batches, kind_told
+from lakebed.spark.mappers import gathered_batches, prefix_error_kind
 from lakebed.spark.types import cast_batch, spark_schema, to_spark
 
 if TYPE_CHECKING:
@@ -144,10 +144,10 @@ def _entries(
     contents: Contents, exchange: _native.Exchange, parts: int
 ) -> Iterator[tuple[int, pa.RecordBatch]]:
     """The entries of manifests by side; their last column is the part."""
-    with kind_told():
+    with prefix_error_kind():
         dealing = exchange.dealing(parts)
     for path, content in contents:
-        with kind_told():
+        with prefix_error_kind():
             pieces = dealing.pieces(path, content)
             while (piece := pieces.next_piece()) is not None:
                 yield piece[0], _arrow.record_batch(piece[1])
@@ -191,7 +191,7 @@ def _batch(pieces: list[tuple[int, int, bytes]]) -> pa.RecordBatch:
 def _pushed(
     making: _native.PartRows, side: int, entries: pa.RecordBatch, schema: pa.Schema
 ) -> Iterator[pa.RecordBatch]:
-    with kind_told():
+    with prefix_error_kind():
         for rows in _arrow.batches(making.push(side, entries)):
             yield cast_batch(rows, schema)
 
@@ -203,6 +203,6 @@ def _known_rows(making: _native.PartRows, known: bytes, schema: pa.Schema) -> It
 
 
 def _finished(making: _native.PartRows, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    with kind_told():
+    with prefix_error_kind():
         for rows in _arrow.batches(making.finish()):
             yield cast_batch(rows, schema)

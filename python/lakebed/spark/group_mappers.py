@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from lakebed import _arrow, _native
 from lakebed.spark.ipc import ipc_batches
-from lakebed.spark.mappers import kind_told
+from lakebed.spark.mappers import prefix_error_kind
 from lakebed.spark.types import cast_batch, to_spark
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def sum_manifests(contents: Contents, task: str, limits: Limits, deleted: bytes)
     groups = _native.Grouping(task, limits)
     _know(groups, "deleted", deleted)
     for path, content in contents:
-        with kind_told():
+        with prefix_error_kind():
             groups.read(path, content)
         yield from _overflow(groups)
     yield _arrow.record_batch(groups.drain())
@@ -50,7 +50,7 @@ def sum_files(
     """
     groups = _native.Grouping(task, limits)
     for batch in batches:
-        with kind_told():
+        with prefix_error_kind():
             groups.add(cast_batch(batch, schema))
         yield from _overflow(groups)
     yield _arrow.record_batch(groups.drain())
@@ -68,9 +68,9 @@ def merge_sums(
     groups = _native.Grouping(task, limits)
     sums = sums_schema(groups)
     for batch in batches:
-        with kind_told():
+        with prefix_error_kind():
             groups.merge(cast_batch(batch, sums))
-    with kind_told():
+    with prefix_error_kind():
         _know(groups, "vectors", vectors)
         rows = _arrow.record_batch(groups.rows())
     rows = cast_batch(rows, to_spark(rows.schema))
@@ -81,7 +81,7 @@ def merge_sums(
 def finish_health(batches: Iterator[pa.RecordBatch], task: str) -> Iterator[pa.RecordBatch]:
     """The row of `health`; made for `mapInArrow` over one partition of what `merge_sums` gave."""
     parts = pa.Table.from_batches(list(batches))
-    with kind_told():
+    with prefix_error_kind():
         row = _arrow.record_batch(_native.health_row(task, parts))
     yield cast_batch(row, to_spark(row.schema))
 

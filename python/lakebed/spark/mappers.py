@@ -60,7 +60,7 @@ def decode_manifests(contents: Contents, task: str, limits: Limits) -> Iterator[
 
 def _decoded(contents: Contents, work: _native.Task, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     for path, content in contents:
-        with kind_told():
+        with prefix_error_kind():
             for decoded in _arrow.batches(work.run(path, content)):
                 yield cast_batch(decoded, schema)
 
@@ -97,7 +97,7 @@ def map_rows(batches: Iterator[pa.RecordBatch], rows: bytes) -> Iterator[pa.Reco
 
 
 @contextlib.contextmanager
-def kind_told() -> Iterator[None]:
+def prefix_error_kind() -> Iterator[None]:
     """Puts the kind of an error into its text, which is all of it that Spark brings to the driver."""
     try:
         yield

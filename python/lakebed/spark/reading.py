@@ -15,7 +15,7 @@ from lakebed._arguments import positive
 from lakebed.errors import LakebedError, MissingFileError
 from lakebed.file_io import FileIOStorage
 from lakebed.spark.binary_files import absolute, at_once, binary_files, packed
-from lakebed.spark.mappers import kind_told, map_contents
+from lakebed.spark.mappers import prefix_error_kind, map_contents
 from lakebed.spark.reach import check_pickled, reached
 from lakebed.spark.read_ahead import in_order
 
@@ -131,7 +131,7 @@ class Reading:
             for manifest in manifests
             if divided and manifest["divisible"] and manifest["size"] > step
         ]
-        with kind_told():
+        with prefix_error_kind():
             headers = _native.divisible(self.storage, large, self.limits) if large else []
         of_path = {path: header for (path, _), header in zip(large, headers, strict=True)}
         return [
@@ -197,7 +197,7 @@ def contents(pieces: list[Piece], storage: Storage | None, limits: Limits, reads
     """
 
     def share(piece: Piece) -> Any:
-        with kind_told():
+        with prefix_error_kind():
             return _native.read_share(storage, *piece, limits)
 
     for piece, found in in_order(pieces, share, reads, lambda piece: piece.end - piece.start):

@@ -15,7 +15,7 @@ from lakebed.limits import LIMITS
 from lakebed.opening import open_table
 from lakebed.predicates import Predicate, col, to_sql
 from lakebed.spark.frames import table_at
-from lakebed.spark.mappers import decode_manifests, kind_told
+from lakebed.spark.mappers import decode_manifests, prefix_error_kind
 from lakebed.spark.reading import Piece, Reading, contents, reads_at_once, spread
 from lakebed.spark.types import cast_batch, spark_schema, to_spark
 from lakebed.spark.view_schema import view_of
@@ -162,7 +162,7 @@ class _Reader(DataSourceReader):
             given = contents(share.pieces, storage, LIMITS, reads_at_once(storage))
             yield from decode_manifests(given, share.task, LIMITS)
             return
-        with kind_told():
+        with prefix_error_kind():
             scan = self._asked.scan()
             types = to_spark(scan.schema)
             for batch in scan:

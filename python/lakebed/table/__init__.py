@@ -1,4 +1,4 @@
-"""A table: where it is, which snapshot it stands at, and its views.
+"""A table: where it is, which snapshot it is at, and its views.
 
 `standing` holds what it is; `history`, `content`, `groups`, `changes` and `planning` its views, each kind by
 itself.
@@ -12,6 +12,7 @@ from lakebed import _html
 from lakebed._arguments import milliseconds, names, positive
 from lakebed.predicates import to_sql
 from lakebed.scan import Scan
+from lakebed.table import overview
 from lakebed.table.changes import ChangeViews
 from lakebed.table.content import ContentViews
 from lakebed.table.groups import GroupViews
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class Table(HistoryViews, ContentViews, GroupViews, ChangeViews, PlanViews):
-    """A table that stands at one snapshot. `open_table` makes one; `at` gives the same table at another.
+    """A table that is at one snapshot. `open_table` makes one; `at` gives the same table at another.
 
     The views take the same keywords and return a lazy `Scan`:
 
@@ -52,7 +53,7 @@ class Table(HistoryViews, ContentViews, GroupViews, ChangeViews, PlanViews):
         timestamp: datetime | int | None = None,
         watermark: int | None = None,
     ) -> Table:
-        """The same table at another snapshot; snapshots, tags and times are those of the branch it stands on.
+        """The same table at another snapshot; snapshots, tags and times are those of the branch it is on.
 
         Args: exactly one of
             snapshot: an id. A tag does not stand in for a snapshot that expired: ask for the tag.
@@ -80,7 +81,7 @@ class Table(HistoryViews, ContentViews, GroupViews, ChangeViews, PlanViews):
         return Table(native, self._storage, self._opening)
 
     def refresh(self) -> Table:
-        """The same table at what is newest now, on the branch it stands on; this one stays where it is.
+        """The same table at what is newest now, on the branch it is on; this one stays where it is.
 
         Of a catalog's table the catalog is asked which version is current, and for new credentials. Of a
         table that was opened by a metadata file, without a catalog, that file stays the newest.
@@ -131,8 +132,16 @@ class Table(HistoryViews, ContentViews, GroupViews, ChangeViews, PlanViews):
         return f"<lakebed {self.format} table {self.location!r} {place(self._native)}>"
 
     def _repr_html_(self) -> str:
-        rows = [("location", self.location), ("stands", place(self._native))]
-        about = _html.table(("", ""), rows, caption=f"{self.format} table")
+        """What the table is, and its live files, rows and bytes.
+
+        Cost: reads the manifest lists, and the manifests where those are at most 64 and have 16 MiB together;
+        of a larger table it says so in place of the numbers.
+        """
         # Names alone: values may be keys to a storage, and notebooks are shown around.
-        options = [(name,) for name in sorted(self.properties)]
-        return about + (_html.table(("option",), options) if options else "")
+        options = ", ".join(sorted(self.properties))
+        return _html.table(
+            ("", ""),
+            overview.lines(self),
+            caption=f"{self.format} table {place(self._native)}",
+            note=f"options: {options}" if options else "",
+        )

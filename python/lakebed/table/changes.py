@@ -65,7 +65,7 @@ class ChangeViews(Standing):
         limit: int | None = None,
         threads: int | None = None,
     ) -> ViewScan:
-        """One row per data file that appends added after a snapshot, up to the one the table stands at: what
+        """One row per data file that appends added after a snapshot, up to the one the table is at: what
         an incremental read has to read. The oldest append comes first.
 
         Compactions, overwrites and deletes are passed over, so a file may be gone by now; `diff` says what is

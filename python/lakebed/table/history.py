@@ -47,7 +47,7 @@ class HistoryViews(Standing):
         threads: int | None = None,
     ) -> ViewScan:
         """One row per branch and tag: `main`, the other branches, then the tags of the branch the table
-        stands on, each by name.
+        is on, each by name.
 
         Returns: `name` utf8, `type` utf8 ("branch" | "tag"), `snapshot_id` int64 (a branch's latest; null
             where nothing was committed to it), `max_reference_age_in_ms` int64 (how long it is kept; null

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Standing:
-    """What a table is and which snapshot it stands at: plain attributes, read when it was opened."""
+    """What a table is and which snapshot it is at: plain attributes, read when it was opened."""
 
     def __init__(
         self, native: _native.Table, storage: Storage | None = None, opening: Opening | None = None
@@ -42,12 +42,12 @@ class Standing:
 
     @property
     def snapshot_id(self) -> int | None:
-        """The snapshot the table stands at; None for a table without one."""
+        """The snapshot the table is at; None for a table without one."""
         return self._native.snapshot_id
 
     @property
     def branch(self) -> str:
-        """The branch the table stands on, "main" for the table itself."""
+        """The branch the table is on, "main" for the table itself."""
         return self._native.branch
 
     @property

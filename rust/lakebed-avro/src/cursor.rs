@@ -51,7 +51,7 @@ impl Fault {
             Fault::Truncated => (ErrorKind::Truncated, "value runs past its block"),
             Fault::Varint => (ErrorKind::Varint, "variable-length integer does not fit 64 bits"),
             Fault::IntRange => (ErrorKind::IntRange, "int does not fit 32 bits"),
-            Fault::Length => (ErrorKind::Length, "length is negative or not what the items took"),
+            Fault::Length => (ErrorKind::Length, "block size is negative or does not match its items"),
             Fault::Union => (ErrorKind::Union, "union branch does not exist"),
             Fault::Enum => (ErrorKind::Enum, "enum symbol does not exist"),
             Fault::Boolean => (ErrorKind::Boolean, "boolean is neither 0 nor 1"),

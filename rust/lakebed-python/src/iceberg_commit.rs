@@ -36,7 +36,7 @@ type StagedParts = (Vec<String>, String, String, String);
 /// The table of Iceberg's that commits are made to.
 fn committable(table: &Table, staged: bool) -> Result<&IcebergTable> {
     let found = table.0.as_any().downcast_ref::<IcebergTable>();
-    let table = found.ok_or_else(|| Error::new(ErrorKind::Unsupported, "the table is none of Iceberg's"))?;
+    let table = found.ok_or_else(|| Error::new(ErrorKind::Unsupported, "not an Iceberg table"))?;
     let refused = |message: &str| Err(Error::new(ErrorKind::Unsupported, message).in_file(table.location()));
     let storage = table.storage();
     if staged && !storage.is_writable() {
@@ -133,7 +133,7 @@ pub fn iceberg_layout(
     committed(py, || {
         let found = table.0.as_any().downcast_ref::<IcebergTable>();
         let table =
-            found.ok_or_else(|| Error::new(ErrorKind::Unsupported, "the table is none of Iceberg's"))?;
+            found.ok_or_else(|| Error::new(ErrorKind::Unsupported, "not an Iceberg table"))?;
         let metadata = table.metadata();
         let spec_id = spec_id.unwrap_or(metadata.default_spec_id);
         let spec = metadata.partition_specs.iter().find(|spec| spec.spec_id == spec_id);

@@ -65,7 +65,7 @@ mod _native {
     #[pymodule_export]
     use super::paimon_write::{paimon_write_json, paimon_write_records};
     #[pymodule_export]
-    use super::stream::{Batch, BatchStream};
+    use super::stream::{Batch, BatchStream, Filter};
     #[pymodule_export]
     use super::table::{Scan, Table};
     #[pymodule_export]

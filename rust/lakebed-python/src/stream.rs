@@ -5,11 +5,12 @@ use std::sync::{Arc, Mutex};
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchReader, StructArray};
 use arrow_schema::{ArrowError, SchemaRef};
 use lakebed::notes::Notes;
+use lakebed::predicate::{BoundPredicate, Predicate};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyTuple};
 
-use crate::arrow::{export_array, export_schema, export_stream};
+use crate::arrow::{export_array, export_schema, export_stream, import_batch, import_schema};
 use crate::boundary::{detached, drop_detached};
 use crate::notes::warn;
 
@@ -96,6 +97,36 @@ impl BatchStream {
         })?;
         warn(py, &self.notes)?;
         Ok(next.map(|batch| Batch(Arc::new(StructArray::from(batch)))))
+    }
+
+    /// The rows that a filter keeps; this stream is handed over.
+    fn filter(&self, condition: &Filter) -> PyResult<BatchStream> {
+        let batches = self.batches.lock().map_err(|_| BatchStream::taken())?.take();
+        let batches = batches.ok_or_else(BatchStream::taken)?;
+        let filter = Arc::clone(&condition.0);
+        let kept = batches.map(move |rows| lakebed::view::matching(&rows?, &filter));
+        let stream = BatchStream::new(Arc::clone(&self.schema), Box::new(kept));
+        Ok(stream.with_notes(self.notes.clone()))
+    }
+}
+
+/// A filter on the columns of some rows.
+#[pyclass(frozen, module = "lakebed._native")]
+pub struct Filter(Arc<BoundPredicate>);
+
+#[pymethods]
+impl Filter {
+    #[new]
+    fn new(py: Python<'_>, schema: &Bound<'_, PyAny>, r#where: &str) -> PyResult<Filter> {
+        let schema = import_schema(schema)?;
+        detached(py, || Ok(Filter(Arc::new(Predicate::parse(r#where)?.bind(&schema)?))))
+    }
+
+    /// The rows of a batch that it keeps.
+    fn matching(&self, py: Python<'_>, rows: &Bound<'_, PyAny>) -> PyResult<Batch> {
+        let rows = import_batch(rows)?;
+        let kept = detached(py, || lakebed::view::matching(&rows, &self.0))?;
+        Ok(Batch(Arc::new(StructArray::from(kept))))
     }
 }
 

@@ -226,6 +226,12 @@ impl Error {
         &self.0.location
     }
 
+    /// The same error with more words behind its message.
+    pub(crate) fn adding(mut self, words: &str) -> Error {
+        self.0.message.push_str(words);
+        self
+    }
+
     /// The cause, taken out; storage errors of the caller's own language travel here.
     pub fn take_source(&mut self) -> Option<Box<dyn std::error::Error + Send + Sync>> {
         self.0.source.take()

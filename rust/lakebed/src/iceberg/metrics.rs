@@ -12,6 +12,7 @@ use super::types::{FieldRef, Schema};
 use super::value::decode_bounds;
 use crate::error::{Error, ErrorKind, Result};
 use crate::record::find;
+use crate::words::unknown;
 
 /// One metric of a column: what it is called in views, and the map of the entry that holds it.
 pub(crate) struct Metric {
@@ -91,10 +92,7 @@ impl MetricsView {
             let message = match schema.field_by_name(name) {
                 Some(field) if field.ty.is_primitive() => return Ok((name.clone(), Arc::clone(field))),
                 Some(field) => format!("column {name:?} is a {}: statistics are of what it holds", field.ty),
-                None => {
-                    let known: Vec<&str> = schema.primitives().map(|(name, _)| name).collect();
-                    format!("no column {name:?}; there are {}", known.join(", "))
-                }
+                None => unknown("column", name, schema.primitives().map(|(name, _)| name)),
             };
             Err(Error::new(ErrorKind::UnknownColumn, message).in_field(name))
         };

@@ -6,7 +6,7 @@ use arrow_buffer::Buffer;
 
 use super::parts::{Fault, PathParts};
 use super::{Allowed, refused};
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use crate::relocate::below;
 use crate::storage::{Folders, Storage};
 use crate::write::Existing;
@@ -45,9 +45,21 @@ impl Guarded {
         Ok(Guarded { storage, trusted, allowed })
     }
 
+    /// Where the caller's own paths end.
+    fn rest<'p>(&self, path: &'p str) -> Option<&'p str> {
+        self.trusted.iter().find_map(|prefix| below(path, prefix))
+    }
+
+    /// What a table was copied or moved from may be gone: that it is elsewhere can be said.
+    fn missing(&self, error: Error, path: &str) -> Error {
+        if error.kind() != ErrorKind::Missing || self.rest(path).is_some() {
+            return error;
+        }
+        error.adding("; of a table that was copied or moved, relocate={OLD: NEW} (--relocate OLD=NEW) tells where its files are")
+    }
+
     fn check(&self, path: &str) -> Result<()> {
-        let rest = self.trusted.iter().find_map(|prefix| below(path, prefix));
-        match rest.map(PathParts::of) {
+        match self.rest(path).map(PathParts::of) {
             None => self.allowed.check(path),
             Some(Ok(_) | Err(Fault::Empty)) => Ok(()),
             Some(Err(fault)) => Err(refused(fault, path)),
@@ -58,12 +70,12 @@ impl Guarded {
 impl Storage for Guarded {
     fn read(&self, path: &str) -> Result<Buffer> {
         self.check(path)?;
-        self.storage.read(path)
+        self.storage.read(path).map_err(|error| self.missing(error, path))
     }
 
     fn read_range(&self, path: &str, start: u64, length: u64) -> Result<Buffer> {
         self.check(path)?;
-        self.storage.read_range(path, start, length)
+        self.storage.read_range(path, start, length).map_err(|error| self.missing(error, path))
     }
 
     fn list(&self, folder: &str) -> Result<Vec<String>> {

@@ -11,6 +11,7 @@ use super::like::LikePattern;
 use super::op::{Form, Operands, Operator};
 use super::value::{Value, is_comparable};
 use crate::error::{Error, ErrorKind, Result};
+use crate::words::closest;
 
 /// `LIKE` without `ESCAPE` escapes with a backslash, as in Paimon and Spark.
 const DEFAULT_ESCAPE: char = '\\';
@@ -367,9 +368,12 @@ fn bind_pattern(literals: &[&Literal]) -> Result<LikePattern, String> {
 #[cold]
 pub(crate) fn unknown_column<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Error {
     let known: Vec<_> = known.collect();
+    let meant = closest(name, &known).map(|near| format!(" (did you mean {}?)", Quoted('"', near)));
+    let meant = meant.unwrap_or_default();
     let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
     let name = Quoted('"', name);
-    Error::new(ErrorKind::Predicate, format!("filter: no column {name} to filter by; there are: {known}"))
+    let message = format!("filter: no column {name} to filter by{meant}; there are: {known}");
+    Error::new(ErrorKind::Predicate, message)
 }
 
 #[cold]

@@ -8,6 +8,7 @@ use lakebed_avro::{Header, Limits, Program, Projection, Schema as AvroSchema};
 use super::Records;
 use crate::error::{Error, ErrorKind, Result};
 use crate::field::FieldSpec;
+use crate::words::unknown;
 
 /// A field table projected to some of its columns, to be resolved against writers' schemas.
 ///
@@ -185,8 +186,7 @@ pub(crate) fn select(
 
 fn spec_of(table: &'static [FieldSpec], name: &String) -> Result<&'static FieldSpec> {
     table.iter().find(|spec| spec.column == name).ok_or_else(|| {
-        let known: Vec<&str> = table.iter().map(|spec| spec.column).collect();
-        let message = format!("no column {name:?}; there are {}", known.join(", "));
+        let message = unknown("column", name, table.iter().map(|spec| spec.column));
         Error::new(ErrorKind::UnknownColumn, message).in_field(name)
     })
 }

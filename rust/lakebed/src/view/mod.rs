@@ -11,8 +11,9 @@ use arrow_select::filter::filter_record_batch;
 pub(crate) use columns::{instants, lists, map_names, maps, planned_deletes, struct_lists};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::predicate::Predicate;
+use crate::predicate::{BoundPredicate, Predicate};
 use crate::record::find;
+use crate::words::unknown;
 
 /// The views of a table; not every format has all of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -98,8 +99,7 @@ pub(crate) fn project<T: Clone>(
     let Some(wanted) = wanted else { return Ok(columns.to_vec()) };
     let find = |wanted: &String| {
         columns.iter().find(|column| name(column) == wanted).cloned().ok_or_else(|| {
-            let known: Vec<&str> = columns.iter().map(&name).collect();
-            let message = format!("no column {wanted:?}; there are {}", known.join(", "));
+            let message = unknown("column", wanted, columns.iter().map(&name));
             Error::new(ErrorKind::UnknownColumn, message).in_field(wanted)
         })
     };
@@ -122,12 +122,20 @@ pub(crate) fn select(
     let schema = view.schema();
     let mut rows = view.clone();
     if let Some(text) = filter {
-        let keep = Predicate::parse(text)?.bind(&schema)?.evaluate(view.columns(), view.num_rows())?;
-        rows = filter_record_batch(view, &keep.into())?;
+        rows = matching(view, &Predicate::parse(text)?.bind(&schema)?)?;
     }
     let fields = project(schema.fields(), |field| field.name(), columns)?;
     let arrays = fields.iter().filter_map(|field| rows.column_by_name(field.name()).cloned()).collect();
     batch(&Arc::new(ArrowSchema::new(fields)), arrays, rows.num_rows())
+}
+
+/// The rows that match a filter bound to their schema.
+///
+/// # Errors
+/// As [`BoundPredicate::evaluate`].
+pub fn matching(rows: &RecordBatch, filter: &BoundPredicate) -> Result<RecordBatch> {
+    let keep = filter.evaluate(rows.columns(), rows.num_rows())?;
+    Ok(filter_record_batch(rows, &keep.into())?)
 }
 
 /// Of the columns of `rows` those of `schema`.

@@ -64,7 +64,7 @@ impl Base {
             return Ok(());
         }
         let message = format!(
-            "the table is at {}, but its metadata speaks of {}: a commit would write paths that lead elsewhere",
+            "the table is at {}, but its metadata has the location {}: a commit would write paths that lead elsewhere",
             self.table.location(),
             self.metadata.location
         );

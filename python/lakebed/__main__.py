@@ -1,0 +1,19 @@
+"""`python -m lakebed`, and the entry point of the `lakebed` command."""
+
+from __future__ import annotations
+
+import sys
+from typing import NoReturn
+
+
+def main() -> NoReturn:
+    """The command, as `lakebed.cli.main` has it; an interrupt during its imports is no traceback either."""
+    try:
+        from lakebed import cli
+    except KeyboardInterrupt:
+        sys.exit(130)
+    cli.main()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,199 @@
+"""Rows as people read them, on a terminal and in a notebook: which columns first, and the texts of cells.
+
+What programs get (pipes, files, Arrow) is never changed so.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any
+
+from lakebed._text import printable
+from lakebed._types import readable
+from lakebed._values import to_json_values, to_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    import pyarrow as pa
+
+FIRST = {
+    "snapshots": ("snapshot_id", "committed_at", "operation", "total_record_count", "delta_record_count"),
+    "changelogs": ("snapshot_id", "committed_at", "operation", "changelog_manifest_list"),
+    "refs": ("name", "type", "snapshot_id", "schema_id", "committed_at", "created_at"),
+    "schemas": ("schema_id", "fields", "partition_keys", "primary_keys", "identifier_fields", "updated_at"),
+    "manifests": (
+        *("path", "length", "added_files_count", "existing_files_count", "deleted_files_count"),
+        *("partition_lower", "partition_upper", "content"),
+    ),
+    "entries": (
+        *("kind", "status", "partition", "stats", "row_count", "record_count"),
+        *("file_size", "file_size_in_bytes", "file_name", "file_path", "bucket", "level"),
+    ),
+    "files": (
+        *("partition", "stats", "record_count", "file_size_in_bytes", "file_path"),
+        *("content", "bucket", "level", "created_at"),
+    ),
+    "partitions": (
+        *("partition", "file_count", "record_count", "file_size_in_bytes"),
+        *("delete_file_count", "last_updated_at"),
+    ),
+    "buckets": (
+        *("partition", "bucket", "file_count", "record_count", "file_size_in_bytes"),
+        *("delete_file_count", "last_updated_at"),
+    ),
+    "health": (
+        *("location", "file_count", "average_file_size_in_bytes", "small_file_count"),
+        *("deleted_record_ratio", "snapshot_count", "manifest_count", "small_manifest_count"),
+    ),
+    "deletes": (
+        *("partition", "bucket", "content", "record_count", "referenced_file_name", "referenced_data_file"),
+        *("content_offset", "content_size_in_bytes", "file_path"),
+    ),
+    "plan": (
+        *("partition", "stats", "record_count", "file_size_in_bytes", "file_path"),
+        *("residual", "delete_files", "delete_ids"),
+    ),
+    "indexes": ("index_type", "partition", "bucket", "row_count", "file_size_in_bytes", "file_name"),
+}
+"""The columns of each view that people look at first, where there is no room for all."""
+FIRST["diff"] = FIRST["appends"] = ("change", *FIRST["files"])
+
+_FILES = {0: "data", 1: "position deletes", 2: "equality deletes"}
+_WORDS = {
+    "content": _FILES,
+    "status": {0: "existing", 1: "added", 2: "deleted"},
+    "kind": {0: "add", 1: "delete"},
+}
+_CONTENT_OF_MANIFESTS = {0: "data", 1: "deletes"}
+_SIZES = frozenset({"length", "file_size"})
+_UNITS = ("B", "kB", "MB", "GB", "TB", "PB")
+
+
+def ordered(rows: pa.Table, first: Sequence[str]) -> pa.Table:
+    """The columns named first, then the others; those that hold nothing but null come last. Without any named
+    first, the columns as they are.
+    """
+    if not first:
+        return rows
+    names = [name for name in first if name in rows.schema.names]
+    names += [name for name in rows.schema.names if name not in first]
+    return rows.select(sorted(names, key=lambda name: _is_empty(rows, name)))
+
+
+def shown(rows: pa.Table, first: Sequence[str]) -> list[str]:
+    """Those of the columns named first that hold something."""
+    return [name for name in first if name in rows.schema.names and not _is_empty(rows, name)]
+
+
+def cells(rows: pa.Table, view: str | None = None) -> list[list[str]]:
+    """The cells of a table, row by row, without what would steer a terminal.
+
+    Args: rows; view, the view that they are of, whose numbers have names; None for rows of anything else.
+    """
+    columns = [_column(field, rows[field.name], view) for field in rows.schema]
+    return [list(map(printable, row)) for row in zip(*columns, strict=True)]
+
+
+def numbers(schema: pa.Schema, view: str | None = None) -> list[int]:
+    """The columns whose cells are numbers, which stand to the right. Args: view, as for `cells`."""
+    return [i for i, field in enumerate(schema) if _is_number(field.type) and not _words_of(field, view)]
+
+
+def count(number: int, thing: str) -> str:
+    """A number of things in words: `1 file`, `2,000 files`."""
+    return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
+
+
+def size(number: float) -> str:
+    """A number of bytes in words, with decimal units."""
+    value, unit = float(number), 0
+    while value >= 1000 and unit + 1 < len(_UNITS):
+        value, unit = value / 1000, unit + 1
+    return f"{value:.1f} {_UNITS[unit]}" if unit else f"{value:.0f} B"
+
+
+def moment(text: str) -> str:
+    """A time as JSON has it, to the second: `2026-01-02 10:11:12`, with `UTC` behind an instant."""
+    zone = " UTC" if text.endswith("Z") else ""
+    return text.removesuffix("Z").partition(".")[0].replace("T", " ") + zone
+
+
+def partition(values: dict[str, Any] | None) -> str:
+    """A partition as it stands in paths: `dt=2026-01-02/region=emea`."""
+    return "/".join(f"{name}={to_text(value)}" for name, value in (values or {}).items())
+
+
+def measure(name: str, value: Any) -> str:
+    """A number as its column's name says: bytes with a unit, counts with separators, shares in percent.
+
+    Args: name, of the column; value, as JSON has it.
+    """
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return to_text(value)
+    if name.endswith("_in_bytes"):
+        return size(value)
+    if name.endswith("_ratio"):
+        return f"{value:.1%}"
+    if name.endswith("_count"):
+        return f"{value:,.1f}" if isinstance(value, float) else f"{value:,}"
+    return to_text(value)
+
+
+def _is_empty(rows: pa.Table, name: str) -> bool:
+    return bool(rows.num_rows > 0 and rows[name].null_count == rows.num_rows)
+
+
+def _column(field: pa.Field, column: pa.ChunkedArray, view: str | None) -> list[str]:
+    form = _form(field, view)
+    return ["null" if value is None else form(value) for value in to_json_values(column.combine_chunks())]
+
+
+def _form(field: pa.Field, view: str | None) -> Callable[[Any], str]:
+    """How a column's values become texts."""
+    import pyarrow as pa
+
+    name, is_struct = field.name, pa.types.is_struct(field.type)
+    if pa.types.is_timestamp(field.type):
+        return moment
+    if words := _words_of(field, view):
+        return lambda value: words.get(value, str(value))
+    if view is not None and name in _SIZES:
+        return size
+    if is_struct and name in ("partition", "partition_lower", "partition_upper"):
+        return partition
+    if is_struct and name == "stats":
+        return _stats
+    if view == "schemas" and name == "fields":
+        return _fields
+    if pa.types.is_list(field.type) and pa.types.is_string(field.type.value_type):
+        return ", ".join
+    return functools.partial(measure, name)
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    import pyarrow as pa
+
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
+
+
+def _words_of(field: pa.Field, view: str | None) -> dict[int, str] | None:
+    """What the numbers of a view's column stand for; None where they are but numbers."""
+    if view is None or not _is_number(field.type):
+        return None
+    if (view, field.name) == ("manifests", "content"):
+        return _CONTENT_OF_MANIFESTS
+    return _WORDS.get(field.name)
+
+
+def _stats(columns: dict[str, Any]) -> str:
+    """The bounds of each column."""
+    bounds = ((name, stats or {}) for name, stats in columns.items())
+    return ", ".join(
+        f"{name} {to_text(stats.get('lower_bound'))} to {to_text(stats.get('upper_bound'))}"
+        for name, stats in bounds
+    )
+
+
+def _fields(fields: list[dict[str, Any]]) -> str:
+    return ", ".join(f"{field['name']} {readable(field['type'])}" for field in fields)

@@ -1,0 +1,52 @@
+"""Errors as one line on standard error and an exit code."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+import click
+
+from lakebed._text import printable
+from lakebed.errors import LakebedError, PredicateError, SchemaError
+
+
+class Failure(click.ClickException):
+    """One line on standard error, whatever the message holds."""
+
+    def show(self, file: Any = None) -> None:  # noqa: ARG002 - the base class has it
+        """Prints `error: ` and the message."""
+        # A caret below a text points nowhere once both stand in one line.
+        lines = (" ".join(line.split()) for line in self.message.splitlines() if line.strip(" ^"))
+        click.echo(f"error: {printable(': '.join(lines))}", err=True)
+
+
+class BadTable(Failure):
+    """What is read is wrong, or is not there."""
+
+    exit_code = 1
+
+
+class BadUsage(Failure):
+    """What was asked for is wrong."""
+
+    exit_code = 2
+
+
+@contextlib.contextmanager
+def one_line() -> Iterator[None]:
+    """Errors of the block as failures of the command."""
+    try:
+        yield
+    except click.UsageError as error:
+        path = error.ctx.command_path if error.ctx else "lakebed"
+        raise BadUsage(f"{error.format_message().rstrip('.')}; see `{path} --help`") from error
+    except (PredicateError, SchemaError) as error:
+        raise BadUsage(str(error)) from error
+    except LakebedError as error:
+        raise BadTable(str(error)) from error
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise BadTable(f"{error.filename}: {error.strerror}" if error.filename else str(error)) from error

@@ -1,0 +1,148 @@
+"""`lakebed health`: how tables are, and what to do about it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from lakebed.cli import options
+from lakebed.cli.failures import Failure, one_line
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from lakebed.table import Table
+
+_OPENMETRICS = "openmetrics"
+# The first column of each section.
+_SECTIONS = (
+    ("location", "table"),
+    ("partition_count", "data files"),
+    ("delete_file_count", "deletes"),
+    ("manifest_count", "manifests"),
+)
+
+
+@click.command("health")
+@options.tables
+@options.where
+@options.columns
+@options.small_bytes
+@click.option(
+    "--fail-if",
+    metavar="SQL",
+    help="Exit with 1 where this holds of a table's health, such as 'small_file_count > 1000'.",
+)
+@options.explain
+@options.limit
+@options.output_or(_OPENMETRICS)
+def command(
+    open_tables: Sequence[tuple[str, Callable[[], Table]]],
+    columns: list[str] | None,
+    fail_if: str | None,
+    explain: bool,
+    output: str,
+    output_file: str | None,
+    **selection: Any,
+) -> None:
+    """How a table is, or several: file sizes, deletes, snapshots and manifests, and what to do.
+
+    On a terminal one table after the other, with what is worth a look marked and the next step below; in a
+    pipe one row a table. -o openmetrics is what Prometheus reads.
+
+    \b
+    lakebed health TABLE --fail-if 'small_file_count > 1000 or deleted_record_ratio > 0.2'
+    lakebed health TABLE OTHER -o openmetrics --output-file lakebed.prom
+    """  # noqa: D301 - click's mark of lines that stay as they are
+    is_upright = output == "table" and output_file is None and sys.stdout.isatty()
+    read_all = is_upright or fail_if is not None
+    rows, failed = [], False
+    for number, (name, open_table) in enumerate(open_tables):
+        try:
+            with one_line():
+                scan = open_table().health(columns=None if read_all else columns, **selection)
+                if explain:
+                    _explain(scan, output, output_file)
+                    continue
+                row = _read(scan)
+                failed |= _fails(row, name, fail_if)
+                row = row.select(columns) if read_all and columns else row
+        except Failure as failure:
+            if len(open_tables) == 1 or failure.exit_code == 2:
+                raise
+            Failure(f"{name}: {failure.message}").show()
+            failed = True
+            continue
+        rows.append(row)
+        if is_upright:
+            if number:
+                click.echo()
+            _print(row, selection["small_bytes"])
+    if rows and not is_upright:
+        _write(rows, output, output_file)
+    if failed:
+        sys.stdout.flush()
+        sys.exit(1)
+
+
+def _read(scan: Any) -> pa.Table:
+    from lakebed.cli import render
+
+    with render.progress("reading"):
+        row: pa.Table = scan.to_arrow()
+    return row
+
+
+def _explain(scan: Any, output: str, output_file: str | None) -> None:
+    from lakebed.cli.output import write_explain
+
+    if output == _OPENMETRICS:
+        raise click.UsageError(f"-o {_OPENMETRICS} is of the rows, not of --explain")
+    write_explain(scan.explain(), output, output_file)
+
+
+def _fails(row: pa.Table, name: str, fail_if: str | None) -> bool:
+    from lakebed import _arrow, _native
+
+    if fail_if is None:
+        return False
+    condition = _native.Filter(row.schema, fail_if)
+    fails = any(_arrow.record_batch(condition.matching(batch)).num_rows for batch in row.to_batches())
+    if fails:
+        Failure(f"{name}: {fail_if}").show()
+    return fails
+
+
+def _write(rows: list[pa.Table], output: str, output_file: str | None) -> None:
+    import pyarrow as pa
+
+    from lakebed.cli import openmetrics
+    from lakebed.cli.output import write, write_lines
+    from lakebed.cli.rows import Read
+
+    table = pa.concat_tables(rows)
+    if output == _OPENMETRICS:
+        write_lines(openmetrics.lines(table), output_file)
+    else:
+        write(Read(table), output, output_file, all_rows=True, view="health")
+
+
+def _print(row: pa.Table, small_bytes: int) -> None:
+    from lakebed import _display
+    from lakebed._verdict import findings, verdict
+    from lakebed.cli import render
+
+    for values, cells in zip(row.to_pylist(), _display.cells(row, "health"), strict=True):
+        found = findings(values, small_bytes)
+        titles, sections = dict(_SECTIONS), list[tuple[str, list[tuple[str, str]]]]()
+        for name, cell in zip(row.schema.names, cells, strict=True):
+            if name in titles or not sections:
+                sections.append((titles.get(name, "health"), []))
+            if values[name] is not None:
+                sections[-1][1].append((name, cell))
+        shown = [section for section in sections if section[1]]
+        marks = {finding.column for finding in found}
+        render.sections([*shown, (verdict(found), render.worth_a_look(found))], marks)

@@ -1,0 +1,50 @@
+"""Health as the text that Prometheus and its kin read.
+
+Source: the OpenMetrics specification, 1.0.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from datetime import datetime
+
+    import pyarrow as pa
+
+_LABELS = ("location", "format")
+# What tells versions apart, and measures nothing.
+_NO_MEASURES = frozenset({*_LABELS, "format_version", "snapshot_id", "schema_id"})
+
+
+def lines(rows: pa.Table) -> Iterator[str]:
+    """A gauge for each number and time of `health`, with a sample for each table that has it.
+
+    Names are `lakebed_table_` and the column; times are seconds since 1970, `…_timestamp_seconds`.
+    """
+    import pyarrow as pa
+
+    tables = rows.to_pylist()
+    for field in rows.schema:
+        if field.name in _NO_MEASURES:
+            continue
+        is_time = pa.types.is_timestamp(field.type)
+        name = f"lakebed_table_{field.name}{'_timestamp_seconds' if is_time else ''}"
+        yield f"# TYPE {name} gauge"
+        if unit := "seconds" if is_time else "bytes" if name.endswith("_bytes") else "":
+            yield f"# UNIT {name} {unit}"
+        for table in tables:
+            value: float | datetime | None = table[field.name]
+            if value is not None:
+                number = value if isinstance(value, int | float) else value.timestamp()
+                yield f"{name}{{{_labels(table)}}} {number}"
+    yield "# EOF"
+
+
+def _labels(table: dict[str, str]) -> str:
+    return ",".join(f'{label}="{_escaped(table[label])}"' for label in _LABELS if label in table)
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace("\n", "\\n").replace('"', '\\"')

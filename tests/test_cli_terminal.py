@@ -1,0 +1,295 @@
+"""What a terminal gets: columns that matter within 80 characters, in order, with totals; health upright."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from click.testing import CliRunner, Result
+
+import lakebed
+from lakebed.cli import cli, health, openmetrics, output, render, views
+from shared_data import SAMPLE_ICEBERG_TABLE, SAMPLE_MOVED, SAMPLE_TABLE
+
+TABLE, ICEBERG = str(SAMPLE_TABLE), str(SAMPLE_ICEBERG_TABLE)
+MOVED = tuple(word for old, new in SAMPLE_MOVED.items() for word in ("--relocate", f"{old}={new}"))
+
+
+def run(*words: str) -> Result:
+    return CliRunner().invoke(cli, words)
+
+
+@pytest.fixture
+def terminal(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Runs a command on a terminal of 80 columns, without colours: its standard output."""
+
+    class Terminal:
+        """A stand-in for `sys` in the modules that ask whether they print to a terminal."""
+
+        def __init__(self, module: Any) -> None:
+            self.real = module
+
+        def __getattr__(self, name: str) -> Any:
+            return self if name == "stdout" else getattr(self.real, name)
+
+        def isatty(self) -> bool:
+            return True
+
+    for module in (health, output, render, views):
+        monkeypatch.setattr(module, "sys", Terminal(sys))
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("NO_COLOR", "1")
+
+    def printed(*words: str) -> Result:
+        result = run(*words)
+        assert max(map(len, result.stdout.splitlines())) <= 80
+        return result
+
+    return printed
+
+
+def test_files_show_their_size_and_the_end_of_their_path(terminal: Any) -> None:
+    head, _, *rows = terminal("files", ICEBERG, *MOVED).stdout.splitlines()
+    assert head.split() == ["partition", "record_count", "file_size_in_bytes", "file_path"]
+    assert rows[0].split()[:4] == ["dt=2026-01-04/region=apac", "40", "2.5", "kB"]
+    assert rows[0].rstrip().endswith("-00019.parquet")
+
+
+def test_schemas_show_their_fields(terminal: Any) -> None:
+    shown = terminal("schemas", TABLE).stdout
+    assert "id BIGINT, customer STRING" in shown
+
+
+@pytest.mark.parametrize("view", ["partitions", "buckets"])
+def test_sums_are_ordered_and_have_a_total(terminal: Any, view: str) -> None:
+    *rows, total = terminal(view, TABLE).stdout.splitlines()[2:]
+    sums = getattr(lakebed.open_table(TABLE), view)().to_arrow()
+    sizes = sorted(sums["file_size_in_bytes"].to_pylist(), reverse=True)
+    shown = [row.split()[-2] for row in rows if row.strip()]
+    assert shown == [f"{size / 1000:.1f}" for size in sizes]
+    assert total.split()[0] == "total"
+    assert f"{sum(sizes) / 1000:.1f} kB" in total
+    # Of some rows alone nobody knows it.
+    assert "total" not in terminal(view, TABLE, "--limit", "3").stdout
+
+
+def test_a_difference_says_what_it_comes_to(terminal: Any) -> None:
+    changes = lakebed.open_table(TABLE).diff(4, 10).to_arrow().to_pylist()
+    added = [row for row in changes if row["change"] == "added"]
+    size, rows = (sum(row[name] for row in added) for name in ("file_size_in_bytes", "record_count"))
+    said = " ".join(terminal("diff", TABLE, "4", "10").stderr.split())
+    assert f"{len(added)} files added ({size / 1000:.1f} kB, {rows:,} rows)" in said
+
+
+def test_health_stands_upright(terminal: Any) -> None:
+    shown = terminal("health", TABLE, ICEBERG, *MOVED).stdout.splitlines()
+    assert [line for line in shown if line in ("table", "data files", "deletes", "manifests")] == [
+        "table",
+        "data files",
+        "deletes",
+        "manifests",
+    ] * 2
+    words = [line.split() for line in shown]
+    assert ["small_file_count", "34"] in words
+    assert ["average_file_size_in_bytes", "2.3", "kB"] in words
+    assert ["deleted_record_ratio", "1.3%"] in words
+
+
+def test_health_marks_what_is_worth_a_look(terminal: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lakebed._verdict._SNAPSHOTS", 9)
+    shown = terminal("health", TABLE).stdout
+    assert ["snapshot_count", "10", "!"] in [line.split() for line in shown.splitlines()]
+    assert "1 thing is worth a look" in shown
+    assert "sys.expire_snapshots" in " ".join(shown.split())
+    about = json.loads(run("show", TABLE, "-o", "json").stdout)
+    assert [finding["column"] for finding in about["findings"]] == ["snapshot_count"]
+    assert "1 thing is worth a look" in run("show", TABLE).stdout
+
+
+def test_health_of_several_tables_is_a_row_each() -> None:
+    words = ("health", TABLE, ICEBERG, *MOVED, "--columns", "location,file_count", "-o", "json")
+    rows = [json.loads(line) for line in run(*words).stdout.splitlines()]
+    assert rows == [{"location": TABLE, "file_count": 34}, {"location": ICEBERG, "file_count": 17}]
+
+
+def test_a_table_of_several_that_is_not_there_is_a_line_and_the_exit_code() -> None:
+    result = run("health", "/no/such/table", TABLE, "--columns", "file_count", "-o", "json")
+    assert (result.exit_code, json.loads(result.stdout)) == (1, {"file_count": 34})
+    assert result.stderr.startswith("error: /no/such/table: ")
+    assert len(result.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("condition", "code"),
+    [
+        ("small_file_count > 33", 1),
+        ("small_file_count > 34", 0),
+        ("format = 'paimon' and file_count = 34", 1),
+    ],
+)
+def test_health_fails_if_a_condition_holds(condition: str, code: int) -> None:
+    result = run("health", TABLE, "--columns", "file_count", "--fail-if", condition)
+    assert (result.exit_code, result.stdout) == (code, "file_count\n34\n")
+    assert result.stderr == (f"error: {TABLE}: {condition}\n" if code else "")
+
+
+def test_a_condition_of_another_column_is_bad_usage() -> None:
+    result = run("health", TABLE, ICEBERG, *MOVED, "--fail-if", "small_files > 1")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "no column" in result.stderr
+
+
+def test_health_for_prometheus() -> None:
+    result = run("health", TABLE, ICEBERG, *MOVED, "-o", "openmetrics")
+    lines = result.stdout.splitlines()
+    assert lines[-1] == "# EOF"
+    at = lines.index("# TYPE lakebed_table_file_size_in_bytes gauge")
+    row = lakebed.open_table(TABLE).health().to_arrow().to_pylist()[0]
+    assert lines[at + 1] == "# UNIT lakebed_table_file_size_in_bytes bytes"
+    size = row["file_size_in_bytes"]
+    assert lines[at + 2] == f'lakebed_table_file_size_in_bytes{{location="{TABLE}",format="paimon"}} {size}'
+    assert lines[at + 3].startswith(f'lakebed_table_file_size_in_bytes{{location="{ICEBERG}"')
+    seconds = row["committed_at"].timestamp()
+    time = f'lakebed_table_committed_at_timestamp_seconds{{location="{TABLE}",format="paimon"}} {seconds}'
+    assert time in lines
+
+
+def test_labels_of_metrics_are_escaped() -> None:
+    rows = pa.table({"location": ['a"b\\c\nd'], "format": ["paimon"], "file_count": [1]})
+    assert list(openmetrics.lines(rows))[1] == (
+        'lakebed_table_file_count{location="a\\"b\\\\c\\nd",format="paimon"} 1'
+    )
+
+
+def test_rows_are_filtered_by_their_own_columns_sorted_and_limited() -> None:
+    files = (
+        lakebed.open_table(TABLE).files(columns=["file_size_in_bytes", "partition"]).to_arrow().to_pylist()
+    )
+    words = ("files", TABLE, "--columns", "partition,file_size_in_bytes", "-o", "json")
+    large = sorted((f["file_size_in_bytes"] for f in files if f["file_size_in_bytes"] > 2500), reverse=True)
+    printed = run(
+        *words, "--filter", "file_size_in_bytes > 2500", "--sort", "-file_size_in_bytes", "--limit", "5"
+    )
+    assert [json.loads(line)["file_size_in_bytes"] for line in printed.stdout.splitlines()] == large[:5]
+    printed = run(*words, "--filter", "file_size_in_bytes > 2500", "--limit", "3")
+    assert len(printed.stdout.splitlines()) == 3
+    printed = run(*words, "--sort", "partition,file_size_in_bytes")
+    rows = [json.loads(line) for line in printed.stdout.splitlines()]
+    assert rows == sorted(rows, key=lambda row: (json.dumps(row["partition"]), row["file_size_in_bytes"]))
+    assert len(rows) == len(files)
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        (("files", TABLE, "--columns", "file_pth"), 'did you mean "file_path"?'),
+        (("files", TABLE, "--where", "regio = 'emea'"), 'did you mean "region"?'),
+        (("files", TABLE, "--filter", "file_size > 1"), 'did you mean "file_size_in_bytes"?'),
+        (("files", TABLE, "--sort", "-file_size_in_byte"), "did you mean 'file_size_in_bytes'?"),
+        (("file", TABLE), "did you mean 'files'?"),
+    ],
+)
+def test_slips_are_answered_with_what_may_be_meant(words: tuple[str, ...], meant: str) -> None:
+    result = run(*words)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert meant in result.stderr
+
+
+def test_a_folder_of_tables_names_them() -> None:
+    folder = SAMPLE_TABLE.parent
+    result = run("show", str(folder))
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert f"tables below it: {SAMPLE_ICEBERG_TABLE}, {SAMPLE_TABLE}" in result.stderr
+
+
+def test_a_moved_table_is_told_how_to_say_so() -> None:
+    result = run("files", ICEBERG)
+    assert result.exit_code == 1
+    assert "--relocate OLD=NEW" in result.stderr
+    gone = run("files", ICEBERG, "--relocate", "/tmp/lakebed/shop/orders=/no/such/folder")
+    assert gone.exit_code == 1
+    assert "--relocate" not in gone.stderr
+
+
+def test_every_command_has_a_group_in_the_help() -> None:
+    shown = run("--help").stdout
+    assert {line.split()[0] for line in shown.splitlines() if line.startswith("  ")} >= set(cli.commands)
+    assert "_LAKEBED_COMPLETE=bash_source" in shown
+
+
+def module(*words: str, **keywords: Any) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, *words], capture_output=True, text=True, check=False, **keywords)
+
+
+def test_the_package_is_the_command() -> None:
+    done = module("-m", "lakebed", "refs", TABLE, "-o", "json")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == run("refs", TABLE, "-o", "json").stdout
+
+
+def test_completion_knows_commands_and_options() -> None:
+    asked = {
+        **os.environ,
+        "_LAKEBED_COMPLETE": "bash_complete",
+        "COMP_WORDS": "lakebed fi",
+        "COMP_CWORD": "1",
+    }
+    done = module("-m", "lakebed", env=asked)
+    assert set(done.stdout.split()) == {"plain,find", "plain,files"}
+
+
+def test_an_interrupt_is_no_traceback() -> None:
+    code = """
+import builtins
+from lakebed import __main__
+imported = builtins.__import__
+def interrupted(name, *rest):
+    if name == "click":
+        raise KeyboardInterrupt
+    return imported(name, *rest)
+builtins.__import__ = interrupted
+__main__.main()
+"""
+    done = module("-c", code)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+    code = """
+import lakebed
+from lakebed.__main__ import main
+def interrupted(*_arguments, **_keywords):
+    raise KeyboardInterrupt
+lakebed.open_table = interrupted
+main()
+"""
+    done = module("-c", code, "files", TABLE)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+
+
+@pytest.mark.parametrize("sound", [0, 1, 2])
+def test_rows_come_as_they_are_read(sound: int, tmp_path: Path, capsysbinary: Any) -> None:
+    """A pipe has had the batches before the one that is damaged, but for the first; a file is not there."""
+    batch = pa.record_batch({"a": [1, 2]})
+
+    class Rows:
+        def to_arrow_batch_reader(self) -> Any:
+            return self
+
+        schema = batch.schema
+
+        def __iter__(self) -> Any:
+            yield from [batch] * sound
+            raise lakebed.errors.CorruptError("damaged", kind="mismatch")
+
+    rows: Any = Rows()
+    with pytest.raises(lakebed.errors.CorruptError):
+        output.write(rows, "json", None, all_rows=True)
+    sys.stdout.flush()
+    assert len(capsysbinary.readouterr().out.splitlines()) == 2 * sound
+    with pytest.raises(lakebed.errors.CorruptError):
+        output.write(rows, "json", str(tmp_path / "rows"), all_rows=True)
+    assert list(tmp_path.iterdir()) == []
