@@ -15,7 +15,7 @@ from lakebed._arguments import positive
 from lakebed.errors import LakebedError, MissingFileError
 from lakebed.file_io import FileIOStorage
 from lakebed.spark.binary_files import absolute, at_once, binary_files, packed
-from lakebed.spark.mappers import prefix_error_kind, map_contents
+from lakebed.spark.mappers import map_contents, prefix_error_kind
 from lakebed.spark.reach import check_pickled, reached
 from lakebed.spark.read_ahead import in_order
 
