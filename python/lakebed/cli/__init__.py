@@ -12,7 +12,7 @@ import click
 
 from lakebed import __version__
 from lakebed._text import printable
-from lakebed.cli import avro, changes, find, metadata, show, views
+from lakebed.cli import avro, changes, find, jobs, metadata, show, views
 from lakebed.errors import LakebedError, LakebedWarning, PredicateError, SchemaError
 
 
@@ -104,6 +104,8 @@ for _view in views.VIEWS:
     cli.add_command(views.view_command(_view))
 cli.add_command(changes.diff)
 cli.add_command(changes.appends)
+for _job in (jobs.reachable, jobs.orphans, jobs.expire_plan):
+    cli.add_command(_job)
 cli.add_command(metadata.command)
 cli.add_command(avro.command)
 cli.add_command(find.command)
