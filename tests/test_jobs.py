@@ -1,6 +1,4 @@
-"""What is reached, what is not, and what an expiry would free: by what the other views say of each snapshot, and by
-what lies in the folders.
-"""
+"""Files that are reached, those that are not, and those that an expiry would free."""
 
 from __future__ import annotations
 
@@ -11,23 +9,25 @@ import time
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.dataset as pads
-import pyarrow.fs as pafs
 import pytest
 from click.testing import CliRunner
 from counting_storage import CountingStorage
 from covering import each_covering_iceberg_table, each_covering_paimon_table
 
 import lakebed
-from iceberg_golden import GoldenTable as GoldenIcebergTable
 from lakebed import Table
 from lakebed.cli import cli
 from lakebed.errors import LocationError, SchemaError, UnsupportedError
 from lakebed.paimon import create_tag
 from shared_data import SAMPLE_ICEBERG_TABLE, SAMPLE_TABLE, GoldenTable
+
+if TYPE_CHECKING:
+    from iceberg_golden import GoldenTable as GoldenIcebergTable
+    from lakebed.view import ViewScan
 
 pytestmark = pytest.mark.filterwarnings("ignore::lakebed.errors.LakebedWarning")
 
@@ -36,7 +36,8 @@ CONTENT = ("data", "position deletes", "equality deletes", "deletion vectors")
 
 
 def rows(scan: lakebed.Scan) -> list[dict[str, Any]]:
-    return scan.to_arrow().to_pylist()
+    found: list[dict[str, Any]] = scan.to_arrow().to_pylist()
+    return found
 
 
 def paths(scan: lakebed.Scan) -> list[str]:
@@ -184,7 +185,7 @@ def test_paimon_orphans_are_looked_for_where_the_engine_looks(paimon: Path, buck
     assert found.schema.names == ["file_path", "file_size_in_bytes", "modified_at"]
     assert {row["file_size_in_bytes"] for row in rows(found) if row["file_path"] in expected} == {6}
     for row in rows(found):
-        modified = os.stat(row["file_path"]).st_mtime
+        modified = Path(row["file_path"]).stat().st_mtime
         assert abs(row["modified_at"].timestamp() - modified) < 0.002
 
 
@@ -277,7 +278,7 @@ def test_a_listing_stands_for_the_folders(paimon: Path, bucket: str, tmp_path: P
     ],
 )
 def test_a_listing_of_other_columns_is_refused(paimon: Path, wrong: dict[str, Any]):
-    with pytest.raises(SchemaError, match="of a listing|a listing has"):
+    with pytest.raises(SchemaError, match=r"of a listing|a listing has"):
         rows(lakebed.open_table(paimon).orphans(listing=pa.table(wrong)))
 
 
@@ -318,13 +319,9 @@ def test_other_prefixes_are_an_error_and_no_orphan(iceberg: Table, tmp_path: Pat
         relocate={prefix: "s3://one" + now for prefix, now in moved(Path(folder)).items()},
         storage=Mounted(folder),
     )
-    for equal, fails in (({}, True), ({"equal_authorities": {"bucket": "one"}}, False)):
-        found = there.orphans(listing=of_bucket, **equal)
-        if fails:
-            with pytest.raises(LocationError, match="equal_authorities"):
-                rows(found)
-        else:
-            assert len(rows(found)) == expected
+    with pytest.raises(LocationError, match="equal_authorities"):
+        rows(there.orphans(listing=of_bucket))
+    assert len(rows(there.orphans(listing=of_bucket, equal_authorities={"bucket": "one"}))) == expected
     with pytest.raises(LocationError, match="equal_schemes"):
         rows(there.orphans(listing=listing(files, prefix="oss://one")))
     assert (
@@ -356,7 +353,7 @@ def test_tables_whose_files_may_be_others_have_neither(tmp_path: Path):
     table = lakebed.open_table(folder, relocate=moved(folder))
     assert rows(table.reachable())
     for view in (table.orphans(), table.expire_plan()):
-        with pytest.raises(UnsupportedError, match="gc.enabled"):
+        with pytest.raises(UnsupportedError, match=r"gc\.enabled"):
             rows(view)
 
 
@@ -377,7 +374,7 @@ def test_an_expiry_frees_what_nothing_else_reaches(table: GoldenTable):
 def test_rows_are_selected_limited_and_explained(source: Path, tmp_path: Path):
     folder = Path(shutil.copytree(source, tmp_path / "t"))
     table = lakebed.open_table(folder, relocate=moved(folder))
-    views: list[Callable[..., lakebed.Scan]] = [
+    views: list[Callable[..., ViewScan]] = [
         table.reachable,
         lambda **more: table.orphans(None, **more),
         lambda **more: table.expire_plan(NOW, 1, **more),
@@ -406,10 +403,11 @@ def test_manifests_are_read_once(paimon: Path):
     )
     steps = table.reachable().explain().steps
     assert steps[0].kept == len(manifests)
-    assert steps[0].total is not None and steps[0].total >= len(manifests)
+    assert steps[0].total is not None
+    assert steps[0].total > len(manifests), "snapshots share manifests"
     storage.forget()
-    rows(table.reachable(where="kind = 'snapshot'", limit=1))
-    assert storage.manifests() == [] or len(storage.manifests()) <= len(read)
+    rows(table.reachable(limit=1))
+    assert storage.manifests() == [], "files of the metadata come first"
 
 
 @pytest.mark.parametrize("wrong", [{"older_than": 3}, {"older_than": timedelta(days=-1)}, {"retain_last": 0}])

@@ -15,8 +15,8 @@ def listing_of(listing: Any) -> Callable[[], pa.RecordBatchReader]:
     """What starts reading a listing, once more each time where it can be read again.
 
     Args: listing, anything with `__arrow_c_stream__`, or a Dataset of pyarrow.
-    Raises: TypeError for what is no Arrow. What it returns raises SchemaError for columns that are missing or of
-        another kind.
+    Raises: TypeError for what is no Arrow. What it returns raises SchemaError for columns that are missing
+        or of another kind.
     """
     if not hasattr(listing, "__arrow_c_stream__") and not hasattr(listing, "scanner"):
         raise TypeError(
@@ -37,7 +37,7 @@ def _reader(listing: Any) -> pa.RecordBatchReader:
 def _as_listed(reader: pa.RecordBatchReader) -> pa.RecordBatchReader:
     """The columns `path`, `size` and `modified` [ms since 1970 UTC] of any stream that has them.
 
-    What is wrong with the columns is found before the first batch, since the C stream knows no errors but texts.
+    What is wrong with the columns is found before the first batch: the C stream knows no errors but texts.
     """
     import pyarrow as pa
 

@@ -10,11 +10,14 @@ import stat
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lakebed import _native
 from lakebed._arguments import milliseconds
 from lakebed.errors import LakebedError, LocationError, UnsupportedError
+
+if TYPE_CHECKING:
+    from lakebed.storage.adapter import Contents
 
 _LOCAL = re.compile(r"file:(//)?(?=/)", re.IGNORECASE)
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
@@ -141,7 +144,7 @@ class PaimonFiles(FileIOStorage):
             found = self._io.list_status(prefix)
             return [str(status.path).rstrip("/").rpartition("/")[2] for status in found or ()]
 
-    def contents(self, prefix: str) -> list[tuple[str, bool, int | None, int | None]]:
+    def contents(self, prefix: str) -> Contents:
         """What stands directly in a directory, nothing where there is none. Raises: OSError as `read`."""
         with self._failures(prefix):
             found = self._io.list_status(prefix)

@@ -20,22 +20,19 @@ _FILES = ("kind", "file_size_in_bytes", "first_reached_by", "last_reached_by", "
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 
 
-class _Age(click.ParamType):
+def _age(
+    _context: click.Context, _parameter: click.Parameter, value: str | None
+) -> timedelta | datetime | None:
     """`3d`, `12h`, `0s`, or an instant as ISO 8601 has it."""
-
-    name = "age"
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> timedelta | datetime:
-        if isinstance(value, timedelta | datetime):
-            return value
-        if match := re.fullmatch(r"(\d{1,9})\s*([smhd])", value.strip()):
-            return timedelta(**{_UNITS[match[2]]: int(match[1])})
-        try:
-            return datetime.fromisoformat(value.replace("Z", "+00:00"))
-        except ValueError:
-            self.fail(f"{value!r} is neither an age such as 3d, 12h or 30m nor a time", param, ctx)
+    if value is None:
+        return None
+    if match := re.fullmatch(r"(\d{1,9})\s*([smhd])", value.strip()):
+        return timedelta(**{_UNITS[match[2]]: int(match[1])})
+    try:
+        return datetime.fromisoformat(value.replace("Z", "+00:00"))
+    except ValueError:
+        message = f"{value!r} is neither an age such as 3d, 12h or 30m nor an ISO 8601 time"
+        raise click.BadParameter(message) from None
 
 
 def _selecting(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -56,7 +53,7 @@ def reachable(open_table: Callable[[], Table], **selection: Any) -> None:
 @options.table
 @click.option(
     "--older-than",
-    type=_Age(),
+    callback=_age,
     default="3d",
     show_default=True,
     help="Only files modified longer ago, or before a time; younger ones may be of a commit under way.",
@@ -104,7 +101,7 @@ def orphans(
 @click.command("expire-plan")
 @options.table
 @click.option(
-    "--older-than", type=_Age(), help="What is old, instead of the table's own rule: 5d, or a time."
+    "--older-than", callback=_age, help="What is old, instead of the table's own rule: 5d, or a time."
 )
 @click.option(
     "--retain-last", type=click.IntRange(1), help="So many snapshots stay, whatever the table says."

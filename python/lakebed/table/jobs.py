@@ -83,25 +83,24 @@ class JobViews(Standing):
         nor hint beside those; files are told apart by their names alone, and whatever a manifest names, also
         as deleted, is none.
 
-        Args:
-            older_than: only files last modified longer ago than this, or before this instant; younger ones may
-                be of a commit that is under way. None for all, which is safe only while nobody writes.
-            listing: what lies there, where you know: anything with `__arrow_c_stream__` or `to_reader()` (a
-                Table, a RecordBatchReader, a pyarrow Dataset), with the columns `path` (full: scheme, bucket
-                and key), `size` [bytes] (may be absent) and `modified` (a timestamp; one without zone is UTC),
-                as an inventory of a bucket has them. Others than the table's are passed over. A reader is read
-                once. None lists the folders.
-            equal_schemes, equal_authorities: what means the same place as what: `{"oss": "s3"}`,
-                `{"old-bucket": "bucket"}`. s3, s3a and s3n are one, gs and gcs, the names of Azure's, `file:`
-                and no scheme.
-            The others as in `reachable`.
+        Args: older_than, only files last modified longer ago than this, or before this instant; younger ones
+            may be of a commit that is under way. None for all, which is safe only while nobody writes.
+            listing, what lies there, where you know: anything with `__arrow_c_stream__` or a Dataset of
+            pyarrow, with the columns `path` (full: scheme, bucket and key), `size` [bytes] (may be absent)
+            and `modified` (a timestamp; one without zone is UTC), as an inventory of a bucket has them. Files
+            that are not the table's are passed over; a RecordBatchReader is read once. None lists the
+            folders.
+            equal_schemes, equal_authorities, what means the same place as what: `{"oss": "s3"}`,
+            `{"old-bucket": "bucket"}`; s3, s3a and s3n are one, gs and gcs, the names of Azure's, `file:` and
+            no scheme. The others as in `reachable`.
         Returns: `file_path` utf8, as listed; `file_size_in_bytes` int64 and `modified_at` timestamp[us, UTC]
             (null where the listing does not say).
         Raises: UnsupportedError for an Iceberg table with `gc.enabled` false, and for a storage that lists
             names alone; LocationError where metadata and listing name a file at the same path of different
             schemes or authorities that nobody said are equal: it is never an orphan; UnsupportedError for a
-            table of PyIceberg's that has no catalog, which would know what is newest; CorruptError for a branch of
-            Paimon's without a schema; SchemaError for a listing without these columns; as `reachable`.
+            table of PyIceberg's that has no catalog, which would know what is newest; CorruptError for a
+            branch of Paimon's without a schema; SchemaError for a listing without these columns; as
+            `reachable`.
         Cost: a listing of each folder, those of one level side by side; then that of `reachable`, and its
             memory for listed files too.
         Source: Iceberg's `DeleteOrphanFilesSparkAction.java`; Paimon's `LocalOrphanFilesClean.java`.
@@ -124,8 +123,8 @@ class JobViews(Standing):
         limit: int | None = None,
         threads: int | None = None,
     ) -> ViewScan:
-        """What an expiry of snapshots would free: those that go by the table's own rules of retention, and the
-        files that nothing that stays reaches.
+        """What an expiry of snapshots would free: those that go by the table's own rules of retention, and
+        the files that nothing that stays reaches.
 
         Iceberg: `history.expire.max-snapshot-age-ms`, `history.expire.min-snapshots-to-keep`,
         `history.expire.max-ref-age-ms`, and what branches and tags say for themselves, which wins. Paimon:
@@ -133,16 +132,15 @@ class JobViews(Standing):
         and, where changelogs are kept for longer, `changelog.*`, of the branch that the table stands on; tags
         and other branches keep what they reach. Tags and consumers that are overdue themselves stay.
 
-        Args:
-            older_than: snapshots older than this, or before this instant, are old, whatever the table says.
-            retain_last: so many are kept however old they are, whatever the table says.
-            The others as in `reachable`.
+        Args: older_than, snapshots older than this, or before this instant, are old, whatever the table says.
+            retain_last, so many are kept however old they are, whatever the table says. The others as in
+            `reachable`.
         Returns: the columns of `reachable`, of files that go: what reached them goes. For Iceberg, whose
             snapshots and refs are no files, also a row of kind "snapshot", "branch" or "tag" without a path
             for each that goes. Old metadata files are not among them: those go by the metadata log.
         Raises: UnsupportedError for an Iceberg table with `gc.enabled` false; CorruptError for a rule that is
-            no number or duration; ValueError for a `retain_last` below 1, or above `snapshot.num-retained.max`;
-            as `reachable`.
+            no number or duration; ValueError for a `retain_last` below 1, SchemaError for one above
+            `snapshot.num-retained.max`; as `reachable`.
         Cost: that of `reachable`.
         Source: Iceberg's `RemoveSnapshots.java`, `ReachableFileCleanup.java`; Paimon's
             `ExpireSnapshotsImpl.java`, `ExpireChangelogImpl.java`.
