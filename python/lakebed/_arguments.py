@@ -52,3 +52,14 @@ def milliseconds(time: datetime | int) -> int:
     if not isinstance(time, datetime):
         raise TypeError(f"timestamp= takes a datetime or milliseconds, not {type(time).__name__}")
     return (time.astimezone(timezone.utc) - _EPOCH) // timedelta(milliseconds=1)
+
+
+def age(argument: str, value: timedelta | datetime) -> datetime:
+    """An instant, or what was so long ago. Raises: TypeError; ValueError for what is still to come."""
+    if isinstance(value, datetime):
+        return value
+    if not isinstance(value, timedelta):
+        raise TypeError(f"{argument} takes a timedelta or a datetime, not {type(value).__name__}")
+    if value < timedelta(0):
+        raise ValueError(f"{argument} is an age, which is not below 0: {value}")
+    return datetime.now(timezone.utc) - value

@@ -162,6 +162,34 @@ class Table:
     ) -> Scan: ...
     @property
     def metadata_tables(self) -> list[str]: ...
+    def reachable(
+        self,
+        columns: list[str] | None,
+        where: str | None,
+        limit: int | None,
+        threads: int | None,
+    ) -> Scan: ...
+    def orphans(
+        self,
+        before_ms: int | None,
+        listing: object | None,
+        equal_schemes: list[tuple[str, str]],
+        equal_authorities: list[tuple[str, str]],
+        columns: list[str] | None,
+        where: str | None,
+        limit: int | None,
+        threads: int | None,
+    ) -> Scan: ...
+    def expire_plan(
+        self,
+        older_than_ms: int | None,
+        retain_last: int | None,
+        now_ms: int,
+        columns: list[str] | None,
+        where: str | None,
+        limit: int | None,
+        threads: int | None,
+    ) -> Scan: ...
     def metadata_scan(
         self,
         name: str,

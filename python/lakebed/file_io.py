@@ -10,11 +10,14 @@ import stat
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lakebed import _native
 from lakebed._arguments import milliseconds
 from lakebed.errors import LakebedError, LocationError, UnsupportedError
+
+if TYPE_CHECKING:
+    from lakebed.storage.adapter import Contents
 
 _LOCAL = re.compile(r"file:(//)?(?=/)", re.IGNORECASE)
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
@@ -141,13 +144,31 @@ class PaimonFiles(FileIOStorage):
             found = self._io.list_status(prefix)
             return [str(status.path).rstrip("/").rpartition("/")[2] for status in found or ()]
 
+    def contents(self, prefix: str) -> Contents:
+        """What stands directly in a directory, nothing where there is none. Raises: OSError as `read`."""
+        with self._failures(prefix):
+            found = self._io.list_status(prefix)
+        return [
+            (
+                str(status.path).rstrip("/").rpartition("/")[2],
+                is_folder := getattr(status.type, "name", "") == "Directory",
+                None if is_folder else status.size,
+                _millis(getattr(status, "mtime", None)),
+            )
+            for status in found or ()
+        ]
+
     def modified(self, path: str) -> int | None:
         """When a file or folder was last modified [ms since 1970 UTC]; None where that is not known."""
         with self._failures(path):
-            time = getattr(self._io.get_file_status(path), "mtime", None)
-        if isinstance(time, datetime):
-            return milliseconds(time)
-        return None if time is None else int(time * 1000)
+            return _millis(getattr(self._io.get_file_status(path), "mtime", None))
+
+
+def _millis(time: Any) -> int | None:
+    """Milliseconds since 1970 UTC of an instant or of seconds."""
+    if isinstance(time, datetime):
+        return milliseconds(time)
+    return None if time is None else int(time * 1000)
 
 
 def failure(error: Exception, path: str, *holders: Any) -> OSError:

@@ -17,6 +17,7 @@ import java.time.LocalTime;
 import java.time.ZoneOffset;
 import java.time.format.DateTimeFormatter;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.HexFormat;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -27,6 +28,7 @@ import org.apache.iceberg.BaseTable;
 import org.apache.iceberg.DataFile;
 import org.apache.iceberg.DataFiles;
 import org.apache.iceberg.DeleteFiles;
+import org.apache.iceberg.ExpireSnapshots;
 import org.apache.iceberg.FileFormat;
 import org.apache.iceberg.FileScanTask;
 import org.apache.iceberg.Files;
@@ -37,13 +39,16 @@ import org.apache.iceberg.SnapshotParser;
 import org.apache.iceberg.StaticTableOperations;
 import org.apache.iceberg.StructLike;
 import org.apache.iceberg.Table;
+import org.apache.iceberg.TableMetadata;
 import org.apache.iceberg.TableMetadataParser;
+import org.apache.iceberg.TableOperations;
 import org.apache.iceberg.data.IcebergGenerics;
 import org.apache.iceberg.data.Record;
 import org.apache.iceberg.hadoop.HadoopTables;
 import org.apache.iceberg.io.CloseableIterable;
 import org.apache.iceberg.io.FileIO;
 import org.apache.iceberg.io.InputFile;
+import org.apache.iceberg.io.LocationProvider;
 import org.apache.iceberg.io.OutputFile;
 import org.apache.iceberg.types.Type;
 import org.apache.iceberg.types.Types;
@@ -93,6 +98,9 @@ public final class IcebergEngine {
     private static Object run(String operation, JsonNode request) throws Exception {
         if (operation.equals("read")) {
             return read(request);
+        }
+        if (operation.equals("expire")) {
+            return expire(request);
         }
         Table table = new HadoopTables(new Configuration()).load(request.get("table").asText());
         switch (operation) {
@@ -145,12 +153,85 @@ public final class IcebergEngine {
         }
     }
 
-    /** Everything that the metadata of a table says: itself, its metadata tables, a plan of every snapshot. */
-    private static Map<String, Object> read(JsonNode request) throws Exception {
+    /** A table whose commits stay in memory. */
+    private static final class InMemory implements TableOperations {
+        private final FileIO files;
+        private TableMetadata current;
+
+        private InMemory(TableMetadata current, FileIO files) {
+            this.current = current;
+            this.files = files;
+        }
+
+        @Override
+        public TableMetadata current() {
+            return current;
+        }
+
+        @Override
+        public TableMetadata refresh() {
+            return current;
+        }
+
+        @Override
+        public void commit(TableMetadata base, TableMetadata metadata) {
+            current = metadata;
+        }
+
+        @Override
+        public FileIO io() {
+            return files;
+        }
+
+        @Override
+        public String metadataFileLocation(String name) {
+            return current.location() + "/metadata/" + name;
+        }
+
+        @Override
+        public LocationProvider locationProvider() {
+            throw new UnsupportedOperationException();
+        }
+    }
+
+    /** The snapshots and refs that an expiry removes, and the files that it would delete; none is. */
+    private static Map<String, Object> expire(JsonNode request) throws Exception {
+        FileIO files = new Moved(prefixes(request));
+        TableMetadata before = TableMetadataParser.read(files, request.get("metadata").asText());
+        InMemory operations = new InMemory(before, files);
+        List<String> deleted = Collections.synchronizedList(new ArrayList<>());
+        ExpireSnapshots expire = new BaseTable(operations, "table").expireSnapshots().deleteWith(deleted::add);
+        if (request.hasNonNull("older_than")) {
+            expire.expireOlderThan(request.get("older_than").asLong());
+        }
+        if (request.hasNonNull("retain_last")) {
+            expire.retainLast(request.get("retain_last").asInt());
+        }
+        // By what is reachable, as where history has branches: elsewhere it takes a short cut.
+        var incremental = expire.getClass().getDeclaredMethod("withIncrementalCleanup", boolean.class);
+        incremental.setAccessible(true);
+        incremental.invoke(expire, false);
+        expire.commit();
+        List<Long> kept = operations.current().snapshots().stream().map(Snapshot::snapshotId).toList();
+        Map<String, Object> found = new LinkedHashMap<>();
+        found.put("files", deleted.stream().sorted().toList());
+        found.put("snapshots", before.snapshots().stream().map(Snapshot::snapshotId)
+                .filter(id -> !kept.contains(id)).toList());
+        found.put("refs", before.refs().keySet().stream()
+                .filter(name -> !operations.current().refs().containsKey(name)).toList());
+        return found;
+    }
+
+    private static Map<String, String> prefixes(JsonNode request) {
         Map<String, String> prefixes = new LinkedHashMap<>();
         request.get("relocate").fields().forEachRemaining(one -> prefixes.put(one.getKey(), one.getValue().asText()));
+        return prefixes;
+    }
+
+    /** Everything that the metadata of a table says: itself, its metadata tables, a plan of every snapshot. */
+    private static Map<String, Object> read(JsonNode request) throws Exception {
         StaticTableOperations operations =
-                new StaticTableOperations(request.get("metadata").asText(), new Moved(prefixes));
+                new StaticTableOperations(request.get("metadata").asText(), new Moved(prefixes(request)));
         Table table = new BaseTable(operations, "table");
         Map<String, Object> found = new LinkedHashMap<>();
         found.put("metadata", JSON.readTree(TableMetadataParser.toJson(operations.current())));

@@ -19,6 +19,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.TreeMap;
 import java.util.UUID;
+import org.apache.paimon.CoreOptions;
 import org.apache.paimon.Snapshot;
 import org.apache.paimon.data.BinaryArray;
 import org.apache.paimon.data.BinaryRow;
@@ -38,6 +39,7 @@ import org.apache.paimon.io.DataIncrement;
 import org.apache.paimon.manifest.IndexManifestEntry;
 import org.apache.paimon.manifest.ManifestEntry;
 import org.apache.paimon.manifest.ManifestFileMeta;
+import org.apache.paimon.operation.LocalOrphanFilesClean;
 import org.apache.paimon.reader.RecordReader;
 import org.apache.paimon.shade.jackson2.com.fasterxml.jackson.core.JsonGenerator;
 import org.apache.paimon.shade.jackson2.com.fasterxml.jackson.databind.JsonNode;
@@ -110,6 +112,15 @@ public final class PaimonEngine {
             case "rows" -> {
                 return rows(table);
             }
+            case "expire" -> {
+                return expire(request);
+            }
+            case "orphans" -> {
+                // Nothing is deleted.
+                long olderThan = request.get("older_than").asLong();
+                return new LocalOrphanFilesClean(table, olderThan, true).clean().getDeletedFilesPath().stream()
+                        .map(path -> path.toUri().getPath()).sorted().toList();
+            }
             case "append" -> write(request, table.newBatchWriteBuilder());
             case "overwrite" -> write(request, table.newBatchWriteBuilder().withOverwrite(partition(request)));
             case "delete" -> delete(request);
@@ -121,6 +132,19 @@ public final class PaimonEngine {
             default -> throw new IllegalArgumentException(operation);
         }
         return JSON.readTree(table.snapshotManager().latestSnapshotFromFileSystem().toJson());
+    }
+
+    /** Expires snapshots, and changelogs where they are kept for longer, with the options of the table and others. */
+    private int expire(JsonNode request) {
+        Map<String, String> options = new LinkedHashMap<>();
+        request.get("options").fields().forEachRemaining(one -> options.put(one.getKey(), one.getValue().asText()));
+        FileStoreTable configured = table.copy(options);
+        CoreOptions core = configured.coreOptions();
+        int expired = configured.newExpireSnapshots().config(core.expireConfig()).expire();
+        if (core.changelogLifecycleDecoupled()) {
+            configured.newExpireChangelog().config(core.expireConfig()).expire();
+        }
+        return expired;
     }
 
     // Reading.

@@ -26,6 +26,9 @@ class Storage(Protocol):
     milliseconds since 1970 UTC, None where that is not known. Only the creation times of branches need it.
     `folders(prefix: str) -> list[str]`: as `list`, the names of folders alone, FileNotFoundError where there
     is none; without it `find_tables` lists files too.
+    `contents(prefix: str) -> list[tuple[str, bool, int | None, int | None]]`: as `list`, of each the name,
+    whether it is a folder, and of a file its bytes and when it was modified, in milliseconds since 1970 UTC;
+    FileNotFoundError where there is no folder. Only `Table.orphans` without a listing needs it.
     `concurrent_reads: int`, where it is there, is how many reads it serves at once, from as many threads; 64
     where it is not, or None. Commits are staged on one with `write(path: str, data: bytes)`, of a file that
     is not there yet, and `remove(path: str)`. Commits without a catalog also need

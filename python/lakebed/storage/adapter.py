@@ -16,6 +16,9 @@ from lakebed.storage.paths import shares_filesystem
 
 _LOCAL_READS = 4
 
+# What stands in a directory: name, whether it is a folder, bytes and milliseconds since 1970 UTC of a file.
+Contents = list[tuple[str, bool, int | None, int | None]]
+
 
 class Adapter(ABC):
     """A filesystem of another library, and how paths below `location` are called there.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from lakebed.storage.adapter import Adapter, cut_short
+from lakebed.storage.adapter import Adapter, Contents, cut_short
 from lakebed.storage.local import is_local
 from lakebed.storage.paths import literal_path
 
@@ -51,6 +51,19 @@ class ArrowStorage(Adapter):
             names = [info.base_name for info in found if info.type == FileType.Directory]
         return self._without_links(prefix, inner, names)
 
+    def contents(self, prefix: str) -> Contents:
+        """What stands directly in a directory. Raises: FileNotFoundError where there is none."""
+        from pyarrow.fs import FileSelector, FileType
+
+        with self._asking(prefix) as inner:
+            found = self._filesystem.get_file_info(FileSelector(inner))
+        folders = [info.base_name for info in found if info.type == FileType.Directory]
+        files = [info for info in found if info.type == FileType.File]
+        return [
+            *((name, True, None, None) for name in self._without_links(prefix, inner, folders)),
+            *((info.base_name, False, info.size, _millis(info.mtime_ns)) for info in files),
+        ]
+
     def list(self, prefix: str) -> list[str]:
         """The names directly below a directory; [] where there is none."""
         from pyarrow.fs import FileSelector
@@ -62,5 +75,8 @@ class ArrowStorage(Adapter):
     def modified(self, path: str) -> int | None:
         """When a file or folder was last modified [ms since 1970 UTC]; None where that is not known."""
         with self._asking(path) as inner:
-            nanoseconds = self._filesystem.get_file_info(inner).mtime_ns
-        return None if nanoseconds is None else nanoseconds // 1_000_000
+            return _millis(self._filesystem.get_file_info(inner).mtime_ns)
+
+
+def _millis(nanoseconds: int | None) -> int | None:
+    return None if nanoseconds is None else nanoseconds // 1_000_000

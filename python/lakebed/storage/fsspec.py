@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import errno
 import os
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, cast
 
 from lakebed._arguments import milliseconds
-from lakebed.storage.adapter import Adapter
+from lakebed.storage.adapter import Adapter, Contents
 from lakebed.storage.failures import of_a_range
 from lakebed.storage.local import is_local
 from lakebed.storage.paths import scheme_of
+
+Listing = list[tuple[str, bool, str, dict[str, Any]]]
 
 
 class FsspecStorage(Adapter):
@@ -49,22 +52,39 @@ class FsspecStorage(Adapter):
 
     def folders(self, prefix: str) -> list[str]:
         """The names of folders directly below a directory. Raises: FileNotFoundError where there is none."""
+        return [name for name, is_folder, _, _ in self._contents(prefix) if is_folder]
+
+    def contents(self, prefix: str) -> Contents:
+        """What stands directly in a directory. Raises: FileNotFoundError where there is none."""
+        return [
+            (name, is_folder, None if is_folder else info.get("size"), _time_of(info))
+            for name, is_folder, kind, info in self._contents(prefix)
+            if is_folder or kind in ("file", "link")
+        ]
+
+    def _contents(self, prefix: str) -> Listing:
+        """Name, whether it is a folder that is none of a link, type and details. Raises: as `folders`."""
         with self._asking(prefix) as directory:
             self._filesystem.invalidate_cache(directory)
             listed = self._filesystem.ls(directory, detail=True)
-            found = {info["name"].lstrip("/"): info["type"] for info in listed}
+            found = {info["name"].lstrip("/"): info for info in listed}
             # Of a file its own path is listed, of a directory its marker, with a slash behind it.
-            if found == {directory.strip("/"): "file"}:
+            if {name: info["type"] for name, info in found.items()} == {directory.strip("/"): "file"}:
                 raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), prefix)
-            paths = ((path.rstrip("/"), kind) for path, kind in found.items())
-            kinds = {path.rpartition("/")[2]: kind for path, kind in paths if path != directory.strip("/")}
+            paths = ((path.rstrip("/"), info) for path, info in found.items())
+            infos = {path.rpartition("/")[2]: info for path, info in paths if path != directory.strip("/")}
             # Local links have a type of their own.
-            names = [
+            folders = [
                 name
-                for name, kind in kinds.items()
-                if kind == "directory" or (self._is_local and Path(directory, name).is_dir())
+                for name, info in infos.items()
+                if info["type"] == "directory" or (self._is_local and Path(directory, name).is_dir())
             ]
-        return self._without_links(prefix, directory, names)
+        open_ones = set(self._without_links(prefix, directory, folders))
+        return [
+            (name, name in open_ones, info["type"], info)
+            for name, info in infos.items()
+            if name in open_ones or name not in folders
+        ]
 
     def list(self, prefix: str) -> list[str]:
         """The names directly below a directory. Raises: FileNotFoundError where there is none."""
@@ -83,3 +103,14 @@ class FsspecStorage(Adapter):
             except (NotImplementedError, FileNotFoundError, IsADirectoryError):
                 # How filesystems say that they keep no such time, of anything or of folders.
                 return None
+
+
+def _time_of(info: dict[str, Any]) -> int | None:
+    """When a file was modified [ms since 1970 UTC], by whichever name a filesystem has for it."""
+    names = ("mtime", "LastModified", "last_modified", "updated", "modified", "created")
+    time = next((info[name] for name in names if info.get(name) is not None), None)
+    if isinstance(time, str):
+        time = datetime.fromisoformat(time.replace("Z", "+00:00"))
+    if isinstance(time, datetime):
+        return milliseconds(time if time.tzinfo else time.replace(tzinfo=timezone.utc))
+    return None if time is None else int(time * 1000)

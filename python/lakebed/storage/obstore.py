@@ -13,7 +13,7 @@ from urllib.parse import unquote
 from lakebed import _native
 from lakebed._arguments import milliseconds
 from lakebed.errors import UnsupportedError
-from lakebed.storage.adapter import Adapter
+from lakebed.storage.adapter import Adapter, Contents
 from lakebed.storage.failures import of_a_range
 from lakebed.storage.paths import URI, family_of, scheme_of, split
 
@@ -134,13 +134,24 @@ class ObstoreStorage(Adapter):
 
     def folders(self, prefix: str) -> list[str]:
         """The names of folders directly below a directory. Raises: FileNotFoundError where there is none."""
+        return [name for name, is_folder, _, _ in self.contents(prefix) if is_folder]
+
+    def contents(self, prefix: str) -> Contents:
+        """What stands directly in a directory. Raises: FileNotFoundError where there is none."""
         with self._asking(prefix) as inner:
             found = self._filesystem.list_with_delimiter(inner or None)
             if inner and not found["common_prefixes"] and not found["objects"]:
                 # Stores have no folders without files.
                 raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), prefix)
             names = [path.rpartition("/")[2] for path in found["common_prefixes"] if path != inner]
-        return self._without_links(prefix, inner, names)
+            files = [file for file in found["objects"] if file["path"] != inner]
+        return [
+            *((name, True, None, None) for name in self._without_links(prefix, inner, names)),
+            *(
+                (file["path"].rpartition("/")[2], False, file["size"], milliseconds(file["last_modified"]))
+                for file in files
+            ),
+        ]
 
     def list(self, prefix: str) -> list[str]:
         """The names directly below a directory; [] where there is none."""

@@ -14,6 +14,7 @@ mod iceberg;
 mod iceberg_commit;
 mod iceberg_write;
 mod limits;
+mod listing;
 mod location;
 mod memory;
 mod notes;

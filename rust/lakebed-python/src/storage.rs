@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arrow_buffer::Buffer;
 use bytes::Bytes;
-use lakebed::storage::{AtOnce, Folders, Local, Storage};
+use lakebed::storage::{AtOnce, Contents, Folders, ListedFile, Local, Storage};
 use lakebed::write::Existing;
 use lakebed::{Error, ErrorKind, Result};
 use pyo3::exceptions::{
@@ -21,7 +21,7 @@ use crate::source::only_value;
 /// waits for a network.
 const CONCURRENT_READS: usize = 64;
 
-/// Calls `read`, `list` and, where they are there, `folders`, `modified`, `write`, `remove` and `publish` of a Python
+/// Calls `read`, `list` and, where they are there, `folders`, `contents`, `modified`, `write`, `remove` and `publish` of a Python
 /// object; attaches to the interpreter only for that.
 pub struct PyStorage {
     storage: Py<PyAny>,
@@ -155,6 +155,21 @@ impl Storage for PyStorage {
         })
     }
 
+    fn contents(&self, folder: &str) -> Result<Option<Contents>> {
+        Python::attach(|py| {
+            let found = || match self.storage.bind(py).getattr_opt("contents")? {
+                Some(contents) => contents.call1((folder,))?.extract::<Vec<Listed>>().map(Some),
+                None => Ok(None),
+            };
+            match found() {
+                Ok(Some(found)) => Ok(Some(contents(found))),
+                Ok(None) => Err(no_contents(folder)),
+                Err(error) if is_missing(py, &error) => Ok(None),
+                Err(error) => Err(failed(py, error, folder)),
+            }
+        })
+    }
+
     fn modified(&self, path: &str) -> Result<Option<i64>> {
         Python::attach(|py| {
             let known = || match self.storage.bind(py).getattr_opt("modified")? {
@@ -198,6 +213,27 @@ impl Storage for PyStorage {
             removed.map(drop).map_err(|error| failed(py, error, path))
         })
     }
+}
+
+/// A name, whether it is a folder's, and of a file its bytes and when it was modified [ms since 1970 UTC].
+type Listed = (String, bool, Option<u64>, Option<i64>);
+
+fn contents(listed: Vec<Listed>) -> Contents {
+    let mut found = Contents::default();
+    for (name, is_folder, size, modified) in listed {
+        match is_folder {
+            true => found.folders.names.push(name),
+            false => found.files.push(ListedFile { name, size, modified }),
+        }
+    }
+    found
+}
+
+#[cold]
+fn no_contents(folder: &str) -> Error {
+    let message =
+        "the storage has no contents(), so that nobody knows when files were modified: give listing=";
+    Error::new(ErrorKind::Unsupported, message).in_file(folder)
 }
 
 /// What `read` returned, which stays where it is: bytes, or what else has the buffer protocol, by way of Arrow, since

@@ -7,6 +7,7 @@ use arrow_array::StructArray;
 use lakebed::distributed::{Alone, Distributed, Exchanged, Part};
 use lakebed::format::FORMATS;
 use lakebed::location::Guarded;
+use lakebed::reach::{OrphanOptions, Retention};
 use lakebed::relocate::Relocated;
 use lakebed::scan::{DeletesAs, ScanOptions};
 use lakebed::table::{self, Place};
@@ -19,6 +20,7 @@ use crate::arrow::{SchemaCapsule, export_schema, import_batch};
 use crate::boundary::detached;
 use crate::grouping;
 use crate::limits::decoding;
+use crate::listing::stream_of;
 use crate::notes::warn;
 use crate::storage::storage_of;
 use crate::stream::{Batch, BatchStream};
@@ -203,6 +205,59 @@ impl Table {
         detached(py, || self.0.appends(after.map(Place::from).as_ref(), options)).map(Scan)
     }
 
+    #[pyo3(signature = (columns, r#where, limit, threads))]
+    fn reachable(
+        &self,
+        py: Python<'_>,
+        columns: Option<Vec<String>>,
+        r#where: Option<String>,
+        limit: Option<usize>,
+        threads: Option<usize>,
+    ) -> PyResult<Scan> {
+        let options = selection(columns, r#where, limit, threads);
+        detached(py, || self.0.reachable(options)).map(alone)
+    }
+
+    #[allow(clippy::too_many_arguments)] // the arguments of `Table.orphans`
+    #[pyo3(signature = (
+        before_ms, listing, equal_schemes, equal_authorities, columns, r#where, limit, threads
+    ))]
+    fn orphans(
+        &self,
+        py: Python<'_>,
+        before_ms: Option<i64>,
+        listing: Option<Py<PyAny>>,
+        equal_schemes: Vec<(String, String)>,
+        equal_authorities: Vec<(String, String)>,
+        columns: Option<Vec<String>>,
+        r#where: Option<String>,
+        limit: Option<usize>,
+        threads: Option<usize>,
+    ) -> PyResult<Scan> {
+        let listing = listing.map(stream_of);
+        let which = OrphanOptions { before_ms, equal_schemes, equal_authorities, listing };
+        let options = selection(columns, r#where, limit, threads);
+        detached(py, || self.0.orphans(which, options)).map(alone)
+    }
+
+    #[allow(clippy::too_many_arguments)] // the arguments of `Table.expire_plan`
+    #[pyo3(signature = (older_than_ms, retain_last, now_ms, columns, r#where, limit, threads))]
+    fn expire_plan(
+        &self,
+        py: Python<'_>,
+        older_than_ms: Option<i64>,
+        retain_last: Option<i32>,
+        now_ms: i64,
+        columns: Option<Vec<String>>,
+        r#where: Option<String>,
+        limit: Option<usize>,
+        threads: Option<usize>,
+    ) -> PyResult<Scan> {
+        let retention = Retention { older_than_ms, retain_last, now_ms };
+        let options = selection(columns, r#where, limit, threads);
+        detached(py, || self.0.expire_plan(retention, options)).map(alone)
+    }
+
     #[getter]
     fn metadata_tables(&self) -> Vec<&'static str> {
         self.0.metadata_tables()
@@ -218,8 +273,7 @@ impl Table {
         limit: Option<usize>,
         threads: Option<usize>,
     ) -> PyResult<Scan> {
-        let threads = threads.unwrap_or(0);
-        let options = ScanOptions { columns, filter: r#where, limit, threads, ..ScanOptions::default() };
+        let options = selection(columns, r#where, limit, threads);
         detached(py, || self.0.metadata_scan(name, options)).map(alone)
     }
 }
@@ -314,6 +368,16 @@ impl Scan {
         let rows = detached(py, || self.0.beforehand(grouping::beforehand(what)?))?;
         Ok(Batch(Arc::new(StructArray::from(rows))))
     }
+}
+
+/// The options of what shows no statistics.
+fn selection(
+    columns: Option<Vec<String>>,
+    filter: Option<String>,
+    limit: Option<usize>,
+    threads: Option<usize>,
+) -> ScanOptions {
+    ScanOptions { columns, filter, limit, threads: threads.unwrap_or(0), ..ScanOptions::default() }
 }
 
 /// What is made in this process only.

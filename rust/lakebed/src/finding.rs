@@ -9,17 +9,14 @@ use crate::credentials::without_credentials;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::Formats;
 use crate::notes::Notes;
-use crate::pipeline::each;
+use crate::pipeline::{Levels, Look};
 use crate::relocate::below;
-use crate::scan::{Batches, Scan, ScanOptions, limited, threads};
+use crate::scan::{Batches, Scan, ScanOptions, limited};
 use crate::storage::{Folders, Storage};
 use crate::view::{select, whole};
 
 /// What the folder of a database ends in, as Hive has it and Paimon's catalogs (`Catalog.DB_SUFFIX`).
 const DATABASE: &str = ".db";
-
-/// Folders between two looks at whether who waits was interrupted.
-const PATIENCE: usize = 64;
 
 /// The tables of all formats at a folder and below it: `location`, `format` and `name` of each, level by level, those
 /// of one level by location. Nothing within a table is looked at.
@@ -59,18 +56,14 @@ impl Scan for TablesBelow {
     fn stream(&self) -> Result<Batches> {
         let options = self.options.clone();
         limited(options.limit, || {
-            let walk = Walk {
-                looks: Looks {
-                    root: self.root.clone(),
-                    formats: self.formats,
-                    storage: Arc::clone(&self.storage),
-                    notes: self.notes.clone(),
-                },
-                to_the_end: options.limit.is_none(),
-                level: Box::new(std::iter::empty()),
-                below: vec![self.root.clone()],
-                looked: 0,
+            let looks = Looks {
+                root: self.root.clone(),
+                formats: self.formats,
+                storage: Arc::clone(&self.storage),
+                notes: self.notes.clone(),
             };
+            let (storage, to_the_end) = (Arc::clone(&self.storage), options.limit.is_none());
+            let walk = Levels::new(looks, storage, vec![self.root.clone()], to_the_end);
             let selected = move |found: Result<RecordBatch>| {
                 select(&found?, options.columns.as_deref(), options.filter.as_deref())
             };
@@ -83,18 +76,7 @@ impl Scan for TablesBelow {
     }
 }
 
-/// What a folder is.
-enum Looked {
-    Table {
-        location: String,
-        format: &'static str,
-    },
-    /// What stands in it, by location.
-    Folders(Vec<String>),
-}
-
 /// How folders are looked at, by several threads.
-#[derive(Clone)]
 struct Looks {
     root: String,
     formats: &'static Formats,
@@ -102,18 +84,18 @@ struct Looks {
     notes: Notes,
 }
 
-impl Looks {
-    fn look(&self, location: &str) -> Result<Looked> {
+impl Look for Looks {
+    /// The row of the table that the folder is.
+    type Found = RecordBatch;
+
+    fn look(&self, location: &str) -> Result<(Option<RecordBatch>, Vec<String>)> {
         let Some(Folders { mut names, closed }) = self.storage.folders(location)? else {
             // A file, or what went away after it was listed.
-            return if location == self.root {
-                Err(not_found(location))
-            } else {
-                Ok(Looked::Folders(Vec::new()))
-            };
+            return if location == self.root { Err(not_found(location)) } else { Ok((None, Vec::new())) };
         };
         if let Some(format) = self.formats.at(location, &names, &self.storage)? {
-            return Ok(Looked::Table { location: location.to_owned(), format });
+            let table = rows(&[[location, format, &self.name(location)]])?;
+            return Ok((Some(table), Vec::new()));
         }
         for (name, why) in closed {
             self.passed_over(location, &name, why);
@@ -129,9 +111,11 @@ impl Looks {
             is_name
         });
         let folder = location.trim_end_matches('/');
-        Ok(Looked::Folders(names.iter().map(|name| format!("{folder}/{name}")).collect()))
+        Ok((None, names.iter().map(|name| format!("{folder}/{name}")).collect()))
     }
+}
 
+impl Looks {
     fn passed_over(&self, location: &str, name: &str, why: &str) {
         let location = without_credentials(location);
         self.notes.add(format!("the folder {name:?} in {location:?} is not looked into: {why}"));
@@ -147,60 +131,6 @@ impl Looks {
         let Some((databases, table)) = folders.rsplit_once('/') else { return folders.to_owned() };
         let databases = databases.strip_suffix(DATABASE).unwrap_or(databases).replace('/', ".");
         format!("{databases}.{table}")
-    }
-}
-
-/// Folders level by level; of each the row of the table that it is, or none.
-struct Walk {
-    looks: Looks,
-    /// Whether nobody stops early.
-    to_the_end: bool,
-    level: Box<dyn Iterator<Item = Result<Looked>> + Send>,
-    /// The folders of the next level.
-    below: Vec<String>,
-    looked: usize,
-}
-
-impl Walk {
-    fn start_level(&mut self) {
-        let mut folders = std::mem::take(&mut self.below);
-        folders.sort_unstable();
-        let looks = self.looks.clone();
-        let look = move |_: &dyn Storage, location: &String| {
-            looks.look(location).map_err(|error| error.in_file(location))
-        };
-        let level = each(&self.looks.storage, folders, threads(0), look);
-        self.level = Box::new(if self.to_the_end { level.at_once() } else { level });
-    }
-
-    fn advance(&mut self) -> Result<Option<RecordBatch>> {
-        loop {
-            match self.level.next().transpose()? {
-                Some(Looked::Folders(folders)) => self.below.extend(folders),
-                Some(Looked::Table { location, format }) => {
-                    let name = self.looks.name(&location);
-                    return rows(&[[&location, format, &name]]).map(Some);
-                }
-                None if self.below.is_empty() => return Ok(None),
-                None => self.start_level(),
-            }
-            self.looked += 1;
-            if self.looked.is_multiple_of(PATIENCE) {
-                self.looks.storage.interrupted()?;
-            }
-        }
-    }
-}
-
-impl Iterator for Walk {
-    type Item = Result<RecordBatch>;
-
-    fn next(&mut self) -> Option<Result<RecordBatch>> {
-        let next = self.advance();
-        if next.is_err() {
-            (self.level, self.below) = (Box::new(std::iter::empty()), Vec::new());
-        }
-        next.transpose()
     }
 }
 

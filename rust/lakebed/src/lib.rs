@@ -27,6 +27,7 @@ pub mod notes;
 pub mod paimon;
 mod pipeline;
 pub mod predicate;
+pub mod reach;
 pub mod record;
 pub mod relocate;
 pub mod scan;

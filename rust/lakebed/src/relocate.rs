@@ -6,7 +6,7 @@ use std::sync::Arc;
 use arrow_buffer::Buffer;
 
 use crate::error::Result;
-use crate::storage::{Folders, Storage};
+use crate::storage::{Contents, Folders, Storage};
 
 /// A storage that looks for what was below one prefix below another.
 ///
@@ -77,6 +77,10 @@ impl Storage for Relocated {
 
     fn folders(&self, folder: &str) -> Result<Option<Folders>> {
         self.storage.folders(&self.now(folder))
+    }
+
+    fn contents(&self, folder: &str) -> Result<Option<Contents>> {
+        self.storage.contents(&self.now(folder))
     }
 
     fn inner(&self) -> Option<&dyn Storage> {

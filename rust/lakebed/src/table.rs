@@ -10,6 +10,7 @@ use arrow_schema::{Schema as ArrowSchema, SchemaRef};
 use crate::distributed::Distributed;
 use crate::error::{Error, ErrorKind, Result};
 use crate::notes::Notes;
+use crate::reach::{OrphanOptions, Retention};
 use crate::scan::{Scan, ScanOptions};
 use crate::view::View;
 
@@ -99,6 +100,26 @@ pub trait Table: Send + Sync {
     /// `SnapshotNotFound` where `after` is not one that the table's snapshot was made from, or one in between
     /// is gone; as [`Table::at`] and [`Table::scan`].
     fn appends(&self, after: Option<&Place>, options: ScanOptions) -> Result<Box<dyn Distributed>>;
+
+    /// Every file that some root of the table still reaches: snapshots, tags, branches, changelogs, and the table itself.
+    /// Every manifest is read once, however many snapshots have it.
+    ///
+    /// # Errors
+    /// `UnknownColumn`, `Predicate`.
+    fn reachable(&self, options: ScanOptions) -> Result<Box<dyn Scan>>;
+
+    /// What lies in the table's folders, as they are listed or as the caller says, and is reached by nothing of the
+    /// table as it is by then.
+    ///
+    /// # Errors
+    /// `UnknownColumn`, `Predicate`.
+    fn orphans(&self, which: OrphanOptions, options: ScanOptions) -> Result<Box<dyn Scan>>;
+
+    /// The snapshots that the table's rules of retention let go, and the files that then nothing reaches.
+    ///
+    /// # Errors
+    /// `UnknownColumn`, `Predicate`.
+    fn expire_plan(&self, retention: Retention, options: ScanOptions) -> Result<Box<dyn Scan>>;
 
     /// The names of the metadata tables that the engines of this format have.
     fn metadata_tables(&self) -> Vec<&'static str>;

@@ -20,6 +20,7 @@ use serde::{Deserialize, Serialize};
 use super::*;
 use crate::columnar::Decoding;
 use crate::format::{FORMATS, Format, Formats};
+use crate::reach::{OrphanOptions, Retention};
 use crate::record::find;
 use crate::scan::{ScanOptions, limited, once};
 use crate::storage::{Local, Storage};
@@ -132,6 +133,18 @@ impl Table for Toy {
     }
 
     fn appends(&self, _: Option<&Place>, _: ScanOptions) -> Result<Box<dyn Distributed>> {
+        Err(unknown())
+    }
+
+    fn reachable(&self, _: ScanOptions) -> Result<Box<dyn Scan>> {
+        Err(unknown())
+    }
+
+    fn orphans(&self, _: OrphanOptions, _: ScanOptions) -> Result<Box<dyn Scan>> {
+        Err(unknown())
+    }
+
+    fn expire_plan(&self, _: Retention, _: ScanOptions) -> Result<Box<dyn Scan>> {
         Err(unknown())
     }
 

@@ -12,7 +12,8 @@ use crate::storage::{Storage, present};
 
 /// The folder of a table's metadata files.
 pub const FOLDER: &str = "metadata";
-const HINT: &str = "version-hint.text";
+/// The file in it that says which version is current.
+pub(super) const HINT: &str = "version-hint.text";
 
 /// What a version's file may be called behind its number, in the order in which engines look for it.
 const ENDINGS: [&str; 3] = [".metadata.json", ".gz.metadata.json", ".metadata.json.gz"];

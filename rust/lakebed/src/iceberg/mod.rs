@@ -14,6 +14,7 @@ pub mod metadata;
 mod metrics;
 pub mod partition;
 pub mod prune;
+mod reach;
 mod scan;
 mod system;
 mod table;

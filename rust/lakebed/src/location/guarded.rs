@@ -8,7 +8,7 @@ use super::parts::{Fault, PathParts};
 use super::{Allowed, refused};
 use crate::error::{Error, ErrorKind, Result};
 use crate::relocate::below;
-use crate::storage::{Folders, Storage};
+use crate::storage::{Contents, Folders, Storage};
 use crate::write::Existing;
 
 /// A storage that refuses paths which lead to where they may not.
@@ -86,6 +86,11 @@ impl Storage for Guarded {
     fn folders(&self, folder: &str) -> Result<Option<Folders>> {
         self.check(folder)?;
         self.storage.folders(folder)
+    }
+
+    fn contents(&self, folder: &str) -> Result<Option<Contents>> {
+        self.check(folder)?;
+        self.storage.contents(folder)
     }
 
     fn inner(&self) -> Option<&dyn Storage> {

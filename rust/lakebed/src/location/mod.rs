@@ -15,6 +15,7 @@ pub use crate::credentials::without_credentials;
 use crate::error::{Error, ErrorKind, Result};
 
 pub use guarded::Guarded;
+pub(crate) use parts::scheme;
 use parts::{Fault, PathParts};
 
 /// Where paths may lead to.

@@ -123,7 +123,7 @@ impl<'p> PathParts<'p> {
 }
 
 /// The scheme of a URI and what follows its colon. A scheme of one letter is a Windows drive.
-fn scheme(path: &str) -> Option<(&str, &str)> {
+pub(crate) fn scheme(path: &str) -> Option<(&str, &str)> {
     let (scheme, rest) = path.split_once(':')?;
     let tail = |byte: u8| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte);
     let is_scheme = scheme.len() > 1

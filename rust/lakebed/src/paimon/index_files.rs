@@ -41,7 +41,16 @@ impl IndexFiles {
     /// Those of reading the index manifest; `Mismatch` for an entry that deletes, of which index manifests
     /// have none, and for a name that is not a file's.
     pub(crate) fn read(table: &Table, filter: Option<&PartitionPredicate>) -> Result<IndexFiles> {
-        let Some(path) = manifest_of(table) else { return Ok(IndexFiles::none()) };
+        let name = table.snapshot().and_then(|snapshot| snapshot.index_manifest.as_ref());
+        name.map_or_else(|| Ok(IndexFiles::none()), |name| IndexFiles::of(table, name, filter))
+    }
+
+    /// The index files that an index manifest of the table names, otherwise as [`IndexFiles::read`].
+    ///
+    /// # Errors
+    /// As [`IndexFiles::read`].
+    pub(crate) fn of(table: &Table, name: &str, filter: Option<&PartitionPredicate>) -> Result<IndexFiles> {
+        let path = table.manifest_path(name);
         let read = || {
             let entries = read_index_manifest(table.read_recorded(&path, None)?, None, table.decoding())?;
             check(&entries)?;

@@ -17,6 +17,7 @@ pub mod manifest_list;
 pub mod partition;
 pub mod paths;
 mod prune;
+mod reach;
 mod scan;
 pub mod schema;
 pub mod snapshot;

@@ -16,6 +16,7 @@
 mod both;
 mod each;
 mod kept;
+mod levels;
 mod state;
 #[cfg(test)]
 mod tests;
@@ -28,6 +29,7 @@ use std::time::Duration;
 pub(crate) use both::both;
 pub(crate) use each::{each, read_each};
 pub(crate) use kept::Kept;
+pub(crate) use levels::{Levels, Look};
 pub(crate) use width::Width;
 
 use crate::error::{Error, Result};

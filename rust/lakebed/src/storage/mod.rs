@@ -1,16 +1,17 @@
 //! Where table files come from.
 
 mod at_once;
+mod local_folder;
 
 use std::fs::{File, Metadata};
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
-use std::time::{Duration, UNIX_EPOCH};
 
 use arrow_buffer::Buffer;
 use lakebed_avro::Limits;
 
 pub use at_once::AtOnce;
+use local_folder::{local_contents, modified};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::local_path::local_path;
@@ -44,6 +45,21 @@ pub trait Storage: Send + Sync {
         match self.inner() {
             Some(storage) => storage.folders(folder),
             None => Ok(Some(Folders { names: self.list(folder)?, closed: Vec::new() })),
+        }
+    }
+
+    /// What stands directly in a folder, files with what the listing says of them; `None` where there is no such folder.
+    ///
+    /// # Errors
+    /// `Unsupported` for a storage that lists names alone, which all do unless it is implemented.
+    fn contents(&self, folder: &str) -> Result<Option<Contents>> {
+        match self.inner() {
+            Some(storage) => storage.contents(folder),
+            None => Err(Error::new(
+                ErrorKind::Unsupported,
+                "the storage does not say how long files are and when they were modified: it has no contents()",
+            )
+            .in_file(folder)),
         }
     }
 
@@ -134,6 +150,26 @@ pub struct Folders {
     pub closed: Vec<(String, &'static str)>,
 }
 
+/// What stands in a folder, in any order.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Contents {
+    /// Its files.
+    pub files: Vec<ListedFile>,
+    /// Its folders.
+    pub folders: Folders,
+}
+
+/// A file as a listing has it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListedFile {
+    /// Its name (not path).
+    pub name: String,
+    /// Its bytes, where the listing says.
+    pub size: Option<u64>,
+    /// When it was last modified, in milliseconds since 1970 UTC, where the listing says.
+    pub modified: Option<i64>,
+}
+
 /// The local file system. Files are read, never mapped: one that is cut while mapped raises SIGBUS.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Local;
@@ -176,40 +212,17 @@ impl Storage for Local {
         names.collect()
     }
 
-    /// Links to folders are closed: they may lead around.
     fn folders(&self, folder: &str) -> Result<Option<Folders>> {
-        let entries = match std::fs::read_dir(local_path(folder)?).map_err(|error| failed(error, folder)) {
-            Err(error) if error.kind() == ErrorKind::Missing => return Ok(None),
-            entries => entries?,
-        };
-        let mut found = Folders::default();
-        for entry in entries {
-            let entry = entry.map_err(|error| failed(error, folder))?;
-            let kind = match entry.file_type().map_err(|error| failed(error, folder)) {
-                // It went away after it was listed.
-                Err(error) if error.kind() == ErrorKind::Missing => continue,
-                kind => kind?,
-            };
-            let shown = || entry.file_name().to_string_lossy().into_owned();
-            match entry.file_name().into_string() {
-                Ok(name) if kind.is_dir() => found.names.push(name),
-                Err(_) if kind.is_dir() => found.closed.push((shown(), "its name is not UTF-8")),
-                _ if kind.is_symlink() && entry.path().is_dir() => {
-                    found.closed.push((shown(), "it is a link"));
-                }
-                _ => {}
-            }
-        }
-        Ok(Some(found))
+        local_contents(folder, false).map(|found| found.map(|contents| contents.folders))
+    }
+
+    fn contents(&self, folder: &str) -> Result<Option<Contents>> {
+        local_contents(folder, true)
     }
 
     fn modified(&self, path: &str) -> Result<Option<i64>> {
-        let time = std::fs::metadata(local_path(path)?).and_then(|about| about.modified());
-        let millis = |span: Duration| i64::try_from(span.as_millis()).ok();
-        Ok(match time.map_err(|error| failed(error, path))?.duration_since(UNIX_EPOCH) {
-            Ok(since) => millis(since),
-            Err(before) => millis(before.duration()).map(|millis| -millis),
-        })
+        let about = std::fs::metadata(local_path(path)?).map_err(|error| failed(error, path))?;
+        modified(&about).map_err(|error| failed(error, path))
     }
 
     fn is_writable(&self) -> bool {

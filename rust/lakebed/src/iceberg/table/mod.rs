@@ -124,6 +124,14 @@ impl Table {
         TableMetadata::read(&self.file, wanted)
     }
 
+    /// Reads every snapshot of the metadata file, some at a time and in its order.
+    ///
+    /// # Errors
+    /// Those of [`TableMetadata::each_snapshot`].
+    pub(crate) fn each_snapshot(&self, each: impl FnMut(Vec<Snapshot>) -> Result<()>) -> Result<()> {
+        self.metadata.each_snapshot(&self.file, each)
+    }
+
     /// The branch that the table stands on, `main` unless another was asked for.
     pub fn branch(&self) -> &str {
         &self.branch

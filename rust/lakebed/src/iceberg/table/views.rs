@@ -12,10 +12,12 @@ use crate::diff::AppendScan;
 use crate::distributed::Distributed;
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::partition::partitions_of;
+use crate::iceberg::reach::TableReach;
 use crate::iceberg::scan::{Appended, Scan, diff};
 use crate::iceberg::system::SYSTEM_TABLES;
 use crate::notes::Notes;
 use crate::pipeline::both;
+use crate::reach::{ExpirePlan, OrphanOptions, Orphans, Reachable, Retention};
 use crate::scan::{self, ScanOptions};
 use crate::system::{MetadataScan, names};
 use crate::table::{self, Place, named, placed};
@@ -92,6 +94,18 @@ impl table::Table for Table {
         let after = after.map(|place| self.id_at(place)).transpose()?.flatten();
         let snapshots = self.appends_after(after)?;
         Ok(Box::new(AppendScan(Appended::new(self.clone(), snapshots.into(), options)?)))
+    }
+
+    fn reachable(&self, options: ScanOptions) -> Result<Box<dyn scan::Scan>> {
+        Ok(Box::new(Reachable::new(TableReach::new(self.clone()), options)?))
+    }
+
+    fn orphans(&self, which: OrphanOptions, options: ScanOptions) -> Result<Box<dyn scan::Scan>> {
+        Ok(Box::new(Orphans::new(TableReach::new(self.clone()), which, options)?))
+    }
+
+    fn expire_plan(&self, retention: Retention, options: ScanOptions) -> Result<Box<dyn scan::Scan>> {
+        Ok(Box::new(ExpirePlan::new(TableReach::new(self.clone()), retention, options)?))
     }
 
     fn metadata_tables(&self) -> Vec<&'static str> {

@@ -12,7 +12,7 @@ impl Table {
     /// that of the commits.
     pub(crate) fn snapshots_view(&self) -> Result<Vec<RecordBatch>> {
         let mut batches = Vec::new();
-        self.metadata.each_snapshot(&self.file, |some| {
+        self.each_snapshot(|some| {
             batches.push(snapshots(&some)?);
             Ok(())
         })?;

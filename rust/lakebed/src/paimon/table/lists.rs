@@ -82,7 +82,7 @@ impl Table {
     }
 
     /// The bytes of a list, as many as the snapshot records.
-    fn list_bytes(&self, path: &str, size: Option<i64>) -> Result<Buffer> {
+    pub(crate) fn list_bytes(&self, path: &str, size: Option<i64>) -> Result<Buffer> {
         let size = size.and_then(|size| u64::try_from(size).ok());
         let bytes = self.read_recorded(path, size)?;
         if let Some(size) = size {

@@ -13,9 +13,11 @@ use crate::distributed::Distributed;
 use crate::error::Result;
 use crate::notes::Notes;
 use crate::paimon::partition::PartitionType;
+use crate::paimon::reach::TableReach;
 use crate::paimon::scan::{Appended, Scan, diff};
 use crate::paimon::system::SYSTEM_TABLES;
 use crate::pipeline::both;
+use crate::reach::{ExpirePlan, OrphanOptions, Orphans, Reachable, Retention};
 use crate::record::find;
 use crate::scan::{self, ScanOptions};
 use crate::system::{MetadataScan, names};
@@ -98,6 +100,18 @@ impl table::Table for Table {
         let after = after.map(|place| self.id_at(place)).transpose()?.flatten();
         let snapshots = self.appends_after(after)?;
         Ok(Box::new(AppendScan(Appended::new(self.clone(), snapshots.into(), options)?)))
+    }
+
+    fn reachable(&self, options: ScanOptions) -> Result<Box<dyn scan::Scan>> {
+        Ok(Box::new(Reachable::new(TableReach::new(self.clone()), options)?))
+    }
+
+    fn orphans(&self, which: OrphanOptions, options: ScanOptions) -> Result<Box<dyn scan::Scan>> {
+        Ok(Box::new(Orphans::new(TableReach::new(self.clone()), which, options)?))
+    }
+
+    fn expire_plan(&self, retention: Retention, options: ScanOptions) -> Result<Box<dyn scan::Scan>> {
+        Ok(Box::new(ExpirePlan::new(TableReach::new(self.clone()), retention, options)?))
     }
 
     fn metadata_tables(&self) -> Vec<&'static str> {

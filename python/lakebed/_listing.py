@@ -1,0 +1,75 @@
+"""A listing of files that users bring, as the compiled core takes it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from lakebed.errors import SchemaError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+def listing_of(listing: Any) -> Callable[[], pa.RecordBatchReader]:
+    """What starts reading a listing, once more each time where it can be read again.
+
+    Args: listing, anything with `__arrow_c_stream__`, or a Dataset of pyarrow.
+    Raises: TypeError for what is no Arrow. What it returns raises SchemaError for columns that are missing
+        or of another kind.
+    """
+    if not hasattr(listing, "__arrow_c_stream__") and not hasattr(listing, "scanner"):
+        raise TypeError(
+            f"listing takes Arrow data (with __arrow_c_stream__) or a Dataset, not {type(listing).__name__}"
+        )
+    return lambda: _as_listed(_reader(listing))
+
+
+def _reader(listing: Any) -> pa.RecordBatchReader:
+    import pyarrow as pa
+
+    if hasattr(listing, "__arrow_c_stream__"):
+        return pa.RecordBatchReader.from_stream(listing)
+    names = [name for name in ("path", "size", "modified") if name in listing.schema.names]
+    return listing.scanner(columns=names).to_reader()
+
+
+def _as_listed(reader: pa.RecordBatchReader) -> pa.RecordBatchReader:
+    """The columns `path`, `size` and `modified` [ms since 1970 UTC] of any stream that has them.
+
+    What is wrong with the columns is found before the first batch: the C stream knows no errors but texts.
+    """
+    import pyarrow as pa
+
+    kinds = {"path": _is_text, "size": pa.types.is_integer, "modified": pa.types.is_timestamp}
+    words = {"path": "text", "size": "an integer", "modified": "a timestamp"}
+    names = reader.schema.names
+    for name, is_kind in kinds.items():
+        if names.count(name) != 1 and (name != "size" or name in names):
+            message = f"a listing has one column {name!r}, this has {', '.join(map(repr, names))}"
+            raise SchemaError(message, kind="unknown-column", field=name)
+        kind = reader.schema.field(name).type if name in names else None
+        if kind is not None and not is_kind(kind):
+            message = f"{name!r} of a listing is {words[name]}, not {kind}"
+            raise SchemaError(message, kind="argument", field=name)
+    schema = pa.schema([("path", pa.large_string()), ("size", pa.int64()), ("modified", pa.int64())])
+    return pa.RecordBatchReader.from_batches(schema, (_batch(batch, schema) for batch in reader))
+
+
+def _batch(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    import pyarrow as pa
+
+    has_sizes = "size" in batch.schema.names
+    sizes = batch["size"].cast(pa.int64()) if has_sizes else pa.nulls(batch.num_rows, pa.int64())
+    times = batch["modified"]
+    # Rounded down to milliseconds; a time without zone is UTC.
+    times = times.cast(pa.timestamp("ms", times.type.tz), safe=False).cast(pa.int64())
+    return pa.record_batch([batch["path"].cast(pa.large_string()), sizes, times], schema=schema)
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(kind):
+        return _is_text(kind.value_type)
+    return kind in (pa.string(), pa.large_string(), pa.string_view())

@@ -1,0 +1,192 @@
+"""What a table's files are to it: which are reached, which are orphans, which an expiry would free."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
+from typing import TYPE_CHECKING, Any, cast
+
+from lakebed._arguments import age, milliseconds, positive
+from lakebed._listing import listing_of
+from lakebed.table.standing import Standing
+from lakebed.view import View, ViewScan
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from lakebed import _native
+    from lakebed.predicates import Predicate
+    from lakebed.table import Table
+
+_THREE_DAYS = timedelta(days=3)
+
+
+class JobViews(Standing):
+    """Views for those who clean up. Rows only: lakebed deletes nothing."""
+
+    def reachable(
+        self,
+        *,
+        columns: Sequence[str] | None = None,
+        where: str | Predicate | None = None,
+        limit: int | None = None,
+        threads: int | None = None,
+    ) -> ViewScan:
+        """One row per file that anything of the table still reaches, wherever the table stands: snapshots,
+        tags, branches, changelogs, and the table itself.
+
+        A snapshot reaches the files that are live in it, not those that its entries only say are deleted.
+
+        Args: where, on the view's own columns; the others as in all views.
+        Returns: `file_path` utf8 (full, as written), `kind` utf8 ("data", "manifest", "manifest list",
+            "statistics", "extra" for files beside data files and manifests; Iceberg's "metadata", "position
+            deletes", "equality deletes", "deletion vectors", "partition statistics"; Paimon's "snapshot",
+            "tag", "changelog", "changelog data", "schema", "consumer", "index manifest", "index"; "hint"),
+            `file_size_in_bytes` int64 (as recorded; null where nothing records it), `first_snapshot_id` and
+            `last_snapshot_id` int64 (in the order of commits; null for what the table itself keeps),
+            `first_reached_by` and `last_reached_by` utf8 ("snapshot 3", "tag v1", "changelog 2", with "of
+            branch b" behind on a branch of Paimon's; "table", "branch b", "metadata log"). Files of the
+            metadata come first, the others in no order that means anything.
+        Raises: SchemaError, PredicateError, at once; when it is read, CorruptError and its kin for a list or
+            manifest that is damaged, OSError for one that is gone.
+        Cost: Iceberg: the metadata file and each manifest list; Paimon: the snapshots, tags and changelogs of
+            every branch, their lists and index manifests. Then each manifest once, however many snapshots
+            have it. Memory: some 150 bytes a file and manifest, up to 256 MiB; past that, what is known of
+            files is on disk, in the system's folder for temporary files, and comes back in 64 parts.
+        Source: Iceberg's `ReachableFileUtil.java`; Paimon's `OrphanFilesClean.java`.
+        """
+        return ViewScan(self._native, _Reachable("reachable", columns, where, None, limit, threads))
+
+    def orphans(
+        self,
+        older_than: timedelta | datetime | None = _THREE_DAYS,
+        listing: Any = None,
+        *,
+        equal_schemes: Mapping[str, str] | None = None,
+        equal_authorities: Mapping[str, str] | None = None,
+        columns: Sequence[str] | None = None,
+        where: str | Predicate | None = None,
+        limit: int | None = None,
+        threads: int | None = None,
+    ) -> ViewScan:
+        """One row per file that lies in the table's folders and that nothing of the table reaches.
+
+        Files are listed first; then the table is read as it is by then, whatever it stands at, so that a
+        commit in between takes nothing along. Of a table opened by a metadata file without a catalog that
+        file stays the newest: what later commits added would be an orphan.
+
+        Looked at is what the format's engine looks at. Iceberg: everything below the table's location whose
+        path has no name that begins with `_` or `.`, but for partition fields called so. Paimon: the folders
+        `manifest`, `index` and `statistics`, those of buckets at the depth of the partition keys, also below
+        `data-file.path-directory` and `data-file.external-paths`, and what is neither snapshot nor changelog
+        nor hint beside those; files are told apart by their names alone, and whatever a manifest names, also
+        as deleted, is none.
+
+        Args: older_than, only files last modified longer ago than this, or before this instant; younger ones
+            may be of a commit that is under way. None for all, which is safe only while nobody writes.
+            listing, what lies there, where you know: anything with `__arrow_c_stream__` or a Dataset of
+            pyarrow, with the columns `path` (full: scheme, bucket and key), `size` [bytes] (may be absent)
+            and `modified` (a timestamp; one without zone is UTC), as an inventory of a bucket has them. Files
+            that are not the table's are passed over; a RecordBatchReader is read once. None lists the
+            folders.
+            equal_schemes, equal_authorities, what means the same place as what: `{"oss": "s3"}`,
+            `{"old-bucket": "bucket"}`; s3, s3a and s3n are one, gs and gcs, the names of Azure's, `file:` and
+            no scheme. The others as in `reachable`.
+        Returns: `file_path` utf8, as listed; `file_size_in_bytes` int64 and `modified_at` timestamp[us, UTC]
+            (null where the listing does not say).
+        Raises: UnsupportedError for an Iceberg table with `gc.enabled` false, and for a storage that lists
+            names alone; LocationError where metadata and listing name a file at the same path of different
+            schemes or authorities that nobody said are equal: it is never an orphan; UnsupportedError for a
+            table of PyIceberg's that has no catalog, which would know what is newest; CorruptError for a
+            branch of Paimon's without a schema; SchemaError for a listing without these columns; as
+            `reachable`.
+        Cost: a listing of each folder, those of one level side by side; then that of `reachable`, and its
+            memory for listed files too.
+        Source: Iceberg's `DeleteOrphanFilesSparkAction.java`; Paimon's `LocalOrphanFilesClean.java`.
+        """
+        table = self._newest()
+        before = None if older_than is None else _before(older_than)
+        opened = None if listing is None else listing_of(listing)
+        equal = (tuple((equal_schemes or {}).items()), tuple((equal_authorities or {}).items()))
+        return ViewScan(
+            table, _Orphans("orphans", columns, where, None, limit, threads, before, opened, equal)
+        )
+
+    def expire_plan(
+        self,
+        older_than: timedelta | datetime | None = None,
+        retain_last: int | None = None,
+        *,
+        columns: Sequence[str] | None = None,
+        where: str | Predicate | None = None,
+        limit: int | None = None,
+        threads: int | None = None,
+    ) -> ViewScan:
+        """What an expiry of snapshots would free: those that go by the table's own rules of retention, and
+        the files that nothing that stays reaches.
+
+        Iceberg: `history.expire.max-snapshot-age-ms`, `history.expire.min-snapshots-to-keep`,
+        `history.expire.max-ref-age-ms`, and what branches and tags say for themselves, which wins. Paimon:
+        `snapshot.num-retained.min` and `.max`, `snapshot.time-retained`, `snapshot.expire.limit`, consumers
+        and, where changelogs are kept for longer, `changelog.*`, of the branch that the table stands on; tags
+        and other branches keep what they reach. Tags and consumers that are overdue themselves stay.
+
+        Args: older_than, snapshots older than this, or before this instant, are old, whatever the table says.
+            retain_last, so many are kept however old they are, whatever the table says. The others as in
+            `reachable`.
+        Returns: the columns of `reachable`, of files that go: what reached them goes. For Iceberg, whose
+            snapshots and refs are no files, also a row of kind "snapshot", "branch" or "tag" without a path
+            for each that goes. Old metadata files are not among them: those go by the metadata log.
+        Raises: UnsupportedError for an Iceberg table with `gc.enabled` false; CorruptError for a rule that is
+            no number or duration; ValueError for a `retain_last` below 1, SchemaError for one above
+            `snapshot.num-retained.max`; as `reachable`.
+        Cost: that of `reachable`.
+        Source: Iceberg's `RemoveSnapshots.java`, `ReachableFileCleanup.java`; Paimon's
+            `ExpireSnapshotsImpl.java`, `ExpireChangelogImpl.java`.
+        """
+        now = milliseconds(datetime.now(timezone.utc))
+        before = None if older_than is None else _before(older_than)
+        retained = positive("retain_last", retain_last)
+        rules = (before, retained, now)
+        return ViewScan(self._native, _ExpirePlan("expire_plan", columns, where, None, limit, threads, rules))
+
+    def _newest(self) -> _native.Table:
+        """The table, of a catalog the version that is current there: the core asks no catalog."""
+        opening = self._opening
+        if opening is None or opening.entry is None:
+            return self._native
+        return opening.refreshed(cast("Table", self))._native
+
+
+def _before(older_than: timedelta | datetime) -> int:
+    """The instant in milliseconds since 1970 UTC. Raises: TypeError, ValueError."""
+    return milliseconds(age("older_than", older_than))
+
+
+@dataclass(frozen=True)
+class _Reachable(View):
+    def scan(self, table: _native.Table) -> _native.Scan:
+        columns, where, _, limit, threads = self.arguments()
+        return table.reachable(columns, where, limit, threads)
+
+
+@dataclass(frozen=True)
+class _Orphans(View):
+    before: int | None
+    listing: Callable[[], object] | None
+    equal: tuple[tuple[tuple[str, str], ...], tuple[tuple[str, str], ...]]
+
+    def scan(self, table: _native.Table) -> _native.Scan:
+        columns, where, _, limit, threads = self.arguments()
+        schemes, authorities = map(list, self.equal)
+        return table.orphans(self.before, self.listing, schemes, authorities, columns, where, limit, threads)
+
+
+@dataclass(frozen=True)
+class _ExpirePlan(View):
+    rules: tuple[int | None, int | None, int]
+
+    def scan(self, table: _native.Table) -> _native.Scan:
+        columns, where, _, limit, threads = self.arguments()
+        return table.expire_plan(*self.rules, columns, where, limit, threads)

@@ -1,0 +1,99 @@
+//! The files that live entries of manifests name.
+
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Int32Type, Int64Type};
+use arrow_array::{Array, RecordBatch};
+use arrow_buffer::Buffer;
+
+use crate::error::Result;
+use crate::iceberg::manifest::{EntryColumns, EntryReader, ManifestContext, Statuses};
+use crate::iceberg::manifest_list::ManifestFile;
+use crate::iceberg::table::Table;
+use crate::notes::Notes;
+use crate::reach::{Fact, Kind, Named, NamedBatch, SetId};
+use crate::record::find;
+use crate::scan::{Batches, ManifestSource};
+use crate::storage::Storage;
+
+/// What is decoded of entries.
+const COLUMNS: [&str; 4] = ["content", "file_path", "file_format", "file_size_in_bytes"];
+
+/// Content of files with position deletes, and of those with equality deletes.
+const POSITION_DELETES: i32 = 1;
+const EQUALITY_DELETES: i32 = 2;
+
+/// A manifest and the roots that reach it.
+pub(super) struct Reached {
+    pub(super) manifest: ManifestFile,
+    pub(super) set: SetId,
+}
+
+/// How manifests are read for the files that they name.
+pub(super) struct Entries {
+    table: Table,
+    columns: Arc<EntryColumns>,
+    notes: Notes,
+}
+
+impl Entries {
+    pub(super) fn new(table: Table, notes: Notes) -> Result<Entries> {
+        let columns = Arc::new(EntryColumns::new(Some(&COLUMNS.map(str::to_owned)))?);
+        Ok(Entries { table, columns, notes })
+    }
+}
+
+impl ManifestSource for Entries {
+    type Manifest = Reached;
+
+    fn storage(&self) -> &dyn Storage {
+        self.table.storage().as_ref()
+    }
+
+    fn size(&self, reached: &Reached) -> u64 {
+        reached.manifest.length.unwrap_or(0)
+    }
+
+    fn read(&self, reached: &Reached) -> Result<Buffer> {
+        self.table.read_recorded(&reached.manifest.path, reached.manifest.length)
+    }
+
+    fn open(&self, reached: &Reached, bytes: Buffer, threads: usize) -> Result<Batches> {
+        let (path, set) = (reached.manifest.path.clone(), reached.set);
+        let known = ManifestContext {
+            manifest: Some(reached.manifest.clone()),
+            format_version: Some(self.table.metadata().format_version),
+            notes: self.notes.clone(),
+            ..ManifestContext::default()
+        };
+        let decoding = self.table.decoding();
+        let entries = EntryReader::open(bytes, &self.columns, known, Statuses::LIVE, decoding, threads)
+            .map_err(|error| error.in_file(&path))?;
+        Ok(Box::new(entries.map(move |entries| {
+            entries.and_then(|entries| named(&entries, set)).map_err(|error| error.in_file(&path))
+        })))
+    }
+}
+
+/// What some live entries say, of which one path is one file.
+fn named(entries: &RecordBatch, set: SetId) -> Result<RecordBatch> {
+    let [contents, paths, formats, sizes] = COLUMNS.map(|name| find(entries, name));
+    let (contents, paths, formats, sizes) = (contents?, paths?, formats?, sizes?);
+    let (contents, sizes) = (contents.as_primitive::<Int32Type>(), sizes.as_primitive::<Int64Type>());
+    let (paths, formats) = (paths.as_string::<i32>(), formats.as_string::<i32>());
+    let mut batch = NamedBatch::default();
+    for row in 0..entries.num_rows() {
+        let content = if contents.is_valid(row) { contents.value(row) } else { 0 };
+        let is_puffin = formats.is_valid(row) && formats.value(row).eq_ignore_ascii_case("puffin");
+        let kind = match content {
+            POSITION_DELETES if is_puffin => Kind::DeletionVectors,
+            POSITION_DELETES => Kind::PositionDeletes,
+            EQUALITY_DELETES => Kind::EqualityDeletes,
+            _ => Kind::Data,
+        };
+        let size = if sizes.is_valid(row) { sizes.value(row) } else { -1 };
+        batch.push(Named { path: paths.value(row), kind, fact: Fact::Reached, set, size, identity: 0 });
+    }
+    batch.finish()
+}

@@ -1,0 +1,249 @@
+//! What a table reaches: its metadata files, the lists of its snapshots, and what those name (Iceberg's
+//! `ReachableFileUtil.java`, `ReachableFileCleanup.java`).
+
+mod entries;
+mod retention;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, BooleanArray, RecordBatch};
+use arrow_select::filter::filter_record_batch;
+
+use self::entries::{Entries, Reached};
+use self::retention::{check_deletable, kept};
+use super::discovery::{FOLDER, HINT};
+use super::manifest_list::{ManifestFile, read_manifest_list};
+use super::metadata::{RefKind, Snapshot, TableMetadata, Wanted};
+use super::table::Table;
+use crate::error::Result;
+use crate::notes::Notes;
+use crate::pipeline::each;
+use crate::reach::{Files, Kind, Place, Reach, Removed, Retention, Root, RootSets, Roots, Walk};
+use crate::record::find;
+use crate::relocate::below;
+use crate::scan::{ManifestStream, Step};
+use crate::storage::{Storage, present};
+
+/// What the table itself keeps, and what its metadata log does: the first of the roots.
+const TABLE: usize = 0;
+const METADATA_LOG: usize = 1;
+
+/// A table whose files are looked for.
+pub(super) struct TableReach {
+    table: Table,
+    notes: Notes,
+}
+
+impl TableReach {
+    pub(super) fn new(table: Table) -> TableReach {
+        TableReach { table, notes: Notes::default() }
+    }
+
+    /// Every snapshot, without what it says of itself.
+    fn snapshots(&self) -> Result<Vec<Snapshot>> {
+        let mut all = Vec::new();
+        self.table.each_snapshot(|some| {
+            all.extend(some.into_iter().map(|snapshot| Snapshot { summary: None, ..snapshot }));
+            Ok(())
+        })?;
+        Ok(all)
+    }
+
+    /// The files that the metadata file names itself.
+    fn add_files(
+        &self,
+        metadata: &TableMetadata,
+        places: &HashMap<i64, usize>,
+        files: &mut Files,
+        sets: &mut RootSets,
+    ) -> Result<()> {
+        let (table, log) = (sets.of([TABLE]), sets.of([METADATA_LOG]));
+        let own = |path: &str| {
+            let rest = below(path, self.table.location())?;
+            Some(format!("{}/{rest}", metadata.location))
+        };
+        let current = self.table.metadata_file();
+        let hint = format!("{}/{FOLDER}/{HINT}", self.table.location());
+        // Where the table was opened may be spelled otherwise than its metadata has it.
+        [current, &hint].into_iter().filter_map(own).for_each(|path| files.add_named(path));
+        files.add(current.to_owned(), Kind::Metadata, None, table, sets);
+        match present(self.table.storage().read_range(&hint, 0, 1))? {
+            Some(_) => files.add(hint, Kind::Hint, None, table, sets),
+            None => files.add_named(hint),
+        }
+        for entry in &metadata.metadata_log {
+            files.add(entry.metadata_file.clone(), Kind::Metadata, None, log, sets);
+        }
+        let of_table = metadata
+            .statistics
+            .iter()
+            .map(|file| (Kind::Statistics, file.snapshot_id, &file.statistics_path, file.file_size_in_bytes));
+        let of_partitions = metadata.partition_statistics.iter().map(|file| {
+            (Kind::PartitionStatistics, file.snapshot_id, &file.statistics_path, file.file_size_in_bytes)
+        });
+        for (kind, snapshot, path, size) in of_table.chain(of_partitions) {
+            let set = sets.of([places.get(&snapshot).copied().unwrap_or(TABLE)]);
+            files.add(path.clone(), kind, u64::try_from(size).ok(), set, sets);
+        }
+        Ok(())
+    }
+
+    /// The manifests of all snapshots, each once, with the roots that have it; adds their lists to `files`. Also how
+    /// many manifests the lists name.
+    fn manifests(
+        &self,
+        snapshots: Vec<Snapshot>,
+        first: usize,
+        threads: usize,
+        files: &mut Files,
+        sets: &mut RootSets,
+    ) -> Result<(Vec<Reached>, u64)> {
+        let table = self.table.clone();
+        let paths: Vec<_> = snapshots.iter().map(|snapshot| snapshot.manifest_list.clone()).collect();
+        let read = move |_: &dyn Storage, snapshot: &Snapshot| list(&table, snapshot);
+        let lists = each(self.table.storage(), snapshots, threads, read).at_once();
+        let (mut found, mut places, mut named) = (Vec::new(), HashMap::new(), 0);
+        for ((at, list), path) in lists.enumerate().zip(paths) {
+            let (length, list) = list?;
+            let root = first + at;
+            if let Some(path) = path {
+                let set = sets.of([root]);
+                files.add(path, Kind::ManifestList, length, set, sets);
+            }
+            named += list.num_rows() as u64;
+            for manifest in meet(&list, root, &mut found, &places)? {
+                let mut roots = Roots::default();
+                roots.push(root);
+                if !places.contains_key(&manifest.path) {
+                    places.insert(manifest.path.clone(), found.len());
+                    found.push((manifest, roots));
+                }
+            }
+        }
+        let mut reached = Vec::with_capacity(found.len());
+        for (manifest, roots) in found {
+            let set = sets.met(roots);
+            files.add(manifest.path.clone(), Kind::Manifest, manifest.length, set, sets);
+            reached.push(Reached { manifest, set });
+        }
+        Ok((reached, named))
+    }
+}
+
+/// Adds a root to those manifests of its list that are known. Returns the others.
+fn meet(
+    list: &RecordBatch,
+    root: usize,
+    found: &mut [(ManifestFile, Roots)],
+    places: &HashMap<String, usize>,
+) -> Result<Vec<ManifestFile>> {
+    let paths = find(list, "manifest_path")?;
+    let paths = paths.as_string::<i32>();
+    let is_new = (0..paths.len()).map(|row| {
+        let known = places.get(paths.value(row)).and_then(|place| found.get_mut(*place));
+        Some(known.map(|(_, roots)| roots.push(root)).is_none())
+    });
+    let is_new: BooleanArray = is_new.collect();
+    ManifestFile::all(&filter_record_batch(list, &is_new)?)
+}
+
+/// The list of a snapshot, and its bytes where it is a file.
+fn list(table: &Table, snapshot: &Snapshot) -> Result<(Option<u64>, RecordBatch)> {
+    let Some(path) = &snapshot.manifest_list else { return Ok((None, table.list_of(snapshot)?)) };
+    let bytes = table.read_recorded(path, None)?;
+    let length = bytes.len() as u64;
+    let list = read_manifest_list(bytes, None, table.decoding());
+    Ok((Some(length), list.map_err(|error| error.in_file(path))?))
+}
+
+impl Reach for TableReach {
+    fn storage(&self) -> &Arc<dyn Storage> {
+        self.table.storage()
+    }
+
+    fn notes(&self) -> Notes {
+        self.notes.clone()
+    }
+
+    fn walk(&self, retention: Option<&Retention>, threads: usize) -> Result<Walk> {
+        let wanted = Wanted { metadata_log: true, statistics: true, ..Wanted::CURRENT };
+        let metadata = self.table.read(&wanted)?;
+        let snapshots = self.snapshots()?;
+        let mut roots = vec![Root::new(None, "table".to_owned()), Root::new(None, "metadata log".to_owned())];
+        let first = roots.len();
+        let id = |snapshot: &Snapshot| snapshot.snapshot_id;
+        roots.extend(snapshots.iter().map(id).map(|id| Root::new(Some(id), format!("snapshot {id}"))));
+        let mut removed = Vec::new();
+        if let Some(retention) = retention {
+            removed = expire(&metadata, &snapshots, retention, roots.get_mut(first..).unwrap_or_default())?;
+        }
+        let places = snapshots.iter().map(id).zip(first..).collect();
+        let (mut files, mut sets) = (Files::default(), RootSets::new());
+        self.add_files(&metadata, &places, &mut files, &mut sets)?;
+        let (manifests, named) = self.manifests(snapshots, first, threads, &mut files, &mut sets)?;
+        let step = manifests_step(&manifests, named);
+        let entries = Entries::new(self.table.clone(), self.notes.clone())?;
+        let entries = Box::new(ManifestStream::new(entries, manifests, threads));
+        Ok(Walk { roots, sets, files, entries, manifests: step, removed })
+    }
+
+    fn newest(&self) -> Result<TableReach> {
+        Ok(TableReach::new(self.table.latest()?))
+    }
+
+    /// Everything below the table's location but hidden files and folders (Iceberg's `FileSystemWalker.java`).
+    fn places(&self) -> Result<Vec<Place>> {
+        let metadata = self.table.metadata();
+        check_deletable(metadata)?;
+        let fields = metadata.partition_specs.iter().flat_map(|spec| &spec.fields);
+        let hidden = |name: &str| name.starts_with(['_', '.']);
+        let shown: Vec<String> =
+            fields.filter(|field| hidden(&field.name)).map(|field| format!("{}=", field.name)).collect();
+        let rule = move |path: &str, _is_folder: bool| {
+            let visible = |name: &str| !hidden(name) || shown.iter().any(|field| name.starts_with(field));
+            path.split('/').all(visible)
+        };
+        let location = metadata.location.clone();
+        Ok(vec![Place { location, rule: Arc::new(rule), by_name: false, is_optional: false }])
+    }
+}
+
+/// Marks the roots of snapshots that go by the rules. Returns these snapshots, and the refs that go.
+fn expire(
+    metadata: &TableMetadata,
+    snapshots: &[Snapshot],
+    retention: &Retention,
+    roots: &mut [Root],
+) -> Result<Vec<Removed>> {
+    check_deletable(metadata)?;
+    let lineage: Vec<_> =
+        snapshots.iter().map(|one| (one.snapshot_id, one.parent_id, one.timestamp_ms)).collect();
+    let kept = kept(metadata, &lineage, retention)?;
+    let mut removed = Vec::new();
+    for root in roots {
+        let id = root.snapshot_id.unwrap_or_default();
+        root.goes = !kept.snapshots.contains(&id);
+        if root.goes {
+            removed.push(Removed { kind: Kind::Snapshot, snapshot_id: id, name: root.name.clone() });
+        }
+    }
+    for (name, one) in kept.gone.iter().filter_map(|name| metadata.refs.get_key_value(name)) {
+        let kind = if one.kind == RefKind::Branch { Kind::Branch } else { Kind::Tag };
+        removed.push(Removed {
+            kind,
+            snapshot_id: one.snapshot_id,
+            name: format!("{} {name}", one.kind.name()),
+        });
+    }
+    Ok(removed)
+}
+
+/// The funnel's step: manifests that are read, of those that lists name.
+fn manifests_step(manifests: &[Reached], named: u64) -> Step {
+    let bytes = manifests.iter().filter_map(|reached| reached.manifest.length).sum();
+    let step =
+        Step::rows("manifests", manifests.len() as u64, named, "each is read once, however many have it");
+    Step { bytes_kept: Some(bytes), ..step }
+}

@@ -1,0 +1,116 @@
+//! Which snapshots and refs stay by a table's rules (Iceberg's `RemoveSnapshots.java`).
+
+use std::collections::{HashMap, HashSet};
+use std::str::FromStr;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::iceberg::metadata::{MAIN, RefKind, SnapshotRef, TableMetadata};
+use crate::reach::Retention;
+
+/// The properties of the rules, and what engines take where they are not there.
+const MAX_SNAPSHOT_AGE_MS: (&str, i64) = ("history.expire.max-snapshot-age-ms", 5 * 24 * 60 * 60 * 1000);
+const MIN_SNAPSHOTS_TO_KEEP: (&str, i32) = ("history.expire.min-snapshots-to-keep", 1);
+const MAX_REF_AGE_MS: (&str, i64) = ("history.expire.max-ref-age-ms", i64::MAX);
+const GC_ENABLED: &str = "gc.enabled";
+
+/// What stays.
+pub(super) struct Kept {
+    pub(super) snapshots: HashSet<i64>,
+    /// The names of branches and tags that go.
+    pub(super) gone: Vec<String>,
+}
+
+/// # Errors
+/// `Unsupported` for a table whose files may be those of other tables too, so that none may be deleted.
+pub(super) fn check_deletable(metadata: &TableMetadata) -> Result<()> {
+    if !metadata.property(GC_ENABLED).is_some_and(|value| value.eq_ignore_ascii_case("false")) {
+        return Ok(());
+    }
+    let message = format!("{GC_ENABLED} is false: files of the table may be those of other tables too");
+    Err(Error::new(ErrorKind::Unsupported, message).in_field(GC_ENABLED))
+}
+
+/// What stays of `snapshots` (id, parent and time of commit, in the file's order) and of the refs of `metadata`.
+///
+/// # Errors
+/// `Mismatch` for a property that is no number.
+pub(super) fn kept(
+    metadata: &TableMetadata,
+    snapshots: &[(i64, Option<i64>, i64)],
+    retention: &Retention,
+) -> Result<Kept> {
+    let age = property(metadata, MAX_SNAPSHOT_AGE_MS)?;
+    let rules = Rules {
+        parents: snapshots.iter().map(|(id, parent, time)| (*id, (*parent, *time))).collect(),
+        now: retention.now_ms,
+        older_than: retention.older_than_ms.unwrap_or(retention.now_ms.saturating_sub(age)),
+        least: match retention.retain_last {
+            Some(least) => least,
+            None => property(metadata, MIN_SNAPSHOTS_TO_KEEP)?,
+        },
+        max_ref_age: property(metadata, MAX_REF_AGE_MS)?,
+    };
+    let (stay, go): (Vec<_>, Vec<_>) =
+        metadata.refs.iter().partition(|(name, one)| rules.keeps_ref(name, one));
+    let (mut kept, mut referenced) = (HashSet::new(), HashSet::new());
+    for (_, one) in stay {
+        kept.insert(one.snapshot_id);
+        if one.kind == RefKind::Branch {
+            kept.extend(rules.of_branch(one));
+            referenced.extend(rules.ancestors(one.snapshot_id).map(|(id, _)| id));
+        } else {
+            referenced.insert(one.snapshot_id);
+        }
+    }
+    let young = snapshots.iter().filter(|(_, _, time)| *time >= rules.older_than).map(|(id, ..)| *id);
+    kept.extend(young.filter(|id| !referenced.contains(id)));
+    Ok(Kept { snapshots: kept, gone: go.into_iter().map(|(name, _)| name.clone()).collect() })
+}
+
+struct Rules {
+    /// The parent of each snapshot, and when it was committed.
+    parents: HashMap<i64, (Option<i64>, i64)>,
+    now: i64,
+    older_than: i64,
+    least: i32,
+    max_ref_age: i64,
+}
+
+impl Rules {
+    fn keeps_ref(&self, name: &str, one: &SnapshotRef) -> bool {
+        let time = self.parents.get(&one.snapshot_id).map(|(_, time)| *time);
+        let young =
+            |time: i64| self.now.saturating_sub(time) <= one.max_ref_age_ms.unwrap_or(self.max_ref_age);
+        name == MAIN || time.is_some_and(young)
+    }
+
+    /// The snapshots that a branch keeps: so many, and those behind them as long as they are young enough.
+    fn of_branch(&self, branch: &SnapshotRef) -> impl Iterator<Item = i64> + use<'_> {
+        let older_than = branch.max_snapshot_age_ms.map(|age| self.now.saturating_sub(age));
+        let older_than = older_than.unwrap_or(self.older_than);
+        let least = branch.min_snapshots_to_keep.unwrap_or(self.least);
+        let least = usize::try_from(least).unwrap_or(0);
+        let ancestors = self.ancestors(branch.snapshot_id).enumerate();
+        ancestors.take_while(move |(at, (_, time))| *at < least || *time >= older_than).map(|(_, (id, _))| id)
+    }
+
+    /// A snapshot and those that it was made from, with their times, as far as they are there.
+    fn ancestors(&self, id: i64) -> impl Iterator<Item = (i64, i64)> + use<'_> {
+        let mut next = Some(id);
+        let lineage = std::iter::from_fn(move || {
+            let id = next?;
+            let (parent, time) = self.parents.get(&id)?;
+            next = *parent;
+            Some((id, *time))
+        });
+        // A path that is longer than there are snapshots goes in a circle.
+        lineage.take(self.parents.len())
+    }
+}
+
+fn property<T: FromStr + Copy>(metadata: &TableMetadata, (key, default): (&str, T)) -> Result<T> {
+    let Some(value) = metadata.property(key) else { return Ok(default) };
+    value.trim().parse().map_err(|_| {
+        Error::new(ErrorKind::Mismatch, format!("`{key}` is no number: {value:?}")).in_field(key)
+    })
+}

@@ -1,0 +1,166 @@
+//! The files that entries of manifests name.
+
+use std::collections::hash_map::RandomState;
+use std::hash::BuildHasher;
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Int8Type, Int64Type};
+use arrow_buffer::Buffer;
+
+use crate::error::{ErrorKind, Result};
+use crate::paimon::identity::{IDENTITY, identities};
+use crate::paimon::manifest::{ADD, EntryFilter, EntryReader, entry_columns};
+use crate::paimon::manifest_list::ManifestFile;
+use crate::paimon::paths::{DataPaths, is_file_name};
+use crate::paimon::table::Table;
+use crate::reach::{Fact, Kind, Named, NamedBatch, SetId};
+use crate::record::{RecordResolver, find};
+use crate::scan::{Batches, ManifestSource};
+use crate::storage::Storage;
+
+/// What changes read, which no entry takes away: live files have even identities.
+const CHANGES: i64 = 1;
+
+/// A manifest, and what reaches it and its files.
+pub(super) struct Reached {
+    pub(super) manifest: ManifestFile,
+    /// Names of files beside it.
+    pub(super) extra_files: Vec<String>,
+    /// Whose live files its entries are of.
+    pub(super) live: SetId,
+    /// Who reads the files that its entries add, whatever became of them.
+    pub(super) changes: SetId,
+    /// Who keeps it, though none of its files.
+    pub(super) kept: SetId,
+    /// Whether its entries are of changelog files.
+    pub(super) is_changelog: bool,
+}
+
+impl Reached {
+    pub(super) fn new(manifest: ManifestFile, extra_files: Vec<String>) -> Reached {
+        let (live, changes, kept) = (SetId::NONE, SetId::NONE, SetId::NONE);
+        Reached { manifest, extra_files, live, changes, kept, is_changelog: false }
+    }
+
+    /// Whether nothing that needs its entries has it, so that it may be gone.
+    fn may_be_gone(&self) -> bool {
+        self.live == SetId::NONE && self.changes == SetId::NONE
+    }
+
+    fn uses(&self) -> Uses {
+        let kind = if self.is_changelog { Kind::ChangelogData } else { Kind::Data };
+        Uses { live: self.live, changes: self.changes, kind }
+    }
+}
+
+/// What the entries of a manifest are to those who have it.
+#[derive(Clone, Copy)]
+struct Uses {
+    live: SetId,
+    changes: SetId,
+    kind: Kind,
+}
+
+/// How manifests are read for the files that they name.
+pub(super) struct Entries {
+    table: Table,
+    shared: Arc<Shared>,
+    columns: RecordResolver,
+}
+
+struct Shared {
+    paths: DataPaths,
+    /// Tells identities apart, otherwise in every walk.
+    hasher: RandomState,
+}
+
+impl Entries {
+    pub(super) fn new(table: Table) -> Result<Entries> {
+        let names: Vec<String> =
+            IDENTITY.iter().chain(&["kind", "file_size"]).map(|name| (*name).to_owned()).collect();
+        let paths = DataPaths::new(table.location(), table.schema());
+        let shared = Arc::new(Shared { paths, hasher: RandomState::new() });
+        Ok(Entries { table, shared, columns: entry_columns(Some(&names))? })
+    }
+}
+
+impl ManifestSource for Entries {
+    type Manifest = Reached;
+
+    fn storage(&self) -> &dyn Storage {
+        self.table.storage().as_ref()
+    }
+
+    fn size(&self, reached: &Reached) -> u64 {
+        reached.manifest.file_size
+    }
+
+    fn read(&self, reached: &Reached) -> Result<Buffer> {
+        let path = self.table.manifest_path(&reached.manifest.file_name);
+        match self.table.read_recorded(&path, Some(reached.manifest.file_size)) {
+            Err(error) if error.kind() == ErrorKind::Missing && reached.may_be_gone() => {
+                Ok(Buffer::default())
+            }
+            read => read,
+        }
+    }
+
+    fn open(&self, reached: &Reached, bytes: Buffer, threads: usize) -> Result<Batches> {
+        if bytes.is_empty() && reached.may_be_gone() {
+            return Ok(Box::new(std::iter::empty()));
+        }
+        let path = self.table.manifest_path(&reached.manifest.file_name);
+        let (filter, expected) = (EntryFilter::default(), Some(reached.manifest.clone()));
+        let decoding = self.table.decoding();
+        let entries = EntryReader::open(bytes, &self.columns, filter, expected, decoding, threads)
+            .map_err(|error| error.in_file(&path))?
+            .noting(self.table.noted());
+        let (shared, uses) = (Arc::clone(&self.shared), reached.uses());
+        Ok(Box::new(entries.map(move |entries| {
+            let named = entries.and_then(|entries| shared.named(&entries, uses));
+            named.map_err(|error| error.in_file(&path))
+        })))
+    }
+}
+
+impl Shared {
+    /// What some entries say of their files and of those beside them.
+    fn named(&self, entries: &RecordBatch, uses: Uses) -> Result<RecordBatch> {
+        let (kinds, sizes) = (find(entries, "kind")?, find(entries, "file_size")?);
+        let (kinds, sizes) = (kinds.as_primitive::<Int8Type>(), sizes.as_primitive::<Int64Type>());
+        let (external, extra) = (find(entries, "external_path")?, find(entries, "extra_files")?);
+        let (paths, extra) = (self.paths.of(entries, external.as_string::<i32>())?, extra.as_list::<i32>());
+        let identities = identities(entries)?;
+        let mut batch = NamedBatch::default();
+        for row in 0..entries.num_rows() {
+            let hash = self.hasher.hash_one(identities.value(row)).cast_signed() & !CHANGES;
+            let mut say = |path: &str, kind, size| {
+                for (fact, set, identity) in uses.facts(kinds.value(row) == ADD, hash) {
+                    batch.push(Named { path, kind, fact, set, size, identity });
+                }
+            };
+            let path = paths.value(row);
+            say(path, uses.kind, sizes.value(row));
+            let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+            let names = extra.value(row);
+            for name in names.as_string::<i32>().iter().flatten().filter(|name| is_file_name(name)) {
+                say(&format!("{folder}/{name}"), Kind::Extra, -1);
+            }
+        }
+        batch.finish()
+    }
+}
+
+impl Uses {
+    /// What an entry says of its file, which it adds or deletes.
+    fn facts(self, is_add: bool, identity: i64) -> impl Iterator<Item = (Fact, SetId, i64)> {
+        let fact = if is_add { Fact::Reached } else { Fact::Deleted };
+        let live = (self.live != SetId::NONE).then_some((fact, self.live, identity));
+        let changes = is_add && self.changes != SetId::NONE;
+        let changes = changes.then_some((Fact::Reached, self.changes, CHANGES));
+        let neither = (live.is_none() && changes.is_none()).then_some((Fact::Deleted, SetId::NONE, identity));
+        live.into_iter().chain(changes).chain(neither)
+    }
+}

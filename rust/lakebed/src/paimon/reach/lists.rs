@@ -1,0 +1,274 @@
+//! The manifests and index files that snapshots, tags and changelogs name, each with what reaches it.
+
+use std::collections::HashMap;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
+use arrow_array::{Array, BooleanArray, RecordBatch};
+use arrow_select::filter::filter_record_batch;
+
+use super::entries::Reached;
+use super::held::{Held, Holder};
+use crate::error::{ErrorKind, Result};
+use crate::paimon::index_files::IndexFiles;
+use crate::paimon::manifest_list::{manifest_files, read_manifest_list};
+use crate::paimon::paths::{manifest_file, statistics_file};
+use crate::paimon::table::Table;
+use crate::pipeline::each;
+use crate::reach::{Files, Kind, RootSets, Roots, SetId};
+use crate::record::find;
+use crate::storage::{Storage, present};
+
+/// What reaches the manifests of a list, and how.
+#[derive(Clone, Default)]
+struct ListUse {
+    size: Option<i64>,
+    /// Whose live files its entries are of.
+    live: Roots,
+    /// Who reads the files that its entries add, whatever became of them.
+    changes: Roots,
+    /// Who keeps the list and its manifests, though none of their files.
+    kept: Roots,
+    /// Whether its entries are of changelog files.
+    is_changelog: bool,
+    /// The files of those who cannot do without it; a list that only others name may be gone.
+    needed_by: Vec<String>,
+}
+
+/// The lists that are named, in the order in which they are first.
+#[derive(Default)]
+struct Lists {
+    names: Vec<String>,
+    uses: HashMap<String, ListUse>,
+}
+
+impl Lists {
+    fn named(&mut self, name: &str, size: Option<i64>) -> &mut ListUse {
+        if !self.uses.contains_key(name) {
+            self.names.push(name.to_owned());
+        }
+        let one = self.uses.entry(name.to_owned()).or_default();
+        one.size = one.size.or(size);
+        one
+    }
+
+    /// Adds the lists of one root.
+    ///
+    /// A tag keeps what is live in its snapshot, and no changelog; a changelog keeps its own list or, where it has none,
+    /// the files that its snapshot added (Paimon's `SnapshotDeletion.java`, `ChangelogDeletion.java`). Others that they
+    /// name may be gone; where they are not, engines leave alone what they name.
+    fn add(&mut self, root: usize, held: &Held) {
+        let snapshot = &held.snapshot;
+        let (base, base_size) = (&snapshot.base_manifest_list, snapshot.base_manifest_list_size);
+        let (delta, delta_size) = (&snapshot.delta_manifest_list, snapshot.delta_manifest_list_size);
+        let keeps_delta = held.holder == Holder::Changelog && snapshot.changelog_manifest_list.is_none();
+        for (name, size) in [(base, base_size), (delta, delta_size)] {
+            let list = self.named(name, size);
+            if held.holder != Holder::Changelog {
+                list.live.push(root);
+                list.needed_by.extend(held.path.clone());
+            } else if keeps_delta {
+                list.kept.push(root);
+            }
+        }
+        if keeps_delta {
+            self.named(delta, delta_size).changes.push(root);
+        }
+        if let Some(name) = &snapshot.changelog_manifest_list {
+            let list = self.named(name, snapshot.changelog_manifest_list_size);
+            list.is_changelog = true;
+            if held.holder != Holder::Tag {
+                list.changes.push(root);
+                list.needed_by.extend(held.path.clone());
+            }
+        }
+    }
+}
+
+/// Adds the lists, manifests, statistics, index manifests and index files that `held` names, from root `first` on, to
+/// `files`. Returns the manifests, each once, and how many the lists name.
+///
+/// # Errors
+/// Those of reading lists and index manifests, also for one that is not there.
+pub(super) fn named(
+    table: &Table,
+    held: &[Held],
+    first: usize,
+    threads: usize,
+    files: &mut Files,
+    sets: &mut RootSets,
+) -> Result<(Vec<Reached>, u64)> {
+    let (mut lists, mut indexes) = (Lists::default(), Lists::default());
+    for (at, one) in held.iter().enumerate() {
+        let root = first + at;
+        lists.add(root, one);
+        if let Some(name) = &one.snapshot.index_manifest {
+            let index = indexes.named(name, None);
+            if one.holder != Holder::Changelog {
+                index.live.push(root);
+                index.needed_by.extend(one.path.clone());
+            }
+        }
+        if let Some(name) = &one.snapshot.statistics {
+            let path = table.files().shared(&statistics_file(name));
+            match one.holder {
+                Holder::Changelog => files.add_named(path),
+                _ => {
+                    let set = sets.of([root]);
+                    files.add(path, Kind::Statistics, None, set, sets);
+                }
+            }
+        }
+    }
+    add_indexes(table, indexes, threads, files, sets)?;
+    read_lists(table, lists, threads, files, sets)
+}
+
+/// Adds index manifests and the files that they name.
+fn add_indexes(
+    table: &Table,
+    mut indexes: Lists,
+    threads: usize,
+    files: &mut Files,
+    sets: &mut RootSets,
+) -> Result<()> {
+    let of = table.clone();
+    let read = move |_: &dyn Storage, name: &String| present(IndexFiles::of(&of, name, None));
+    let found = each(table.storage(), indexes.names.clone(), threads, read).at_once();
+    for (name, index) in indexes.names.iter().zip(found) {
+        let index = index?;
+        let used = indexes.uses.remove(name).unwrap_or_default();
+        let path = table.manifest_path(name);
+        let Some(index) = index else {
+            check_needed(table, &used.needed_by, &path)?;
+            continue;
+        };
+        let set = sets.met(used.live);
+        let mut add = |path: String, kind, size| match set {
+            SetId::NONE => files.add_named(path),
+            set => files.add(path, kind, size, set, sets),
+        };
+        add(path, Kind::IndexManifest, None);
+        let sizes = find(&index.entries, "file_size")?;
+        let sizes = sizes.as_primitive::<Int64Type>();
+        for (path, size) in index.paths.iter().zip(sizes) {
+            let size = size.and_then(|size| u64::try_from(size).ok());
+            add(path.unwrap_or_default().to_owned(), Kind::Index, size);
+        }
+    }
+    Ok(())
+}
+
+/// Adds lists and manifests, and returns the manifests.
+fn read_lists(
+    table: &Table,
+    mut lists: Lists,
+    threads: usize,
+    files: &mut Files,
+    sets: &mut RootSets,
+) -> Result<(Vec<Reached>, u64)> {
+    let of = table.clone();
+    let requests =
+        lists.names.iter().map(|name| (name.clone(), lists.uses.get(name).and_then(|one| one.size)));
+    let read = move |_: &dyn Storage, (name, size): &(String, Option<i64>)| list(&of, name, *size);
+    let found = each(table.storage(), requests.collect(), threads, read).at_once();
+    let (mut reached, mut places, mut named) = (Vec::new(), HashMap::new(), 0);
+    for (name, list) in lists.names.iter().zip(found) {
+        let list = list?;
+        let used = lists.uses.remove(name).unwrap_or_default();
+        let path = table.manifest_path(name);
+        let Some((size, list)) = list else {
+            check_needed(table, &used.needed_by, &path)?;
+            continue;
+        };
+        let (live, changes, kept) = (sets.met(used.live), sets.met(used.changes), sets.met(used.kept));
+        let all = sets.union(live, changes);
+        let all = sets.union(all, kept);
+        match all {
+            SetId::NONE => files.add_named(path),
+            all => files.add(path, Kind::ManifestList, Some(size), all, sets),
+        }
+        named += list.num_rows() as u64;
+        let mut meet = |one: &mut Reached| {
+            one.live = sets.union(one.live, live);
+            one.changes = sets.union(one.changes, changes);
+            one.kept = sets.union(one.kept, kept);
+            one.is_changelog |= used.is_changelog;
+        };
+        for mut one in new_manifests(&list, &mut reached, &places, &mut meet)? {
+            meet(&mut one);
+            if !places.contains_key(&one.manifest.file_name) {
+                places.insert(one.manifest.file_name.clone(), reached.len());
+                reached.push(one);
+            }
+        }
+    }
+    for one in &reached {
+        add_manifest(table, one, files, sets);
+    }
+    Ok((reached, named))
+}
+
+/// Has `meet` those manifests of a list that are known. Returns the others.
+fn new_manifests(
+    list: &RecordBatch,
+    reached: &mut [Reached],
+    places: &HashMap<String, usize>,
+    meet: &mut impl FnMut(&mut Reached),
+) -> Result<Vec<Reached>> {
+    let names = find(list, "file_name")?;
+    let names = names.as_string::<i32>();
+    let is_new = (0..names.len()).map(|row| {
+        let known = places.get(names.value(row)).and_then(|place| reached.get_mut(*place));
+        Some(known.map(&mut *meet).is_none())
+    });
+    let is_new: BooleanArray = is_new.collect();
+    let list = filter_record_batch(list, &is_new)?;
+    let extra = find(&list, "extra_files")?;
+    let extra = extra.as_list::<i32>();
+    let extra_of = |row: usize| {
+        let names = extra.is_valid(row).then(|| extra.value(row));
+        let texts = names.iter().flat_map(|names| names.as_string::<i32>().iter().flatten());
+        texts.map(str::to_owned).collect()
+    };
+    let manifests = manifest_files(&list)?.into_iter().enumerate();
+    Ok(manifests.map(|(row, manifest)| Reached::new(manifest, extra_of(row))).collect())
+}
+
+/// Adds a manifest and the files beside it.
+fn add_manifest(table: &Table, one: &Reached, files: &mut Files, sets: &mut RootSets) {
+    let all = sets.union(one.live, one.changes);
+    let all = sets.union(all, one.kept);
+    let mut add = |name: &str, kind, size| {
+        let path = table.manifest_path(name);
+        match all {
+            SetId::NONE => files.add_named(path),
+            all => files.add(path, kind, size, all, sets),
+        }
+    };
+    add(&one.manifest.file_name, Kind::Manifest, Some(one.manifest.file_size));
+    one.extra_files.iter().for_each(|name| add(name, Kind::Extra, None));
+}
+
+/// A list and its bytes; none where it is not there.
+fn list(table: &Table, name: &str, size: Option<i64>) -> Result<Option<(u64, RecordBatch)>> {
+    let path = table.files().shared(&manifest_file(name));
+    let read = || {
+        let bytes = table.list_bytes(&path, size)?;
+        let length = bytes.len() as u64;
+        Ok((length, read_manifest_list(bytes, None, table.decoding())?))
+    };
+    present(read().map_err(|error: crate::Error| error.in_file(&path)))
+}
+
+/// # Errors
+/// `Missing` for a file that snapshots need which are still there: those that went away meanwhile need none.
+fn check_needed(table: &Table, needed_by: &[String], path: &str) -> Result<()> {
+    for holder in needed_by {
+        if present(table.storage().read_range(holder, 0, 1))?.is_some() {
+            let message = format!("no such file, which {holder} names");
+            return Err(crate::Error::new(ErrorKind::Missing, message).in_file(path));
+        }
+    }
+    Ok(())
+}

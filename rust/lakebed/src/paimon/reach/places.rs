@@ -1,0 +1,147 @@
+//! Where an engine looks for files that nothing reaches (Paimon's `OrphanFilesClean.java`): the folders of manifests,
+//! indexes and statistics, those of buckets at the depth of the partition, and what is no snapshot or changelog in theirs.
+
+use std::sync::Arc;
+
+use super::held::HINTS;
+use crate::error::{Error, ErrorKind, Result};
+use crate::paimon::table::Table;
+use crate::reach::Place;
+
+/// The folders that hold only files of a kind.
+const OWN: [&str; 3] = ["manifest", "index", "statistics"];
+
+/// How files end that engines leave to their own clean-up.
+const MANAGED_BLOB: &str = ".managed.blob";
+
+/// # Errors
+/// `Required` for a branch without a schema: nobody knows what it reaches.
+pub(super) fn places(table: &Table) -> Result<Vec<Place>> {
+    let files = table.files();
+    let branches = files.branch_names()?;
+    for branch in &branches {
+        if files.of_branch(branch).schema_ids()?.is_empty() {
+            let message = format!("branch {branch:?} has no schema, so that nobody knows what it reaches");
+            return Err(Error::new(ErrorKind::Required, message).in_file(table.location()));
+        }
+    }
+    let schema = table.schema();
+    let depth = schema.partition_keys.len();
+    let data = schema.option("data-file.path-directory").unwrap_or_default().trim_matches('/').to_owned();
+    let rule =
+        Arc::new(move |path: &str, is_folder: bool| is_looked_at(path, is_folder, depth, &data, &branches));
+    let location = table.location().to_owned();
+    let mut places = vec![Place { location, rule, by_name: true, is_optional: false }];
+    let external = schema.option("data-file.external-paths").unwrap_or_default();
+    for location in external.split(',').map(str::trim).filter(|path| !path.is_empty()) {
+        let rule = Arc::new(move |path: &str, is_folder: bool| is_of_data(path, is_folder, depth));
+        let location = location.trim_end_matches('/').to_owned();
+        places.push(Place { location, rule, by_name: true, is_optional: true });
+    }
+    Ok(places)
+}
+
+/// Whether a path below the table's folder is one that is looked at.
+fn is_looked_at(path: &str, is_folder: bool, depth: usize, data: &str, branches: &[String]) -> bool {
+    let names: Vec<&str> = path.split('/').collect();
+    let own = match names.as_slice() {
+        ["branch"] => return is_folder,
+        ["branch", branch, rest @ ..] => {
+            let known =
+                branch.strip_prefix("branch-").is_some_and(|name| branches.iter().any(|one| one == name));
+            return known && (rest.is_empty() && is_folder || is_of_commits(rest, is_folder));
+        }
+        [folder] => is_folder && OWN.contains(folder),
+        [folder, _] => !is_folder && OWN.contains(folder),
+        _ => false,
+    };
+    let of_data = match data {
+        "" => is_of_data(path, is_folder, depth),
+        data if path == data => is_folder,
+        // Folders on the way there.
+        data if is_folder && data.strip_prefix(path).is_some_and(|rest| rest.starts_with('/')) => true,
+        data => path
+            .strip_prefix(data)
+            .and_then(|rest| rest.strip_prefix('/'))
+            .is_some_and(|rest| is_of_data(rest, is_folder, depth)),
+    };
+    (own || of_data || is_of_commits(&names, is_folder)) && !path.ends_with(MANAGED_BLOB)
+}
+
+/// Whether it is what stands beside the snapshots and changelogs of a branch.
+fn is_of_commits(names: &[&str], is_folder: bool) -> bool {
+    match names {
+        ["snapshot" | "changelog"] => is_folder,
+        [folder @ ("snapshot" | "changelog"), name] => {
+            let own = name.strip_prefix(folder).is_some_and(|rest| rest.starts_with('-'));
+            !is_folder && !own && !HINTS.contains(name)
+        }
+        _ => false,
+    }
+}
+
+/// Whether it is a file in a bucket's folder, below as many folders of partitions as there are keys, or a folder on the
+/// way there.
+fn is_of_data(path: &str, is_folder: bool, depth: usize) -> bool {
+    let names: Vec<&str> = path.split('/').collect();
+    let fits = |(at, name): (usize, &&str)| match at {
+        at if at < depth => name.contains('='),
+        at if at == depth => name.starts_with("bucket-"),
+        _ => !is_folder,
+    };
+    let length = depth + if is_folder { 1 } else { 2 };
+    let whole = if is_folder { names.len() <= length } else { names.len() == length };
+    whole && names.iter().enumerate().all(fits) && !path.ends_with(MANAGED_BLOB)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_folders_that_the_engine_looks_into_are() {
+        let branches = ["b".to_owned()];
+        let looked = |path: &str, is_folder| is_looked_at(path, is_folder, 1, "", &branches);
+        for folder in
+            ["manifest", "index", "statistics", "snapshot", "changelog", "branch", "branch/branch-b"]
+        {
+            assert!(looked(folder, true), "{folder}");
+        }
+        for folder in
+            ["schema", "tag", "consumer", "bucket-0", "dt=1/x", "other", "branch/branch-c", "manifest/x"]
+        {
+            assert!(!looked(folder, true), "{folder}");
+        }
+        assert!(
+            looked("dt=1", true) && looked("dt=1/bucket-0", true) && looked("dt=1/bucket-postpone", true)
+        );
+        for file in
+            ["manifest/m", "index/i", "statistics/s", "dt=1/bucket-0/f", "snapshot/x", "changelog/x.tmp"]
+        {
+            assert!(looked(file, false), "{file}");
+        }
+        assert!(looked("branch/branch-b/snapshot/x", false) && !looked("branch/branch-b/manifest/x", false));
+        for file in [
+            "snapshot/snapshot-1",
+            "snapshot/snapshot-1a.tmp",
+            "snapshot/LATEST",
+            "changelog/EARLIEST",
+            "schema/schema-0",
+            "dt=1/f",
+            "bucket-0/f",
+            "dt=1/bucket-0/x/f",
+            "dt=1/bucket-0/f.managed.blob",
+            "readme",
+        ] {
+            assert!(!looked(file, false), "{file}");
+        }
+    }
+
+    #[test]
+    fn data_may_have_a_folder_of_its_own() {
+        let looked = |path: &str, is_folder| is_looked_at(path, is_folder, 0, "a/b", &[]);
+        assert!(looked("a", true) && looked("a/b", true) && looked("a/b/bucket-0", true));
+        assert!(looked("a/b/bucket-0/f", false));
+        assert!(!looked("bucket-0", true) && !looked("a/c", true) && !looked("a/b/f", false));
+    }
+}

@@ -1,0 +1,68 @@
+//! What an expiry of snapshots would free.
+
+use arrow_schema::SchemaRef;
+
+use super::Reach;
+use super::found::{Found, count, found, schema};
+use crate::error::Result;
+use crate::notes::Notes;
+use crate::reach::walk::Root;
+use crate::scan::{Batches, Scan, ScanOptions, Step, limited, threads};
+
+/// What the caller says instead of a table's own rules, and when it is now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Retention {
+    /// Milliseconds since 1970 UTC before which snapshots are old, where the caller says.
+    pub older_than_ms: Option<i64>,
+    /// Snapshots that are kept however old they are, where the caller says.
+    pub retain_last: Option<i32>,
+    /// Milliseconds since 1970 UTC that ages are counted to.
+    pub now_ms: i64,
+}
+
+/// The snapshots that go by the rules, and the files that then nothing reaches.
+pub(crate) struct ExpirePlan<R> {
+    reach: R,
+    retention: Retention,
+    options: ScanOptions,
+    schema: SchemaRef,
+}
+
+impl<R: Reach> ExpirePlan<R> {
+    /// That of a table; columns and filter are checked, nothing is read.
+    ///
+    /// # Errors
+    /// `UnknownColumn`, `Predicate`.
+    pub(crate) fn new(reach: R, retention: Retention, options: ScanOptions) -> Result<ExpirePlan<R>> {
+        let schema = schema(&options)?;
+        Ok(ExpirePlan { reach, retention, options, schema })
+    }
+}
+
+impl<R: Reach> Scan for ExpirePlan<R> {
+    fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    fn stream(&self) -> Result<Batches> {
+        limited(self.options.limit, || found(&self.reach, Some(&self.retention), &self.options))
+    }
+
+    fn notes(&self) -> Notes {
+        self.reach.notes()
+    }
+
+    fn explain(&self) -> Result<Vec<Step>> {
+        let walk = self.reach.walk(Some(&self.retention), threads(self.options.threads))?;
+        let of_snapshots = |going: bool| {
+            let counted = |root: &&Root| root.snapshot_id.is_some() && (root.goes || !going);
+            walk.roots.iter().filter(counted).count() as u64
+        };
+        let why = "snapshots, tags and changelogs that the rules of retention let go";
+        let roots = Step::rows("roots", of_snapshots(true), of_snapshots(false), why);
+        let manifests = walk.manifests.clone();
+        let files = count(Found::new(walk, true))?;
+        let why = "reached by nothing that stays";
+        Ok(vec![roots, manifests, Step::rows("rows", files, files, why)])
+    }
+}

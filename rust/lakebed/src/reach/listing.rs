@@ -1,0 +1,77 @@
+//! Which files lie where a table's files are.
+
+use std::sync::Arc;
+
+use crate::credentials::without_credentials;
+use crate::error::{Error, ErrorKind, Result};
+use crate::notes::Notes;
+use crate::pipeline::{Levels, Look};
+use crate::relocate::below;
+use crate::storage::{Contents, ListedFile, Storage};
+
+/// Whether a file or folder is looked at, given its path below the place, and whether it is a folder.
+pub(super) type Rule = Arc<dyn Fn(&str, bool) -> bool + Send + Sync>;
+
+/// A folder that files of a table are in.
+#[derive(Clone)]
+pub(crate) struct Place {
+    /// Where the metadata has it, without a slash at the end.
+    pub(crate) location: String,
+    pub(crate) rule: Rule,
+    /// Whether files are told apart by their names alone, as an engine does that gives each a name of its own.
+    pub(crate) by_name: bool,
+    /// Whether there need not be such a folder.
+    pub(crate) is_optional: bool,
+}
+
+/// A file with its full path, as metadata would have it.
+pub(super) type Listed = (String, ListedFile);
+
+/// The files in a place that its rule lets in, folder by folder.
+pub(super) fn list(
+    place: &Place,
+    storage: &Arc<dyn Storage>,
+    notes: &Notes,
+) -> impl Iterator<Item = Result<Vec<Listed>>> + use<> {
+    let folders = vec![place.location.clone()];
+    let looks = Looks { place: place.clone(), storage: Arc::clone(storage), notes: notes.clone() };
+    Levels::new(looks, Arc::clone(storage), folders, true)
+}
+
+/// How folders are looked at, by several threads.
+struct Looks {
+    place: Place,
+    storage: Arc<dyn Storage>,
+    notes: Notes,
+}
+
+impl Look for Looks {
+    type Found = Vec<Listed>;
+
+    fn look(&self, folder: &str) -> Result<(Option<Vec<Listed>>, Vec<String>)> {
+        let Some(Contents { files, folders }) = self.storage.contents(folder)? else {
+            // What went away after it was listed has no files either.
+            return if folder == self.place.location && !self.place.is_optional {
+                let message = format!("no folder at {:?}", without_credentials(folder));
+                Err(Error::new(ErrorKind::Missing, message).in_file(folder))
+            } else {
+                Ok((None, Vec::new()))
+            };
+        };
+        let within = |path: &str, is_folder| {
+            below(path, &self.place.location).is_some_and(|rest| (self.place.rule)(rest, is_folder))
+        };
+        for (name, why) in folders.closed {
+            if within(&format!("{folder}/{name}"), true) {
+                let folder = without_credentials(folder);
+                self.notes.add(format!("the folder {name:?} in {folder:?} is not looked into: {why}"));
+            }
+        }
+        let files = files.into_iter().map(|file| (format!("{folder}/{}", file.name), file));
+        let files: Vec<Listed> = files.filter(|(path, _)| within(path, false)).collect();
+        let names = folders.names.iter().filter(|name| !matches!(name.as_str(), "" | "." | ".."));
+        let paths = names.map(|name| format!("{folder}/{name}"));
+        let paths = paths.filter(|path| within(path, true)).collect();
+        Ok(((!files.is_empty()).then_some(files), paths))
+    }
+}

@@ -1,0 +1,63 @@
+//! Which files a table still reaches, from what, and which nothing reaches: one walk over all that names files, whatever
+//! the format.
+//!
+//! A root is what keeps files: a snapshot, a tag, a changelog, or the table itself. A format says which roots there are
+//! and which files each names; every manifest is read once, with the set of the roots that have it.
+
+mod expire;
+mod found;
+mod kind;
+mod listing;
+mod names;
+mod orphans;
+mod partitions;
+mod prefixes;
+mod sets;
+mod walk;
+
+use std::sync::Arc;
+
+pub(crate) use expire::ExpirePlan;
+pub use expire::Retention;
+pub(crate) use found::Reachable;
+pub(crate) use kind::Kind;
+pub(crate) use listing::Place;
+pub(crate) use names::{Named, NamedBatch};
+pub(crate) use orphans::Orphans;
+pub use orphans::{Listing, OrphanOptions};
+pub(crate) use partitions::Fact;
+pub(crate) use sets::{RootSets, Roots, SetId};
+pub(crate) use walk::{Files, Removed, Root, Walk};
+
+use crate::error::Result;
+use crate::notes::Notes;
+use crate::storage::Storage;
+
+/// What a format knows of the files of one of its tables.
+pub(crate) trait Reach: Send + Sync + Sized + 'static {
+    /// What the table's files are read from.
+    fn storage(&self) -> &Arc<dyn Storage>;
+
+    /// What is odd about the files that were read, and no error.
+    fn notes(&self) -> Notes;
+
+    /// Reads what names manifests: the roots, the files that are named without a manifest, and the manifests as a stream
+    /// of what they name. With `retention` the roots say which of them its rules let go.
+    ///
+    /// # Errors
+    /// Those of reading snapshots and lists; `Unsupported` with `retention` where the table forbids that files are
+    /// deleted.
+    fn walk(&self, retention: Option<&Retention>, threads: usize) -> Result<Walk>;
+
+    /// The same table at what is newest now.
+    ///
+    /// # Errors
+    /// Those of opening it.
+    fn newest(&self) -> Result<Self>;
+
+    /// Where files of the table may lie that nothing reaches.
+    ///
+    /// # Errors
+    /// `Unsupported` where the table forbids that files are deleted; `Location`.
+    fn places(&self) -> Result<Vec<Place>>;
+}

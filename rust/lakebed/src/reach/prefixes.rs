@@ -1,0 +1,173 @@
+//! Paths of one file that are spelled differently: what stands before the path within a storage, and which of that means
+//! the same place (Iceberg's `DeleteOrphanFilesSparkAction.java`, `FileURI.java`).
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use crate::credentials::family;
+use crate::error::{Error, ErrorKind, Result};
+use crate::location::scheme;
+
+/// A scheme and an authority, each empty where none is written.
+type Prefix = (String, String);
+
+/// Prefixes by number, those that the caller says are equal under one.
+pub(super) struct Prefixes {
+    equal_schemes: HashMap<String, String>,
+    equal_authorities: HashMap<String, String>,
+    numbers: HashMap<Prefix, u16>,
+    known: Vec<Prefix>,
+    /// What was met last, which is mostly what comes next.
+    last: Option<(String, u16)>,
+}
+
+impl Prefixes {
+    /// Both maps lead from what is written to what it means.
+    pub(super) fn new(schemes: &[(String, String)], authorities: &[(String, String)]) -> Prefixes {
+        let schemes = schemes.iter().map(|(one, other)| (one.to_ascii_lowercase(), canonical(other)));
+        Prefixes {
+            equal_schemes: schemes.collect(),
+            equal_authorities: authorities.iter().cloned().collect(),
+            numbers: HashMap::new(),
+            known: Vec::new(),
+            last: None,
+        }
+    }
+
+    /// The number of what stands before a path's key, and the key: the same for each spelling of a file.
+    ///
+    /// # Errors
+    /// `Argument` for more prefixes than any table has.
+    pub(super) fn split<'p>(&mut self, path: &'p str) -> Result<(u16, Cow<'p, str>)> {
+        let (before, key) = path.split_at(key_start(path));
+        let number = match &self.last {
+            Some((last, number)) if last == before => *number,
+            _ => {
+                let number = self.number(before)?;
+                self.last = Some((before.to_owned(), number));
+                number
+            }
+        };
+        Ok((number, collapsed(key)))
+    }
+
+    fn number(&mut self, before: &str) -> Result<u16> {
+        let (scheme, authority) = match scheme(&format!("{before}/")) {
+            Some((scheme, _)) => (scheme.to_owned(), before.split_once("://").map_or("", |(_, rest)| rest)),
+            None => (String::new(), ""),
+        };
+        let written = scheme.to_ascii_lowercase();
+        let scheme = self.equal_schemes.get(&written).cloned().unwrap_or_else(|| canonical(&written));
+        let authority = if scheme.is_empty() { "" } else { authority };
+        let authority = self.equal_authorities.get(authority).map_or(authority, String::as_str);
+        let prefix = (scheme, authority.to_owned());
+        if let Some(number) = self.numbers.get(&prefix) {
+            return Ok(*number);
+        }
+        let number = u16::try_from(self.known.len())
+            .map_err(|_| Error::new(ErrorKind::Argument, "paths of more than 65,536 buckets or hosts"))?;
+        self.known.push(prefix.clone());
+        self.numbers.insert(prefix, number);
+        Ok(number)
+    }
+
+    /// Whether what metadata says and what a listing says may be one place: what metadata leaves out is any.
+    pub(super) fn agree(&self, metadata: u16, listing: u16) -> bool {
+        let agrees = |said: &String, found: &String| said.is_empty() || said == found;
+        match (self.known.get(usize::from(metadata)), self.known.get(usize::from(listing))) {
+            (Some(said), Some(found)) => agrees(&said.0, &found.0) && agrees(&said.1, &found.1),
+            _ => false,
+        }
+    }
+
+    /// The error of a file that metadata and the listing have at the same path of different places.
+    #[cold]
+    pub(super) fn conflict(&self, metadata: u16, listing: u16, path: &str) -> Error {
+        let shown = |number: u16| match self.known.get(usize::from(number)) {
+            Some((scheme, authority)) if !scheme.is_empty() => format!("{scheme}://{authority}"),
+            _ => "no scheme".to_owned(),
+        };
+        let message = format!(
+            "the metadata has {} where the listing has {}: say with equal_schemes= and equal_authorities= whether \
+             they are the same place",
+            shown(metadata),
+            shown(listing)
+        );
+        Error::new(ErrorKind::Location, message).in_file(path)
+    }
+}
+
+/// One scheme for all of its kind, empty for local files.
+fn canonical(scheme: &str) -> String {
+    let family = family(scheme);
+    if family == "file" { String::new() } else { family }
+}
+
+/// Where the path within a storage begins.
+fn key_start(path: &str) -> usize {
+    let Some((_, rest)) = scheme(path) else { return 0 };
+    match rest.strip_prefix("//") {
+        Some(behind) => path.len() - behind.len() + behind.find('/').unwrap_or(behind.len()),
+        None => path.len() - rest.len(),
+    }
+}
+
+/// Without empty folders, as Hadoop has paths.
+fn collapsed(key: &str) -> Cow<'_, str> {
+    let key = if key.len() > 1 { key.trim_end_matches('/') } else { key };
+    if !key.contains("//") {
+        return Cow::Borrowed(key);
+    }
+    let mut names = String::with_capacity(key.len());
+    for name in key.split('/').filter(|name| !name.is_empty()) {
+        names.push('/');
+        names.push_str(name);
+    }
+    Cow::Owned(names)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pairs(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
+        pairs.iter().map(|(one, other)| ((*one).to_owned(), (*other).to_owned())).collect()
+    }
+
+    #[test]
+    fn one_file_has_one_key_however_it_is_spelled() {
+        let mut prefixes = Prefixes::new(&[], &[]);
+        for (path, key) in [
+            ("s3://b/t/x", "/t/x"),
+            ("s3a://b//t///x", "/t/x"),
+            ("hdfs:///t/x/", "/t/x"),
+            ("file:/t/x", "/t/x"),
+            ("/t/x", "/t/x"),
+            ("t/x", "t/x"),
+            ("s3://b", ""),
+            ("/", "/"),
+        ] {
+            assert_eq!(prefixes.split(path).expect("few").1, key, "{path}");
+        }
+    }
+
+    #[test]
+    fn places_agree_where_metadata_leaves_out_or_the_caller_says_so() {
+        let agree = |metadata: &str, listing: &str, schemes: &[(&str, &str)], hosts: &[(&str, &str)]| {
+            let mut prefixes = Prefixes::new(&pairs(schemes), &pairs(hosts));
+            let said = prefixes.split(metadata).expect("few").0;
+            let found = prefixes.split(listing).expect("few").0;
+            prefixes.agree(said, found)
+        };
+        assert!(agree("s3a://b/x", "S3://b/x", &[], &[]));
+        assert!(agree("file:///x", "/x", &[], &[]));
+        assert!(agree("file://localhost/x", "/x", &[], &[]));
+        assert!(agree("/x", "hdfs://nn/x", &[], &[]));
+        assert!(!agree("hdfs://nn/x", "/x", &[], &[]));
+        assert!(!agree("hdfs://nn/x", "hdfs:///x", &[], &[]));
+        assert!(!agree("s3://a/x", "s3://b/x", &[], &[]));
+        assert!(agree("s3://a/x", "s3://b/x", &[], &[("a", "b")]));
+        assert!(!agree("oss://a/x", "s3://a/x", &[], &[]));
+        assert!(agree("oss://a/x", "s3a://a/x", &[("OSS", "s3")], &[]));
+    }
+}

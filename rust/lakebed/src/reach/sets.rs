@@ -1,0 +1,168 @@
+//! Sets of roots: which snapshots reach a file, as runs of neighbours, each set once.
+
+use std::collections::HashMap;
+
+/// The first and the last of some neighbouring roots.
+type Run = (u32, u32);
+
+/// A set among the others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct SetId(pub(super) u32);
+
+impl SetId {
+    /// The set without a root.
+    pub(crate) const NONE: SetId = SetId(0);
+}
+
+/// Roots as they are met, which ascend.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Roots(Vec<Run>);
+
+impl Roots {
+    /// Adds one that is none of those before the last.
+    pub(crate) fn push(&mut self, root: usize) {
+        let root = u32::try_from(root).unwrap_or(u32::MAX);
+        match self.0.last_mut() {
+            Some((_, last)) if root <= last.saturating_add(1) => *last = root.max(*last),
+            _ => self.0.push((root, root)),
+        }
+    }
+}
+
+/// Every set that is spoken of, by number: thousands of files are reached by the same snapshots.
+pub(crate) struct RootSets {
+    runs: Vec<Box<[Run]>>,
+    known: HashMap<Box<[Run]>, u32>,
+    unions: HashMap<(u32, u32), u32>,
+    differences: HashMap<(u32, u32), u32>,
+}
+
+impl RootSets {
+    /// Only the empty set.
+    pub(crate) fn new() -> RootSets {
+        let none: Box<[Run]> = Box::default();
+        RootSets {
+            runs: vec![none.clone()],
+            known: HashMap::from([(none, 0)]),
+            unions: HashMap::new(),
+            differences: HashMap::new(),
+        }
+    }
+
+    fn id(&mut self, runs: Vec<Run>) -> u32 {
+        let runs = runs.into_boxed_slice();
+        if let Some(id) = self.known.get(&runs) {
+            return *id;
+        }
+        // One for each union of sets of manifests at most: fewer than there are bytes of memory.
+        let id = u32::try_from(self.runs.len()).unwrap_or(u32::MAX);
+        self.runs.push(runs.clone());
+        self.known.insert(runs, id);
+        id
+    }
+
+    /// The set of these roots, which ascend.
+    pub(crate) fn of(&mut self, roots: impl IntoIterator<Item = usize>) -> SetId {
+        let mut met = Roots::default();
+        roots.into_iter().for_each(|root| met.push(root));
+        self.met(met)
+    }
+
+    /// The set of the roots that were met.
+    pub(crate) fn met(&mut self, Roots(runs): Roots) -> SetId {
+        SetId(self.id(runs))
+    }
+
+    /// The roots of either.
+    pub(crate) fn union(&mut self, one: SetId, other: SetId) -> SetId {
+        if one == other || other == SetId::NONE {
+            return one;
+        }
+        if one == SetId::NONE {
+            return other;
+        }
+        let key = (one.0.min(other.0), one.0.max(other.0));
+        if let Some(id) = self.unions.get(&key) {
+            return SetId(*id);
+        }
+        let mut all: Vec<Run> = self.runs(one).iter().chain(self.runs(other)).copied().collect();
+        all.sort_unstable();
+        let mut runs: Vec<Run> = Vec::with_capacity(all.len());
+        for (first, last) in all {
+            match runs.last_mut() {
+                Some((_, end)) if first <= end.saturating_add(1) => *end = last.max(*end),
+                _ => runs.push((first, last)),
+            }
+        }
+        let id = self.id(runs);
+        self.unions.insert(key, id);
+        SetId(id)
+    }
+
+    /// The roots of the one that are not of the other.
+    pub(crate) fn difference(&mut self, one: SetId, other: SetId) -> SetId {
+        if other == SetId::NONE || one == SetId::NONE {
+            return one;
+        }
+        if let Some(id) = self.differences.get(&(one.0, other.0)) {
+            return SetId(*id);
+        }
+        let mut runs = Vec::new();
+        for &(first, last) in self.runs(one) {
+            // What of this run is left behind the others so far.
+            let mut start = Some(first);
+            for &(gone, until) in self.runs(other) {
+                let Some(from) = start.filter(|from| until >= *from && gone <= last) else { continue };
+                if gone > from {
+                    runs.push((from, gone - 1));
+                }
+                start = (until < last).then(|| until + 1);
+            }
+            runs.extend(start.map(|from| (from, last)));
+        }
+        let id = self.id(runs);
+        self.differences.insert((one.0, other.0), id);
+        SetId(id)
+    }
+
+    /// The first and the last root of a set; none of the empty one.
+    pub(crate) fn ends(&self, set: SetId) -> Option<(usize, usize)> {
+        let runs = self.runs(set);
+        let (first, last) = (runs.first()?.0, runs.last()?.1);
+        Some((first as usize, last as usize))
+    }
+
+    fn runs(&self, set: SetId) -> &[Run] {
+        self.runs.get(set.0 as usize).map_or(&[], AsRef::as_ref)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    fn roots(sets: &RootSets, set: SetId) -> BTreeSet<usize> {
+        sets.runs(set).iter().flat_map(|(first, last)| *first as usize..=*last as usize).collect()
+    }
+
+    #[test]
+    fn sets_are_what_they_are_of_all_small_ones() {
+        let mut sets = RootSets::new();
+        let members = |bits: u32| (0..6usize).filter(move |root| bits >> root & 1 == 1);
+        for one in 0..64u32 {
+            for other in 0..64u32 {
+                let (a, b) = (sets.of(members(one)), sets.of(members(other)));
+                let (both, left) = (sets.union(a, b), sets.difference(a, b));
+                assert_eq!(both, sets.of(members(one | other)), "{one:b} {other:b}");
+                assert_eq!(left, sets.of(members(one & !other)), "{one:b} {other:b}");
+                assert_eq!(roots(&sets, both), members(one | other).collect());
+                assert_eq!((sets.union(a, b), sets.difference(a, b)), (both, left), "known by now");
+            }
+        }
+        assert_eq!(sets.runs.len(), 64);
+        let set = sets.of([1, 2, 5]);
+        assert_eq!((sets.ends(set), sets.ends(SetId::NONE)), (Some((1, 5)), None));
+    }
+}
