@@ -40,7 +40,10 @@ fn committable(table: &Table, staged: bool) -> Result<&IcebergTable> {
     let refused = |message: &str| Err(Error::new(ErrorKind::Unsupported, message).in_file(table.location()));
     let storage = table.storage();
     if staged && !storage.is_writable() {
-        return refused("commits are staged where the storage writes, of tables opened without relocate=");
+        return refused(
+            "commits are staged where the storage writes, of tables opened without relocate=: open a \
+             catalog's without storage=, or with a store of obstore",
+        );
     }
     if !staged && !storage.is_local() {
         return refused(
