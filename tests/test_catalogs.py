@@ -14,7 +14,7 @@ import pytest
 
 import lakebed
 from lakebed.errors import LocationError, TableNotFoundError, UnsupportedError
-from lakebed.file_io import IcebergFiles, PaimonFiles
+from lakebed.file_io import IcebergFiles, PaimonFiles, failure
 from shared_data import PROJECT
 
 catalog_files = pytest.importorskip("catalog_files")
@@ -49,6 +49,14 @@ def test_a_table_of_pyiceberg_is_the_one_of_its_metadata_file(tmp_path: Path) ->
     assert (table.format, table.location) == ("iceberg", f"{tmp_path}/warehouse/db/orders")
     same_rows(table, lakebed.open_table(there.metadata_location))
     assert table.files().to_arrow().num_rows == 4
+
+
+def test_what_a_server_denies_to_a_file_io_is_a_permission_error() -> None:
+    text = "When listing objects in bucket 'b': AWS Error ACCESS_DENIED during ListObjectsV2 operation"
+    error = failure(OSError(text), "s3://b/t")
+    assert isinstance(error, PermissionError)
+    assert (error.filename, text in str(error)) == ("s3://b/t", True)
+    assert failure(OSError("disk"), "s3://b/t").errno == 5
 
 
 def test_a_table_of_pyiceberg_is_opened_at_its_own_version(tmp_path: Path) -> None:

@@ -2,13 +2,28 @@
 
 from __future__ import annotations
 
+import json
 import traceback
 from collections.abc import Callable, Iterator
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from object_store import BUCKET, LIBRARIES, Answer, Asked, Break, Proxy, client, proxy, server, upload
+from object_store import (
+    BUCKET,
+    KEY,
+    LIBRARIES,
+    SECRET,
+    TOKEN,
+    Answer,
+    Asked,
+    Break,
+    Proxy,
+    client,
+    proxy,
+    server,
+    upload,
+)
 from trust import QUICK, long_or
 
 import lakebed
@@ -215,3 +230,65 @@ def test_a_listing_that_is_not_given(
     assert not isinstance(found, FileNotFoundError)
     assert f"{location}/nowhere" in str(found)
     assert "c4n4ry" not in said(found)
+
+
+def echo(form: str) -> Break:
+    """An answer that tells the request's headers again, in no form that is its own."""
+
+    def answer(asked: Asked, _: Answer, headers: dict[str, str]) -> Answer:
+        told = {name.lower(): value for name, value in headers.items()}
+        body = {
+            "json": json.dumps({"error": "access_denied", "headers": told}, indent=1),
+            "text": f"denied: {told}",
+            "xml": f"<denied>{told}</denied>",
+        }[form]
+        return Answer(403, {"Content-Type": "text/plain"}, body.encode())
+
+    return answer
+
+
+@pytest.mark.parametrize("form", ["json", "text", "xml"])
+@pytest.mark.parametrize("given", ["by a provider", "in headers"])
+def test_what_no_option_of_a_store_holds_is_told_by_no_error(
+    proxied: tuple[str, Proxy], given: str, form: str
+) -> None:
+    from obstore.store import HTTPStore, S3Store
+
+    address, before = proxied
+    before.forget()
+    before.breaks = echo(form)
+    once = {"max_retries": 0}
+    if given == "in headers":
+        location = f"http://{address}/t"
+        headers = {"Authorization": f"Bearer {TOKEN}", "X-Own": TOKEN}
+        options: Any = {"allow_http": True, "default_headers": headers}
+        store: Any = HTTPStore(f"http://{address}", client_options=options, retry_config=once)
+    else:
+        location = f"s3://{BUCKET}/t"
+        credentials: Any = {
+            "access_key_id": KEY,
+            "secret_access_key": SECRET,
+            "token": TOKEN,
+            "expires_at": None,
+        }
+        store = S3Store(
+            BUCKET,
+            endpoint=f"http://{address}",
+            region="us-east-1",
+            credential_provider=lambda: credentials,
+            client_options={"allow_http": True},
+            retry_config=once,
+        )
+    works: list[Callable[[], Any]] = [
+        lambda: lakebed.avro.read(f"{location}/x.avro", storage=store),
+        lambda: lakebed.find_tables(location, storage=store).to_arrow(),
+    ]
+    # The web has no listings without WebDAV.
+    for work in works[: 1 if given == "in headers" else 2]:
+        found = tried(work)
+        assert isinstance(found, PermissionError)
+        assert "403 Forbidden: " + ("access_denied" if form == "json" else "…") in str(found)
+        assert location in str(found)
+        assert "c4n4ry" not in said(found)
+    assert before.asked
+    before.forget()

@@ -335,6 +335,26 @@ def test_a_library_that_cannot_says_why_without_secrets(name):
     assert "c4n4ry" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("uri", "kind", "key"),
+    [
+        ("s3n://bucket/t", obstore.S3Store, "t"),
+        ("gcs://bucket/t", obstore.GCSStore, "t"),
+        ("wasbs://c@account.blob.core.windows.net/t", obstore.AzureStore, "t"),
+        ("abfss://c@account.dfs.core.windows.net/t", obstore.AzureStore, "t"),
+        ("https://bucket.s3.eu-west-1.amazonaws.com/t", obstore.HTTPStore, "t"),
+        ("https://account.blob.core.windows.net/c/t", obstore.HTTPStore, "c/t"),
+        ("http://host:8080/t", obstore.HTTPStore, "t"),
+    ],
+)
+def test_obstore_opens_every_scheme_of_a_family(uri, kind, key, monkeypatch):
+    monkeypatch.setenv("AWS_REGION", "eu-west-1")
+    location, storage = resolve(uri, "obstore")
+    assert isinstance(storage, ObstoreStorage)
+    assert (location, type(storage._filesystem)) == (uri, kind)
+    assert storage._inner(f"{location}/x") == f"{key}/x"
+
+
 def test_obstore_does_not_pass_over_options_in_a_uri():
     with pytest.raises(UnsupportedError, match="takes no options or credentials in a URI"):
         resolve("s3://bucket/t?region=eu-west-1", "obstore")

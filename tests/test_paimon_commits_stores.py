@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from object_store import BUCKET, MINIO, client, proxy, server
+from object_store import BUCKET, MINIO, Answer, Asked, client, proxy, server
 from paimon_commits import FIRST, SCHEMA, SECOND, every_commit_on_a_server, files, folder, names
 from trust import long_or
 from writers import Writer, killed, left, race
@@ -27,14 +27,14 @@ LOCATION = "memory:///wh/shop.db/orders"
 
 
 class Store(lakebed.storage.ObstoreStorage):
-    """A store whose `publish` of a snapshot is broken in some way."""
+    """A store whose `publish` of some files is broken in some way."""
 
-    def __init__(self, breaks: str = "") -> None:
+    def __init__(self, breaks: str = "", of: str = "/snapshot-") -> None:
         super().__init__(obstore.MemoryStore(), LOCATION)
-        self.breaks = breaks
+        self.breaks, self.of = breaks, of
 
     def publish(self, path: str, data: bytes, replace: bool) -> None:
-        breaks = self.breaks if "/snapshot-" in path else ""
+        breaks = self.breaks if self.of in path else ""
         if breaks == "a request that never comes":
             raise TimeoutError(110, "no answer", path)
         super().publish(path, data, replace or self.breaks == "ignores the condition")
@@ -109,6 +109,20 @@ def test_a_commit_whose_answer_is_lost_is_made(breaks: str) -> None:
         assert table.snapshot_id == number
     assert names(table) == ["a", "b", "c"]
     assert len(store.paths("snapshot-")) == 3
+
+
+@pytest.mark.parametrize("breaks", ["an answer that is lost", "asked twice by its client"])
+def test_a_table_and_a_tag_whose_answers_are_lost_are_made(breaks: str) -> None:
+    store = Store(breaks, of="/schema-")
+    table = paimon.append_files(created(store), files(FIRST, "a"))
+    store.of = "/tag-"
+    assert names(paimon.create_tag(table, "now")) == ["a"]
+    # What was there before is another's, with the same bytes too.
+    with pytest.raises(FileExistsError):
+        paimon.create_tag(table, "now")
+    store.of = "/schema-"
+    with pytest.raises(FileExistsError):
+        created(store)
 
 
 def test_what_a_commit_wrote_stays_where_the_store_does_not_say_whether_it_was_made() -> None:
@@ -202,6 +216,24 @@ def test_a_store_whose_conditional_put_is_off_is_refused(address: str) -> None:
         paimon.append_files(lakebed.open_table(uri, storage=off), files(FIRST, "a"))
     assert table.refresh().snapshot_id is None
     assert [path for path in obstore_listed(off) if path.startswith("off/orders/manifest")] == []
+
+
+def test_a_server_without_conditional_puts_is_refused_with_what_to_do(address: str) -> None:
+    def breaks(asked: Asked, answer: Answer, headers: dict[str, str]) -> Answer:
+        if "if-none-match" in (name.lower() for name in headers):
+            return Answer(501, {}, b"<Error><Code>NotImplemented</Code></Error>")
+        return answer
+
+    uri = f"s3://{BUCKET}/without/orders"
+    created(client("obstore", address), uri)
+    with proxy(address) as (before, broken):
+        table = lakebed.open_table(uri, storage=client("obstore", before))
+        broken.breaks = breaks
+        with pytest.raises(UnsupportedError, match="commit through a catalog") as caught:
+            paimon.append_files(table, files(FIRST, "a"))
+        assert (caught.value.path or "").startswith(f"{uri}/manifest/")
+    left_behind = [path for path in obstore_listed(client("obstore", address)) if "without/orders/" in path]
+    assert left_behind == ["without/orders/schema/schema-0"]
 
 
 def off_configuration(address: str) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import pytest
 
 import lakebed
 from lakebed import avro, iceberg, paimon
-from lakebed.errors import UnsupportedError
+from lakebed.errors import LakebedError, UnsupportedError
 from lakebed.scan import Scan
 from shared_data import SAMPLE_ICEBERG_TABLE, SAMPLE_TABLE, data_root
 
@@ -120,6 +120,21 @@ def test_a_filesystem_and_a_library_by_name_are_read(name: str, tmp_path: Path) 
     with pytest.raises(FileNotFoundError, match="nothing") as caught:
         read(name, tmp_path / "nothing", storage="pyarrow")
     assert caught.value.filename == str(tmp_path / "nothing")
+
+
+@EACH
+def test_errors_name_the_file_that_a_storage_read(name: str) -> None:
+    uri = "own://key:c4n4ry@bucket/file?sig=c4n4ry"
+    with pytest.raises(LakebedError) as caught:
+        read(name, uri, storage=Own(b"{ no such file"))
+    assert caught.value.path == "own://bucket/file"
+    assert "c4n4ry" not in str(caught.value)
+
+
+def test_a_reader_shows_the_file_that_a_storage_read() -> None:
+    own = Own(CONTENTS["avro.read"]())
+    scan = avro.read("own://key:c4n4ry@bucket/file", storage=own)
+    assert "records of 'own://bucket/file'" in repr(scan)
 
 
 @EACH

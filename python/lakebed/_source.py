@@ -5,18 +5,22 @@ from __future__ import annotations
 import os
 from typing import IO, TYPE_CHECKING, Any, TypeAlias, Union
 
-from lakebed import _arrow
+from lakebed import _arrow, _native
 from lakebed.storage import resolve
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    Resolved: TypeAlias = str | pa.Array | tuple[str, pa.Array]
+
 Source: TypeAlias = Union[str, "os.PathLike[str]", bytes, bytearray, memoryview, "pa.Buffer", IO[bytes]]
 """A path or URI, anything with the buffer protocol (never copied), or a binary file-like object."""
 
 
-def resolve_source(source: Source, storage: object | None = None) -> str | pa.Array:
+def resolve_source(source: Source, storage: object | None = None) -> Resolved:
     """A local path for the compiled core to read, or the bytes themselves as one Arrow value.
+
+    The bytes that a storage reads come with their path, which errors name.
 
     Args: source, as in `Source`: objects that are open files are read to their end here, once; storage, what
         reads a path or URI, as `open_table` has it.
@@ -26,7 +30,7 @@ def resolve_source(source: Source, storage: object | None = None) -> str | pa.Ar
     """
     if isinstance(source, (str, os.PathLike)):
         location, adapter = resolve(source, storage)
-        return location if adapter is None else _arrow.frozen(adapter.read(location))
+        return location if adapter is None else _read(location, adapter.read(location))
     _refuse(source, storage)
     if hasattr(source, "read") and not _has_buffer(source):
         source = source.read()
@@ -35,8 +39,8 @@ def resolve_source(source: Source, storage: object | None = None) -> str | pa.Ar
     return _arrow.bytes_array(source)
 
 
-def resolve_range(source: Source, start: int, end: int, storage: object | None = None) -> str | pa.Array:
-    """A local path for the compiled core to read from, or the bytes from `start` up to `end`, as one value.
+def resolve_range(source: Source, start: int, end: int, storage: object | None = None) -> Resolved:
+    """A local path for the compiled core to read from, or the bytes from `start` up to `end`.
 
     Args: source and storage, as `resolve_source` has them; start and end, which may lie behind the source's
         end [bytes].
@@ -45,14 +49,21 @@ def resolve_range(source: Source, start: int, end: int, storage: object | None =
     """
     if isinstance(source, (str, os.PathLike)):
         location, adapter = resolve(source, storage)
-        return location if adapter is None else _arrow.frozen(adapter.read(location, start, end))
+        return location if adapter is None else _read(location, adapter.read(location, start, end))
     whole = resolve_source(source, storage)
-    return whole if isinstance(whole, str) else _arrow.bytes_array(whole[0].as_buffer()[start:end])
+    if isinstance(whole, (str, tuple)):
+        return whole
+    return _arrow.bytes_array(whole[0].as_buffer()[start:end])
 
 
-def named(what: str, resolved: str | pa.Array) -> str:
+def named(what: str, resolved: Resolved) -> str:
     """What a reader of this source is called where it prints itself."""
-    return f"{what} of {resolved!r}" if isinstance(resolved, str) else f"{what} of {resolved.nbytes:,} bytes"
+    path = resolved[0] if isinstance(resolved, tuple) else resolved
+    return f"{what} of {path!r}" if isinstance(path, str) else f"{what} of {path.nbytes:,} bytes"
+
+
+def _read(location: str, content: Any) -> tuple[str, pa.Array]:
+    return _native.without_credentials(location), _arrow.frozen(content)
 
 
 def _refuse(source: object, storage: object | None) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import os
 import re
 import stat
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from lakebed import _native
 from lakebed._arguments import milliseconds
 from lakebed.errors import LakebedError, LocationError, UnsupportedError
+from lakebed.storage.failures import errno_of
 
 if TYPE_CHECKING:
     from lakebed.storage.adapter import Contents
@@ -178,12 +178,7 @@ def failure(error: Exception, path: str, *holders: Any) -> OSError:
     """
     text = without_secrets(str(error), *holders)
     words = f"{type(error).__name__}: {text}" if text else type(error).__name__
-    number = getattr(error, "errno", None) if isinstance(error, OSError) else None
-    if not isinstance(number, int):
-        # Libraries raise some of Python's own without a number.
-        known = {PermissionError: errno.EACCES, FileExistsError: errno.EEXIST, TimeoutError: errno.ETIMEDOUT}
-        number = next((known[kind] for kind in known if isinstance(error, kind)), errno.EIO)
-    return OSError(number, words, _native.without_credentials(path))
+    return OSError(errno_of(error), words, _native.without_credentials(path))
 
 
 def without_secrets(text: str, *holders: Any) -> str:

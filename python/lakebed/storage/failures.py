@@ -36,9 +36,13 @@ _ERRNOS_BY_NAME = {
 # pyarrow has one number for all answers of servers, obstore one class for those to listings.
 _DENIED = re.compile(r"\b(?:ACCESS|PERMISSION)_DENIED\b|\bstatus code: 403\b")
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s'\"<>`]+")
-# What servers answer with may repeat what they were asked, with the headers that hold tokens.
-_BODY = re.compile(r"<(?:\?xml|!doctype|html|error)\b.*", re.IGNORECASE | re.DOTALL)
-_CODE = re.compile(r"<Code>(\w+)</Code>")
+# What servers answer with may repeat what they were asked, with the headers that hold tokens, those too that
+# no option holds: a credential provider gave them. obstore shows it after the status, whatever its form.
+_BODY = re.compile(
+    r"(?P<status>\bstatus code: \d{3}[^:<{]*): .*|<(?:\?xml|!doctype|html|error)\b.*",
+    re.IGNORECASE | re.DOTALL,
+)
+_CODE = re.compile(r"<Code>(\w{1,64})</Code>|\"(?:code|error)\": *\"([A-Za-z_]{1,64})\"")
 _SECRET = re.compile(r"secret|token|password|credential|signature|sas|(?<!ss_)key(?!_id)", re.IGNORECASE)
 _LONGEST = 600
 
@@ -51,12 +55,22 @@ def as_oserror(error: Exception, path: str, filesystem: object) -> Exception:
     """
     if isinstance(error, _OF_PROGRAMS):
         return error
+    return OSError(errno_of(error), _told(error, filesystem), _native.without_credentials(path))
+
+
+def errno_of(error: Exception) -> int:
+    """The number of a library's error; EIO where nothing tells more."""
     known = [number for kind, number in _ERRNOS if isinstance(error, kind)]
-    number = getattr(error, "errno", None) or next(iter(known), None)
+    given = getattr(error, "errno", None) if isinstance(error, OSError) else None
+    number = given if isinstance(given, int) and given else next(iter(known), None)
     number = number or _ERRNOS_BY_NAME.get(type(error).__name__, errno.EIO)
-    if number == errno.EIO and _DENIED.search(str(error)):
-        number = errno.EACCES
-    return OSError(number, _told(error, filesystem), _native.without_credentials(path))
+    return errno.EACCES if number == errno.EIO and _DENIED.search(str(error)) else number
+
+
+def is_not_implemented(error: Exception) -> bool:
+    """Whether a store of obstore, or its server, has no such request."""
+    own = isinstance(error, NotImplementedError) or type(error).__name__ == "NotSupportedError"
+    return own or "status code: 501 " in str(error)
 
 
 def of_a_range(error: Exception) -> bool:
@@ -68,12 +82,18 @@ def _told(error: Exception, filesystem: object) -> str:
     text = (isinstance(error, OSError) and error.strerror) or str(error) or type(error).__name__
     # obstore prints all that it knows below its sentence.
     text = text.partition("\n\nDebug source")[0]
-    code = _CODE.search(text)
-    text = _BODY.sub(code[1] if code else "…", text)
+    text = _BODY.sub(_without_body, text)
     text = _URL.sub(lambda url: _native.without_credentials(url[0]), text)
     for secret in _secrets(filesystem):
         text = text.replace(secret, "…")
     return text if len(text) <= _LONGEST else text[:_LONGEST] + "…"
+
+
+def _without_body(answer: re.Match[str]) -> str:
+    """The status of an answer where it is told, and the server's own word for what is wrong."""
+    code = _CODE.search(answer[0])
+    word = (code[1] or code[2]) if code else "…"
+    return f"{answer['status']}: {word}" if answer["status"] else word
 
 
 def _secrets(filesystem: object) -> Iterator[str]:

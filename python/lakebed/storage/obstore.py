@@ -14,7 +14,7 @@ from lakebed import _native
 from lakebed._arguments import milliseconds
 from lakebed.errors import UnsupportedError
 from lakebed.storage.adapter import Adapter, Contents
-from lakebed.storage.failures import of_a_range
+from lakebed.storage.failures import is_not_implemented, of_a_range
 from lakebed.storage.paths import URI, family_of, scheme_of, split
 
 # Classes of obstore, and the family of schemes whose paths they read.
@@ -178,7 +178,7 @@ class ObstoreStorage(Adapter):
             try:
                 self._filesystem.put(inner, data, mode=mode, use_multipart=False)
             except Exception as error:
-                if type(error).__name__ != "NotSupportedError" and not isinstance(error, NotImplementedError):
+                if not is_not_implemented(error):
                     raise
                 shown = _native.without_credentials(path)
                 kind = type(self._filesystem).__name__
@@ -237,14 +237,17 @@ def store_of_uri(uri: str) -> Any:
         its own, which would be passed over.
     """
     from obstore.exceptions import BaseError
-    from obstore.store import from_url
+    from obstore.store import HTTPStore, from_url
 
     if _native.without_credentials(uri) != uri:
         raise ValueError("obstore takes no options or credentials in a URI")
-    scheme = scheme_of(uri) or "file"
+    # obstore does not know all schemes of a family.
+    scheme = family_of(uri) or "file"
     root = f"{scheme}://{split(uri)[0] if URI.match(uri) else ''}/"
+    # `from_url` makes stores of buckets of the addresses that clouds have on the web.
+    make = HTTPStore.from_url if scheme in ("http", "https") else from_url
     try:
-        return from_url(root, client_options={"allow_http": True}) if _is_plain(scheme) else from_url(root)
+        return make(root, client_options={"allow_http": True}) if _is_plain(scheme) else make(root)
     except BaseError as error:
         raise ValueError(str(error).partition("\n")[0]) from None
 

@@ -76,7 +76,10 @@ pub fn iceberg_read_metadata(py: Python<'_>, source: Source, limits: &Bound<'_, 
     let limits = extract(limits)?;
     detached(py, || match source {
         Source::Path(path) => MetadataFile::open(&path, Arc::new(Local), limits)?.to_json(),
-        Source::Bytes(bytes) => MetadataFile::of_bytes(bytes, limits).to_json(),
+        Source::Bytes { bytes, uri } => {
+            let text = MetadataFile::of_bytes(bytes, limits).to_json();
+            text.map_err(|error| in_path(error, uri.as_deref()))
+        }
     })
 }
 

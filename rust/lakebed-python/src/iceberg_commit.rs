@@ -40,7 +40,10 @@ fn committable(table: &Table, staged: bool) -> Result<&IcebergTable> {
     let refused = |message: &str| Err(Error::new(ErrorKind::Unsupported, message).in_file(table.location()));
     let storage = table.storage();
     if staged && !storage.is_writable() {
-        return refused("commits are staged where the storage writes, of tables opened without relocate=");
+        return refused(
+            "commits are staged where the storage writes, of tables opened without relocate=: open a \
+             catalog's without storage=, or with a store of obstore",
+        );
     }
     if !staged && !storage.is_local() {
         return refused(
@@ -132,8 +135,7 @@ pub fn iceberg_layout(
     let table = table.get();
     committed(py, || {
         let found = table.0.as_any().downcast_ref::<IcebergTable>();
-        let table =
-            found.ok_or_else(|| Error::new(ErrorKind::Unsupported, "not an Iceberg table"))?;
+        let table = found.ok_or_else(|| Error::new(ErrorKind::Unsupported, "not an Iceberg table"))?;
         let metadata = table.metadata();
         let spec_id = spec_id.unwrap_or(metadata.default_spec_id);
         let spec = metadata.partition_specs.iter().find(|spec| spec.spec_id == spec_id);

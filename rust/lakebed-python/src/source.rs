@@ -1,4 +1,4 @@
-//! What a file is read from: a local path, or bytes that Python holds.
+//! What a file is read from: a local path, or bytes that Python holds, with the URI that they are of.
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef};
@@ -11,10 +11,10 @@ use pyo3::prelude::*;
 
 use crate::arrow::import_array;
 
-/// A local path, or the only value of a binary array.
+/// A local path, or the only value of a binary array, alone or behind the URI that it was read from.
 pub enum Source {
     Path(String),
-    Bytes(Buffer),
+    Bytes { bytes: Buffer, uri: Option<String> },
 }
 
 impl<'a, 'py> FromPyObject<'a, 'py> for Source {
@@ -24,8 +24,11 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Source {
         if let Ok(path) = object.extract::<String>() {
             return Ok(Source::Path(path));
         }
-        let array = import_array(&object.to_owned())?;
-        only_value(&array).map(Source::Bytes).ok_or_else(|| {
+        let (uri, value) = match object.extract::<(String, Bound<'py, PyAny>)>() {
+            Ok((uri, value)) => (Some(uri), value),
+            Err(_) => (None, object.to_owned()),
+        };
+        only_value(&import_array(&value)?).map(|bytes| Source::Bytes { bytes, uri }).ok_or_else(|| {
             pyo3::exceptions::PyTypeError::new_err("a path or one binary value is wanted as source")
         })
     }
@@ -55,14 +58,14 @@ impl Source {
     pub fn path(&self) -> Option<&str> {
         match self {
             Source::Path(path) => Some(path),
-            Source::Bytes(_) => None,
+            Source::Bytes { uri, .. } => uri.as_deref(),
         }
     }
 
     /// An input that reads a local file as it goes.
     pub fn open(self) -> Result<Input> {
         match self {
-            Source::Bytes(bytes) => Ok(Input::from(bytes)),
+            Source::Bytes { bytes, .. } => Ok(Input::from(bytes)),
             Source::Path(path) => Ok(Input::stream(Box::new(open_regular(&path)?.0))),
         }
     }
@@ -70,7 +73,7 @@ impl Source {
     /// The whole file.
     pub fn read(self) -> Result<Buffer> {
         match self {
-            Source::Bytes(bytes) => Ok(bytes),
+            Source::Bytes { bytes, .. } => Ok(bytes),
             Source::Path(path) => Local.read(&path),
         }
     }
@@ -78,7 +81,7 @@ impl Source {
     /// Bytes of a file, or all of bytes that were cut out already.
     pub fn read_range(self, start: u64, length: u64) -> Result<Buffer> {
         match self {
-            Source::Bytes(bytes) => Ok(bytes),
+            Source::Bytes { bytes, .. } => Ok(bytes),
             Source::Path(path) => Local.read_range(&path, start, length),
         }
     }

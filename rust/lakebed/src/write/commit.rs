@@ -102,8 +102,8 @@ pub(crate) fn commit<C: Commit>(mut work: C) -> Result<C::Made> {
     }
 }
 
-/// What became of the last file.
-enum Published {
+/// What became of a file.
+pub(super) enum Published {
     Made,
     /// Another is in its place.
     Lost,
@@ -118,7 +118,7 @@ enum Published {
 ///
 /// # Errors
 /// `Io`; the file is not there then.
-fn publish_next(storage: &dyn Storage, path: &str, bytes: &[u8]) -> Result<Published> {
+pub(super) fn publish_next(storage: &dyn Storage, path: &str, bytes: &[u8]) -> Result<Published> {
     let failed = match storage.publish(path, Existing::Refuse, bytes) {
         Ok(true) => return Ok(Published::Made),
         Ok(false) => None,

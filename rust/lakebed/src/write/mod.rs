@@ -9,6 +9,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use lakebed_avro::{Codec, WriteOptions};
 
+use commit::{Published, publish_next};
 pub(crate) use publish::publish_bytes;
 pub use publish::{Existing, publish};
 
@@ -26,7 +27,8 @@ pub(crate) fn with_level(options: WriteOptions) -> WriteOptions {
     WriteOptions { level, ..options }
 }
 
-/// Writes a file where none is yet, in a folder that need not be there.
+/// Writes a file where none is yet, in a folder that need not be there. Where two write the same bytes at once, both
+/// have.
 ///
 /// # Errors
 /// `Io`, also where there is a file; `Unsupported` for a storage that commits are not made on.
@@ -34,11 +36,14 @@ pub(crate) fn publish_new(storage: &dyn Storage, path: &str, bytes: &[u8]) -> Re
     make_folder(storage, path)?;
     // A store that passes over what `Refuse` asks for would replace it.
     let taken = present(storage.read_range(path, 0, 1))?.is_some();
-    if taken || !storage.publish(path, Existing::Refuse, bytes)? {
-        let exists = io::Error::from(io::ErrorKind::AlreadyExists);
-        return Err(Error::new(ErrorKind::Io, "a file is there already").in_file(path).caused_by(exists));
+    match if taken { Published::Lost } else { publish_next(storage, path, bytes)? } {
+        Published::Made => Ok(()),
+        Published::Lost => {
+            let exists = io::Error::from(io::ErrorKind::AlreadyExists);
+            Err(Error::new(ErrorKind::Io, "a file is there already").in_file(path).caused_by(exists))
+        }
+        Published::Unknown(error) => Err(error),
     }
-    Ok(())
 }
 
 /// Makes the folder of a file, where storages have folders.
