@@ -257,7 +257,7 @@ def test_what_no_option_of_a_store_holds_is_told_by_no_error(
     address, before = proxied
     before.forget()
     before.breaks = echo(form)
-    once = {"max_retries": 0}
+    once: Any = {"max_retries": 0}
     if given == "in headers":
         location = f"http://{address}/t"
         headers = {"Authorization": f"Bearer {TOKEN}", "X-Own": TOKEN}
