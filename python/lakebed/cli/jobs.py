@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from lakebed._display import FIRST
 from lakebed.cli import options
 
 if TYPE_CHECKING:
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from lakebed.view import ViewScan
 
 _SELECTION = (options.where, options.columns, options.explain, options.picking, options.output)
-_FILES = ("kind", "file_size_in_bytes", "first_reached_by", "last_reached_by", "file_path")
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 
 
@@ -47,7 +47,7 @@ def _selecting(command: Callable[..., Any]) -> Callable[..., Any]:
 @_selecting
 def reachable(open_table: Callable[[], Table], **selection: Any) -> None:
     """One row per file that anything of the table still reaches."""
-    _write(open_table().reachable, _FILES, **selection)
+    _write(open_table().reachable, "reachable", **selection)
 
 
 @click.command("orphans")
@@ -96,7 +96,7 @@ def orphans(
             **keywords,
         )
 
-    _write(view, ("file_size_in_bytes", "modified_at", "file_path"), **selection)
+    _write(view, "orphans", **selection)
 
 
 @click.command("expire-plan")
@@ -119,7 +119,7 @@ def expire_plan(
     def view(**keywords: Any) -> ViewScan:
         return open_table().expire_plan(older_than, retain_last, **keywords)
 
-    _write(view, _FILES, **selection)
+    _write(view, "expire_plan", **selection)
 
 
 def _dataset(file: str | None) -> Any:
@@ -140,7 +140,7 @@ def _pairs(option: str, texts: tuple[str, ...]) -> dict[str, str]:
 
 def _write(
     view: Callable[..., ViewScan],
-    first: tuple[str, ...],
+    name: str,
     picking: Picking,
     output: str,
     output_file: str | None,
@@ -153,5 +153,5 @@ def _write(
     if explain:
         write_explain(scan.explain(), output, output_file)
         return
-    first = () if selection["columns"] else first
+    first = () if selection["columns"] else FIRST[name]
     write(picking.of(scan), output, output_file, all_rows=picking.limit is not None, first=first)
