@@ -33,8 +33,17 @@ class SparkRuntimes(Engine):
 
     def read(self, format_: str, name: str, **request: Any) -> pa.Table:
         """The rows of a metadata table. Raises: EngineError: the runtime threw."""
-        content = base64.b64decode(self.ask(format_, name=name, **request))
-        return pa.ipc.open_stream(content).read_all()
+        return _table(self.ask(format_, name=name, **request))
+
+    def orphans(self, metadata: str, older_than: int) -> list[str]:
+        """The files that Iceberg's action deletes, modified before [ms since 1970 UTC]. Raises: as `read`."""
+        answer = self.ask("orphans", metadata=metadata, older_than=older_than)
+        found: list[str] = _table(answer)[0].to_pylist()
+        return found
+
+
+def _table(answer: str) -> pa.Table:
+    return pa.ipc.open_stream(base64.b64decode(answer)).read_all()
 
 
 def require_python_for_spark() -> None:

@@ -16,7 +16,7 @@ import pyarrow.dataset as pads
 import pytest
 from click.testing import CliRunner
 from counting_storage import CountingStorage
-from covering import each_covering_iceberg_table, each_covering_paimon_table
+from covering import each_covering_iceberg_table, each_layout_of_golden_paimon_tables
 
 import lakebed
 from lakebed import Table
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.filterwarnings("ignore::lakebed.errors.LakebedWarning")
 
 NOW = timedelta(0)
+# What decides which files there are.
+LAYOUT = ("format", "several", "one ", "no ", "snapshot", "ref", "status", "content", "file_format")
 CONTENT = ("data", "position deletes", "equality deletes", "deletion vectors")
 
 
@@ -68,7 +70,7 @@ def column(scan: lakebed.Scan, name: str) -> list[Any]:
     return [value for value in scan.to_arrow()[name].to_pylist() if value is not None]
 
 
-@each_covering_iceberg_table()
+@each_covering_iceberg_table(*LAYOUT)
 def test_iceberg_files_are_those_of_every_snapshot(table: GoldenIcebergTable):
     opened = table.open()
     found = rows(opened.reachable())
@@ -100,7 +102,7 @@ def of_paimon(table: Table) -> Iterator[tuple[str, int, Table]]:
             yield f"tag {row['name']}{branch}", row["snapshot_id"], table.at(tag=row["name"])
 
 
-@each_covering_paimon_table()
+@each_layout_of_golden_paimon_tables()
 def test_paimon_files_are_those_of_every_snapshot_tag_and_branch(table: GoldenTable):
     opened = lakebed.open_table(table.path)
     found = rows(opened.reachable())
@@ -132,7 +134,7 @@ def lying(folder: Path) -> set[str]:
     return {str(file) for file in folder.rglob("*") if file.is_file()}
 
 
-@each_covering_iceberg_table()
+@each_covering_iceberg_table(*LAYOUT)
 def test_iceberg_orphans_are_what_lies_there_and_is_not_reached(table: GoldenIcebergTable):
     opened = table.open()
     reached = set(paths(opened.reachable()))
@@ -357,7 +359,7 @@ def test_tables_whose_files_may_be_others_have_neither(tmp_path: Path):
             rows(view)
 
 
-@each_covering_paimon_table()
+@each_layout_of_golden_paimon_tables()
 def test_an_expiry_frees_what_nothing_else_reaches(table: GoldenTable):
     opened = lakebed.open_table(table.path)
     all_of_it = rows(opened.reachable())

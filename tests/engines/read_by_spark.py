@@ -4,7 +4,8 @@ per line of output, both JSON.
 Usage: python read_by_spark.py JARS, with PySpark 3.5; JARS with commas between them.
 
 A request is {"op": "iceberg", "metadata": "/…", "name": "files"} or
-{"op": "paimon", "table": "/…", "name": "files"}. The answer is {"answer": …}, an Arrow IPC stream in base64,
+{"op": "paimon", "table": "/…", "name": "files"}; {"op": "orphans", "metadata": "/…", "older_than": 0} has
+Iceberg delete orphans and say which they were. The answer is {"answer": …}, an Arrow IPC stream in base64,
 or {"error": …} with whatever the runtime threw.
 """
 
@@ -58,6 +59,17 @@ class Reader:
         if not link.exists():
             link.symlink_to(table)
         return self._spark.sql(f"SELECT * FROM paimon.golden.`{link.name}${name}`")
+
+    def orphans(self, metadata: str, older_than: int) -> DataFrame:
+        """The files that Iceberg's action deletes of the table of a metadata file."""
+        jvm = cast("Any", self._spark._jvm)
+        files = jvm.org.apache.iceberg.hadoop.HadoopFileIO(self._spark._jsc.hadoopConfiguration())
+        operations = jvm.org.apache.iceberg.StaticTableOperations(metadata, files)
+        table = jvm.org.apache.iceberg.BaseTable(operations, "table")
+        actions = jvm.org.apache.iceberg.spark.actions.SparkActions.get(self._spark._jsparkSession)
+        deleted = actions.deleteOrphanFiles(table).olderThan(older_than).execute()
+        paths = [(str(path),) for path in deleted.orphanFileLocations()]
+        return self._spark.createDataFrame(paths, "file_path string")
 
     def answer(self, request: dict[str, Any]) -> dict[str, str]:
         try:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
+import time
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,6 +12,7 @@ import pytest
 from covering import each_covering_iceberg_table
 from spark_runtimes import stands_at
 
+import lakebed
 import lakebed.spark as ls
 from iceberg_answers import Row, assert_same_multiset, canonical_rows, leaves
 from iceberg_golden import GoldenTable, each_golden_iceberg_table, golden_iceberg_tables
@@ -123,3 +127,25 @@ def test_most_tables_are_read_by_both() -> None:
     tables = golden_iceberg_tables()
     for view in VIEWS:
         assert 2 * sum(why_spark_cannot(table, view) is None for table in tables) >= len(tables)
+
+
+@each_covering_iceberg_table("snapshot", "ref", "format")
+def test_the_runtime_finds_the_same_orphans(
+    table: GoldenTable, tmp_path: Path, spark_runtimes: SparkRuntimes
+):
+    copy = Path(shutil.copytree(table.path, tmp_path / table.path.name))
+    for name in ("data/x.parquet", "metadata/x.avro", "data/_hidden/x", "data/.hidden", "z/y/x"):
+        (copy / name).parent.mkdir(parents=True, exist_ok=True)
+        (copy / name).write_bytes(b"orphan")
+    time.sleep(0.01)
+    now = datetime.now(timezone.utc)
+    location = Path(table.info["location"].removeprefix("file://"))
+    with stands_at(location, copy):
+        metadata = str(location / table.info["metadata_file"])
+        opened = lakebed.open_table(metadata)
+        if None in opened.snapshots(columns=["manifest_list"]).to_arrow()[0].to_pylist():
+            pytest.skip("the runtime fails at manifests that stand in no list")
+        found = opened.orphans(now).to_arrow()["file_path"].to_pylist()
+        deleted = spark_runtimes.orphans(metadata, int(now.timestamp() * 1000))
+    assert sorted(found) == sorted(path.removeprefix("file:") for path in deleted)
+    assert sum(path.endswith(("/x", "/x.parquet", "/x.avro")) for path in found) == 3
