@@ -8,6 +8,7 @@ __all__ = [
     "BUILD_PROFILE",
     "Batch",
     "BatchStream",
+    "Dealing",
     "Exchange",
     "Filter",
     "Grouping",

@@ -94,7 +94,7 @@ def packed(path: str, archive: str) -> dict[str, Any]:
         same = {"ranges": actual(ls.files(spark, table, range_bytes=2000)) == expected(table.files())}
         for view in ("files", "entries", "partitions", "plan"):
             same[view] = actual(getattr(ls, view)(spark, table)) == expected(getattr(table, view)())
-        checked = [row.asDict() for row in ls.check(spark).collect()]
+        checked = [row.asDict() for row in ls.check(spark, table).collect()]
     return {"prefixes": [row.prefix for row in prefixes], "check": checked, "same": same}
 
 

@@ -79,7 +79,7 @@ def test_executors_of_a_packed_environment_give_the_rows_of_one_process(environm
     assert answer["prefixes"]
     assert all(prefix.endswith("/environment") for prefix in answer["prefixes"]), answer["prefixes"]
     assert {row["lakebed"] for row in answer["check"]} == {lakebed.__version__}
-    assert all(row["ok"] for row in answer["check"]), answer["check"]
+    assert all(row["ok"] and row["read"] == "executors" for row in answer["check"]), answer["check"]
     assert all(answer["same"].values()), answer["same"]
 
 

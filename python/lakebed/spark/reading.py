@@ -12,7 +12,8 @@ import pyarrow as pa
 
 from lakebed import _native
 from lakebed._arguments import positive
-from lakebed.errors import LakebedError, MissingFileError
+from lakebed._text import printable
+from lakebed.errors import LakebedError, MissingFileError, UnsupportedError
 from lakebed.file_io import FileIOStorage
 from lakebed.spark.binary_files import absolute, at_once, binary_files, packed
 from lakebed.spark.mappers import map_contents, prefix_error_kind
@@ -251,6 +252,13 @@ def _by_spark(
         if reader.why is not None:
             error.message = f"{error.message} (executors do not read it either: {reader.why})"
         raise
+    except Exception as error:
+        if reader.why is None or isinstance(error, LakebedError):
+            raise
+        # Java's own words stand below those of the bridge to it.
+        told = printable(" ".join(str(error).split("\n")[:2]))
+        message = f"neither executors nor Spark read the manifests: executors: {reader.why}; Spark: {told}"
+        raise UnsupportedError(message, kind="unsupported") from error
     return files.mapInArrow(reader, types)
 
 
