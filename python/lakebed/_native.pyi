@@ -151,6 +151,21 @@ class Table:
         limit: int | None,
         threads: int | None,
     ) -> Scan: ...
+    def growth(
+        self,
+        columns: Sequence[str] | None,
+        where: str | None,
+        limit: int | None,
+        threads: int | None,
+    ) -> Scan: ...
+    def file_history(
+        self,
+        columns: Sequence[str] | None,
+        where: str | None,
+        stats: Sequence[str] | None,
+        limit: int | None,
+        threads: int | None,
+    ) -> Scan: ...
     @property
     def metadata_tables(self) -> list[str]: ...
     def metadata_scan(

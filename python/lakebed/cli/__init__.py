@@ -104,6 +104,7 @@ for _view in views.VIEWS:
     cli.add_command(views.view_command(_view))
 cli.add_command(changes.diff)
 cli.add_command(changes.appends)
+cli.add_command(changes.file_history)
 cli.add_command(metadata.command)
 cli.add_command(avro.command)
 cli.add_command(find.command)

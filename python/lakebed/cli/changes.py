@@ -1,4 +1,4 @@
-"""`lakebed diff` and `lakebed appends`: which files came and went."""
+"""`lakebed diff`, `lakebed appends` and `lakebed file-history`: which files came and went."""
 
 from __future__ import annotations
 
@@ -51,6 +51,32 @@ def appends(open_table: Callable[[], Table], after: int | str | None, **selectio
     Without AFTER, those of all appends that are still known.
     """
     _write(open_table().appends, (after,), **selection)
+
+
+@click.command("file-history")
+@options.table
+@options.explain
+@_selecting
+def file_history(
+    open_table: Callable[[], Table],
+    explain: bool,
+    limit: int | None,
+    output: str,
+    output_file: str | None,
+    **selection: Any,
+) -> None:
+    """Files that the commit of each snapshot added and removed, oldest first.
+
+    Which one it was of a file: --where "file_path = '…'".
+    """
+    from lakebed.cli.output import write, write_explain
+
+    scan = open_table().file_history(limit=limit, **selection)
+    if explain:
+        write_explain(scan.explain(), output, output_file)
+        return
+    first = () if selection["columns"] else ("change", "snapshot_id", "committed_at", *FIRST["files"])
+    write(scan, output, output_file, all_rows=limit is not None, first=first)
 
 
 def _write(

@@ -26,6 +26,7 @@ VIEWS = {
     "deletes": "One row per deletion vector or delete file.",
     "plan": "One row per data file that a query must read, with the deletes that apply to it.",
     "indexes": "(Paimon) One row per index file.",
+    "growth": "One row per snapshot: what is live there, what its commit added and removed.",
 }
 # What a terminal's table begins with, since it has no room for all; a pipe gets the columns as they are.
 FIRST = {
@@ -60,9 +61,15 @@ FIRST = {
         *("file_path", "delete_files", "delete_ids"),
     ),
     "indexes": ("index_type", "partition", "bucket", "row_count", "file_size_in_bytes", "file_name"),
+    "growth": (
+        *("snapshot_id", "committed_at", "operation", "file_count", "record_count", "file_size_in_bytes"),
+        *("delete_file_count", "added_file_count", "removed_file_count"),
+    ),
 }
 _WITH_STATS = frozenset({"entries", "files", "plan"})
-_WITH_EXPLAIN = frozenset({"entries", "files", "partitions", "buckets", "health", "deletes", "plan"})
+_WITH_EXPLAIN = frozenset(
+    ("entries", "files", "partitions", "buckets", "health", "deletes", "plan", "growth"),
+)
 
 
 def view_command(view: str) -> click.Command:

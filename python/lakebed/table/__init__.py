@@ -34,8 +34,8 @@ class Table(HistoryViews, ContentViews, GroupViews, ChangeViews, PlanViews):
         columns: names of the columns wanted, in this order; what is not asked for is not decoded.
         where: SQL-like text, or a condition made with `lakebed.col`: on the table's columns where rows are
             manifests, files or sums of them, else on the view's own.
-        stats: (`entries`, `files`, `plan`, `diff`, `appends`) names of table columns whose typed bounds and
-            counts are wanted.
+        stats: (`entries`, `files`, `plan`, `diff`, `appends`, `file_history`) names of table columns whose
+            typed bounds and counts are wanted.
         limit: rows at most.
         threads: None for all cores.
 

@@ -203,6 +203,36 @@ impl Table {
         detached(py, || self.0.appends(after.map(Place::from).as_ref(), options)).map(Scan)
     }
 
+    #[pyo3(signature = (columns, r#where, limit, threads))]
+    fn growth(
+        &self,
+        py: Python<'_>,
+        columns: Option<Vec<String>>,
+        r#where: Option<String>,
+        limit: Option<usize>,
+        threads: Option<usize>,
+    ) -> PyResult<Scan> {
+        let threads = threads.unwrap_or(0);
+        let options = ScanOptions { columns, filter: r#where, limit, threads, ..ScanOptions::default() };
+        detached(py, || self.0.growth(options)).map(alone)
+    }
+
+    #[pyo3(signature = (columns, r#where, stats, limit, threads))]
+    fn file_history(
+        &self,
+        py: Python<'_>,
+        columns: Option<Vec<String>>,
+        r#where: Option<String>,
+        stats: Option<Vec<String>>,
+        limit: Option<usize>,
+        threads: Option<usize>,
+    ) -> PyResult<Scan> {
+        let threads = threads.unwrap_or(0);
+        let options =
+            ScanOptions { columns, filter: r#where, stats, limit, threads, ..ScanOptions::default() };
+        detached(py, || self.0.file_history(options)).map(alone)
+    }
+
     #[getter]
     fn metadata_tables(&self) -> Vec<&'static str> {
         self.0.metadata_tables()

@@ -18,6 +18,7 @@ pub mod finding;
 pub mod format;
 mod grouping;
 pub mod health;
+mod history;
 pub mod iceberg;
 mod json;
 mod local_path;

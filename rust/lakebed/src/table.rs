@@ -100,6 +100,20 @@ pub trait Table: Send + Sync {
     /// is gone; as [`Table::at`] and [`Table::scan`].
     fn appends(&self, after: Option<&Place>, options: ScanOptions) -> Result<Box<dyn Distributed>>;
 
+    /// One row per snapshot that led to where the table stands, the oldest first: what is live there, and what its
+    /// commit added and removed.
+    ///
+    /// # Errors
+    /// `UnknownColumn`, `Predicate`.
+    fn growth(&self, options: ScanOptions) -> Result<Box<dyn Scan>>;
+
+    /// One row for each file that the commit of such a snapshot added or removed, the oldest commit first: what is
+    /// known of the commit, then the columns of the view `files`. A filter is on these columns, and on the table's.
+    ///
+    /// # Errors
+    /// As [`Table::growth`].
+    fn file_history(&self, options: ScanOptions) -> Result<Box<dyn Scan>>;
+
     /// The names of the metadata tables that the engines of this format have.
     fn metadata_tables(&self) -> Vec<&'static str>;
 

@@ -7,6 +7,7 @@ mod diff;
 mod exchange;
 mod explain;
 mod grouping;
+mod history;
 mod plan;
 mod planned;
 mod program;

@@ -182,6 +182,16 @@ impl Table {
         Table { storage: Kept::around(&self.storage), ..self }
     }
 
+    /// The same table, with notes of its own.
+    pub(crate) fn noting(self) -> Table {
+        Table { notes: Notes::default(), ..self }
+    }
+
+    /// What is odd about what was read to get here.
+    pub(crate) fn noted(&self) -> &Notes {
+        &self.notes
+    }
+
     /// What reads the table's files.
     pub fn storage(&self) -> &Arc<dyn Storage> {
         &self.storage

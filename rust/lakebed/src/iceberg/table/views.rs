@@ -11,6 +11,7 @@ use super::Table;
 use crate::diff::AppendScan;
 use crate::distributed::Distributed;
 use crate::error::{Error, ErrorKind, Result};
+use crate::history::{FileHistoryScan, GrowthScan};
 use crate::iceberg::partition::partitions_of;
 use crate::iceberg::scan::{Appended, Scan, diff};
 use crate::iceberg::system::SYSTEM_TABLES;
@@ -92,6 +93,14 @@ impl table::Table for Table {
         let after = after.map(|place| self.id_at(place)).transpose()?.flatten();
         let snapshots = self.appends_after(after)?;
         Ok(Box::new(AppendScan(Appended::new(self.clone(), snapshots.into(), options)?)))
+    }
+
+    fn growth(&self, options: ScanOptions) -> Result<Box<dyn scan::Scan>> {
+        Ok(Box::new(GrowthScan::new(self.clone().noting(), options)?))
+    }
+
+    fn file_history(&self, options: ScanOptions) -> Result<Box<dyn scan::Scan>> {
+        Ok(Box::new(FileHistoryScan::new(self.clone().noting(), options)?))
     }
 
     fn metadata_tables(&self) -> Vec<&'static str> {

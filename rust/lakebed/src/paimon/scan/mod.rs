@@ -7,6 +7,7 @@ mod exchange;
 mod explain;
 mod gather;
 mod grouping;
+mod history;
 mod plan;
 mod planned;
 mod program;
