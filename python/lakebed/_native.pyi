@@ -166,6 +166,14 @@ class Table:
         limit: int | None,
         threads: int | None,
     ) -> Scan: ...
+    def verify(
+        self,
+        data_files: bool,
+        columns: Sequence[str] | None,
+        where: str | None,
+        limit: int | None,
+        threads: int | None,
+    ) -> Scan: ...
     @property
     def metadata_tables(self) -> list[str]: ...
     def metadata_scan(

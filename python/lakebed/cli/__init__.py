@@ -12,7 +12,7 @@ import click
 
 from lakebed import __version__
 from lakebed._text import printable
-from lakebed.cli import avro, changes, find, metadata, show, views
+from lakebed.cli import avro, changes, find, metadata, show, verify, views
 from lakebed.errors import LakebedError, LakebedWarning, PredicateError, SchemaError
 
 
@@ -108,6 +108,7 @@ cli.add_command(changes.file_history)
 cli.add_command(metadata.command)
 cli.add_command(avro.command)
 cli.add_command(find.command)
+cli.add_command(verify.command)
 
 
 def main() -> NoReturn:

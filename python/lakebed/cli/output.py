@@ -41,18 +41,37 @@ def write(scan: Scan, form: str, path: str | None, *, all_rows: bool, first: Seq
         with render.progress("reading"), _replaced(path) as sink:
             _WRITERS[form](scan.to_arrow_batch_reader(), sink)
         return
-    terminal = sys.stdout.isatty()
-    if terminal and form in _BINARY:
-        raise click.UsageError(f"-o {form} is not for a terminal: use --output-file, or a pipe")
-    if terminal and form == "table":
+    if _is_terminal(form) and form == "table":
         with render.progress("reading"):
             shown = scan.to_arrow() if all_rows else scan.head(render.TERMINAL_ROWS + 1)
         render.terminal_table(shown, None if all_rows else render.TERMINAL_ROWS, first)
         return
     with render.progress("reading"):
-        table = scan.to_arrow()
-    writer = _write_stream if form == "arrow" else _WRITERS[form]
-    writer(table.to_reader(), sys.stdout.buffer)
+        rows = scan.to_arrow()
+    write_rows(rows, form, None)
+
+
+def write_rows(rows: pa.Table, form: str, path: str | None, first: Sequence[str] = ()) -> None:
+    """Writes rows that are read already, all of them.
+
+    Args, Raises: as `write`.
+    """
+    if path is not None:
+        with _replaced(path) as sink:
+            _WRITERS[form](rows.to_reader(), sink)
+    elif _is_terminal(form) and form == "table":
+        render.terminal_table(rows, None, first)
+    else:
+        writer = _write_stream if form == "arrow" else _WRITERS[form]
+        writer(rows.to_reader(), sys.stdout.buffer)
+
+
+def _is_terminal(form: str) -> bool:
+    """Whether standard output is a terminal. Raises: click.UsageError for binary forms, if it is one."""
+    terminal = sys.stdout.isatty()
+    if terminal and form in _BINARY:
+        raise click.UsageError(f"-o {form} is not for a terminal: use --output-file, or a pipe")
+    return terminal
 
 
 def write_explain(explain: Explain, form: str, path: str | None) -> None:

@@ -1,7 +1,7 @@
 """A table: where it is, which snapshot it stands at, and its views.
 
-`standing` holds what it is; `history`, `content`, `groups`, `changes` and `planning` its views, each kind by
-itself.
+`standing` holds what it is; `history`, `content`, `groups`, `changes`, `planning` and `verifying` its views,
+each kind by itself.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from lakebed.table.content import ContentViews
 from lakebed.table.groups import GroupViews
 from lakebed.table.history import HistoryViews
 from lakebed.table.planning import PlanViews
+from lakebed.table.verifying import VerifyViews
 from lakebed.view import place
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from lakebed.predicates import Predicate
 
 
-class Table(HistoryViews, ContentViews, GroupViews, ChangeViews, PlanViews):
+class Table(HistoryViews, ContentViews, GroupViews, ChangeViews, PlanViews, VerifyViews):
     """A table that stands at one snapshot. `open_table` makes one; `at` gives the same table at another.
 
     The views take the same keywords and return a lazy `Scan`:

@@ -233,6 +233,21 @@ impl Table {
         detached(py, || self.0.file_history(options)).map(alone)
     }
 
+    #[pyo3(signature = (data_files, columns, r#where, limit, threads))]
+    fn verify(
+        &self,
+        py: Python<'_>,
+        data_files: bool,
+        columns: Option<Vec<String>>,
+        r#where: Option<String>,
+        limit: Option<usize>,
+        threads: Option<usize>,
+    ) -> PyResult<Scan> {
+        let threads = threads.unwrap_or(0);
+        let options = ScanOptions { columns, filter: r#where, limit, threads, ..ScanOptions::default() };
+        detached(py, || self.0.verify(data_files, options)).map(alone)
+    }
+
     #[getter]
     fn metadata_tables(&self) -> Vec<&'static str> {
         self.0.metadata_tables()

@@ -38,6 +38,7 @@ pub mod table;
 mod test_data;
 mod text;
 mod time;
+mod verify;
 pub mod view;
 mod words;
 pub mod write;

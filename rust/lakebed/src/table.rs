@@ -114,6 +114,13 @@ pub trait Table: Send + Sync {
     /// As [`Table::growth`].
     fn file_history(&self, options: ScanOptions) -> Result<Box<dyn Scan>>;
 
+    /// What is wrong with the table, a row a finding: every snapshot, list and manifest is read. Where `data_files`
+    /// says so, the data files of the snapshot that the table stands at are looked for.
+    ///
+    /// # Errors
+    /// As [`Table::growth`].
+    fn verify(&self, data_files: bool, options: ScanOptions) -> Result<Box<dyn Scan>>;
+
     /// The names of the metadata tables that the engines of this format have.
     fn metadata_tables(&self) -> Vec<&'static str>;
 

@@ -143,6 +143,10 @@ impl Table for Toy {
         Err(unknown())
     }
 
+    fn verify(&self, _: bool, _: ScanOptions) -> Result<Box<dyn Scan>> {
+        Err(unknown())
+    }
+
     fn metadata_tables(&self) -> Vec<&'static str> {
         Vec::new()
     }

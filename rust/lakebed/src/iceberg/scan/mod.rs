@@ -16,6 +16,7 @@ mod resolved;
 mod rows;
 mod task;
 mod vectors;
+mod verify;
 
 use std::sync::Arc;
 

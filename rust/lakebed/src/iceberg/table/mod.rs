@@ -111,6 +111,11 @@ impl Table {
         self.file.path()
     }
 
+    /// What the metadata is read from.
+    pub(crate) fn file(&self) -> &MetadataFile {
+        &self.file
+    }
+
     /// The metadata, of whose lists only what is current is there: see [`Table::read`] for more.
     pub fn metadata(&self) -> &TableMetadata {
         &self.metadata

@@ -20,6 +20,7 @@ use crate::pipeline::both;
 use crate::scan::{self, ScanOptions};
 use crate::system::{MetadataScan, names};
 use crate::table::{self, Place, named, placed};
+use crate::verify::VerifyScan;
 use crate::view::View;
 
 impl table::Table for Table {
@@ -101,6 +102,10 @@ impl table::Table for Table {
 
     fn file_history(&self, options: ScanOptions) -> Result<Box<dyn scan::Scan>> {
         Ok(Box::new(FileHistoryScan::new(self.clone().noting(), options)?))
+    }
+
+    fn verify(&self, data_files: bool, options: ScanOptions) -> Result<Box<dyn scan::Scan>> {
+        Ok(Box::new(VerifyScan::new(self.clone(), options, data_files)?))
     }
 
     fn metadata_tables(&self) -> Vec<&'static str> {

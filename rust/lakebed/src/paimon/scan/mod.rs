@@ -16,6 +16,7 @@ mod rows;
 mod stages;
 mod stream;
 mod task;
+mod verify;
 
 use std::sync::Arc;
 

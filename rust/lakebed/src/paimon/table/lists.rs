@@ -80,7 +80,8 @@ impl Table {
         self.list_of(&snapshot.base_manifest_list, snapshot.base_manifest_list_size)
     }
 
-    fn list_of(&self, name: &str, size: Option<i64>) -> Result<RecordBatch> {
+    /// The records of a list of which so many bytes are recorded.
+    pub(crate) fn list_of(&self, name: &str, size: Option<i64>) -> Result<RecordBatch> {
         let path = self.manifest_path(name);
         self.read_list(&path, size).map_err(|error| error.in_file(&path))
     }

@@ -21,6 +21,7 @@ use crate::record::find;
 use crate::scan::{self, ScanOptions};
 use crate::system::{MetadataScan, names};
 use crate::table::{self, Place, named, placed};
+use crate::verify::VerifyScan;
 use crate::view::View;
 
 impl table::Table for Table {
@@ -107,6 +108,10 @@ impl table::Table for Table {
 
     fn file_history(&self, options: ScanOptions) -> Result<Box<dyn scan::Scan>> {
         Ok(Box::new(FileHistoryScan::new(self.clone().noting(), options)?))
+    }
+
+    fn verify(&self, data_files: bool, options: ScanOptions) -> Result<Box<dyn scan::Scan>> {
+        Ok(Box::new(VerifyScan::new(self.clone(), options, data_files)?))
     }
 
     fn metadata_tables(&self) -> Vec<&'static str> {
