@@ -61,6 +61,12 @@ FIRST["reachable"] = FIRST["expire_plan"] = (
     *("kind", "file_size_in_bytes", "first_reached_by", "last_reached_by", "file_path"),
 )
 FIRST["orphans"] = ("file_size_in_bytes", "modified_at", "file_path")
+FIRST["growth"] = (
+    *("snapshot_id", "committed_at", "operation", "file_count", "record_count", "file_size_in_bytes"),
+    *("delete_file_count", "added_file_count", "removed_file_count"),
+)
+FIRST["verify"] = ("severity", "kind", "message", "path", "told_by")
+FIRST["file_history"] = ("change", "snapshot_id", "committed_at", *FIRST["files"])
 FIRST["diff"] = FIRST["appends"] = ("change", *FIRST["files"])
 
 _FILES = {0: "data", 1: "position deletes", 2: "equality deletes"}

@@ -161,6 +161,29 @@ class Table:
         limit: int | None,
         threads: int | None,
     ) -> Scan: ...
+    def growth(
+        self,
+        columns: Sequence[str] | None,
+        where: str | None,
+        limit: int | None,
+        threads: int | None,
+    ) -> Scan: ...
+    def file_history(
+        self,
+        columns: Sequence[str] | None,
+        where: str | None,
+        stats: Sequence[str] | None,
+        limit: int | None,
+        threads: int | None,
+    ) -> Scan: ...
+    def verify(
+        self,
+        data_files: bool,
+        columns: Sequence[str] | None,
+        where: str | None,
+        limit: int | None,
+        threads: int | None,
+    ) -> Scan: ...
     @property
     def metadata_tables(self) -> list[str]: ...
     def reachable(

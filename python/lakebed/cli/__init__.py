@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 import click
 
 from lakebed import __version__
-from lakebed.cli import avro, changes, find, health, jobs, metadata, show, views
+from lakebed.cli import avro, changes, find, health, jobs, metadata, show, verify, views
 from lakebed.cli.failures import one_line
 from lakebed.errors import LakebedWarning
 
@@ -22,8 +22,8 @@ _INTERRUPTED, _BROKEN_PIPE = 130, 141
 _GROUPS = (
     ("A table", ("show", "health", "find")),
     ("Its files", ("files", "partitions", "buckets", "plan", "deletes", "diff", "appends")),
-    ("Its history", ("snapshots", "refs", "schemas", "changelogs")),
-    ("What it keeps", ("reachable", "orphans", "expire-plan")),
+    ("Its history", ("snapshots", "growth", "file-history", "refs", "schemas", "changelogs")),
+    ("What it keeps", ("verify", "reachable", "orphans", "expire-plan")),
     ("Its metadata", ("manifests", "entries", "indexes", "metadata", "avro")),
 )
 
@@ -114,11 +114,13 @@ for _view in views.VIEWS:
         cli.add_command(views.view_command(_view))
 cli.add_command(changes.diff)
 cli.add_command(changes.appends)
+cli.add_command(changes.file_history)
 for _job in (jobs.reachable, jobs.orphans, jobs.expire_plan):
     cli.add_command(_job)
 cli.add_command(metadata.command)
 cli.add_command(avro.command)
 cli.add_command(find.command)
+cli.add_command(verify.command)
 
 
 def main() -> NoReturn:

@@ -1,4 +1,4 @@
-"""`lakebed diff` and `lakebed appends`: which files came and went."""
+"""`lakebed diff`, `lakebed appends` and `lakebed file-history`: which files came and went."""
 
 from __future__ import annotations
 
@@ -52,6 +52,30 @@ def appends(open_table: Callable[[], Table], after: int | str | None, **selectio
     Without AFTER, those of all appends that are still known.
     """
     _write(open_table().appends, (after,), **selection)
+
+
+@click.command("file-history")
+@options.table
+@options.explain
+@_selecting
+def file_history(
+    open_table: Callable[[], Table],
+    explain: bool,
+    picking: Picking,
+    output: str,
+    output_file: str | None,
+    **selection: Any,
+) -> None:
+    """Files that the commit of each snapshot added and removed, oldest first.
+
+    Which one it was of a file: --where "file_path = '…'".
+    """
+    if explain:
+        from lakebed.cli.output import write_explain
+
+        write_explain(open_table().file_history(**selection).explain(), output, output_file)
+        return
+    _write(open_table().file_history, (), picking, output, output_file, **selection)
 
 
 def _write(

@@ -30,11 +30,14 @@ VIEWS = {
     "deletes": "One row per deletion vector or delete file.",
     "plan": "One row per data file that a query must read, with the deletes that apply to it.",
     "indexes": "(Paimon) One row per index file.",
+    "growth": "One row per snapshot: what is live there, what its commit added and removed.",
 }
 # The order in which a terminal gets the rows of groups, unless `--sort` says another.
 _TERMINAL_SORT = {"partitions": ["-file_size_in_bytes"], "buckets": ["-file_size_in_bytes"]}
 _WITH_STATS = frozenset({"entries", "files", "plan"})
-_WITH_EXPLAIN = frozenset({"entries", "files", "partitions", "buckets", "health", "deletes", "plan"})
+_WITH_EXPLAIN = frozenset(
+    ("entries", "files", "partitions", "buckets", "health", "deletes", "plan", "growth"),
+)
 
 
 def view_command(view: str) -> click.Command:

@@ -1,7 +1,7 @@
 """A table: where it is, which snapshot it is at, and its views.
 
-`standing` holds what it is; `history`, `content`, `groups`, `changes`, `planning` and `jobs` its views, each
-kind by itself.
+`standing` holds what it is; `history`, `content`, `groups`, `changes`, `planning`, `verifying` and `jobs` its
+views, each kind by itself.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from lakebed.table.groups import GroupViews
 from lakebed.table.history import HistoryViews
 from lakebed.table.jobs import JobViews
 from lakebed.table.planning import PlanViews
+from lakebed.table.verifying import VerifyViews
 from lakebed.view import place
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from lakebed.predicates import Predicate
 
 
-class Table(HistoryViews, ContentViews, GroupViews, ChangeViews, PlanViews, JobViews):
+class Table(HistoryViews, ContentViews, GroupViews, ChangeViews, PlanViews, VerifyViews, JobViews):
     """A table that is at one snapshot. `open_table` makes one; `at` gives the same table at another.
 
     The views take the same keywords and return a lazy `Scan`:
@@ -36,8 +37,8 @@ class Table(HistoryViews, ContentViews, GroupViews, ChangeViews, PlanViews, JobV
         columns: names of the columns wanted, in this order; what is not asked for is not decoded.
         where: SQL-like text, or a condition made with `lakebed.col`: on the table's columns where rows are
             manifests, files or sums of them, else on the view's own.
-        stats: (`entries`, `files`, `plan`, `diff`, `appends`) names of table columns whose typed bounds and
-            counts are wanted.
+        stats: (`entries`, `files`, `plan`, `diff`, `appends`, `file_history`) names of table columns whose
+            typed bounds and counts are wanted.
         limit: rows at most.
         threads: None for all cores.
 

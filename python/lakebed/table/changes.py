@@ -1,4 +1,4 @@
-"""What changed in a table's files: views of two snapshots."""
+"""What changed in a table's files: views of two snapshots, and of all."""
 
 from __future__ import annotations
 
@@ -86,6 +86,34 @@ class ChangeViews(Standing):
         name = "appends" if after is None else f"appends after {after!r}"
         return ViewScan(self._native, _Appends(name, columns, where, stats, limit, threads, since))
 
+    def file_history(
+        self,
+        *,
+        columns: Sequence[str] | None = None,
+        where: str | Predicate | None = None,
+        stats: Sequence[str] | None = None,
+        limit: int | None = None,
+        threads: int | None = None,
+    ) -> ViewScan:
+        """One row for each file that the commit of a snapshot added or removed, of all snapshots that led to
+        where the table stands, oldest first.
+
+        Which snapshot added a file, and which removed it: `where="file_path = '…'"`. What a commit did is
+        what its own manifests say; where they do not account for what the lists count, it is what `diff` of
+        the snapshot before and this one says. Files of snapshots that expired have no row.
+
+        Args: where, on the columns of this view and, joined by AND, on the table's columns as in `files`
+            (Paimon: on its partition columns). A name that both have is the view's. The others as in `files`.
+        Returns: `change` utf8 ("added" | "removed"), `snapshot_id` int64, `committed_at` timestamp[us, UTC],
+            `operation` utf8, then the columns of `files` but for Iceberg's `snapshot_id`, in the types of the
+            schema that this table stands with. An entry that removes a file may lack statistics.
+        Raises: PredicateError for one OR over columns of the view and of the table; when read, as `files`.
+        Cost: the snapshots and the manifest lists of each; once each manifest that a commit wrote and that
+            what is asked of partitions leaves. Memory is bounded.
+        Source: as `growth`.
+        """
+        return ViewScan(self._native, _FileHistory("file_history", columns, where, stats, limit, threads))
+
 
 @dataclass(frozen=True)
 class _Diff(View):
@@ -102,3 +130,9 @@ class _Appends(View):
 
     def scan(self, table: _native.Table) -> _native.Scan:
         return table.appends(self.after, *self.arguments())
+
+
+@dataclass(frozen=True)
+class _FileHistory(View):
+    def scan(self, table: _native.Table) -> _native.Scan:
+        return table.file_history(*self.arguments())

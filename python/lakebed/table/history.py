@@ -1,7 +1,8 @@
-"""How a table came to be: views of its snapshots, refs and schemas."""
+"""How a table came to be: views of its snapshots, refs and schemas, and of what each commit did."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lakebed.table.standing import Standing
@@ -10,6 +11,7 @@ from lakebed.view import View, ViewScan
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from lakebed import _native
     from lakebed.predicates import Predicate
 
 
@@ -94,3 +96,41 @@ class HistoryViews(Standing):
         Source: Paimon's `TableSchema.java`; Iceberg specification, "Schemas and Data Types".
         """
         return ViewScan(self._native, View("schemas", columns, where, None, limit, threads))
+
+    def growth(
+        self,
+        *,
+        columns: Sequence[str] | None = None,
+        where: str | Predicate | None = None,
+        limit: int | None = None,
+        threads: int | None = None,
+    ) -> ViewScan:
+        """One row per snapshot that led to where the table stands, oldest first: what is live there, and what
+        its commit added and removed.
+
+        All numbers come from manifests and their lists, never from what a writer's summary claims, so they
+        are those of `files` at that snapshot, summed up. Where a commit's own manifests do not account for
+        what the lists count, the snapshot is compared with the one before, as `diff` does.
+
+        Args: where, on these columns; the others as in `snapshots`.
+        Returns: `snapshot_id`, `parent_id` int64, `committed_at` timestamp[us, UTC], `operation` utf8, then
+            int64, of what is live: `file_count`, `record_count` [rows, deleting ones included] and
+            `file_size_in_bytes` of data files, `delete_file_count` (delete files and deletion vectors) and
+            `delete_record_count` [rows in those]; then the same numbers of what the commit added
+            (`added_file_count`, …) and removed (`removed_file_count`, …). How many deletes Paimon's oldest
+            snapshot added and removed is null where the one before has expired.
+        Raises: when read, as `files`; MissingFileError for a snapshot whose manifest lists expired.
+        Cost: the snapshots, the manifest lists of each, and once each manifest that a commit wrote, for three
+            columns; for the oldest snapshot all of its manifests. Paimon: each index manifest, and the index
+            files whose writer did not count.
+        Source: Iceberg specification, "Manifests" (status) and "Manifest Lists" (counts); Paimon's
+            `Snapshot.java` (delta manifest list), `FileEntry.java`.
+        """
+        return ViewScan(self._native, _Growth("growth", columns, where, None, limit, threads))
+
+
+@dataclass(frozen=True)
+class _Growth(View):
+    def scan(self, table: _native.Table) -> _native.Scan:
+        columns, where, _, limit, threads = self.arguments()
+        return table.growth(columns, where, limit, threads)

@@ -206,6 +206,47 @@ impl Table {
     }
 
     #[pyo3(signature = (columns, r#where, limit, threads))]
+    fn growth(
+        &self,
+        py: Python<'_>,
+        columns: Option<Vec<String>>,
+        r#where: Option<String>,
+        limit: Option<usize>,
+        threads: Option<usize>,
+    ) -> PyResult<Scan> {
+        let options = selection(columns, r#where, limit, threads);
+        detached(py, || self.0.growth(options)).map(alone)
+    }
+
+    #[pyo3(signature = (columns, r#where, stats, limit, threads))]
+    fn file_history(
+        &self,
+        py: Python<'_>,
+        columns: Option<Vec<String>>,
+        r#where: Option<String>,
+        stats: Option<Vec<String>>,
+        limit: Option<usize>,
+        threads: Option<usize>,
+    ) -> PyResult<Scan> {
+        let options = ScanOptions { stats, ..selection(columns, r#where, limit, threads) };
+        detached(py, || self.0.file_history(options)).map(alone)
+    }
+
+    #[pyo3(signature = (data_files, columns, r#where, limit, threads))]
+    fn verify(
+        &self,
+        py: Python<'_>,
+        data_files: bool,
+        columns: Option<Vec<String>>,
+        r#where: Option<String>,
+        limit: Option<usize>,
+        threads: Option<usize>,
+    ) -> PyResult<Scan> {
+        let options = selection(columns, r#where, limit, threads);
+        detached(py, || self.0.verify(data_files, options)).map(alone)
+    }
+
+    #[pyo3(signature = (columns, r#where, limit, threads))]
     fn reachable(
         &self,
         py: Python<'_>,

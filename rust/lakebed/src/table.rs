@@ -121,6 +121,27 @@ pub trait Table: Send + Sync {
     /// `UnknownColumn`, `Predicate`.
     fn expire_plan(&self, retention: Retention, options: ScanOptions) -> Result<Box<dyn Scan>>;
 
+    /// One row per snapshot that led to where the table stands, the oldest first: what is live there, and what its
+    /// commit added and removed.
+    ///
+    /// # Errors
+    /// `UnknownColumn`, `Predicate`.
+    fn growth(&self, options: ScanOptions) -> Result<Box<dyn Scan>>;
+
+    /// One row for each file that the commit of such a snapshot added or removed, the oldest commit first: what is
+    /// known of the commit, then the columns of the view `files`. A filter is on these columns, and on the table's.
+    ///
+    /// # Errors
+    /// As [`Table::growth`].
+    fn file_history(&self, options: ScanOptions) -> Result<Box<dyn Scan>>;
+
+    /// What is wrong with the table, a row a finding: every snapshot, list and manifest is read. Where `data_files`
+    /// says so, the data files of the snapshot that the table stands at are looked for.
+    ///
+    /// # Errors
+    /// As [`Table::growth`].
+    fn verify(&self, data_files: bool, options: ScanOptions) -> Result<Box<dyn Scan>>;
+
     /// The names of the metadata tables that the engines of this format have.
     fn metadata_tables(&self) -> Vec<&'static str>;
 

@@ -148,6 +148,18 @@ impl Table for Toy {
         Err(unknown())
     }
 
+    fn growth(&self, _: ScanOptions) -> Result<Box<dyn Scan>> {
+        Err(unknown())
+    }
+
+    fn file_history(&self, _: ScanOptions) -> Result<Box<dyn Scan>> {
+        Err(unknown())
+    }
+
+    fn verify(&self, _: bool, _: ScanOptions) -> Result<Box<dyn Scan>> {
+        Err(unknown())
+    }
+
     fn metadata_tables(&self) -> Vec<&'static str> {
         Vec::new()
     }

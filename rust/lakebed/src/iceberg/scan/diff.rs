@@ -162,7 +162,7 @@ pub(super) fn identified(files: &RecordBatch, schema: &SchemaRef) -> Result<Reco
 }
 
 /// Content and offset are of one length each, so that the path may stand behind them as it is.
-fn identities(files: &RecordBatch) -> Result<BinaryArray> {
+pub(super) fn identities(files: &RecordBatch) -> Result<BinaryArray> {
     let [content, offset, path] = IDENTITY.map(|name| find(files, name));
     let (content, offset, path) = (content?, offset?, path?);
     let (content, offset) = (content.as_primitive::<Int32Type>(), offset.as_primitive::<Int64Type>());

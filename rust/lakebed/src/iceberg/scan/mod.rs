@@ -7,6 +7,7 @@ mod diff;
 mod exchange;
 mod explain;
 mod grouping;
+mod history;
 mod plan;
 mod planned;
 mod program;
@@ -15,6 +16,7 @@ mod resolved;
 mod rows;
 mod task;
 mod vectors;
+mod verify;
 
 use std::sync::Arc;
 

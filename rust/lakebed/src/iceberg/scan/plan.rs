@@ -146,6 +146,11 @@ impl EntrySource {
         EntrySource { program, table, notes }
     }
 
+    /// How entries become rows.
+    pub(super) fn program(&self) -> &Arc<EntryProgram> {
+        &self.program
+    }
+
     /// The entries of a manifest that rows are made of.
     pub(super) fn entries(&self, manifest: &ManifestFile, bytes: Buffer, threads: usize) -> Result<Batches> {
         self.program.entries(bytes, manifest, threads, &self.notes)

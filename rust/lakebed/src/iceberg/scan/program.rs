@@ -28,7 +28,7 @@ use crate::record::find;
 use crate::scan::{Amount, Batches, Funnel, ScanOptions, Stage};
 
 /// How entries become rows: shared by a scan, its threads and tasks elsewhere.
-pub(super) struct EntryProgram {
+pub(crate) struct EntryProgram {
     pub(super) role: Role,
     pub(super) view: EntryView,
     entries: Arc<EntryColumns>,

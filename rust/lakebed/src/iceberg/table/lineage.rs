@@ -21,6 +21,24 @@ impl Table {
     /// `SnapshotNotFound` where the table's snapshot was not made from `after`, naming those that it was made
     /// from.
     pub(crate) fn appends_after(&self, after: Option<i64>) -> Result<Vec<Snapshot>> {
+        let (mut path, at) = self.path_from(after)?;
+        if let Some(after) = after.filter(|after| at != Some(*after)) {
+            let message = match self.snapshot_id() {
+                Some(at) => format!(
+                    "snapshot {at} was not made from snapshot {after}; of those that it was made from there {}",
+                    listed(path.get(1..).unwrap_or_default())
+                ),
+                None => format!("no snapshot {after}; there is none"),
+            };
+            return Err(self.not_found(message));
+        }
+        path.reverse();
+        self.appends_of(path)
+    }
+
+    /// The snapshots that led from `after` to where the table stands, the latest first, for `None` all that are there;
+    /// and the one that the oldest of them was made from.
+    fn path_from(&self, after: Option<i64>) -> Result<(Vec<i64>, Option<i64>)> {
         let parents: HashMap<i64, Option<i64>> = self
             .read(&Wanted { lineage: true, ..Wanted::CURRENT })?
             .lineage
@@ -35,18 +53,28 @@ impl Table {
             path.push(id);
             at = *parent;
         }
-        if let Some(after) = after.filter(|after| at != Some(*after)) {
-            let message = match self.snapshot_id() {
-                Some(at) => format!(
-                    "snapshot {at} was not made from snapshot {after}; of those that it was made from there {}",
-                    listed(path.get(1..).unwrap_or_default())
-                ),
-                None => format!("no snapshot {after}; there is none"),
-            };
-            return Err(self.not_found(message));
-        }
-        path.reverse();
-        self.appends_of(path)
+        Ok((path, at))
+    }
+
+    /// The snapshots that led to where the table stands, the oldest first, without their summaries.
+    ///
+    /// # Errors
+    /// Those of [`Table::read`]; `SnapshotNotFound` as [`Table::snapshot`].
+    pub(crate) fn snapshots_to_here(&self) -> Result<Vec<Snapshot>> {
+        let (path, _) = self.path_from(None)?;
+        let places: HashMap<i64, usize> =
+            path.iter().rev().enumerate().map(|(place, id)| (*id, place)).collect();
+        let mut found: Vec<Option<Snapshot>> = vec![None; path.len()];
+        self.metadata.each_snapshot(&self.file, |some| {
+            for snapshot in some {
+                let place = places.get(&snapshot.snapshot_id).and_then(|place| found.get_mut(*place));
+                if let Some(place) = place {
+                    *place = Some(Snapshot { summary: None, ..snapshot });
+                }
+            }
+            Ok(())
+        })?;
+        Ok(found.into_iter().flatten().collect())
     }
 
     /// Of snapshots those that are appends, in the order given.

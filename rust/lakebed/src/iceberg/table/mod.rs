@@ -111,6 +111,11 @@ impl Table {
         self.file.path()
     }
 
+    /// What the metadata is read from.
+    pub(crate) fn file(&self) -> &MetadataFile {
+        &self.file
+    }
+
     /// The metadata, of whose lists only what is current is there: see [`Table::read`] for more.
     pub fn metadata(&self) -> &TableMetadata {
         &self.metadata
@@ -188,6 +193,16 @@ impl Table {
     /// The same table, for a scan that reads some files more than once.
     pub(crate) fn keeping(self) -> Table {
         Table { storage: Kept::around(&self.storage), ..self }
+    }
+
+    /// The same table, with notes of its own.
+    pub(crate) fn noting(self) -> Table {
+        Table { notes: Notes::default(), ..self }
+    }
+
+    /// What is odd about what was read to get here.
+    pub(crate) fn noted(&self) -> &Notes {
+        &self.notes
     }
 
     /// What reads the table's files.

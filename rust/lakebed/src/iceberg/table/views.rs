@@ -11,6 +11,7 @@ use super::Table;
 use crate::diff::AppendScan;
 use crate::distributed::Distributed;
 use crate::error::{Error, ErrorKind, Result};
+use crate::history::{FileHistoryScan, GrowthScan};
 use crate::iceberg::partition::partitions_of;
 use crate::iceberg::reach::TableReach;
 use crate::iceberg::scan::{Appended, Scan, diff};
@@ -21,6 +22,7 @@ use crate::reach::{ExpirePlan, OrphanOptions, Orphans, Reachable, Retention};
 use crate::scan::{self, ScanOptions};
 use crate::system::{MetadataScan, names};
 use crate::table::{self, Place, named, placed};
+use crate::verify::VerifyScan;
 use crate::view::View;
 
 impl table::Table for Table {
@@ -106,6 +108,18 @@ impl table::Table for Table {
 
     fn expire_plan(&self, retention: Retention, options: ScanOptions) -> Result<Box<dyn scan::Scan>> {
         Ok(Box::new(ExpirePlan::new(TableReach::new(self.clone()), retention, options)?))
+    }
+
+    fn growth(&self, options: ScanOptions) -> Result<Box<dyn scan::Scan>> {
+        Ok(Box::new(GrowthScan::new(self.clone().noting(), options)?))
+    }
+
+    fn file_history(&self, options: ScanOptions) -> Result<Box<dyn scan::Scan>> {
+        Ok(Box::new(FileHistoryScan::new(self.clone().noting(), options)?))
+    }
+
+    fn verify(&self, data_files: bool, options: ScanOptions) -> Result<Box<dyn scan::Scan>> {
+        Ok(Box::new(VerifyScan::new(self.clone(), options, data_files)?))
     }
 
     fn metadata_tables(&self) -> Vec<&'static str> {

@@ -29,6 +29,8 @@ pub(crate) enum Role {
     Files,
     /// Files that the manifest's own commit added.
     Added,
+    /// Files that the manifest's own commit added or deleted.
+    History,
     /// Live delete files and deletion vectors.
     Deletes,
     /// Live files under the entries' own names: what other views are made of.
@@ -44,7 +46,7 @@ pub(crate) enum Role {
 impl Role {
     /// Whether entries that say DELETED are left out.
     pub(crate) fn is_live(self) -> bool {
-        self != Role::Entries
+        !matches!(self, Role::Entries | Role::History)
     }
 
     /// The entries that are shown.
@@ -52,6 +54,7 @@ impl Role {
         match self {
             Role::Entries => Statuses::ALL,
             Role::Added => Statuses { existing: false, ..Statuses::LIVE },
+            Role::History => Statuses { existing: false, ..Statuses::ALL },
             _ => Statuses::LIVE,
         }
     }
@@ -59,7 +62,7 @@ impl Role {
     /// What the entries are of.
     pub(crate) fn content(self) -> Content {
         match self {
-            Role::Entries | Role::Files | Role::Added | Role::Live => Content::Both,
+            Role::Entries | Role::Files | Role::Added | Role::History | Role::Live => Content::Both,
             Role::Deletes | Role::LiveDeletes => Content::Deletes,
             Role::LiveData | Role::Plan(_) => Content::Data,
         }
@@ -166,7 +169,7 @@ fn columns_of(role: Role) -> Vec<Column> {
         Role::Entries => {
             ENTRY.iter().map(|spec| copy(spec.column)).chain([column("manifest", Make::Manifest)]).collect()
         }
-        Role::Files | Role::Added => COMMON.into_iter().chain(OF_FILES).collect(),
+        Role::Files | Role::Added | Role::History => COMMON.into_iter().chain(OF_FILES).collect(),
         Role::Deletes => COMMON.into_iter().chain(OF_DELETES).collect(),
         Role::Live | Role::LiveData | Role::LiveDeletes => {
             ENTRY.iter().map(|spec| copy(spec.column)).collect()

@@ -61,6 +61,14 @@ struct Reader {
 }
 
 impl Reader {
+    /// How many rows each vector deletes; those that no writer counted are read.
+    fn counted(&self, vectors: &Vectors, of_threads: usize) -> Result<Int64Array> {
+        match vectors.cardinalities.null_count() {
+            0 => Ok(vectors.cardinalities.clone()),
+            _ => Ok(counts(&self.load(vectors, threads(of_threads))?)),
+        }
+    }
+
     /// What reads the index files that are left, and these.
     fn open(table: &Table, options: &ScanOptions) -> Result<(Reader, IndexFiles)> {
         let view = DeletesView::new(table.location(), table.schema(), options.columns.as_deref())?;
@@ -159,9 +167,8 @@ fn count_vectors(table: &Table, options: &ScanOptions, with_rows: bool) -> Resul
     let columns = Some(vec!["record_count".to_owned()]);
     let (reader, files) = Reader::open(table, &ScanOptions { columns, ..options.clone() })?;
     let vectors = Vectors::of(&files)?;
-    let missing = with_rows && vectors.cardinalities.null_count() > 0;
-    let loaded = missing.then(|| reader.load(&vectors, threads(options.threads))).transpose()?;
-    let rows = loaded.map_or_else(|| vectors.cardinalities.clone(), |loaded| counts(&loaded));
+    let rows =
+        if with_rows { reader.counted(&vectors, options.threads)? } else { vectors.cardinalities.clone() };
     let (partitions, buckets) = (find(&vectors.files, "partition")?, find(&vectors.files, "bucket")?);
     let places = partitions.as_binary::<i32>().iter().zip(buckets.as_primitive::<Int32Type>().values());
     let mut counted = VectorCounts::new();
@@ -172,6 +179,16 @@ fn count_vectors(table: &Table, options: &ScanOptions, with_rows: bool) -> Resul
         *sum = known_sum("delete_record_count", *sum, rows)?;
     }
     Ok(counted)
+}
+
+/// The table's deletion vectors, and how many rows each deletes: reads the index manifest and, where a writer did not
+/// count, the vectors.
+pub(super) fn counted_vectors(table: &Table, threads: usize) -> Result<(Vectors, Int64Array)> {
+    let columns = Some(vec!["record_count".to_owned()]);
+    let (reader, files) = Reader::open(table, &ScanOptions { columns, ..ScanOptions::default() })?;
+    let vectors = Vectors::of(&files)?;
+    let rows = reader.counted(&vectors, threads)?;
+    Ok((vectors, rows))
 }
 
 /// What [`vector_counts`] says of each bucket.

@@ -7,6 +7,7 @@ mod exchange;
 mod explain;
 mod gather;
 mod grouping;
+mod history;
 mod plan;
 mod planned;
 mod program;
@@ -15,6 +16,7 @@ mod rows;
 mod stages;
 mod stream;
 mod task;
+mod verify;
 
 use std::sync::Arc;
 

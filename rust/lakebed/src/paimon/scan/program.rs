@@ -28,7 +28,7 @@ use crate::scan::{Funnel, RESIDUAL, ScanOptions, Stage};
 use crate::view::with_columns;
 
 /// How entries become rows: shared by a scan, its threads and tasks elsewhere.
-pub(super) struct EntryProgram {
+pub(crate) struct EntryProgram {
     pub(super) role: Role,
     pub(super) view: EntryView,
     pub(super) pruner: Option<Arc<EntryPruner>>,
@@ -145,7 +145,7 @@ impl EntryProgram {
         threads: usize,
     ) -> Result<EntryReader> {
         let kind = match self.role {
-            Role::Entries | Role::Changes => None,
+            Role::Entries | Role::Changes | Role::History => None,
             Role::Files | Role::Live | Role::Appended | Role::Added | Role::LiveAdded | Role::Plan(_) => {
                 Some(ADD)
             }

@@ -4,10 +4,25 @@ use super::Table;
 use super::files::{not_found, subject};
 use super::travel::range;
 use crate::error::Result;
+use crate::paimon::paths::snapshot_file;
 use crate::paimon::snapshot::{CommitKind, Snapshot};
 use crate::storage::present;
 
 impl Table {
+    /// The snapshots up to the one that the table stands at, as far as they are there, the oldest first. Reads all of
+    /// them.
+    ///
+    /// # Errors
+    /// Those of reading them.
+    pub(crate) fn snapshots_to_here(&self) -> Result<Vec<Snapshot>> {
+        let Some(here) = self.snapshot() else { return Ok(Vec::new()) };
+        let files = self.files();
+        let before = files.snapshot_ids()?.into_iter().filter(|id| *id < here.id).collect();
+        let before = files.each(before, |id| snapshot_file(*id), Snapshot::from_json)?;
+        // A tag has its snapshot where that has expired.
+        Ok(before.into_iter().map(|(_, snapshot)| snapshot).chain([here.clone()]).collect())
+    }
+
     /// The appends among the snapshots behind `after`, up to the one that the table stands at, the oldest
     /// first; for `None` all that are there. Compactions and overwrites are passed over, as in Paimon's
     /// `IncrementalDeltaStartingScanner.java`.

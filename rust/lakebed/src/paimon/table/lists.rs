@@ -72,9 +72,18 @@ impl Table {
 
     /// The records of the list of what a snapshot changed.
     pub(crate) fn delta_list(&self, snapshot: &Snapshot) -> Result<RecordBatch> {
-        let path = self.manifest_path(&snapshot.delta_manifest_list);
-        let list = self.read_list(&path, snapshot.delta_manifest_list_size);
-        list.map_err(|error| error.in_file(&path))
+        self.list_of(&snapshot.delta_manifest_list, snapshot.delta_manifest_list_size)
+    }
+
+    /// The records of the list of what was live before a snapshot's changes.
+    pub(crate) fn base_list(&self, snapshot: &Snapshot) -> Result<RecordBatch> {
+        self.list_of(&snapshot.base_manifest_list, snapshot.base_manifest_list_size)
+    }
+
+    /// The records of a list of which so many bytes are recorded.
+    pub(crate) fn list_of(&self, name: &str, size: Option<i64>) -> Result<RecordBatch> {
+        let path = self.manifest_path(name);
+        self.read_list(&path, size).map_err(|error| error.in_file(&path))
     }
 
     fn read_list(&self, path: &str, size: Option<i64>) -> Result<RecordBatch> {

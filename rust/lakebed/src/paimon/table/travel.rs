@@ -114,6 +114,11 @@ impl Table {
         self.standing(None, snapshot)
     }
 
+    /// The table with the lists of another snapshot, read with the schema that it has.
+    pub(crate) fn at_lists_of(&self, snapshot: &Snapshot) -> Table {
+        Table { snapshot: Some(Arc::new(snapshot.clone())), ..self.clone() }
+    }
+
     /// The table at the latest snapshot of its branch, with the branch's latest schema.
     pub(crate) fn latest(&self) -> Result<Table> {
         self.at_branch(&self.branch)

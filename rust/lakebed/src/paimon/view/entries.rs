@@ -32,6 +32,8 @@ pub enum Role {
     Changes,
     /// Added files, whatever became of them.
     Appended,
+    /// Added and deleted files.
+    History,
     /// Added files with their identity, for a merge elsewhere.
     Added,
     /// Added files under the entries' own names with their identity, for a merge elsewhere.
@@ -166,7 +168,7 @@ impl EntryView {
     ) -> Result<EntryView> {
         let mut known = match role {
             Role::Entries => entry_columns(),
-            Role::Files | Role::Appended | Role::Added | Role::Removed => FILES.to_vec(),
+            Role::Files | Role::Appended | Role::History | Role::Added | Role::Removed => FILES.to_vec(),
             Role::Plan(deletes) => {
                 let of_plan = [deletes.column(), RESIDUAL].map(|name| column(name, Make::Planned(name)));
                 FILES.into_iter().chain(of_plan).collect()
@@ -294,6 +296,9 @@ fn raw_columns(role: Role, columns: &[Column]) -> Vec<String> {
     let mut needed: Vec<&str> = columns.iter().flat_map(|column| made_of(column.make)).collect();
     if role.is_live() {
         needed.extend(IDENTITY);
+    }
+    if role == Role::History {
+        needed.push("kind");
     }
     // In the table's order, each once.
     ENTRY.iter().map(|spec| spec.column).filter(|name| needed.contains(name)).map(str::to_owned).collect()

@@ -1,0 +1,118 @@
+//! The columns of `file_history`: what is known of the commit, then those of the view `files`.
+
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
+use arrow_schema::{DataType, Field, Schema as ArrowSchema, SchemaRef, TimeUnit};
+use arrow_select::filter::filter_record_batch;
+
+use super::Commit;
+use super::filter::OwnFilter;
+use crate::diff::CHANGE;
+use crate::error::Result;
+use crate::record::find;
+use crate::scan::ScanOptions;
+use crate::view::{batch, instants, only, project};
+
+/// The columns that stand before those of the view `files`; a column of that view with such a name is left out.
+pub(super) const OF_COMMITS: [&str; 4] = [CHANGE, "snapshot_id", "committed_at", "operation"];
+
+/// Which columns the rows have, in which order, and which rows there are.
+#[derive(Clone)]
+pub(super) struct HistoryColumns {
+    schema: SchemaRef,
+    filter: Option<Arc<OwnFilter>>,
+}
+
+impl HistoryColumns {
+    /// All columns there are, given the view `files` with all of its own.
+    pub(super) fn all(files: &ArrowSchema) -> ArrowSchema {
+        let instant = DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into()));
+        let types = [DataType::Utf8, DataType::Int64, instant, DataType::Utf8];
+        let own = OF_COMMITS.into_iter().zip(types);
+        let own = own.map(|(name, data_type)| Arc::new(Field::new(name, data_type, true)));
+        let files = files.fields().iter().filter(|field| !OF_COMMITS.contains(&field.name().as_str()));
+        ArrowSchema::new(own.chain(files.cloned()).collect::<Vec<_>>())
+    }
+
+    /// The columns asked for, of all there are.
+    ///
+    /// # Errors
+    /// `UnknownColumn`.
+    pub(super) fn new(
+        all: &ArrowSchema,
+        columns: Option<&[String]>,
+        filter: Option<Arc<OwnFilter>>,
+    ) -> Result<HistoryColumns> {
+        let fields = project(all.fields(), |field| field.name(), columns)?;
+        Ok(HistoryColumns { schema: Arc::new(ArrowSchema::new(fields)), filter })
+    }
+
+    pub(super) fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    /// The options with which the view `files` is to be read: with what is asked for of it, and what the filter reads.
+    pub(super) fn of_files(&self, options: &ScanOptions) -> ScanOptions {
+        let asked = self.schema.fields().iter().map(|field| field.name());
+        let read = self.filter.iter().flat_map(|filter| filter.columns());
+        let mut columns: Vec<String> = Vec::new();
+        for name in asked.chain(read) {
+            if !OF_COMMITS.contains(&name.as_str()) && name != "stats" && !columns.contains(name) {
+                columns.push(name.clone());
+            }
+        }
+        ScanOptions { columns: Some(columns), limit: None, ..options.clone() }
+    }
+
+    /// The rows of files that a commit changed, which come with the column `change`.
+    pub(super) fn build(&self, files: &RecordBatch, commit: &Commit) -> Result<RecordBatch> {
+        let mut files = self.dated(files, commit)?;
+        if let Some(filter) = &self.filter {
+            files = filter_record_batch(&files, &filter.keeps(&files)?)?;
+        }
+        only(&files, &self.schema)
+    }
+
+    /// The columns of files, and those of the commit that are needed.
+    fn dated(&self, files: &RecordBatch, commit: &Commit) -> Result<RecordBatch> {
+        let rows = files.num_rows();
+        let mut columns: Vec<(Arc<Field>, ArrayRef)> = Vec::new();
+        for (field, column) in files.schema_ref().fields().iter().zip(files.columns()) {
+            if field.name() == CHANGE || !OF_COMMITS.contains(&field.name().as_str()) {
+                columns.push((Arc::clone(field), Arc::clone(column)));
+            }
+        }
+        let mut add = |name: &str, column: ArrayRef| {
+            columns.push((Arc::new(Field::new(name, column.data_type().clone(), true)), column));
+        };
+        add("snapshot_id", Arc::new(Int64Array::from_value(commit.snapshot_id, rows)));
+        add("committed_at", instants(std::iter::repeat_n(commit.committed_ms, rows))?);
+        add(
+            "operation",
+            Arc::new(StringArray::from_iter(std::iter::repeat_n(commit.operation.as_deref(), rows))),
+        );
+        let (fields, columns): (Vec<_>, Vec<_>) = columns.into_iter().unzip();
+        batch(&Arc::new(ArrowSchema::new(fields)), columns, rows)
+    }
+}
+
+/// How files changed, as the column `change`.
+///
+/// # Errors
+/// Those of making a batch.
+pub(crate) fn with_change(files: &RecordBatch, added: impl Iterator<Item = bool>) -> Result<RecordBatch> {
+    let words = added.map(|added| if added { "added" } else { "removed" });
+    let change: ArrayRef = Arc::new(StringArray::from_iter_values(words));
+    crate::view::with_columns(files, vec![(CHANGE, change)])
+}
+
+/// Which files of a batch were added.
+///
+/// # Errors
+/// `Argument` for a batch without the column `change`.
+pub(super) fn are_added(files: &RecordBatch) -> Result<Vec<bool>> {
+    let change = find(files, CHANGE)?;
+    let change = arrow_array::cast::AsArray::as_string::<i32>(&change).iter();
+    Ok(change.map(|change| change == Some("added")).collect())
+}

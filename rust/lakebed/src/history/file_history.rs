@@ -1,0 +1,65 @@
+//! The view `file_history`: one row per snapshot that added or removed a file.
+
+use std::sync::Arc;
+
+use arrow_schema::SchemaRef;
+
+use super::History;
+use super::columns::HistoryColumns;
+use super::filter::OwnFilter;
+use super::line::Line;
+use crate::error::Result;
+use crate::notes::Notes;
+use crate::scan::{Batches, Scan, ScanOptions, Step, limited, threads};
+
+/// The files that commits added and removed, resolved: its schema is known, no list is read.
+pub(crate) struct FileHistoryScan<H> {
+    history: H,
+    /// How the view `files` is read.
+    options: ScanOptions,
+    columns: HistoryColumns,
+    limit: Option<usize>,
+}
+
+impl<H: History> FileHistoryScan<H> {
+    /// Resolves the view: columns, filter and statistics are checked.
+    ///
+    /// # Errors
+    /// `UnknownColumn`, `Predicate`; those of reading the schemas for statistics.
+    pub(crate) fn new(history: H, options: ScanOptions) -> Result<FileHistoryScan<H>> {
+        let files = ScanOptions { stats: options.stats.clone(), ..ScanOptions::default() };
+        let all = HistoryColumns::all(&history.changes(&files)?.0);
+        let (own, filter) = match options.filter.as_deref() {
+            Some(text) => OwnFilter::divide(text, &all)?,
+            None => (None, None),
+        };
+        let columns = options.columns_and_stats();
+        let columns = HistoryColumns::new(&all, columns.as_deref(), own.map(Arc::new))?;
+        let (limit, threads) = (options.limit, threads(options.threads));
+        let options = columns.of_files(&ScanOptions { filter, threads, ..options });
+        history.changes(&options)?;
+        Ok(FileHistoryScan { history, options, columns, limit })
+    }
+
+    fn line(&self) -> Result<Line<H>> {
+        Line::read(&self.history, self.options.filter.as_deref(), self.options.threads)
+    }
+}
+
+impl<H: History> Scan for FileHistoryScan<H> {
+    fn schema(&self) -> &SchemaRef {
+        self.columns.schema()
+    }
+
+    fn stream(&self) -> Result<Batches> {
+        limited(self.limit, || self.line()?.changes(&self.history, &self.options, &self.columns))
+    }
+
+    fn notes(&self) -> Notes {
+        self.history.oddities()
+    }
+
+    fn explain(&self) -> Result<Vec<Step>> {
+        Ok(self.line()?.steps())
+    }
+}

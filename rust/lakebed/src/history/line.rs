@@ -1,0 +1,190 @@
+//! The commits that led to where a table stands, and where what each changed is said.
+
+use std::sync::Arc;
+
+use super::columns::HistoryColumns;
+use super::{Commit, Counts, History, Written};
+use crate::diff::CHANGE;
+use crate::error::Result;
+use crate::pipeline::each;
+use crate::scan::{Batches, ManifestSource, ManifestStream, ScanOptions, Step};
+use crate::storage::Storage;
+
+/// The commits, the oldest first.
+pub(super) struct Line<H: History> {
+    pub(super) commits: Vec<Link<H>>,
+    /// How many of the manifests that they wrote a filter leaves out.
+    pruned: u64,
+}
+
+/// A commit, and what is known of it once its lists were read.
+pub(super) struct Link<H: History> {
+    pub(super) commit: Arc<Commit>,
+    pub(super) snapshot: H::Snapshot,
+    /// Whether the commit before it in the line is the one that it was made from.
+    pub(super) follows: bool,
+    /// Whether nothing was live before it, as the lists count.
+    pub(super) is_first: bool,
+    /// Whether the manifests that it wrote say all that it changed.
+    pub(super) says_all: bool,
+    /// Those manifests, until they are read.
+    own: Vec<H::Manifest>,
+    /// What its lists say that it changed in all, where they do.
+    pub(super) changed: Option<Counts>,
+}
+
+/// Commits whose changes are read in one go.
+enum Stretch<H: History> {
+    /// From the manifests that they wrote.
+    Written(Vec<Written<H::Manifest>>),
+    /// By comparing two snapshots.
+    Compared(H::Snapshot, H::Snapshot, Arc<Commit>),
+}
+
+impl<H: History> Line<H> {
+    /// Reads the snapshots, and the lists of all of them side by side.
+    ///
+    /// # Errors
+    /// Those of reading them.
+    pub(super) fn read(history: &H, filter: Option<&str>, threads: usize) -> Result<Line<H>> {
+        let found = history.line()?;
+        let snapshots = found.iter().map(|(_, snapshot)| snapshot.clone()).collect();
+        let (reads, filter) = (history.clone(), filter.map(str::to_owned));
+        let read = move |_: &dyn Storage, snapshot: &H::Snapshot| reads.listed(snapshot, filter.as_deref());
+        let mut line = Line { commits: Vec::with_capacity(found.len()), pruned: 0 };
+        let mut before: Option<(i64, Option<Counts>)> = None;
+        let lists = each(history.files_storage(), snapshots, threads, read);
+        for ((commit, snapshot), listed) in found.into_iter().zip(lists) {
+            let listed = listed?;
+            let follows = before.is_some_and(|(id, _)| commit.parent_id == Some(id));
+            let lived = before.filter(|_| follows).and_then(|(_, live)| live);
+            let says_all = !follows || leads::<H>(lived, listed.changed, listed.live);
+            let is_first = !follows && leads::<H>(Some([0; 4]), listed.changed, listed.live);
+            before = Some((commit.snapshot_id, listed.live));
+            line.pruned += listed.pruned;
+            let (commit, own, changed) = (Arc::new(commit), listed.own, listed.changed);
+            line.commits.push(Link { commit, snapshot, follows, is_first, says_all, own, changed });
+        }
+        Ok(line)
+    }
+
+    /// The changes of all commits, the oldest first: the columns of `columns`, filtered.
+    ///
+    /// # Errors
+    /// `UnknownColumn`, `Predicate`; later those of reading the manifests.
+    pub(super) fn changes(
+        &mut self,
+        history: &H,
+        options: &ScanOptions,
+        columns: &HistoryColumns,
+    ) -> Result<Batches> {
+        let (history, options, columns) = (history.clone(), options.clone(), columns.clone());
+        let stretches = self.stretches().into_iter();
+        Ok(Box::new(stretches.flat_map(move |stretch| {
+            opened(&history, stretch, &options, &columns)
+                .unwrap_or_else(|error| Box::new(std::iter::once(Err(error))))
+        })))
+    }
+
+    /// How the changes are read; the manifests are taken out.
+    fn stretches(&mut self) -> Vec<Stretch<H>> {
+        let mut stretches = Vec::new();
+        let mut before: Option<&H::Snapshot> = None;
+        for Link { commit, snapshot, says_all, own, .. } in &mut self.commits {
+            let own = std::mem::take(own);
+            match (before, stretches.last_mut()) {
+                (Some(before), _) if !*says_all => {
+                    stretches.push(Stretch::Compared(before.clone(), snapshot.clone(), Arc::clone(commit)));
+                }
+                (_, Some(Stretch::Written(known))) => known.extend(written::<H>(commit, own)),
+                _ => stretches.push(Stretch::Written(written::<H>(commit, own).collect())),
+            }
+            before = Some(snapshot);
+        }
+        stretches
+    }
+
+    /// The steps of a scan of these commits.
+    pub(super) fn steps(&self) -> Vec<Step> {
+        let told = self.commits.iter().filter(|link| link.says_all);
+        let (told, read) = told.fold((0, 0), |(told, read), link| (told + 1, read + link.own.len() as u64));
+        let why =
+            "what their own manifests say leads from the snapshot before; the others are compared with it";
+        vec![
+            Step::rows("snapshots", told, self.commits.len() as u64, why),
+            Step::rows(
+                "manifests",
+                read,
+                read + self.pruned,
+                "bounds of the partition in the manifest lists",
+            ),
+        ]
+    }
+}
+
+fn written<H: History>(
+    commit: &Arc<Commit>,
+    manifests: Vec<H::Manifest>,
+) -> impl Iterator<Item = Written<H::Manifest>> {
+    manifests.into_iter().map(|manifest| Written { commit: Arc::clone(commit), manifest })
+}
+
+/// Whether what a commit says that it changed makes one state the next, as the lists count them.
+fn leads<H: History>(before: Option<Counts>, changed: Option<Counts>, after: Option<Counts>) -> bool {
+    let (Some(before), Some(changed), Some(after)) = (before, changed, after) else { return false };
+    let states = before.into_iter().zip(changed).zip(after).take(H::COUNTED);
+    states.into_iter().all(|((before, changed), after)| before.checked_add(changed) == Some(after))
+}
+
+fn opened<H: History>(
+    history: &H,
+    stretch: Stretch<H>,
+    options: &ScanOptions,
+    columns: &HistoryColumns,
+) -> Result<Batches> {
+    let columns = columns.clone();
+    match stretch {
+        Stretch::Written(manifests) => {
+            let (_, changes) = history.changes(options)?;
+            let source = Dated { changes, columns };
+            Ok(Box::new(ManifestStream::new(source, manifests, options.threads)))
+        }
+        Stretch::Compared(before, after, commit) => {
+            let options = ScanOptions { columns: options.columns_and(&[CHANGE]), ..options.clone() };
+            let files = history.compared(&before, &after, options)?;
+            Ok(Box::new(files.map(move |files| columns.build(&files?, &commit))))
+        }
+    }
+}
+
+/// Changes, with what is known of their commits.
+struct Dated<C> {
+    changes: C,
+    columns: HistoryColumns,
+}
+
+impl<M, C> ManifestSource for Dated<C>
+where
+    M: Send + Sync + 'static,
+    C: ManifestSource<Manifest = Written<M>>,
+{
+    type Manifest = Written<M>;
+
+    fn storage(&self) -> &dyn Storage {
+        self.changes.storage()
+    }
+
+    fn size(&self, written: &Written<M>) -> u64 {
+        self.changes.size(written)
+    }
+
+    fn read(&self, written: &Written<M>) -> Result<arrow_buffer::Buffer> {
+        self.changes.read(written)
+    }
+
+    fn open(&self, written: &Written<M>, bytes: arrow_buffer::Buffer, threads: usize) -> Result<Batches> {
+        let (columns, commit) = (self.columns.clone(), Arc::clone(&written.commit));
+        let files = self.changes.open(written, bytes, threads)?;
+        Ok(Box::new(files.map(move |files| columns.build(&files?, &commit))))
+    }
+}

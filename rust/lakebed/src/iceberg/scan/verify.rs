@@ -1,0 +1,158 @@
+//! What a table's metadata names, and its entries whole.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int32Type;
+use arrow_array::{ArrayRef, Int32Array};
+use arrow_buffer::Buffer;
+use lakebed_avro::Limits;
+
+use super::diff::identities;
+use super::program::{EntryProgram, program};
+use crate::error::{Error, ErrorKind, Result};
+use crate::iceberg::manifest::DELETED;
+use crate::iceberg::manifest_list::ManifestFile;
+use crate::iceberg::metadata::{Snapshot, Wanted};
+use crate::iceberg::table::Table;
+use crate::iceberg::view::Role;
+use crate::notes::Notes;
+use crate::pipeline::each;
+use crate::record::find;
+use crate::scan::{Batches, ScanOptions};
+use crate::storage::Storage;
+use crate::verify::{ENTRY_SIGN, Finding, IDENTITY, Inventory, NamedFile, Severity, Verified, caught};
+use crate::view::with_columns;
+
+impl Verified for Table {
+    type Program = Arc<EntryProgram>;
+
+    fn inventory(&self, threads: usize) -> Result<Inventory<ManifestFile>> {
+        let mut found = Inventory::default();
+        let told_by: Arc<str> = Arc::from(self.metadata_file());
+        let mut snapshots = Vec::new();
+        self.metadata().each_snapshot(self.file(), |some| {
+            snapshots.extend(some.into_iter().map(|snapshot| Snapshot { summary: None, ..snapshot }));
+            Ok(())
+        })?;
+        self.check_refs(&snapshots, &mut found);
+        let metadata = self.read(&Wanted { statistics: true, ..Wanted::CURRENT })?;
+        let statistics =
+            metadata.statistics.into_iter().map(|one| (one.statistics_path, one.file_size_in_bytes));
+        let partitions = metadata.partition_statistics.into_iter();
+        let partitions = partitions.map(|one| (one.statistics_path, one.file_size_in_bytes));
+        for (path, size) in statistics.chain(partitions) {
+            let (size, told_by) = (u64::try_from(size).ok(), Arc::clone(&told_by));
+            found.files.push(NamedFile { path, size, told_by });
+        }
+        let table = self.clone();
+        let read = move |storage: &dyn Storage, snapshot: &Snapshot| {
+            let list = table.list_of(snapshot).and_then(|list| {
+                let path = snapshot.manifest_list.as_deref().unwrap_or_default();
+                ManifestFile::all(&list).map_err(|error: Error| error.in_file(path))
+            });
+            caught(storage, list)
+        };
+        for (snapshot, list) in
+            snapshots.clone().into_iter().zip(each(self.storage(), snapshots, threads, read))
+        {
+            let is_live = self.snapshot_id() == Some(snapshot.snapshot_id);
+            let path = snapshot.manifest_list.as_deref().unwrap_or(&told_by);
+            match list? {
+                Ok(manifests) => {
+                    let manifests = manifests.into_iter().map(|manifest| (manifest.path.clone(), manifest));
+                    found.name(path, manifests, is_live, differ);
+                }
+                Err(error) => {
+                    found.is_whole &= !is_live;
+                    found.fail(&error, path, &told_by);
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    fn whole_entries(&self) -> Result<Arc<EntryProgram>> {
+        let fields = self.schema().fields.iter().filter(|field| field.ty.is_primitive());
+        let stats = Some(fields.map(|field| field.name.clone()).collect());
+        Ok(Arc::new(program(Role::Entries, self, &ScanOptions { stats, ..ScanOptions::default() })?))
+    }
+
+    fn limits(&self) -> Limits {
+        self.decoding().limits
+    }
+
+    fn place_of(&self, manifest: &ManifestFile) -> (String, Option<u64>) {
+        (manifest.path.clone(), manifest.length)
+    }
+
+    fn entries_of(
+        &self,
+        program: &Arc<EntryProgram>,
+        manifest: &ManifestFile,
+        bytes: Buffer,
+        notes: &Notes,
+    ) -> Result<Batches> {
+        Ok(Box::new(program.open(bytes, manifest, 1, notes)?.map(|entries| {
+            let entries = entries?;
+            let statuses = find(&entries, "status")?;
+            let statuses = statuses.as_primitive::<Int32Type>().values().iter();
+            let signs: Int32Array = statuses.map(|status| i32::from(*status != DELETED)).collect();
+            let identities: ArrayRef = Arc::new(identities(&entries)?);
+            with_columns(&entries, vec![(ENTRY_SIGN, Arc::new(signs)), (IDENTITY, identities)])
+        })))
+    }
+}
+
+impl Table {
+    /// That branches and tags name snapshots that are there, and snapshots parents that are older.
+    fn check_refs(&self, snapshots: &[Snapshot], found: &mut Inventory<ManifestFile>) {
+        let known: HashMap<i64, &Snapshot> = snapshots.iter().map(|one| (one.snapshot_id, one)).collect();
+        let current = self.metadata().current_snapshot_id.map(|id| ("the current snapshot".to_owned(), id));
+        let refs = self.metadata().refs.iter();
+        let refs = refs.map(|(name, named)| (format!("{} {name:?}", named.kind.name()), named.snapshot_id));
+        let mut told = Vec::new();
+        for (what, id) in current.into_iter().chain(refs) {
+            if !known.contains_key(&id) && !told.contains(&id) {
+                told.push(id);
+                let message = format!("{what} is {id}, which is not among the snapshots");
+                let kind = ErrorKind::SnapshotNotFound.name();
+                found.find(Finding::new(Severity::Error, kind, message).in_file(self.metadata_file()));
+            }
+        }
+        if known.len() < snapshots.len() {
+            let message = format!(
+                "{} of {} snapshots have an id that another has",
+                snapshots.len() - known.len(),
+                snapshots.len()
+            );
+            found.find(Finding::new(Severity::Error, "duplicate", message).in_file(self.metadata_file()));
+        }
+    }
+}
+
+/// In what two records of one manifest contradict each other; what one does not say contradicts nothing.
+fn differ(one: &ManifestFile, other: &ManifestFile) -> Option<&'static str> {
+    let counts = |manifest: &ManifestFile| {
+        let recorded = [manifest.added, manifest.existing, manifest.deleted];
+        recorded.map(|recorded| [recorded.files, recorded.rows])
+    };
+    let counts = counts(one).into_iter().zip(counts(other));
+    let facts = [
+        ("length", contradict(one.length, other.length)),
+        ("partition spec", one.spec_id != other.spec_id),
+        ("content", one.content != other.content),
+        (
+            "count of files or rows",
+            counts
+                .flat_map(|(one, other)| one.into_iter().zip(other))
+                .any(|(one, other)| contradict(one, other)),
+        ),
+    ];
+    facts.into_iter().find(|(_, differ)| *differ).map(|(what, _)| what)
+}
+
+fn contradict(one: Option<u64>, other: Option<u64>) -> bool {
+    one.zip(other).is_some_and(|(one, other)| one != other)
+}

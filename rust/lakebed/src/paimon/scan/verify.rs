@@ -1,0 +1,290 @@
+//! What a table's snapshots name, and its entries whole.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Int8Type, Int64Type};
+use arrow_array::{ArrayRef, Int32Array};
+use arrow_buffer::Buffer;
+use lakebed_avro::Limits;
+
+use super::program::EntryProgram;
+use crate::error::{ErrorKind, Result};
+use crate::notes::Notes;
+use crate::paimon::identity::identities;
+use crate::paimon::index_files::IndexFiles;
+use crate::paimon::manifest::ADD;
+use crate::paimon::manifest_list::{ManifestFile, manifest_files};
+use crate::paimon::paths::{self, MAIN, changelog_file, schema_file, snapshot_file, tag_file};
+use crate::paimon::schema::TableSchema;
+use crate::paimon::snapshot::{Snapshot, Tag};
+use crate::paimon::table::{Files, Table};
+use crate::paimon::view::Role;
+use crate::pipeline::read_each;
+use crate::record::find;
+use crate::scan::{Batches, ScanOptions};
+use crate::storage::Storage;
+use crate::verify::{ENTRY_SIGN, Finding, IDENTITY, Inventory, NamedFile, Severity, Verified, caught};
+use crate::view::with_columns;
+
+type Found = Inventory<ManifestFile>;
+
+impl Verified for Table {
+    type Program = EntryProgram;
+
+    fn inventory(&self, threads: usize) -> Result<Found> {
+        let mut found = Found::default();
+        let mut named = Vec::new();
+        let branches = std::iter::once(MAIN.to_owned()).chain(self.files().branch_names()?);
+        for branch in branches {
+            let files = self.files().of_branch(&branch);
+            let schemas = files.schema_ids()?;
+            let snapshots =
+                files.snapshot_ids()?.into_iter().map(|id| (files.own(&snapshot_file(id)), Some(id)));
+            let tags = files.tag_names()?.into_iter().map(|name| (files.own(&tag_file(&name)), None));
+            let changelogs = files.changelog_ids()?.into_iter();
+            let changelogs = changelogs.map(|id| (files.own(&changelog_file(id)), Some(id)));
+            self.check_schemas(&files, &schemas, threads, &mut found)?;
+            let here = snapshots.chain(tags).map(|(path, id)| Told { path, id, has_files: true });
+            let here = here.chain(changelogs.map(|(path, id)| Told { path, id, has_files: false }));
+            self.snapshots_of(here.collect(), &schemas, threads, &mut named, &mut found)?;
+        }
+        self.lists_of(&named, threads, &mut found)?;
+        self.index_files_of(&named, threads, &mut found)?;
+        Ok(found)
+    }
+
+    fn whole_entries(&self) -> Result<EntryProgram> {
+        let stats = Some(self.schema().fields.iter().map(|field| field.name.clone()).collect());
+        let options = ScanOptions { stats, ..ScanOptions::default() };
+        match EntryProgram::new(Role::Changes, self, &options) {
+            // A schema that cannot be read was found already; entries can be read without it.
+            Err(_) => EntryProgram::new(Role::Changes, self, &ScanOptions::default()),
+            program => program,
+        }
+    }
+
+    fn limits(&self) -> Limits {
+        self.decoding().limits
+    }
+
+    fn place_of(&self, manifest: &ManifestFile) -> (String, Option<u64>) {
+        (self.manifest_path(&manifest.file_name), Some(manifest.file_size))
+    }
+
+    fn entries_of(
+        &self,
+        program: &EntryProgram,
+        manifest: &ManifestFile,
+        bytes: Buffer,
+        notes: &Notes,
+    ) -> Result<Batches> {
+        let path = self.manifest_path(&manifest.file_name);
+        let placed = |error: crate::error::Error| error.in_file(&path);
+        let entries = program.open(bytes, Some(manifest), 1).map_err(placed)?.noting(notes);
+        let rows = entries.map(|entries| {
+            let entries = entries?;
+            let rows = program.finish(&entries)?;
+            let kinds = find(&entries, "kind")?;
+            let kinds = kinds.as_primitive::<Int8Type>().values().iter();
+            let signs: Int32Array = kinds.map(|kind| if *kind == ADD { 1 } else { -1 }).collect();
+            let identities: ArrayRef = Arc::new(identities(&entries)?);
+            let names = [("record_count", "row_count"), ("file_size_in_bytes", "file_size")];
+            let mut more: Vec<(&str, ArrayRef)> = vec![(ENTRY_SIGN, Arc::new(signs)), (IDENTITY, identities)];
+            for (name, own) in names {
+                more.push((name, find(&entries, own)?));
+            }
+            with_columns(&rows, more)
+        });
+        let rows: Vec<_> = rows.map(|rows| rows.map_err(placed)).collect();
+        Ok(Box::new(rows.into_iter()))
+    }
+}
+
+/// A file that says where a table was.
+struct Told {
+    path: String,
+    /// The id that its name says.
+    id: Option<i64>,
+    /// Whether its files are to be there: those of a changelog are but for what it is of.
+    has_files: bool,
+}
+
+/// A snapshot, and the file that says so.
+struct Named {
+    snapshot: Snapshot,
+    told: Told,
+    /// Whether the table stands at it.
+    is_live: bool,
+}
+
+impl Table {
+    fn check_schemas(&self, files: &Files<'_>, ids: &[i64], threads: usize, found: &mut Found) -> Result<()> {
+        let paths: Vec<_> = ids.iter().map(|id| files.own(&schema_file(*id))).collect();
+        let table = self.clone();
+        let read = move |storage: &dyn Storage, path: &String| {
+            caught(storage, table.files().parsed(path, TableSchema::from_json).map(|schema| schema.id))
+        };
+        for ((path, id), schema) in
+            paths.clone().iter().zip(ids).zip(read_each(self.storage(), paths, threads, read)?)
+        {
+            match schema {
+                Ok(read) if read == *id => {}
+                Ok(read) => found.find(misnamed("schema", read, path)),
+                Err(error) => found.find(Finding::of(&error).in_file(path)),
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads snapshots, tags and changelogs of a branch with these schemas.
+    fn snapshots_of(
+        &self,
+        told: Vec<Told>,
+        schemas: &[i64],
+        threads: usize,
+        named: &mut Vec<Named>,
+        found: &mut Found,
+    ) -> Result<()> {
+        let paths: Vec<_> = told.iter().map(|told| told.path.clone()).collect();
+        let table = self.clone();
+        let read = move |storage: &dyn Storage, path: &String| {
+            let snapshot = match path.rsplit('/').next().is_some_and(|name| name.starts_with("tag-")) {
+                true => table.files().parsed(path, Tag::from_json).map(|tag| tag.snapshot),
+                false => table.files().parsed(path, Snapshot::from_json),
+            };
+            caught(storage, snapshot)
+        };
+        for (told, snapshot) in told.into_iter().zip(read_each(self.storage(), paths, threads, read)?) {
+            let snapshot = match snapshot {
+                Ok(snapshot) => snapshot,
+                Err(error) => {
+                    found.find(Finding::of(&error).in_file(&told.path));
+                    continue;
+                }
+            };
+            if told.id.is_some_and(|id| id != snapshot.id) {
+                found.find(misnamed("snapshot", snapshot.id, &told.path));
+            }
+            if !schemas.contains(&snapshot.schema_id) {
+                let message = format!("there is no schema {}, which it is read with", snapshot.schema_id);
+                let finding = Finding::new(Severity::Error, ErrorKind::Missing.name(), message);
+                found.find(finding.in_file(&told.path).in_field("schemaId"));
+            }
+            let is_live = told.has_files && self.snapshot() == Some(&snapshot);
+            named.push(Named { snapshot, told, is_live });
+        }
+        Ok(())
+    }
+
+    /// Reads the manifest lists of snapshots, each once, and says which files of statistics they name.
+    fn lists_of(&self, named: &[Named], threads: usize, found: &mut Found) -> Result<()> {
+        let mut lists: Vec<List> = Vec::new();
+        let mut places = std::collections::HashMap::new();
+        for Named { snapshot, told, is_live } in named {
+            let own = [
+                (Some(&snapshot.base_manifest_list), snapshot.base_manifest_list_size),
+                (Some(&snapshot.delta_manifest_list), snapshot.delta_manifest_list_size),
+            ];
+            // What a tag keeps of an expired snapshot are its files, not its changelog.
+            let changes = snapshot.changelog_manifest_list.as_ref().filter(|_| told.id.is_some());
+            let changes = (changes, snapshot.changelog_manifest_list_size);
+            let own = own.into_iter().filter(|_| told.has_files).map(|list| (list, *is_live));
+            for ((name, size), is_live) in own.chain([(changes, false)]) {
+                let Some(name) = name else { continue };
+                let told_by: Arc<str> = Arc::from(told.path.as_str());
+                let place = *places.entry(name.clone()).or_insert(lists.len());
+                match lists.get_mut(place) {
+                    Some(known) => known.is_live |= is_live,
+                    None => lists.push(List { name: name.clone(), size, told_by, is_live }),
+                }
+            }
+            if let Some(name) = snapshot.statistics.as_ref().filter(|_| told.has_files) {
+                let path = self.files().shared(&paths::statistics_file(name));
+                found.files.push(NamedFile { path, size: None, told_by: Arc::from(told.path.as_str()) });
+            }
+        }
+        let table = self.clone();
+        let read = move |storage: &dyn Storage, list: &List| {
+            let path = table.manifest_path(&list.name);
+            let manifests = table.list_of(&list.name, list.size).and_then(|list| manifest_files(&list));
+            caught(storage, manifests.map_err(|error| error.in_file(&path)))
+        };
+        let manifests = read_each(self.storage(), lists.clone(), threads, read)?;
+        for (list, manifests) in lists.into_iter().zip(manifests) {
+            let path = self.manifest_path(&list.name);
+            match manifests {
+                Ok(manifests) => {
+                    let manifests = manifests.into_iter().map(|one| (one.file_name.clone(), one));
+                    found.name(&path, manifests, list.is_live, differ);
+                }
+                Err(error) => {
+                    found.is_whole &= !list.is_live;
+                    found.fail(&error, &path, &list.told_by);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads the index manifests of snapshots, each once, and says which index files the live one names.
+    fn index_files_of(&self, named: &[Named], threads: usize, found: &mut Found) -> Result<()> {
+        let mut seen = BTreeSet::new();
+        let live = self.snapshot().and_then(|snapshot| snapshot.index_manifest.as_ref());
+        let named = named.iter().filter(|one| one.told.has_files);
+        let named = named
+            .filter(|one| one.snapshot.index_manifest.as_ref().is_some_and(|name| seen.insert(name.clone())));
+        let named: Vec<_> =
+            named.map(|one| (self.at_lists_of(&one.snapshot), one.told.path.clone())).collect();
+        let read = |storage: &dyn Storage, (table, _): &(Table, String)| {
+            caught(storage, IndexFiles::read(table, None))
+        };
+        let files = read_each(self.storage(), named.clone(), threads, read)?;
+        for ((table, told_by), files) in named.into_iter().zip(files) {
+            let Some(name) = table.snapshot().and_then(|snapshot| snapshot.index_manifest.as_ref()) else {
+                continue;
+            };
+            let path = self.manifest_path(name);
+            match files {
+                Ok(files) if Some(name) == live => {
+                    let sizes = find(&files.entries, "file_size")?;
+                    let sizes = sizes.as_primitive::<Int64Type>().iter();
+                    let told_by: Arc<str> = Arc::from(path.as_str());
+                    let files = files.paths.iter().zip(sizes).map(|(path, size)| NamedFile {
+                        path: path.unwrap_or_default().to_owned(),
+                        size: size.and_then(|size| u64::try_from(size).ok()),
+                        told_by: Arc::clone(&told_by),
+                    });
+                    found.data_files.extend(files);
+                }
+                Ok(_) => {}
+                Err(error) => found.fail(&error, &path, &told_by),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A manifest list, and the first file that names it.
+#[derive(Clone)]
+struct List {
+    name: String,
+    size: Option<i64>,
+    told_by: Arc<str>,
+    is_live: bool,
+}
+
+fn misnamed(what: &str, id: i64, path: &str) -> Finding {
+    let message = format!("it says that it is {what} {id}, which its name does not");
+    Finding::new(Severity::Error, ErrorKind::Mismatch.name(), message).in_file(path).in_field("id")
+}
+
+/// In what two records of one manifest contradict each other.
+fn differ(one: &ManifestFile, other: &ManifestFile) -> Option<&'static str> {
+    let facts = [
+        ("size", one.file_size != other.file_size),
+        ("count of entries", (one.added, one.deleted) != (other.added, other.deleted)),
+    ];
+    facts.into_iter().find(|(_, differ)| *differ).map(|(what, _)| what)
+}

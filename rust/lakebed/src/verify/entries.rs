@@ -1,0 +1,143 @@
+//! What entries say that cannot be.
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float32Type, Float64Type, Int32Type, Int64Type};
+use arrow_array::{
+    Array, ArrayRef, BinaryArray, Int32Array, Int64Array, RecordBatch, StringArray, StructArray,
+};
+use arrow_row::{RowConverter, SortField};
+use arrow_schema::DataType;
+
+use super::IDENTITY;
+use super::finding::{Finding, Severity};
+use crate::error::{ErrorKind, Result};
+use crate::record::find;
+
+/// The column of entries that says whether they add a file (1), take one away (-1), or neither (0).
+pub(crate) const ENTRY_SIGN: &str = "_sign";
+
+/// The columns of entries that are checked.
+pub(super) struct Entries {
+    pub(super) signs: Int32Array,
+    pub(super) identities: BinaryArray,
+    pub(super) paths: StringArray,
+    pub(super) sizes: Int64Array,
+    rows: Int64Array,
+    stats: Option<StructArray>,
+}
+
+impl Entries {
+    /// # Errors
+    /// `Required` for a batch that lacks one of them.
+    pub(super) fn new(batch: &RecordBatch) -> Result<Entries> {
+        let stats = batch.column_by_name("stats").and_then(|stats| stats.as_struct_opt()).cloned();
+        Ok(Entries {
+            signs: find(batch, ENTRY_SIGN)?.as_primitive::<Int32Type>().clone(),
+            identities: find(batch, IDENTITY)?.as_binary::<i32>().clone(),
+            paths: find(batch, "file_path")?.as_string::<i32>().clone(),
+            sizes: find(batch, "file_size_in_bytes")?.as_primitive::<Int64Type>().clone(),
+            rows: find(batch, "record_count")?.as_primitive::<Int64Type>().clone(),
+            stats,
+        })
+    }
+
+    /// What is wrong with them, of which the first is the record `first` of its manifest.
+    pub(super) fn wrong(&self, first: u64) -> Vec<Finding> {
+        let mut found = Vec::new();
+        for (name, numbers) in [("record_count", &self.rows), ("file_size_in_bytes", &self.sizes)] {
+            for (row, number) in
+                numbers.iter().enumerate().filter(|(_, number)| number.is_some_and(|it| it < 0))
+            {
+                let message = format!("{name} is {}", number.unwrap_or_default());
+                found.push(self.of(row, first, Severity::Error, message).in_field(name));
+            }
+        }
+        for (name, stats) in
+            self.stats.iter().flat_map(|all| all.column_names().into_iter().zip(all.columns()))
+        {
+            if let Some(stats) = stats.as_struct_opt() {
+                self.contradictions(name, stats, first, &mut found);
+            }
+        }
+        found
+    }
+
+    fn of(&self, row: usize, first: u64, severity: Severity, message: String) -> Finding {
+        let path = if self.paths.is_valid(row) { self.paths.value(row) } else { "" };
+        let message = format!("{message}, of the file {path:?}");
+        Finding::new(severity, ErrorKind::Mismatch.name(), message).in_record(first + row as u64)
+    }
+
+    /// Counts beyond the rows of the file, and a lower bound above the upper one.
+    fn contradictions(&self, column: &str, stats: &StructArray, first: u64, found: &mut Vec<Finding>) {
+        let mut say = |row: usize, message: String| {
+            let field = format!("stats.{column}");
+            found.push(self.of(row, first, Severity::Warning, message).in_field(&field));
+        };
+        for name in ["null_count", "nan_count"] {
+            let counts = stats.column_by_name(name).and_then(|counts| counts.as_primitive_opt::<Int64Type>());
+            for (row, (count, rows)) in counts.into_iter().flatten().zip(&self.rows).enumerate() {
+                if let Some((count, rows)) =
+                    count.zip(rows).filter(|(count, rows)| count > rows || *count < 0)
+                {
+                    say(row, format!("{name} is {count} in {rows} rows"));
+                }
+            }
+        }
+        let bounds = ["lower_bound", "upper_bound"].map(|name| stats.column_by_name(name));
+        if let [Some(lower), Some(upper)] = bounds {
+            for row in crossed(lower, upper) {
+                say(row, "the lower bound is above the upper bound".to_owned());
+            }
+        }
+    }
+}
+
+/// The rows whose lower bound is above the upper one; of types without an order none.
+fn crossed(lower: &ArrayRef, upper: &ArrayRef) -> Vec<usize> {
+    let ordered = |bounds: &ArrayRef| {
+        let converter = RowConverter::new(vec![SortField::new(bounds.data_type().clone())]);
+        let converter = converter.ok()?;
+        Some(converter.convert_columns(&[one_zero(bounds)]).ok()?)
+    };
+    let (Some(lowers), Some(uppers)) = (ordered(lower), ordered(upper)) else { return Vec::new() };
+    let crossed =
+        |row: &usize| lower.is_valid(*row) && upper.is_valid(*row) && lowers.row(*row) > uppers.row(*row);
+    (0..lower.len().min(upper.len())).filter(crossed).collect()
+}
+
+/// The same values with one zero, since writers may take either for the lower.
+fn one_zero(bounds: &ArrayRef) -> ArrayRef {
+    match bounds.data_type() {
+        DataType::Float32 => std::sync::Arc::new(
+            bounds.as_primitive::<Float32Type>().unary::<_, Float32Type>(|value| value + 0.0),
+        ),
+        DataType::Float64 => std::sync::Arc::new(
+            bounds.as_primitive::<Float64Type>().unary::<_, Float64Type>(|value| value + 0.0),
+        ),
+        _ => ArrayRef::clone(bounds),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow_array::Float64Array;
+
+    use super::*;
+
+    #[test]
+    fn bounds_cross_where_the_lower_is_above() {
+        let lower: ArrayRef = Arc::new(StringArray::from(vec![Some("a"), Some("b"), Some("c"), None]));
+        let upper: ArrayRef = Arc::new(StringArray::from(vec![Some("a"), Some("a"), None, Some("a")]));
+        assert_eq!(crossed(&lower, &upper), [1]);
+    }
+
+    #[test]
+    fn the_two_zeros_are_one() {
+        let lower: ArrayRef = Arc::new(Float64Array::from(vec![0.0, 1.0]));
+        let upper: ArrayRef = Arc::new(Float64Array::from(vec![-0.0, -1.0]));
+        assert_eq!(crossed(&lower, &upper), [1]);
+    }
+}

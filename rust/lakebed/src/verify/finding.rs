@@ -1,0 +1,106 @@
+//! What was found, and where.
+
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
+
+use crate::credentials::without_credentials;
+use crate::error::{Error, Location, Result};
+use crate::view::whole;
+
+/// How bad it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Severity {
+    /// Rows are lost, doubled or not to be read.
+    Error,
+    /// Something else than was recorded, which readers can live with.
+    Warning,
+}
+
+impl Severity {
+    fn name(self) -> &'static str {
+        match self {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+        }
+    }
+}
+
+/// One thing that is wrong.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Finding {
+    severity: Severity,
+    kind: &'static str,
+    message: String,
+    told_by: Option<String>,
+    location: Location,
+}
+
+impl Finding {
+    pub(crate) fn new(severity: Severity, kind: &'static str, message: impl Into<String>) -> Finding {
+        let (message, location) = (message.into(), Location::default());
+        Finding { severity, kind, message, told_by: None, location }
+    }
+
+    /// What an error of reading says.
+    pub(crate) fn of(error: &Error) -> Finding {
+        let finding = Finding::new(Severity::Error, error.kind().name(), error.message());
+        Finding { location: error.location().clone(), ..finding }
+    }
+
+    /// The same in the file `path`, unless it names one.
+    pub(crate) fn in_file(mut self, path: &str) -> Finding {
+        self.location.path.get_or_insert_with(|| without_credentials(path).into_owned());
+        self
+    }
+
+    /// The same of a file that another one names.
+    pub(crate) fn told_by(mut self, path: &str) -> Finding {
+        self.told_by.get_or_insert_with(|| without_credentials(path).into_owned());
+        self
+    }
+
+    /// The same at a record of the file.
+    pub(crate) fn in_record(mut self, record: u64) -> Finding {
+        self.location.record.get_or_insert(record);
+        self
+    }
+
+    /// The same at a field of the record.
+    pub(crate) fn in_field(mut self, name: &str) -> Finding {
+        self.location.field.get_or_insert_with(|| name.to_owned());
+        self
+    }
+
+    /// Bytes of memory that it holds, roughly.
+    pub(super) fn held(&self) -> u64 {
+        (size_of::<Finding>() + self.message.len() + self.location.path.as_ref().map_or(0, String::len))
+            as u64
+    }
+}
+
+/// Findings as rows.
+///
+/// # Errors
+/// Those of making a batch.
+pub(super) fn rows(findings: &[Finding]) -> Result<RecordBatch> {
+    let text = |of: &dyn Fn(&Finding) -> Option<String>| -> ArrayRef {
+        Arc::new(findings.iter().map(of).collect::<StringArray>())
+    };
+    let long = |of: fn(&Location) -> Option<u64>| -> ArrayRef {
+        let numbers = findings.iter().map(|finding| of(&finding.location));
+        Arc::new(numbers.map(|number| i64::try_from(number?).ok()).collect::<Int64Array>())
+    };
+    let columns = vec![
+        ("severity", text(&|finding| Some(finding.severity.name().to_owned()))),
+        ("kind", text(&|finding| Some(finding.kind.to_owned()))),
+        ("message", text(&|finding| Some(finding.message.clone()))),
+        ("path", text(&|finding| finding.location.path.clone())),
+        ("told_by", text(&|finding| finding.told_by.clone())),
+        ("offset", long(|location| location.offset)),
+        ("block", long(|location| location.block)),
+        ("record", long(|location| location.record)),
+        ("field", text(&|finding| finding.location.field.clone())),
+    ];
+    whole(columns, findings.len())
+}

@@ -1,0 +1,111 @@
+//! What a table's metadata names, and what is wrong with the files that name it.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use super::finding::{Finding, Severity};
+use crate::error::{Error, ErrorKind, Result};
+use crate::storage::Storage;
+
+/// A manifest, and the first list that names it.
+pub(crate) struct NamedManifest<M> {
+    pub(crate) manifest: M,
+    pub(crate) told_by: Arc<str>,
+    /// Whether the snapshot that the table stands at has it.
+    pub(crate) is_live: bool,
+}
+
+/// Another file that something names.
+#[derive(Debug, Clone)]
+pub(crate) struct NamedFile {
+    pub(crate) path: String,
+    /// How many bytes are recorded of it.
+    pub(crate) size: Option<u64>,
+    pub(crate) told_by: Arc<str>,
+}
+
+/// What there should be.
+pub(crate) struct Inventory<M> {
+    pub(crate) findings: Vec<Finding>,
+    /// Each once.
+    pub(crate) manifests: Vec<NamedManifest<M>>,
+    /// Files that are not read whole: of statistics.
+    pub(crate) files: Vec<NamedFile>,
+    /// Files beside those of the manifests that hold rows, or deletes, of the snapshot that the table stands at.
+    pub(crate) data_files: Vec<NamedFile>,
+    /// Whether all lists of the snapshot that the table stands at could be read.
+    pub(crate) is_whole: bool,
+    places: HashMap<String, usize>,
+}
+
+impl<M> Default for Inventory<M> {
+    fn default() -> Inventory<M> {
+        Inventory {
+            findings: Vec::new(),
+            manifests: Vec::new(),
+            files: Vec::new(),
+            data_files: Vec::new(),
+            is_whole: true,
+            places: HashMap::new(),
+        }
+    }
+}
+
+impl<M> Inventory<M> {
+    pub(crate) fn find(&mut self, finding: Finding) {
+        self.findings.push(finding);
+    }
+
+    /// Takes an error of reading a file that another one names.
+    pub(crate) fn fail(&mut self, error: &Error, path: &str, told_by: &str) {
+        self.find(Finding::of(error).in_file(path).told_by(told_by));
+    }
+
+    /// Takes in the manifests that one list names, by their paths; `differ` says in what two records of one manifest do.
+    pub(crate) fn name(
+        &mut self,
+        list: &str,
+        manifests: impl IntoIterator<Item = (String, M)>,
+        is_live: bool,
+        differ: impl Fn(&M, &M) -> Option<&'static str>,
+    ) {
+        let (told_by, mut here): (Arc<str>, _) = (Arc::from(list), HashSet::new());
+        for (record, (path, manifest)) in manifests.into_iter().enumerate() {
+            let wrong = |severity, kind, message: String| {
+                Finding::new(severity, kind, message).in_file(list).in_record(record as u64)
+            };
+            if !here.insert(path.clone()) {
+                let message = format!("the manifest {path:?} is named twice");
+                self.findings.push(wrong(Severity::Error, "duplicate", message));
+                continue;
+            }
+            match self.places.get(&path).and_then(|place| self.manifests.get_mut(*place)) {
+                Some(known) => {
+                    known.is_live |= is_live;
+                    if let Some(what) = differ(&known.manifest, &manifest) {
+                        let message =
+                            format!("the manifest {path:?} has another {what} here than in another list");
+                        let finding = wrong(Severity::Warning, ErrorKind::Mismatch.name(), message);
+                        self.findings.push(finding.told_by(&known.told_by));
+                    }
+                }
+                None => {
+                    self.places.insert(path, self.manifests.len());
+                    let told_by = Arc::clone(&told_by);
+                    self.manifests.push(NamedManifest { manifest, told_by, is_live });
+                }
+            }
+        }
+    }
+}
+
+/// What became of a read; an interruption is no finding.
+///
+/// # Errors
+/// The interruption.
+pub(crate) fn caught<T>(storage: &dyn Storage, read: Result<T>) -> Result<Result<T>> {
+    if read.is_err() {
+        storage.interrupted()?;
+    }
+    Ok(read)
+}

@@ -1,0 +1,108 @@
+//! Which files are live, by their identities, in few bytes each.
+
+use std::collections::HashMap;
+use std::collections::hash_map::RandomState;
+use std::hash::BuildHasher;
+
+/// Hashes identities twice, with keys that nobody knows: whoever makes files cannot make two that are taken for one.
+#[derive(Default)]
+pub(super) struct Keys([RandomState; 2]);
+
+impl Keys {
+    /// The hashes of an identity.
+    pub(super) fn hashed(&self, identity: &[u8]) -> u128 {
+        let [one, other] = self.0.each_ref().map(|key| u128::from(key.hash_one(identity)));
+        (one << 64) | other
+    }
+}
+
+/// Counts files by the hashes of their identities.
+#[derive(Default)]
+pub(super) struct Live {
+    counts: HashMap<u128, Count>,
+    /// Identities that are there more than once, or taken away more often than added.
+    odd: usize,
+}
+
+/// How often a file is added more than taken away, and whether it was asked for.
+#[derive(Debug, Clone, Copy, Default)]
+struct Count {
+    net: i32,
+    asked: bool,
+}
+
+/// What is to be said of a file when it is met.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Met {
+    /// Live, met for the first time.
+    First,
+    /// Live, and met before.
+    Again,
+    /// Taken away more often than added.
+    Owed,
+    /// Not live.
+    Gone,
+}
+
+impl Live {
+    /// Takes in an entry that adds the file (1), or takes it away (-1).
+    pub(super) fn count(&mut self, hashed: u128, sign: i32) {
+        let count = self.counts.entry(hashed).or_default();
+        let was_odd = count.is_odd();
+        count.net = count.net.saturating_add(sign);
+        match (was_odd, count.is_odd()) {
+            (false, true) => self.odd += 1,
+            (true, false) => self.odd -= 1,
+            _ => {}
+        }
+    }
+
+    /// Whether every file is there once or not at all.
+    pub(super) fn is_right(&self) -> bool {
+        self.odd == 0
+    }
+
+    /// Meets an entry once more, when all are counted.
+    pub(super) fn meet(&mut self, hashed: u128, sign: i32) -> Met {
+        let Some(count) = self.counts.get_mut(&hashed) else { return Met::Gone };
+        let met_before = std::mem::replace(&mut count.asked, true);
+        match sign {
+            1 if count.net > 0 && !met_before => Met::First,
+            1 if count.net > 1 => Met::Again,
+            -1 if count.net < 0 && !met_before => Met::Owed,
+            _ => Met::Gone,
+        }
+    }
+}
+
+impl Count {
+    fn is_odd(self) -> bool {
+        !(0..=1).contains(&self.net)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_met_as_often_as_they_are_live() {
+        let (keys, mut live) = (Keys::default(), Live::default());
+        let entries = [("a", 1), ("b", 1), ("b", 1), ("c", -1), ("d", -1), ("d", 1)];
+        for (name, sign) in entries {
+            live.count(keys.hashed(name.as_bytes()), sign);
+        }
+        assert!(!live.is_right());
+        let met = entries.map(|(name, sign)| live.meet(keys.hashed(name.as_bytes()), sign));
+        assert_eq!(met, [Met::First, Met::First, Met::Again, Met::Owed, Met::Gone, Met::Gone]);
+    }
+
+    #[test]
+    fn a_file_that_is_added_again_is_right() {
+        let (keys, mut live) = (Keys::default(), Live::default());
+        for (name, sign) in [("a", -1), ("a", 1), ("a", 1)] {
+            live.count(keys.hashed(name.as_bytes()), sign);
+        }
+        assert!(live.is_right());
+    }
+}

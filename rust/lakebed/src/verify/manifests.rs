@@ -1,0 +1,170 @@
+//! Every manifest, read whole: what is wrong with it and in it, and which files it names.
+
+use std::sync::Arc;
+
+use arrow_buffer::Buffer;
+
+use super::entries::Entries;
+use super::finding::{Finding, Severity};
+use super::inventory::NamedManifest;
+use super::live::Keys;
+use super::{Verified, caught};
+use crate::error::Result;
+use crate::notes::Notes;
+use crate::pipeline::{Pipeline, Source, Width};
+use crate::scan::Batches;
+use crate::storage::read_recorded;
+
+/// What becomes of the entries of a manifest.
+pub(super) trait Take: Send + Sync + 'static {
+    /// What is kept of them.
+    type Taken: Default + Send + 'static;
+
+    /// Takes some entries in, of which the first is the record `first`.
+    fn take(&self, entries: &Entries, first: u64, taken: &mut Self::Taken);
+
+    /// Bytes of memory that it holds.
+    fn held(&self, taken: &Self::Taken) -> u64;
+}
+
+/// What was found in a manifest.
+pub(super) struct Read<T> {
+    pub(super) findings: Vec<Finding>,
+    pub(super) taken: T,
+    /// Whether it could be read to its end.
+    pub(super) is_whole: bool,
+    pub(super) is_live: bool,
+    pub(super) path: String,
+}
+
+/// Reads manifests side by side, none of which ends the reading.
+pub(super) struct Manifests<V: Verified, T> {
+    pub(super) table: V,
+    pub(super) program: Arc<V::Program>,
+    pub(super) take: T,
+}
+
+impl<V: Verified, T: Take> Manifests<V, T> {
+    pub(super) fn pipeline(
+        self,
+        manifests: Vec<Arc<NamedManifest<V::Manifest>>>,
+        threads: usize,
+    ) -> Pipeline<Manifests<V, T>> {
+        let width = Width::new(self.table.files_storage().as_ref(), threads);
+        Pipeline::new(self, manifests, width)
+    }
+
+    fn each_batch(&self, entries: Batches, read: &mut Read<T::Taken>) -> Result<()> {
+        let mut first = 0;
+        for batch in entries {
+            let batch = batch?;
+            self.take.take(&Entries::new(&batch)?, first, &mut read.taken);
+            first += batch.num_rows() as u64;
+        }
+        Ok(())
+    }
+}
+
+impl<V: Verified, T: Take> Source for Manifests<V, T> {
+    type Request = Arc<NamedManifest<V::Manifest>>;
+    type Bytes = Result<Buffer>;
+    type Made = Read<T::Taken>;
+
+    fn size(&self, named: &Self::Request) -> u64 {
+        self.table.place_of(&named.manifest).1.unwrap_or(0)
+    }
+
+    fn read(&self, named: &Self::Request) -> Result<Result<Buffer>> {
+        let storage = self.table.files_storage().as_ref();
+        let (path, size) = self.table.place_of(&named.manifest);
+        caught(storage, read_recorded(storage, &path, size, &self.table.limits()))
+    }
+
+    fn make(&self, named: &Self::Request, bytes: Result<Buffer>) -> Result<Read<T::Taken>> {
+        let (path, _) = self.table.place_of(&named.manifest);
+        let (taken, notes) = (T::Taken::default(), Notes::default());
+        let mut read = Read { findings: Vec::new(), taken, is_whole: true, is_live: named.is_live, path };
+        let entries = bytes
+            .and_then(|bytes| self.table.entries_of(&self.program, &named.manifest, bytes, &notes))
+            .and_then(|entries| self.each_batch(entries, &mut read));
+        match entries {
+            Ok(()) => {
+                let odd = notes.take().into_iter();
+                read.findings.extend(odd.map(|note| Finding::new(Severity::Warning, "odd", note)));
+            }
+            // What else is odd comes of what is wrong.
+            Err(error) => {
+                read.is_whole = false;
+                read.findings.push(Finding::of(&error));
+            }
+        }
+        let placed = |finding: Finding| finding.in_file(&read.path).told_by(&named.told_by);
+        read.findings = std::mem::take(&mut read.findings).into_iter().map(placed).collect();
+        Ok(read)
+    }
+
+    fn held(&self, read: &Read<T::Taken>) -> u64 {
+        read.findings.iter().map(Finding::held).sum::<u64>() + self.take.held(&read.taken)
+    }
+
+    fn interrupted(&self) -> Result<()> {
+        self.table.files_storage().interrupted()
+    }
+}
+
+/// Checks entries, and counts the files of those that are live.
+pub(super) struct Check(pub(super) Arc<Keys>);
+
+/// What is wrong with some entries, and the files that they add and take away.
+#[derive(Default)]
+pub(super) struct Checked {
+    pub(super) findings: Vec<Finding>,
+    pub(super) counts: Vec<(u128, i32)>,
+}
+
+impl Take for Check {
+    type Taken = Checked;
+
+    fn take(&self, entries: &Entries, first: u64, checked: &mut Checked) {
+        checked.findings.extend(entries.wrong(first));
+        let counted = entries.signs.values().iter().zip(&entries.identities).filter(|(sign, _)| **sign != 0);
+        let counted = counted.map(|(sign, identity)| (self.0.hashed(identity.unwrap_or_default()), *sign));
+        checked.counts.extend(counted);
+    }
+
+    fn held(&self, checked: &Checked) -> u64 {
+        let counts = checked.counts.len() as u64 * size_of::<(u128, i32)>() as u64;
+        counts + checked.findings.iter().map(Finding::held).sum::<u64>()
+    }
+}
+
+/// Keeps the files that entries add and take away.
+pub(super) struct Keep(pub(super) Arc<Keys>);
+
+/// A file that an entry names.
+pub(super) struct Entry {
+    pub(super) hashed: u128,
+    pub(super) sign: i32,
+    pub(super) record: u64,
+    pub(super) path: String,
+    pub(super) size: Option<u64>,
+}
+
+impl Take for Keep {
+    type Taken = Vec<Entry>;
+
+    fn take(&self, entries: &Entries, first: u64, kept: &mut Vec<Entry>) {
+        for (row, (sign, identity)) in entries.signs.values().iter().zip(&entries.identities).enumerate() {
+            if *sign != 0 {
+                let hashed = self.0.hashed(identity.unwrap_or_default());
+                let path = entries.paths.value(row).to_owned();
+                let size = u64::try_from(entries.sizes.value(row)).ok();
+                kept.push(Entry { hashed, sign: *sign, record: first + row as u64, path, size });
+            }
+        }
+    }
+
+    fn held(&self, kept: &Vec<Entry>) -> u64 {
+        kept.iter().map(|entry| (size_of::<Entry>() + entry.path.len()) as u64).sum()
+    }
+}

@@ -1,0 +1,66 @@
+//! The view `verify`: what is wrong with a table, a row a finding.
+//!
+//! Every snapshot, list and manifest that the table has is read, each once, and what is wrong with one keeps nobody from
+//! reading the next. Errors of reading become findings; so does what is odd and no error; so does what can be read
+//! and contradicts itself.
+
+mod data_files;
+mod entries;
+mod finding;
+mod inventory;
+mod live;
+mod manifests;
+mod scan;
+
+pub(crate) use entries::ENTRY_SIGN;
+pub(crate) use finding::{Finding, Severity};
+pub(crate) use inventory::{Inventory, NamedFile, caught};
+pub(crate) use scan::VerifyScan;
+
+use arrow_buffer::Buffer;
+use lakebed_avro::Limits;
+
+use crate::error::Result;
+use crate::history::History;
+use crate::notes::Notes;
+use crate::scan::Batches;
+
+/// The column of entries that holds what tells a file from others.
+pub(crate) const IDENTITY: &str = "_identity";
+
+/// What a format knows of what there should be.
+pub(crate) trait Verified: History {
+    /// How the entries of a manifest are read whole.
+    type Program: Send + Sync + 'static;
+
+    /// Reads everything but manifests, and says what else is named.
+    ///
+    /// # Errors
+    /// Those without which nothing can be named; an interruption.
+    fn inventory(&self, threads: usize) -> Result<Inventory<Self::Manifest>>;
+
+    /// How entries are read, with the statistics of all columns that have some.
+    ///
+    /// # Errors
+    /// Those of reading the schemas.
+    fn whole_entries(&self) -> Result<Self::Program>;
+
+    /// What each file may cost.
+    fn limits(&self) -> Limits;
+
+    /// Where a manifest is, and how many bytes are recorded of it.
+    fn place_of(&self, manifest: &Self::Manifest) -> (String, Option<u64>);
+
+    /// The entries of a manifest, all of them and all of their columns: `content`, `file_path`, `record_count`,
+    /// `file_size_in_bytes` and `stats` as the view `files` has them, [`ENTRY_SIGN`] and [`IDENTITY`].
+    ///
+    /// # Errors
+    /// Those of decoding them, with the manifest.
+    fn entries_of(
+        &self,
+        program: &Self::Program,
+        manifest: &Self::Manifest,
+        bytes: Buffer,
+        notes: &Notes,
+    ) -> Result<Batches>;
+}

@@ -1,0 +1,171 @@
+//! The view as a scan: one thing after another is checked, and none ends it.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use arrow_schema::SchemaRef;
+
+use super::Verified;
+use super::data_files::check;
+use super::finding::{Finding, Severity, rows};
+use super::inventory::{Inventory, NamedFile, NamedManifest};
+use super::live::{Keys, Live, Met};
+use super::manifests::{Check, Checked, Entry, Keep, Manifests, Read};
+use crate::error::{ErrorKind, Result};
+use crate::pipeline::{each, read_each};
+use crate::scan::{Batches, Scan, ScanOptions, Step, limited, threads};
+use crate::storage::Storage;
+use crate::view::select;
+
+/// What is wrong with a table, resolved: its schema is known, nothing is read.
+pub(crate) struct VerifyScan<V> {
+    table: V,
+    options: ScanOptions,
+    /// Whether data files are looked for.
+    data_files: bool,
+    schema: SchemaRef,
+}
+
+/// Findings, some at a time.
+type Findings = Box<dyn Iterator<Item = Result<Vec<Finding>>> + Send>;
+
+impl<V: Verified> VerifyScan<V> {
+    /// Resolves the view: columns and filter are checked.
+    ///
+    /// # Errors
+    /// `UnknownColumn`, `Predicate`.
+    pub(crate) fn new(table: V, options: ScanOptions, data_files: bool) -> Result<VerifyScan<V>> {
+        let none = select(&rows(&[])?, options.columns.as_deref(), options.filter.as_deref())?;
+        let options = ScanOptions { threads: threads(options.threads), ..options };
+        Ok(VerifyScan { table, options, data_files, schema: none.schema() })
+    }
+
+    /// Everything that is wrong: what naming found, files of statistics, manifests, then the live files.
+    fn findings(&self) -> Result<Findings> {
+        let Inventory { findings, manifests, files, data_files, is_whole, .. } =
+            self.table.inventory(self.options.threads)?;
+        let program = Arc::new(self.table.whole_entries()?);
+        let (storage, threads) = (self.table.files_storage(), self.options.threads);
+        let named = std::iter::once(Ok(findings));
+        let files = each(storage, files, threads, check).map(|found| Ok(found?.into_iter().collect()));
+        let manifests: Vec<_> = manifests.into_iter().map(Arc::new).collect();
+        let (keys, told) = (Arc::new(Keys::default()), Arc::new(Told::new(is_whole)));
+        let take = Check(Arc::clone(&keys));
+        let reads = Manifests { table: self.table.clone(), program: Arc::clone(&program), take };
+        let checks = reads.pipeline(manifests.clone(), threads);
+        let counted = Arc::clone(&told);
+        let checks = checks.map(move |read| Ok(counted.count(read?)));
+        let once_more = {
+            let (table, data_files) = (self.table.clone(), self.data_files.then_some(data_files));
+            let reads = Manifests { table, program, take: Keep(keys) };
+            std::iter::once_with(move || met(reads, manifests, told, data_files, threads)).flatten()
+        };
+        Ok(Box::new(named.chain(files).chain(checks).chain(once_more)))
+    }
+}
+
+impl<V: Verified> Scan for VerifyScan<V> {
+    fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    fn stream(&self) -> Result<Batches> {
+        let options = self.options.clone();
+        limited(options.limit, || {
+            let found =
+                self.findings()?.filter(|found| found.as_ref().map_or(true, |found| !found.is_empty()));
+            Ok(Box::new(found.map(move |found| {
+                select(&rows(&found?)?, options.columns.as_deref(), options.filter.as_deref())
+            })))
+        })
+    }
+
+    fn explain(&self) -> Result<Vec<Step>> {
+        let named = self.table.inventory(self.options.threads)?.manifests;
+        let live = named.iter().filter(|named| named.is_live).count();
+        let why = "of the snapshot that the table stands at; those of all snapshots are read, each once";
+        Ok(vec![Step::rows("manifests", live as u64, named.len() as u64, why)])
+    }
+}
+
+/// What manifests have told of the live files.
+struct Told(Mutex<(Live, bool)>);
+
+impl Told {
+    fn new(is_whole: bool) -> Told {
+        Told(Mutex::new((Live::default(), is_whole)))
+    }
+
+    /// The live files, and whether all that name them could be read.
+    fn told(&self) -> MutexGuard<'_, (Live, bool)> {
+        // Nothing that panics runs while it is held.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Counts the files of a manifest, and gives what is wrong with it.
+    fn count(&self, read: Read<Checked>) -> Vec<Finding> {
+        let Checked { findings: within, counts } = read.taken;
+        if read.is_live {
+            let mut told = self.told();
+            told.1 &= read.is_whole;
+            // What could be read is counted, of a manifest that ends early too.
+            counts.into_iter().for_each(|(hashed, sign)| told.0.count(hashed, sign));
+        }
+        let within = within.into_iter().map(|finding| finding.in_file(&read.path));
+        read.findings.into_iter().chain(within).collect()
+    }
+}
+
+/// Meets the live files once more, where some are not right or all are to be looked for.
+fn met<V: Verified>(
+    reads: Manifests<V, Keep>,
+    manifests: Vec<Arc<NamedManifest<V::Manifest>>>,
+    told: Arc<Told>,
+    data_files: Option<Vec<NamedFile>>,
+    threads: usize,
+) -> Findings {
+    let is_asked = data_files.is_some();
+    if told.told().0.is_right() && !is_asked {
+        return Box::new(std::iter::empty());
+    }
+    let storage = Arc::clone(reads.table.files_storage());
+    let beside = looked_for(&storage, data_files.unwrap_or_default(), threads);
+    let live = manifests.into_iter().filter(|named| named.is_live).collect();
+    let entries = reads.pipeline(live, threads).map(move |read| {
+        let (found, files) = told.meet(read?);
+        let files = if is_asked { files } else { Vec::new() };
+        Ok(found.into_iter().chain(looked_for(&storage, files, threads)?).collect())
+    });
+    Box::new(std::iter::once(beside).chain(entries))
+}
+
+/// What is wrong with files, which are asked for side by side.
+fn looked_for(storage: &Arc<dyn Storage>, files: Vec<NamedFile>, threads: usize) -> Result<Vec<Finding>> {
+    Ok(read_each(storage, files, threads, check)?.into_iter().flatten().collect())
+}
+
+impl Told {
+    /// What is wrong with the live files of a manifest, and those that are met for the first time.
+    fn meet(&self, read: Read<Vec<Entry>>) -> (Vec<Finding>, Vec<NamedFile>) {
+        let (mut found, mut files) = (Vec::new(), Vec::new());
+        let told_by: Arc<str> = Arc::from(read.path.as_str());
+        let (live, is_whole) = &mut *self.told();
+        for Entry { hashed, sign, record, path, size } in read.taken {
+            let wrong = |kind, message: String| {
+                Finding::new(Severity::Error, kind, message).in_file(&told_by).in_record(record)
+            };
+            match live.meet(hashed, sign) {
+                Met::First => files.push(NamedFile { path, size, told_by: Arc::clone(&told_by) }),
+                Met::Again => {
+                    found.push(wrong("duplicate", format!("the file {path:?} is twice in the snapshot")));
+                }
+                // It may have been added by what could not be read.
+                Met::Owed if *is_whole => {
+                    let message = format!("the file {path:?} is deleted, and no manifest adds it");
+                    found.push(wrong(ErrorKind::Mismatch.name(), message));
+                }
+                Met::Owed | Met::Gone => {}
+            }
+        }
+        (found, files)
+    }
+}
