@@ -98,7 +98,7 @@ fn crossed(lower: &ArrayRef, upper: &ArrayRef) -> Vec<usize> {
     let ordered = |bounds: &ArrayRef| {
         let converter = RowConverter::new(vec![SortField::new(bounds.data_type().clone())]);
         let converter = converter.ok()?;
-        Some(converter.convert_columns(&[one_zero(bounds)]).ok()?)
+        converter.convert_columns(&[one_zero(bounds)]).ok()
     };
     let (Some(lowers), Some(uppers)) = (ordered(lower), ordered(upper)) else { return Vec::new() };
     let crossed =
