@@ -201,7 +201,7 @@ SOUND = {
         ({"small_manifest_count": 101}, "small_manifest_count", "lakebed.iceberg.rewrite_manifests"),
         ({"format": "paimon", "small_manifest_count": 31}, "small_manifest_count", "compact_manifests"),
         ({"deleted_entry_count": 2600}, "deleted_entry_count", "2,600 of 5,000"),
-        ({"snapshot_count": 501}, "snapshot_count", "system.expire_snapshots"),
+        ({"snapshot_count": 501}, "snapshot_count", "lakebed expire-plan TABLE"),
     ],
 )
 def test_what_is_worth_a_look(change: dict[str, Any], column: str | None, words: str) -> None:

@@ -141,7 +141,8 @@ def _snapshots(row: dict[str, Any], table_format: str, _small_bytes: int) -> Ite
         yield Finding(
             "snapshot_count",
             f"{snapshots:,} snapshots hold on to files that the table no longer has",
-            f"expire old ones: {_call(table_format, 'expire_snapshots', 'expire_snapshots')}",
+            "`lakebed expire-plan TABLE` shows what expiry would free; expire old ones: "
+            f"{_call(table_format, 'expire_snapshots', 'expire_snapshots')}",
         )
 
 
