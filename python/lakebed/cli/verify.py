@@ -45,6 +45,6 @@ def command(
     with render.progress("reading"):
         found = table.verify(data_files=data_files, where=where, limit=limit).to_arrow()
     rows = found if columns is None else found.select(columns)
-    write(Read(rows), output, output_file, all_rows=True, first=() if columns else FIRST["verify"])
+    write(Read(rows), output, output_file, all_rows=True, first=() if columns else FIRST["findings"])
     if "error" in found["severity"].to_pylist():
         raise click.exceptions.Exit(1)
