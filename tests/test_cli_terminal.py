@@ -241,7 +241,7 @@ def test_completion_knows_commands_and_options() -> None:
         "COMP_CWORD": "1",
     }
     done = module("-m", "lakebed", env=asked)
-    assert set(done.stdout.split()) == {"plain,find", "plain,files"}
+    assert set(done.stdout.split()) == {"plain,find", "plain,file-history", "plain,files"}
 
 
 def test_an_interrupt_is_no_traceback() -> None:
