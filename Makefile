@@ -22,6 +22,8 @@ RELEASED := $(VENV)/.wheel-released
 
 # Workers of pytest: one a core, but each may have a JVM.
 PYTEST := $(BIN)/pytest --numprocesses auto --maxprocesses 4 --dist loadgroup --no-loadscope-reorder
+# With JVMs one more: a worker waits while its JVM works, and the other way round.
+ONE_MORE := PYTEST_XDIST_AUTO_NUM_WORKERS=$(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 # Part of the suite that `make check` is asked for, as in `make check AREA=iceberg`: a word of files' and tests' names.
 AREA ?=
 ONLY := $(if $(AREA),-k $(AREA))
@@ -60,7 +62,7 @@ check: ## Run what needs no JVM: format, lint, types, Rust and Python (AREA=iceb
 	@.ci/parts.sh "lint test-rust test-fast"
 
 test: ## Run everything once: what check does, with Spark, the Java engines and races; a quarter of an hour
-	@.ci/parts.sh "lint test-rust engines" test-python test-spark-oldest
+	@.ci/parts.sh "lint test-rust engines" "test-python test-spark-oldest"
 
 trust: ## Run everything in its long form: all tables through all doors, both Sparks, kills, fuzzing, sanitizers; hours
 	@.ci/parts.sh trust-python trust-spark-oldest test-servers trust-twin fuzz trust-peers trust-wheel trust-sanitized
@@ -75,13 +77,13 @@ test-fast: $(CHECKED) ## Run the Python tests that start no JVM
 	LAKEBED_QUICK=1 $(PYTEST) -m 'not spark and not jvm' $(ONLY)
 
 test-python: $(CHECKED) ## Run the Python tests, with PySpark 4 and the Java engines, and name the slowest
-	$(PYTEST) --durations 20 --durations-min 1
+	$(ONE_MORE) $(PYTEST) --durations 20 --durations-min 1
 
 engines: $(TOOLS) $(SPARK_35)/.installed ## Fetch what the tests ask: PySpark 3.5, and by Maven the Java engines (without it: skipped)
 	$(BIN)/python tests/java_engine.py
 
 test-spark-oldest: $(CHECKED) $(SPARK_35)/.installed ## Run a smoke of every function with PySpark 3.5, and the formats' own runtimes for it
-	PYTHONPATH=$(CURDIR)/$(SPARK_35) $(PYTEST) -m spark_35 tests/spark
+	PYTHONPATH=$(CURDIR)/$(SPARK_35) $(PYTEST) --numprocesses 1 -m spark_35 tests/spark
 
 test-servers: $(CHECKED) ## Run the tests of object stores against MinIO, built from its Go module (without Go: skipped)
 	@.ci/servers.sh $(SERVERS) $(PYTEST)

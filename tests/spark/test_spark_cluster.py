@@ -23,6 +23,8 @@ pytest.importorskip("pyspark")
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(660)]
 
+LEFT_OUT = {"..", "__pycache__", "include", "tests"}
+"""Folders without anything that runs."""
 PROGRAM = Path(__file__).with_name("cluster.py")
 
 
@@ -59,7 +61,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for found in with_what_they_need("pyarrow", "pandas"):
             for file in found.files or ():
                 path = Path(str(found.locate_file(file)))
-                if ".." not in file.parts and "__pycache__" not in file.parts and path.is_file():
+                if not LEFT_OUT & {*file.parts} and path.is_file():
                     packed.add(path, str(packages / str(file)))
         packed.add(lakebed.__path__[0], str(packages / "lakebed"))
     return archive

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import csv
 import io
-import itertools
 import json
 import os
 import sys
@@ -19,8 +18,6 @@ from lakebed.cli import render
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    import pyarrow as pa
 
     from lakebed.cli.rows import Batches, Rows
     from lakebed.explain import Explain
@@ -42,10 +39,10 @@ def write(
     Args: rows; form, one of `options.OUTPUTS`; path, a file or None for standard output; all_rows, whether a
         terminal gets them all rather than the first; first, the columns that a terminal's table begins with;
         view, the view that they are of, if any.
-    Raises: the errors of reading, those of the first batch before anything is written; click.UsageError for
-        binary forms on a terminal.
-    Cost: batch by batch, but a table on a terminal, which is read first. What reads a pipe may have had rows
-        when an error comes, which the exit code tells; a file is not there then.
+    Raises: the errors of reading, before anything is written; click.UsageError for binary forms on a
+        terminal.
+    Cost: into a file batch by batch, and it is not there where an error comes. What is in a pipe stays there:
+        all rows are read first, since whoever reads it takes part of them for all.
     """
     if path is not None:
         with render.progress("reading"), _replaced(path) as sink:
@@ -61,21 +58,9 @@ def write(
         render.terminal_table(shown, None if all_rows else render.TERMINAL_ROWS, first, view)
         return
     with render.progress("reading"):
-        started = _Started(rows.to_arrow_batch_reader())
+        read = rows.to_arrow()
     writer = _write_stream if form == "arrow" else _WRITERS[form]
-    writer(started, sys.stdout.buffer)
-
-
-class _Started:
-    """A reader whose first batch was read, so that its errors come before anything is written."""
-
-    def __init__(self, reader: pa.RecordBatchReader) -> None:
-        self.schema = reader.schema
-        self._batches = iter(reader)
-        self._first = list(itertools.islice(self._batches, 1))
-
-    def __iter__(self) -> Iterator[pa.RecordBatch]:
-        return itertools.chain(self._first, self._batches)
+    writer(read.to_reader(), sys.stdout.buffer)
 
 
 def write_lines(lines: Iterable[str], path: str | None) -> None:
