@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 # Marker expression → tests that run with the data beside the project and Maven, without the data, without
 # Maven, without either.
 AT_LEAST = {
-    "": (18_500, 6_000, 17_600, 5_600),
+    "": (18_500, 6_000, 17_000, 5_600),
     "not spark and not jvm": (9_900, 5_500, 9_900, 5_500),
     "spark_35": (50, 10, 1, 1),
 }
@@ -33,8 +33,8 @@ FOLDERS = {"spark_35": "tests/spark"}
 SKIPS_SHOWN = 10
 """Lines of skips by reason; the last one sums up those for which no line is left."""
 
-# Seconds that the tests of a file take together, summed over workers: two to three times what they take on two
-# cores beside all others, so that a busy machine does not fail for it.
+# Seconds that the tests of a file take together, summed over workers: two to three times what they take on
+# two cores beside all others, so that a busy machine does not fail for it.
 BUDGET = 120
 BUDGETS = {
     "tests/engines/test_iceberg_engine.py": 200,
