@@ -67,17 +67,22 @@ class Watch:
         self._thread.join()
 
     def _run(self) -> None:
+        # Once at least, however soon it is stopped.
+        self._sample()
         while not self._ended.wait(_SECONDS_BETWEEN):
-            now: dict[str, int] = {}
-            for pid in descendants(self._root):
-                try:
-                    name = kind(pid, self._root)
-                    size = _proportional(pid) if name in ("client", "workers") else _resident(pid)
-                except (FileNotFoundError, ProcessLookupError):
-                    continue
-                now[name] = now.get(name, 0) + size
-            now["all"] = sum(now.values())
-            self.peak = {name: max(now.get(name, 0), self.peak.get(name, 0)) for name in {*now, *self.peak}}
+            self._sample()
+
+    def _sample(self) -> None:
+        now: dict[str, int] = {}
+        for pid in descendants(self._root):
+            try:
+                name = kind(pid, self._root)
+                size = _proportional(pid) if name in ("client", "workers") else _resident(pid)
+            except (FileNotFoundError, ProcessLookupError):
+                continue
+            now[name] = now.get(name, 0) + size
+        now["all"] = sum(now.values())
+        self.peak = {name: max(now.get(name, 0), self.peak.get(name, 0)) for name in {*now, *self.peak}}
 
 
 def _stats() -> Iterator[tuple[int, list[str]]]:

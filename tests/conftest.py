@@ -93,7 +93,16 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+# For all JVMs that tests start, those of Spark's executors, examples and benches too: over a few rows, what
+# the last compiler and the parallel collector would win is less than what they cost.
+_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+
+
 def pytest_configure(config: pytest.Config) -> None:
+    options = os.environ.get("JDK_JAVA_OPTIONS", "")
+    # A worker of the run has them already.
+    if _JVM not in options:
+        os.environ["JDK_JAVA_OPTIONS"] = f"{options} {_JVM}".strip()
     if config.pluginmanager.hasplugin("xdist"):
         config.pluginmanager.register(Workers())
 
@@ -164,7 +173,6 @@ def spark() -> Iterator[SparkSession]:
         .config("spark.sql.session.timeZone", "UTC")
         .config("spark.sql.shuffle.partitions", "2")
         # Over a few rows, compiling and re-planning take longer than running.
-        .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
         .config("spark.sql.codegen.wholeStage", "false")
         .config("spark.sql.adaptive.enabled", "false")
         .getOrCreate()

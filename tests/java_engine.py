@@ -19,8 +19,7 @@ import pytest
 ENGINES = Path(__file__).resolve().with_name("engines")
 _BUILT = ENGINES.parents[1] / "build" / "engines"
 _MAVEN = ("mvn", "-q", "-B")
-# Short runs: what the last compiler would win is less than what it costs.
-_JVM = ("-Xmx1g", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Duser.timezone=UTC")
+_JVM = ("-Xmx1g", "-Duser.timezone=UTC")
 
 
 class EngineError(Exception):

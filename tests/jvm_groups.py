@@ -7,8 +7,8 @@ from zlib import crc32
 
 import pytest
 
-# Each worker has a Spark of its own. Many groups end at about the same time, however long each takes.
-_SPARK_GROUPS = 8
+# Each worker that has one starts a Spark of its own, whose first jobs take longest; others do the rest.
+_SPARK_GROUPS = 2
 # Fixtures that start an engine: one worker has it.
 _ENGINES = ("paimon_java", "iceberg_java", "rest_java", "spark_runtimes")
 

@@ -27,11 +27,9 @@ VIEWS = ("files", "entries", "manifests", "snapshots", "schemas", "refs", "parti
 def files(hdfs_java: JavaEngine, tmp_path_factory: pytest.TempPathFactory) -> Any:
     """A file system with a table of each format."""
     folder = tmp_path_factory.mktemp("hdfs")
-    host, port = hdfs_java.ask("serve", folder=str(folder)).split(":")
-    found = fsspec.filesystem("webhdfs", host=host, port=int(port), user="lakebed", skip_instance_cache=True)
-    found.put(str(SAMPLE_TABLE), "/wh/shop.db/orders", recursive=True)
-    found.put(str(SAMPLE_ICEBERG_TABLE), "/wh/ice/orders", recursive=True)
-    return found
+    copies = {str(SAMPLE_TABLE): "/wh/shop.db/orders", str(SAMPLE_ICEBERG_TABLE): "/wh/ice/orders"}
+    host, port = hdfs_java.ask("serve", folder=str(folder), copies=copies).split(":")
+    return fsspec.filesystem("webhdfs", host=host, port=int(port), user="lakebed", skip_instance_cache=True)
 
 
 def address(files: Any) -> str:

@@ -11,10 +11,11 @@ from iceberg_peers import by_fastavro, is_map
 from iceberg_rewrite import rewritten
 
 from iceberg_answers import Row, assert_same_multiset, difference
-from iceberg_golden import GoldenTable, each_golden_iceberg_table
 
 if TYPE_CHECKING:
     from java_engine import JavaEngine
+
+    from iceberg_golden import GoldenTable
 
 # Some golden tables are odd on purpose.
 pytestmark = pytest.mark.filterwarnings("ignore::lakebed.errors.LakebedWarning")
@@ -33,7 +34,7 @@ METADATA_TABLES = (
 
 
 @pytest.mark.jvm
-@each_golden_iceberg_table()
+@each_covering_iceberg_table()
 def test_java_answers_what_it_answered(table: GoldenTable, iceberg_java: JavaEngine):
     read = _read(table, iceberg_java)
     for name in METADATA_TABLES:
@@ -49,7 +50,7 @@ def test_java_answers_what_it_answered(table: GoldenTable, iceberg_java: JavaEng
 
 
 @pytest.mark.jvm
-@each_golden_iceberg_table()
+@each_covering_iceberg_table()
 def test_java_reads_what_is_written_again(table: GoldenTable, tmp_path: Path, iceberg_java: JavaEngine):
     if _has_fixed_partitions(table):
         pytest.skip("Iceberg Java misreads fixed partition values that are stored as its own schema says")

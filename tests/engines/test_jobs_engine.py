@@ -9,16 +9,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from covering import each_covering_iceberg_table, each_covering_paimon_table
 from java_engine import EngineError
 
 import lakebed
-from iceberg_golden import GoldenTable as GoldenIcebergTable
-from iceberg_golden import each_golden_iceberg_table
 from lakebed.errors import SchemaError
 from shared_data import GoldenTable, each_golden_paimon_table
 
 if TYPE_CHECKING:
     from java_engine import JavaEngine
+
+    from iceberg_golden import GoldenTable as GoldenIcebergTable
 
 pytestmark = [pytest.mark.jvm, pytest.mark.filterwarnings("ignore::lakebed.errors.LakebedWarning")]
 
@@ -38,7 +39,7 @@ def lying(folder: Path) -> set[str]:
     return {str(file) for file in folder.rglob("*") if file.is_file()}
 
 
-@each_golden_iceberg_table()
+@each_covering_iceberg_table()
 @pytest.mark.parametrize("retain", [1, 2])
 def test_iceberg_expires_the_same(table: GoldenIcebergTable, retain: int, iceberg_java: JavaEngine):
     opened = table.open()
@@ -62,7 +63,7 @@ def test_iceberg_expires_the_same(table: GoldenIcebergTable, retain: int, iceber
     assert sorted(row["file_path"] for row in found if row["file_path"] is not None) == answer["files"]
 
 
-@each_golden_paimon_table()
+@each_covering_paimon_table()
 @pytest.mark.parametrize("retain", [1, 3])
 def test_paimon_expires_the_same(table: GoldenTable, retain: int, tmp_path: Path, paimon_java: JavaEngine):
     copy = Path(shutil.copytree(table.path, tmp_path / table.path.name))

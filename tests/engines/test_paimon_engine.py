@@ -13,10 +13,11 @@ from paimon_rewrite import LIST_SIZES, rewritten
 
 from iceberg_answers import difference
 from paimon_answers import Row, assert_rows, by_file, is_avro
-from shared_data import GoldenTable, each_golden_paimon_table
 
 if TYPE_CHECKING:
     from java_engine import JavaEngine
+
+    from shared_data import GoldenTable
 
 # An answer → the column that names its files, and where `read` has them.
 STORED = {
@@ -29,7 +30,7 @@ DECODED = {"pos", "partition", "min_key", "max_key", "cols", "evolved", "deleted
 
 
 @pytest.mark.jvm
-@each_golden_paimon_table()
+@each_covering_paimon_table()
 def test_java_answers_what_it_answered(table: GoldenTable, paimon_java: JavaEngine):
     read = paimon_java.ask("read", table=table.path)
     for answers, (key, part) in STORED.items():
@@ -66,7 +67,7 @@ def _plain(row: Row) -> Row:
 
 
 @pytest.mark.jvm
-@each_golden_paimon_table()
+@each_covering_paimon_table()
 def test_java_reads_what_is_written_again(table: GoldenTable, tmp_path: Path, paimon_java: JavaEngine):
     copy = _rewritten(table, tmp_path)
     expected, found = (paimon_java.ask("read", table=one) for one in (table.path, copy))

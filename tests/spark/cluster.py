@@ -24,6 +24,7 @@ from typing import Any
 
 from pyspark.find_spark_home import _find_spark_home
 from pyspark.sql import SparkSession
+from trust import long_or
 
 import lakebed
 import lakebed.spark as ls
@@ -37,6 +38,9 @@ def session(settings: dict[str, str], master: str = "local-cluster[2,1,1024]") -
         "spark.ui.enabled": "false",
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.shuffle.partitions": "4",
+        # As the session of the other tests.
+        "spark.sql.codegen.wholeStage": "false",
+        "spark.sql.adaptive.enabled": "false",
         "spark.task.maxFailures": "8",
         "spark.executor.maxNumFailures": "1000",
         "spark.pyspark.driver.python": sys.executable,
@@ -89,7 +93,8 @@ def packed(path: str, archive: str) -> dict[str, Any]:
     """Which Python the executors run, and which views give the rows of one process."""
     os.environ["PYSPARK_PYTHON"] = "./environment/bin/python"
     table = lakebed.open_table(path)
-    with session({"spark.archives": f"{archive}#environment"}) as spark:
+    master = long_or("local-cluster[1,2,1024]", "local-cluster[2,1,1024]")
+    with session({"spark.archives": f"{archive}#environment"}, master) as spark:
         prefixes = spark.range(4, numPartitions=4).mapInArrow(prefix, "prefix string").distinct().collect()
         same = {"ranges": actual(ls.files(spark, table, range_bytes=2000)) == expected(table.files())}
         for view in ("files", "entries", "partitions", "plan"):

@@ -1,4 +1,7 @@
-"""Every function of lakebed.spark once: what the oldest PySpark is held to in the short form."""
+"""Every function of lakebed.spark once: what the oldest PySpark is held to in the short form.
+
+With PySpark 4 each has tests of its own, and all are asked at once in the long form.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +13,12 @@ import lakebed.spark as ls
 from shared_data import SAMPLE_ICEBERG_TABLE, SAMPLE_MOVED, SAMPLE_TABLE
 
 pytest.importorskip("pyspark")
+from pyspark import __version__
 from spark_functions import answers
 
 pytestmark = [pytest.mark.spark, pytest.mark.spark_35]
+if not __version__.startswith("3."):
+    pytestmark.append(pytest.mark.long)
 
 
 def test_every_function_gives_what_it_gives_without_spark(spark):

@@ -8,12 +8,11 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from covering import covering_paimon_tables
+from covering import covering_paimon_tables, each_covering_iceberg_table, each_covering_paimon_table
 from pyarrow.fs import LocalFileSystem
 
 import lakebed
 import lakebed.spark as ls
-from iceberg_golden import each_golden_iceberg_table
 from lakebed.errors import LakebedError, SchemaError, TableNotFoundError
 from lakebed.spark import group_mappers, groups
 from lakebed.spark.ipc import ipc_stream
@@ -22,7 +21,6 @@ from shared_data import (
     SAMPLE_ICEBERG_TABLE,
     SAMPLE_MOVED,
     SAMPLE_TABLE,
-    each_golden_paimon_table,
 )
 from spark_rows import actual, collected, expected, sorted_rows
 
@@ -58,7 +56,7 @@ def sums(table: lakebed.Table, view: str, **selection: Any) -> list[str]:
 
 
 @pytest.mark.parametrize("view", GROUPS)
-@each_golden_paimon_table()
+@each_covering_paimon_table()
 def test_sums_of_paimon_tables_come_together(table, view):
     opened = lakebed.open_table(table.path)
     if readable(opened):
@@ -66,7 +64,7 @@ def test_sums_of_paimon_tables_come_together(table, view):
 
 
 @pytest.mark.parametrize("view", GROUPS)
-@each_golden_iceberg_table()
+@each_covering_iceberg_table()
 def test_sums_of_iceberg_tables_come_together(table, view):
     opened = table.open()
     if readable(opened):
@@ -111,7 +109,7 @@ def test_a_table_without_files(spark, made):
 
 
 def test_many_tables_share_tasks_and_answer_in_order(spark):
-    paths = [SAMPLE_TABLE, SAMPLE_ICEBERG_TABLE] * 50
+    paths = [SAMPLE_TABLE, SAMPLE_ICEBERG_TABLE] * 17
     frame = ls.health(spark, paths, columns=["location"], relocate=SAMPLE_MOVED)
     assert frame.rdd.getNumPartitions() == 16 * spark.sparkContext.defaultParallelism < len(paths)
     rows = collected(frame).to_pylist()
