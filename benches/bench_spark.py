@@ -1,8 +1,8 @@
-"""Times lakebed's views in Spark beside Iceberg's own runtime for Spark, on Iceberg tables by Iceberg Java.
+"""Times lakebed's views in Spark beside the formats' own runtimes for Spark, on tables by their Java.
 
 Tasks: `sum` (count the live files, add up their rows and sizes), `partitions` (the same for each partition),
 `maps` (every file with all statistics as they are stored, to the sink `noop`), `readable` (with typed
-statistics). See README.md.
+statistics), `plan` (of Paimon: lakebed's plan to `noop`; Paimon's splits). See README.md.
 """
 
 from __future__ import annotations
@@ -60,7 +60,8 @@ def _contestants(corpus: Corpus, task: str, options: argparse.Namespace) -> list
 
 
 def _contestant(side: str, corpus: Corpus, task: str, master: str) -> Contestant:
-    own = version("lakebed") if side.startswith(report.REFERENCE) else JAVA_VERSION
+    peer = spark_sides.PAIMON_VERSION if side == "paimon" else JAVA_VERSION
+    own = version("lakebed") if side.startswith(report.REFERENCE) else peer
     command = (sys.executable, str(spark_sides.__file__), side, task, master)
     shown = f"{own}, Spark {spark_sides.pyspark_version()}"
     return Contestant(side, task, shown, master, command, json.dumps(asdict(corpus)), every_round=True)

@@ -61,7 +61,7 @@ def _java(cache: Path, entries: int, given: Path | None, **more: Any) -> Corpus:
     return _java_table(cache, Shape(entries, max(1, entries // 100), commits=5, **more), given)
 
 
-def _java_large(cache: Path, entries: int, given: Path | None, **more: Any) -> Corpus:
+def java_large(cache: Path, entries: int, given: Path | None, **more: Any) -> Corpus:
     """The same in partitions of 1,000 entries and ten commits."""
     return _java_table(cache, Shape(entries, max(1, entries // 1000), commits=10, **more), given)
 
@@ -84,9 +84,9 @@ TABLES = [
     Table("pypaimon", (*READ, "guard", "files", "encode"), 50_000, by_pypaimon, quick=READ[:1]),
     Table("paimon-wide", READ, 5_000, _java_wide, quick=READ, quick_entries=1_000),
     Table("paimon-no-stats", READ[:2], 50_000, partial(_java, stats="none")),
-    Table("paimon-100k", ("stream",), 100_000, _java_large, most_rounds=1),
-    Table("paimon-1m", ("stream", *PLAN), 1_000_000, _java_large, alone=("stream",), most_rounds=5),
-    Table("paimon-churn", ("churn",), 300_000, partial(_java_large, churn=50), most_rounds=5),
+    Table("paimon-100k", ("stream",), 100_000, java_large, most_rounds=1),
+    Table("paimon-1m", ("stream", *PLAN), 1_000_000, java_large, alone=("stream",), most_rounds=5),
+    Table("paimon-churn", ("churn",), 300_000, partial(java_large, churn=50), most_rounds=5),
 ]
 
 

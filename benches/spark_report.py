@@ -11,7 +11,6 @@ import report
 if TYPE_CHECKING:
     from session import Result
 
-REFERENCE = "iceberg"
 WANTED = {
     ("iceberg-10k", None): 1.0,
     ("iceberg-4400", "sum"): 3.0,
@@ -56,29 +55,32 @@ def document(results: Sequence[Result]) -> str:
 
 
 def table(results: Sequence[Result]) -> str:
-    """One row per reader, input and task. `times` are Iceberg's seconds, of the clock or of processors, over
-    the reader's; MB are millions of bytes; memory is the peak of all runs, what crossed that of the last.
+    """One row per reader, input and task. `times` are the runtime's seconds, of the clock or of processors,
+    over the reader's; MB are millions of bytes; memory is the peak of all runs, what crossed it that of the
+    last.
     """
     return report.markdown([_HEADER, *(_row(result, results) for result in results)], _LEFT)
 
 
 def verdicts(results: Sequence[Result]) -> list[str]:
-    """How many times faster lakebed was than Iceberg's `files`, and whether their sums agree."""
+    """How many times faster lakebed was than the runtime's `files`, and whether their sums agree."""
     lines = []
     for result in results:
         task, entries = result.contestant.task, result.corpus.entries
         reference = _reference(result, results)
-        if result.contestant.label.startswith("iceberg") or reference is None or result.median is None:
+        if not result.contestant.label.startswith(report.REFERENCE):
+            continue
+        if reference is None or result.median is None:
             continue
         times = reference.median / result.median
         lines.append(
             f"{task}, {entries:,} entries: {result.contestant.label} {result.median:.2f} s, "
-            f"Iceberg {reference.median:.2f} s, {times:.1f} ×{_wanted(result, times)}; "
+            f"{reference.contestant.label} {reference.median:.2f} s, {times:.1f} ×{_wanted(result, times)}; "
             f"processors {cpu(reference) / cpu(result):.1f} ×; "
             f"first call {first(reference) / first(result):.1f} ×, wanted 1.0 ×"
         )
         if timed(result)[-1]["totals"] != timed(reference)[-1]["totals"]:
-            lines.append(f"{result.contestant.label}, {task}: OTHER SUMS than Iceberg's")
+            lines.append(f"{result.contestant.label}, {task}: OTHER SUMS than {reference.contestant.label}'s")
     return lines
 
 
@@ -112,10 +114,10 @@ def _wanted(result: Result, times: float) -> str:
 
 
 def _reference(result: Result, results: Sequence[Result]) -> Any:
-    """Iceberg's `files` on the same task and table."""
+    """What the table's own runtime took: of Iceberg by `files`, of Paimon by `$files` or its splits."""
     for other in results:
         same = (other.corpus, other.contestant.task) == (result.corpus, result.contestant.task)
-        if same and other.contestant.label == REFERENCE and other.median is not None:
+        if same and other.contestant.label == result.corpus.format and other.median is not None:
             return other
     return None
 

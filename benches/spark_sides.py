@@ -1,4 +1,4 @@
-"""What is timed in Spark: lakebed's views, and the metadata tables of Iceberg's own runtime.
+"""What is timed in Spark: lakebed's views, and the metadata tables and plans of the formats' own runtimes.
 
 Run as a program this is the process of one side, `spark_sides.py SIDE TASK MASTER`: the corpus as JSON on the
 first line of standard input, a line of answer when the session is there, then one for each further line. The
@@ -38,7 +38,10 @@ _COMMON = (
     *("referenced_data_file", "content_offset", "content_size_in_bytes"),
 )
 """What both sides show of a file besides its statistics."""
-_RUNTIMES = {"3.5": "iceberg-spark-runtime-3.5_2.12", "4.0": "iceberg-spark-runtime-4.0_2.13"}
+_ICEBERG = {"3.5": "iceberg-spark-runtime-3.5_2.12", "4.0": "iceberg-spark-runtime-4.0_2.13"}
+_PAIMON = {"3.5": "paimon-spark-3.5"}
+PAIMON_VERSION = "0.9.0"
+"""The newest of Paimon's runtimes for Spark that can be had."""
 
 
 def lakebed(spark: SparkSession, corpus: Corpus, task: str, read: Any = None) -> DataFrame:
@@ -52,6 +55,8 @@ def lakebed(spark: SparkSession, corpus: Corpus, task: str, read: Any = None) ->
     if task == "partitions":
         columns = ["partition", "file_count", *_SUMMED]
         return ls.partitions(spark, table, columns=columns, read=read)
+    if task == "plan":
+        return ls.plan(spark, table, read=read)
     if task == "maps":
         return ls.entries(spark, table, columns=[*_COMMON, *_MAPS], read=read)
     return ls.files(spark, table, columns=_COMMON, stats=table.schema.names, read=read)
@@ -76,20 +81,36 @@ def iceberg_all(spark: SparkSession, corpus: Corpus, task: str) -> DataFrame:
     return table
 
 
+def paimon(spark: SparkSession, corpus: Corpus, task: str) -> DataFrame:
+    """Paimon's system table `$files`, and the splits that a read of the table is planned to be."""
+    warehouse, name = f"paimon.`{Path(corpus.path).parent.stem}`", Path(corpus.path).name
+    if task == "plan":
+        splits = spark.table(f"{warehouse}.`{name}`").rdd.getNumPartitions()
+        return spark.range(splits)
+    files = spark.table(f"{warehouse}.`{name}$files`")
+    return _sums(files) if task == "sum" else _sums(files.groupBy("partition"))
+
+
 ITS_OWN = "iceberg, its own"
 SIDES: dict[str, Callable[[Any, Corpus, str], Any]] = {
     "lakebed": lakebed,
     "lakebed, by Spark": partial(lakebed, read="spark"),
     "iceberg": iceberg,
     ITS_OWN: iceberg_all,
+    "paimon": paimon,
 }
 
 
 def sides(corpus: Corpus, task: str) -> list[str]:
     """Those that can do a task on a table. Iceberg's find tables by their folders, through a hint."""
-    if iceberg_jar() is None or not Path(corpus.path).with_name("version-hint.text").exists():
-        return [side for side in SIDES if not side.startswith("iceberg")]
-    return [side for side in SIDES if side != ITS_OWN or task in ("partitions", "readable")]
+    found = [side for side in SIDES if side.startswith("lakebed")]
+    if jar(corpus.format) is None:
+        return found
+    if corpus.format == "paimon":
+        return [*found, "paimon"]
+    if not Path(corpus.path).with_name("version-hint.text").exists():
+        return found
+    return [*found, "iceberg", *([ITS_OWN] if task in ("partitions", "readable") else [])]
 
 
 def pyspark_version() -> str:
@@ -101,11 +122,12 @@ def pyspark_version() -> str:
     return pyspark.__version__
 
 
-def iceberg_jar() -> Path | None:
-    """Iceberg's runtime for this PySpark, if there is one in Maven's repository."""
-    name = _RUNTIMES.get(".".join(pyspark_version().split(".")[:2]))
-    jar = Path.home() / f".m2/repository/org/apache/iceberg/{name}/{JAVA_VERSION}/{name}-{JAVA_VERSION}.jar"
-    return jar if name and jar.is_file() else None
+def jar(runtime: str) -> Path | None:
+    """A format's runtime for this PySpark, if there is one in Maven's repository."""
+    names, release = {"iceberg": (_ICEBERG, JAVA_VERSION), "paimon": (_PAIMON, PAIMON_VERSION)}[runtime]
+    name = names.get(".".join(pyspark_version().split(".")[:2]))
+    found = Path.home() / f".m2/repository/org/apache/{runtime}/{name}/{release}/{name}-{release}.jar"
+    return found if name and found.is_file() else None
 
 
 def _sums(rows: Any) -> DataFrame:
@@ -115,7 +137,7 @@ def _sums(rows: Any) -> DataFrame:
     return frame
 
 
-def _session(side: str, master: str, events: Path) -> SparkSession:
+def _session(side: str, master: str, corpus: Corpus, events: Path) -> SparkSession:
     from pyspark.sql import SparkSession
 
     os.environ.update(PYSPARK_PYTHON=sys.executable, SPARK_LOCAL_IP="127.0.0.1")
@@ -128,8 +150,11 @@ def _session(side: str, master: str, events: Path) -> SparkSession:
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.shuffle.partitions": "2",
     }
-    if side.startswith("iceberg"):
-        settings["spark.jars"] = str(iceberg_jar())
+    if not side.startswith("lakebed"):
+        settings["spark.jars"] = str(jar(corpus.format))
+    if side == "paimon":
+        settings["spark.sql.catalog.paimon"] = "org.apache.paimon.spark.SparkCatalog"
+        settings["spark.sql.catalog.paimon.warehouse"] = Path(corpus.path).parents[1].as_uri()
     builder = SparkSession.builder.master(master).appName(f"bench of {side}")
     for name, value in settings.items():
         builder = builder.config(name, value)
@@ -141,7 +166,7 @@ def _session(side: str, master: str, events: Path) -> SparkSession:
 def _run(frame: Callable[[], DataFrame], task: str) -> tuple[list[int], int]:
     """What the numbers of all rows add up to, and how many rows there are; nothing of rows not collected."""
     made = frame()
-    if task in ("maps", "readable"):
+    if task in ("maps", "readable", "plan"):
         made.write.format("noop").mode("overwrite").save()
         return [], 0
     rows = [row[-3:] for row in made.collect()]
@@ -172,7 +197,7 @@ def main() -> None:
     corpus = Corpus(**json.loads(sys.stdin.readline()))
     with tempfile.TemporaryDirectory() as folder:
         try:
-            spark = _session(side, master, Path(folder))
+            spark = _session(side, master, corpus, Path(folder))
             events = spark_events.Events(Path(folder))
             print("{}", flush=True)
             for _ in sys.stdin:

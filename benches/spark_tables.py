@@ -1,4 +1,6 @@
-"""The tables of `bench_spark.py`, by Iceberg Java: three sizes, and two shapes that millions have."""
+"""The tables of `bench_spark.py`, by Iceberg Java: three sizes, and two shapes that millions have; by Paimon
+Java two sizes.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +8,9 @@ from pathlib import Path
 
 from corpus import Corpus, Table
 from iceberg_tables import by_java, by_pyiceberg
+from paimon_tables import java_large
 
-TASKS = ("sum", "partitions", "maps", "readable")
+TASKS = ("sum", "partitions", "maps", "readable", "plan")
 
 
 def _by_java(cache: Path, entries: int, given: Path | None) -> Corpus:
@@ -25,12 +28,14 @@ def _many_manifests(cache: Path, entries: int, given: Path | None) -> Corpus:
 
 
 TABLES = [
-    Table("iceberg-10k", TASKS, 10_000, _by_java),
-    Table("iceberg-100k", TASKS, 100_000, _by_java),
-    Table("iceberg-1m", TASKS, 1_000_000, _by_java),
-    Table("iceberg-36mb", TASKS, 136_000, _large_manifests),
+    Table("iceberg-10k", TASKS[:4], 10_000, _by_java),
+    Table("iceberg-100k", TASKS[:4], 100_000, _by_java),
+    Table("iceberg-1m", TASKS[:4], 1_000_000, _by_java),
+    Table("iceberg-36mb", TASKS[:4], 136_000, _large_manifests),
     Table("iceberg-4400", ("sum",), 44_000, _many_manifests),
-    Table("pyiceberg", TASKS, 50_000, by_pyiceberg),
+    Table("pyiceberg", TASKS[:4], 50_000, by_pyiceberg),
+    Table("paimon-100k", ("sum", "partitions", "plan"), 100_000, java_large),
+    Table("paimon-1m", ("sum", "plan"), 1_000_000, java_large),
 ]
 DEFAULT = ("iceberg-10k", "iceberg-100k", "iceberg-1m", "iceberg-36mb", "iceberg-4400")
 """Those that both sides read: Iceberg's runtime finds a table by a hint that PyIceberg does not leave."""
