@@ -4,6 +4,7 @@ Usage, each printing one JSON object:
     python cluster.py packed TABLE ENVIRONMENT.tar.gz    executors have the environment of an archive
     python cluster.py killed TABLE COUNT                 so many times, one is killed while files are read
     python cluster.py speculated TABLE FOLDER            a task that waits is begun once more elsewhere
+    python cluster.py s3a TABLE HOST:PORT;JARS           Spark or executors read a table on a server of S3
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
+from object_store import KEY, SECRET, client
 from pyspark.find_spark_home import _find_spark_home
 from pyspark.sql import SparkSession
 from trust import long_or
@@ -142,6 +144,29 @@ def speculated(path: str, folder: str) -> dict[str, Any]:
     return {"readers": len(list(readers.iterdir())), "right": right}
 
 
+def s3a(uri: str, argument: str) -> dict[str, Any]:
+    """What gives the rows of one process, whoever reads manifests, and which of the two did."""
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    address, jars = argument.split(";")
+    settings = {
+        "spark.jars": jars,
+        "spark.hadoop.fs.s3a.endpoint": f"http://{address}",
+        "spark.hadoop.fs.s3a.path.style.access": "true",
+        "spark.hadoop.fs.s3a.access.key": KEY,
+        "spark.hadoop.fs.s3a.secret.key": SECRET,
+    }
+    table = lakebed.open_table(uri, storage=client("pyarrow", address))
+    with session(settings, "local[2]") as spark:
+        answer: dict[str, Any] = {}
+        for read in ("spark", "executors"):
+            for view in ("files", "entries", "partitions", "plan"):
+                frame = getattr(ls, view)(spark, table, read=read)
+                plan = frame._jdf.queryExecution().toString()
+                rows = actual(frame) == expected(getattr(table, view)())
+                answer[f"{view}, {read}"] = rows and ("binaryFile" in plan) == (read == "spark")
+    return answer
+
+
 @contextmanager
 def standalone_cluster(folder: Path) -> Iterator[str]:
     """A cluster of two hosts: Spark begins a task once more only on another, and a local cluster is one.
@@ -195,7 +220,7 @@ def waiting_for_another(manifest: str, folder: str) -> Any:
 
 
 def main(what: str, path: str, argument: str) -> None:
-    doing = {"packed": packed, "killed": killed, "speculated": speculated}
+    doing = {"packed": packed, "killed": killed, "speculated": speculated, "s3a": s3a}
     answer = doing[what](path, argument)
     sys.stdout.write(json.dumps(answer) + "\n")
 

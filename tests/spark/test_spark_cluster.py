@@ -15,11 +15,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from java_engine import ENGINES, class_path, java_and_maven
+from object_store import BUCKET, server, upload
 
 import lakebed
 from shared_data import SAMPLE_TABLE
 
-pytest.importorskip("pyspark")
+pyspark = pytest.importorskip("pyspark")
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(660)]
 
@@ -67,10 +69,10 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return archive
 
 
-def ask(what: str, argument: Any) -> Any:
+def ask(what: str, argument: Any, table: str = str(SAMPLE_TABLE)) -> Any:
     here = [str(PROGRAM.parent), str(PROGRAM.parent.parent), os.environ.get("PYTHONPATH", "")]
     variables = {**os.environ, "PYTHONPATH": os.pathsep.join(here)}
-    command = [sys.executable, str(PROGRAM), what, str(SAMPLE_TABLE), str(argument)]
+    command = [sys.executable, str(PROGRAM), what, table, str(argument)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=600, env=variables)
     assert done.returncode == 0, done.stdout + done.stderr
     return json.loads(done.stdout.splitlines()[-1])
@@ -93,3 +95,18 @@ def test_executors_that_are_killed_change_no_row():
 @pytest.mark.long
 def test_a_task_begun_once_more_elsewhere_changes_no_row(tmp_path):
     assert ask("speculated", tmp_path) == {"readers": 2, "right": True}
+
+
+@pytest.mark.long
+def test_spark_reads_by_hadoops_file_system_for_s3():
+    if not pyspark.__version__.startswith("3.5."):
+        pytest.skip("the file system is that of Hadoop 3.3, as PySpark 3.5 has it")
+    for needed in ("moto", "pyarrow.fs"):
+        pytest.importorskip(needed)
+    java_and_maven()
+    jars = class_path(ENGINES / "s3a.xml").replace(os.pathsep, ",")
+    with server() as address:
+        upload(address, SAMPLE_TABLE, "shop.db/orders")
+        answer = ask("s3a", f"{address};{jars}", f"s3a://{BUCKET}/shop.db/orders")
+    assert len(answer) == 8
+    assert all(answer.values()), answer
