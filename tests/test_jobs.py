@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.dataset as pads
 import pytest
 from click.testing import CliRunner
@@ -392,6 +393,33 @@ def test_rows_are_selected_limited_and_explained(source: Path, tmp_path: Path):
         with pytest.raises(SchemaError):
             view(columns=["x"])
         assert view().to_arrow_batch_reader().schema == whole.schema
+
+
+@pytest.mark.parametrize("source", [SAMPLE_TABLE, SAMPLE_ICEBERG_TABLE])
+def test_a_filter_on_kinds_spares_what_cannot_match(source: Path, tmp_path: Path):
+    folder, storage = Path(shutil.copytree(source, tmp_path / "t")), CountingStorage()
+    table = lakebed.open_table(folder, storage=storage, relocate=moved(folder))
+    views: list[Callable[..., ViewScan]] = [
+        table.reachable,
+        lambda **more: table.expire_plan(NOW, 1, **more),
+    ]
+    for view in views:
+        whole = view().to_arrow()
+        kinds = [*whole["kind"].unique().to_pylist(), "extra", "no kind"]
+        for kind in kinds:
+            storage.forget()
+            found = view(where=f"kind = '{kind}'").to_arrow()
+            assert found == whole.filter(pc.equal(whole["kind"], kind)), kind
+            of_entries = ("data", "extra") if table.format == "paimon" else CONTENT
+            read = [name for name in storage.manifests() if not name.startswith("index-")]
+            assert bool(read) == (kind in of_entries and kind in {*kinds[:-2], "extra"}), kind
+        lists = [path for path, _, _ in storage.reads if "manifest-list" in path or "snap-" in path]
+        assert lists == [], "of no kind"
+        either = view(where="kind = 'manifest' OR file_size_in_bytes >= 0").to_arrow()
+        is_either = pc.or_kleene(
+            pc.equal(whole["kind"], "manifest"), pc.greater_equal(whole["file_size_in_bytes"], 0)
+        )
+        assert either == whole.filter(is_either)
 
 
 def test_manifests_are_read_once(paimon: Path):

@@ -52,8 +52,9 @@ class JobViews(Standing):
             manifest that is damaged, OSError for one that is gone.
         Cost: Iceberg: the metadata file and each manifest list; Paimon: the snapshots, tags and changelogs of
             every branch, their lists and index manifests. Then each manifest once, however many snapshots
-            have it. Memory: some 150 bytes a file and manifest, up to 256 MiB; past that, what is known of
-            files is on disk, in the system's folder for temporary files, and comes back in 64 parts.
+            have it. With a condition on `kind` only lists and manifests that may name such files are read.
+            Memory: some 200 bytes a file and manifest, up to 256 MiB; past that, what is known of files is on
+            disk, in the system's folder for temporary files, and comes back in 64 parts.
         Source: Iceberg's `ReachableFileUtil.java`; Paimon's `OrphanFilesClean.java`.
         """
         return ViewScan(self._native, _Reachable("reachable", columns, where, None, limit, threads))

@@ -3,24 +3,20 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::{Int32Type, Int64Type};
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 use arrow_schema::SchemaRef;
 
-use super::columns::{HistoryColumns, are_added};
-use super::line::{Line, Link};
-use super::{Counts, DeleteChanges, Deletes, History};
+use super::line::{Line, Link, Stretch};
+use super::totals::{Changed, READ, SUMMED, Sums, Totals, each_file};
+use super::{DeleteChanges, Deletes, History};
 use crate::error::Result;
-use crate::grouping::sums::{columns, sum};
+use crate::grouping::sums::columns;
 use crate::notes::Notes;
-use crate::record::find;
+use crate::pipeline::{Pipeline, Width};
 use crate::scan::{Batches, Scan, ScanOptions, Step, limited, once, threads};
 use crate::view::{instants, select, whole};
 
-/// What is added up, and the numbers of a row in their order.
-const SUMMED: [&str; 5] =
-    ["file_count", "record_count", "file_size_in_bytes", "delete_file_count", "delete_record_count"];
+/// The numbers of a row in their order.
 const NUMBERS: [&str; 15] = [
     "file_count",
     "record_count",
@@ -38,43 +34,6 @@ const NUMBERS: [&str; 15] = [
     "removed_delete_file_count",
     "removed_delete_record_count",
 ];
-
-/// The columns of the view `files` that are added up.
-const READ: [&str; 3] = ["content", "record_count", "file_size_in_bytes"];
-
-/// What some files come to, in the order of [`SUMMED`].
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Totals([i64; 5]);
-
-impl Totals {
-    fn and(self, other: Totals, sign: i64) -> Result<Totals> {
-        let mut both = self;
-        for ((left, right), name) in both.0.iter_mut().zip(other.0).zip(SUMMED) {
-            *left = sum(name, *left, right.saturating_mul(sign))?;
-        }
-        Ok(both)
-    }
-
-    fn count(&mut self, content: i32, rows: i64, bytes: i64) -> Result<()> {
-        // Deletes count as files and rows; the bytes are those of data.
-        let file = if content == 0 { [1, rows, bytes, 0, 0] } else { [0, 0, 0, 1, rows] };
-        *self = self.and(Totals(file), 1)?;
-        Ok(())
-    }
-
-    /// What of it the lists count.
-    fn counts(self) -> Counts {
-        let [files, rows, _, delete_files, delete_rows] = self.0;
-        [files, rows, delete_files, delete_rows]
-    }
-}
-
-/// What a commit added and removed.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Changed {
-    added: Totals,
-    removed: Totals,
-}
 
 /// How a table grew, resolved: its schema is known, no list is read.
 pub(crate) struct GrowthScan<H> {
@@ -108,15 +67,21 @@ impl<H: History> GrowthScan<H> {
     /// What each commit changed, where its manifests were read; of all others nothing.
     fn changed(&self, line: &mut Line<H>) -> Result<HashMap<i64, Changed>> {
         let options = self.of_files();
-        let all = HistoryColumns::all(&self.history.changes(&options)?.0);
-        let columns = HistoryColumns::new(&all, None, None)?;
         let mut changed: HashMap<i64, Changed> = HashMap::new();
-        for files in line.changes(&self.history, &options, &columns)? {
-            let files = files?;
-            let ids = find(&files, "snapshot_id")?;
-            // Rows of a batch are of one commit.
-            if let Some(id) = ids.as_primitive::<Int64Type>().values().first() {
-                changed.entry(*id).or_default().take(&files)?;
+        for stretch in line.stretches() {
+            match stretch {
+                Stretch::Written(manifests) => {
+                    let sums = Sums { changes: self.history.changes(&options)?.1 };
+                    let width = Width::new(self.history.files_storage().as_ref(), options.threads);
+                    for sum in Pipeline::new(sums, manifests, width) {
+                        let (id, sum) = sum?;
+                        changed.entry(id).or_default().and(sum)?;
+                    }
+                }
+                Stretch::Compared(before, after, commit) => {
+                    let sum = self.compared(&before, &after)?;
+                    changed.entry(commit.snapshot_id).or_default().and(sum)?;
+                }
             }
         }
         Ok(changed)
@@ -131,7 +96,7 @@ impl<H: History> GrowthScan<H> {
             let live = match (before, grown.last()) {
                 (Some(parent), Some(live)) if link.follows => {
                     if link.says_all && !of_commit.is_as_listed::<H>(link.changed)? {
-                        *of_commit = self.compared(parent, link)?;
+                        *of_commit = self.compared(&parent.snapshot, &link.snapshot)?;
                     }
                     live.and(of_commit.added, 1)?.and(of_commit.removed, -1)?
                 }
@@ -147,11 +112,11 @@ impl<H: History> GrowthScan<H> {
     }
 
     /// What differs between a snapshot and the one that it was made from.
-    fn compared(&self, parent: &Link<H>, link: &Link<H>) -> Result<Changed> {
+    fn compared(&self, before: &H::Snapshot, after: &H::Snapshot) -> Result<Changed> {
         let columns = Some([crate::diff::CHANGE].into_iter().chain(READ).map(str::to_owned).collect());
         let options = ScanOptions { columns, ..self.of_files() };
         let mut changed = Changed::default();
-        for files in self.history.compared(&parent.snapshot, &link.snapshot, options)? {
+        for files in self.history.compared(before, after, options)? {
             changed.take(&files?)?;
         }
         Ok(changed)
@@ -199,38 +164,6 @@ impl<H: History> Scan for GrowthScan<H> {
     fn explain(&self) -> Result<Vec<Step>> {
         Ok(self.line()?.steps())
     }
-}
-
-impl Changed {
-    /// Takes in files that a commit changed.
-    fn take(&mut self, files: &RecordBatch) -> Result<()> {
-        let added = are_added(files)?;
-        each_file(files, |row, content, rows, bytes| {
-            let is_added = added.get(row).copied().unwrap_or_default();
-            let totals = if is_added { &mut self.added } else { &mut self.removed };
-            totals.count(content, rows, bytes)
-        })
-    }
-
-    /// Whether the lists count the same.
-    fn is_as_listed<H: History>(&self, listed: Option<Counts>) -> Result<bool> {
-        let changed = self.added.and(self.removed, -1)?.counts();
-        Ok(listed.is_some_and(|listed| {
-            listed.iter().zip(changed).take(H::COUNTED).all(|(one, other)| *one == other)
-        }))
-    }
-}
-
-/// Gives the number of each row, its content, rows and bytes.
-fn each_file(files: &RecordBatch, mut take: impl FnMut(usize, i32, i64, i64) -> Result<()>) -> Result<()> {
-    let [content, rows, bytes] = READ.map(|name| find(files, name));
-    let (content, rows, bytes) = (content?, rows?, bytes?);
-    let content = content.as_primitive::<Int32Type>().values().iter();
-    let numbers = |column: &ArrayRef| column.as_primitive::<Int64Type>().values().clone();
-    for (row, ((content, rows), bytes)) in content.zip(&numbers(&rows)).zip(&numbers(&bytes)).enumerate() {
-        take(row, *content, *rows, *bytes)?;
-    }
-    Ok(())
 }
 
 /// The numbers of a row, in the order of [`NUMBERS`]; `deletes` are those that stand in no manifest.

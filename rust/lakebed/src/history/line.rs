@@ -34,7 +34,7 @@ pub(super) struct Link<H: History> {
 }
 
 /// Commits whose changes are read in one go.
-enum Stretch<H: History> {
+pub(super) enum Stretch<H: History> {
     /// From the manifests that they wrote.
     Written(Vec<Written<H::Manifest>>),
     /// By comparing two snapshots.
@@ -87,7 +87,7 @@ impl<H: History> Line<H> {
     }
 
     /// How the changes are read; the manifests are taken out.
-    fn stretches(&mut self) -> Vec<Stretch<H>> {
+    pub(super) fn stretches(&mut self) -> Vec<Stretch<H>> {
         let mut stretches = Vec::new();
         let mut before: Option<&H::Snapshot> = None;
         for Link { commit, snapshot, says_all, own, .. } in &mut self.commits {

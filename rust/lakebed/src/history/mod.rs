@@ -9,6 +9,7 @@ mod file_history;
 mod filter;
 mod growth;
 mod line;
+mod totals;
 
 use std::sync::Arc;
 

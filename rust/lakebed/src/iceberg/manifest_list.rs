@@ -25,6 +25,9 @@ pub const DATA: i32 = 0;
 /// Content of a manifest of delete files.
 pub const DELETES: i32 = 1;
 
+/// The column of what is in a manifest's partitions.
+const SUMMARIES: &str = "partitions";
+
 /// What is 0 where a writer of version 1 does not say.
 const ZERO_BY_DEFAULT: [&str; 3] = ["content", "sequence_number", "min_sequence_number"];
 
@@ -52,6 +55,12 @@ pub fn read_manifest_list(
         batches.push(with_defaults(&batch)?);
     }
     concat_batches(resolver.schema(), &batches).map_err(malformed)
+}
+
+/// The columns that tell a manifest without what is in its partitions, which is most of the reading.
+pub(crate) fn brief() -> Vec<String> {
+    let columns = LIST.iter().map(|spec| spec.column);
+    columns.filter(|name| ![SUMMARIES, "key_metadata"].contains(name)).map(str::to_owned).collect()
 }
 
 /// The same with all columns, and behind them what other writers' fields hold.
@@ -138,7 +147,7 @@ pub(crate) fn manifest_rows(manifests: &[ManifestFile]) -> Result<RecordBatch> {
         "added_rows_count" => rows(|row| row.added),
         "existing_rows_count" => rows(|row| row.existing),
         "deleted_rows_count" => rows(|row| row.deleted),
-        "partitions" => summary_lists(manifests, (spec.data_type)()),
+        SUMMARIES => summary_lists(manifests, (spec.data_type)()),
         "first_row_id" => longs(&|row| row.first_row_id),
         _ => new_null_array(&(spec.data_type)(), manifests.len()),
     });
@@ -242,7 +251,7 @@ impl ManifestFile {
         ManifestFile { length: None, added: unknown, existing: unknown, deleted: unknown, ..self }
     }
 
-    /// The manifests of a list that was read with all its columns.
+    /// The manifests of a list that was read with all its columns, or those of [`brief`].
     ///
     /// # Errors
     /// `Mismatch` for a content that is neither data nor deletes.
@@ -298,7 +307,8 @@ impl Columns<'_> {
     }
 
     fn summaries(&self, row: usize) -> Result<Option<Vec<FieldSummary>>> {
-        let column = find(self.list, "partitions")?;
+        // Who asks about no partitions does not read them.
+        let Some(column) = self.list.column_by_name(SUMMARIES) else { return Ok(None) };
         let lists = column.as_list::<i32>();
         if lists.is_null(row) {
             return Ok(None);

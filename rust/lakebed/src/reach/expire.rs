@@ -6,8 +6,7 @@ use super::Reach;
 use super::found::{Found, count, found, schema};
 use crate::error::Result;
 use crate::notes::Notes;
-use crate::reach::walk::Root;
-use crate::scan::{Batches, Scan, ScanOptions, Step, limited, threads};
+use crate::scan::{Batches, Scan, ScanOptions, Step, limited};
 
 /// What the caller says instead of a table's own rules, and when it is now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,16 +52,12 @@ impl<R: Reach> Scan for ExpirePlan<R> {
     }
 
     fn explain(&self) -> Result<Vec<Step>> {
-        let walk = self.reach.walk(Some(&self.retention), threads(self.options.threads))?;
-        let of_snapshots = |going: bool| {
-            let counted = |root: &&Root| root.snapshot_id.is_some() && (root.goes || !going);
-            walk.roots.iter().filter(counted).count() as u64
-        };
+        let walked = Found::walk(&self.reach, Some(&self.retention), &self.options)?;
         let why = "snapshots, tags and changelogs that the rules of retention let go";
-        let roots = Step::rows("roots", of_snapshots(true), of_snapshots(false), why);
-        let manifests = walk.manifests.clone();
-        let files = count(Found::new(walk, true))?;
+        let (going, all) = walked.snapshots;
+        let roots = Step::rows("roots", going, all, why);
+        let files = count(walked.found)?;
         let why = "reached by nothing that stays";
-        Ok(vec![roots, manifests, Step::rows("rows", files, files, why)])
+        Ok(vec![roots, walked.manifests, Step::rows("rows", files, files, why)])
     }
 }

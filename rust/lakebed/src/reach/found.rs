@@ -1,22 +1,25 @@
 //! The files that roots reach, as rows.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
-use arrow_array::builder::{Int64Builder, StringBuilder};
-use arrow_array::{ArrayRef, RecordBatch};
+use arrow_array::RecordBatch;
+use arrow_buffer::Buffer;
 use arrow_schema::SchemaRef;
 
-use super::kind::Kind;
-use super::names::each_named;
-use super::partitions::{Fact, PARTS, Partitions, Record, records};
-use super::sets::{RootSets, SetId};
-use super::walk::{Removed, Root, Walk};
+use super::deal::Dealer;
+use super::kind::Kinds;
+use super::merged::{Merged, Reached};
+use super::partitions::Partitions;
+use super::record::records;
+use super::rows::Rows;
+use super::sets::{RootSets, SetId, SharedSets};
+use super::walk::{Removed, Root, Walk, Wanted};
 use super::{Reach, Retention};
 use crate::error::Result;
 use crate::notes::Notes;
 use crate::scan::{Batches, Scan, ScanOptions, Step, limited, threads};
-use crate::view::{select, whole};
+use crate::storage::Storage;
+use crate::view::select;
 
 /// Every file that a root reaches.
 pub(crate) struct Reachable<R> {
@@ -50,9 +53,9 @@ impl<R: Reach> Scan for Reachable<R> {
     }
 
     fn explain(&self) -> Result<Vec<Step>> {
-        let walk = self.reach.walk(None, threads(self.options.threads))?;
-        let manifests = walk.manifests.clone();
-        let (files, roots) = (count(Found::new(walk, false))?, "each is a row, whatever reaches it");
+        let walked = Found::walk(&self.reach, None, &self.options)?;
+        let manifests = walked.manifests.clone();
+        let (files, roots) = (count(walked.found)?, "each is a row, whatever reaches it");
         Ok(vec![manifests, Step::rows("files", files, files, roots)])
     }
 }
@@ -64,12 +67,12 @@ pub(super) fn found<R: Reach>(
     retention: Option<&Retention>,
     options: &ScanOptions,
 ) -> Result<Batches> {
-    let walk = reach.walk(retention, threads(options.threads))?;
+    let found = Found::walk(reach, retention, options)?.found;
     let options = options.clone();
     let selected = move |rows: Result<RecordBatch>| {
         select(&rows?, options.columns.as_deref(), options.filter.as_deref())
     };
-    Ok(Box::new(Found::new(walk, retention.is_some()).map(selected)))
+    Ok(Box::new(found.map(selected)))
 }
 
 /// The schema of the rows that `options` ask for.
@@ -83,67 +86,92 @@ pub(super) fn count(rows: impl Iterator<Item = Result<RecordBatch>>) -> Result<u
     rows.map(|batch| Ok(batch?.num_rows() as u64)).sum()
 }
 
+/// A walk that was begun.
+pub(super) struct Walked {
+    /// How many manifests are read, of how many that roots name.
+    pub(super) manifests: Step,
+    /// Of the roots those that go, and all: without what the table itself keeps.
+    pub(super) snapshots: (u64, u64),
+    pub(super) found: Found,
+}
+
 /// The rows of a walk: what goes and is no file, files that are named without manifests, then the others, part by part.
 pub(super) struct Found {
-    roots: Vec<Root>,
-    sets: RootSets,
-    /// The roots that stay.
-    staying: SetId,
-    /// Whether only those files are wanted that no staying root reaches.
-    going: bool,
+    told: Arc<Told>,
+    storage: Arc<dyn Storage>,
+    threads: usize,
     stage: Stage,
 }
 
 enum Stage {
     Named(Box<Walk>),
     Entries(Batches),
-    Part(Partitions, usize),
+    Parts(Batches),
     Ended,
 }
 
+/// What is known of the roots.
+pub(super) struct Told {
+    roots: Vec<Root>,
+    sets: SharedSets,
+    /// The roots that stay.
+    staying: SetId,
+    /// Whether only those files are wanted that no staying root reaches.
+    going: bool,
+}
+
 impl Found {
-    pub(super) fn new(mut walk: Walk, going: bool) -> Found {
+    /// Begins to read what a table reaches, as far as `options` ask for it.
+    pub(super) fn walk<R: Reach>(
+        reach: &R,
+        retention: Option<&Retention>,
+        options: &ScanOptions,
+    ) -> Result<Walked> {
+        let threads = threads(options.threads);
+        let kinds = Kinds::matching(options.filter.as_deref(), &Rows::default().finish()?.schema())?;
+        let dealer = Arc::new(Dealer::new());
+        let mut walk = reach.walk(&Wanted { retention, kinds, dealer, threads })?;
+        let manifests = walk.manifests.clone();
         let (roots, mut sets) =
             (std::mem::take(&mut walk.roots), std::mem::replace(&mut walk.sets, RootSets::new()));
+        let of_snapshots = |goes: bool| {
+            let counted = |root: &&Root| root.snapshot_id.is_some() && (root.goes || !goes);
+            roots.iter().filter(counted).count() as u64
+        };
+        let snapshots = (of_snapshots(true), of_snapshots(false));
         let stays = |(place, root): (usize, &Root)| (!root.goes).then_some(place);
         let staying = sets.of(roots.iter().enumerate().filter_map(stays));
-        Found { roots, sets, staying, going, stage: Stage::Named(Box::new(walk)) }
-    }
-
-    /// Adds a file that these roots reach, if it is wanted.
-    fn add(&mut self, rows: &mut Rows, path: &str, kind: Kind, size: Option<i64>, set: SetId) {
-        let gone = self.sets.difference(set, self.staying);
-        let wanted = !self.going || gone == set;
-        let Some((first, last)) = self.sets.ends(set).filter(|_| wanted) else { return };
-        let root = |place: usize| self.roots.get(place);
-        rows.push(Some(path), kind, size, root(first), root(last));
+        let told = Told { roots, sets: SharedSets::new(sets), staying, going: retention.is_some() };
+        let storage = Arc::clone(reach.storage());
+        let stage = Stage::Named(Box::new(walk));
+        Ok(Walked { manifests, snapshots, found: Found { told: Arc::new(told), storage, threads, stage } })
     }
 
     /// Those that no manifest names.
-    fn named(&mut self, walk: &Walk) -> Result<RecordBatch> {
+    fn named(&self, walk: &Walk) -> Result<RecordBatch> {
         let mut rows = Rows::default();
         for Removed { kind, snapshot_id, name } in &walk.removed {
             let root = Root::new(Some(*snapshot_id), name.clone());
             rows.push(None, *kind, None, Some(&root), Some(&root));
         }
-        for file in walk.files.reached() {
-            let size = file.size.and_then(|size| i64::try_from(size).ok());
-            self.add(&mut rows, &file.path, file.kind, size, file.set);
-        }
+        self.told.add(
+            &mut rows,
+            walk.files.reached().iter().map(|file| {
+                let size = file.size.and_then(|size| i64::try_from(size).ok());
+                Reached { path: &file.path, kind: file.kind, size, set: file.set }
+            }),
+        );
         rows.finish()
     }
 
-    /// Those of a part.
-    fn part(&mut self, bytes: &[u8]) -> Result<RecordBatch> {
-        let mut files = Merged::default();
-        for record in records(bytes) {
-            files.take(&record?, &mut self.sets);
+    /// The rows of each part of what is said of files.
+    fn parts(&self, entries: Batches) -> Result<Batches> {
+        let mut partitions = Partitions::new();
+        for batch in entries {
+            partitions.push_batch(&batch?)?;
         }
-        let mut rows = Rows::default();
-        for (path, kind, size, set) in files.reached(&mut self.sets) {
-            self.add(&mut rows, path, kind, size, set);
-        }
-        rows.finish()
+        let told = Arc::clone(&self.told);
+        Ok(Box::new(partitions.each(&self.storage, self.threads, move |records| told.part(records))))
     }
 
     fn advance(&mut self) -> Result<Option<RecordBatch>> {
@@ -156,22 +184,15 @@ impl Found {
                         return Ok(Some(rows));
                     }
                 }
-                Stage::Entries(entries) => {
-                    let mut partitions = Partitions::new();
-                    for batch in entries {
-                        each_named(&batch?, |record| partitions.push(&record))?;
-                    }
-                    self.stage = Stage::Part(partitions, 0);
-                }
-                Stage::Part(mut partitions, part) if part < PARTS => {
-                    let bytes = partitions.take(part)?;
-                    self.stage = Stage::Part(partitions, part + 1);
-                    let rows = self.part(&bytes)?;
+                Stage::Entries(entries) => self.stage = Stage::Parts(self.parts(entries)?),
+                Stage::Parts(mut parts) => {
+                    let Some(rows) = parts.next().transpose()? else { return Ok(None) };
+                    self.stage = Stage::Parts(parts);
                     if rows.num_rows() > 0 {
                         return Ok(Some(rows));
                     }
                 }
-                Stage::Part(..) | Stage::Ended => return Ok(None),
+                Stage::Ended => return Ok(None),
             }
         }
     }
@@ -185,103 +206,37 @@ impl Iterator for Found {
     }
 }
 
-/// What is said of the files of a part, brought together.
-#[derive(Default)]
-struct Merged<'r> {
-    places: HashMap<&'r str, usize>,
-    files: Vec<Claims<'r>>,
-}
-
-/// What is said of the files at one path.
-struct Claims<'r> {
-    path: &'r str,
-    kind: Kind,
-    size: i64,
-    /// The roots that reach each of them, and those that say that it is deleted; mostly there is one.
-    claims: Vec<(i64, SetId, SetId)>,
-}
-
-impl<'r> Merged<'r> {
-    fn take(&mut self, record: &Record<'r>, sets: &mut RootSets) {
-        let place = *self.places.entry(record.path).or_insert(self.files.len());
-        if place == self.files.len() {
-            let (path, kind, size) = (record.path, record.kind, record.size);
-            self.files.push(Claims { path, kind, size, claims: Vec::with_capacity(1) });
-        }
-        let Some(file) = self.files.get_mut(place) else { return };
-        if file.size < 0 {
-            file.size = record.size;
-        }
-        let known = file.claims.iter().position(|(identity, ..)| *identity == record.value);
-        let known = known.unwrap_or_else(|| {
-            file.claims.push((record.value, SetId::NONE, SetId::NONE));
-            file.claims.len() - 1
-        });
-        if let Some((_, reached, deleted)) = file.claims.get_mut(known) {
-            let said = if record.fact == Fact::Deleted { deleted } else { reached };
-            *said = sets.union(*said, record.set);
-        }
-    }
-
-    /// Path, kind, size and roots of each file that some root reaches.
-    fn reached(self, sets: &mut RootSets) -> Vec<(&'r str, Kind, Option<i64>, SetId)> {
-        let mut found = Vec::with_capacity(self.files.len());
-        for file in self.files {
-            let mut all = SetId::NONE;
-            for (_, reached, deleted) in file.claims {
-                let left = sets.difference(reached, deleted);
-                all = sets.union(all, left);
-            }
-            if all != SetId::NONE {
-                found.push((file.path, file.kind, Some(file.size).filter(|size| *size >= 0), all));
+impl Told {
+    /// Adds those files that are wanted.
+    fn add<'r>(&self, rows: &mut Rows, files: impl Iterator<Item = Reached<'r>>) {
+        // Files of one manifest come together, and are reached by the same roots.
+        let mut last: Option<(SetId, Option<(usize, usize)>)> = None;
+        for Reached { path, kind, size, set } in files {
+            let ends = match last {
+                Some((known, ends)) if known == set => ends,
+                _ => self.ends(set),
+            };
+            last = Some((set, ends));
+            if let Some((first, last)) = ends {
+                rows.push(Some(path), kind, size, self.roots.get(first), self.roots.get(last));
             }
         }
-        found
-    }
-}
-
-/// Rows that are being made.
-#[derive(Default)]
-struct Rows {
-    paths: StringBuilder,
-    kinds: StringBuilder,
-    sizes: Int64Builder,
-    first_ids: Int64Builder,
-    last_ids: Int64Builder,
-    first: StringBuilder,
-    last: StringBuilder,
-    count: usize,
-}
-
-impl Rows {
-    fn push(
-        &mut self,
-        path: Option<&str>,
-        kind: Kind,
-        size: Option<i64>,
-        first: Option<&Root>,
-        last: Option<&Root>,
-    ) {
-        self.paths.append_option(path);
-        self.kinds.append_value(kind.name());
-        self.sizes.append_option(size);
-        self.first_ids.append_option(first.and_then(|root| root.snapshot_id));
-        self.last_ids.append_option(last.and_then(|root| root.snapshot_id));
-        self.first.append_option(first.map(|root| root.name.as_str()));
-        self.last.append_option(last.map(|root| root.name.as_str()));
-        self.count += 1;
     }
 
-    fn finish(mut self) -> Result<RecordBatch> {
-        let columns: Vec<(&str, ArrayRef)> = vec![
-            ("file_path", Arc::new(self.paths.finish())),
-            ("kind", Arc::new(self.kinds.finish())),
-            ("file_size_in_bytes", Arc::new(self.sizes.finish())),
-            ("first_snapshot_id", Arc::new(self.first_ids.finish())),
-            ("last_snapshot_id", Arc::new(self.last_ids.finish())),
-            ("first_reached_by", Arc::new(self.first.finish())),
-            ("last_reached_by", Arc::new(self.last.finish())),
-        ];
-        whole(columns, self.count)
+    /// The first and the last of these roots; none for those whose files are not wanted.
+    fn ends(&self, set: SetId) -> Option<(usize, usize)> {
+        let is_wanted = !self.going || self.sets.difference(set, self.staying) == set;
+        self.sets.ends(set).filter(|_| is_wanted)
+    }
+
+    /// The rows of a part.
+    fn part(&self, pieces: &[Buffer]) -> Result<RecordBatch> {
+        let mut files = Merged::default();
+        for record in pieces.iter().flat_map(|piece| records(piece)) {
+            files.take(&record?, &self.sets);
+        }
+        let mut rows = Rows::default();
+        self.add(&mut rows, files.reached(&self.sets));
+        rows.finish()
     }
 }

@@ -1,5 +1,13 @@
 //! What files of a table are.
 
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, StringArray};
+use arrow_schema::Schema;
+
+use crate::error::Result;
+use crate::predicate::{ColumnRanges, Contents, Predicate};
+
 /// What a file is to its table, in the formats' own words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u8)]
@@ -57,18 +65,74 @@ const KINDS: [(Kind, &str); 20] = [
 impl Kind {
     /// The word that rows have for it.
     pub(crate) fn name(self) -> &'static str {
-        KINDS.iter().find(|(kind, _)| *kind == self).map_or("", |(_, name)| name)
+        KINDS.get(self as usize).map_or("", |(_, name)| name)
     }
 
     /// The kind of that number, which `as u8` gives.
     pub(super) fn numbered(number: u8) -> Option<Kind> {
-        KINDS.iter().map(|(kind, _)| *kind).find(|kind| *kind as u8 == number)
+        KINDS.get(usize::from(number)).map(|(kind, _)| *kind)
+    }
+}
+
+/// Some of the kinds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Kinds(u32);
+
+impl Kinds {
+    /// All of them.
+    pub(super) const ALL: Kinds = Kinds(u32::MAX);
+
+    /// Those of which a row may match a filter on columns of `schema`, `kind` among them; what the others hold is not
+    /// asked.
+    ///
+    /// # Errors
+    /// `Predicate`.
+    pub(super) fn matching(filter: Option<&str>, schema: &Schema) -> Result<Kinds> {
+        let Some(text) = filter else { return Ok(Kinds::ALL) };
+        let filter = Predicate::parse(text)?.bind(schema)?;
+        let names: ArrayRef = Arc::new(StringArray::from_iter_values(KINDS.iter().map(|(_, name)| *name)));
+        let contents = Contents::new(KINDS.len(), |_| [false, false, true]);
+        let ranges = ColumnRanges { lower: Arc::clone(&names), upper: names, contents };
+        let known = schema.fields().iter().map(|field| (field.name() == "kind").then(|| ranges.clone()));
+        let may_match = filter.may_match(&known.collect::<Vec<_>>(), KINDS.len())?;
+        let bits = may_match.set_indices().fold(0, |bits, number| bits | 1 << number);
+        Ok(Kinds(bits))
+    }
+
+    /// Whether some of these are among them.
+    pub(crate) fn any(self, kinds: &[Kind]) -> bool {
+        kinds.iter().any(|kind| self.0 >> (*kind as u8) & 1 == 1)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use arrow_schema::{DataType, Field};
+
     use super::*;
+
+    #[test]
+    fn a_filter_tells_the_kinds_that_may_match() {
+        let fields = [("kind", DataType::Utf8), ("file_size_in_bytes", DataType::Int64)];
+        let schema = Schema::new(fields.map(|(name, data_type)| Field::new(name, data_type, true)).to_vec());
+        for (filter, expected) in [
+            ("kind = 'manifest'", &["manifest"][..]),
+            ("kind IN ('data', 'extra') AND file_size_in_bytes > 5", &["data", "extra"]),
+            ("kind LIKE 'manifest%'", &["manifest list", "manifest"]),
+            ("kind IS NULL", &[]),
+        ] {
+            let kinds = Kinds::matching(Some(filter), &schema).expect("a filter");
+            let found = KINDS.iter().filter(|(kind, _)| kinds.any(&[*kind])).map(|(_, name)| *name);
+            assert_eq!(found.collect::<Vec<_>>(), expected, "{filter}");
+        }
+        for filter in [None, Some("kind = 'data' OR file_size_in_bytes > 5")] {
+            assert!(
+                KINDS
+                    .iter()
+                    .all(|(kind, _)| { Kinds::matching(filter, &schema).expect("a filter").any(&[*kind]) })
+            );
+        }
+    }
 
     #[test]
     fn every_kind_has_one_name_and_one_number() {

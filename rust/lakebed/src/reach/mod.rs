@@ -4,30 +4,34 @@
 //! A root is what keeps files: a snapshot, a tag, a changelog, or the table itself. A format says which roots there are
 //! and which files each names; every manifest is read once, with the set of the roots that have it.
 
+mod deal;
 mod expire;
 mod found;
 mod kind;
+mod listed;
 mod listing;
-mod names;
+mod merged;
 mod orphans;
 mod partitions;
 mod prefixes;
+mod record;
+mod rows;
 mod sets;
 mod walk;
 
 use std::sync::Arc;
 
+pub(crate) use deal::{Dealer, Named};
 pub(crate) use expire::ExpirePlan;
 pub use expire::Retention;
 pub(crate) use found::Reachable;
-pub(crate) use kind::Kind;
+pub(crate) use kind::{Kind, Kinds};
 pub(crate) use listing::Place;
-pub(crate) use names::{Named, NamedBatch};
 pub(crate) use orphans::Orphans;
 pub use orphans::{Listing, OrphanOptions};
-pub(crate) use partitions::Fact;
+pub(crate) use record::Fact;
 pub(crate) use sets::{RootSets, Roots, SetId};
-pub(crate) use walk::{Files, Removed, Root, Walk};
+pub(crate) use walk::{Files, Removed, Root, Walk, Wanted};
 
 use crate::error::Result;
 use crate::notes::Notes;
@@ -42,12 +46,12 @@ pub(crate) trait Reach: Send + Sync + Sized + 'static {
     fn notes(&self) -> Notes;
 
     /// Reads what names manifests: the roots, the files that are named without a manifest, and the manifests as a stream
-    /// of what they name. With `retention` the roots say which of them its rules let go.
+    /// of what they name. With rules of retention the roots say which of them these let go.
     ///
     /// # Errors
-    /// Those of reading snapshots and lists; `Unsupported` with `retention` where the table forbids that files are
+    /// Those of reading snapshots and lists; `Unsupported` with rules of retention where the table forbids that files are
     /// deleted.
-    fn walk(&self, retention: Option<&Retention>, threads: usize) -> Result<Walk>;
+    fn walk(&self, wanted: &Wanted<'_>) -> Result<Walk>;
 
     /// The same table at what is newest now.
     ///

@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::credentials::family;
 use crate::error::{Error, ErrorKind, Result};
@@ -15,11 +16,18 @@ type Prefix = (String, String);
 pub(super) struct Prefixes {
     equal_schemes: HashMap<String, String>,
     equal_authorities: HashMap<String, String>,
-    numbers: HashMap<Prefix, u16>,
-    known: Vec<Prefix>,
-    /// What was met last, which is mostly what comes next.
-    last: Option<(String, u16)>,
+    known: Mutex<Known>,
 }
+
+/// The prefixes that were met.
+#[derive(Default)]
+struct Known {
+    numbers: HashMap<Prefix, u16>,
+    prefixes: Vec<Prefix>,
+}
+
+/// What was met last, as it was written, and its number: mostly it is what comes next.
+pub(super) type Last = Option<(String, u16)>;
 
 impl Prefixes {
     /// Both maps lead from what is written to what it means.
@@ -28,9 +36,7 @@ impl Prefixes {
         Prefixes {
             equal_schemes: schemes.collect(),
             equal_authorities: authorities.iter().cloned().collect(),
-            numbers: HashMap::new(),
-            known: Vec::new(),
-            last: None,
+            known: Mutex::default(),
         }
     }
 
@@ -38,20 +44,25 @@ impl Prefixes {
     ///
     /// # Errors
     /// `Argument` for more prefixes than any table has.
-    pub(super) fn split<'p>(&mut self, path: &'p str) -> Result<(u16, Cow<'p, str>)> {
+    pub(super) fn split<'p>(&self, path: &'p str, last: &mut Last) -> Result<(u16, Cow<'p, str>)> {
         let (before, key) = path.split_at(key_start(path));
-        let number = match &self.last {
+        let number = match last {
             Some((last, number)) if last == before => *number,
             _ => {
                 let number = self.number(before)?;
-                self.last = Some((before.to_owned(), number));
+                *last = Some((before.to_owned(), number));
                 number
             }
         };
         Ok((number, collapsed(key)))
     }
 
-    fn number(&mut self, before: &str) -> Result<u16> {
+    fn known(&self) -> MutexGuard<'_, Known> {
+        // Nothing that panics runs while it is held.
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn number(&self, before: &str) -> Result<u16> {
         let (scheme, authority) = match scheme(&format!("{before}/")) {
             Some((scheme, _)) => (scheme.to_owned(), before.split_once("://").map_or("", |(_, rest)| rest)),
             None => (String::new(), ""),
@@ -61,20 +72,22 @@ impl Prefixes {
         let authority = if scheme.is_empty() { "" } else { authority };
         let authority = self.equal_authorities.get(authority).map_or(authority, String::as_str);
         let prefix = (scheme, authority.to_owned());
-        if let Some(number) = self.numbers.get(&prefix) {
+        let mut known = self.known();
+        if let Some(number) = known.numbers.get(&prefix) {
             return Ok(*number);
         }
-        let number = u16::try_from(self.known.len())
+        let number = u16::try_from(known.prefixes.len())
             .map_err(|_| Error::new(ErrorKind::Argument, "paths of more than 65,536 buckets or hosts"))?;
-        self.known.push(prefix.clone());
-        self.numbers.insert(prefix, number);
+        known.prefixes.push(prefix.clone());
+        known.numbers.insert(prefix, number);
         Ok(number)
     }
 
     /// Whether what metadata says and what a listing says may be one place: what metadata leaves out is any.
     pub(super) fn agree(&self, metadata: u16, listing: u16) -> bool {
         let agrees = |said: &String, found: &String| said.is_empty() || said == found;
-        match (self.known.get(usize::from(metadata)), self.known.get(usize::from(listing))) {
+        let known = self.known();
+        match (known.prefixes.get(usize::from(metadata)), known.prefixes.get(usize::from(listing))) {
             (Some(said), Some(found)) => agrees(&said.0, &found.0) && agrees(&said.1, &found.1),
             _ => false,
         }
@@ -83,7 +96,8 @@ impl Prefixes {
     /// The error of a file that metadata and the listing have at the same path of different places.
     #[cold]
     pub(super) fn conflict(&self, metadata: u16, listing: u16, path: &str) -> Error {
-        let shown = |number: u16| match self.known.get(usize::from(number)) {
+        let known = self.known();
+        let shown = |number: u16| match known.prefixes.get(usize::from(number)) {
             Some((scheme, authority)) if !scheme.is_empty() => format!("{scheme}://{authority}"),
             _ => "no scheme".to_owned(),
         };
@@ -136,7 +150,7 @@ mod tests {
 
     #[test]
     fn one_file_has_one_key_however_it_is_spelled() {
-        let mut prefixes = Prefixes::new(&[], &[]);
+        let prefixes = Prefixes::new(&[], &[]);
         for (path, key) in [
             ("s3://b/t/x", "/t/x"),
             ("s3a://b//t///x", "/t/x"),
@@ -147,16 +161,16 @@ mod tests {
             ("s3://b", ""),
             ("/", "/"),
         ] {
-            assert_eq!(prefixes.split(path).expect("few").1, key, "{path}");
+            assert_eq!(prefixes.split(path, &mut None).expect("few").1, key, "{path}");
         }
     }
 
     #[test]
     fn places_agree_where_metadata_leaves_out_or_the_caller_says_so() {
         let agree = |metadata: &str, listing: &str, schemes: &[(&str, &str)], hosts: &[(&str, &str)]| {
-            let mut prefixes = Prefixes::new(&pairs(schemes), &pairs(hosts));
-            let said = prefixes.split(metadata).expect("few").0;
-            let found = prefixes.split(listing).expect("few").0;
+            let prefixes = Prefixes::new(&pairs(schemes), &pairs(hosts));
+            let said = prefixes.split(metadata, &mut None).expect("few").0;
+            let found = prefixes.split(listing, &mut None).expect("few").0;
             prefixes.agree(said, found)
         };
         assert!(agree("s3a://b/x", "S3://b/x", &[], &[]));

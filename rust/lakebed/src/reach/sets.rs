@@ -1,6 +1,7 @@
 //! Sets of roots: which snapshots reach a file, as runs of neighbours, each set once.
 
 use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The first and the last of some neighbouring roots.
 type Run = (u32, u32);
@@ -134,6 +135,41 @@ impl RootSets {
 
     fn runs(&self, set: SetId) -> &[Run] {
         self.runs.get(set.0 as usize).map_or(&[], AsRef::as_ref)
+    }
+}
+
+/// Sets that several threads speak of.
+pub(super) struct SharedSets(Mutex<RootSets>);
+
+impl SharedSets {
+    pub(super) fn new(sets: RootSets) -> SharedSets {
+        SharedSets(Mutex::new(sets))
+    }
+
+    fn sets(&self) -> MutexGuard<'_, RootSets> {
+        // Nothing that panics runs while it is held.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// As [`RootSets::union`].
+    pub(super) fn union(&self, one: SetId, other: SetId) -> SetId {
+        match (one, other) {
+            // What is mostly asked waits for nobody.
+            _ if one == other => one,
+            (SetId::NONE, other) => other,
+            (one, SetId::NONE) => one,
+            _ => self.sets().union(one, other),
+        }
+    }
+
+    /// As [`RootSets::difference`].
+    pub(super) fn difference(&self, one: SetId, other: SetId) -> SetId {
+        if one == SetId::NONE || other == SetId::NONE { one } else { self.sets().difference(one, other) }
+    }
+
+    /// As [`RootSets::ends`].
+    pub(super) fn ends(&self, set: SetId) -> Option<(usize, usize)> {
+        self.sets().ends(set)
     }
 }
 

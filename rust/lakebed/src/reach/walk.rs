@@ -1,10 +1,24 @@
 //! What one walk over a table's metadata gives.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
-use super::kind::Kind;
+use super::deal::Dealer;
+use super::expire::Retention;
+use super::kind::{Kind, Kinds};
 use super::sets::{RootSets, SetId};
 use crate::scan::{Batches, Step};
+
+/// What is asked of a walk.
+pub(crate) struct Wanted<'r> {
+    /// By which rules roots go, if any do.
+    pub(crate) retention: Option<&'r Retention>,
+    /// The kinds of files that are of interest: what names others alone is not read.
+    pub(crate) kinds: Kinds,
+    /// What deals out what entries say.
+    pub(crate) dealer: Arc<Dealer>,
+    pub(crate) threads: usize,
+}
 
 /// What keeps files.
 #[derive(Debug, Clone)]
@@ -90,7 +104,7 @@ pub(crate) struct Walk {
     pub(crate) roots: Vec<Root>,
     pub(crate) sets: RootSets,
     pub(crate) files: Files,
-    /// Starts reading what manifests name, in the columns of [`Named`](super::Named).
+    /// Starts reading what manifests name, as [`Deal::finish`](super::deal::Deal::finish) gives it.
     pub(crate) entries: Batches,
     /// How many manifests are read, of how many that roots name.
     pub(crate) manifests: Step,

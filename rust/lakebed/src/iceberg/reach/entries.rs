@@ -9,16 +9,19 @@ use arrow_buffer::Buffer;
 
 use crate::error::Result;
 use crate::iceberg::manifest::{EntryColumns, EntryReader, ManifestContext, Statuses};
-use crate::iceberg::manifest_list::ManifestFile;
+use crate::iceberg::manifest_list::{DELETES, ManifestFile};
 use crate::iceberg::table::Table;
 use crate::notes::Notes;
-use crate::reach::{Fact, Kind, Named, NamedBatch, SetId};
+use crate::reach::{Dealer, Fact, Kind, Kinds, Named, SetId};
 use crate::record::find;
 use crate::scan::{Batches, ManifestSource};
 use crate::storage::Storage;
 
 /// What is decoded of entries.
 const COLUMNS: [&str; 4] = ["content", "file_path", "file_format", "file_size_in_bytes"];
+
+/// What manifests of deletes name.
+const OF_DELETES: [Kind; 3] = [Kind::PositionDeletes, Kind::EqualityDeletes, Kind::DeletionVectors];
 
 /// Content of files with position deletes, and of those with equality deletes.
 const POSITION_DELETES: i32 = 1;
@@ -30,17 +33,25 @@ pub(super) struct Reached {
     pub(super) set: SetId,
 }
 
+impl Reached {
+    /// Whether its entries may name files of these kinds.
+    pub(super) fn is_of(&self, kinds: Kinds) -> bool {
+        kinds.any(if self.manifest.content == DELETES { &OF_DELETES } else { &[Kind::Data] })
+    }
+}
+
 /// How manifests are read for the files that they name.
 pub(super) struct Entries {
     table: Table,
     columns: Arc<EntryColumns>,
+    dealer: Arc<Dealer>,
     notes: Notes,
 }
 
 impl Entries {
-    pub(super) fn new(table: Table, notes: Notes) -> Result<Entries> {
+    pub(super) fn new(table: Table, dealer: Arc<Dealer>, notes: Notes) -> Result<Entries> {
         let columns = Arc::new(EntryColumns::new(Some(&COLUMNS.map(str::to_owned)))?);
-        Ok(Entries { table, columns, notes })
+        Ok(Entries { table, columns, dealer, notes })
     }
 }
 
@@ -70,19 +81,21 @@ impl ManifestSource for Entries {
         let decoding = self.table.decoding();
         let entries = EntryReader::open(bytes, &self.columns, known, Statuses::LIVE, decoding, threads)
             .map_err(|error| error.in_file(&path))?;
+        let dealer = Arc::clone(&self.dealer);
         Ok(Box::new(entries.map(move |entries| {
-            entries.and_then(|entries| named(&entries, set)).map_err(|error| error.in_file(&path))
+            let named = entries.and_then(|entries| named(&entries, set, &dealer));
+            named.map_err(|error| error.in_file(&path))
         })))
     }
 }
 
 /// What some live entries say, of which one path is one file.
-fn named(entries: &RecordBatch, set: SetId) -> Result<RecordBatch> {
+fn named(entries: &RecordBatch, set: SetId, dealer: &Arc<Dealer>) -> Result<RecordBatch> {
     let [contents, paths, formats, sizes] = COLUMNS.map(|name| find(entries, name));
     let (contents, paths, formats, sizes) = (contents?, paths?, formats?, sizes?);
     let (contents, sizes) = (contents.as_primitive::<Int32Type>(), sizes.as_primitive::<Int64Type>());
     let (paths, formats) = (paths.as_string::<i32>(), formats.as_string::<i32>());
-    let mut batch = NamedBatch::default();
+    let mut deal = dealer.deal();
     for row in 0..entries.num_rows() {
         let content = if contents.is_valid(row) { contents.value(row) } else { 0 };
         let is_puffin = formats.is_valid(row) && formats.value(row).eq_ignore_ascii_case("puffin");
@@ -93,7 +106,7 @@ fn named(entries: &RecordBatch, set: SetId) -> Result<RecordBatch> {
             _ => Kind::Data,
         };
         let size = if sizes.is_valid(row) { sizes.value(row) } else { -1 };
-        batch.push(Named { path: paths.value(row), kind, fact: Fact::Reached, set, size, identity: 0 });
+        deal.push(Named { path: paths.value(row), kind, fact: Fact::Reached, set, size, identity: 0 })?;
     }
-    batch.finish()
+    deal.finish()
 }

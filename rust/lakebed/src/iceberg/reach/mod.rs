@@ -14,13 +14,15 @@ use arrow_select::filter::filter_record_batch;
 use self::entries::{Entries, Reached};
 use self::retention::{check_deletable, kept};
 use super::discovery::{FOLDER, HINT};
-use super::manifest_list::{ManifestFile, read_manifest_list};
+use super::manifest_list::{ManifestFile, brief, read_manifest_list};
 use super::metadata::{RefKind, Snapshot, TableMetadata, Wanted};
 use super::table::Table;
 use crate::error::Result;
 use crate::notes::Notes;
 use crate::pipeline::each;
-use crate::reach::{Files, Kind, Place, Reach, Removed, Retention, Root, RootSets, Roots, Walk};
+use crate::reach::{
+    Files, Kind, Place, Reach, Removed, Retention, Root, RootSets, Roots, Walk, Wanted as Asked,
+};
 use crate::record::find;
 use crate::relocate::below;
 use crate::scan::{ManifestStream, Step};
@@ -29,6 +31,16 @@ use crate::storage::{Storage, present};
 /// What the table itself keeps, and what its metadata log does: the first of the roots.
 const TABLE: usize = 0;
 const METADATA_LOG: usize = 1;
+
+/// The kinds of files that manifest lists lead to, and they themselves.
+const OF_LISTS: [Kind; 6] = [
+    Kind::ManifestList,
+    Kind::Manifest,
+    Kind::Data,
+    Kind::PositionDeletes,
+    Kind::EqualityDeletes,
+    Kind::DeletionVectors,
+];
 
 /// A table whose files are looked for.
 pub(super) struct TableReach {
@@ -154,7 +166,7 @@ fn list(table: &Table, snapshot: &Snapshot) -> Result<(Option<u64>, RecordBatch)
     let Some(path) = &snapshot.manifest_list else { return Ok((None, table.list_of(snapshot)?)) };
     let bytes = table.read_recorded(path, None)?;
     let length = bytes.len() as u64;
-    let list = read_manifest_list(bytes, None, table.decoding());
+    let list = read_manifest_list(bytes, Some(&brief()), table.decoding());
     Ok((Some(length), list.map_err(|error| error.in_file(path))?))
 }
 
@@ -167,7 +179,8 @@ impl Reach for TableReach {
         self.notes.clone()
     }
 
-    fn walk(&self, retention: Option<&Retention>, threads: usize) -> Result<Walk> {
+    fn walk(&self, asked: &Asked<'_>) -> Result<Walk> {
+        let &Asked { retention, kinds, ref dealer, threads } = asked;
         let wanted = Wanted { metadata_log: true, statistics: true, ..Wanted::CURRENT };
         let metadata = self.table.read(&wanted)?;
         let snapshots = self.snapshots()?;
@@ -182,9 +195,12 @@ impl Reach for TableReach {
         let places = snapshots.iter().map(id).zip(first..).collect();
         let (mut files, mut sets) = (Files::default(), RootSets::new());
         self.add_files(&metadata, &places, &mut files, &mut sets)?;
-        let (manifests, named) = self.manifests(snapshots, first, threads, &mut files, &mut sets)?;
+        // What stands in no list needs none.
+        let snapshots = if kinds.any(&OF_LISTS) { snapshots } else { Vec::new() };
+        let (mut manifests, named) = self.manifests(snapshots, first, threads, &mut files, &mut sets)?;
+        manifests.retain(|reached| reached.is_of(kinds));
         let step = manifests_step(&manifests, named);
-        let entries = Entries::new(self.table.clone(), self.notes.clone())?;
+        let entries = Entries::new(self.table.clone(), Arc::clone(dealer), self.notes.clone())?;
         let entries = Box::new(ManifestStream::new(entries, manifests, threads));
         Ok(Walk { roots, sets, files, entries, manifests: step, removed })
     }

@@ -55,7 +55,10 @@ impl History for Table {
     }
 
     fn listed(&self, snapshot: &Snapshot, filter: Option<&str>) -> Result<Listed<ManifestFile>> {
-        let list = self.list_of(snapshot)?;
+        let list = match filter {
+            Some(_) => self.list_of(snapshot)?,
+            None => self.brief_list_of(snapshot)?,
+        };
         let by = find(&list, "added_snapshot_id")?;
         let by = by.as_primitive::<Int64Type>().iter();
         let is_own: BooleanArray =

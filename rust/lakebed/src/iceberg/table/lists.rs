@@ -9,7 +9,9 @@ use super::Table;
 use crate::columnar::Decoding;
 use crate::error::Result;
 use crate::iceberg::manifest::ManifestHeader;
-use crate::iceberg::manifest_list::{InlineManifest, inline_manifests, read_carrying, read_manifest_list};
+use crate::iceberg::manifest_list::{
+    InlineManifest, brief, inline_manifests, read_carrying, read_manifest_list,
+};
 use crate::iceberg::metadata::{Snapshot, Wanted};
 use crate::storage::read_recorded;
 
@@ -44,6 +46,14 @@ impl Table {
     /// Those of reading it, with its path.
     pub(crate) fn list_of(&self, snapshot: &Snapshot) -> Result<RecordBatch> {
         self.list_by(snapshot, |bytes, decoding| read_manifest_list(bytes, None, decoding))
+    }
+
+    /// The same in the columns of [`brief`].
+    ///
+    /// # Errors
+    /// As [`Table::list_of`].
+    pub(crate) fn brief_list_of(&self, snapshot: &Snapshot) -> Result<RecordBatch> {
+        self.list_by(snapshot, |bytes, decoding| read_manifest_list(bytes, Some(&brief()), decoding))
     }
 
     fn list_by(

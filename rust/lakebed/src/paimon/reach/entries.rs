@@ -1,7 +1,5 @@
 //! The files that entries of manifests name.
 
-use std::collections::hash_map::RandomState;
-use std::hash::BuildHasher;
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
@@ -15,7 +13,7 @@ use crate::paimon::manifest::{ADD, EntryFilter, EntryReader, entry_columns};
 use crate::paimon::manifest_list::ManifestFile;
 use crate::paimon::paths::{DataPaths, is_file_name};
 use crate::paimon::table::Table;
-use crate::reach::{Fact, Kind, Named, NamedBatch, SetId};
+use crate::reach::{Dealer, Fact, Kind, Kinds, Named, SetId};
 use crate::record::{RecordResolver, find};
 use crate::scan::{Batches, ManifestSource};
 use crate::storage::Storage;
@@ -49,9 +47,18 @@ impl Reached {
         self.live == SetId::NONE && self.changes == SetId::NONE
     }
 
+    /// What the files are that its entries name.
+    fn kind(&self) -> Kind {
+        if self.is_changelog { Kind::ChangelogData } else { Kind::Data }
+    }
+
+    /// Whether its entries may name files of these kinds.
+    pub(super) fn is_of(&self, kinds: Kinds) -> bool {
+        kinds.any(&[self.kind(), Kind::Extra])
+    }
+
     fn uses(&self) -> Uses {
-        let kind = if self.is_changelog { Kind::ChangelogData } else { Kind::Data };
-        Uses { live: self.live, changes: self.changes, kind }
+        Uses { live: self.live, changes: self.changes, kind: self.kind() }
     }
 }
 
@@ -72,16 +79,15 @@ pub(super) struct Entries {
 
 struct Shared {
     paths: DataPaths,
-    /// Tells identities apart, otherwise in every walk.
-    hasher: RandomState,
+    dealer: Arc<Dealer>,
 }
 
 impl Entries {
-    pub(super) fn new(table: Table) -> Result<Entries> {
+    pub(super) fn new(table: Table, dealer: Arc<Dealer>) -> Result<Entries> {
         let names: Vec<String> =
             IDENTITY.iter().chain(&["kind", "file_size"]).map(|name| (*name).to_owned()).collect();
         let paths = DataPaths::new(table.location(), table.schema());
-        let shared = Arc::new(Shared { paths, hasher: RandomState::new() });
+        let shared = Arc::new(Shared { paths, dealer });
         Ok(Entries { table, shared, columns: entry_columns(Some(&names))? })
     }
 }
@@ -133,23 +139,24 @@ impl Shared {
         let (external, extra) = (find(entries, "external_path")?, find(entries, "extra_files")?);
         let (paths, extra) = (self.paths.of(entries, external.as_string::<i32>())?, extra.as_list::<i32>());
         let identities = identities(entries)?;
-        let mut batch = NamedBatch::default();
+        let mut deal = self.dealer.deal();
         for row in 0..entries.num_rows() {
-            let hash = self.hasher.hash_one(identities.value(row)).cast_signed() & !CHANGES;
+            let hash = self.dealer.hash(identities.value(row)).cast_signed() & !CHANGES;
             let mut say = |path: &str, kind, size| {
-                for (fact, set, identity) in uses.facts(kinds.value(row) == ADD, hash) {
-                    batch.push(Named { path, kind, fact, set, size, identity });
-                }
+                let mut facts = uses.facts(kinds.value(row) == ADD, hash);
+                facts.try_for_each(|(fact, set, identity)| {
+                    deal.push(Named { path, kind, fact, set, size, identity })
+                })
             };
             let path = paths.value(row);
-            say(path, uses.kind, sizes.value(row));
+            say(path, uses.kind, sizes.value(row))?;
             let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
             let names = extra.value(row);
             for name in names.as_string::<i32>().iter().flatten().filter(|name| is_file_name(name)) {
-                say(&format!("{folder}/{name}"), Kind::Extra, -1);
+                say(&format!("{folder}/{name}"), Kind::Extra, -1)?;
             }
         }
-        batch.finish()
+        deal.finish()
     }
 }
 

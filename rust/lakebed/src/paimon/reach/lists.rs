@@ -15,9 +15,13 @@ use crate::paimon::manifest_list::{manifest_files, read_manifest_list};
 use crate::paimon::paths::{manifest_file, statistics_file};
 use crate::paimon::table::Table;
 use crate::pipeline::each;
-use crate::reach::{Files, Kind, RootSets, Roots, SetId};
+use crate::reach::{Files, Kind, Kinds, RootSets, Roots, SetId};
 use crate::record::find;
 use crate::storage::{Storage, present};
+
+/// The kinds of files that manifest lists lead to, and they themselves.
+const OF_LISTS: [Kind; 5] =
+    [Kind::ManifestList, Kind::Manifest, Kind::Data, Kind::ChangelogData, Kind::Extra];
 
 /// What reaches the manifests of a list, and how.
 #[derive(Clone, Default)]
@@ -86,7 +90,7 @@ impl Lists {
 }
 
 /// Adds the lists, manifests, statistics, index manifests and index files that `held` names, from root `first` on, to
-/// `files`. Returns the manifests, each once, and how many the lists name.
+/// `files`, as far as they are of `kinds` or lead to such. Returns the manifests, each once, and how many the lists name.
 ///
 /// # Errors
 /// Those of reading lists and index manifests, also for one that is not there.
@@ -94,7 +98,7 @@ pub(super) fn named(
     table: &Table,
     held: &[Held],
     first: usize,
-    threads: usize,
+    (kinds, threads): (Kinds, usize),
     files: &mut Files,
     sets: &mut RootSets,
 ) -> Result<(Vec<Reached>, u64)> {
@@ -120,7 +124,11 @@ pub(super) fn named(
             }
         }
     }
-    add_indexes(table, indexes, threads, files, sets)?;
+    if kinds.any(&[Kind::IndexManifest, Kind::Index]) {
+        add_indexes(table, indexes, threads, files, sets)?;
+    }
+    // What stands in no list needs none.
+    let lists = if kinds.any(&OF_LISTS) { lists } else { Lists::default() };
     read_lists(table, lists, threads, files, sets)
 }
 

@@ -15,7 +15,7 @@ use super::paths::MAIN;
 use super::table::Table;
 use crate::error::Result;
 use crate::notes::Notes;
-use crate::reach::{Files, Place, Reach, Retention, Root, RootSets, Walk};
+use crate::reach::{Files, Place, Reach, Root, RootSets, Walk, Wanted};
 use crate::scan::{ManifestStream, Step};
 use crate::storage::Storage;
 
@@ -42,7 +42,8 @@ impl Reach for TableReach {
         self.table.noted().clone()
     }
 
-    fn walk(&self, retention: Option<&Retention>, threads: usize) -> Result<Walk> {
+    fn walk(&self, wanted: &Wanted<'_>) -> Result<Walk> {
+        let &Wanted { retention, kinds, ref dealer, threads } = wanted;
         let (mut files, mut sets) = (Files::default(), RootSets::new());
         let mut roots = vec![Root::new(None, "table".to_owned())];
         let mut all = Vec::new();
@@ -71,9 +72,11 @@ impl Reach for TableReach {
                 files.add(path.clone(), one.holder.kind(), Some(one.size), set, &mut sets);
             }
         }
-        let (manifests, named) = lists::named(&self.table, &all, first, threads, &mut files, &mut sets)?;
+        let (mut manifests, named) =
+            lists::named(&self.table, &all, first, (kinds, threads), &mut files, &mut sets)?;
+        manifests.retain(|one| one.is_of(kinds));
         let step = manifests_step(&manifests, named);
-        let entries = Entries::new(self.table.clone())?;
+        let entries = Entries::new(self.table.clone(), Arc::clone(dealer))?;
         let entries = Box::new(ManifestStream::new(entries, manifests, threads));
         Ok(Walk { roots, sets, files, entries, manifests: step, removed: Vec::new() })
     }

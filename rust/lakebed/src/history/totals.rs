@@ -1,0 +1,132 @@
+//! What files come to, added up manifest by manifest.
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Int32Type, Int64Type};
+use arrow_array::{ArrayRef, RecordBatch};
+use arrow_buffer::Buffer;
+
+use super::columns::are_added;
+use super::{Counts, History, Written};
+use crate::error::Result;
+use crate::grouping::sums::sum;
+use crate::pipeline::Source;
+use crate::record::find;
+use crate::scan::ManifestSource;
+
+/// What is added up.
+pub(super) const SUMMED: [&str; 5] =
+    ["file_count", "record_count", "file_size_in_bytes", "delete_file_count", "delete_record_count"];
+
+/// The columns of the view `files` that are added up.
+pub(super) const READ: [&str; 3] = ["content", "record_count", "file_size_in_bytes"];
+
+/// What some files come to, in the order of [`SUMMED`].
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Totals(pub(super) [i64; 5]);
+
+impl Totals {
+    pub(super) fn and(self, other: Totals, sign: i64) -> Result<Totals> {
+        let mut both = self;
+        for ((left, right), name) in both.0.iter_mut().zip(other.0).zip(SUMMED) {
+            *left = sum(name, *left, right.saturating_mul(sign))?;
+        }
+        Ok(both)
+    }
+
+    pub(super) fn count(&mut self, content: i32, rows: i64, bytes: i64) -> Result<()> {
+        // Deletes count as files and rows; the bytes are those of data.
+        let file = if content == 0 { [1, rows, bytes, 0, 0] } else { [0, 0, 0, 1, rows] };
+        *self = self.and(Totals(file), 1)?;
+        Ok(())
+    }
+
+    /// What of it the lists count.
+    fn counts(self) -> Counts {
+        let [files, rows, _, delete_files, delete_rows] = self.0;
+        [files, rows, delete_files, delete_rows]
+    }
+}
+
+/// What a commit added and removed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Changed {
+    pub(super) added: Totals,
+    pub(super) removed: Totals,
+}
+
+/// Sums up what manifests say that their commits changed, each by one thread.
+pub(super) struct Sums<C> {
+    pub(super) changes: C,
+}
+
+impl<M, C> Source for Sums<C>
+where
+    M: Send + Sync + 'static,
+    C: ManifestSource<Manifest = Written<M>>,
+{
+    type Request = Written<M>;
+    type Bytes = Buffer;
+    type Made = (i64, Changed);
+
+    fn size(&self, written: &Written<M>) -> u64 {
+        self.changes.size(written)
+    }
+
+    fn read(&self, written: &Written<M>) -> Result<Buffer> {
+        self.changes.read(written)
+    }
+
+    fn make(&self, written: &Written<M>, bytes: Buffer) -> Result<(i64, Changed)> {
+        let mut changed = Changed::default();
+        for files in self.changes.open(written, bytes, 1)? {
+            changed.take(&files?)?;
+        }
+        Ok((written.commit.snapshot_id, changed))
+    }
+
+    fn interrupted(&self) -> Result<()> {
+        self.changes.storage().interrupted()
+    }
+}
+
+impl Changed {
+    /// Adds what others come to.
+    pub(super) fn and(&mut self, other: Changed) -> Result<()> {
+        let Changed { added, removed } = other;
+        *self = Changed { added: self.added.and(added, 1)?, removed: self.removed.and(removed, 1)? };
+        Ok(())
+    }
+
+    /// Takes in files that a commit changed.
+    pub(super) fn take(&mut self, files: &RecordBatch) -> Result<()> {
+        let added = are_added(files)?;
+        each_file(files, |row, content, rows, bytes| {
+            let is_added = added.get(row).copied().unwrap_or_default();
+            let totals = if is_added { &mut self.added } else { &mut self.removed };
+            totals.count(content, rows, bytes)
+        })
+    }
+
+    /// Whether the lists count the same.
+    pub(super) fn is_as_listed<H: History>(&self, listed: Option<Counts>) -> Result<bool> {
+        let changed = self.added.and(self.removed, -1)?.counts();
+        Ok(listed.is_some_and(|listed| {
+            listed.iter().zip(changed).take(H::COUNTED).all(|(one, other)| *one == other)
+        }))
+    }
+}
+
+/// Gives the number of each row, its content, rows and bytes.
+pub(super) fn each_file(
+    files: &RecordBatch,
+    mut take: impl FnMut(usize, i32, i64, i64) -> Result<()>,
+) -> Result<()> {
+    let [content, rows, bytes] = READ.map(|name| find(files, name));
+    let (content, rows, bytes) = (content?, rows?, bytes?);
+    let content = content.as_primitive::<Int32Type>().values().iter();
+    let numbers = |column: &ArrayRef| column.as_primitive::<Int64Type>().values().clone();
+    for (row, ((content, rows), bytes)) in content.zip(&numbers(&rows)).zip(&numbers(&bytes)).enumerate() {
+        take(row, *content, *rows, *bytes)?;
+    }
+    Ok(())
+}

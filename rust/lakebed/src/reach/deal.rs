@@ -1,0 +1,172 @@
+//! What is said of files, dealt out to parts by their keys, wherever it is said: what is of one part needs nothing of
+//! the others.
+
+use std::borrow::Cow;
+use std::collections::hash_map::RandomState;
+use std::hash::BuildHasher;
+use std::sync::Arc;
+
+use arrow_array::{Array, LargeBinaryArray, RecordBatch};
+use arrow_buffer::{Buffer, OffsetBuffer, ScalarBuffer};
+use foldhash::fast::FixedState;
+
+use super::kind::Kind;
+use super::prefixes::{Last, Prefixes};
+use super::record::{Fact, Record, foreign};
+use super::sets::SetId;
+use crate::error::Result;
+use crate::storage::Storage;
+
+/// Parts that files are dealt out to; what is made of some parts is held at a time.
+pub(super) const PARTS: usize = 64;
+
+/// One thing that an entry says of a file.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Named<'p> {
+    pub(crate) path: &'p str,
+    pub(crate) kind: Kind,
+    pub(crate) fact: Fact,
+    /// The roots that say so.
+    pub(crate) set: SetId,
+    /// Bytes of the file, below 0 where nobody knows.
+    pub(crate) size: i64,
+    /// Tells several files at one path apart, of which some may be deleted.
+    pub(crate) identity: i64,
+}
+
+/// By which key, and which hash of it, files are dealt out.
+pub(crate) struct Dealer {
+    /// Another one in every walk: whoever makes paths cannot make many of one hash.
+    hasher: FixedState,
+    keys: Keys,
+}
+
+/// What is the same of all that is said of a file.
+pub(super) enum Keys {
+    /// Its path as it is written.
+    Paths,
+    /// What its path means, beside what a listing has.
+    Places { prefixes: Arc<Prefixes>, storage: Arc<dyn Storage>, by_name: bool },
+}
+
+impl Dealer {
+    /// One by the paths as they are written.
+    pub(super) fn new() -> Dealer {
+        let seed = RandomState::new().hash_one(PARTS);
+        Dealer { hasher: FixedState::with_seed(seed), keys: Keys::Paths }
+    }
+
+    /// One with the same hashes, of other keys.
+    pub(super) fn by(&self, keys: Keys) -> Dealer {
+        Dealer { hasher: self.hasher.clone(), keys }
+    }
+
+    /// A hash that is the same wherever this walk's entries are read.
+    pub(crate) fn hash(&self, bytes: &[u8]) -> u64 {
+        self.hasher.hash_one(bytes)
+    }
+
+    /// Begins to deal out what is said in one place.
+    pub(crate) fn deal(self: &Arc<Dealer>) -> Deal {
+        Deal { dealer: Arc::clone(self), bytes: Vec::new(), starts: Vec::new(), last: Last::default() }
+    }
+}
+
+/// Records that are being dealt out.
+pub(crate) struct Deal {
+    dealer: Arc<Dealer>,
+    bytes: Vec<u8>,
+    /// The part of each record, and where it begins.
+    starts: Vec<(u8, usize)>,
+    last: Last,
+}
+
+impl Deal {
+    /// Takes what is said of a file.
+    ///
+    /// # Errors
+    /// `Location` for a path that the storage would not open, where places are compared; `Argument` for one of more than
+    /// 4 GiB.
+    pub(crate) fn push(&mut self, named: Named<'_>) -> Result<()> {
+        let Named { path, kind, fact, set, size, identity: value } = named;
+        let dealer = Arc::clone(&self.dealer);
+        match &dealer.keys {
+            Keys::Paths => {
+                self.add(Record { fact, kind, prefix: 0, set, hash: 0, size, value, path, key: path })
+            }
+            Keys::Places { prefixes, storage, by_name } => {
+                let place = if *by_name { Cow::Borrowed(path) } else { Cow::Owned(storage.place(path)?) };
+                let (prefix, key) = prefixes.split(&place, &mut self.last)?;
+                let path: &str = if *by_name { name(&key) } else { &key };
+                let (fact, set, size, value) = (Fact::Reached, SetId::NONE, -1, 0);
+                self.add(Record { fact, kind, prefix, set, hash: 0, size, value, path, key: path })
+            }
+        }
+    }
+
+    /// Takes a record; its hash is that of its key.
+    ///
+    /// # Errors
+    /// As [`Record::write`].
+    pub(super) fn add(&mut self, record: Record<'_>) -> Result<()> {
+        let hash = self.dealer.hash(record.key.as_bytes());
+        self.starts.push((part_of(record.key), self.bytes.len()));
+        Record { hash, ..record }.write(&mut self.bytes)
+    }
+
+    /// Bytes that are held.
+    pub(super) fn held(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// The records, a row for each part.
+    ///
+    /// # Errors
+    /// Those of making an array.
+    pub(super) fn dealt(self) -> Result<LargeBinaryArray> {
+        let mut counts = [0; PARTS];
+        let ends = self.starts.iter().skip(1).map(|(_, start)| *start).chain([self.bytes.len()]);
+        let records =
+            self.starts.iter().zip(ends).map(|((part, start), end)| (usize::from(*part), *start..end));
+        for (part, range) in records.clone() {
+            *counts.get_mut(part).ok_or_else(foreign)? += range.len();
+        }
+        let mut offsets = vec![0i64];
+        let mut places = [0; PARTS];
+        let mut end = 0;
+        for (place, count) in places.iter_mut().zip(counts) {
+            *place = end;
+            end += count;
+            offsets.push(i64::try_from(end).map_err(|_| foreign())?);
+        }
+        let mut sorted = vec![0; self.bytes.len()];
+        for (part, range) in records {
+            let place = places.get_mut(part).ok_or_else(foreign)?;
+            let end = *place + range.len();
+            let to = sorted.get_mut(*place..end).ok_or_else(foreign)?;
+            to.copy_from_slice(self.bytes.get(range).ok_or_else(foreign)?);
+            *place = end;
+        }
+        let offsets = OffsetBuffer::new(ScalarBuffer::from(offsets));
+        Ok(LargeBinaryArray::try_new(offsets, Buffer::from_vec(sorted), None)?)
+    }
+
+    /// The same, as a stream of manifests carries it.
+    ///
+    /// # Errors
+    /// As [`Deal::dealt`].
+    pub(crate) fn finish(self) -> Result<RecordBatch> {
+        let dealt: Arc<dyn Array> = Arc::new(self.dealt()?);
+        RecordBatch::try_from_iter([("records", dealt)]).map_err(Into::into)
+    }
+}
+
+/// The part that all records of a key are in: always the same, so that rows have an order.
+pub(super) fn part_of(key: &str) -> u8 {
+    (FixedState::with_seed(0).hash_one(key) >> 32) as u8 % PARTS as u8
+}
+
+/// The last name of a path.
+pub(super) fn name(key: &str) -> &str {
+    key.rsplit('/').next().unwrap_or_default()
+}

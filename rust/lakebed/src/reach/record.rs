@@ -1,0 +1,131 @@
+//! What is said of a file, in bytes: so it is held, is written to disk, and goes elsewhere.
+
+use super::kind::Kind;
+use super::sets::SetId;
+use crate::error::{Error, ErrorKind, Result};
+
+/// Bytes of a record before its text: its length, that of its path, where its key begins, what it says, its hash.
+const HEAD: usize = 44;
+
+/// What is said of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fact {
+    /// The roots reach it, unless they say too that it is deleted.
+    Reached,
+    /// The roots say that it is deleted: it was named, no more.
+    Deleted,
+    /// It is where the table's files are.
+    Listed,
+}
+
+const FACTS: [Fact; 3] = [Fact::Reached, Fact::Deleted, Fact::Listed];
+
+/// Something that is said of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Record<'r> {
+    pub(super) fact: Fact,
+    pub(super) kind: Kind,
+    /// Number of what stands before the key where places are compared.
+    pub(super) prefix: u16,
+    pub(super) set: SetId,
+    /// Of the key, by which records are dealt out and found again.
+    pub(super) hash: u64,
+    /// Bytes of the file, below 0 where nobody knows.
+    pub(super) size: i64,
+    /// Of what is reached, which of several files at one path is meant; of what is listed, when it was modified.
+    pub(super) value: i64,
+    /// The path as it is written.
+    pub(super) path: &'r str,
+    /// What is the same of all that is said of a file.
+    pub(super) key: &'r str,
+}
+
+impl Record<'_> {
+    /// Adds the record to `bytes`.
+    ///
+    /// # Errors
+    /// `Argument` for a path of more than 4 GiB.
+    pub(super) fn write(&self, bytes: &mut Vec<u8>) -> Result<()> {
+        let is_end = self.path.ends_with(self.key);
+        let more = if is_end { "" } else { self.key };
+        let length = |bytes: usize| {
+            u32::try_from(bytes).map_err(|_| Error::new(ErrorKind::Argument, "a path of more than 4 GiB"))
+        };
+        let (path, total) = (self.path.len(), HEAD + self.path.len() + more.len());
+        let key = if is_end { path - self.key.len() } else { path };
+        bytes.reserve(total);
+        for number in [length(total)?, length(path)?, length(key)?] {
+            bytes.extend_from_slice(&number.to_le_bytes());
+        }
+        bytes.extend_from_slice(&[self.fact as u8, self.kind as u8]);
+        bytes.extend_from_slice(&self.prefix.to_le_bytes());
+        bytes.extend_from_slice(&self.set.0.to_le_bytes());
+        bytes.extend_from_slice(&self.hash.to_le_bytes());
+        bytes.extend_from_slice(&self.size.to_le_bytes());
+        bytes.extend_from_slice(&self.value.to_le_bytes());
+        bytes.extend_from_slice(self.path.as_bytes());
+        bytes.extend_from_slice(more.as_bytes());
+        Ok(())
+    }
+}
+
+/// The records in `bytes`, in the order in which they were written.
+pub(super) fn records(mut bytes: &[u8]) -> impl Iterator<Item = Result<Record<'_>>> {
+    std::iter::from_fn(move || {
+        if bytes.is_empty() {
+            return None;
+        }
+        let Some((record, rest)) = record(bytes) else {
+            bytes = &[];
+            return Some(Err(foreign()));
+        };
+        bytes = rest;
+        Some(Ok(record))
+    })
+}
+
+fn record(bytes: &[u8]) -> Option<(Record<'_>, &[u8])> {
+    let head: &[u8; HEAD] = bytes.first_chunk()?;
+    let number = |at: usize| Some(u32::from_le_bytes(*head.get(at..)?.first_chunk()?));
+    let long = |at: usize| Some(u64::from_le_bytes(*head.get(at..)?.first_chunk()?));
+    let (record, rest) = bytes.split_at_checked(number(0)? as usize)?;
+    let text = std::str::from_utf8(record.get(HEAD..)?).ok()?;
+    let found = Record {
+        fact: *FACTS.get(usize::from(*head.get(12)?))?,
+        kind: Kind::numbered(*head.get(13)?)?,
+        prefix: u16::from_le_bytes(*head.get(14..)?.first_chunk()?),
+        set: SetId(number(16)?),
+        hash: long(20)?,
+        size: long(28)?.cast_signed(),
+        value: long(36)?.cast_signed(),
+        path: text.get(..number(4)? as usize)?,
+        key: text.get(number(8)? as usize..)?,
+    };
+    Some((found, rest))
+}
+
+#[cold]
+pub(super) fn foreign() -> Error {
+    Error::new(ErrorKind::Internal, "records of files are not as they were written")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_changed_is_an_error() {
+        let (fact, kind, set) = (Fact::Listed, Kind::Extra, SetId(9));
+        let one =
+            Record { fact, kind, prefix: 7, set, hash: u64::MAX, size: -1, value: 5, path: "/a", key: "/a" };
+        let other = Record { key: "/b", ..one };
+        let mut bytes = Vec::new();
+        one.write(&mut bytes).expect("short");
+        other.write(&mut bytes).expect("short");
+        assert_eq!(records(&bytes).collect::<Result<Vec<_>>>().expect("two"), [one, other]);
+        for cut in (1..bytes.len()).filter(|cut| *cut != HEAD + 2) {
+            assert!(records(&bytes[..cut]).any(|record| record.is_err()), "{cut}");
+        }
+        assert!(records(&[0; HEAD]).any(|record| record.is_err()));
+    }
+}

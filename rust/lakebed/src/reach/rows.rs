@@ -1,0 +1,57 @@
+//! Rows of files and what reaches them.
+
+use std::sync::Arc;
+
+use arrow_array::builder::{Int64Builder, StringBuilder};
+use arrow_array::{ArrayRef, RecordBatch};
+
+use super::kind::Kind;
+use super::walk::Root;
+use crate::error::Result;
+use crate::view::whole;
+
+/// Rows that are being made.
+#[derive(Default)]
+pub(super) struct Rows {
+    paths: StringBuilder,
+    kinds: StringBuilder,
+    sizes: Int64Builder,
+    first_ids: Int64Builder,
+    last_ids: Int64Builder,
+    first: StringBuilder,
+    last: StringBuilder,
+    count: usize,
+}
+
+impl Rows {
+    pub(super) fn push(
+        &mut self,
+        path: Option<&str>,
+        kind: Kind,
+        size: Option<i64>,
+        first: Option<&Root>,
+        last: Option<&Root>,
+    ) {
+        self.paths.append_option(path);
+        self.kinds.append_value(kind.name());
+        self.sizes.append_option(size);
+        self.first_ids.append_option(first.and_then(|root| root.snapshot_id));
+        self.last_ids.append_option(last.and_then(|root| root.snapshot_id));
+        self.first.append_option(first.map(|root| root.name.as_str()));
+        self.last.append_option(last.map(|root| root.name.as_str()));
+        self.count += 1;
+    }
+
+    pub(super) fn finish(mut self) -> Result<RecordBatch> {
+        let columns: Vec<(&str, ArrayRef)> = vec![
+            ("file_path", Arc::new(self.paths.finish())),
+            ("kind", Arc::new(self.kinds.finish())),
+            ("file_size_in_bytes", Arc::new(self.sizes.finish())),
+            ("first_snapshot_id", Arc::new(self.first_ids.finish())),
+            ("last_snapshot_id", Arc::new(self.last_ids.finish())),
+            ("first_reached_by", Arc::new(self.first.finish())),
+            ("last_reached_by", Arc::new(self.last.finish())),
+        ];
+        whole(columns, self.count)
+    }
+}
