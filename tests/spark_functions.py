@@ -5,9 +5,11 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Iterator
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
 from pyspark.errors import PySparkException
 
 import lakebed
@@ -74,6 +76,7 @@ def others(spark: SparkSession, table: lakebed.Table, path: str) -> Answers:
     yield "manifest_mapper", actual(rows) == expected(table.entries())
     errors = collected(ls.health(spark, [path, f"{path}/nowhere"])).to_pylist()
     yield "health of many", [row["error"] is None for row in errors] == [True, False]
+    yield "orphans of a listing", orphans_of_a_listing(spark, table)
     if not hasattr(spark, "dataSource"):
         return
     spark.dataSource.register(ls.DataSource)
@@ -83,6 +86,19 @@ def others(spark: SparkSession, table: lakebed.Table, path: str) -> Answers:
         frame = spark.read.format("lakebed").option("view", view).load(str(absolute))
         scan = getattr(lakebed.open_table(absolute), view)()
         yield f"DataSource of {view}", actual(frame) == expected(scan)
+
+
+def orphans_of_a_listing(spark: SparkSession, table: lakebed.Table) -> bool:
+    """Whether orphans are the same of a listing that Spark has, in several partitions, and not all of it."""
+    old = datetime(2020, 1, 1, tzinfo=timezone.utc)
+    files = [str(file) for file in Path(table.location).rglob("*")]
+    files += [f"{table.location}/manifest/lost-{number}" for number in range(5)]
+    rows = [(file, 7, old) for file in files]
+    frame = spark.createDataFrame(rows, "path string, size bigint, modified timestamp").repartition(3)
+    columns = zip(*rows, strict=True)
+    listing = pa.table({name: list(column) for name, column in zip(frame.columns, columns, strict=True)})
+    found = actual(ls.orphans(spark, table, listing=frame))
+    return len(found) == 5 and found == expected(table.orphans(listing=listing))
 
 
 def damaged(spark: SparkSession, path: str) -> Answers:

@@ -171,6 +171,60 @@ def test_branches_that_lead_nowhere(made: MadeTable) -> None:
     ]
 
 
+def test_what_a_summary_says_of_all_files(made: MadeTable) -> None:
+    totals = {"total-data-files": "4", "total-records": "4", "total-delete-files": "0"}
+
+    def told(**wrong: str) -> list[tuple[str, str, str | None]]:
+        summary = {"operation": "append"} | totals | {key.replace("_", "-"): wrong[key] for key in wrong}
+        *earlier, last = made.metadata["snapshots"]
+        made.set(snapshots=[*earlier, last | {"summary": summary}])
+        return [(row["severity"], row["kind"], row["field"]) for row in findings(made.open())]
+
+    rows = sum(made.open().files().to_arrow()["record_count"].to_pylist())
+    totals["total-records"] = str(rows)
+    assert told() == []
+    assert told(total_files_size="5", total_things="9", total_position_deletes="x") == []
+    assert told(total_data_files="5", total_equality_deletes="1") == [
+        ("warning", "mismatch", "summary.total-data-files"),
+        ("warning", "mismatch", "summary.total-equality-deletes"),
+    ]
+    # Of files that are not known nobody says what they come to.
+    (made.root / "metadata" / "m2.avro").unlink()
+    assert told(total_data_files="5") == [("error", "missing", None)]
+
+
+def test_earlier_metadata_files_are_there_and_of_this_table(made: MadeTable) -> None:
+    folder = made.root / "metadata"
+    other = made.metadata | {"table-uuid": "11111111-0000-4000-8000-000000000000"}
+    for name, metadata in (("own", made.metadata), ("other", other)):
+        (folder / f"{name}.metadata.json").write_text(json.dumps(metadata))
+    names = ("own", "other", "gone")
+    log = [{"timestamp-ms": 1, "metadata-file": str(folder / f"{name}.metadata.json")} for name in names]
+    made.set(metadata_log=log)
+    table = lakebed.open_table(folder / "v1.metadata.json")
+    assert named(findings(table)) == [
+        ("error", "mismatch", "other.metadata.json"),
+        ("warning", "missing", "gone.metadata.json"),
+    ]
+
+
+@pytest.mark.filterwarnings("ignore::lakebed.errors.LakebedWarning")
+def test_a_hint_that_names_what_is_not_there(made: MadeTable) -> None:
+    table, hint = made.open(), made.root / "metadata" / "version-hint.text"
+    for text, expected in (("1", []), ("0", []), ("7", ["missing"]), ("v9", ["missing"])):
+        hint.write_text(text)
+        rows = findings(table)
+        assert [row["kind"] for row in rows] == expected, text
+        assert all((row["severity"], row["path"]) == ("warning", str(hint)) for row in rows)
+
+
+def test_nulls_beyond_the_values_that_are_counted(tmp_path: Path) -> None:
+    made = MadeTable(tmp_path / "t", (1, "id", "long"))
+    few: Row = {"null_value_counts": {1: 2}, "value_counts": {1: 1}, "record_count": 5}
+    made.commit(made.manifest(entry(path="a", **few)))
+    assert [(row["severity"], row["field"]) for row in findings(made.open())] == [("warning", "stats.id")]
+
+
 @pytest.fixture
 def made_paimon(tmp_path: Path) -> MadePaimonTable:
     made = MadePaimonTable(tmp_path / "p", ("id", "INT"))
@@ -211,6 +265,40 @@ def test_a_paimon_snapshot_under_another_name_and_without_its_schema(made_paimon
     snapshot.write_text(json.dumps(json.loads(snapshot.read_text()) | {"id": 7, "schemaId": 5}))
     rows = findings(lakebed.open_table(made_paimon.root))
     assert [(row["kind"], row["field"]) for row in rows] == [("mismatch", "id"), ("missing", "schemaId")]
+
+
+def test_what_a_paimon_snapshot_hints_and_consumers_say(made_paimon: MadePaimonTable) -> None:
+    def told() -> list[tuple[str, str, str]]:
+        return named(findings(lakebed.open_table(made_paimon.root)))
+
+    made_paimon.commit(totalRecordCount=2)
+    for name, text in (("EARLIEST", "1"), ("LATEST", "3")):
+        made_paimon.write(f"snapshot/{name}", text)
+    for name, number in (("old", 1), ("ready", 4)):
+        made_paimon.write(f"consumer/consumer-{name}", json.dumps({"nextSnapshot": number}))
+    assert told() == []
+    made_paimon.write("snapshot/EARLIEST", "9")
+    made_paimon.write("snapshot/LATEST", "x")
+    made_paimon.write("consumer/consumer-lost", json.dumps({"nextSnapshot": 5}))
+    made_paimon.write("consumer/consumer-cut", "{")
+    made_paimon.commit(totalRecordCount=7)
+    assert told() == [
+        ("error", "json", "consumer-cut"),
+        ("warning", "mismatch", "snapshot-4"),
+        ("warning", "missing", "EARLIEST"),
+        ("warning", "missing", "LATEST"),
+    ]
+
+
+def test_external_paths_of_other_buckets_and_files(tmp_path: Path) -> None:
+    made = MadePaimonTable(tmp_path / "p", ("id", "INT"))
+    paths = {"a": "bucket-0/a", "b": "bucket-1/b", "c": "bucket-0/d", "e": "xbucket-0/e"}
+    entries = [paimon_entry(ADD, name, external_path=f"s3://lake/t/{path}") for name, path in paths.items()]
+    made.commit(*entries, paimon_entry(ADD, "f"))
+    rows = findings(lakebed.open_table(made.root))
+    assert [(row["severity"], row["kind"], row["record"]) for row in rows] == [
+        ("error", "mismatch", number) for number in (1, 2, 3)
+    ]
 
 
 def test_every_damage_of_the_sample_tables_is_found(tmp_path: Path) -> None:

@@ -72,10 +72,11 @@ def open_table(
     allowed = None if allowed_prefixes is None else tuple(os.fspath(prefix) for prefix in allowed_prefixes)
     reads = positive("concurrent_reads", concurrent_reads)
     if isinstance(path, str | os.PathLike):
-        return Opening(moved, allowed, limits, reads, None).table(*resolve(path, storage), format)
+        location, adapter = resolve(path, storage)
+        return Opening(moved, allowed, limits, reads, None, location).table(location, adapter, format)
     entry = entry_of(path)
     location, adapter = (entry.path, entry.storage) if storage is None else resolve(entry.path, storage)
-    opening = Opening(moved, allowed, limits, reads, entry)
+    opening = Opening(moved, allowed, limits, reads, entry, location)
     return opening.table(location, adapter, format or entry.format, entry.branch)
 
 
@@ -85,7 +86,7 @@ class Opening:
 
     Attributes: moved, prefixes and where they are now; allowed, limits and reads (`concurrent_reads`), as
         `open_table` has them; entry, what the table's catalog says of it; None for one that was opened by its
-        path.
+        path; path, what was opened, as the storage has it.
     """
 
     moved: tuple[tuple[str, str], ...]
@@ -93,6 +94,11 @@ class Opening:
     limits: Limits
     reads: int | None
     entry: Entry | None
+    path: str | None = None
+
+    def elsewhere(self, moved: tuple[tuple[str, str], ...]) -> Opening:
+        """How workers open the table: they ask no catalog."""
+        return replace(self, moved=moved, entry=None)
 
     def table(
         self,
@@ -116,7 +122,7 @@ class Opening:
         newest = entry.newest()
         if isinstance(adapter, FileIOStorage) and isinstance(newest.storage, FileIOStorage):
             adapter.renew(newest.storage)
-        opening = replace(self, entry=newest)
+        opening = replace(self, entry=newest, path=newest.path)
         if newest.path == entry.path:
             return Table(table._native.refreshed(), adapter, opening)
         return opening.table(newest.path, adapter, table.format, table.branch)

@@ -22,6 +22,7 @@ from lakebed.spark.driver import (
 from lakebed.spark.frames import At, Mapper, TablePath
 from lakebed.spark.groups import buckets, partitions
 from lakebed.spark.health import health
+from lakebed.spark.jobs import expire_plan, file_history, growth, orphans, reachable, verify
 from lakebed.spark.planning import plan
 from lakebed.spark.reach import Read
 from lakebed.spark.view_schema import schema
@@ -40,18 +41,24 @@ __all__ = [
     "deletes",
     "diff",
     "entries",
+    "expire_plan",
+    "file_history",
     "files",
+    "growth",
     "health",
     "indexes",
     "manifest_mapper",
     "manifests",
     "metadata_table",
+    "orphans",
     "partitions",
     "plan",
+    "reachable",
     "refs",
     "schema",
     "schemas",
     "snapshots",
+    "verify",
 ]
 
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 VIEWS = (
     *("snapshots", "changelogs", "refs", "schemas", "manifests", "entries", "files", "deletes", "indexes"),
     *("partitions", "buckets", "health", "plan", "diff", "appends"),
+    *("reachable", "orphans", "expire_plan", "verify", "growth", "file_history"),
 )
 """The views of a table that have a function here."""
 

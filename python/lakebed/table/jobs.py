@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from lakebed.predicates import Predicate
     from lakebed.table import Table
 
-_THREE_DAYS = timedelta(days=3)
+THREE_DAYS = timedelta(days=3)
+"""How long a commit may be under way before its files are taken for orphans."""
 
 
 class JobViews(Standing):
@@ -61,7 +62,7 @@ class JobViews(Standing):
 
     def orphans(
         self,
-        older_than: timedelta | datetime | None = _THREE_DAYS,
+        older_than: timedelta | datetime | None = THREE_DAYS,
         listing: Any = None,
         *,
         equal_schemes: Mapping[str, str] | None = None,

@@ -43,7 +43,8 @@ class VerifyViews(Standing):
             they are known.
         Raises: when read, OSError where folders cannot be listed; the error of a metadata file that cannot be
             read, which opening raises too.
-        Cost: every snapshot, list and manifest that the table has, whole, side by side. Memory grows by some
+        Cost: every snapshot, list and manifest that the table has, whole, side by side, and of Iceberg the
+            metadata files of its log, of Paimon hints and consumers. Memory grows by some
             50 bytes for each live file. Where a file is there twice, and for `data_files`, the live manifests
             once more; for `data_files` one request for each of those files, as many at once as the storage
             serves.

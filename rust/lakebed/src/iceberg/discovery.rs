@@ -70,6 +70,26 @@ pub fn current_metadata(
     }
 }
 
+/// The path of the hint of the table at `location` and what is wrong with it; none where it leads to a metadata file, or
+/// is not there.
+///
+/// # Errors
+/// What storage gives.
+pub(super) fn wrong_hint(location: &str, storage: &Arc<dyn Storage>) -> Result<Option<(String, String)>> {
+    let folder = Folder { path: format!("{location}/{FOLDER}"), storage };
+    let hint = folder.file(HINT);
+    match folder.hinted() {
+        Ok(Some(_)) => Ok(None),
+        Ok(None) => {
+            let is_there =
+                present(storage.read_range(&hint, 0, 1))?.is_some_and(|text| text.as_slice() != b"0");
+            Ok(is_there.then(|| (hint, "it names no metadata file that is there".to_owned())))
+        }
+        Err(error) if error.kind() == ErrorKind::Missing => Ok(Some((hint, error.message().to_owned()))),
+        Err(error) => Err(error),
+    }
+}
+
 /// Whether [`current_metadata`] finds a file in the folder `location`, or that one should be there. Lists the folder;
 /// the hint is read only where no file's name has a version.
 ///

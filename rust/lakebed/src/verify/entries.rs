@@ -16,13 +16,20 @@ use crate::record::find;
 /// The column of entries that says whether they add a file (1), take one away (-1), or neither (0).
 pub(crate) const ENTRY_SIGN: &str = "_sign";
 
+/// The column of entries that says what the format finds wrong with one; null for nothing. It may be absent.
+pub(crate) const ENTRY_WRONG: &str = "_wrong";
+
 /// The columns of entries that are checked.
 pub(super) struct Entries {
     pub(super) signs: Int32Array,
     pub(super) identities: BinaryArray,
     pub(super) paths: StringArray,
     pub(super) sizes: Int64Array,
-    rows: Int64Array,
+    pub(super) rows: Int64Array,
+    /// What each file holds, where the format says so: 0 rows, 1 position deletes, 2 equality deletes.
+    pub(super) contents: Option<Int32Array>,
+    /// What the format finds wrong with an entry.
+    wrong: Option<StringArray>,
     stats: Option<StructArray>,
 }
 
@@ -30,6 +37,9 @@ impl Entries {
     /// # Errors
     /// `Required` for a batch that lacks one of them.
     pub(super) fn new(batch: &RecordBatch) -> Result<Entries> {
+        let contents =
+            batch.column_by_name("content").and_then(|column| column.as_primitive_opt::<Int32Type>());
+        let wrong = batch.column_by_name(ENTRY_WRONG).and_then(|column| column.as_string_opt::<i32>());
         let stats = batch.column_by_name("stats").and_then(|stats| stats.as_struct_opt()).cloned();
         Ok(Entries {
             signs: find(batch, ENTRY_SIGN)?.as_primitive::<Int32Type>().clone(),
@@ -37,6 +47,8 @@ impl Entries {
             paths: find(batch, "file_path")?.as_string::<i32>().clone(),
             sizes: find(batch, "file_size_in_bytes")?.as_primitive::<Int64Type>().clone(),
             rows: find(batch, "record_count")?.as_primitive::<Int64Type>().clone(),
+            contents: contents.cloned(),
+            wrong: wrong.cloned(),
             stats,
         })
     }
@@ -51,6 +63,10 @@ impl Entries {
                 let message = format!("{name} is {}", number.unwrap_or_default());
                 found.push(self.of(row, first, Severity::Error, message).in_field(name));
             }
+        }
+        let told = self.wrong.iter().flat_map(|wrong| wrong.iter().enumerate());
+        for (row, message) in told.filter_map(|(row, message)| Some((row, message?))) {
+            found.push(self.of(row, first, Severity::Error, message.to_owned()));
         }
         for (name, stats) in
             self.stats.iter().flat_map(|all| all.column_names().into_iter().zip(all.columns()))
@@ -74,13 +90,17 @@ impl Entries {
             let field = format!("stats.{column}");
             found.push(self.of(row, first, Severity::Warning, message).in_field(&field));
         };
+        let counts =
+            |name: &str| stats.column_by_name(name).and_then(|counts| counts.as_primitive_opt::<Int64Type>());
+        let values = counts("value_count");
         for name in ["null_count", "nan_count"] {
-            let counts = stats.column_by_name(name).and_then(|counts| counts.as_primitive_opt::<Int64Type>());
-            for (row, (count, rows)) in counts.into_iter().flatten().zip(&self.rows).enumerate() {
-                if let Some((count, rows)) =
-                    count.zip(rows).filter(|(count, rows)| count > rows || *count < 0)
-                {
+            for (row, (count, rows)) in counts(name).into_iter().flatten().zip(&self.rows).enumerate() {
+                let Some(count) = count else { continue };
+                let values = values.filter(|values| values.is_valid(row)).map(|values| values.value(row));
+                if let Some(rows) = rows.filter(|rows| count > *rows || count < 0) {
                     say(row, format!("{name} is {count} in {rows} rows"));
+                } else if let Some(values) = values.filter(|values| count > *values) {
+                    say(row, format!("{name} is {count} of {values} values"));
                 }
             }
         }

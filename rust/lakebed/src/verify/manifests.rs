@@ -8,6 +8,7 @@ use super::entries::Entries;
 use super::finding::{Finding, Severity};
 use super::inventory::NamedManifest;
 use super::live::Keys;
+use super::totals::Totals;
 use super::{Verified, caught};
 use crate::error::Result;
 use crate::notes::Notes;
@@ -120,6 +121,7 @@ pub(super) struct Check(pub(super) Arc<Keys>);
 pub(super) struct Checked {
     pub(super) findings: Vec<Finding>,
     pub(super) counts: Vec<(u128, i32)>,
+    pub(super) totals: Totals,
 }
 
 impl Take for Check {
@@ -127,6 +129,7 @@ impl Take for Check {
 
     fn take(&self, entries: &Entries, first: u64, checked: &mut Checked) {
         checked.findings.extend(entries.wrong(first));
+        checked.totals.take(entries);
         let counted = entries.signs.values().iter().zip(&entries.identities).filter(|(sign, _)| **sign != 0);
         let counted = counted.map(|(sign, identity)| (self.0.hashed(identity.unwrap_or_default()), *sign));
         checked.counts.extend(counted);

@@ -11,11 +11,13 @@ mod inventory;
 mod live;
 mod manifests;
 mod scan;
+mod totals;
 
-pub(crate) use entries::ENTRY_SIGN;
+pub(crate) use entries::{ENTRY_SIGN, ENTRY_WRONG};
 pub(crate) use finding::{Finding, Severity};
 pub(crate) use inventory::{Inventory, NamedFile, caught};
 pub(crate) use scan::VerifyScan;
+pub(crate) use totals::{Claim, Totals};
 
 use arrow_buffer::Buffer;
 use lakebed_avro::Limits;
@@ -39,6 +41,9 @@ pub(crate) trait Verified: History {
     /// Those without which nothing can be named; an interruption.
     fn inventory(&self, threads: usize) -> Result<Inventory<Self::Manifest>>;
 
+    /// What the snapshot that the table stands at says of itself, and its live files have to come to.
+    fn claims(&self) -> Vec<Claim>;
+
     /// How entries are read, with the statistics of all columns that have some.
     ///
     /// # Errors
@@ -52,7 +57,8 @@ pub(crate) trait Verified: History {
     fn place_of(&self, manifest: &Self::Manifest) -> (String, Option<u64>);
 
     /// The entries of a manifest, all of them and all of their columns: `content`, `file_path`, `record_count`,
-    /// `file_size_in_bytes` and `stats` as the view `files` has them, [`ENTRY_SIGN`] and [`IDENTITY`].
+    /// `file_size_in_bytes` and `stats` as the view `files` has them, [`ENTRY_SIGN`] and [`IDENTITY`]; where something is
+    /// wrong with them [`ENTRY_WRONG`].
     ///
     /// # Errors
     /// Those of decoding them, with the manifest.

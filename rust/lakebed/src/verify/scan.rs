@@ -10,6 +10,7 @@ use super::finding::{Finding, Severity, rows};
 use super::inventory::{Inventory, NamedFile, NamedManifest};
 use super::live::{Keys, Live, Met};
 use super::manifests::{Check, Checked, Entry, Keep, Manifests, Read};
+use super::totals::{Claim, Totals};
 use crate::error::{ErrorKind, Result};
 use crate::pipeline::{each, read_each};
 use crate::scan::{Batches, Scan, ScanOptions, Step, limited, threads};
@@ -54,12 +55,14 @@ impl<V: Verified> VerifyScan<V> {
         let checks = reads.pipeline(manifests.clone(), threads);
         let counted = Arc::clone(&told);
         let checks = checks.map(move |read| Ok(counted.count(read?)));
+        let (claims, all) = (self.table.claims(), Arc::clone(&told));
+        let contradicted = std::iter::once_with(move || Ok(all.contradicted(&claims)));
         let once_more = {
             let (table, data_files) = (self.table.clone(), self.data_files.then_some(data_files));
             let reads = Manifests { table, program, take: Keep(keys) };
             std::iter::once_with(move || met(reads, manifests, told, data_files, threads)).flatten()
         };
-        Ok(Box::new(named.chain(files).chain(checks).chain(once_more)))
+        Ok(Box::new(named.chain(files).chain(checks).chain(contradicted).chain(once_more)))
     }
 }
 
@@ -88,30 +91,43 @@ impl<V: Verified> Scan for VerifyScan<V> {
 }
 
 /// What manifests have told of the live files.
-struct Told(Mutex<(Live, bool)>);
+struct Told(Mutex<LiveFiles>);
+
+/// The live files, what they come to, and whether all that name them could be read.
+struct LiveFiles {
+    live: Live,
+    totals: Totals,
+    is_whole: bool,
+}
 
 impl Told {
     fn new(is_whole: bool) -> Told {
-        Told(Mutex::new((Live::default(), is_whole)))
+        Told(Mutex::new(LiveFiles { live: Live::default(), totals: Totals::default(), is_whole }))
     }
 
-    /// The live files, and whether all that name them could be read.
-    fn told(&self) -> MutexGuard<'_, (Live, bool)> {
+    fn told(&self) -> MutexGuard<'_, LiveFiles> {
         // Nothing that panics runs while it is held.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Counts the files of a manifest, and gives what is wrong with it.
     fn count(&self, read: Read<Checked>) -> Vec<Finding> {
-        let Checked { findings: within, counts } = read.taken;
+        let Checked { findings: within, counts, totals } = read.taken;
         if read.is_live {
             let mut told = self.told();
-            told.1 &= read.is_whole;
+            told.is_whole &= read.is_whole;
             // What could be read is counted, of a manifest that ends early too.
-            counts.into_iter().for_each(|(hashed, sign)| told.0.count(hashed, sign));
+            counts.into_iter().for_each(|(hashed, sign)| told.live.count(hashed, sign));
+            told.totals.add(&totals);
         }
         let within = within.into_iter().map(|finding| finding.in_file(&read.path));
         read.findings.into_iter().chain(within).collect()
+    }
+
+    /// What the snapshot claims and its live files do not come to, where all of them are known.
+    fn contradicted(&self, claims: &[Claim]) -> Vec<Finding> {
+        let told = self.told();
+        if told.is_whole && told.live.is_right() { told.totals.contradicted(claims) } else { Vec::new() }
     }
 }
 
@@ -124,7 +140,7 @@ fn met<V: Verified>(
     threads: usize,
 ) -> Findings {
     let is_asked = data_files.is_some();
-    if told.told().0.is_right() && !is_asked {
+    if told.told().live.is_right() && !is_asked {
         return Box::new(std::iter::empty());
     }
     let storage = Arc::clone(reads.table.files_storage());
@@ -148,7 +164,7 @@ impl Told {
     fn meet(&self, read: Read<Vec<Entry>>) -> (Vec<Finding>, Vec<NamedFile>) {
         let (mut found, mut files) = (Vec::new(), Vec::new());
         let told_by: Arc<str> = Arc::from(read.path.as_str());
-        let (live, is_whole) = &mut *self.told();
+        let LiveFiles { live, is_whole, .. } = &mut *self.told();
         for Entry { hashed, sign, record, path, size } in read.taken {
             let wrong = |kind, message: String| {
                 Finding::new(Severity::Error, kind, message).in_file(&told_by).in_record(record)

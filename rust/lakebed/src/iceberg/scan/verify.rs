@@ -12,9 +12,10 @@ use lakebed_avro::Limits;
 use super::diff::identities;
 use super::program::{EntryProgram, program};
 use crate::error::{Error, ErrorKind, Result};
+use crate::iceberg::discovery::wrong_hint;
 use crate::iceberg::manifest::DELETED;
 use crate::iceberg::manifest_list::ManifestFile;
-use crate::iceberg::metadata::{Snapshot, Wanted};
+use crate::iceberg::metadata::{MetadataFile, Snapshot, TableMetadata, Wanted};
 use crate::iceberg::table::Table;
 use crate::iceberg::view::Role;
 use crate::notes::Notes;
@@ -22,7 +23,9 @@ use crate::pipeline::each;
 use crate::record::find;
 use crate::scan::{Batches, ScanOptions};
 use crate::storage::Storage;
-use crate::verify::{ENTRY_SIGN, Finding, IDENTITY, Inventory, NamedFile, Severity, Verified, caught};
+use crate::verify::{
+    Claim, ENTRY_SIGN, Finding, IDENTITY, Inventory, NamedFile, Severity, Totals, Verified, caught,
+};
 use crate::view::with_columns;
 
 impl Verified for Table {
@@ -37,7 +40,10 @@ impl Verified for Table {
             Ok(())
         })?;
         self.check_refs(&snapshots, &mut found);
-        let metadata = self.read(&Wanted { statistics: true, ..Wanted::CURRENT })?;
+        let metadata = self.read(&Wanted { statistics: true, metadata_log: true, ..Wanted::CURRENT })?;
+        let logged = metadata.metadata_log.iter().map(|entry| entry.metadata_file.clone()).collect();
+        self.check_log(metadata.table_uuid.clone(), logged, threads, &mut found)?;
+        self.check_hint(&mut found)?;
         let statistics =
             metadata.statistics.into_iter().map(|one| (one.statistics_path, one.file_size_in_bytes));
         let partitions = metadata.partition_statistics.into_iter();
@@ -73,6 +79,17 @@ impl Verified for Table {
         Ok(found)
     }
 
+    /// The totals of the summary but for bytes, which writers count differently.
+    fn claims(&self) -> Vec<Claim> {
+        let summary = self.snapshot().ok().flatten().and_then(|snapshot| snapshot.summary.as_ref());
+        let claim = |(key, value): &(String, String)| {
+            let (field, of) = TOTALS.iter().find(|(name, _)| name == key)?;
+            let (path, field) = (self.metadata_file().to_owned(), format!("summary.{field}"));
+            Some(Claim { path, field, value: value.parse().ok()?, of: *of })
+        };
+        summary.into_iter().flatten().filter_map(claim).collect()
+    }
+
     fn whole_entries(&self) -> Result<Arc<EntryProgram>> {
         let fields = self.schema().fields.iter().filter(|field| field.ty.is_primitive());
         let stats = Some(fields.map(|field| field.name.clone()).collect());
@@ -105,7 +122,55 @@ impl Verified for Table {
     }
 }
 
+/// What a summary says of all files, by the names of Iceberg's `SnapshotSummary.java`.
+const TOTALS: [(&str, fn(&Totals) -> i64); 5] = [
+    ("total-data-files", |totals| totals.files[0]),
+    ("total-records", |totals| totals.rows[0]),
+    ("total-delete-files", |totals| totals.files[1] + totals.files[2]),
+    ("total-position-deletes", |totals| totals.rows[1]),
+    ("total-equality-deletes", |totals| totals.rows[2]),
+];
+
 impl Table {
+    /// That earlier metadata files are there, and of this table.
+    fn check_log(
+        &self,
+        uuid: Option<String>,
+        logged: Vec<String>,
+        threads: usize,
+        found: &mut Inventory<ManifestFile>,
+    ) -> Result<()> {
+        let (storage, limits) = (Arc::clone(self.storage()), self.decoding().limits);
+        let read = move |_: &dyn Storage, path: &String| {
+            let file = MetadataFile::open(path, Arc::clone(&storage), limits);
+            let metadata = file.and_then(|file| TableMetadata::read(&file, &Wanted::CURRENT));
+            caught(storage.as_ref(), metadata.map(|metadata| metadata.table_uuid))
+        };
+        let read = each(self.storage(), logged.clone(), threads, read);
+        for (path, other) in logged.iter().zip(read) {
+            let (severity, kind, message) = match (other?, &uuid) {
+                (Ok(Some(other)), Some(uuid)) if other != *uuid => {
+                    let message = format!("it is of another table, {other}, and in the log of {uuid}");
+                    (Severity::Error, ErrorKind::Mismatch, message)
+                }
+                (Ok(_), _) => continue,
+                // Readers of the table do without.
+                (Err(error), _) => (Severity::Warning, error.kind(), error.message().to_owned()),
+            };
+            let finding = Finding::new(severity, kind.name(), message);
+            found.find(finding.in_file(path).told_by(self.metadata_file()));
+        }
+        Ok(())
+    }
+
+    /// That the hint names a metadata file, where there is one.
+    fn check_hint(&self, found: &mut Inventory<ManifestFile>) -> Result<()> {
+        let Some((hint, message)) = wrong_hint(self.location(), self.storage())? else { return Ok(()) };
+        let finding = Finding::new(Severity::Warning, ErrorKind::Missing.name(), message);
+        found.find(finding.in_file(&hint));
+        Ok(())
+    }
+
     /// That branches and tags name snapshots that are there, and snapshots parents that are older.
     fn check_refs(&self, snapshots: &[Snapshot], found: &mut Inventory<ManifestFile>) {
         let known: HashMap<i64, &Snapshot> = snapshots.iter().map(|one| (one.snapshot_id, one)).collect();

@@ -46,6 +46,25 @@ impl DataPaths {
         self.below(&partitions, rows, external)
     }
 
+    /// What is wrong with each external path that does not end as the partition, bucket and name of its file say (Paimon's
+    /// `ExternalPathProvider.java`); none where no file has one.
+    pub(crate) fn misplaced(
+        &self,
+        rows: &RecordBatch,
+        external: &StringArray,
+    ) -> Result<Option<StringArray>> {
+        if external.null_count() == external.len() {
+            return Ok(None);
+        }
+        let own = self.of(rows, &StringArray::new_null(external.len()))?;
+        let wrong = |(external, own): (Option<&str>, Option<&str>)| {
+            let own = own?.strip_prefix(self.root.as_str())?;
+            let is_it = external?.strip_suffix(own).is_some_and(|before| before.ends_with('/'));
+            (!is_it).then(|| format!("its external path does not end in {own:?}"))
+        };
+        Ok(Some(external.iter().zip(&own).map(wrong).collect()))
+    }
+
     /// As [`DataPaths::of`], for rows whose partitions are known.
     pub(crate) fn below(
         &self,

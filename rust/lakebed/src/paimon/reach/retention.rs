@@ -4,11 +4,9 @@
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
-use serde::Deserialize;
-
 use super::held::{Held, Holder};
 use crate::error::{Error, ErrorKind, Result};
-use crate::json;
+use crate::paimon::consumer::Consumer;
 use crate::paimon::paths::consumer_file;
 use crate::paimon::schema::TableSchema;
 use crate::paimon::table::Table;
@@ -30,13 +28,6 @@ const UNITS: [(&[&str], i128); 7] = [
     (&["µs", "micro", "micros", "microsecond", "microseconds"], 1_000),
     (&["ns", "nano", "nanos", "nanosecond", "nanoseconds"], 1),
 ];
-
-/// A `consumer-<id>` file (Paimon's `Consumer.java`).
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Consumer {
-    next_snapshot: i64,
-}
 
 /// How many are kept, and for how long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -118,7 +109,7 @@ impl Rules {
             }
         }
         let files = table.files();
-        let consumers = files.each(files.consumer_ids()?, |id| consumer_file(id), json::parse::<Consumer>)?;
+        let consumers = files.each(files.consumer_ids()?, |id| consumer_file(id), Consumer::from_json)?;
         Ok(Rules {
             snapshots,
             changelogs,

@@ -12,11 +12,14 @@ use lakebed_avro::Limits;
 use super::program::EntryProgram;
 use crate::error::{ErrorKind, Result};
 use crate::notes::Notes;
+use crate::paimon::consumer::Consumer;
 use crate::paimon::identity::identities;
 use crate::paimon::index_files::IndexFiles;
 use crate::paimon::manifest::ADD;
 use crate::paimon::manifest_list::{ManifestFile, manifest_files};
-use crate::paimon::paths::{self, MAIN, changelog_file, schema_file, snapshot_file, tag_file};
+use crate::paimon::paths::{
+    self, DataPaths, MAIN, changelog_file, consumer_file, schema_file, snapshot_file, tag_file,
+};
 use crate::paimon::schema::TableSchema;
 use crate::paimon::snapshot::{Snapshot, Tag};
 use crate::paimon::table::{Files, Table};
@@ -25,7 +28,9 @@ use crate::pipeline::read_each;
 use crate::record::find;
 use crate::scan::{Batches, ScanOptions};
 use crate::storage::Storage;
-use crate::verify::{ENTRY_SIGN, Finding, IDENTITY, Inventory, NamedFile, Severity, Verified, caught};
+use crate::verify::{
+    Claim, ENTRY_SIGN, ENTRY_WRONG, Finding, IDENTITY, Inventory, NamedFile, Severity, Verified, caught,
+};
 use crate::view::with_columns;
 
 type Found = Inventory<ManifestFile>;
@@ -40,8 +45,10 @@ impl Verified for Table {
         for branch in branches {
             let files = self.files().of_branch(&branch);
             let schemas = files.schema_ids()?;
-            let snapshots =
-                files.snapshot_ids()?.into_iter().map(|id| (files.own(&snapshot_file(id)), Some(id)));
+            let ids = files.snapshot_ids()?;
+            check_hints(&files, &ids, &mut found)?;
+            check_consumers(&files, &ids, &mut found)?;
+            let snapshots = ids.into_iter().map(|id| (files.own(&snapshot_file(id)), Some(id)));
             let tags = files.tag_names()?.into_iter().map(|name| (files.own(&tag_file(&name)), None));
             let changelogs = files.changelog_ids()?.into_iter();
             let changelogs = changelogs.map(|id| (files.own(&changelog_file(id)), Some(id)));
@@ -53,6 +60,16 @@ impl Verified for Table {
         self.lists_of(&named, threads, &mut found)?;
         self.index_files_of(&named, threads, &mut found)?;
         Ok(found)
+    }
+
+    fn claims(&self) -> Vec<Claim> {
+        let snapshot = self.snapshot();
+        let claim = |snapshot: &Snapshot| {
+            let path = self.files().own(&snapshot_file(snapshot.id));
+            let (field, value) = ("totalRecordCount".to_owned(), snapshot.total_record_count?);
+            Some(Claim { path, field, value, of: |totals| totals.rows[0] })
+        };
+        snapshot.and_then(claim).into_iter().collect()
     }
 
     fn whole_entries(&self) -> Result<EntryProgram> {
@@ -83,6 +100,7 @@ impl Verified for Table {
         let path = self.manifest_path(&manifest.file_name);
         let placed = |error: crate::error::Error| error.in_file(&path);
         let entries = program.open(bytes, Some(manifest), 1).map_err(placed)?.noting(notes);
+        let paths = DataPaths::new(self.location(), self.schema());
         let rows = entries.map(|entries| {
             let entries = entries?;
             let rows = program.finish(&entries)?;
@@ -94,6 +112,10 @@ impl Verified for Table {
             let mut more: Vec<(&str, ArrayRef)> = vec![(ENTRY_SIGN, Arc::new(signs)), (IDENTITY, identities)];
             for (name, own) in names {
                 more.push((name, find(&entries, own)?));
+            }
+            let external = find(&entries, "external_path")?;
+            if let Some(wrong) = paths.misplaced(&entries, external.as_string::<i32>())? {
+                more.push((ENTRY_WRONG, Arc::new(wrong)));
             }
             with_columns(&rows, more)
         });
@@ -273,6 +295,42 @@ struct List {
     size: Option<i64>,
     told_by: Arc<str>,
     is_live: bool,
+}
+
+/// That hints name snapshots that are there; readers do without.
+fn check_hints(files: &Files<'_>, ids: &[i64], found: &mut Found) -> Result<()> {
+    for (name, hint) in files.snapshot_hints()? {
+        if hint.is_none_or(|id| !ids.contains(&id)) && !ids.is_empty() {
+            let message = match hint {
+                Some(id) => format!("it names snapshot {id}, which is not there"),
+                None => "it names no snapshot".to_owned(),
+            };
+            let finding = Finding::new(Severity::Warning, ErrorKind::Missing.name(), message);
+            found.find(finding.in_file(&files.own(&name)));
+        }
+    }
+    Ok(())
+}
+
+/// That the next snapshot of each consumer is there, or is still to come.
+fn check_consumers(files: &Files<'_>, ids: &[i64], found: &mut Found) -> Result<()> {
+    for id in files.consumer_ids()? {
+        let path = files.own(&consumer_file(&id));
+        let next = match caught(files.storage.as_ref(), files.parsed(&path, Consumer::from_json))? {
+            Ok(consumer) => consumer.next_snapshot,
+            Err(error) => {
+                found.find(Finding::of(&error).in_file(&path));
+                continue;
+            }
+        };
+        let is_known = ids.contains(&next) || ids.last().is_none_or(|last| next == last.saturating_add(1));
+        if !is_known {
+            let message = format!("it reads snapshot {next} next, which is not there");
+            let finding = Finding::new(Severity::Warning, ErrorKind::Missing.name(), message);
+            found.find(finding.in_file(&path).in_field("nextSnapshot"));
+        }
+    }
+    Ok(())
 }
 
 fn misnamed(what: &str, id: i64, path: &str) -> Finding {

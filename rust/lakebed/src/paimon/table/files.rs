@@ -142,8 +142,21 @@ impl<'t> Files<'t> {
     pub(super) fn hint(&self) -> Result<Option<i64>> {
         let hint = self.storage.read_range(&self.own("snapshot/LATEST"), 0, MAX_HINT_BYTES);
         let Some(bytes) = present(hint)? else { return Ok(None) };
-        let number = std::str::from_utf8(&bytes).ok().and_then(|text| text.trim().parse::<i64>().ok());
-        Ok(number.filter(|number| (1..i64::MAX).contains(number)))
+        Ok(hinted(&bytes))
+    }
+
+    /// The hints in the folder of snapshots that are there, by their paths below the branch, and the number in each.
+    ///
+    /// # Errors
+    /// What storage gives.
+    pub(crate) fn snapshot_hints(&self) -> Result<Vec<(String, Option<i64>)>> {
+        let mut hints = Vec::new();
+        for name in ["snapshot/EARLIEST", "snapshot/LATEST"] {
+            if let Some(bytes) = present(self.storage.read_range(&self.own(name), 0, MAX_HINT_BYTES))? {
+                hints.push((name.to_owned(), hinted(&bytes)));
+            }
+        }
+        Ok(hints)
     }
 
     /// The snapshots from the earliest on, `None` for one that went away after it was listed.
@@ -167,6 +180,12 @@ impl<'t> Files<'t> {
         let found = read_each(self.storage, paths, 1, read)?;
         Ok(names.into_iter().zip(found).filter_map(|(name, found)| Some((name, found?))).collect())
     }
+}
+
+/// The number that a hint is; a text that is none is none.
+fn hinted(bytes: &[u8]) -> Option<i64> {
+    let number = std::str::from_utf8(bytes).ok()?.trim().parse::<i64>().ok();
+    number.filter(|number| (1..i64::MAX).contains(number))
 }
 
 fn parsed<T>(storage: &dyn Storage, path: &str, parse: fn(&[u8]) -> Result<T>) -> Result<T> {

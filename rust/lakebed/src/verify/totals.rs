@@ -1,0 +1,56 @@
+//! What the live files of a table come to, beside what its snapshot claims.
+
+use super::entries::Entries;
+use super::finding::{Finding, Severity};
+use crate::error::ErrorKind;
+
+/// Contents of files: data, position deletes, equality deletes.
+const CONTENTS: usize = 3;
+
+/// Files and rows of each content.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Totals {
+    pub(crate) files: [i64; CONTENTS],
+    pub(crate) rows: [i64; CONTENTS],
+}
+
+/// What a snapshot says that its files come to.
+pub(crate) struct Claim {
+    /// The file that says so, and the field there.
+    pub(crate) path: String,
+    pub(crate) field: String,
+    pub(crate) value: i64,
+    /// The number that it is.
+    pub(crate) of: fn(&Totals) -> i64,
+}
+
+impl Totals {
+    /// Takes in what entries add and take away.
+    pub(super) fn take(&mut self, entries: &Entries) {
+        let content = |row: usize| entries.contents.as_ref().map_or(0, |contents| contents.value(row));
+        for (row, (sign, rows)) in entries.signs.values().iter().zip(&entries.rows).enumerate() {
+            let Ok(place) = usize::try_from(content(row)) else { continue };
+            let (sign, rows) = (i64::from(*sign), rows.unwrap_or_default());
+            if let (Some(files), Some(all)) = (self.files.get_mut(place), self.rows.get_mut(place)) {
+                *files = files.saturating_add(sign);
+                *all = all.saturating_add(rows.saturating_mul(sign));
+            }
+        }
+    }
+
+    pub(super) fn add(&mut self, other: &Totals) {
+        let all = self.files.iter_mut().chain(&mut self.rows);
+        all.zip(other.files.iter().chain(&other.rows)).for_each(|(all, one)| *all = all.saturating_add(*one));
+    }
+
+    /// The claims that are wrong.
+    pub(super) fn contradicted(&self, claims: &[Claim]) -> Vec<Finding> {
+        let wrong = claims.iter().filter(|claim| (claim.of)(self) != claim.value);
+        let finding = |claim: &Claim| {
+            let message = format!("{} is recorded, the live files come to {}", claim.value, (claim.of)(self));
+            let finding = Finding::new(Severity::Warning, ErrorKind::Mismatch.name(), message);
+            finding.in_file(&claim.path).in_field(&claim.field)
+        };
+        wrong.map(finding).collect()
+    }
+}
