@@ -104,6 +104,21 @@ def test_every_reader_is_timed(name: str, tmp_path: Path) -> None:
     assert len(rows) == len(lines)
 
 
+def test_jobs_are_timed_and_goals_told(tmp_path: Path) -> None:
+    sizes = ("--files", 400, "--snapshots", 20, "--repeats", 1, "--sides", "lakebed")
+    done = run("bench_jobs.py", *sizes, "--cache", tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    rows = [line.split("|") for line in done.stdout.splitlines() if line.startswith("| ")]
+    found = {row[1].strip(): row[6].strip() for row in rows[1:]}
+    # 20 files a commit, of which two delete as many again; of a thousand orphans one commit has 20.
+    files = {"manifests": "440", "plan": "360", "orphans": "20", "growth": "20", "file_history": "440"}
+    assert found.items() >= files.items()
+    assert found.keys() > files.keys()
+    goals = [line for line in done.stdout.splitlines() if line.startswith("- ")]
+    assert len(goals) == 4
+    assert all(line.endswith((": there", ": MISSED")) for line in goals)
+
+
 @not_in_check
 @pytest.mark.parametrize(("format_name", "peer"), [("iceberg", "pyiceberg"), ("paimon", "pypaimon")])
 def test_late_storages_are_late_for_every_reader(format_name: str, peer: str, tmp_path: Path) -> None:

@@ -1,0 +1,162 @@
+"""Times jobs on a table of many snapshots: lakebed's views above what they cannot do without, and beside
+Iceberg's own procedures for Spark. See README.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from pathlib import Path
+
+import jobs_sides
+import jobs_tables
+import report
+import spark_sides
+from corpus import Corpus
+from iceberg_tables import JAVA_VERSION
+from session import Contestant, Result, run_round_robin
+
+
+@dataclass(frozen=True)
+class Goal:
+    """How many times as long one takes as another, at most or at least."""
+
+    task: str
+    side: str
+    than: tuple[str, str]
+    most: float | None = None
+    least: float | None = None
+
+    def told(self, medians: dict[tuple[str, str], float]) -> str | None:
+        """A line for the report; None where one of both was not measured."""
+        one, other = medians.get((self.side, self.task)), medians.get(self.than)
+        if one is None or other is None:
+            return None
+        ratio = one / other
+        is_there = ratio <= self.most if self.most is not None else ratio >= (self.least or 0)
+        wanted = f"at most {self.most:g}" if self.most is not None else f"at least {self.least:g}"
+        names = f"{self.task} of {self.side} / {self.than[1]} of {self.than[0]}"
+        return f"- {names}: {ratio:.1f}, goal {wanted}: {'there' if is_there else 'MISSED'}"
+
+
+GOALS = (
+    *(Goal(task, "lakebed", ("lakebed", "manifests"), most=3) for task in ("reachable", "expire_plan")),
+    *(Goal(task, "lakebed", ("lakebed", "plan"), most=2) for task in ("growth", "file_history")),
+    *(Goal(task, "iceberg", ("lakebed", task), least=5) for task in ("orphans", "expire_plan")),
+    Goal("rewrite_manifests", "iceberg", ("lakebed", "rewrite_manifests"), least=3),
+)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs what was asked for, and prints a table and what became of each goal.
+
+    Returns: 1 if lakebed gave no answer, or another one than Iceberg.
+    """
+    options = _options(arguments)
+    sizes = jobs_tables.Sizes(options.files, options.snapshots)
+    root = jobs_tables.made(options.cache.resolve(), sizes)
+    jobs_tables.listing(root, sizes)
+    results: list[Result] = []
+    for task in options.tasks:
+        sides = [side for side, tasks in jobs_sides.SIDES.items() if task in tasks and side in options.sides]
+        corpus = _corpus(root, sizes)
+        contestants = [_contestant(side, task, options.master, corpus) for side in sides]
+        results += run_round_robin(contestants, corpus, options.repeats, _progress, options.clock)
+        if options.json:
+            report.write_json(results, options.json)
+    print(document(results))
+    return 1 if report.lakebed_failed(results) or _differ(results) else 0
+
+
+def document(results: Sequence[Result]) -> str:
+    """The table, and the goals."""
+    medians = {(one.contestant.label, one.contestant.task): one.median for one in results if one.median}
+    header = ("task", "reader", "version", "seconds", "processor s", "rows", "times lakebed")
+    rows = [header, *(_row(result, medians) for result in results)]
+    goals = [told for goal in GOALS if (told := goal.told(medians)) is not None]
+    return "\n".join([report.markdown(rows, (0, 1, 2)), "", *goals])
+
+
+def _row(result: Result, medians: dict[tuple[str, str], float]) -> tuple[str, ...]:
+    label, task = result.contestant.label, result.contestant.task
+    own = medians.get((report.REFERENCE, task))
+    if result.median is None:
+        return (task, label, result.contestant.version, result.error or "n/a", "", "", "")
+    times = f"{result.median / own:.1f}" if own else ""
+    last = result.answers[-1]
+    # The JVM is another process, whose processor seconds are not told.
+    spent = f"{last['processor']:.2f}" if label == report.REFERENCE else ""
+    found = f"{last['found']:,}"
+    return (task, label, result.contestant.version, f"{result.median:.2f}", spent, found, times)
+
+
+def _differ(results: Sequence[Result]) -> bool:
+    """Whether sides found other files. Manifests are as many as each makes."""
+    found: dict[str, set[int]] = {}
+    for result in results:
+        if result.contestant.task != "rewrite_manifests":
+            found.setdefault(result.contestant.task, set()).update(one["found"] for one in result.answers)
+    return any(len(counts) > 1 for counts in found.values())
+
+
+def _corpus(root: Path, sizes: jobs_tables.Sizes) -> Corpus:
+    """The table, as the processes of all sides take it; `columns` are its snapshots."""
+    return Corpus(
+        format="iceberg",
+        writer=f"lakebed {version('lakebed')}",
+        path=str(root),
+        name=root.name,
+        manifests=(),
+        entries=sizes.files,
+        live=sizes.files,
+        columns=sizes.snapshots,
+        codec="deflate",
+        block_bytes=64_000,
+        compressed_bytes=0,
+        inflated_bytes=0,
+        input="jobs",
+    )
+
+
+def _contestant(side: str, task: str, master: str, corpus: Corpus) -> Contestant:
+    own = side == report.REFERENCE
+    shown = version("lakebed") if own else f"{JAVA_VERSION}, Spark {spark_sides.pyspark_version()}"
+    command = (sys.executable, str(jobs_sides.__file__), side, task, master)
+    return Contestant(side, task, shown, master, command, json.dumps(asdict(corpus)), every_round=True)
+
+
+def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
+    made = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
+    add = made.add_argument
+    tasks = jobs_sides.SIDES["lakebed"]
+    add("--files", type=int, default=1_000_000, help="data files that commits add")
+    add("--snapshots", type=int, default=1_000, help="commits")
+    add("--tasks", type=_words, default=tasks, help=f"which of {', '.join(tasks)}")
+    add("--sides", type=_words, default=_sides(), help=f"which of {', '.join(jobs_sides.SIDES)}")
+    add("--repeats", type=int, default=3, help="timed rounds")
+    add("--clock", default="seconds", help="seconds, or processor for lakebed alone on a busy machine")
+    add("--master", default="local[2]", help="Spark's master")
+    add("--cache", type=Path, default=Path(__file__).with_name(".cache"), help="where the table is kept")
+    add("--json", type=Path, default=None, help="also write every run there, one JSON object a line")
+    return made.parse_args(arguments)
+
+
+def _sides() -> tuple[str, ...]:
+    """Those that are here: Iceberg's need its runtime for this PySpark."""
+    return tuple(jobs_sides.SIDES) if spark_sides.iceberg_jar() is not None else (report.REFERENCE,)
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(text.split(","))
+
+
+def _progress(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
