@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import shutil
 import time
+from collections import Counter
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from covering import each_covering_iceberg_table, each_covering_paimon_table
@@ -103,3 +104,61 @@ def test_paimon_finds_the_same_orphans(table: GoldenTable, tmp_path: Path, paimo
     found = sorted(local(row["file_path"]) for row in opened.orphans(now).to_arrow().to_pylist())
     assert found == answer
     assert sum("planted-" in file for file in found) >= 4
+
+
+def read_by_iceberg(table: GoldenIcebergTable, iceberg_java: JavaEngine) -> dict[str, Any]:
+    metadata = table.path / table.info["metadata_file"]
+    answer: dict[str, Any] = iceberg_java.ask("read", metadata=metadata, relocate=table.relocate)
+    return answer
+
+
+@each_covering_iceberg_table()
+def test_iceberg_counts_and_tells_the_same_of_every_commit(
+    table: GoldenIcebergTable, iceberg_java: JavaEngine
+):
+    opened, answer = table.open(), read_by_iceberg(table, iceberg_java)
+    rows = opened.growth().to_arrow().to_pylist()
+    for row in rows:
+        plan = answer["plans"][str(row["snapshot_id"])]
+        if "error" not in plan:
+            assert row["file_count"] == len(plan)
+    if not isinstance(answer["all_entries"], list):
+        return
+    # What the oldest was made from nobody knows.
+    ids = {row["snapshot_id"] for row in rows[1:]}
+    words = {1: "added", 2: "removed"}
+    entries = {
+        (words[one["status"]], one["snapshot_id"], one["data_file"]["file_path"])
+        for one in answer["all_entries"]
+        if one["status"] in words and one["snapshot_id"] in ids
+    }
+    columns = ["change", "snapshot_id", "file_path"]
+    told = opened.file_history(columns=columns).to_arrow().to_pylist()
+    assert {tuple(one.values()) for one in told if one["snapshot_id"] in ids} == entries
+
+
+@each_covering_paimon_table()
+def test_paimon_counts_and_tells_the_same_of_every_commit(table: GoldenTable, paimon_java: JavaEngine):
+    opened, answer = lakebed.open_table(table.path), paimon_java.ask("read", table=table.path)
+    snapshots = {int(one["id"]): one for one in reversed(answer["snapshots"])}
+    told: dict[int, set[tuple[str, str]]] = {}
+    for row in opened.file_history(columns=["snapshot_id", "change", "file_name"]).to_arrow().to_pylist():
+        told.setdefault(row["snapshot_id"], set()).add((row["change"], row["file_name"]))
+
+    def entries(name: str) -> list[dict[str, Any]]:
+        manifests = (listed["file_name"] for listed in answer["lists"][name])
+        return [entry for manifest in manifests for entry in answer["manifests"][manifest]]
+
+    words = {"ADD": "added", "DELETE": "removed"}
+    for row in opened.growth().to_arrow().to_pylist():
+        snapshot = snapshots[row["snapshot_id"]]
+        delta = entries(snapshot["deltaManifestList"])
+        live: Counter[str] = Counter()
+        for entry in [*entries(snapshot["baseManifestList"]), *delta]:
+            sign = 1 if entry["kind"] == "ADD" else -1
+            live.update({"file_count": sign, "record_count": sign * int(entry["row_count"])})
+            live.update({"file_size_in_bytes": sign * int(entry["file_size"])})
+        for name, value in live.items():
+            assert row[name] == value, name
+        said = {(words[entry["kind"]], entry["file_name"]) for entry in delta}
+        assert told.get(row["snapshot_id"], set()) == said
