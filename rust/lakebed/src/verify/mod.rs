@@ -17,7 +17,7 @@ pub(crate) use entries::{ENTRY_SIGN, ENTRY_WRONG};
 pub(crate) use finding::{Finding, Severity};
 pub(crate) use inventory::{Inventory, NamedFile, caught};
 pub(crate) use scan::VerifyScan;
-pub(crate) use totals::{Claim, Totals};
+pub(crate) use totals::{Claim, Number};
 
 use arrow_buffer::Buffer;
 use lakebed_avro::Limits;

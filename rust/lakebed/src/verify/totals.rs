@@ -14,6 +14,9 @@ pub(crate) struct Totals {
     pub(crate) rows: [i64; CONTENTS],
 }
 
+/// One number of the totals.
+pub(crate) type Number = fn(&Totals) -> i64;
+
 /// What a snapshot says that its files come to.
 pub(crate) struct Claim {
     /// The file that says so, and the field there.
@@ -21,7 +24,7 @@ pub(crate) struct Claim {
     pub(crate) field: String,
     pub(crate) value: i64,
     /// The number that it is.
-    pub(crate) of: fn(&Totals) -> i64,
+    pub(crate) of: Number,
 }
 
 impl Totals {

@@ -24,7 +24,7 @@ use crate::record::find;
 use crate::scan::{Batches, ScanOptions};
 use crate::storage::Storage;
 use crate::verify::{
-    Claim, ENTRY_SIGN, Finding, IDENTITY, Inventory, NamedFile, Severity, Totals, Verified, caught,
+    Claim, ENTRY_SIGN, Finding, IDENTITY, Inventory, NamedFile, Number, Severity, Verified, caught,
 };
 use crate::view::with_columns;
 
@@ -123,7 +123,7 @@ impl Verified for Table {
 }
 
 /// What a summary says of all files, by the names of Iceberg's `SnapshotSummary.java`.
-const TOTALS: [(&str, fn(&Totals) -> i64); 5] = [
+const TOTALS: [(&str, Number); 5] = [
     ("total-data-files", |totals| totals.files[0]),
     ("total-records", |totals| totals.rows[0]),
     ("total-delete-files", |totals| totals.files[1] + totals.files[2]),
