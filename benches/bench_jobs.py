@@ -147,7 +147,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 def _sides() -> tuple[str, ...]:
     """Those that are here: Iceberg's need its runtime for this PySpark."""
-    return tuple(jobs_sides.SIDES) if spark_sides.iceberg_jar() is not None else (report.REFERENCE,)
+    return tuple(jobs_sides.SIDES) if spark_sides.jar("iceberg") is not None else (report.REFERENCE,)
 
 
 def _words(text: str) -> tuple[str, ...]:

@@ -99,7 +99,7 @@ class Iceberg:
         from pyspark.sql import SparkSession
 
         settings = {
-            "spark.jars": str(spark_sides.iceberg_jar()),
+            "spark.jars": str(spark_sides.jar("iceberg")),
             "spark.driver.memory": "6g",
             "spark.ui.enabled": "false",
             "spark.ui.showConsoleProgress": "false",
