@@ -18,6 +18,7 @@ pub mod partition;
 pub mod paths;
 mod prune;
 mod reach;
+mod rewrite_paths;
 mod scan;
 pub mod schema;
 pub mod snapshot;

@@ -84,7 +84,7 @@ pub(super) fn count(rows: impl Iterator<Item = Result<RecordBatch>>) -> Result<u
 }
 
 /// The rows of a walk: what goes and is no file, files that are named without manifests, then the others, part by part.
-pub(super) struct Found {
+pub(crate) struct Found {
     roots: Vec<Root>,
     sets: RootSets,
     /// The roots that stay.
@@ -102,7 +102,7 @@ enum Stage {
 }
 
 impl Found {
-    pub(super) fn new(mut walk: Walk, going: bool) -> Found {
+    pub(crate) fn new(mut walk: Walk, going: bool) -> Found {
         let (roots, mut sets) =
             (std::mem::take(&mut walk.roots), std::mem::replace(&mut walk.sets, RootSets::new()));
         let stays = |(place, root): (usize, &Root)| (!root.goes).then_some(place);

@@ -19,10 +19,10 @@ use std::sync::Arc;
 
 pub(crate) use expire::ExpirePlan;
 pub use expire::Retention;
-pub(crate) use found::Reachable;
+pub(crate) use found::{Found, Reachable};
 pub(crate) use kind::Kind;
 pub(crate) use listing::Place;
-pub(crate) use names::{Named, NamedBatch};
+pub(crate) use names::{Named, NamedBatch, each_named};
 pub(crate) use orphans::Orphans;
 pub use orphans::{Listing, OrphanOptions};
 pub(crate) use partitions::Fact;

@@ -63,7 +63,7 @@ impl NamedBatch {
 }
 
 /// Calls `take` with what each row says, its key the whole path.
-pub(super) fn each_named(batch: &RecordBatch, mut take: impl FnMut(Record<'_>) -> Result<()>) -> Result<()> {
+pub(crate) fn each_named(batch: &RecordBatch, mut take: impl FnMut(Record<'_>) -> Result<()>) -> Result<()> {
     let [paths, kinds, facts, sets, sizes, identities] =
         ["path", "kind", "fact", "set", "size", "identity"].map(|name| find(batch, name));
     let (paths, kinds, facts, sets) = (paths?, kinds?, facts?, sets?);

@@ -35,20 +35,20 @@ const FACTS: [Fact; 3] = [Fact::Reached, Fact::Deleted, Fact::Listed];
 
 /// Something that is said of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Record<'r> {
-    pub(super) fact: Fact,
-    pub(super) kind: Kind,
+pub(crate) struct Record<'r> {
+    pub(crate) fact: Fact,
+    pub(crate) kind: Kind,
     /// Number of what stands before the key where places are compared.
-    pub(super) prefix: u16,
-    pub(super) set: SetId,
+    pub(crate) prefix: u16,
+    pub(crate) set: SetId,
     /// Bytes of the file, below 0 where nobody knows.
-    pub(super) size: i64,
+    pub(crate) size: i64,
     /// Of what is reached, which of several files at one path is meant; of what is listed, when it was modified.
-    pub(super) value: i64,
+    pub(crate) value: i64,
     /// The path as it is written.
-    pub(super) path: &'r str,
+    pub(crate) path: &'r str,
     /// What is the same of all that is said of a file.
-    pub(super) key: &'r str,
+    pub(crate) key: &'r str,
 }
 
 /// The records of all files.

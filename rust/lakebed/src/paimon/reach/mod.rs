@@ -9,8 +9,10 @@ mod retention;
 
 use std::sync::Arc;
 
-use self::entries::{Entries, Reached};
-use self::held::held;
+use self::entries::Entries;
+pub(super) use self::entries::Reached;
+pub(super) use self::held::Held;
+use self::held::Own;
 use super::paths::MAIN;
 use super::table::Table;
 use crate::error::Result;
@@ -25,30 +27,56 @@ const TABLE: usize = 0;
 /// A table whose files are looked for.
 pub(super) struct TableReach {
     table: Table,
+    /// What holds its snapshots, where that was read before and is to stay.
+    held: Option<OfBranches>,
+}
+
+/// What every branch holds, the main one first.
+pub(super) type OfBranches = Vec<(String, Vec<Held>, Own)>;
+
+/// What is named without a manifest, and the manifests.
+pub(super) struct Named {
+    pub(super) roots: Vec<Root>,
+    pub(super) sets: RootSets,
+    pub(super) files: Files,
+    pub(super) manifests: Vec<Reached>,
+    /// How many manifests the lists name.
+    named: u64,
 }
 
 impl TableReach {
     pub(super) fn new(table: Table) -> TableReach {
-        TableReach { table: table.noting() }
-    }
-}
-
-impl Reach for TableReach {
-    fn storage(&self) -> &Arc<dyn Storage> {
-        self.table.storage()
+        TableReach { table: table.noting(), held: None }
     }
 
-    fn notes(&self) -> Notes {
-        self.table.noted().clone()
+    /// One that stays at what holds snapshots now.
+    ///
+    /// # Errors
+    /// Those of reading snapshots, tags and changelogs.
+    pub(super) fn held(table: Table) -> Result<TableReach> {
+        let held = Held::of_table(&table)?;
+        Ok(TableReach { held: Some(held), ..TableReach::new(table) })
     }
 
-    fn walk(&self, retention: Option<&Retention>, threads: usize) -> Result<Walk> {
+    /// What holds snapshots, of one that stays at it.
+    pub(super) fn stays_at(&self) -> OfBranches {
+        self.held.clone().unwrap_or_default()
+    }
+
+    /// Reads all but manifests.
+    ///
+    /// # Errors
+    /// As [`Reach::walk`].
+    pub(super) fn named(
+        &self,
+        held: OfBranches,
+        retention: Option<&Retention>,
+        threads: usize,
+    ) -> Result<Named> {
         let (mut files, mut sets) = (Files::default(), RootSets::new());
         let mut roots = vec![Root::new(None, "table".to_owned())];
         let mut all = Vec::new();
-        let own = self.table.files();
-        for branch in std::iter::once(MAIN.to_owned()).chain(own.branch_names()?) {
-            let (of_branch, besides) = held(&own.of_branch(&branch))?;
+        for (branch, of_branch, besides) in held {
             all.extend(of_branch);
             let root = if branch == MAIN { TABLE } else { roots.len() };
             if root != TABLE {
@@ -62,7 +90,7 @@ impl Reach for TableReach {
         if let Some(retention) = retention {
             retention::expire(&self.table, &mut all, retention)?;
         }
-        all.sort_by_cached_key(held::Held::order);
+        all.sort_by_cached_key(Held::order);
         let first = roots.len();
         roots.extend(all.iter().map(|one| one.root.clone()));
         for (at, one) in all.iter().enumerate() {
@@ -72,6 +100,25 @@ impl Reach for TableReach {
             }
         }
         let (manifests, named) = lists::named(&self.table, &all, first, threads, &mut files, &mut sets)?;
+        Ok(Named { roots, sets, files, manifests, named })
+    }
+}
+
+impl Reach for TableReach {
+    fn storage(&self) -> &Arc<dyn Storage> {
+        self.table.storage()
+    }
+
+    fn notes(&self) -> Notes {
+        self.table.noted().clone()
+    }
+
+    fn walk(&self, retention: Option<&Retention>, threads: usize) -> Result<Walk> {
+        let held = match &self.held {
+            Some(held) => held.clone(),
+            None => Held::of_table(&self.table)?,
+        };
+        let Named { roots, sets, files, manifests, named } = self.named(held, retention, threads)?;
         let step = manifests_step(&manifests, named);
         let entries = Entries::new(self.table.clone())?;
         let entries = Box::new(ManifestStream::new(entries, manifests, threads));
