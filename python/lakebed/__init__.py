@@ -10,6 +10,8 @@ from lakebed.limits import LIMITS, Limits
 from lakebed.locations import check_locations
 from lakebed.opening import open_table
 from lakebed.predicates import Predicate, col
+from lakebed.reporting import report
+from lakebed.rewriting import CopyScan, rewrite_paths
 from lakebed.scan import Scan
 from lakebed.storage import Storage
 from lakebed.table import Table
@@ -18,6 +20,7 @@ from lakebed.view import PlanScan, ViewScan
 __all__ = [
     "LIMITS",
     "CommitConflictError",
+    "CopyScan",
     "Explain",
     "LakebedError",
     "Limits",
@@ -37,4 +40,6 @@ __all__ = [
     "iceberg",
     "open_table",
     "paimon",
+    "report",
+    "rewrite_paths",
 ]

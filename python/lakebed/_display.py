@@ -61,6 +61,7 @@ FIRST["reachable"] = FIRST["expire_plan"] = (
     *("kind", "file_size_in_bytes", "first_reached_by", "last_reached_by", "file_path"),
 )
 FIRST["orphans"] = ("file_size_in_bytes", "modified_at", "file_path")
+FIRST["rewrite_paths"] = ("kind", "file_size_in_bytes", "source", "target")
 FIRST["growth"] = (
     *("snapshot_id", "committed_at", "operation", "file_count", "record_count", "file_size_in_bytes"),
     *("delete_file_count", "added_file_count", "removed_file_count"),

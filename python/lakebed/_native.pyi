@@ -13,6 +13,7 @@ __all__ = [
     "Filter",
     "Grouping",
     "PartRows",
+    "PathMover",
     "PieceStream",
     "Scan",
     "Share",
@@ -59,6 +60,7 @@ __all__ = [
     "paimon_write_records",
     "panic",
     "read_share",
+    "rewrite_paths",
     "without_credentials",
 ]
 
@@ -70,6 +72,12 @@ class Batch:
     """One record batch or array, handed over once through the Arrow PyCapsule interface."""
 
     def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]: ...
+
+@final
+class PathMover:
+    """Exchanges the prefixes of paths."""
+
+    def moved(self, paths: object) -> Batch: ...
 
 @final
 class BatchStream:
@@ -336,6 +344,17 @@ def find_tables(
     where: str | None,
     limit: int | None,
     concurrent_reads: int | None,
+) -> Scan: ...
+def rewrite_paths(
+    table: Table,
+    prefixes: Sequence[tuple[str, str]],
+    to: str,
+    storage: object | None,
+    since: int | str | None,
+    columns: Sequence[str] | None,
+    where: str | None,
+    limit: int | None,
+    threads: int | None,
 ) -> Scan: ...
 def check_locations(paths: object, allowed: Sequence[str], policy: str) -> Batch: ...
 def decode_rows(binary: Any, types: Any) -> Batch: ...

@@ -62,7 +62,7 @@ def _small_files(row: dict[str, Any], table_format: str, small_bytes: int) -> It
             "small_file_count",
             f"{small:,} of {files:,} data files are below {size(small_bytes)}",
             f"compact them: {_call(table_format, 'compact', 'rewrite_data_files')}; "
-            "`lakebed partitions TABLE --sort -file_count` shows where they are",
+            "`lakebed partitions TABLE --sort -small_file_count` shows where they are",
         )
 
 

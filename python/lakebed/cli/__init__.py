@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 import click
 
 from lakebed import __version__
-from lakebed.cli import avro, changes, find, health, jobs, metadata, show, verify, views
+from lakebed.cli import avro, changes, find, health, jobs, metadata, report, rewriting, show, verify, views
 from lakebed.cli.failures import one_line
 from lakebed.errors import LakebedWarning
 
@@ -20,10 +20,10 @@ from lakebed.errors import LakebedWarning
 _INTERRUPTED, _BROKEN_PIPE = 130, 141
 # What a first look goes through, in its order; then the rest.
 _GROUPS = (
-    ("A table", ("show", "health", "find")),
+    ("A table", ("show", "health", "report", "find")),
     ("Its files", ("files", "partitions", "buckets", "plan", "deletes", "diff", "appends")),
     ("Its history", ("snapshots", "growth", "file-history", "refs", "schemas", "changelogs")),
-    ("What it keeps", ("verify", "reachable", "orphans", "expire-plan")),
+    ("What it keeps", ("verify", "reachable", "orphans", "expire-plan", "rewrite-paths")),
     ("Its metadata", ("manifests", "entries", "indexes", "metadata", "avro")),
 )
 
@@ -117,6 +117,8 @@ cli.add_command(changes.appends)
 cli.add_command(changes.file_history)
 for _job in (jobs.reachable, jobs.orphans, jobs.expire_plan):
     cli.add_command(_job)
+cli.add_command(report.command)
+cli.add_command(rewriting.command)
 cli.add_command(metadata.command)
 cli.add_command(avro.command)
 cli.add_command(find.command)

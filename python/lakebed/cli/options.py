@@ -39,9 +39,8 @@ def _time(_context: click.Context, _parameter: click.Parameter, value: str | Non
         raise click.BadParameter(message) from None
 
 
-def _prefixes(
-    _context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]
-) -> dict[str, str]:
+def prefixes(_context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
+    """What is given as OLD=NEW, by OLD."""
     for value in values:
         if not value.partition("=")[0] or "=" not in value:
             raise click.BadParameter(f"{value!r} is not OLD=NEW")
@@ -62,7 +61,7 @@ _OPENING = (
     click.option(
         "--relocate",
         multiple=True,
-        callback=_prefixes,
+        callback=prefixes,
         metavar="OLD=NEW",
         help="Of a moved table: what its metadata says is below OLD is now below NEW. May be repeated.",
     ),

@@ -15,12 +15,14 @@ from lakebed.errors import SchemaError, UnsupportedError
 from lakebed.iceberg.through_catalogs import commit_through
 from lakebed.limits import LIMITS, Limits
 from lakebed.opening import open_table
+from lakebed.predicates import to_sql
 from lakebed.storage import resolve
 from lakebed.storage.paths import scheme_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from lakebed.predicates import Predicate
     from lakebed.table import Table
 
 
@@ -220,6 +222,8 @@ def rewrite_manifests(
     table: Table,
     *,
     target_bytes: int = ...,
+    by: Sequence[str] | None = ...,
+    where: str | Predicate | None = ...,
     codec: str | None = ...,
     block_bytes: int = ...,
     properties: Mapping[str, str] | None = ...,
@@ -231,6 +235,8 @@ def rewrite_manifests(
     table: Table,
     *,
     target_bytes: int = ...,
+    by: Sequence[str] | None = ...,
+    where: str | Predicate | None = ...,
     codec: str | None = ...,
     block_bytes: int = ...,
     properties: Mapping[str, str] | None = ...,
@@ -241,32 +247,40 @@ def rewrite_manifests(
     table: Table,
     *,
     target_bytes: int = 8 << 20,
+    by: Sequence[str] | None = None,
+    where: str | Predicate | None = None,
     codec: str | None = None,
     block_bytes: int = 64_000,
     properties: Mapping[str, str] | None = None,
     commit: bool = True,
     limits: Limits = LIMITS,
 ) -> Table | StagedCommit | None:
-    """Writes the manifests of data files anew, sorted by partition, in one snapshot on `main`: operation
-    `replace`. Entries of deleted files are left out; manifests of delete files stay.
+    """Writes manifests of data files anew, their entries sorted by partition, in one snapshot on `main`:
+    operation `replace`. Entries of deleted files are left out; manifests of delete files stay. Entries keep
+    their snapshots, sequence numbers and row ids.
 
     Args:
         table: as in `append_files`.
         target_bytes: how large a manifest is to be, about.
+        by: what entries are sorted by, the first name first: partition fields, and columns of `read_manifest`
+            with single values, such as `file_path` or `sequence_number`. None for all partition fields.
+        where: SQL or `lakebed.col(…)`, on the table's columns and its partition fields: of all manifests
+            those alone that may hold files which match, as `Table.manifests` has it, whole.
         codec: that of the manifests written, as in `write_manifest`; None for what the table's property
             `write.manifest.compression-codec` says.
         block_bytes: bytes of entries, not compressed, at which a block ends.
         properties: as in `append_files`.
         commit: as in `append_files`.
         limits: as in `append_files`.
-    Returns: as `append_files`; without manifests of data files the table itself, or None.
-    Raises: as `append_files`.
+    Returns: as `append_files`; without such manifests the table itself, or None.
+    Raises: SchemaError (no such field or column), PredicateError; as `append_files`.
     Cost: reads and writes every live entry of a data file; memory holds those of one spec.
-    Source: Iceberg's `BaseRewriteManifests.java`.
+    Source: Iceberg's `BaseRewriteManifests.java`, `RewriteManifestsSparkAction.java`.
     """
     positive("target_bytes", target_bytes)
     positive("block_bytes", block_bytes)
-    return _commit(table, target_bytes, properties, commit, limits, codec, block_bytes)
+    change = (target_bytes, names("by", by), to_sql(where))
+    return _commit(table, change, properties, commit, limits, codec, block_bytes)
 
 
 def _paths(files: Any) -> list[str]:
@@ -302,7 +316,9 @@ def _commit(
     codec: str | None = None,
     block_bytes: int = 64_000,
 ) -> Table | StagedCommit | None:
-    """Commits or stages what `change` is: Arrow data to append, paths to delete, bytes of a manifest."""
+    """Commits or stages what `change` is: Arrow data to append, paths to delete, how manifests
+    are rewritten.
+    """
     pairs = list((properties or {}).items())
     opening = table._opening
     through_catalog = opening is not None and opening.entry is not None

@@ -45,7 +45,8 @@ class GroupViews(Standing):
             `total_buckets` int32 (as the newest file records it), `delete_row_count` int64 (null where a file
             does not say). Iceberg: `last_updated_at` timestamp[us, UTC] and `last_updated_snapshot_id` int64
             (of the newest snapshot that a file came with; null where those expired), then the counts of
-            position deletes, deletion vectors and equality deletes by themselves, int64.
+            position deletes, deletion vectors and equality deletes by themselves, int64. Last of both
+            `small_file_count` int64, data files below 32 MiB.
         Raises: CorruptError for a sum beyond 64 bits.
         Cost: as `files` without paths and statistics; memory grows with the partitions (Paimon: buckets), not
             with the files. Paimon's counts of deletes read the index manifest, and index files whose writer
@@ -107,7 +108,11 @@ class GroupViews(Standing):
             `delete_manifest_count`, `entry_count` int64, `average_manifest_entry_count` float64, and
             `deleted_entry_count` int64, entries that say that a file is gone, which only rewritten manifests
             lose. Entry counts are null where old manifest lists do not have them; averages and extremes
-            where there is nothing.
+            where there is nothing. Of the clustering `average_partition_manifest_count` float64 and
+            `max_partition_manifest_count` int64, manifests of data files that a plan of one partition reads,
+            by their bounds (of partitions without null values); `rewritten_manifest_count` int64,
+            `average_rewritten_partition_manifest_count` and `max_rewritten_partition_manifest_count`, about
+            what they would be after manifests are rewritten by partition, 8 MiB each.
         Raises: as `partitions`.
         Cost: as `partitions`; besides reads what `snapshots` and `manifests` read.
         """

@@ -6,7 +6,7 @@ use arrow_array::RecordBatchReader;
 use lakebed::iceberg::Table as IcebergTable;
 use lakebed::iceberg::write::FormatVersion;
 use lakebed::iceberg::write::commit::{
-    Action, CommitOptions, Identity, NewTable, commit_action, create_table, stage_action,
+    Action, CommitOptions, Identity, NewTable, Rewrite, commit_action, create_table, stage_action,
 };
 use lakebed::{Error, ErrorKind, Result};
 use lakebed_avro::Codec;
@@ -22,8 +22,8 @@ use crate::table::Table;
 /// What a commit does, by the form of what Python gives.
 #[derive(FromPyObject)]
 enum Given {
-    /// Bytes that a manifest is to have.
-    Target(u64),
+    /// Bytes that a manifest is to have, what entries are sorted by, and which manifests are meant.
+    Rewrite(u64, Option<Vec<String>>, Option<String>),
     /// The paths of files that go.
     Paths(Vec<String>),
     /// Files that come, in Arrow.
@@ -80,7 +80,9 @@ pub fn iceberg_commit(
     let options = CommitOptions { identity, properties, codec, block_bytes, limits: extract(limits)? };
     let table = table.get();
     let action: Box<dyn FnOnce() -> Result<Action> + Send> = match change.extract::<Given>()? {
-        Given::Target(bytes) => Box::new(move || Ok(Action::RewriteManifests(bytes))),
+        Given::Rewrite(target_bytes, by, filter) => {
+            Box::new(move || Ok(Action::RewriteManifests(Rewrite { target_bytes, by, filter })))
+        }
         Given::Paths(paths) => Box::new(move || Ok(Action::Delete(paths))),
         Given::Files(files) => {
             let reader = import_stream(files.bind(py))?;

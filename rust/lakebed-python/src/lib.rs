@@ -21,6 +21,7 @@ mod notes;
 mod paimon;
 mod paimon_commit;
 mod paimon_write;
+mod rewrite_paths;
 mod sink;
 mod source;
 mod storage;
@@ -65,6 +66,8 @@ mod _native {
     };
     #[pymodule_export]
     use super::paimon_write::{paimon_write_json, paimon_write_records};
+    #[pymodule_export]
+    use super::rewrite_paths::{PathMover, rewrite_paths};
     #[pymodule_export]
     use super::stream::{Batch, BatchStream, Filter};
     #[pymodule_export]

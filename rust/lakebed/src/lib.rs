@@ -31,6 +31,7 @@ pub mod predicate;
 pub mod reach;
 pub mod record;
 pub mod relocate;
+pub mod rewrite_paths;
 pub mod scan;
 pub mod storage;
 mod system;

@@ -28,8 +28,7 @@ impl Relocated {
         location: &str,
         prefixes: impl IntoIterator<Item = (String, String)>,
     ) -> Relocated {
-        let mut prefixes: Vec<(String, String)> = prefixes.into_iter().collect();
-        prefixes.sort_by_key(|(old, _)| std::cmp::Reverse(old.trim_end_matches('/').len()));
+        let prefixes = longest_first(prefixes.into_iter().collect());
         Relocated { storage, location: location.to_owned(), prefixes }
     }
 
@@ -38,17 +37,27 @@ impl Relocated {
         if below(path, &self.location).is_some() {
             return Cow::Borrowed(path);
         }
-        let moved = |(old, new): &(String, String)| {
-            let rest = below(path, old)?;
-            let folder = new.trim_end_matches('/');
-            Some(match (new.is_empty(), rest.is_empty()) {
-                (true, _) => Cow::Borrowed(rest),
-                (_, true) => Cow::Owned(folder.to_owned()),
-                _ => Cow::Owned(format!("{folder}/{rest}")),
-            })
-        };
-        self.prefixes.iter().find_map(moved).unwrap_or(Cow::Borrowed(path))
+        moved(path, &self.prefixes).unwrap_or(Cow::Borrowed(path))
     }
+}
+
+/// Prefixes in the order in which [`moved`] tries them.
+pub(crate) fn longest_first(mut prefixes: Vec<(String, String)>) -> Vec<(String, String)> {
+    prefixes.sort_by_key(|(old, _)| std::cmp::Reverse(old.trim_end_matches('/').len()));
+    prefixes
+}
+
+/// A path with the first of these old prefixes that it is below exchanged for the new one.
+pub(crate) fn moved<'p>(path: &'p str, prefixes: &[(String, String)]) -> Option<Cow<'p, str>> {
+    prefixes.iter().find_map(|(old, new)| {
+        let rest = below(path, old)?;
+        let folder = new.trim_end_matches('/');
+        Some(match (new.is_empty(), rest.is_empty()) {
+            (true, _) => Cow::Borrowed(rest),
+            (_, true) => Cow::Owned(folder.to_owned()),
+            _ => Cow::Owned(format!("{folder}/{rest}")),
+        })
+    })
 }
 
 /// The rest of a path below a prefix, without the slash between them.

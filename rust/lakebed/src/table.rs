@@ -11,6 +11,7 @@ use crate::distributed::Distributed;
 use crate::error::{Error, ErrorKind, Result};
 use crate::notes::Notes;
 use crate::reach::{OrphanOptions, Retention};
+use crate::rewrite_paths::RewritePaths;
 use crate::scan::{Scan, ScanOptions};
 use crate::view::View;
 
@@ -120,6 +121,16 @@ pub trait Table: Send + Sync {
     /// # Errors
     /// `UnknownColumn`, `Predicate`.
     fn expire_plan(&self, retention: Retention, options: ScanOptions) -> Result<Box<dyn Scan>>;
+
+    /// Writes the table's metadata, all of it or what came after a state of the table, below another folder, its paths
+    /// exchanged by their prefixes. Rows are the files that are to be copied: `source`, `target`, `kind` and
+    /// `file_size_in_bytes`.
+    ///
+    /// # Errors
+    /// `Location` for a path that no prefix covers; `Unsupported` for what is not written anew; `SnapshotNotFound` and
+    /// `Argument` for a state that the table does not have; `UnknownColumn`, `Predicate`; those of reading and writing.
+    /// What was written is then taken away.
+    fn rewrite_paths(&self, job: &RewritePaths, options: ScanOptions) -> Result<Box<dyn Scan>>;
 
     /// One row per snapshot that led to where the table stands, the oldest first: what is live there, and what its
     /// commit added and removed.

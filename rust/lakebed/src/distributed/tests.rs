@@ -140,6 +140,10 @@ impl Table for Toy {
         Err(unknown())
     }
 
+    fn rewrite_paths(&self, _: &crate::rewrite_paths::RewritePaths, _: ScanOptions) -> Result<Box<dyn Scan>> {
+        Err(unknown())
+    }
+
     fn orphans(&self, _: OrphanOptions, _: ScanOptions) -> Result<Box<dyn Scan>> {
         Err(unknown())
     }

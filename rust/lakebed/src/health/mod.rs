@@ -1,5 +1,6 @@
 //! The view `health`: one row about how a table is.
 
+mod clustering;
 mod facts;
 mod totals;
 
@@ -11,6 +12,7 @@ use arrow_array::{
 use arrow_schema::SchemaRef;
 use serde::{Deserialize, Serialize};
 
+pub(crate) use clustering::ManifestBounds;
 use facts::TableFacts;
 pub(crate) use totals::Totals;
 
@@ -26,6 +28,7 @@ pub const SMALL_FILE_BYTES: u64 = 32 << 20;
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct HealthTask {
     facts: TableFacts,
+    bounds: ManifestBounds,
     columns: Option<Vec<String>>,
 }
 
@@ -36,7 +39,13 @@ impl HealthTask {
     /// Those of the views `snapshots` and `manifests`.
     pub(crate) fn read(table: &dyn Table, schema_id: i64, options: &ScanOptions) -> Result<HealthTask> {
         let facts = TableFacts::read(table, schema_id, options)?;
-        Ok(HealthTask { facts, columns: options.columns.clone() })
+        let bounds = ManifestBounds::read(table, options)?;
+        Ok(HealthTask { facts, bounds, columns: options.columns.clone() })
+    }
+
+    /// What the manifest lists say of partitions.
+    pub(crate) fn bounds(&self) -> &ManifestBounds {
+        &self.bounds
     }
 
     /// The row, of what the files of all partitions come to.
@@ -44,7 +53,7 @@ impl HealthTask {
     /// # Errors
     /// `UnknownColumn`.
     pub(crate) fn row_of(&self, totals: &Totals) -> Result<RecordBatch> {
-        select(&row(&self.facts, totals)?, self.columns.as_deref(), None)
+        select(&row(&self.facts, &self.bounds, totals)?, self.columns.as_deref(), None)
     }
 }
 
@@ -70,7 +79,8 @@ pub(crate) fn row_of_parts(
 /// # Errors
 /// `UnknownColumn`.
 pub fn schema(columns: Option<&[String]>) -> Result<SchemaRef> {
-    Ok(select(&row(&TableFacts::default(), &Totals::ZERO)?, columns, None)?.schema())
+    Ok(select(&row(&TableFacts::default(), &ManifestBounds::default(), &Totals::ZERO)?, columns, None)?
+        .schema())
 }
 
 /// How many bytes a file that is small has fewer than.
@@ -78,8 +88,10 @@ pub(crate) fn small_bytes(options: &ScanOptions) -> i64 {
     i64::try_from(options.small_bytes.unwrap_or(SMALL_FILE_BYTES)).unwrap_or(i64::MAX)
 }
 
-fn row(facts: &TableFacts, totals: &Totals) -> Result<RecordBatch> {
+fn row(facts: &TableFacts, bounds: &ManifestBounds, totals: &Totals) -> Result<RecordBatch> {
     let manifests = &facts.manifests;
+    let after = bounds.rewritten(totals.file_count, totals.partition_count, totals.max_partition_file_count);
+    let clustered = totals.clustered_partition_count.filter(|count| *count > 0);
     let deletes = |count: [Option<i64>; 3]| count.into_iter().flatten().reduce(i64::saturating_add);
     // Iceberg's vectors are position deletes; Paimon has no others.
     let deleted = totals.position_delete_record_count.or(totals.deletion_vector_record_count);
@@ -130,6 +142,14 @@ fn row(facts: &TableFacts, totals: &Totals) -> Result<RecordBatch> {
         ("entry_count", long(manifests.entries)),
         ("average_manifest_entry_count", ratio(manifests.entries, Some(manifests.count))),
         ("deleted_entry_count", long(manifests.deleted_entries)),
+        ("average_partition_manifest_count", ratio(totals.partition_manifest_count, clustered)),
+        ("max_partition_manifest_count", long(totals.max_partition_manifest_count)),
+        ("rewritten_manifest_count", long(after.manifests)),
+        (
+            "average_rewritten_partition_manifest_count",
+            Arc::new(Float64Array::from(vec![after.average])) as ArrayRef,
+        ),
+        ("max_rewritten_partition_manifest_count", long(after.most)),
     ];
     whole(columns, 1)
 }

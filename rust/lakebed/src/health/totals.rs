@@ -69,7 +69,7 @@ macro_rules! totals {
     };
 }
 
-totals! { 19:
+totals! { 22:
     Sum partition_count,
     Sum bucket_count,
     Sum file_count,
@@ -89,9 +89,22 @@ totals! { 19:
     Sum equality_delete_file_count,
     Sum equality_delete_record_count,
     Sum delete_row_count,
+    Sum clustered_partition_count,
+    Sum partition_manifest_count,
+    Max max_partition_manifest_count,
 }
 
 impl Totals {
+    /// Those of a partition that so many manifests may hold files of, where that is known.
+    pub(crate) fn with_manifests(self, count: Option<i64>) -> Totals {
+        Totals {
+            clustered_partition_count: Some(i64::from(count.is_some())),
+            partition_manifest_count: Some(count.unwrap_or(0)),
+            max_partition_manifest_count: count,
+            ..self
+        }
+    }
+
     /// As they travel.
     pub(crate) fn to_batch(self) -> Result<RecordBatch> {
         whole(sums::columns(&NAMES, &[self.numbers()]), 1)

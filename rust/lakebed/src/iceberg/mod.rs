@@ -15,6 +15,7 @@ mod metrics;
 pub mod partition;
 pub mod prune;
 mod reach;
+mod rewrite_paths;
 mod scan;
 mod system;
 mod table;

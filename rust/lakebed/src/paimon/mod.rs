@@ -19,6 +19,7 @@ pub mod partition;
 pub mod paths;
 mod prune;
 mod reach;
+mod rewrite_paths;
 mod scan;
 pub mod schema;
 pub mod snapshot;

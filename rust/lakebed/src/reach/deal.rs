@@ -51,7 +51,7 @@ pub(super) enum Keys {
 
 impl Dealer {
     /// One by the paths as they are written.
-    pub(super) fn new() -> Dealer {
+    pub(crate) fn new() -> Dealer {
         let seed = RandomState::new().hash_one(PARTS);
         Dealer { hasher: FixedState::with_seed(seed), keys: Keys::Paths }
     }

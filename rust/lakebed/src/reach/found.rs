@@ -87,16 +87,16 @@ pub(super) fn count(rows: impl Iterator<Item = Result<RecordBatch>>) -> Result<u
 }
 
 /// A walk that was begun.
-pub(super) struct Walked {
+pub(crate) struct Walked {
     /// How many manifests are read, of how many that roots name.
     pub(super) manifests: Step,
     /// Of the roots those that go, and all: without what the table itself keeps.
     pub(super) snapshots: (u64, u64),
-    pub(super) found: Found,
+    pub(crate) found: Found,
 }
 
 /// The rows of a walk: what goes and is no file, files that are named without manifests, then the others, part by part.
-pub(super) struct Found {
+pub(crate) struct Found {
     told: Arc<Told>,
     storage: Arc<dyn Storage>,
     threads: usize,
@@ -111,7 +111,7 @@ enum Stage {
 }
 
 /// What is known of the roots.
-pub(super) struct Told {
+struct Told {
     roots: Vec<Root>,
     sets: SharedSets,
     /// The roots that stay.
@@ -130,7 +130,12 @@ impl Found {
         let threads = threads(options.threads);
         let kinds = Kinds::matching(options.filter.as_deref(), &Rows::default().finish()?.schema())?;
         let dealer = Arc::new(Dealer::new());
-        let mut walk = reach.walk(&Wanted { retention, kinds, dealer, threads })?;
+        let walk = reach.walk(&Wanted { retention, kinds, dealer, threads })?;
+        Ok(Found::of(walk, retention.is_some(), reach.storage(), threads))
+    }
+
+    /// Begins with a walk: all files, or with `going` those that no root reaches that stays.
+    pub(crate) fn of(mut walk: Walk, going: bool, storage: &Arc<dyn Storage>, threads: usize) -> Walked {
         let manifests = walk.manifests.clone();
         let (roots, mut sets) =
             (std::mem::take(&mut walk.roots), std::mem::replace(&mut walk.sets, RootSets::new()));
@@ -141,10 +146,9 @@ impl Found {
         let snapshots = (of_snapshots(true), of_snapshots(false));
         let stays = |(place, root): (usize, &Root)| (!root.goes).then_some(place);
         let staying = sets.of(roots.iter().enumerate().filter_map(stays));
-        let told = Told { roots, sets: SharedSets::new(sets), staying, going: retention.is_some() };
-        let storage = Arc::clone(reach.storage());
-        let stage = Stage::Named(Box::new(walk));
-        Ok(Walked { manifests, snapshots, found: Found { told: Arc::new(told), storage, threads, stage } })
+        let told = Arc::new(Told { roots, sets: SharedSets::new(sets), staying, going });
+        let (storage, stage) = (Arc::clone(storage), Stage::Named(Box::new(walk)));
+        Walked { manifests, snapshots, found: Found { told, storage, threads, stage } }
     }
 
     /// Those that no manifest names.

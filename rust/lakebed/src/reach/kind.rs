@@ -80,7 +80,7 @@ pub(crate) struct Kinds(u32);
 
 impl Kinds {
     /// All of them.
-    pub(super) const ALL: Kinds = Kinds(u32::MAX);
+    pub(crate) const ALL: Kinds = Kinds(u32::MAX);
 
     /// Those of which a row may match a filter on columns of `schema`, `kind` among them; what the others hold is not
     /// asked.

@@ -24,12 +24,12 @@ use std::sync::Arc;
 pub(crate) use deal::{Dealer, Named};
 pub(crate) use expire::ExpirePlan;
 pub use expire::Retention;
-pub(crate) use found::Reachable;
+pub(crate) use found::{Found, Reachable};
 pub(crate) use kind::{Kind, Kinds};
 pub(crate) use listing::Place;
 pub(crate) use orphans::Orphans;
 pub use orphans::{Listing, OrphanOptions};
-pub(crate) use record::Fact;
+pub(crate) use record::{Fact, each_record};
 pub(crate) use sets::{RootSets, Roots, SetId};
 pub(crate) use walk::{Files, Removed, Root, Walk, Wanted};
 

@@ -1,8 +1,12 @@
 //! What is said of a file, in bytes: so it is held, is written to disk, and goes elsewhere.
 
+use arrow_array::RecordBatch;
+use arrow_array::cast::AsArray;
+
 use super::kind::Kind;
 use super::sets::SetId;
 use crate::error::{Error, ErrorKind, Result};
+use crate::record::find;
 
 /// Bytes of a record before its text: its length, that of its path, where its key begins, what it says, its hash.
 const HEAD: usize = 44;
@@ -22,22 +26,22 @@ const FACTS: [Fact; 3] = [Fact::Reached, Fact::Deleted, Fact::Listed];
 
 /// Something that is said of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Record<'r> {
-    pub(super) fact: Fact,
-    pub(super) kind: Kind,
+pub(crate) struct Record<'r> {
+    pub(crate) fact: Fact,
+    pub(crate) kind: Kind,
     /// Number of what stands before the key where places are compared.
-    pub(super) prefix: u16,
-    pub(super) set: SetId,
+    pub(crate) prefix: u16,
+    pub(crate) set: SetId,
     /// Of the key, by which records are dealt out and found again.
-    pub(super) hash: u64,
+    pub(crate) hash: u64,
     /// Bytes of the file, below 0 where nobody knows.
-    pub(super) size: i64,
+    pub(crate) size: i64,
     /// Of what is reached, which of several files at one path is meant; of what is listed, when it was modified.
-    pub(super) value: i64,
+    pub(crate) value: i64,
     /// The path as it is written.
-    pub(super) path: &'r str,
+    pub(crate) path: &'r str,
     /// What is the same of all that is said of a file.
-    pub(super) key: &'r str,
+    pub(crate) key: &'r str,
 }
 
 impl Record<'_> {
@@ -102,6 +106,15 @@ fn record(bytes: &[u8]) -> Option<(Record<'_>, &[u8])> {
         key: text.get(number(8)? as usize..)?,
     };
     Some((found, rest))
+}
+
+/// Calls `take` with each record that was dealt out, as [`Deal::finish`](super::deal::Deal::finish) gave them.
+///
+/// # Errors
+/// Those of `take`.
+pub(crate) fn each_record(batch: &RecordBatch, mut take: impl FnMut(Record<'_>) -> Result<()>) -> Result<()> {
+    let dealt = find(batch, "records")?;
+    dealt.as_binary::<i64>().iter().flatten().flat_map(records).try_for_each(|record| take(record?))
 }
 
 #[cold]

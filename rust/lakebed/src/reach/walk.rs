@@ -40,12 +40,12 @@ impl Root {
 
 /// A file that is named without a manifest.
 #[derive(Debug, Clone)]
-pub(super) struct File {
-    pub(super) path: String,
-    pub(super) kind: Kind,
-    pub(super) size: Option<u64>,
+pub(crate) struct File {
+    pub(crate) path: String,
+    pub(crate) kind: Kind,
+    pub(crate) size: Option<u64>,
     /// The roots that reach it.
-    pub(super) set: SetId,
+    pub(crate) set: SetId,
 }
 
 /// Files that are named without a manifest, each once, in the order in which they were first named.
@@ -81,7 +81,7 @@ impl Files {
         self.named.push(path);
     }
 
-    pub(super) fn reached(&self) -> &[File] {
+    pub(crate) fn reached(&self) -> &[File] {
         &self.files
     }
 

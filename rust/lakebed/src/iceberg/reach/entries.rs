@@ -28,9 +28,9 @@ const POSITION_DELETES: i32 = 1;
 const EQUALITY_DELETES: i32 = 2;
 
 /// A manifest and the roots that reach it.
-pub(super) struct Reached {
-    pub(super) manifest: ManifestFile,
-    pub(super) set: SetId,
+pub(in crate::iceberg) struct Reached {
+    pub(in crate::iceberg) manifest: ManifestFile,
+    pub(in crate::iceberg) set: SetId,
 }
 
 impl Reached {

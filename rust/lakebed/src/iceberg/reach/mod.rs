@@ -11,7 +11,8 @@ use arrow_array::cast::AsArray;
 use arrow_array::{Array, BooleanArray, RecordBatch};
 use arrow_select::filter::filter_record_batch;
 
-use self::entries::{Entries, Reached};
+use self::entries::Entries;
+pub(super) use self::entries::Reached;
 use self::retention::{check_deletable, kept};
 use super::discovery::{FOLDER, HINT};
 use super::manifest_list::{ManifestFile, brief, read_manifest_list};
@@ -21,11 +22,12 @@ use crate::error::Result;
 use crate::notes::Notes;
 use crate::pipeline::each;
 use crate::reach::{
-    Files, Kind, Place, Reach, Removed, Retention, Root, RootSets, Roots, Walk, Wanted as Asked,
+    Dealer, Files, Kind, Kinds, Place, Reach, Removed, Retention, Root, RootSets, Roots, Walk,
+    Wanted as Asked,
 };
 use crate::record::find;
 use crate::relocate::below;
-use crate::scan::{ManifestStream, Step};
+use crate::scan::{Batches, ManifestStream, Step};
 use crate::storage::{Storage, present};
 
 /// What the table itself keeps, and what its metadata log does: the first of the roots.
@@ -48,9 +50,61 @@ pub(super) struct TableReach {
     notes: Notes,
 }
 
+/// What is named without a manifest, and the manifests.
+pub(super) struct Named {
+    pub(super) metadata: TableMetadata,
+    pub(super) snapshots: Vec<Snapshot>,
+    pub(super) roots: Vec<Root>,
+    pub(super) sets: RootSets,
+    pub(super) files: Files,
+    pub(super) manifests: Vec<Reached>,
+    /// How many manifests the lists name.
+    named: u64,
+    removed: Vec<Removed>,
+}
+
 impl TableReach {
     pub(super) fn new(table: Table) -> TableReach {
         TableReach { table, notes: Notes::default() }
+    }
+
+    /// Reads all but manifests.
+    ///
+    /// # Errors
+    /// As [`Reach::walk`].
+    pub(super) fn named(&self, retention: Option<&Retention>, kinds: Kinds, threads: usize) -> Result<Named> {
+        let wanted = Wanted { metadata_log: true, statistics: true, ..Wanted::CURRENT };
+        let metadata = self.table.read(&wanted)?;
+        let snapshots = self.snapshots()?;
+        let mut roots = vec![Root::new(None, "table".to_owned()), Root::new(None, "metadata log".to_owned())];
+        let first = roots.len();
+        let id = |snapshot: &Snapshot| snapshot.snapshot_id;
+        roots.extend(snapshots.iter().map(id).map(|id| Root::new(Some(id), format!("snapshot {id}"))));
+        let mut removed = Vec::new();
+        if let Some(retention) = retention {
+            removed = expire(&metadata, &snapshots, retention, roots.get_mut(first..).unwrap_or_default())?;
+        }
+        let places = snapshots.iter().map(id).zip(first..).collect();
+        let (mut files, mut sets) = (Files::default(), RootSets::new());
+        self.add_files(&metadata, &places, &mut files, &mut sets)?;
+        // What stands in no list needs none.
+        let of_lists = if kinds.any(&OF_LISTS) { snapshots.clone() } else { Vec::new() };
+        let (manifests, named) = self.manifests(of_lists, first, threads, &mut files, &mut sets)?;
+        Ok(Named { metadata, snapshots, roots, sets, files, manifests, named, removed })
+    }
+
+    /// What the live entries of manifests name, as `dealer` deals it out.
+    ///
+    /// # Errors
+    /// None that input could cause.
+    pub(super) fn entries(
+        &self,
+        manifests: Vec<Reached>,
+        dealer: &Arc<Dealer>,
+        threads: usize,
+    ) -> Result<Batches> {
+        let entries = Entries::new(self.table.clone(), Arc::clone(dealer), self.notes.clone())?;
+        Ok(Box::new(ManifestStream::new(entries, manifests, threads)))
     }
 
     /// Every snapshot, without what it says of itself.
@@ -181,27 +235,11 @@ impl Reach for TableReach {
 
     fn walk(&self, asked: &Asked<'_>) -> Result<Walk> {
         let &Asked { retention, kinds, ref dealer, threads } = asked;
-        let wanted = Wanted { metadata_log: true, statistics: true, ..Wanted::CURRENT };
-        let metadata = self.table.read(&wanted)?;
-        let snapshots = self.snapshots()?;
-        let mut roots = vec![Root::new(None, "table".to_owned()), Root::new(None, "metadata log".to_owned())];
-        let first = roots.len();
-        let id = |snapshot: &Snapshot| snapshot.snapshot_id;
-        roots.extend(snapshots.iter().map(id).map(|id| Root::new(Some(id), format!("snapshot {id}"))));
-        let mut removed = Vec::new();
-        if let Some(retention) = retention {
-            removed = expire(&metadata, &snapshots, retention, roots.get_mut(first..).unwrap_or_default())?;
-        }
-        let places = snapshots.iter().map(id).zip(first..).collect();
-        let (mut files, mut sets) = (Files::default(), RootSets::new());
-        self.add_files(&metadata, &places, &mut files, &mut sets)?;
-        // What stands in no list needs none.
-        let snapshots = if kinds.any(&OF_LISTS) { snapshots } else { Vec::new() };
-        let (mut manifests, named) = self.manifests(snapshots, first, threads, &mut files, &mut sets)?;
+        let Named { roots, sets, files, mut manifests, named, removed, .. } =
+            self.named(retention, kinds, threads)?;
         manifests.retain(|reached| reached.is_of(kinds));
         let step = manifests_step(&manifests, named);
-        let entries = Entries::new(self.table.clone(), Arc::clone(dealer), self.notes.clone())?;
-        let entries = Box::new(ManifestStream::new(entries, manifests, threads));
+        let entries = self.entries(manifests, dealer, threads)?;
         Ok(Walk { roots, sets, files, entries, manifests: step, removed })
     }
 

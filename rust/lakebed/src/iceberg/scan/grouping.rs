@@ -51,7 +51,10 @@ impl Scan {
     pub(super) fn groups(&self) -> Result<RecordBatch> {
         let groups = read_groups(&self.table, self.table.types()?, &self.options)?;
         match self.view {
-            View::Health => self.health()?.row_of(&totals(&groups)?),
+            View::Health => {
+                let health = self.health()?;
+                health.row_of(&totals(&groups, Some(health.bounds()))?)
+            }
             view => select(&grouped(view, &groups)?, self.options.columns.as_deref(), None),
         }
     }
@@ -142,7 +145,10 @@ impl Grouping for IcebergGrouping {
 
     fn rows(&self) -> Result<RecordBatch> {
         match self.task.view {
-            View::Health => totals(&self.groups)?.to_batch(),
+            View::Health => {
+                let bounds = self.task.health.as_ref().map(HealthTask::bounds);
+                totals(&self.groups, bounds)?.to_batch()
+            }
             view => select(&grouped(view, &self.groups)?, self.task.columns.as_deref(), None),
         }
     }

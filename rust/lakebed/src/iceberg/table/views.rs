@@ -14,11 +14,13 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::history::{FileHistoryScan, GrowthScan};
 use crate::iceberg::partition::partitions_of;
 use crate::iceberg::reach::TableReach;
+use crate::iceberg::rewrite_paths::rewrite_paths;
 use crate::iceberg::scan::{Appended, Scan, diff};
 use crate::iceberg::system::SYSTEM_TABLES;
 use crate::notes::Notes;
 use crate::pipeline::both;
 use crate::reach::{ExpirePlan, OrphanOptions, Orphans, Reachable, Retention};
+use crate::rewrite_paths::RewritePaths;
 use crate::scan::{self, ScanOptions};
 use crate::system::{MetadataScan, names};
 use crate::table::{self, Place, named, placed};
@@ -108,6 +110,10 @@ impl table::Table for Table {
 
     fn expire_plan(&self, retention: Retention, options: ScanOptions) -> Result<Box<dyn scan::Scan>> {
         Ok(Box::new(ExpirePlan::new(TableReach::new(self.clone()), retention, options)?))
+    }
+
+    fn rewrite_paths(&self, job: &RewritePaths, options: ScanOptions) -> Result<Box<dyn scan::Scan>> {
+        rewrite_paths(self, job, options)
     }
 
     fn growth(&self, options: ScanOptions) -> Result<Box<dyn scan::Scan>> {

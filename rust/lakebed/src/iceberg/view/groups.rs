@@ -29,6 +29,7 @@ pub(crate) fn partitions(groups: &Groups) -> Result<RecordBatch> {
         ("deletion_vector_count", longs(rows, |group| Some(group.vectors.files))),
         ("equality_delete_file_count", longs(rows, |group| Some(group.equality_deletes.files))),
         ("equality_delete_record_count", longs(rows, |group| Some(group.equality_deletes.records))),
+        ("small_file_count", longs(rows, |group| Some(group.sizes.small_files))),
     ];
     whole(columns_of_view, rows.len())
 }

@@ -1,7 +1,9 @@
 //! `health`: what the files of all partitions come to.
 
-use crate::error::Result;
-use crate::health::Totals;
+use arrow_array::cast::AsArray;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::health::{ManifestBounds, Totals};
 use crate::iceberg::groups::{Group, Groups};
 
 /// Iceberg's files are in no buckets, on no levels, and have no rows that delete.
@@ -9,8 +11,12 @@ const ZERO: Totals =
     Totals { bucket_count: None, level_0_file_count: None, delete_row_count: None, ..Totals::ZERO };
 
 /// What the live files of all groups come to.
-pub(crate) fn totals(groups: &Groups) -> Result<Totals> {
-    groups.groups().iter().map(of_partition).try_fold(ZERO, Totals::and)
+pub(crate) fn totals(groups: &Groups, bounds: Option<&ManifestBounds>) -> Result<Totals> {
+    let bounds = bounds.ok_or_else(|| Error::new(ErrorKind::Argument, "this task is not one of health"))?;
+    let specs: Vec<_> = groups.groups().iter().map(|group| Some(group.spec_id)).collect();
+    let manifests = bounds.counts(groups.tuples()?.as_struct(), &specs)?;
+    let partitions = groups.groups().iter().map(of_partition).zip(manifests);
+    partitions.map(|(partition, manifests)| partition.with_manifests(manifests)).try_fold(ZERO, Totals::and)
 }
 
 fn of_partition(group: &Group) -> Totals {

@@ -27,7 +27,7 @@ pub fn metadata_text(json: &str, limits: Limits) -> Result<String> {
 }
 
 /// The text of metadata that is known to be some.
-pub(super) fn compact(metadata: Map<String, Value>) -> String {
+pub(in crate::iceberg) fn compact(metadata: Map<String, Value>) -> String {
     Value::Object(ordered(metadata, &METADATA)).to_string()
 }
 

@@ -14,5 +14,6 @@ mod version;
 
 pub use list::{ListHeader, write_manifest_list};
 pub use manifest::{ManifestContent, ManifestLayout, write_manifest};
+pub(in crate::iceberg) use metadata::compact;
 pub use metadata::{is_gzip_name, metadata_bytes, metadata_text};
 pub use version::FormatVersion;

@@ -22,8 +22,8 @@ use crate::storage::Storage;
 const CHANGES: i64 = 1;
 
 /// A manifest, and what reaches it and its files.
-pub(super) struct Reached {
-    pub(super) manifest: ManifestFile,
+pub(in crate::paimon) struct Reached {
+    pub(in crate::paimon) manifest: ManifestFile,
     /// Names of files beside it.
     pub(super) extra_files: Vec<String>,
     /// Whose live files its entries are of.
@@ -43,7 +43,7 @@ impl Reached {
     }
 
     /// Whether nothing that needs its entries has it, so that it may be gone.
-    fn may_be_gone(&self) -> bool {
+    pub(in crate::paimon) fn may_be_gone(&self) -> bool {
         self.live == SetId::NONE && self.changes == SetId::NONE
     }
 

@@ -5,7 +5,7 @@ use crate::paimon::paths::{
     MAIN, changelog_file, changelog_ids, consumer_file, schema_file, snapshot_file, snapshot_ids, tag_file,
 };
 use crate::paimon::snapshot::{Snapshot, Tag};
-use crate::paimon::table::Files;
+use crate::paimon::table::{Files, Table};
 use crate::reach::{Kind, Root};
 
 /// Names of hints, in the folders of snapshots and changelogs.
@@ -13,7 +13,7 @@ pub(super) const HINTS: [&str; 2] = ["EARLIEST", "LATEST"];
 
 /// What holds a snapshot; of one snapshot in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Holder {
+pub(in crate::paimon) enum Holder {
     Snapshot,
     Tag,
     Changelog,
@@ -21,12 +21,12 @@ pub(super) enum Holder {
 
 /// A snapshot that something holds.
 #[derive(Debug, Clone)]
-pub(super) struct Held {
-    pub(super) holder: Holder,
+pub(in crate::paimon) struct Held {
+    pub(in crate::paimon) holder: Holder,
     /// Empty for the main branch, which comes first.
     branch: String,
-    pub(super) root: Root,
-    pub(super) snapshot: Snapshot,
+    pub(in crate::paimon) root: Root,
+    pub(in crate::paimon) snapshot: Snapshot,
     /// The file that holds it; none of a changelog that an expiry would make.
     pub(super) path: Option<String>,
     pub(super) size: u64,
@@ -48,6 +48,20 @@ impl Held {
         Held { holder, branch: branch.to_owned(), root, snapshot, path, size }
     }
 
+    /// What every branch of a table holds, the main one first.
+    ///
+    /// # Errors
+    /// Those of [`held`].
+    pub(super) fn of_table(table: &Table) -> Result<Vec<(String, Vec<Held>, Own)>> {
+        let own = table.files();
+        let branches = std::iter::once(MAIN.to_owned()).chain(own.branch_names()?);
+        let of_branch = |branch: String| {
+            let (held, besides) = held(&own.of_branch(&branch))?;
+            Ok((branch, held, besides))
+        };
+        branches.map(of_branch).collect()
+    }
+
     /// The changelog that an expiry makes of a snapshot.
     pub(super) fn changelog_of(&self) -> Held {
         let branch = if self.branch.is_empty() { MAIN } else { &self.branch };
@@ -55,7 +69,7 @@ impl Held {
         Held::new(Holder::Changelog, branch, &id, snapshot, None)
     }
 
-    pub(super) fn is_of(&self, branch: &str) -> bool {
+    pub(in crate::paimon) fn is_of(&self, branch: &str) -> bool {
         self.branch == if branch == MAIN { "" } else { branch }
     }
 
@@ -76,8 +90,8 @@ impl Holder {
 }
 
 /// The files of a branch that no snapshot names.
-#[derive(Debug, Default)]
-pub(super) struct Own {
+#[derive(Debug, Clone, Default)]
+pub(in crate::paimon) struct Own {
     pub(super) files: Vec<(Kind, String)>,
 }
 

@@ -9,13 +9,15 @@ mod retention;
 
 use std::sync::Arc;
 
-use self::entries::{Entries, Reached};
-use self::held::held;
+use self::entries::Entries;
+pub(super) use self::entries::Reached;
+pub(super) use self::held::Held;
+use self::held::Own;
 use super::paths::MAIN;
 use super::table::Table;
 use crate::error::Result;
 use crate::notes::Notes;
-use crate::reach::{Files, Place, Reach, Root, RootSets, Walk, Wanted};
+use crate::reach::{Files, Kinds, Place, Reach, Retention, Root, RootSets, Walk, Wanted};
 use crate::scan::{ManifestStream, Step};
 use crate::storage::Storage;
 
@@ -25,11 +27,82 @@ const TABLE: usize = 0;
 /// A table whose files are looked for.
 pub(super) struct TableReach {
     table: Table,
+    /// What holds its snapshots, where that was read before and is to stay.
+    held: Option<OfBranches>,
+}
+
+/// What every branch holds, the main one first.
+pub(super) type OfBranches = Vec<(String, Vec<Held>, Own)>;
+
+/// What is named without a manifest, and the manifests.
+pub(super) struct Named {
+    pub(super) roots: Vec<Root>,
+    pub(super) sets: RootSets,
+    pub(super) files: Files,
+    pub(super) manifests: Vec<Reached>,
+    /// How many manifests the lists name.
+    named: u64,
 }
 
 impl TableReach {
     pub(super) fn new(table: Table) -> TableReach {
-        TableReach { table: table.noting() }
+        TableReach { table: table.noting(), held: None }
+    }
+
+    /// One that stays at what holds snapshots now.
+    ///
+    /// # Errors
+    /// Those of reading snapshots, tags and changelogs.
+    pub(super) fn held(table: Table) -> Result<TableReach> {
+        let held = Held::of_table(&table)?;
+        Ok(TableReach { held: Some(held), ..TableReach::new(table) })
+    }
+
+    /// What holds snapshots, of one that stays at it.
+    pub(super) fn stays_at(&self) -> OfBranches {
+        self.held.clone().unwrap_or_default()
+    }
+
+    /// Reads all but manifests.
+    ///
+    /// # Errors
+    /// As [`Reach::walk`].
+    pub(super) fn named(
+        &self,
+        held: OfBranches,
+        retention: Option<&Retention>,
+        kinds: Kinds,
+        threads: usize,
+    ) -> Result<Named> {
+        let (mut files, mut sets) = (Files::default(), RootSets::new());
+        let mut roots = vec![Root::new(None, "table".to_owned())];
+        let mut all = Vec::new();
+        for (branch, of_branch, besides) in held {
+            all.extend(of_branch);
+            let root = if branch == MAIN { TABLE } else { roots.len() };
+            if root != TABLE {
+                roots.push(Root::new(None, format!("branch {branch}")));
+            }
+            let set = sets.of([root]);
+            for (kind, path) in besides.files {
+                files.add(path, kind, None, set, &mut sets);
+            }
+        }
+        if let Some(retention) = retention {
+            retention::expire(&self.table, &mut all, retention)?;
+        }
+        all.sort_by_cached_key(Held::order);
+        let first = roots.len();
+        roots.extend(all.iter().map(|one| one.root.clone()));
+        for (at, one) in all.iter().enumerate() {
+            if let Some(path) = &one.path {
+                let set = sets.of([first + at]);
+                files.add(path.clone(), one.holder.kind(), Some(one.size), set, &mut sets);
+            }
+        }
+        let (manifests, named) =
+            lists::named(&self.table, &all, first, (kinds, threads), &mut files, &mut sets)?;
+        Ok(Named { roots, sets, files, manifests, named })
     }
 }
 
@@ -44,36 +117,12 @@ impl Reach for TableReach {
 
     fn walk(&self, wanted: &Wanted<'_>) -> Result<Walk> {
         let &Wanted { retention, kinds, ref dealer, threads } = wanted;
-        let (mut files, mut sets) = (Files::default(), RootSets::new());
-        let mut roots = vec![Root::new(None, "table".to_owned())];
-        let mut all = Vec::new();
-        let own = self.table.files();
-        for branch in std::iter::once(MAIN.to_owned()).chain(own.branch_names()?) {
-            let (of_branch, besides) = held(&own.of_branch(&branch))?;
-            all.extend(of_branch);
-            let root = if branch == MAIN { TABLE } else { roots.len() };
-            if root != TABLE {
-                roots.push(Root::new(None, format!("branch {branch}")));
-            }
-            let set = sets.of([root]);
-            for (kind, path) in besides.files {
-                files.add(path, kind, None, set, &mut sets);
-            }
-        }
-        if let Some(retention) = retention {
-            retention::expire(&self.table, &mut all, retention)?;
-        }
-        all.sort_by_cached_key(held::Held::order);
-        let first = roots.len();
-        roots.extend(all.iter().map(|one| one.root.clone()));
-        for (at, one) in all.iter().enumerate() {
-            if let Some(path) = &one.path {
-                let set = sets.of([first + at]);
-                files.add(path.clone(), one.holder.kind(), Some(one.size), set, &mut sets);
-            }
-        }
-        let (mut manifests, named) =
-            lists::named(&self.table, &all, first, (kinds, threads), &mut files, &mut sets)?;
+        let held = match &self.held {
+            Some(held) => held.clone(),
+            None => Held::of_table(&self.table)?,
+        };
+        let Named { roots, sets, files, mut manifests, named } =
+            self.named(held, retention, kinds, threads)?;
         manifests.retain(|one| one.is_of(kinds));
         let step = manifests_step(&manifests, named);
         let entries = Entries::new(self.table.clone(), Arc::clone(dealer))?;

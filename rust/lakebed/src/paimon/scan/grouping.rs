@@ -19,6 +19,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::health::{HealthTask, row_of_parts, small_bytes};
 use crate::paimon::groups::{GROUP_INPUT, Groups};
 use crate::paimon::identity::Deleted;
+use crate::paimon::partition::PartitionType;
 use crate::paimon::schema::TableSchema;
 use crate::paimon::view::{IDENTITY_COLUMN, Role, totals};
 use crate::record::find;
@@ -32,9 +33,12 @@ impl Scan {
         let mut groups = Groups::with_small(small_bytes(&self.options)).reading(rows)?;
         know_vectors(&mut groups, &vector_counts(&self.table, &self.options, self.view)?)?;
         match self.view {
-            View::Health => self.health()?.row_of(&totals(&groups)?),
+            View::Health => {
+                let (health, partition) = (self.health()?, PartitionType::new(self.table.schema()));
+                health.row_of(&totals(&groups, Some(health.bounds()), &partition)?)
+            }
             view => {
-                let rows = grouped(view, &groups, self.table.schema())?;
+                let rows = grouped(view, &groups, self.table.schema(), None)?;
                 select(&rows, self.options.columns.as_deref(), None)
             }
         }
@@ -157,7 +161,7 @@ impl Grouping for PaimonGrouping {
     }
 
     fn rows(&self) -> Result<RecordBatch> {
-        let rows = grouped(self.task.view, &self.groups, &self.schema)?;
+        let rows = grouped(self.task.view, &self.groups, &self.schema, self.task.health.as_ref())?;
         let columns = self.task.columns.as_deref().filter(|_| self.task.view != View::Health);
         select(&rows, columns, None)
     }

@@ -8,7 +8,7 @@ use arrow_schema::SchemaRef;
 use super::plan::{Plan, bound, keep};
 use super::program::EntryProgram;
 use crate::error::{Error, ErrorKind, Result};
-use crate::health;
+use crate::health::{self, HealthTask};
 use crate::paimon::fields::LIST;
 use crate::paimon::groups::{GROUP_INPUT, Groups};
 use crate::paimon::index_files::IndexFiles;
@@ -63,7 +63,7 @@ impl Scan {
             View::Schemas => select(&schemas(&[])?, columns, filter)?,
             View::Partitions | View::Buckets => {
                 bound(filter, table.schema())?;
-                select(&grouped(view, &Groups::default(), table.schema())?, columns, None)?
+                select(&grouped(view, &Groups::default(), table.schema(), None)?, columns, None)?
             }
             View::Health => {
                 bound(filter, table.schema())?;
@@ -111,11 +111,16 @@ impl Scan {
 }
 
 /// A view of groups.
-pub(super) fn grouped(view: View, groups: &Groups, schema: &TableSchema) -> Result<RecordBatch> {
+pub(super) fn grouped(
+    view: View,
+    groups: &Groups,
+    schema: &TableSchema,
+    health: Option<&HealthTask>,
+) -> Result<RecordBatch> {
     let partition = PartitionType::new(schema);
     match view {
         View::Buckets => buckets(groups, &partition),
-        View::Health => totals(groups)?.to_batch(),
+        View::Health => totals(groups, health.map(HealthTask::bounds), &partition)?.to_batch(),
         _ => partitions(groups, &partition),
     }
 }

@@ -15,11 +15,13 @@ use crate::history::{FileHistoryScan, GrowthScan};
 use crate::notes::Notes;
 use crate::paimon::partition::PartitionType;
 use crate::paimon::reach::TableReach;
+use crate::paimon::rewrite_paths::rewrite_paths;
 use crate::paimon::scan::{Appended, Scan, diff};
 use crate::paimon::system::SYSTEM_TABLES;
 use crate::pipeline::both;
 use crate::reach::{ExpirePlan, OrphanOptions, Orphans, Reachable, Retention};
 use crate::record::find;
+use crate::rewrite_paths::RewritePaths;
 use crate::scan::{self, ScanOptions};
 use crate::system::{MetadataScan, names};
 use crate::table::{self, Place, named, placed};
@@ -114,6 +116,10 @@ impl table::Table for Table {
 
     fn expire_plan(&self, retention: Retention, options: ScanOptions) -> Result<Box<dyn scan::Scan>> {
         Ok(Box::new(ExpirePlan::new(TableReach::new(self.clone()), retention, options)?))
+    }
+
+    fn rewrite_paths(&self, job: &RewritePaths, options: ScanOptions) -> Result<Box<dyn scan::Scan>> {
+        rewrite_paths(self, job, options)
     }
 
     fn growth(&self, options: ScanOptions) -> Result<Box<dyn scan::Scan>> {

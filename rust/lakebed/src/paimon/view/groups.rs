@@ -28,6 +28,7 @@ pub(crate) fn partitions(groups: &Groups, partition: &PartitionType) -> Result<R
         ("bucket_count", longs(&rows, |group| Some(group.buckets))),
         ("total_buckets", ints(&rows, |group| group.total_buckets)),
         ("delete_row_count", longs(&rows, |group| group.delete_rows)),
+        ("small_file_count", longs(&rows, |group| Some(group.sizes.small_files))),
     ];
     whole(columns_of_view, rows.len())
 }

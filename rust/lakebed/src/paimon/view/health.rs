@@ -1,8 +1,11 @@
 //! `health`: what the files of all partitions come to.
 
+use arrow_array::cast::AsArray;
+
 use super::super::groups::{Group, Groups};
-use crate::error::Result;
-use crate::health::Totals;
+use super::super::partition::PartitionType;
+use crate::error::{Error, ErrorKind, Result};
+use crate::health::{ManifestBounds, Totals};
 
 /// Paimon has neither position nor equality deletes.
 const ZERO: Totals = Totals {
@@ -14,8 +17,17 @@ const ZERO: Totals = Totals {
 };
 
 /// What the live files of all groups come to.
-pub(crate) fn totals(groups: &Groups) -> Result<Totals> {
-    groups.partitions(|_| true)?.iter().map(of_partition).try_fold(ZERO, Totals::and)
+pub(crate) fn totals(
+    groups: &Groups,
+    bounds: Option<&ManifestBounds>,
+    partition: &PartitionType,
+) -> Result<Totals> {
+    let bounds = bounds.ok_or_else(|| Error::new(ErrorKind::Argument, "this task is not one of health"))?;
+    let partitions = groups.partitions(|_| true)?;
+    let tuples = partition.decode(&groups.partition_rows(&partitions))?;
+    let manifests = bounds.counts(tuples.as_struct(), &vec![None; partitions.len()])?;
+    let partitions = partitions.iter().map(of_partition).zip(manifests);
+    partitions.map(|(partition, manifests)| partition.with_manifests(manifests)).try_fold(ZERO, Totals::and)
 }
 
 fn of_partition(group: &Group) -> Totals {

@@ -27,6 +27,7 @@ mod tally;
 pub use attempt::Staged;
 pub use create::{NewTable, create_table};
 pub use options::{CommitOptions, Identity};
+pub use rewrite::Rewrite;
 
 use std::sync::Arc;
 
@@ -37,7 +38,6 @@ use arrow_select::concat::concat_batches;
 use self::append::Append;
 use self::attempt::{Change, commit, stage};
 use self::delete::Delete;
-use self::rewrite::Rewrite;
 use crate::error::Result;
 use crate::storage::Storage;
 
@@ -47,8 +47,8 @@ pub enum Action {
     Append(SchemaRef, Vec<RecordBatch>),
     /// Data files are removed, by their paths.
     Delete(Vec<String>),
-    /// Manifests of data files are written anew, by partition, in about so many bytes each.
-    RewriteManifests(u64),
+    /// Manifests of data files are written anew.
+    RewriteManifests(Rewrite),
 }
 
 impl Action {
@@ -56,7 +56,7 @@ impl Action {
         Ok(match self {
             Action::Append(schema, batches) => Box::new(Append::new(concat_batches(&schema, &batches)?)?),
             Action::Delete(paths) => Box::new(Delete::new(paths)?),
-            Action::RewriteManifests(target_bytes) => Box::new(Rewrite { target_bytes }),
+            Action::RewriteManifests(rewrite) => Box::new(rewrite),
         })
     }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, BooleanArray, Int32Array, RecordBatch, UInt32Array};
 use arrow_row::{RowConverter, SortField};
+use arrow_schema::DataType;
 use arrow_select::take::take_record_batch;
 
 use super::attempt::{Change, Outcome};
@@ -14,23 +15,29 @@ use super::scratch::Scratch;
 use super::store::{joined, write_entries};
 use super::summary::Summary;
 use crate::error::{Error, ErrorKind, Result};
+use crate::iceberg::fields::ENTRY;
 use crate::iceberg::manifest::EXISTING;
 use crate::iceberg::manifest_list::{DATA, ManifestFile};
 use crate::iceberg::partition::PartitionSpec;
+use crate::iceberg::prune::{Pruner, Summaries};
 use crate::iceberg::write::{ManifestContent, ManifestLayout};
 use crate::record::carried;
 
-/// Writes all manifests of data files anew: live entries alone, sorted by partition, in manifests of about so
-/// many bytes. Manifests of delete files stay.
-pub(super) struct Rewrite {
+/// Which manifests of data files are written anew, and how: live entries alone. Manifests of delete files stay.
+#[derive(Debug, Clone, Default)]
+pub struct Rewrite {
     /// Bytes of a manifest, compressed, as those that are replaced let expect.
-    pub(super) target_bytes: u64,
+    pub target_bytes: u64,
+    /// What entries are sorted by: partition fields and columns of entries; `None` for the partition.
+    pub by: Option<Vec<String>>,
+    /// Those manifests alone that may hold files which match; `None` for all.
+    pub filter: Option<String>,
 }
 
 impl Change for Rewrite {
     fn apply(&self, base: &Base, scratch: &mut Scratch) -> Result<Option<Outcome>> {
         let list = base.manifests()?;
-        let is_data = is_of(&list, DATA)?;
+        let is_data = self.chosen(base, &list)?;
         let replaced = ManifestFile::all(&rows_where(&list, &is_data)?)?;
         if replaced.is_empty() {
             return Ok(None);
@@ -42,7 +49,7 @@ impl Change for Rewrite {
         let (mut new, mut processed) = (Vec::new(), 0);
         for (spec_id, manifests) in by_spec {
             let spec = base.spec(spec_id)?;
-            let entries = sorted(base, spec, &self.live(base, &manifests)?)?;
+            let entries = self.sorted(base, spec, &self.live(base, &manifests)?)?;
             processed += entries.num_rows();
             for part in self.parts(&entries, &manifests) {
                 new.push(write_entries(base, scratch, spec, ManifestContent::Data, &part)?);
@@ -56,6 +63,17 @@ impl Change for Rewrite {
 }
 
 impl Rewrite {
+    /// Whether each manifest of the list is written anew.
+    fn chosen(&self, base: &Base, list: &RecordBatch) -> Result<BooleanArray> {
+        let is_data = is_of(list, DATA)?;
+        let Some(text) = &self.filter else { return Ok(is_data) };
+        let (manifests, types) = (ManifestFile::all(list)?, base.table.types()?);
+        let summaries = Summaries::new(&manifests, &types.specs, &types.partition);
+        let may_match = Pruner::new(text, &types)?.may_match(&manifests, &summaries)?;
+        let both = is_data.iter().zip(&may_match).map(|(data, matches)| Some(data? && matches?));
+        Ok(both.collect())
+    }
+
     /// The live entries of some manifests of one spec, all of them EXISTING.
     fn live(&self, base: &Base, manifests: &[&ManifestFile]) -> Result<RecordBatch> {
         let entries = Entries::all(base)?;
@@ -83,19 +101,58 @@ fn empty_schema() -> arrow_schema::SchemaRef {
     Arc::new(arrow_schema::Schema::empty())
 }
 
-/// Entries in the order of their partitions; those of one stay in theirs.
-fn sorted(base: &Base, spec: &PartitionSpec, entries: &RecordBatch) -> Result<RecordBatch> {
-    if spec.fields.is_empty() || entries.num_rows() == 0 {
-        return Ok(entries.clone());
+impl Rewrite {
+    /// Entries in the order asked for; those that are equal there stay in theirs.
+    fn sorted(&self, base: &Base, spec: &PartitionSpec, entries: &RecordBatch) -> Result<RecordBatch> {
+        let columns = self.keys(base, spec, entries)?;
+        if columns.is_empty() || entries.num_rows() == 0 {
+            return Ok(entries.clone());
+        }
+        let fields = columns.iter().map(|values| SortField::new(values.data_type().clone())).collect();
+        let keys = RowConverter::new(fields).and_then(|order| order.convert_columns(&columns));
+        let keys =
+            keys.map_err(|error| Error::new(ErrorKind::Unsupported, error.to_string()).in_field("by"))?;
+        let mut order: Vec<u32> = (0..u32::try_from(entries.num_rows()).unwrap_or(u32::MAX)).collect();
+        order.sort_by(|left, right| keys.row(*left as usize).cmp(&keys.row(*right as usize)));
+        take_record_batch(entries, &UInt32Array::from(order)).map_err(Into::into)
     }
-    let (version, schema) = (base.version, base.schema_of(spec)?);
-    let layout = ManifestLayout::new(version, ManifestContent::Data, &schema, spec, &entries.schema())?;
-    let tuples: Vec<ArrayRef> = layout.tuples().values(entries)?;
-    let fields = tuples.iter().map(|values| SortField::new(values.data_type().clone())).collect();
-    let keys = RowConverter::new(fields).and_then(|order| order.convert_columns(&tuples));
-    let keys =
-        keys.map_err(|error| Error::new(ErrorKind::Unsupported, error.to_string()).in_field("partition"))?;
-    let mut order: Vec<u32> = (0..u32::try_from(entries.num_rows()).unwrap_or(u32::MAX)).collect();
-    order.sort_by(|left, right| keys.row(*left as usize).cmp(&keys.row(*right as usize)));
-    take_record_batch(entries, &UInt32Array::from(order)).map_err(Into::into)
+
+    /// The columns that entries are sorted by. A partition field that another spec has sorts nothing here.
+    fn keys(&self, base: &Base, spec: &PartitionSpec, entries: &RecordBatch) -> Result<Vec<ArrayRef>> {
+        let tuples = || -> Result<Vec<ArrayRef>> {
+            if spec.fields.is_empty() || entries.num_rows() == 0 {
+                return Ok(Vec::new());
+            }
+            let (version, schema) = (base.version, base.schema_of(spec)?);
+            let layout =
+                ManifestLayout::new(version, ManifestContent::Data, &schema, spec, &entries.schema())?;
+            layout.tuples().values(entries)
+        };
+        let Some(names) = &self.by else { return tuples() };
+        let tuples = tuples()?;
+        let mut columns = Vec::with_capacity(names.len());
+        for name in names {
+            let place = spec.fields.iter().position(|field| field.name == *name);
+            let is_field = base.metadata.partition_specs.iter().any(|spec| has_field(spec, name));
+            if is_field {
+                columns.extend(place.and_then(|place| tuples.get(place)).cloned());
+            } else if ENTRY.iter().any(|spec| spec.column == name && sorts(&(spec.data_type)())) {
+                columns.extend(entries.column_by_name(name).cloned());
+            } else {
+                let message =
+                    format!("{name:?} is neither a partition field nor a column of entries to sort by");
+                return Err(Error::new(ErrorKind::UnknownColumn, message).in_field(name));
+            }
+        }
+        Ok(columns)
+    }
+}
+
+fn has_field(spec: &PartitionSpec, name: &str) -> bool {
+    spec.fields.iter().any(|field| field.name == name)
+}
+
+/// Whether values are single ones, in an order.
+fn sorts(data_type: &DataType) -> bool {
+    !data_type.is_nested()
 }

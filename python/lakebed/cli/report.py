@@ -1,0 +1,37 @@
+"""`lakebed report`: a page about tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import click
+
+from lakebed.cli import options
+
+if TYPE_CHECKING:
+    from lakebed.table import Table
+
+
+@click.command("report")
+@options.tables
+@options.small_bytes
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(dir_okay=False),
+    required=True,
+    metavar="FILE",
+    help="The HTML file, which is replaced.",
+)
+def command(open_tables: list[tuple[str, Callable[[], Table]]], small_bytes: int, output: str) -> None:
+    """One HTML page about tables: growth, files, partitions, deletes, what is worth a look and what to do.
+
+    The page stands alone: it loads nothing and runs no scripts. Pictures are drawn by matplotlib:
+    pip install 'lakebed[report]'.
+    """
+    import lakebed
+    from lakebed.cli import render
+
+    with render.progress("reading"):
+        lakebed.report([open_table() for _, open_table in open_tables], output, small_bytes=small_bytes)

@@ -1,0 +1,61 @@
+"""`lakebed rewrite-paths`: a table's metadata for another place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from lakebed._display import FIRST
+from lakebed.cli import options
+
+if TYPE_CHECKING:
+    from lakebed.cli.rows import Picking
+    from lakebed.table import Table
+
+
+@click.command("rewrite-paths")
+@options.table
+@click.option(
+    "--prefix",
+    "prefixes",
+    multiple=True,
+    required=True,
+    callback=options.prefixes,
+    metavar="OLD=NEW",
+    help="Paths in the metadata that begin with OLD begin with NEW. May be repeated.",
+)
+@click.option("--to", required=True, metavar="FOLDER", help="Where the metadata is written: a folder or URI.")
+@click.option(
+    "--since",
+    metavar="N|FILE",
+    help="Only what came after snapshot N, or after a metadata file of Iceberg's log.",
+)
+@options.where
+@options.columns
+@options.picking
+@options.output
+def command(
+    open_table: Callable[[], Table],
+    prefixes: dict[str, str],
+    to: str,
+    since: str | None,
+    picking: Picking,
+    output: str,
+    output_file: str | None,
+    **selection: Any,
+) -> None:
+    """Write the metadata anew for another place, and list the files to copy.
+
+    One row per file: where it is and where it is to be. Data files stay where they are until you copy them.
+    """
+    import lakebed
+    from lakebed.cli.output import write
+
+    state = int(since) if since is not None and since.isdecimal() else since
+    files = lakebed.rewrite_paths(
+        open_table(), prefixes, to=to, since=state, limit=picking.view_limit, **selection
+    )
+    first = () if selection["columns"] else FIRST["rewrite_paths"]
+    write(picking.of(files), output, output_file, all_rows=picking.limit is not None, first=first)

@@ -1,0 +1,77 @@
+"""The numbers of a report: what a table's views say, gathered once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from lakebed import _display
+from lakebed._verdict import Finding, findings
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from lakebed.table import Table
+
+# Bounds of file sizes [bytes]: each class goes up to its own, the last one on.
+SIZES = tuple(2**power for power in range(16, 34))
+_CONTENT_DATA = 0
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """What a report shows of a table.
+
+    Attributes: name, what it is called; health, the row of that view; findings, what is worth a look; growth
+        and snapshots, rows of those views, the oldest first; sizes, how many data files each class of
+        `SIZES` has, and how many are larger; partitions, rows of that view, the largest first, with `label`,
+        the partition in words.
+    """
+
+    name: str
+    health: dict[str, Any]
+    findings: list[Finding]
+    growth: list[dict[str, Any]]
+    snapshots: list[dict[str, Any]]
+    sizes: list[int]
+    partitions: list[dict[str, Any]]
+
+
+def gather(table: Table, name: str, small_bytes: int, threads: int | None) -> Numbers:
+    """The numbers of a table where it stands. Raises: as its views. Cost: that of each view once."""
+    health = table.health(small_bytes=small_bytes, threads=threads).to_arrow().to_pylist()[0]
+    growth = ("snapshot_id", "committed_at", "file_count", "record_count", "file_size_in_bytes")
+    snapshots = ("snapshot_id", "committed_at", "operation")
+    return Numbers(
+        name=name,
+        health=health,
+        findings=findings(health, small_bytes),
+        growth=table.growth(columns=growth, threads=threads).to_arrow().to_pylist(),
+        snapshots=table.snapshots(columns=snapshots).to_arrow().to_pylist(),
+        sizes=_sizes(table, threads),
+        partitions=_partitions(table, threads),
+    )
+
+
+def _sizes(table: Table, threads: int | None) -> list[int]:
+    """Data files by the class of their size."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    counts = [0] * (len(SIZES) + 1)
+    columns = ("content", "file_size_in_bytes")
+    for batch in table.files(columns=columns, threads=threads).to_arrow_batch_reader():
+        is_data = pc.equal(batch["content"], pa.scalar(_CONTENT_DATA, pa.int32()))
+        sizes = batch["file_size_in_bytes"].filter(is_data)
+        below = [pc.sum(pc.less(sizes, bound)).as_py() or 0 for bound in SIZES]
+        for number, (lower, upper) in enumerate(zip([0, *below], [*below, len(sizes)], strict=True)):
+            counts[number] += upper - lower
+    return counts
+
+
+def _partitions(table: Table, threads: int | None) -> list[dict[str, Any]]:
+    columns = ("partition", "file_count", "record_count", "file_size_in_bytes", "small_file_count")
+    rows: pa.Table = table.partitions(columns=columns, threads=threads).to_arrow()
+    labels = [cells[0] for cells in _display.cells(rows.select(["partition"]), "partitions")]
+    found = [{**row, "label": label or "all"} for row, label in zip(rows.to_pylist(), labels, strict=True)]
+    return sorted(found, key=lambda row: (-(row["file_size_in_bytes"] or 0), row["label"]))

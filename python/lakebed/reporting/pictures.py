@@ -1,0 +1,166 @@
+"""The pictures of a report: SVG by matplotlib, whose lines and words take the page's own colour."""
+
+from __future__ import annotations
+
+import io
+import re
+from typing import TYPE_CHECKING, Any
+
+from lakebed._display import size
+from lakebed.reporting.numbers import SIZES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from datetime import datetime
+
+    from matplotlib.axes import Axes
+
+# What stands for the colour of the page's text until the picture is in the page; and colours that are seen
+# on light and on dark.
+_INK = "#010203"
+_BLUE, _ORANGE = "#3b82c4", "#d9822b"
+_MOST_BARS = 20
+
+
+def growth(rows: Sequence[dict[str, Any]]) -> str:
+    """Bytes and data files over time."""
+    rows = [row for row in rows if row["committed_at"] is not None]
+
+    def draw(axes: Axes) -> None:
+        times = [_naive(row["committed_at"]) for row in rows]
+        axes.step(times, [row["file_size_in_bytes"] for row in rows], where="post", color=_BLUE, marker=".")
+        axes.set_ylabel("bytes (blue)")
+        axes.yaxis.set_major_formatter(lambda value, _: size(max(value, 0)))
+        axes.set_ylim(bottom=0)
+        _date(axes)
+        files = axes.twinx()
+        files.step(times, [row["file_count"] for row in rows], where="post", color=_ORANGE, marker=".")
+        files.set_ylabel("data files (orange)")
+        files.set_ylim(bottom=0)
+
+    return _svg("growth", "Bytes and data files after each snapshot", draw) if len(rows) > 1 else ""
+
+
+def timeline(rows: Sequence[dict[str, Any]]) -> str:
+    """Snapshots by the time and the kind of their commit."""
+    rows = [row for row in rows if row["committed_at"] is not None]
+
+    def draw(axes: Axes) -> None:
+        kinds = sorted({str(row["operation"]) for row in rows})
+        places = [kinds.index(str(row["operation"])) for row in rows]
+        axes.scatter([_naive(row["committed_at"]) for row in rows], places, color=_BLUE, s=18, alpha=0.7)
+        _date(axes)
+        axes.set_yticks(range(len(kinds)), [_cut(kind) for kind in kinds])
+        axes.set_ylim(-0.7, len(kinds) - 0.3)
+
+    return _svg("timeline", "When snapshots were committed, by what they did", draw, 2.0) if rows else ""
+
+
+def sizes(counts: Sequence[int]) -> str:
+    """Data files by size."""
+    shown = [number for number, count in enumerate(counts) if count]
+
+    def draw(axes: Axes) -> None:
+        classes = range(shown[0], shown[-1] + 1)
+        names = [f"< {size_class(number)}" if number < len(SIZES) else "larger" for number in classes]
+        axes.bar(range(len(names)), [counts[number] for number in classes], color=_BLUE)
+        axes.set_xticks(range(len(names)), names, rotation=40, ha="right")
+        axes.set_ylabel("data files")
+
+    return _svg("sizes", "How many data files there are of each size", draw) if shown else ""
+
+
+def partitions(rows: Sequence[dict[str, Any]]) -> str:
+    """The bytes of partitions: each by name where they are few, all as a curve where they are many."""
+
+    def bars(axes: Axes) -> None:
+        axes.barh(
+            [_cut(row["label"]) for row in rows], [row["file_size_in_bytes"] for row in rows], color=_BLUE
+        )
+        axes.invert_yaxis()
+        axes.xaxis.set_major_formatter(lambda value, _: size(max(value, 0)))
+
+    def curve(axes: Axes) -> None:
+        places = range(1, len(rows) + 1)
+        axes.fill_between(
+            places, [row["file_size_in_bytes"] for row in rows], color=_BLUE, alpha=0.5, step="mid"
+        )
+        axes.set_xlabel("partitions, the largest first")
+        axes.set_ylabel("bytes (blue)")
+        axes.yaxis.set_major_formatter(lambda value, _: size(max(value, 0)))
+        files = axes.twinx()
+        files.plot(
+            places, [row["file_count"] for row in rows], color=_ORANGE, linestyle="", marker=".", markersize=2
+        )
+        files.set_ylabel("data files (orange)")
+        files.set_ylim(bottom=0)
+
+    if len(rows) < 2:
+        return ""
+    if len(rows) <= _MOST_BARS:
+        return _svg("partitions", "Bytes of each partition", bars, 0.8 + 0.28 * len(rows))
+    return _svg("partitions", "Bytes and data files of each partition", curve)
+
+
+def size_class(number: int) -> str:
+    """A class of sizes by its bound: `32 MiB`."""
+    for unit, power in (("GiB", 30), ("MiB", 20), ("KiB", 10)):
+        if SIZES[number] >= 1 << power:
+            return f"{SIZES[number] >> power} {unit}"
+    raise AssertionError(number)
+
+
+def _svg(name: str, title: str, draw: Callable[[Axes], None], height: float = 3.0) -> str:
+    """A picture as text that stands in a page; the same for the same numbers."""
+    try:
+        from matplotlib import rc_context
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise ImportError("reports draw with matplotlib: pip install 'lakebed[report]'") from error
+    inked = ("text.color", "axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color")
+    style = {
+        **dict.fromkeys(inked, _INK),
+        "svg.fonttype": "none",
+        "svg.hashsalt": f"lakebed {name}",
+        "font.family": ["sans-serif"],
+        "axes.spines.top": False,
+        "font.size": 10,
+        "axes.titlesize": 11,
+        "text.parse_math": False,
+    }
+    with rc_context(style):
+        figure = Figure(figsize=(7.2, height), layout="constrained")
+        axes = figure.subplots()
+        draw(axes)
+        text = io.StringIO()
+        figure.savefig(text, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
+    # Without the head of a file of its own, in the page's colour, as wide as there is room, and with names
+    # that no other picture of the page has.
+    svg = text.getvalue()
+    svg = svg[svg.index("<svg") :].replace(_INK, "currentColor")
+    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
+    svg = re.sub(r'(<svg[^>]*?) width="[^"]*"', r"\1", svg, count=1)
+    svg = re.sub(r'(<svg[^>]*?) height="[^"]*"', r"\1", svg, count=1)
+    return svg.replace("<svg", f'<svg role="img" aria-label="{title}"', 1)
+
+
+def _date(axes: Axes) -> None:
+    """Times below a picture, as short as they are told apart."""
+    from matplotlib import dates
+
+    made: Any = dates
+    locator = made.AutoDateLocator(maxticks=7)
+    axes.xaxis.set_major_locator(locator)
+    axes.xaxis.set_major_formatter(made.ConciseDateFormatter(locator))
+
+
+def _naive(time: datetime) -> Any:
+    """Times in UTC without a zone, which matplotlib need not know of; its types know of no times."""
+    return time.replace(tzinfo=None)
+
+
+def _cut(text: str) -> str:
+    from lakebed._text import printable
+
+    text = printable(text)
+    return text if len(text) <= 28 else f"{text[:27]}…"

@@ -1,0 +1,105 @@
+//! `lakebed.rewrite_paths`.
+
+use std::sync::{Arc, Mutex};
+
+use arrow_array::cast::AsArray;
+use arrow_buffer::Buffer;
+use bytes::Bytes;
+use lakebed::rewrite_paths::{MovedTexts, PositionDeletes, RewritePaths, Since};
+use lakebed::scan::ScanOptions;
+use lakebed::{Error, ErrorKind, Result};
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
+use pyo3::types::PyBytes;
+
+use crate::arrow::import_array;
+use crate::boundary::detached;
+use crate::storage::storage_of;
+use crate::stream::Batch;
+use crate::table::{Scan, Table, alone};
+
+/// A snapshot's id, or the path or name of a metadata file.
+#[derive(FromPyObject)]
+pub enum Before {
+    Snapshot(i64),
+    Metadata(String),
+}
+
+/// Writes the metadata, and gives the files that are to be copied.
+#[pyfunction]
+#[allow(clippy::too_many_arguments)] // the keywords of `lakebed.rewrite_paths`
+#[pyo3(signature = (table, prefixes, to, storage, since, columns, r#where, limit, threads))]
+pub fn rewrite_paths(
+    py: Python<'_>,
+    table: &Bound<'_, Table>,
+    prefixes: Vec<(String, String)>,
+    to: String,
+    storage: Option<Py<PyAny>>,
+    since: Option<Before>,
+    columns: Option<Vec<String>>,
+    r#where: Option<String>,
+    limit: Option<usize>,
+    threads: Option<usize>,
+) -> PyResult<Scan> {
+    let since = since.map(|since| match since {
+        Before::Snapshot(id) => Since::Snapshot(id),
+        Before::Metadata(name) => Since::Metadata(name),
+    });
+    let threads = threads.unwrap_or(0);
+    let target = storage_of(py, storage, None)?;
+    let position_deletes = Arc::new(PythonDeletes);
+    let job = RewritePaths { prefixes, to, target, since, threads, position_deletes };
+    let options = ScanOptions { columns, filter: r#where, limit, threads, ..ScanOptions::default() };
+    let table = table.get();
+    detached(py, || table.0.rewrite_paths(&job, options)).map(alone)
+}
+
+/// Has `lakebed._position_deletes` write Parquet.
+struct PythonDeletes;
+
+impl PositionDeletes for PythonDeletes {
+    fn parquet(&self, bytes: Buffer, moved: MovedTexts) -> Result<Buffer> {
+        // What the core itself refuses comes back as what it is.
+        let refused: Arc<Mutex<Option<Error>>> = Arc::default();
+        let kept = Arc::clone(&refused);
+        let moved: MovedTexts = Arc::new(move |paths| {
+            moved(paths).map_err(|error| {
+                let again = Error::new(error.kind(), error.message().to_owned()).at(error.location().clone());
+                if let Ok(mut kept) = kept.lock() {
+                    *kept = Some(error);
+                }
+                again
+            })
+        });
+        let written = Python::attach(|py| -> PyResult<PyBackedBytes> {
+            let module = py.import("lakebed._position_deletes")?;
+            let data = PyBytes::new(py, &bytes);
+            Ok(module.call_method1("rewritten", (data, PathMover { moved }))?.extract()?)
+        });
+        let written = written.map_err(|error| {
+            if let Some(refused) = refused.lock().ok().and_then(|mut refused| refused.take()) {
+                return refused;
+            }
+            Error::new(ErrorKind::Mismatch, "position deletes that pyarrow could not write anew")
+                .caused_by(error)
+        })?;
+        Ok(Buffer::from(Bytes::from_owner(written)))
+    }
+}
+
+/// Exchanges the prefixes of paths.
+#[pyclass(frozen, module = "lakebed._native")]
+pub struct PathMover {
+    moved: MovedTexts,
+}
+
+#[pymethods]
+impl PathMover {
+    /// Of an Arrow array of texts without nulls.
+    fn moved(&self, py: Python<'_>, paths: &Bound<'_, PyAny>) -> PyResult<Batch> {
+        let paths = import_array(paths)?;
+        let texts = paths.as_string_opt::<i32>().ok_or_else(|| PyTypeError::new_err("paths are text"))?;
+        Ok(Batch(Arc::new(detached(py, || (self.moved)(texts))?)))
+    }
+}

@@ -1,0 +1,181 @@
+//! A copy of a table's metadata whose paths lead elsewhere (Iceberg's `RewriteTablePathUtil.java`,
+//! `RewriteTablePathSparkAction.java`).
+
+mod deletes;
+mod entries;
+mod metadata;
+mod since;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_buffer::Buffer;
+
+use self::since::Copied as Before;
+use super::manifest_list::DELETES;
+use super::metadata::MetadataLogEntry;
+use super::reach::{Named, Reached, TableReach};
+use super::table::Table;
+use crate::error::{Error, ErrorKind, Result};
+use crate::reach::{Dealer, Kind, Kinds, Reach, RootSets, SetId, each_record};
+use crate::relocate::below;
+use crate::rewrite_paths::{Copier, IsOld, Job, Moves, Prefixes, RewritePaths};
+use crate::scan::{Scan, ScanOptions, threads};
+
+/// Writes the metadata of the table anew; rows are the files to copy.
+///
+/// # Errors
+/// `Location` for a path that no prefix covers; `Argument` for a state before which there is none; `Unsupported` for an
+/// encrypted table, and for files in a format that is not written; those of reading and writing. Nothing of what was
+/// written is left then.
+pub(super) fn rewrite_paths(
+    table: &Table,
+    job: &RewritePaths,
+    options: ScanOptions,
+) -> Result<Box<dyn Scan>> {
+    // What is asked for is checked before anything is written.
+    crate::rewrite_paths::schema(&options)?;
+    let prefixes = Arc::new(Prefixes::new(&job.prefixes)?);
+    let reach = TableReach::new(table.clone());
+    let named = reach.named(None, Kinds::ALL, threads(job.threads))?;
+    if !named.metadata.encryption_keys.is_empty() {
+        let message = "the table is encrypted: its metadata is not written anew";
+        return Err(Error::new(ErrorKind::Unsupported, message).in_file(table.metadata_file()));
+    }
+    let before = Before::read(table, &named, job.since.as_ref())?;
+    let location = named.metadata.location.clone();
+    let limits = table.decoding().limits;
+    let copier = Copier::new(job, Arc::clone(&prefixes), &location, table.storage(), limits, reach.notes())?;
+    let mut copying = Copying { table, reach, prefixes, before, copier, staying: SetId::NONE };
+    copying.all(named, job)?;
+    let Copying { reach, prefixes, before, copier, .. } = copying;
+    let is_old = before.snapshots.map(|snapshots| -> IsOld {
+        Arc::new(move |root| root.snapshot_id.is_some_and(|id| snapshots.contains(&id)))
+    });
+    Ok(Box::new(Moves::new(reach, prefixes, copier.keep(), is_old, options)?))
+}
+
+/// The phases of one copy.
+struct Copying<'t> {
+    table: &'t Table,
+    reach: TableReach,
+    prefixes: Arc<Prefixes>,
+    before: Before,
+    copier: Copier,
+    /// The roots that were copied before.
+    staying: SetId,
+}
+
+impl Copying<'_> {
+    fn all(&mut self, named: Named, job: &RewritePaths) -> Result<()> {
+        let Named { metadata, roots, mut sets, files, mut manifests, .. } = named;
+        let is_old = |id: Option<i64>| id.is_some_and(|id| self.before.has(id));
+        let old = roots.iter().enumerate().filter(|(_, root)| is_old(root.snapshot_id));
+        self.staying = sets.of(old.map(|(place, _)| place).collect::<Vec<_>>());
+        // Of what was copied before, what new lists name is measured again.
+        manifests.retain(|one| sets.difference(one.set, self.staying) != SetId::NONE);
+        self.copy_deletes(&manifests, &mut sets, job)?;
+        self.copy_manifests(&manifests, &mut sets)?;
+        let new = |set: SetId, sets: &mut RootSets| sets.difference(set, self.staying) == set;
+        let lists = files.reached().iter().filter(|file| file.kind == Kind::ManifestList);
+        let lists = lists.filter(|file| new(file.set, &mut sets));
+        let lists = lists.map(|file| whole_job(Kind::ManifestList, file.path.clone(), file.size)).collect();
+        let (prefixes, limits) = (Arc::clone(&self.prefixes), self.table.decoding().limits);
+        self.copier.copy(lists, move |_, bytes, copied| {
+            entries::list(&bytes, limits, &prefixes, copied).map(Buffer::from_vec)
+        })?;
+        self.copy_metadata(&metadata.location, &metadata.metadata_log)?;
+        if let Some(hint) = files.reached().iter().find(|file| file.kind == Kind::Hint) {
+            let said = self.said(&metadata.location, &hint.path);
+            let hint = Job { said, ..whole_job(Kind::Hint, hint.path.clone(), None) };
+            self.copier.copy(vec![hint], |_, bytes, _| Ok(bytes))?;
+        }
+        Ok(())
+    }
+
+    /// Position delete files and deletion vectors, which say which data files they are of.
+    fn copy_deletes(&mut self, manifests: &[Reached], sets: &mut RootSets, job: &RewritePaths) -> Result<()> {
+        let of_deletes = manifests.iter().filter(|one| one.manifest.content == DELETES);
+        let of_deletes =
+            of_deletes.map(|one| Reached { manifest: one.manifest.clone(), set: one.set }).collect();
+        let mut found: HashMap<String, (Kind, Option<u64>, SetId)> = HashMap::new();
+        let mut order = Vec::new();
+        let dealer = Arc::new(Dealer::new());
+        for batch in self.reach.entries(of_deletes, &dealer, threads(job.threads))? {
+            each_record(&batch?, |record| {
+                if matches!(record.kind, Kind::PositionDeletes | Kind::DeletionVectors) {
+                    let size = u64::try_from(record.size).ok();
+                    if let Some((_, _, set)) = found.get_mut(record.path) {
+                        *set = sets.union(*set, record.set);
+                    } else {
+                        order.push(record.path.to_owned());
+                        found.insert(record.path.to_owned(), (record.kind, size, record.set));
+                    }
+                }
+                Ok(())
+            })?;
+        }
+        let mut jobs = Vec::with_capacity(order.len());
+        for path in order {
+            let Some((kind, size, set)) = found.remove(&path) else { continue };
+            let is_new = sets.difference(set, self.staying) == set;
+            jobs.push(Job { is_new, ..whole_job(kind, path, size) });
+        }
+        let (prefixes, decoding) = (Arc::clone(&self.prefixes), self.table.decoding().clone());
+        let writer = Arc::clone(&job.position_deletes);
+        self.copier.copy(jobs, move |_, bytes, _| {
+            deletes::rewritten(bytes, &prefixes, decoding.limits, writer.as_ref())
+        })
+    }
+
+    fn copy_manifests(&mut self, manifests: &[Reached], sets: &mut RootSets) -> Result<()> {
+        let jobs = manifests.iter().map(|one| {
+            let is_new = sets.difference(one.set, self.staying) == one.set;
+            Job { is_new, ..whole_job(Kind::Manifest, one.manifest.path.clone(), one.manifest.length) }
+        });
+        let jobs = jobs.collect();
+        let (prefixes, limits) = (Arc::clone(&self.prefixes), self.table.decoding().limits);
+        self.copier.copy(jobs, move |_, bytes, copied| {
+            entries::manifest(&bytes, limits, &prefixes, copied).map(Buffer::from_vec)
+        })
+    }
+
+    /// The metadata files of the log that are there, then the current one.
+    fn copy_metadata(&mut self, location: &str, log: &[MetadataLogEntry]) -> Result<()> {
+        let current = self.table.metadata_file().to_owned();
+        let earlier = log.iter().filter(|entry| self.before.lacks(entry)).map(|entry| Job {
+            may_be_gone: true,
+            ..whole_job(Kind::Metadata, entry.metadata_file.clone(), None)
+        });
+        let earlier: Vec<Job> = earlier.filter(|job| job.path != current).collect();
+        let said = self.said(location, &current);
+        let current = Job { said, ..whole_job(Kind::Metadata, current, None) };
+        for jobs in [earlier, vec![current]] {
+            let (prefixes, limits) = (Arc::clone(&self.prefixes), self.table.decoding().limits);
+            self.copier
+                .copy(jobs, move |path, bytes, _| metadata::rewritten(bytes, path, &prefixes, limits))?;
+        }
+        Ok(())
+    }
+
+    /// What the metadata calls a file below where the table was opened, where that is spelled otherwise.
+    fn said(&self, location: &str, path: &str) -> Option<String> {
+        let rest = below(path, self.table.location())?;
+        Some(format!("{}/{rest}", location.trim_end_matches('/')))
+    }
+}
+
+/// A file that is written whole, and must be there.
+fn whole_job(kind: Kind, path: String, size: Option<u64>) -> Job {
+    Job { kind, path, said: None, size, is_new: true, may_be_gone: false }
+}
+
+/// The texts of a column of paths, exchanged.
+fn moved_texts(prefixes: &Arc<Prefixes>) -> crate::rewrite_paths::MovedTexts {
+    let prefixes = Arc::clone(prefixes);
+    Arc::new(move |paths| {
+        let paths: arrow_array::ArrayRef = Arc::new(paths.clone());
+        Ok(prefixes.moved_column(&paths)?.as_string::<i32>().clone())
+    })
+}

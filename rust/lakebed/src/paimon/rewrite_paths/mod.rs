@@ -1,0 +1,133 @@
+//! A copy of a table's metadata whose full paths lead elsewhere. Most of what Paimon's metadata names it names without
+//! a path: what holds none is copied as it is, byte by byte.
+
+mod files;
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use arrow_buffer::Buffer;
+
+use super::paths::MAIN;
+use super::reach::{Held, Named, OfBranches, Reached, TableReach};
+use super::table::Table;
+use crate::error::{Error, ErrorKind, Result};
+use crate::reach::{Kind, Kinds, Reach, Root, RootSets, SetId};
+use crate::rewrite_paths::{Copier, IsOld, Job, Lengths, Moves, Prefixes, RewritePaths, Since};
+use crate::scan::{Scan, ScanOptions, threads};
+
+/// Kinds of files that are copied whatever was copied before: they are small, and some change under their names.
+const ALWAYS: [Kind; 4] = [Kind::Schema, Kind::Tag, Kind::Consumer, Kind::Hint];
+
+/// Writes the metadata of the table anew; rows are the files to copy.
+///
+/// # Errors
+/// `Location` for a path that no prefix covers; `SnapshotNotFound` and `Argument` for a state that is not there;
+/// `Unsupported` for full paths in manifests that are not Avro; those of reading and writing. Nothing of what was
+/// written is left then.
+pub(super) fn rewrite_paths(
+    table: &Table,
+    job: &RewritePaths,
+    options: ScanOptions,
+) -> Result<Box<dyn Scan>> {
+    // What is asked for is checked before anything is written.
+    crate::rewrite_paths::schema(&options)?;
+    let prefixes = Arc::new(Prefixes::new(&job.prefixes)?);
+    let reach = TableReach::held(table.clone())?;
+    let held = reach.stays_at();
+    let old = job.since.as_ref().map(|since| old_roots(table, &held, since)).transpose()?;
+    let named = reach.named(held, None, Kinds::ALL, threads(job.threads))?;
+    let limits = table.decoding().limits;
+    let copier =
+        Copier::new(job, Arc::clone(&prefixes), table.location(), table.storage(), limits, reach.notes())?;
+    let mut copying = Copying { table, prefixes: Arc::clone(&prefixes), copier };
+    copying.all(named, old.as_ref())?;
+    let is_old = old.map(|old| -> IsOld { Arc::new(move |root| old.contains(&root.name)) });
+    Ok(Box::new(Moves::new(reach, prefixes, copying.copier.keep(), is_old, options)?))
+}
+
+/// The names of the roots that were there when the table was copied before: on the main branch up to that snapshot, on
+/// others up to its time.
+fn old_roots(table: &Table, held: &OfBranches, since: &Since) -> Result<HashSet<String>> {
+    let Since::Snapshot(id) = since else {
+        let message = "since is the id of a snapshot: Paimon has no metadata files of versions";
+        return Err(Error::new(ErrorKind::Argument, message).in_file(table.location()));
+    };
+    let all = || held.iter().flat_map(|(_, held, _)| held);
+    let of_main = |one: &&Held| one.is_of(MAIN);
+    let last = all().filter(of_main).find(|one| one.snapshot.id == *id).ok_or_else(|| {
+        let message = format!("neither a snapshot nor a tag or changelog of the main branch has the id {id}");
+        Error::new(ErrorKind::SnapshotNotFound, message).in_file(table.location())
+    })?;
+    let is_old = |one: &&Held| match one.is_of(MAIN) {
+        true => one.snapshot.id <= *id,
+        false => one.snapshot.time_millis <= last.snapshot.time_millis,
+    };
+    Ok(all().filter(is_old).map(|one| one.root.name.clone()).collect())
+}
+
+/// The phases of one copy.
+struct Copying<'t> {
+    table: &'t Table,
+    prefixes: Arc<Prefixes>,
+    copier: Copier,
+}
+
+impl Copying<'_> {
+    fn all(&mut self, named: Named, old: Option<&HashSet<String>>) -> Result<()> {
+        let Named { roots, mut sets, files, manifests, .. } = named;
+        let is_old = |root: &Root| old.is_some_and(|old| old.contains(&root.name));
+        let places = roots.iter().enumerate().filter(|(_, root)| is_old(root)).map(|(place, _)| place);
+        let staying = sets.of(places.collect::<Vec<_>>());
+        let reached: Vec<(Kind, String, Option<u64>, SetId)> =
+            files.reached().iter().map(|file| (file.kind, file.path.clone(), file.size, file.set)).collect();
+        let gone: HashSet<String> =
+            manifests.iter().filter(|one| one.may_be_gone()).map(|one| self.path(one)).collect();
+        let phase = |sets: &mut RootSets, kinds: &[Kind]| -> Vec<Job> {
+            let wanted = reached.iter().filter(|(kind, ..)| kinds.contains(kind));
+            let jobs = wanted.filter_map(|(kind, path, size, set)| {
+                let left = sets.difference(*set, staying);
+                let is_new = left == *set || ALWAYS.contains(kind);
+                let may_be_gone = gone.contains(path);
+                // Of what was copied before, what new files name is measured again.
+                (is_new || left != SetId::NONE).then(|| Job {
+                    kind: *kind,
+                    path: path.clone(),
+                    said: None,
+                    size: *size,
+                    is_new,
+                    may_be_gone,
+                })
+            });
+            jobs.collect()
+        };
+        let phases = [
+            phase(&mut sets, &[Kind::Manifest]),
+            phase(&mut sets, &[Kind::IndexManifest]),
+            phase(&mut sets, &[Kind::ManifestList]),
+            phase(&mut sets, &[Kind::Schema]),
+            phase(&mut sets, &[Kind::Changelog, Kind::Snapshot, Kind::Tag]),
+            phase(&mut sets, &[Kind::Consumer, Kind::Hint]),
+        ];
+        let [manifests, indexes, lists, schemas, snapshots, others] = phases;
+        self.copy(manifests, files::manifest)?;
+        self.copy(indexes, files::index_manifest)?;
+        self.copy(lists, files::list)?;
+        self.copy(schemas, files::schema)?;
+        self.copy(snapshots, files::snapshot)?;
+        self.copy(others, |_, _, bytes, _| Ok(bytes))
+    }
+
+    fn path(&self, one: &Reached) -> String {
+        self.table.manifest_path(&one.manifest.file_name)
+    }
+
+    fn copy(
+        &mut self,
+        jobs: Vec<Job>,
+        rewrite: fn(&Table, &Prefixes, Buffer, &Lengths) -> Result<Buffer>,
+    ) -> Result<()> {
+        let (table, prefixes) = (self.table.clone(), Arc::clone(&self.prefixes));
+        self.copier.copy(jobs, move |_, bytes, copied| rewrite(&table, &prefixes, bytes, copied))
+    }
+}

@@ -1,0 +1,210 @@
+//! Files of the metadata, written anew phase by phase.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+
+use arrow_buffer::Buffer;
+use lakebed_avro::Limits;
+
+use super::{Prefixes, RewritePaths};
+use crate::error::{Error, ErrorKind, Result};
+use crate::local_path::local_path;
+use crate::notes::Notes;
+use crate::pipeline::{Pipeline, Source, Width};
+use crate::reach::Kind;
+use crate::relocate::below;
+use crate::storage::{Storage, present, read_recorded};
+use crate::write::commit::Written;
+
+/// A file that is to be written.
+#[derive(Debug, Clone)]
+pub(crate) struct Job {
+    pub(crate) kind: Kind,
+    /// Where it is, as the walk over the table names it.
+    pub(crate) path: String,
+    /// Its path in the metadata, where that is another.
+    pub(crate) said: Option<String>,
+    /// Its bytes, where they are known.
+    pub(crate) size: Option<u64>,
+    /// Whether it is written; of one that was copied before only the new length is wanted.
+    pub(crate) is_new: bool,
+    /// Whether it may be gone, and is then left out.
+    pub(crate) may_be_gone: bool,
+}
+
+/// What became of a file.
+#[derive(Debug, Clone)]
+pub(crate) struct Copied {
+    pub(crate) kind: Kind,
+    /// Where it was written, and where it will be.
+    pub(crate) staged: String,
+    pub(crate) target: String,
+    pub(crate) length: u64,
+    /// Whether it was written now.
+    pub(crate) is_new: bool,
+}
+
+/// The lengths of what was written anew, by the paths of what it was.
+pub(crate) type Lengths = HashMap<String, Copied>;
+
+/// Writes files of one table.
+pub(crate) struct Copier {
+    source: Arc<dyn Storage>,
+    limits: Limits,
+    threads: usize,
+    shared: Arc<Shared>,
+    copied: Arc<Lengths>,
+    /// Takes note of what is gone.
+    notes: Notes,
+}
+
+/// Where files are written to.
+struct Shared {
+    prefixes: Arc<Prefixes>,
+    target: Arc<dyn Storage>,
+    /// Where the table's folder will be, and what is written in its stead now.
+    new_location: String,
+    to: String,
+    written: Mutex<Written>,
+}
+
+impl Copier {
+    /// For the table whose folder is `location` in its metadata, which is read from `source`.
+    ///
+    /// # Errors
+    /// `Location` where no prefix covers the location; `Unsupported` for a target that only reads.
+    pub(crate) fn new(
+        job: &RewritePaths,
+        prefixes: Arc<Prefixes>,
+        location: &str,
+        source: &Arc<dyn Storage>,
+        limits: Limits,
+        notes: Notes,
+    ) -> Result<Copier> {
+        let to = job.to.trim_end_matches('/').to_owned();
+        if !job.target.is_writable() {
+            let message = "the storage only reads: to= is a local folder, or one on a store of obstore";
+            return Err(Error::new(ErrorKind::Unsupported, message).in_file(&to));
+        }
+        let new_location = prefixes.moved(location)?;
+        let written = Mutex::new(Written::on(Arc::clone(&job.target)));
+        let shared = Shared { prefixes, target: Arc::clone(&job.target), new_location, to, written };
+        Ok(Copier {
+            source: Arc::clone(source),
+            limits,
+            threads: job.threads,
+            shared: Arc::new(shared),
+            copied: Arc::default(),
+            notes,
+        })
+    }
+
+    /// Reads files, and writes what `rewrite` makes of each: of its path, its bytes, and what was written so far.
+    ///
+    /// # Errors
+    /// Those of reading, of `rewrite` and of writing; `Io` for a file that is there already.
+    pub(crate) fn copy<F>(&mut self, files: Vec<Job>, rewrite: F) -> Result<()>
+    where
+        F: Fn(&str, Buffer, &Lengths) -> Result<Buffer> + Send + Sync + 'static,
+    {
+        let copying = Copying {
+            source: Arc::clone(&self.source),
+            limits: self.limits,
+            shared: Arc::clone(&self.shared),
+            copied: Arc::clone(&self.copied),
+            rewrite,
+        };
+        let width = match files.len() {
+            0 | 1 => Width::ONE,
+            _ => Width::new(self.source.as_ref(), crate::scan::threads(self.threads)),
+        };
+        let all = Pipeline::new(copying, files.clone(), width).at_once();
+        let mut made = Vec::with_capacity(files.len());
+        for (file, copied) in files.into_iter().zip(all) {
+            match copied? {
+                Some(copied) => made.push((file.path, copied)),
+                None => self.notes.add(format!("{} is gone, and is left out of the copy", file.path)),
+            }
+        }
+        // The pipeline has ended, and with it all that shared them.
+        Arc::make_mut(&mut self.copied).extend(made);
+        Ok(())
+    }
+
+    /// What was written, which stays.
+    pub(crate) fn keep(self) -> Arc<Lengths> {
+        if let Ok(mut written) = self.shared.written.lock() {
+            let none = Written::on(Arc::clone(&self.shared.target));
+            std::mem::replace(&mut *written, none).keep();
+        }
+        self.copied
+    }
+}
+
+/// One phase.
+struct Copying<F> {
+    source: Arc<dyn Storage>,
+    limits: Limits,
+    shared: Arc<Shared>,
+    copied: Arc<Lengths>,
+    rewrite: F,
+}
+
+impl<F> Source for Copying<F>
+where
+    F: Fn(&str, Buffer, &Lengths) -> Result<Buffer> + Send + Sync + 'static,
+{
+    type Request = Job;
+    type Bytes = Option<Buffer>;
+    type Made = Option<Copied>;
+
+    fn size(&self, job: &Job) -> u64 {
+        job.size.unwrap_or(0)
+    }
+
+    fn read(&self, job: &Job) -> Result<Option<Buffer>> {
+        let read = read_recorded(self.source.as_ref(), &job.path, job.size, &self.limits);
+        if job.may_be_gone { present(read) } else { read.map(Some) }
+    }
+
+    fn make(&self, job: &Job, bytes: Option<Buffer>) -> Result<Option<Copied>> {
+        let Some(bytes) = bytes else { return Ok(None) };
+        let made = (self.rewrite)(&job.path, bytes, &self.copied);
+        let made = made.map_err(|error| error.in_file(&job.path))?;
+        let target = self.shared.prefixes.moved(job.said.as_deref().unwrap_or(&job.path))?;
+        let staged = self.shared.staged(&target);
+        if job.is_new {
+            self.shared.write(&staged, &made)?;
+        }
+        Ok(Some(Copied { kind: job.kind, staged, target, length: made.len() as u64, is_new: job.is_new }))
+    }
+
+    fn interrupted(&self) -> Result<()> {
+        self.source.interrupted()
+    }
+}
+
+impl Shared {
+    /// Where the file is written that will be at `target`. What will not be in the table's folder stands in one that is
+    /// called as its bucket or first folder is.
+    fn staged(&self, target: &str) -> String {
+        let rest = below(target, &self.new_location).unwrap_or_else(|| {
+            let path = target.split_once("://").map_or(target, |(_, path)| path);
+            path.trim_start_matches('/')
+        });
+        format!("{}/{rest}", self.to)
+    }
+
+    fn write(&self, path: &str, bytes: &[u8]) -> Result<()> {
+        if self.target.is_local() {
+            let folder = path.rsplit_once('/').map_or(".", |(folder, _)| folder);
+            let made = std::fs::create_dir_all(local_path(folder)?);
+            made.map_err(|error| Error::from(error).in_file(folder))?;
+        }
+        self.target.create(path, bytes)?;
+        if let Ok(mut written) = self.written.lock() {
+            written.push(path.to_owned());
+        }
+        Ok(())
+    }
+}

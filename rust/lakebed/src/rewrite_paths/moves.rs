@@ -1,0 +1,178 @@
+//! The files that are to be copied, as rows.
+
+use std::sync::Arc;
+
+use arrow_array::builder::{Int64Builder, StringBuilder};
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
+use arrow_array::{Array, ArrayRef, RecordBatch};
+use arrow_schema::SchemaRef;
+
+use super::{Lengths, Prefixes};
+use crate::error::Result;
+use crate::notes::Notes;
+use crate::reach::{Dealer, Found, Kind, Kinds, Reach, Root, Wanted};
+use crate::record::find;
+use crate::scan::{Batches, Scan, ScanOptions, Step, limited, threads};
+use crate::view::{select, whole};
+
+/// Whether a root was there when the table was copied before.
+pub(crate) type IsOld = Arc<dyn Fn(&Root) -> bool + Send + Sync>;
+
+/// Files that were written anew and stand elsewhere than they will be, and all others that a table reaches.
+pub(crate) struct Moves<R> {
+    reach: R,
+    shared: Arc<Shared>,
+    /// What was there when the table was copied before; none where it was not.
+    is_old: Option<IsOld>,
+    options: ScanOptions,
+    schema: SchemaRef,
+}
+
+struct Shared {
+    prefixes: Arc<Prefixes>,
+    copied: Arc<Lengths>,
+}
+
+/// Kinds of files that hold no paths and are copied as they are.
+const AS_THEY_ARE: [Kind; 7] = [
+    Kind::Data,
+    Kind::EqualityDeletes,
+    Kind::Statistics,
+    Kind::PartitionStatistics,
+    Kind::Index,
+    Kind::ChangelogData,
+    Kind::Extra,
+];
+
+impl<R: Reach> Moves<R> {
+    /// # Errors
+    /// `UnknownColumn`, `Predicate`.
+    pub(crate) fn new(
+        reach: R,
+        prefixes: Arc<Prefixes>,
+        copied: Arc<Lengths>,
+        is_old: Option<IsOld>,
+        options: ScanOptions,
+    ) -> Result<Moves<R>> {
+        let schema = schema(&options)?;
+        Ok(Moves { reach, shared: Arc::new(Shared { prefixes, copied }), is_old, options, schema })
+    }
+
+    fn rows(&self) -> Result<Batches> {
+        let threads = threads(self.options.threads);
+        let (kinds, dealer) = (Kinds::ALL, Arc::new(Dealer::new()));
+        let mut walk = self.reach.walk(&Wanted { retention: None, kinds, dealer, threads })?;
+        if let Some(is_old) = &self.is_old {
+            walk.roots.iter_mut().for_each(|root| root.goes = !is_old(root));
+        }
+        let storage = Arc::clone(self.reach.storage());
+        let shared = Arc::clone(&self.shared);
+        let found = Found::of(walk, self.is_old.is_some(), &storage, threads).found;
+        let written = std::iter::once(self.shared.written());
+        Ok(Box::new(written.chain(found.map(move |found| shared.rows(&found?, &|path| storage.place(path))))))
+    }
+}
+
+/// The schema of the rows that `options` ask for.
+///
+/// # Errors
+/// `UnknownColumn`, `Predicate`.
+pub(crate) fn schema(options: &ScanOptions) -> Result<SchemaRef> {
+    let none = Rows::default().finish()?;
+    Ok(select(&none, options.columns.as_deref(), options.filter.as_deref())?.schema())
+}
+
+impl<R: Reach> Scan for Moves<R> {
+    fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    fn stream(&self) -> Result<Batches> {
+        limited(self.options.limit, || {
+            let options = self.options.clone();
+            let selected = move |rows: Result<RecordBatch>| {
+                select(&rows?, options.columns.as_deref(), options.filter.as_deref())
+            };
+            Ok(Box::new(self.rows()?.map(selected)))
+        })
+    }
+
+    fn notes(&self) -> Notes {
+        self.reach.notes()
+    }
+
+    fn explain(&self) -> Result<Vec<Step>> {
+        let files = self.rows()?.map(|rows| Ok(rows?.num_rows() as u64)).sum::<Result<u64>>()?;
+        let written = self.shared.copied.values().filter(|copied| copied.is_new);
+        let (new, all) = (written.count() as u64, self.shared.copied.len() as u64);
+        Ok(vec![
+            Step::rows("written anew", new, all, "files that hold paths, or the lengths of such files"),
+            Step::rows("files", files, files, "to be copied: they are elsewhere than they will be"),
+        ])
+    }
+}
+
+impl Shared {
+    /// The rows of files that were written anew, by where they will be.
+    fn written(&self) -> Result<RecordBatch> {
+        let mut files: Vec<_> = self.copied.values().filter(|copied| copied.is_new).collect();
+        files.sort_unstable_by_key(|copied| &copied.target);
+        let mut rows = Rows::default();
+        for file in files {
+            rows.push(&file.staged, &file.target, file.kind.name(), i64::try_from(file.length).ok());
+        }
+        rows.finish()
+    }
+
+    /// The rows of files that are reached and copied as they are.
+    fn rows(&self, found: &RecordBatch, place: &dyn Fn(&str) -> Result<String>) -> Result<RecordBatch> {
+        let [paths, kinds, sizes] = ["file_path", "kind", "file_size_in_bytes"].map(|name| find(found, name));
+        let (paths, kinds, sizes) = (paths?, kinds?, sizes?);
+        let (paths, kinds) = (paths.as_string::<i32>(), kinds.as_string::<i32>());
+        let sizes = sizes.as_primitive::<Int64Type>();
+        let mut rows = Rows::default();
+        for row in 0..found.num_rows() {
+            let (path, kind) = (paths.value(row), kinds.value(row));
+            if AS_THEY_ARE.iter().any(|known| known.name() == kind) {
+                let size = sizes.is_valid(row).then(|| sizes.value(row));
+                rows.push(&place(path)?, &self.prefixes.moved(path)?, kind, size);
+            }
+        }
+        rows.finish()
+    }
+}
+
+/// Rows that are being made.
+#[derive(Default)]
+struct Rows {
+    sources: StringBuilder,
+    targets: StringBuilder,
+    kinds: StringBuilder,
+    sizes: Int64Builder,
+    count: usize,
+}
+
+impl Rows {
+    /// Adds a file, unless it is where it will be.
+    fn push(&mut self, source: &str, target: &str, kind: &str, size: Option<i64>) {
+        if source == target {
+            return;
+        }
+        self.sources.append_value(source);
+        self.targets.append_value(target);
+        self.kinds.append_value(kind);
+        self.sizes.append_option(size);
+        self.count += 1;
+    }
+
+    fn finish(mut self) -> Result<RecordBatch> {
+        let columns: Vec<(&str, ArrayRef)> = vec![
+            ("source", Arc::new(self.sources.finish())),
+            ("target", Arc::new(self.targets.finish())),
+            ("kind", Arc::new(self.kinds.finish())),
+            ("file_size_in_bytes", Arc::new(self.sizes.finish())),
+        ];
+        whole(columns, self.count)
+    }
+}

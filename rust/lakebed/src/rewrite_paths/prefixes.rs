@@ -1,0 +1,68 @@
+//! What paths begin with, and what they will begin with.
+
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::{ArrayRef, StringArray};
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::relocate::{longest_first, moved};
+
+/// Old prefixes with new ones: whole names, of several the longest.
+pub(crate) struct Prefixes(Vec<(String, String)>);
+
+impl Prefixes {
+    /// # Errors
+    /// `Argument` for none, and for an empty one.
+    pub(crate) fn new(pairs: &[(String, String)]) -> Result<Prefixes> {
+        if pairs.is_empty() || pairs.iter().any(|(old, new)| old.is_empty() || new.is_empty()) {
+            let message = "prefixes are pairs of what paths begin with and what they will begin with, neither of them empty";
+            return Err(Error::new(ErrorKind::Argument, message));
+        }
+        Ok(Prefixes(longest_first(pairs.to_vec())))
+    }
+
+    /// What the path will be.
+    ///
+    /// # Errors
+    /// `Location` for one that none of the prefixes covers: nobody said where it will be.
+    pub(crate) fn moved(&self, path: &str) -> Result<String> {
+        self.covered(path).ok_or_else(|| {
+            let message = "no prefix covers a path that the metadata has: say where it leads, or {prefix: the same prefix} \
+                           where it stays";
+            Error::new(ErrorKind::Location, message).in_file(path)
+        })
+    }
+
+    /// What the path will be; none for one that no prefix covers.
+    pub(crate) fn covered(&self, path: &str) -> Option<String> {
+        moved(path, &self.0).map(std::borrow::Cow::into_owned)
+    }
+
+    /// A column of paths, of which some may be null.
+    ///
+    /// # Errors
+    /// As [`Prefixes::moved`]; `Required` for a column that holds no text.
+    pub(crate) fn moved_column(&self, paths: &ArrayRef) -> Result<ArrayRef> {
+        let texts = paths.as_string_opt::<i32>();
+        let texts = texts.ok_or_else(|| Error::new(ErrorKind::Required, "paths are no text"))?;
+        let moved = texts.iter().map(|path| path.map(|path| self.moved(path)).transpose());
+        Ok(Arc::new(moved.collect::<Result<StringArray>>()?))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_no_prefix_covers_is_an_error() {
+        let pairs = [("s3://a/t", "s3://b/u"), ("s3://a/t/kept", "s3://a/t/kept")];
+        let pairs = pairs.map(|(old, new)| (old.to_owned(), new.to_owned()));
+        let prefixes = Prefixes::new(&pairs).unwrap();
+        assert_eq!(prefixes.moved("s3://a/t/x").unwrap(), "s3://b/u/x");
+        assert_eq!(prefixes.moved("s3://a/t/kept/x").unwrap(), "s3://a/t/kept/x");
+        assert_eq!(prefixes.moved("s3://a/t2/x").unwrap_err().kind(), ErrorKind::Location);
+        assert_eq!(Prefixes::new(&[]).err().unwrap().kind(), ErrorKind::Argument);
+    }
+}

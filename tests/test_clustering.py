@@ -1,0 +1,173 @@
+"""Manifests by partition: how many a plan reads, and manifests that are rewritten by other columns or in
+part."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pytest
+from covering import each_covering_iceberg_table, each_layout_of_golden_paimon_tables
+
+import lakebed
+from lakebed import Table
+from lakebed.errors import PredicateError, SchemaError
+
+if TYPE_CHECKING:
+    from iceberg_golden import GoldenTable as GoldenIcebergTable
+    from shared_data import GoldenTable
+
+pytestmark = pytest.mark.filterwarnings("ignore::lakebed.errors.LakebedWarning")
+
+NOW = ("average_partition_manifest_count", "max_partition_manifest_count")
+AFTER = (
+    "rewritten_manifest_count",
+    "average_rewritten_partition_manifest_count",
+    "max_rewritten_partition_manifest_count",
+)
+
+
+def rows(scan: lakebed.Scan) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = scan.to_arrow().to_pylist()
+    return found
+
+
+def clustering(table: Table) -> list[Any]:
+    (row,) = rows(table.health())
+    return [row[name] for name in (*NOW, *AFTER)]
+
+
+def made(folder: Path, version: int = 2) -> Table:
+    """Three manifests with the days 1 to 3 of two regions each, then one of day 9 alone."""
+    schema = pa.schema([("id", pa.int64()), ("region", pa.utf8()), ("day", pa.int32())])
+    table = lakebed.iceberg.create_table(
+        folder, schema, partition_by=["region", "day"], format_version=version
+    )
+    for commit in range(4):
+        days = [1, 2, 3] if commit < 3 else [9]
+        tuples = [{"region": region, "day": day} for day in days for region in ("b", "a")]
+        columns = {
+            "file_path": [f"data/{commit}-{row['region']}-{row['day']}.parquet" for row in tuples],
+            "record_count": [10 + commit] * len(tuples),
+            "file_size_in_bytes": [100] * len(tuples),
+            "partition": pa.array(tuples, pa.struct([("region", pa.utf8()), ("day", pa.int32())])),
+        }
+        table = lakebed.iceberg.append_files(table, pa.table(columns))
+    return table
+
+
+def manifests_read(table: Table, where: str) -> int:
+    """How many manifests a plan reads."""
+    steps = [step for step in table.files(where=where).explain().steps if step.step == "manifests"]
+    return int(steps[-1].kept or 0)
+
+
+def test_health_says_how_many_manifests_a_partition_reads(tmp_path: Path):
+    table = made(tmp_path / "t")
+    partitions = rows(table.partitions(columns=["partition"]))
+    read = [
+        manifests_read(table, "region = '{region}' AND day = {day}".format(**row["partition"]))
+        for row in partitions
+    ]
+    assert sorted(read) == [1, 1, 3, 3, 3, 3, 3, 3]
+    average, most, *after = clustering(table)
+    assert (average, most) == (sum(read) / len(read), max(read))
+    assert after == [1, 1.0, 1]
+    assert clustering(lakebed.iceberg.rewrite_manifests(table)) == [1.0, 1, 1, 1.0, 1]
+
+
+@each_covering_iceberg_table("format", "one ", "no ", "several")
+def test_every_partition_reads_what_bounds_leave(table: GoldenIcebergTable):
+    opened = table.open()
+    average, most, count, *_ = clustering(opened)
+    manifests = [row for row in rows(opened.manifests()) if row["content"] == 0]
+    assert most is None or 0 <= most <= len(manifests)
+    assert average is None or 0 <= average <= most
+    assert (count is None) == (rows(opened.health())[0]["file_count"] == 0)
+
+
+@each_layout_of_golden_paimon_tables()
+def test_of_paimon_too(table: GoldenTable):
+    opened = lakebed.open_table(table.path)
+    average, most, *_ = clustering(opened)
+    manifests = rows(opened.manifests())
+    partitions = [row["partition"] or {} for row in rows(opened.partitions(columns=["partition"]))]
+
+    def has(row: dict[str, Any], partition: dict[str, Any]) -> bool:
+        lower, upper = row["partition_lower"] or {}, row["partition_upper"] or {}
+        return all(
+            lower.get(name) is None or lower[name] <= value <= upper[name]
+            for name, value in partition.items()
+        )
+
+    whole = [one for one in partitions if None not in one.values()]
+    read = [sum(has(row, partition) for row in manifests) for partition in whole]
+    assert most == max(read, default=None)
+    assert average == (sum(read) / len(read) if read else None)
+
+
+@pytest.mark.parametrize("version", [1, 2, 3])
+def test_manifests_are_rewritten_in_part_and_by_other_columns(tmp_path: Path, version: int):
+    table = made(tmp_path / "t", version)
+    before = entries(table)
+    old = {row["path"] for row in rows(table.manifests())}
+    day_9 = next(row["path"] for row in rows(table.manifests(where="day = 9")))
+    table = lakebed.iceberg.rewrite_manifests(table, where="day < 9", by=["day"])
+    new = {row["path"] for row in rows(table.manifests())}
+    assert new & old == {day_9}
+    assert len(new) == 2
+    assert entries(table) == before
+    days = [row["partition"]["day"] for row in rows(table.entries(where="day < 9"))]
+    assert days == sorted(days)
+    table = lakebed.iceberg.rewrite_manifests(table, by=["record_count", "file_path"])
+    found = [(row["record_count"], row["file_path"]) for row in rows(table.entries())]
+    assert found == sorted(found)
+    assert entries(table) == before
+    assert lakebed.iceberg.rewrite_manifests(table, where="day = 77").snapshot_id == table.snapshot_id
+
+
+def entries(table: Table) -> dict[str, Any]:
+    """What of entries stays, by path."""
+    kept = (
+        "snapshot_id",
+        "sequence_number",
+        "file_sequence_number",
+        "first_row_id",
+        "record_count",
+        "partition",
+    )
+    return {
+        row["file_path"]: [row[name] for name in kept] for row in rows(table.entries()) if row["status"] != 2
+    }
+
+
+@each_covering_iceberg_table("format", "status", "several")
+def test_row_ids_of_golden_tables_stay(table: GoldenIcebergTable, tmp_path: Path):
+    if table.info["metadata_file"].split("/")[-1][0] != "v" or table.name == "java_fixed_partition_v2":
+        pytest.skip("a table of a catalog's, or one whose manifests are not what their schema says")
+    location = table.info["location"]
+    copy = Path(shutil.copytree(table.path, tmp_path / "copy", ignore=shutil.ignore_patterns("expected")))
+    new = tmp_path / "t"
+    try:
+        opened = lakebed.open_table(copy, relocate={location: str(copy)})
+        lakebed.rewrite_paths(opened, {location: str(new)}, to=new)
+    except FileNotFoundError:
+        pytest.skip("position delete files are not there")
+    before = lakebed.open_table(new)
+    after = lakebed.iceberg.rewrite_manifests(before, by=["file_path"])
+    assert entries(after) == entries(before)
+
+
+def test_what_nothing_sorts_by_is_an_error(tmp_path: Path):
+    table = made(tmp_path / "t")
+    for error, keywords in (
+        (SchemaError, {"by": ["nope"]}),
+        (SchemaError, {"by": ["lower_bounds"]}),
+        (PredicateError, {"where": "nope = 1"}),
+        (TypeError, {"by": "day"}),
+    ):
+        with pytest.raises(error):
+            lakebed.iceberg.rewrite_manifests(table, **keywords)
+    assert lakebed.open_table(tmp_path / "t").snapshot_id == table.snapshot_id
