@@ -42,11 +42,18 @@ __all__ = [
     "iceberg_write_manifest",
     "iceberg_write_manifest_list",
     "iceberg_write_metadata",
+    "paimon_alter_table",
     "paimon_append_files",
     "paimon_compact_manifests",
+    "paimon_create_branch",
     "paimon_create_table",
     "paimon_create_tag",
+    "paimon_delete_branch",
     "paimon_delete_files",
+    "paimon_delete_tag",
+    "paimon_expire_snapshots",
+    "paimon_fast_forward",
+    "paimon_fields",
     "paimon_overwrite_partition",
     "paimon_read_deletion_vector",
     "paimon_read_hash_index",
@@ -55,6 +62,7 @@ __all__ = [
     "paimon_read_manifest_list",
     "paimon_read_schema",
     "paimon_read_snapshot",
+    "paimon_rollback_to",
     "paimon_write_json",
     "paimon_write_records",
     "panic",
@@ -421,6 +429,16 @@ def paimon_compact_manifests(
     who: object,
 ) -> Table: ...
 def paimon_create_tag(table: Table, name: str, retained_micros: int | None, who: object) -> Table: ...
+def paimon_delete_tag(table: Table, name: str) -> tuple[Table, BatchStream]: ...
+def paimon_create_branch(table: Table, name: str, tag: str | None) -> Table: ...
+def paimon_delete_branch(table: Table, name: str) -> tuple[Table, BatchStream]: ...
+def paimon_fast_forward(table: Table, branch: str) -> tuple[Table, BatchStream]: ...
+def paimon_rollback_to(table: Table, target: int | str) -> tuple[Table, BatchStream]: ...
+def paimon_expire_snapshots(
+    table: Table, older_than_ms: int | None, retain_last: int | None, now_ms: int
+) -> tuple[Table, BatchStream]: ...
+def paimon_alter_table(table: Table, changes: str) -> Table: ...
+def paimon_fields(schema: object) -> str: ...
 def paimon_create_table(
     location: str,
     storage: object | None,

@@ -41,6 +41,7 @@ import org.apache.paimon.manifest.ManifestEntry;
 import org.apache.paimon.manifest.ManifestFileMeta;
 import org.apache.paimon.operation.LocalOrphanFilesClean;
 import org.apache.paimon.reader.RecordReader;
+import org.apache.paimon.schema.SchemaChange;
 import org.apache.paimon.shade.jackson2.com.fasterxml.jackson.core.JsonGenerator;
 import org.apache.paimon.shade.jackson2.com.fasterxml.jackson.databind.JsonNode;
 import org.apache.paimon.shade.jackson2.com.fasterxml.jackson.databind.ObjectMapper;
@@ -60,6 +61,7 @@ import org.apache.paimon.table.source.Split;
 import org.apache.paimon.table.system.SystemTableLoader;
 import org.apache.paimon.types.DataField;
 import org.apache.paimon.types.DataType;
+import org.apache.paimon.utils.JsonSerdeUtil;
 import org.apache.paimon.utils.SerializationUtils;
 
 /**
@@ -76,9 +78,10 @@ public final class PaimonEngine {
 
     private final FileStoreTable table;
 
-    private PaimonEngine(String folder) {
+    private PaimonEngine(String folder, JsonNode branch) {
         Path root = new Path(java.nio.file.Path.of(folder).toUri());
-        table = FileStoreTableFactory.create(LocalFileIO.create(), root);
+        FileStoreTable main = FileStoreTableFactory.create(LocalFileIO.create(), root);
+        table = branch == null ? main : main.switchToBranch(branch.asText());
     }
 
     public static void main(String[] arguments) throws Exception {
@@ -92,7 +95,7 @@ public final class PaimonEngine {
 
     private static Map<String, Object> answer(JsonNode request) {
         try {
-            PaimonEngine engine = new PaimonEngine(request.get("table").asText());
+            PaimonEngine engine = new PaimonEngine(request.get("table").asText(), request.get("branch"));
             return Map.of("answer", engine.run(request.get("op").asText(), request));
         } catch (Throwable thrown) {
             StringWriter trace = new StringWriter();
@@ -121,6 +124,13 @@ public final class PaimonEngine {
                 return new LocalOrphanFilesClean(table, olderThan, true).clean().getDeletedFilesPath().stream()
                         .map(path -> path.toUri().getPath()).sorted().toList();
             }
+            case "alter" -> {
+                return alter(request);
+            }
+            case "create_tag", "delete_tag", "create_branch", "delete_branch", "fast_forward", "rollback_to" -> {
+                changeRefs(operation, request);
+                return files();
+            }
             case "append" -> write(request, table.newBatchWriteBuilder());
             case "overwrite" -> write(request, table.newBatchWriteBuilder().withOverwrite(partition(request)));
             case "delete" -> delete(request);
@@ -145,6 +155,47 @@ public final class PaimonEngine {
             configured.newExpireChangelog().config(core.expireConfig()).expire();
         }
         return expired;
+    }
+
+    /** Changes the schema, and gives it. */
+    private JsonNode alter(JsonNode request) throws Exception {
+        List<SchemaChange> changes = new ArrayList<>();
+        for (JsonNode change : request.get("changes")) {
+            changes.add(JsonSerdeUtil.fromJson(change.toString(), SchemaChange.class));
+        }
+        return JSON.readTree(table.schemaManager().commitChanges(changes).toString());
+    }
+
+    private void changeRefs(String operation, JsonNode request) {
+        String name = request.get("name").asText();
+        switch (operation) {
+            case "create_tag" -> table.createTag(name);
+            case "delete_tag" -> table.deleteTag(name);
+            case "create_branch" -> {
+                if (request.has("tag")) {
+                    table.createBranch(name, request.get("tag").asText());
+                } else {
+                    table.createBranch(name);
+                }
+            }
+            case "delete_branch" -> table.deleteBranch(name);
+            case "fast_forward" -> table.fastForward(name);
+            default -> {
+                if (request.get("name").isNumber()) {
+                    table.rollbackTo(request.get("name").asLong());
+                } else {
+                    table.rollbackTo(name);
+                }
+            }
+        }
+    }
+
+    /** The files and folders of the table, by their paths in it. */
+    private List<String> files() throws Exception {
+        java.nio.file.Path root = java.nio.file.Path.of(table.location().toUri().getPath());
+        try (var found = java.nio.file.Files.walk(root)) {
+            return found.map(path -> root.relativize(path).toString()).sorted().toList();
+        }
     }
 
     // Reading.

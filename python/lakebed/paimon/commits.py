@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import uuid
-from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any
 
 from lakebed import _arrow, _native
 from lakebed._arguments import names, positive
-from lakebed.errors import SchemaError, UnsupportedError
+from lakebed.errors import SchemaError
 from lakebed.limits import LIMITS, Limits
+from lakebed.paimon._committing import committable, made, who_commits
 from lakebed.storage import resolve
 from lakebed.table import Table
 
@@ -112,8 +111,8 @@ def append_files(
     ...                               "file_size_in_bytes": [1024]})).snapshot_id
     1
     """
-    who = _who(commit_user, identifier, properties, watermark)
-    return _made(table, _native.paimon_append_files(_committable(table), _arrow.writable(files), who))
+    who = who_commits(commit_user, identifier, properties, watermark)
+    return made(table, _native.paimon_append_files(committable(table), _arrow.writable(files), who))
 
 
 def delete_files(
@@ -143,8 +142,8 @@ def delete_files(
     Cost: reads all entries; as `append_files`.
     Source: Paimon's `FileStoreCommitImpl.java`.
     """
-    who = _who(commit_user, identifier, properties, watermark)
-    return _made(table, _native.paimon_delete_files(_committable(table), _paths(files), who))
+    who = who_commits(commit_user, identifier, properties, watermark)
+    return made(table, _native.paimon_delete_files(committable(table), _paths(files), who))
 
 
 def overwrite_partition(
@@ -189,9 +188,9 @@ def overwrite_partition(
         if columns
         else pa.array([{}], pa.struct([]))
     )
-    who = _who(commit_user, identifier, properties, watermark)
-    return _made(
-        table, _native.paimon_overwrite_partition(_committable(table), _arrow.writable(files), one, who)
+    who = who_commits(commit_user, identifier, properties, watermark)
+    return made(
+        table, _native.paimon_overwrite_partition(committable(table), _arrow.writable(files), one, who)
     )
 
 
@@ -217,54 +216,8 @@ def compact_manifests(
     Source: Paimon's `ManifestFileMerger.java`, `CompactManifestProcedure.java`.
     """
     positive("target_bytes", target_bytes)
-    who = _who(commit_user, None, None, None)
-    return _made(table, _native.paimon_compact_manifests(_committable(table), target_bytes, sort, who))
-
-
-def create_tag(table: Table, name: str, *, time_retained: timedelta | None = None) -> Table:
-    """Names the snapshot that the table is at, which expiry then leaves alone.
-
-    Args:
-        table: a Paimon table on a storage as in `append_files`, standing at a snapshot.
-        name: of the tag. One of digits only hides the snapshot of that number from `scan.version`.
-        time_retained: how long it is kept, None for ever.
-    Returns: the table standing at the tag.
-    Raises: SnapshotNotFoundError (the table has no snapshot), SchemaError (a name that no file can have),
-        UnsupportedError (a storage that commits are not made on), FileExistsError (there is such a tag),
-        ValueError (a time below zero).
-    Source: Paimon's `TagManager.java`, `Tag.java`.
-    """
-    if time_retained is not None and time_retained < timedelta(0):
-        raise ValueError(f"time_retained is not negative: {time_retained}")
-    micros = None if time_retained is None else time_retained // timedelta(microseconds=1)
-    return _made(
-        table, _native.paimon_create_tag(_committable(table), name, micros, _who(None, None, None, None))
-    )
-
-
-def _committable(table: Table) -> _native.Table:
-    """The table of the core. Raises: UnsupportedError where a catalog keeps the snapshots."""
-    opening = table._opening
-    if opening is not None and opening.entry is not None and opening.entry.commits:
-        message = (
-            f"the table's catalog makes its commits: a snapshot beside it would not count ({table.location})"
-        )
-        raise UnsupportedError(message, kind="unsupported", path=table.location)
-    return table._native
-
-
-def _made(table: Table, native: _native.Table) -> Table:
-    """The table behind a commit, opened as it was before."""
-    return Table(native, table._storage, table._opening)
-
-
-def _who(
-    user: str | None, identifier: int | None, properties: Mapping[str, str] | None, watermark: int | None
-) -> tuple[str, int | None, dict[str, str], int | None, int, int]:
-    """What commits say of who makes them, and what only Python knows: randomness, and the local time."""
-    offset = datetime.now(timezone.utc).astimezone().utcoffset() or timedelta(0)
-    millis = offset // timedelta(milliseconds=1)
-    return user or str(uuid.uuid4()), identifier, dict(properties or {}), watermark, uuid.uuid4().int, millis
+    who = who_commits(commit_user, None, None, None)
+    return made(table, _native.paimon_compact_manifests(committable(table), target_bytes, sort, who))
 
 
 def _paths(files: Any) -> Any:

@@ -1,7 +1,6 @@
 //! Commits of `lakebed.paimon`.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use arrow_array::cast::AsArray;
 use arrow_array::{RecordBatch, RecordBatchReader};
@@ -20,9 +19,9 @@ use crate::storage::storage_of;
 use crate::table::Table;
 
 /// Who commits: user, identifier, properties, watermark, a UUID and the offset of the wall clock [ms].
-type Who = (String, Option<i64>, BTreeMap<String, String>, Option<i64>, u128, i64);
+pub type Who = (String, Option<i64>, BTreeMap<String, String>, Option<i64>, u128, i64);
 
-fn options(who: Who) -> CommitOptions {
+pub fn options(who: Who) -> CommitOptions {
     let (user, identifier, properties, watermark, uuid, zone_offset_millis) = who;
     let properties = properties.into_iter().collect();
     CommitOptions { user, identifier, properties, watermark, uuid, zone_offset_millis }
@@ -34,20 +33,29 @@ fn refused(py: Python<'_>, error: Error) -> PyErr {
 }
 
 /// Runs a commit.
-fn committed(
+pub fn committed(
     py: Python<'_>,
     table: &Table,
     commit: impl FnOnce(&paimon::Table) -> Result<paimon::Table> + Send,
 ) -> PyResult<Table> {
-    let table = detached(py, || {
+    run(py, table, commit).and_then(|table| Table::warned(py, Box::new(table)))
+}
+
+/// Does something to a Paimon table.
+pub fn run<T: Send>(
+    py: Python<'_>,
+    table: &Table,
+    work: impl FnOnce(&paimon::Table) -> Result<T> + Send,
+) -> PyResult<T> {
+    let done = detached(py, || {
         let format = table.0.format();
         let own = table.0.as_any().downcast_ref::<paimon::Table>();
         let own = own.ok_or_else(|| {
             Error::new(ErrorKind::Unsupported, format!("a Paimon table is wanted, not one of {format}"))
         })?;
-        Ok(commit(own))
+        Ok(work(own))
     })?;
-    table.map_err(|error| refused(py, error)).and_then(|table| Table::warned(py, Box::new(table)))
+    done.map_err(|error| refused(py, error))
 }
 
 /// All that a caller gives.
@@ -112,18 +120,6 @@ pub fn paimon_compact_manifests(
     who: Who,
 ) -> PyResult<Table> {
     committed(py, table.get(), |table| write::compact_manifests(table, target_bytes, sort, &options(who)))
-}
-
-#[pyfunction]
-pub fn paimon_create_tag(
-    py: Python<'_>,
-    table: &Bound<'_, Table>,
-    name: &str,
-    retained_micros: Option<u64>,
-    who: Who,
-) -> PyResult<Table> {
-    let retained = retained_micros.map(Duration::from_micros);
-    committed(py, table.get(), |table| write::create_tag(table, name, retained, &options(who)))
 }
 
 /// Columns as an Arrow schema, or as JSON.

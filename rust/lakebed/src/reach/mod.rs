@@ -17,6 +17,7 @@ mod walk;
 
 use std::sync::Arc;
 
+use arrow_array::RecordBatch;
 pub(crate) use expire::ExpirePlan;
 pub use expire::Retention;
 pub(crate) use found::Reachable;
@@ -31,6 +32,7 @@ pub(crate) use walk::{Files, Removed, Root, Walk};
 
 use crate::error::Result;
 use crate::notes::Notes;
+use crate::scan::threads;
 use crate::storage::Storage;
 
 /// What a format knows of the files of one of its tables.
@@ -60,4 +62,15 @@ pub(crate) trait Reach: Send + Sync + Sized + 'static {
     /// # Errors
     /// `Unsupported` where the table forbids that files are deleted; `Location`.
     fn places(&self) -> Result<Vec<Place>>;
+}
+
+/// The files that no root reaches that stays, of a table that says itself which go, if any: the rows of [`Reachable`],
+/// all at once, in one batch at least.
+///
+/// # Errors
+/// Those of reading all that names files.
+pub(crate) fn freed<R: Reach>(reach: Option<&R>) -> Result<Vec<RecordBatch>> {
+    let walk = reach.map(|reach| reach.walk(None, threads(0))).transpose()?;
+    let rows = walk.map(|walk| found::Found::new(walk, true));
+    std::iter::once(found::nothing()).chain(rows.into_iter().flatten()).collect()
 }

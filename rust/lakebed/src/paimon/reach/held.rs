@@ -13,7 +13,7 @@ pub(super) const HINTS: [&str; 2] = ["EARLIEST", "LATEST"];
 
 /// What holds a snapshot; of one snapshot in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Holder {
+pub(in crate::paimon) enum Holder {
     Snapshot,
     Tag,
     Changelog,
@@ -21,14 +21,14 @@ pub(super) enum Holder {
 
 /// A snapshot that something holds.
 #[derive(Debug, Clone)]
-pub(super) struct Held {
-    pub(super) holder: Holder,
+pub(in crate::paimon) struct Held {
+    pub(in crate::paimon) holder: Holder,
     /// Empty for the main branch, which comes first.
     branch: String,
     pub(super) root: Root,
-    pub(super) snapshot: Snapshot,
+    pub(in crate::paimon) snapshot: Snapshot,
     /// The file that holds it; none of a changelog that an expiry would make.
-    pub(super) path: Option<String>,
+    pub(in crate::paimon) path: Option<String>,
     pub(super) size: u64,
 }
 

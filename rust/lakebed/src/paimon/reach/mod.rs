@@ -2,6 +2,7 @@
 //! `OrphanFilesClean.java`, `FileDeletionBase.java`).
 
 mod entries;
+mod going;
 mod held;
 mod lists;
 mod places;
@@ -10,7 +11,10 @@ mod retention;
 use std::sync::Arc;
 
 use self::entries::{Entries, Reached};
+pub(super) use self::going::Going;
 use self::held::held;
+pub(super) use self::held::{Held, Holder};
+pub(super) use self::retention::duration;
 use super::paths::MAIN;
 use super::table::Table;
 use crate::error::Result;
@@ -25,11 +29,18 @@ const TABLE: usize = 0;
 /// A table whose files are looked for.
 pub(super) struct TableReach {
     table: Table,
+    /// What holds snapshots of one branch, where it is known already which of them go.
+    going: Option<Arc<Going>>,
 }
 
 impl TableReach {
     pub(super) fn new(table: Table) -> TableReach {
-        TableReach { table: table.noting() }
+        TableReach { table: table.noting(), going: None }
+    }
+
+    /// The same of a table that lets go of some of a branch.
+    fn letting_go(table: Table, going: Arc<Going>) -> TableReach {
+        TableReach { going: Some(going), ..TableReach::new(table) }
     }
 }
 
@@ -49,10 +60,12 @@ impl Reach for TableReach {
         let own = self.table.files();
         for branch in std::iter::once(MAIN.to_owned()).chain(own.branch_names()?) {
             let (of_branch, besides) = held(&own.of_branch(&branch))?;
-            all.extend(of_branch);
+            let going = self.going.as_ref().filter(|going| going.branch == branch);
+            all.extend(going.map_or(of_branch, |going| going.held.clone()));
             let root = if branch == MAIN { TABLE } else { roots.len() };
             if root != TABLE {
-                roots.push(Root::new(None, format!("branch {branch}")));
+                let goes = going.is_some_and(|going| going.whole);
+                roots.push(Root { goes, ..Root::new(None, format!("branch {branch}")) });
             }
             let set = sets.of([root]);
             for (kind, path) in besides.files {

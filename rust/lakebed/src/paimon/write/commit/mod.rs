@@ -7,7 +7,7 @@
 //! names, and files whose names end in `.lakebed-tmp`.
 
 mod apply;
-mod base;
+pub(super) mod base;
 mod changes;
 mod compact;
 mod create;
@@ -17,7 +17,6 @@ mod made;
 mod options;
 mod prune;
 mod row_ids;
-mod tag;
 #[cfg(test)]
 mod tests;
 
@@ -27,7 +26,6 @@ use self::apply::commit;
 use self::changes::{Added, Overwritten, Removed};
 pub use self::create::{TableDefinition, create_table};
 pub use self::options::CommitOptions;
-pub use self::tag::create_tag;
 use super::place::partition_of;
 use crate::error::Result;
 use crate::paimon::snapshot::CommitKind;
