@@ -36,7 +36,7 @@ class MadeTable:
     def now(self) -> lakebed.Table:
         return lakebed.open_table(self.root, storage=self.storage)
 
-    def written(self, region: str, name: str, *ids: int) -> pa.Table:
+    def written(self, region: str, name: str, *ids: int, level: int = 0) -> pa.Table:
         """A data file of rows with these ids, ascending, as a commit takes it."""
         path = self.root / f"region={region}" / "bucket-0" / f"data-{name}-0.parquet"
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -54,7 +54,7 @@ class MadeTable:
             keys = paimon.encode_rows(
                 pa.array([{"id": ids[0]}, {"id": ids[-1]}], pa.struct([SCHEMA.field("id")]))
             )
-            columns |= {"min_key": keys[0].as_py(), "max_key": keys[1].as_py(), "level": 0}
+            columns |= {"min_key": keys[0].as_py(), "max_key": keys[1].as_py(), "level": level}
             columns |= {"min_sequence_number": first, "sequence_number": last}
             self.sequence += len(ids)
         pq.write_table(stored, path)

@@ -44,6 +44,7 @@ __all__ = [
     "iceberg_write_metadata",
     "paimon_alter_table",
     "paimon_append_files",
+    "paimon_compact_files",
     "paimon_compact_manifests",
     "paimon_create_branch",
     "paimon_create_table",
@@ -62,6 +63,7 @@ __all__ = [
     "paimon_read_manifest_list",
     "paimon_read_schema",
     "paimon_read_snapshot",
+    "paimon_replace_deletion_vectors",
     "paimon_rollback_to",
     "paimon_write_json",
     "paimon_write_records",
@@ -419,9 +421,23 @@ def paimon_write_records(
     limits: object,
 ) -> bytes | None: ...
 def paimon_write_json(kind: str, json: str, sink: Any, overwrite: bool) -> bytes | None: ...
-def paimon_append_files(table: Table, files: object, who: object) -> Table: ...
+def paimon_append_files(table: Table, files: object, changelog: object | None, who: object) -> Table: ...
 def paimon_delete_files(table: Table, paths: object, who: object) -> Table: ...
-def paimon_overwrite_partition(table: Table, files: object, partition: object, who: object) -> Table: ...
+def paimon_overwrite_partition(
+    table: Table, files: object, partition: object | None, who: object
+) -> Table: ...
+def paimon_compact_files(
+    table: Table,
+    removed: object,
+    added: object,
+    changelog: object | None,
+    index_files: object | None,
+    removed_index_files: object,
+    who: object,
+) -> Table: ...
+def paimon_replace_deletion_vectors(
+    table: Table, index_files: object, removed: object, who: object
+) -> Table: ...
 def paimon_compact_manifests(
     table: Table,
     target_bytes: int | None,

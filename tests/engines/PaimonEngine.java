@@ -28,6 +28,9 @@ import org.apache.paimon.data.Decimal;
 import org.apache.paimon.data.GenericRow;
 import org.apache.paimon.data.InternalRow;
 import org.apache.paimon.data.Timestamp;
+import org.apache.paimon.deletionvectors.BitmapDeletionVector;
+import org.apache.paimon.deletionvectors.DeletionVector;
+import org.apache.paimon.deletionvectors.append.BaseAppendDeleteFileMaintainer;
 import org.apache.paimon.disk.IOManager;
 import org.apache.paimon.fs.Path;
 import org.apache.paimon.fs.local.LocalFileIO;
@@ -36,6 +39,7 @@ import org.apache.paimon.index.IndexFileMeta;
 import org.apache.paimon.io.CompactIncrement;
 import org.apache.paimon.io.DataFileMeta;
 import org.apache.paimon.io.DataIncrement;
+import org.apache.paimon.manifest.FileKind;
 import org.apache.paimon.manifest.IndexManifestEntry;
 import org.apache.paimon.manifest.ManifestEntry;
 import org.apache.paimon.manifest.ManifestFileMeta;
@@ -75,6 +79,9 @@ public final class PaimonEngine {
             new ObjectMapper().configure(JsonGenerator.Feature.ESCAPE_NON_ASCII, true);
     private static final List<String> SYSTEM_TABLES =
             List.of("files", "manifests", "partitions", "buckets", "snapshots", "tags", "table_indexes");
+
+    /** What is written and not committed yet, so that others can come first. */
+    private static List<CommitMessage> prepared = List.of();
 
     private final FileStoreTable table;
 
@@ -130,6 +137,13 @@ public final class PaimonEngine {
             case "create_tag", "delete_tag", "create_branch", "delete_branch", "fast_forward", "rollback_to" -> {
                 changeRefs(operation, request);
                 return files();
+            }
+            case "prepare_compact" -> prepared = compacted();
+            case "prepare_mark" -> prepared = marked(request);
+            case "commit_prepared" -> {
+                try (TableCommitImpl commit = newCommit()) {
+                    commit.commit(prepared);
+                }
             }
             case "append" -> write(request, table.newBatchWriteBuilder());
             case "overwrite" -> write(request, table.newBatchWriteBuilder().withOverwrite(partition(request)));
@@ -470,6 +484,45 @@ public final class PaimonEngine {
         try (TableCommitImpl commit = newCommit()) {
             commit.commit(messages);
         }
+    }
+
+    /** Compacts every bucket whole. */
+    private List<CommitMessage> compacted() throws Exception {
+        try (IOManager io = IOManager.create(System.getProperty("java.io.tmpdir"));
+                BatchTableWrite write =
+                        (BatchTableWrite) table.newBatchWriteBuilder().newWrite().withIOManager(io)) {
+            List<ManifestEntry> files = table.store().newScan().plan().files();
+            for (var bucket : files.stream().map(file -> List.of(file.partition(), file.bucket())).distinct().toList()) {
+                write.compact((BinaryRow) bucket.get(0), (Integer) bucket.get(1), true);
+            }
+            return write.prepareCommit();
+        }
+    }
+
+    /** Marks rows of files as deleted in a table without buckets: {"files": {name: [position, …]}}. */
+    private List<CommitMessage> marked(JsonNode request) throws Exception {
+        List<CommitMessage> messages = new ArrayList<>();
+        Snapshot snapshot = table.snapshotManager().latestSnapshot();
+        for (ManifestEntry file : table.store().newScan().plan().files()) {
+            JsonNode positions = request.get("files").get(file.file().fileName());
+            if (positions == null) {
+                continue;
+            }
+            var maintainer = BaseAppendDeleteFileMaintainer.forUnawareAppend(
+                    table.store().newIndexFileHandler(), snapshot, file.partition());
+            DeletionVector vector = new BitmapDeletionVector();
+            positions.forEach(position -> vector.delete(position.asLong()));
+            maintainer.notifyNewDeletionVector(file.file().fileName(), vector);
+            List<IndexFileMeta> added = new ArrayList<>();
+            List<IndexFileMeta> removed = new ArrayList<>();
+            for (IndexManifestEntry entry : maintainer.persist()) {
+                (entry.kind() == FileKind.ADD ? added : removed).add(entry.indexFile());
+            }
+            DataIncrement increment = new DataIncrement(List.of(), List.of(), List.of(), added, removed);
+            messages.add(new CommitMessageImpl(
+                    file.partition(), file.bucket(), file.totalBuckets(), increment, CompactIncrement.emptyIncrement()));
+        }
+        return messages;
     }
 
     private TableCommitImpl newCommit() {

@@ -7,6 +7,7 @@ from lakebed.paimon.commits import (
     delete_files,
     overwrite_partition,
 )
+from lakebed.paimon.compactions import compact_files, replace_deletion_vectors
 from lakebed.paimon.reading import (
     decode_rows,
     encode_rows,
@@ -42,6 +43,7 @@ __all__ = [
     "SchemaChange",
     "alter_table",
     "append_files",
+    "compact_files",
     "compact_manifests",
     "create_branch",
     "create_table",
@@ -61,6 +63,7 @@ __all__ = [
     "read_manifest_list",
     "read_schema",
     "read_snapshot",
+    "replace_deletion_vectors",
     "rollback_to",
     "write_index_manifest",
     "write_manifest",

@@ -69,6 +69,7 @@ def append_files(
     table: Table,
     files: Any,
     *,
+    changelog: Any = None,
     commit_user: str | None = None,
     identifier: int | None = None,
     properties: Mapping[str, str] | None = None,
@@ -86,7 +87,11 @@ def append_files(
             in partitioned tables; `bucket` where buckets are fixed; `min_key`, `max_key`,
             `min_sequence_number` and `sequence_number` in tables with primary keys. Optional: what else a
             file has, and `stats`, as the view gives them with `stats=[…]`: bounds are cut to the length that
-            the table keeps. The commit gives row ids, and sequence numbers where rows are tracked.
+            the table keeps. `schema_id` is of the schema that the file was written by, by default the latest;
+            `level` above 0 is for files with keys, which must not overlap others there. The commit gives row
+            ids, and sequence numbers where rows are tracked.
+        changelog: files in the same columns that say what changed, for who reads changes; of tables with
+            primary keys.
         commit_user: who commits, None for a new UUID.
         identifier: the user's number of this commit. A snapshot of the same user, number and kind is not
             committed again: the table is returned standing at it, once all snapshots are read to find it.
@@ -99,9 +104,10 @@ def append_files(
         have, that is absent or of another type, a null or a value that does not fit, a path inside the table
         that is not the file's, a file that is in the table already or that manifests still tell to be
         deleted, a partition with another number of buckets), UnsupportedError (a storage that commits are
-        not made on, dynamic or postponed buckets, manifests that are not Avro), CorruptError and its kin (the
-        table's own files). OSError; CommitConflictError after 200 lost races. What was written is removed
-        then, unless a store did not say whether the snapshot is there.
+        not made on, dynamic buckets, manifests that are not Avro), CorruptError and its kin (the
+        table's own files). OSError; CommitConflictError after 200 lost races, and for keys that another
+        commit has put into the same level. What was written is removed then, unless a store did not say
+        whether the snapshot is there.
     Cost: reads the names of files in manifests that may have these partitions; writes one manifest (more
         above `manifest.target-file-size`), two lists and a snapshot, each synced, in memory of one manifest.
         On a store also one put that is to be refused: a server that passes over its condition is found out.
@@ -112,7 +118,8 @@ def append_files(
     1
     """
     who = who_commits(commit_user, identifier, properties, watermark)
-    return made(table, _native.paimon_append_files(committable(table), _arrow.writable(files), who))
+    changes = None if changelog is None else _arrow.writable(changelog)
+    return made(table, _native.paimon_append_files(committable(table), _arrow.writable(files), changes, who))
 
 
 def delete_files(
@@ -143,13 +150,13 @@ def delete_files(
     Source: Paimon's `FileStoreCommitImpl.java`.
     """
     who = who_commits(commit_user, identifier, properties, watermark)
-    return made(table, _native.paimon_delete_files(committable(table), _paths(files), who))
+    return made(table, _native.paimon_delete_files(committable(table), paths_of(files), who))
 
 
 def overwrite_partition(
     table: Table,
     files: Any,
-    partition: Mapping[str, Any],
+    partition: Mapping[str, Any] | None,
     *,
     commit_user: str | None = None,
     identifier: int | None = None,
@@ -162,7 +169,7 @@ def overwrite_partition(
         table: as in `append_files`.
         files: as in `append_files`, all of these partitions.
         partition: values of some or all partition columns; partitions that have them are overwritten. `{}` is
-            the whole table.
+            the whole table, None each partition that a file is of (Paimon's dynamic overwrite).
         commit_user: as in `append_files`.
         identifier: as there; the kind is OVERWRITE.
         properties: as there.
@@ -173,25 +180,10 @@ def overwrite_partition(
     Cost: as `delete_files`.
     Source: Paimon's `FileStoreCommitImpl.java` (`overwritePartition`).
     """
-    import pyarrow as pa
-
-    kind = table.files(columns=["partition"]).schema.field("partition").type
-    types = {field.name: field.type for field in kind}
-    unknown = [name for name in partition if name not in types]
-    if unknown:
-        raise SchemaError(
-            f"the table is not partitioned by {unknown[0]!r}", kind="unknown-column", field=unknown[0]
-        )
-    columns = [pa.array([value], types[name]) for name, value in partition.items()]
-    one = (
-        pa.StructArray.from_arrays(columns, names=list(partition))
-        if columns
-        else pa.array([{}], pa.struct([]))
-    )
     who = who_commits(commit_user, identifier, properties, watermark)
-    return made(
-        table, _native.paimon_overwrite_partition(committable(table), _arrow.writable(files), one, who)
-    )
+    one = None if partition is None else _partition(table, partition)
+    native = _native.paimon_overwrite_partition(committable(table), _arrow.writable(files), one, who)
+    return made(table, native)
 
 
 def compact_manifests(
@@ -220,7 +212,24 @@ def compact_manifests(
     return made(table, _native.paimon_compact_manifests(committable(table), target_bytes, sort, who))
 
 
-def _paths(files: Any) -> Any:
+def _partition(table: Table, partition: Mapping[str, Any]) -> Any:
+    """Values of partition columns as an array of one struct."""
+    import pyarrow as pa
+
+    kind = table.files(columns=["partition"]).schema.field("partition").type
+    types = {field.name: field.type for field in kind}
+    unknown = [name for name in partition if name not in types]
+    if unknown:
+        raise SchemaError(
+            f"the table is not partitioned by {unknown[0]!r}", kind="unknown-column", field=unknown[0]
+        )
+    columns = [pa.array([value], types[name]) for name, value in partition.items()]
+    if not columns:
+        return pa.array([{}], pa.struct([]))
+    return pa.StructArray.from_arrays(columns, names=list(partition))
+
+
+def paths_of(files: Any) -> Any:
     """Paths as an array of texts."""
     import pyarrow as pa
 

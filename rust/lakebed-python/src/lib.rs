@@ -61,8 +61,8 @@ mod _native {
     };
     #[pymodule_export]
     use super::paimon_commit::{
-        paimon_append_files, paimon_compact_manifests, paimon_create_table, paimon_delete_files,
-        paimon_overwrite_partition,
+        paimon_append_files, paimon_compact_files, paimon_compact_manifests, paimon_create_table,
+        paimon_delete_files, paimon_overwrite_partition, paimon_replace_deletion_vectors,
     };
     #[pymodule_export]
     use super::paimon_refs::{

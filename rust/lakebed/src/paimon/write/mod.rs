@@ -16,8 +16,8 @@ mod truncate;
 
 pub use alter::{Move, MoveType, SchemaChange, alter_table};
 pub use commit::{
-    CommitOptions, TableDefinition, append_files, compact_manifests, create_table, delete_files,
-    overwrite_partition,
+    CommitOptions, Compaction, IndexFilesChange, TableDefinition, append_files, compact_files,
+    compact_manifests, create_table, delete_files, overwrite_partition, replace_deletion_vectors,
 };
 pub use json::{schema_file, snapshot_file};
 pub use layout::{FileKind, Layout};
