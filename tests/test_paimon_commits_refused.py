@@ -135,6 +135,15 @@ def test_what_is_live_is_not_added_and_what_is_not_is_not_taken(table: Table) ->
     assert metadata(table) == before
 
 
+def test_what_nobody_looks_for_is_not_read(table: Table) -> None:
+    table = paimon.append_files(table, files(FIRST, "a"))
+    (manifest,) = Path(table.location, "manifest").glob("manifest-????????-*")
+    manifest.write_bytes(b"")
+    with pytest.raises(LakebedError):
+        paimon.append_files(table, files(FIRST, "b"))
+    assert paimon.append_files(table, files(FIRST, "b"), check_files=False).snapshot_id == 2
+
+
 def test_decimals_and_times_fit_or_are_refused(tmp_path: Path) -> None:
     kinds = {"d": pa.decimal128(5, 2), "t": pa.timestamp("ms"), "n": pa.int32()}
     table = paimon.create_table(tmp_path / "t", pa.schema(list(kinds.items())), partition_keys=list(kinds))

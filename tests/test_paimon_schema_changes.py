@@ -166,6 +166,7 @@ def test_some_options_are_for_good_once_there_are_rows(tmp_path: Path) -> None:
         (SchemaChange.set_option("bucket", "4"), "-1"),
         (SchemaChange.remove_option("bucket"), "not removed"),
         (SchemaChange.set_option("deletion-vectors.enabled", "true"), "modifiable"),
+        (SchemaChange.set_option("manifest.format", "orc"), "engines read by it"),
         (SchemaChange.rename_column("day", "date"), "partition column"),
     ]:
         with pytest.raises(SchemaError, match=words):

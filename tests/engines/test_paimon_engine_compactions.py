@@ -1,4 +1,4 @@
-"""Compactions, changelogs, deletion vectors and overwrites: Paimon plans what it should, and each conflict is one."""
+"""Compactions, changelogs and deletion vectors: Paimon plans what it should, conflicts are ones."""
 
 from __future__ import annotations
 

@@ -70,6 +70,7 @@ def append_files(
     files: Any,
     *,
     changelog: Any = None,
+    check_files: bool = True,
     commit_user: str | None = None,
     identifier: int | None = None,
     properties: Mapping[str, str] | None = None,
@@ -92,6 +93,9 @@ def append_files(
             ids, and sequence numbers where rows are tracked.
         changelog: files in the same columns that say what changed, for who reads changes; of tables with
             primary keys.
+        check_files: False reads no manifest, as Paimon's own writers do, so that it is not found out that a
+            file is in the table already, was deleted from it, or counts buckets otherwise than its partition:
+            for files whose names nobody else has.
         commit_user: who commits, None for a new UUID.
         identifier: the user's number of this commit. A snapshot of the same user, number and kind is not
             committed again: the table is returned standing at it, once all snapshots are read to find it.
@@ -108,8 +112,9 @@ def append_files(
         table's own files). OSError; CommitConflictError after 200 lost races, and for keys that another
         commit has put into the same level. What was written is removed then, unless a store did not say
         whether the snapshot is there.
-    Cost: reads the names of files in manifests that may have these partitions; writes one manifest (more
-        above `manifest.target-file-size`), two lists and a snapshot, each synced, in memory of one manifest.
+    Cost: reads the names of files in manifests that may have these partitions, side by side; writes one
+        manifest (more above `manifest.target-file-size`), two lists and a snapshot, each synced, in memory of
+        one manifest.
         On a store also one put that is to be refused: a server that passes over its condition is found out.
     Source: Paimon's `FileStoreCommitImpl.java`, `RenamingSnapshotCommit.java`.
 
@@ -118,8 +123,9 @@ def append_files(
     1
     """
     who = who_commits(commit_user, identifier, properties, watermark)
-    changes = None if changelog is None else _arrow.writable(changelog)
-    return made(table, _native.paimon_append_files(committable(table), _arrow.writable(files), changes, who))
+    added, changes = _arrow.writable(files), None if changelog is None else _arrow.writable(changelog)
+    native = _native.paimon_append_files(committable(table), added, changes, check_files, who)
+    return made(table, native)
 
 
 def delete_files(

@@ -74,12 +74,13 @@ pub fn paimon_append_files(
     table: &Bound<'_, Table>,
     files: &Bound<'_, PyAny>,
     changelog: Option<Bound<'_, PyAny>>,
+    check: bool,
     who: Who,
 ) -> PyResult<Table> {
     let (files, changelog) = (gathered(files)?, changelog.as_ref().map(gathered).transpose()?);
     committed(py, table.get(), |table| {
         let changelog = changelog.map(|changelog| changelog()).transpose()?;
-        write::append_files(table, &files()?, changelog.as_ref(), &options(who))
+        write::append_files(table, &files()?, changelog.as_ref(), check, &options(who))
     })
 }
 

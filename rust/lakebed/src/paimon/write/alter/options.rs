@@ -45,6 +45,7 @@ const UNCHECKED: [&str; 10] = [
     "vector",
 ];
 const BUCKET: &str = "bucket";
+const MANIFEST_FORMAT: &str = "manifest.format";
 const DELETION_VECTORS: &str = "deletion-vectors.enabled";
 const FIELDS: &str = "fields.";
 
@@ -82,6 +83,9 @@ pub(super) fn check_set(
             return Err(refused(key, "does not change from true to false"));
         }
         "clustering.columns" => check_clustering(options)?,
+        MANIFEST_FORMAT if !value.eq_ignore_ascii_case(old.unwrap_or("avro")) => {
+            return Err(refused(key, "does not change once there are manifests, which engines read by it"));
+        }
         _ => {}
     }
     Ok(())
@@ -100,6 +104,7 @@ pub(super) fn check_removed(options: &[(String, String)], key: &str, has_snapsho
     match key {
         BUCKET => Err(refused(key, "is not removed: give another number")),
         DELETION_VECTORS => check_set(options, key, "false", has_snapshots),
+        MANIFEST_FORMAT => check_set(options, key, "avro", has_snapshots),
         "clustering.columns" => check_clustering(options),
         _ => Ok(()),
     }

@@ -1,5 +1,6 @@
 //! Files that commits add.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use arrow_array::cast::AsArray;
@@ -11,8 +12,9 @@ use arrow_select::take::take_record_batch;
 
 use super::base::{Base, names_of};
 use super::changes::{Changes, PLACED, partitions_of, paths_of, refused_path};
-use super::live::live_entries;
+use super::live::live_entries_of;
 use super::options::CommitOptions;
+use super::prune::may_hold;
 use super::ranges::{self, KEYS};
 use crate::error::{Error, ErrorKind, Result};
 use crate::paimon::identity::identities;
@@ -29,6 +31,8 @@ pub(super) struct Added {
     pub(super) entries: RecordBatch,
     pub(super) paths: Vec<String>,
     pub(super) changelog: Option<RecordBatch>,
+    /// Manifests in which none of the files is named, as an attempt before has found.
+    clear: RefCell<HashSet<String>>,
 }
 
 impl Added {
@@ -44,7 +48,7 @@ impl Added {
         let mut seen = HashSet::with_capacity(paths.len());
         match paths.iter().position(|path| !seen.insert(rooted(path))) {
             Some(row) => Err(refused_path(&paths[row], "is there twice", row)),
-            None => Ok(Added { entries, paths, changelog: None }),
+            None => Ok(Added { entries, paths, changelog: None, clear: RefCell::default() }),
         }
     }
 
@@ -73,11 +77,19 @@ impl Added {
         self.entries.num_rows() == 0 && self.changelog.is_none()
     }
 
-    /// The entries, none of whose files is live yet.
-    pub(super) fn changes(&self, base: &Base) -> Result<Option<Changes>> {
+    /// The entries, none of whose files is live yet, which is looked for where `check` says so. Keys of levels always are.
+    pub(super) fn changes(&self, base: &Base, check: bool) -> Result<Option<Changes>> {
         if self.is_empty() {
             return Ok(None);
         }
+        if check || ranges::is_leveled(base.schema(), &self.entries)? {
+            self.check_all(base)?;
+        }
+        Ok(Some(Changes { changelog: self.changelog.clone(), ..Changes::of(vec![self.entries.clone()]) }))
+    }
+
+    /// Refuses files that are live or were deleted, buckets that are counted otherwise, and keys of a level that overlap.
+    fn check_all(&self, base: &Base) -> Result<()> {
         let names: HashSet<String> = names_of(&self.entries)?.into_iter().collect();
         let partitions = partitions_of(&self.entries)?;
         let leveled = ranges::is_leveled(base.schema(), &self.entries)?;
@@ -85,7 +97,11 @@ impl Added {
         let mut buried = Buried::new(self)?;
         let columns: Vec<&str> =
             PLACED.into_iter().chain(if leveled { &KEYS[..] } else { &[] }.iter().copied()).collect();
-        let live = live_entries(base, Some(&partitions), Some(&columns), |entries| {
+        let mut read = may_hold(base, &partitions)?;
+        for (manifest, read) in base.manifests.iter().zip(&mut read) {
+            *read &= by_partition || !self.clear.borrow().contains(&manifest.file_name);
+        }
+        let live = live_entries_of(base, &read, Some(&columns), |entries| {
             buried.look_into(entries, &names)?;
             let (named, partition) = (find(entries, "file_name")?, find(entries, "partition")?);
             let rows = named.as_string::<i32>().iter().zip(partition.as_binary::<i32>());
@@ -101,7 +117,9 @@ impl Added {
         if leveled {
             ranges::check(base, &live, self)?;
         }
-        Ok(Some(Changes { changelog: self.changelog.clone(), ..Changes::of(vec![self.entries.clone()]) }))
+        // Whoever loses a race need not read them again.
+        self.clear.borrow_mut().extend(base.manifests.iter().map(|manifest| manifest.file_name.clone()));
+        Ok(())
     }
 
     /// Refuses files that are live, and buckets that are counted otherwise than those of their partition.

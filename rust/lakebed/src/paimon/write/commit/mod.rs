@@ -46,6 +46,9 @@ use crate::paimon::table::Table;
 /// partitioned tables, `bucket` of those with fixed buckets, keys and sequence numbers of those with keys; what
 /// else a file has may be there, and `stats`. Sequence numbers and row ids of tables that track rows are set here.
 ///
+/// Without `check` no manifest is read: that none of the files is live or was deleted, and how many buckets their
+/// partitions have, is the caller's to know.
+///
 /// # Errors
 /// Before anything is written: those of the columns, with field and row; `Unsupported` for tables on a
 /// storage without commits, with dynamic buckets, or whose manifests are not Avro; `Argument` for a file that is live
@@ -56,11 +59,12 @@ pub fn append_files(
     table: &Table,
     files: &RecordBatch,
     changelog: Option<&RecordBatch>,
+    check: bool,
     options: &CommitOptions,
 ) -> Result<Table> {
     let added = Added::new(table, files, options, Origin::Written)?;
     let added = added.with_changelog(table, changelog, options)?;
-    commit(table, options, CommitKind::Append, &|base| added.changes(base))
+    commit(table, options, CommitKind::Append, &|base| added.changes(base, check))
 }
 
 /// Takes files away, by their paths, absolute or relative to the table; gives the table at the new snapshot, or at
