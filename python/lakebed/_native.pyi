@@ -43,11 +43,19 @@ __all__ = [
     "iceberg_write_manifest",
     "iceberg_write_manifest_list",
     "iceberg_write_metadata",
+    "paimon_alter_table",
     "paimon_append_files",
+    "paimon_compact_files",
     "paimon_compact_manifests",
+    "paimon_create_branch",
     "paimon_create_table",
     "paimon_create_tag",
+    "paimon_delete_branch",
     "paimon_delete_files",
+    "paimon_delete_tag",
+    "paimon_expire_snapshots",
+    "paimon_fast_forward",
+    "paimon_fields",
     "paimon_overwrite_partition",
     "paimon_read_deletion_vector",
     "paimon_read_hash_index",
@@ -56,6 +64,8 @@ __all__ = [
     "paimon_read_manifest_list",
     "paimon_read_schema",
     "paimon_read_snapshot",
+    "paimon_replace_deletion_vectors",
+    "paimon_rollback_to",
     "paimon_write_json",
     "paimon_write_records",
     "panic",
@@ -430,9 +440,25 @@ def paimon_write_records(
     limits: object,
 ) -> bytes | None: ...
 def paimon_write_json(kind: str, json: str, sink: Any, overwrite: bool) -> bytes | None: ...
-def paimon_append_files(table: Table, files: object, who: object) -> Table: ...
+def paimon_append_files(
+    table: Table, files: object, changelog: object | None, check: bool, who: object
+) -> Table: ...
 def paimon_delete_files(table: Table, paths: object, who: object) -> Table: ...
-def paimon_overwrite_partition(table: Table, files: object, partition: object, who: object) -> Table: ...
+def paimon_overwrite_partition(
+    table: Table, files: object, partition: object | None, who: object
+) -> Table: ...
+def paimon_compact_files(
+    table: Table,
+    removed: object,
+    added: object,
+    changelog: object | None,
+    index_files: object | None,
+    removed_index_files: object,
+    who: object,
+) -> Table: ...
+def paimon_replace_deletion_vectors(
+    table: Table, index_files: object, removed: object, who: object
+) -> Table: ...
 def paimon_compact_manifests(
     table: Table,
     target_bytes: int | None,
@@ -440,6 +466,16 @@ def paimon_compact_manifests(
     who: object,
 ) -> Table: ...
 def paimon_create_tag(table: Table, name: str, retained_micros: int | None, who: object) -> Table: ...
+def paimon_delete_tag(table: Table, name: str) -> tuple[Table, BatchStream]: ...
+def paimon_create_branch(table: Table, name: str, tag: str | None) -> Table: ...
+def paimon_delete_branch(table: Table, name: str) -> tuple[Table, BatchStream]: ...
+def paimon_fast_forward(table: Table, branch: str) -> tuple[Table, BatchStream]: ...
+def paimon_rollback_to(table: Table, target: int | str) -> tuple[Table, BatchStream]: ...
+def paimon_expire_snapshots(
+    table: Table, older_than_ms: int | None, retain_last: int | None, now_ms: int
+) -> tuple[Table, BatchStream]: ...
+def paimon_alter_table(table: Table, changes: str) -> Table: ...
+def paimon_fields(schema: object) -> str: ...
 def paimon_create_table(
     location: str,
     storage: object | None,

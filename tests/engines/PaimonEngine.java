@@ -28,6 +28,9 @@ import org.apache.paimon.data.Decimal;
 import org.apache.paimon.data.GenericRow;
 import org.apache.paimon.data.InternalRow;
 import org.apache.paimon.data.Timestamp;
+import org.apache.paimon.deletionvectors.BitmapDeletionVector;
+import org.apache.paimon.deletionvectors.DeletionVector;
+import org.apache.paimon.deletionvectors.append.BaseAppendDeleteFileMaintainer;
 import org.apache.paimon.disk.IOManager;
 import org.apache.paimon.fs.Path;
 import org.apache.paimon.fs.local.LocalFileIO;
@@ -36,11 +39,13 @@ import org.apache.paimon.index.IndexFileMeta;
 import org.apache.paimon.io.CompactIncrement;
 import org.apache.paimon.io.DataFileMeta;
 import org.apache.paimon.io.DataIncrement;
+import org.apache.paimon.manifest.FileKind;
 import org.apache.paimon.manifest.IndexManifestEntry;
 import org.apache.paimon.manifest.ManifestEntry;
 import org.apache.paimon.manifest.ManifestFileMeta;
 import org.apache.paimon.operation.LocalOrphanFilesClean;
 import org.apache.paimon.reader.RecordReader;
+import org.apache.paimon.schema.SchemaChange;
 import org.apache.paimon.shade.jackson2.com.fasterxml.jackson.core.JsonGenerator;
 import org.apache.paimon.shade.jackson2.com.fasterxml.jackson.databind.JsonNode;
 import org.apache.paimon.shade.jackson2.com.fasterxml.jackson.databind.ObjectMapper;
@@ -60,6 +65,7 @@ import org.apache.paimon.table.source.Split;
 import org.apache.paimon.table.system.SystemTableLoader;
 import org.apache.paimon.types.DataField;
 import org.apache.paimon.types.DataType;
+import org.apache.paimon.utils.JsonSerdeUtil;
 import org.apache.paimon.utils.SerializationUtils;
 
 /**
@@ -74,11 +80,15 @@ public final class PaimonEngine {
     private static final List<String> SYSTEM_TABLES =
             List.of("files", "manifests", "partitions", "buckets", "snapshots", "tags", "table_indexes");
 
+    /** What is written and not committed yet, so that others can come first. */
+    private static List<CommitMessage> prepared = List.of();
+
     private final FileStoreTable table;
 
-    private PaimonEngine(String folder) {
+    private PaimonEngine(String folder, JsonNode branch) {
         Path root = new Path(java.nio.file.Path.of(folder).toUri());
-        table = FileStoreTableFactory.create(LocalFileIO.create(), root);
+        FileStoreTable main = FileStoreTableFactory.create(LocalFileIO.create(), root);
+        table = branch == null ? main : main.switchToBranch(branch.asText());
     }
 
     public static void main(String[] arguments) throws Exception {
@@ -92,7 +102,7 @@ public final class PaimonEngine {
 
     private static Map<String, Object> answer(JsonNode request) {
         try {
-            PaimonEngine engine = new PaimonEngine(request.get("table").asText());
+            PaimonEngine engine = new PaimonEngine(request.get("table").asText(), request.get("branch"));
             return Map.of("answer", engine.run(request.get("op").asText(), request));
         } catch (Throwable thrown) {
             StringWriter trace = new StringWriter();
@@ -121,6 +131,20 @@ public final class PaimonEngine {
                 return new LocalOrphanFilesClean(table, olderThan, true).clean().getDeletedFilesPath().stream()
                         .map(path -> path.toUri().getPath()).sorted().toList();
             }
+            case "alter" -> {
+                return alter(request);
+            }
+            case "create_tag", "delete_tag", "create_branch", "delete_branch", "fast_forward", "rollback_to" -> {
+                changeRefs(operation, request);
+                return files();
+            }
+            case "prepare_compact" -> prepared = compacted();
+            case "prepare_mark" -> prepared = marked(request);
+            case "commit_prepared" -> {
+                try (TableCommitImpl commit = newCommit()) {
+                    commit.commit(prepared);
+                }
+            }
             case "append" -> write(request, table.newBatchWriteBuilder());
             case "overwrite" -> write(request, table.newBatchWriteBuilder().withOverwrite(partition(request)));
             case "delete" -> delete(request);
@@ -145,6 +169,47 @@ public final class PaimonEngine {
             configured.newExpireChangelog().config(core.expireConfig()).expire();
         }
         return expired;
+    }
+
+    /** Changes the schema, and gives it. */
+    private JsonNode alter(JsonNode request) throws Exception {
+        List<SchemaChange> changes = new ArrayList<>();
+        for (JsonNode change : request.get("changes")) {
+            changes.add(JsonSerdeUtil.fromJson(change.toString(), SchemaChange.class));
+        }
+        return JSON.readTree(table.schemaManager().commitChanges(changes).toString());
+    }
+
+    private void changeRefs(String operation, JsonNode request) {
+        String name = request.get("name").asText();
+        switch (operation) {
+            case "create_tag" -> table.createTag(name);
+            case "delete_tag" -> table.deleteTag(name);
+            case "create_branch" -> {
+                if (request.has("tag")) {
+                    table.createBranch(name, request.get("tag").asText());
+                } else {
+                    table.createBranch(name);
+                }
+            }
+            case "delete_branch" -> table.deleteBranch(name);
+            case "fast_forward" -> table.fastForward(name);
+            default -> {
+                if (request.get("name").isNumber()) {
+                    table.rollbackTo(request.get("name").asLong());
+                } else {
+                    table.rollbackTo(name);
+                }
+            }
+        }
+    }
+
+    /** The files and folders of the table, by their paths in it. */
+    private List<String> files() throws Exception {
+        java.nio.file.Path root = java.nio.file.Path.of(table.location().toUri().getPath());
+        try (var found = java.nio.file.Files.walk(root)) {
+            return found.map(path -> root.relativize(path).toString()).sorted().toList();
+        }
     }
 
     // Reading.
@@ -419,6 +484,45 @@ public final class PaimonEngine {
         try (TableCommitImpl commit = newCommit()) {
             commit.commit(messages);
         }
+    }
+
+    /** Compacts every bucket whole. */
+    private List<CommitMessage> compacted() throws Exception {
+        try (IOManager io = IOManager.create(System.getProperty("java.io.tmpdir"));
+                BatchTableWrite write =
+                        (BatchTableWrite) table.newBatchWriteBuilder().newWrite().withIOManager(io)) {
+            List<ManifestEntry> files = table.store().newScan().plan().files();
+            for (var bucket : files.stream().map(file -> List.of(file.partition(), file.bucket())).distinct().toList()) {
+                write.compact((BinaryRow) bucket.get(0), (Integer) bucket.get(1), true);
+            }
+            return write.prepareCommit();
+        }
+    }
+
+    /** Marks rows of files as deleted in a table without buckets: {"files": {name: [position, …]}}. */
+    private List<CommitMessage> marked(JsonNode request) throws Exception {
+        List<CommitMessage> messages = new ArrayList<>();
+        Snapshot snapshot = table.snapshotManager().latestSnapshot();
+        for (ManifestEntry file : table.store().newScan().plan().files()) {
+            JsonNode positions = request.get("files").get(file.file().fileName());
+            if (positions == null) {
+                continue;
+            }
+            var maintainer = BaseAppendDeleteFileMaintainer.forUnawareAppend(
+                    table.store().newIndexFileHandler(), snapshot, file.partition());
+            DeletionVector vector = new BitmapDeletionVector();
+            positions.forEach(position -> vector.delete(position.asLong()));
+            maintainer.notifyNewDeletionVector(file.file().fileName(), vector);
+            List<IndexFileMeta> added = new ArrayList<>();
+            List<IndexFileMeta> removed = new ArrayList<>();
+            for (IndexManifestEntry entry : maintainer.persist()) {
+                (entry.kind() == FileKind.ADD ? added : removed).add(entry.indexFile());
+            }
+            DataIncrement increment = new DataIncrement(List.of(), List.of(), List.of(), added, removed);
+            messages.add(new CommitMessageImpl(
+                    file.partition(), file.bucket(), file.totalBuckets(), increment, CompactIncrement.emptyIncrement()));
+        }
+        return messages;
     }
 
     private TableCommitImpl newCommit() {

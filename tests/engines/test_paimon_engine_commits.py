@@ -3,79 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from datetime import date
-from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
+from paimon_real import SCHEMA, MadeTable
 
-import lakebed
 from lakebed import paimon
 from lakebed.errors import SchemaError
 
 if TYPE_CHECKING:
     from java_engine import JavaEngine
-
-SCHEMA = pa.schema(
-    [
-        pa.field("id", pa.int64(), nullable=False),
-        pa.field("region", pa.string(), nullable=False),
-        pa.field("amount", pa.decimal128(12, 2)),
-        pa.field("day", pa.date32()),
-    ]
-)
-
-
-@dataclass
-class MadeTable:
-    """A table of real rows, partitioned by region, that lakebed commits to: files by their names."""
-
-    root: Path
-    primary_keys: tuple[str, ...] = ()
-    storage: str | None = None
-    sequence: int = 0
-
-    def now(self) -> lakebed.Table:
-        return lakebed.open_table(self.root, storage=self.storage)
-
-    def written(self, region: str, name: str, *ids: int) -> pa.Table:
-        """A data file of rows with these ids, ascending, as a commit takes it."""
-        path = self.root / f"region={region}" / "bucket-0" / f"data-{name}-0.parquet"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        values = [(number, region, Decimal(number) / 4, date(2026, 1, 1)) for number in ids]
-        data = pa.Table.from_pylist([dict(zip(SCHEMA.names, row, strict=True)) for row in values], SCHEMA)
-        columns: dict[str, Any] = {"bucket": 0}
-        stored = data
-        if self.primary_keys:
-            # The key, where the row came in, and what it does come before the values.
-            sequence = pa.array(range(self.sequence, self.sequence + len(ids)), pa.int64())
-            kinds = pa.array([0] * len(ids), pa.int8())
-            system = pa.table({"_KEY_id": data["id"], "_SEQUENCE_NUMBER": sequence, "_VALUE_KIND": kinds})
-            stored = pa.table([*system.columns, *data.columns], names=[*system.schema.names, *SCHEMA.names])
-            first, last = self.sequence, self.sequence + len(ids) - 1
-            keys = paimon.encode_rows(
-                pa.array([{"id": ids[0]}, {"id": ids[-1]}], pa.struct([SCHEMA.field("id")]))
-            )
-            columns |= {"min_key": keys[0].as_py(), "max_key": keys[1].as_py(), "level": 0}
-            columns |= {"min_sequence_number": first, "sequence_number": last}
-            self.sequence += len(ids)
-        pq.write_table(stored, path)
-        return lakebed.describe_file(self.now(), path, data, columns=columns)
-
-    def live(self) -> set[str]:
-        """The names of the live files as lakebed finds them."""
-        found = self.now().files(columns=["file_path"]).to_arrow()["file_path"].to_pylist()
-        assert len(set(found)) == len(found)
-        return {path.rpartition("/")[2] for path in found}
-
-    def newest(self) -> int:
-        found: int = max(self.now().snapshots().to_arrow()["snapshot_id"].to_pylist())
-        return found
-
 
 LIVE = {"data-b-0.parquet", "data-e-0.parquet", "data-f-0.parquet"}
 IDS = [3, 4, 9, 10, 11]

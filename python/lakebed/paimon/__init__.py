@@ -4,10 +4,10 @@ from lakebed.paimon.commits import (
     append_files,
     compact_manifests,
     create_table,
-    create_tag,
     delete_files,
     overwrite_partition,
 )
+from lakebed.paimon.compactions import compact_files, replace_deletion_vectors
 from lakebed.paimon.reading import (
     decode_rows,
     encode_rows,
@@ -19,6 +19,17 @@ from lakebed.paimon.reading import (
     read_schema,
     read_snapshot,
 )
+from lakebed.paimon.refs import (
+    Freed,
+    create_branch,
+    create_tag,
+    delete_branch,
+    delete_tag,
+    expire_snapshots,
+    fast_forward,
+    rollback_to,
+)
+from lakebed.paimon.schemas import SchemaChange, alter_table
 from lakebed.paimon.writing import (
     write_index_manifest,
     write_manifest,
@@ -28,13 +39,22 @@ from lakebed.paimon.writing import (
 )
 
 __all__ = [
+    "Freed",
+    "SchemaChange",
+    "alter_table",
     "append_files",
+    "compact_files",
     "compact_manifests",
+    "create_branch",
     "create_table",
     "create_tag",
     "decode_rows",
+    "delete_branch",
     "delete_files",
+    "delete_tag",
     "encode_rows",
+    "expire_snapshots",
+    "fast_forward",
     "overwrite_partition",
     "read_deletion_vector",
     "read_hash_index",
@@ -43,6 +63,8 @@ __all__ = [
     "read_manifest_list",
     "read_schema",
     "read_snapshot",
+    "replace_deletion_vectors",
+    "rollback_to",
     "write_index_manifest",
     "write_manifest",
     "write_manifest_list",

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import uuid
-from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any
 
 from lakebed import _arrow, _native
 from lakebed._arguments import names, positive
-from lakebed.errors import SchemaError, UnsupportedError
+from lakebed.errors import SchemaError
 from lakebed.limits import LIMITS, Limits
+from lakebed.paimon._committing import committable, made, who_commits
 from lakebed.storage import resolve
 from lakebed.table import Table
 
@@ -70,6 +69,8 @@ def append_files(
     table: Table,
     files: Any,
     *,
+    changelog: Any = None,
+    check_files: bool = True,
     commit_user: str | None = None,
     identifier: int | None = None,
     properties: Mapping[str, str] | None = None,
@@ -87,7 +88,14 @@ def append_files(
             in partitioned tables; `bucket` where buckets are fixed; `min_key`, `max_key`,
             `min_sequence_number` and `sequence_number` in tables with primary keys. Optional: what else a
             file has, and `stats`, as the view gives them with `stats=[…]`: bounds are cut to the length that
-            the table keeps. The commit gives row ids, and sequence numbers where rows are tracked.
+            the table keeps. `schema_id` is of the schema that the file was written by, by default the latest;
+            `level` above 0 is for files with keys, which must not overlap others there. The commit gives row
+            ids, and sequence numbers where rows are tracked.
+        changelog: files in the same columns that say what changed, for who reads changes; of tables with
+            primary keys.
+        check_files: False reads no manifest, as Paimon's own writers do, so that it is not found out that a
+            file is in the table already, was deleted from it, or counts buckets otherwise than its partition:
+            for files whose names nobody else has.
         commit_user: who commits, None for a new UUID.
         identifier: the user's number of this commit. A snapshot of the same user, number and kind is not
             committed again: the table is returned standing at it, once all snapshots are read to find it.
@@ -100,11 +108,13 @@ def append_files(
         have, that is absent or of another type, a null or a value that does not fit, a path inside the table
         that is not the file's, a file that is in the table already or that manifests still tell to be
         deleted, a partition with another number of buckets), UnsupportedError (a storage that commits are
-        not made on, dynamic or postponed buckets, manifests that are not Avro), CorruptError and its kin (the
-        table's own files). OSError; CommitConflictError after 200 lost races. What was written is removed
-        then, unless a store did not say whether the snapshot is there.
-    Cost: reads the names of files in manifests that may have these partitions; writes one manifest (more
-        above `manifest.target-file-size`), two lists and a snapshot, each synced, in memory of one manifest.
+        not made on, dynamic buckets, manifests that are not Avro), CorruptError and its kin (the
+        table's own files). OSError; CommitConflictError after 200 lost races, and for keys that another
+        commit has put into the same level. What was written is removed then, unless a store did not say
+        whether the snapshot is there.
+    Cost: reads the names of files in manifests that may have these partitions, side by side; writes one
+        manifest (more above `manifest.target-file-size`), two lists and a snapshot, each synced, in memory of
+        one manifest.
         On a store also one put that is to be refused: a server that passes over its condition is found out.
     Source: Paimon's `FileStoreCommitImpl.java`, `RenamingSnapshotCommit.java`.
 
@@ -112,8 +122,10 @@ def append_files(
     ...                               "file_size_in_bytes": [1024]})).snapshot_id
     1
     """
-    who = _who(commit_user, identifier, properties, watermark)
-    return _made(table, _native.paimon_append_files(_committable(table), _arrow.writable(files), who))
+    who = who_commits(commit_user, identifier, properties, watermark)
+    added, changes = _arrow.writable(files), None if changelog is None else _arrow.writable(changelog)
+    native = _native.paimon_append_files(committable(table), added, changes, check_files, who)
+    return made(table, native)
 
 
 def delete_files(
@@ -143,14 +155,14 @@ def delete_files(
     Cost: reads all entries; as `append_files`.
     Source: Paimon's `FileStoreCommitImpl.java`.
     """
-    who = _who(commit_user, identifier, properties, watermark)
-    return _made(table, _native.paimon_delete_files(_committable(table), _paths(files), who))
+    who = who_commits(commit_user, identifier, properties, watermark)
+    return made(table, _native.paimon_delete_files(committable(table), paths_of(files), who))
 
 
 def overwrite_partition(
     table: Table,
     files: Any,
-    partition: Mapping[str, Any],
+    partition: Mapping[str, Any] | None,
     *,
     commit_user: str | None = None,
     identifier: int | None = None,
@@ -163,7 +175,7 @@ def overwrite_partition(
         table: as in `append_files`.
         files: as in `append_files`, all of these partitions.
         partition: values of some or all partition columns; partitions that have them are overwritten. `{}` is
-            the whole table.
+            the whole table, None each partition that a file is of (Paimon's dynamic overwrite).
         commit_user: as in `append_files`.
         identifier: as there; the kind is OVERWRITE.
         properties: as there.
@@ -174,25 +186,10 @@ def overwrite_partition(
     Cost: as `delete_files`.
     Source: Paimon's `FileStoreCommitImpl.java` (`overwritePartition`).
     """
-    import pyarrow as pa
-
-    kind = table.files(columns=["partition"]).schema.field("partition").type
-    types = {field.name: field.type for field in kind}
-    unknown = [name for name in partition if name not in types]
-    if unknown:
-        raise SchemaError(
-            f"the table is not partitioned by {unknown[0]!r}", kind="unknown-column", field=unknown[0]
-        )
-    columns = [pa.array([value], types[name]) for name, value in partition.items()]
-    one = (
-        pa.StructArray.from_arrays(columns, names=list(partition))
-        if columns
-        else pa.array([{}], pa.struct([]))
-    )
-    who = _who(commit_user, identifier, properties, watermark)
-    return _made(
-        table, _native.paimon_overwrite_partition(_committable(table), _arrow.writable(files), one, who)
-    )
+    who = who_commits(commit_user, identifier, properties, watermark)
+    one = None if partition is None else _partition(table, partition)
+    native = _native.paimon_overwrite_partition(committable(table), _arrow.writable(files), one, who)
+    return made(table, native)
 
 
 def compact_manifests(
@@ -217,57 +214,28 @@ def compact_manifests(
     Source: Paimon's `ManifestFileMerger.java`, `CompactManifestProcedure.java`.
     """
     positive("target_bytes", target_bytes)
-    who = _who(commit_user, None, None, None)
-    return _made(table, _native.paimon_compact_manifests(_committable(table), target_bytes, sort, who))
+    who = who_commits(commit_user, None, None, None)
+    return made(table, _native.paimon_compact_manifests(committable(table), target_bytes, sort, who))
 
 
-def create_tag(table: Table, name: str, *, time_retained: timedelta | None = None) -> Table:
-    """Names the snapshot that the table is at, which expiry then leaves alone.
+def _partition(table: Table, partition: Mapping[str, Any]) -> Any:
+    """Values of partition columns as an array of one struct."""
+    import pyarrow as pa
 
-    Args:
-        table: a Paimon table on a storage as in `append_files`, standing at a snapshot.
-        name: of the tag. One of digits only hides the snapshot of that number from `scan.version`.
-        time_retained: how long it is kept, None for ever.
-    Returns: the table standing at the tag.
-    Raises: SnapshotNotFoundError (the table has no snapshot), SchemaError (a name that no file can have),
-        UnsupportedError (a storage that commits are not made on), FileExistsError (there is such a tag),
-        ValueError (a time below zero).
-    Source: Paimon's `TagManager.java`, `Tag.java`.
-    """
-    if time_retained is not None and time_retained < timedelta(0):
-        raise ValueError(f"time_retained is not negative: {time_retained}")
-    micros = None if time_retained is None else time_retained // timedelta(microseconds=1)
-    return _made(
-        table, _native.paimon_create_tag(_committable(table), name, micros, _who(None, None, None, None))
-    )
-
-
-def _committable(table: Table) -> _native.Table:
-    """The table of the core. Raises: UnsupportedError where a catalog keeps the snapshots."""
-    opening = table._opening
-    if opening is not None and opening.entry is not None and opening.entry.commits:
-        message = (
-            f"the table's catalog makes its commits: a snapshot beside it would not count ({table.location})"
+    kind = table.files(columns=["partition"]).schema.field("partition").type
+    types = {field.name: field.type for field in kind}
+    unknown = [name for name in partition if name not in types]
+    if unknown:
+        raise SchemaError(
+            f"the table is not partitioned by {unknown[0]!r}", kind="unknown-column", field=unknown[0]
         )
-        raise UnsupportedError(message, kind="unsupported", path=table.location)
-    return table._native
+    columns = [pa.array([value], types[name]) for name, value in partition.items()]
+    if not columns:
+        return pa.array([{}], pa.struct([]))
+    return pa.StructArray.from_arrays(columns, names=list(partition))
 
 
-def _made(table: Table, native: _native.Table) -> Table:
-    """The table behind a commit, opened as it was before."""
-    return Table(native, table._storage, table._opening)
-
-
-def _who(
-    user: str | None, identifier: int | None, properties: Mapping[str, str] | None, watermark: int | None
-) -> tuple[str, int | None, dict[str, str], int | None, int, int]:
-    """What commits say of who makes them, and what only Python knows: randomness, and the local time."""
-    offset = datetime.now(timezone.utc).astimezone().utcoffset() or timedelta(0)
-    millis = offset // timedelta(milliseconds=1)
-    return user or str(uuid.uuid4()), identifier, dict(properties or {}), watermark, uuid.uuid4().int, millis
-
-
-def _paths(files: Any) -> Any:
+def paths_of(files: Any) -> Any:
     """Paths as an array of texts."""
     import pyarrow as pa
 

@@ -20,6 +20,7 @@ mod memory;
 mod notes;
 mod paimon;
 mod paimon_commit;
+mod paimon_refs;
 mod paimon_write;
 mod rewrite_paths;
 mod sink;
@@ -61,8 +62,13 @@ mod _native {
     };
     #[pymodule_export]
     use super::paimon_commit::{
-        paimon_append_files, paimon_compact_manifests, paimon_create_table, paimon_create_tag,
-        paimon_delete_files, paimon_overwrite_partition,
+        paimon_append_files, paimon_compact_files, paimon_compact_manifests, paimon_create_table,
+        paimon_delete_files, paimon_overwrite_partition, paimon_replace_deletion_vectors,
+    };
+    #[pymodule_export]
+    use super::paimon_refs::{
+        paimon_alter_table, paimon_create_branch, paimon_create_tag, paimon_delete_branch, paimon_delete_tag,
+        paimon_expire_snapshots, paimon_fast_forward, paimon_fields, paimon_rollback_to,
     };
     #[pymodule_export]
     use super::paimon_write::{paimon_write_json, paimon_write_records};

@@ -1,13 +1,12 @@
 //! Commits of `lakebed.paimon`.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use arrow_array::cast::AsArray;
-use arrow_array::{RecordBatch, RecordBatchReader};
+use arrow_array::{ArrayRef, RecordBatch, RecordBatchReader, StringArray};
 use arrow_select::concat::concat_batches;
 use lakebed::paimon;
-use lakebed::paimon::write::{self, CommitOptions, TableDefinition};
+use lakebed::paimon::write::{self, CommitOptions, Compaction, IndexFilesChange, TableDefinition};
 use lakebed::{Error, ErrorKind, Result};
 use pyo3::prelude::*;
 
@@ -20,9 +19,9 @@ use crate::storage::storage_of;
 use crate::table::Table;
 
 /// Who commits: user, identifier, properties, watermark, a UUID and the offset of the wall clock [ms].
-type Who = (String, Option<i64>, BTreeMap<String, String>, Option<i64>, u128, i64);
+pub type Who = (String, Option<i64>, BTreeMap<String, String>, Option<i64>, u128, i64);
 
-fn options(who: Who) -> CommitOptions {
+pub fn options(who: Who) -> CommitOptions {
     let (user, identifier, properties, watermark, uuid, zone_offset_millis) = who;
     let properties = properties.into_iter().collect();
     CommitOptions { user, identifier, properties, watermark, uuid, zone_offset_millis }
@@ -34,20 +33,29 @@ fn refused(py: Python<'_>, error: Error) -> PyErr {
 }
 
 /// Runs a commit.
-fn committed(
+pub fn committed(
     py: Python<'_>,
     table: &Table,
     commit: impl FnOnce(&paimon::Table) -> Result<paimon::Table> + Send,
 ) -> PyResult<Table> {
-    let table = detached(py, || {
+    run(py, table, commit).and_then(|table| Table::warned(py, Box::new(table)))
+}
+
+/// Does something to a Paimon table.
+pub fn run<T: Send>(
+    py: Python<'_>,
+    table: &Table,
+    work: impl FnOnce(&paimon::Table) -> Result<T> + Send,
+) -> PyResult<T> {
+    let done = detached(py, || {
         let format = table.0.format();
         let own = table.0.as_any().downcast_ref::<paimon::Table>();
         let own = own.ok_or_else(|| {
             Error::new(ErrorKind::Unsupported, format!("a Paimon table is wanted, not one of {format}"))
         })?;
-        Ok(commit(own))
+        Ok(work(own))
     })?;
-    table.map_err(|error| refused(py, error)).and_then(|table| Table::warned(py, Box::new(table)))
+    done.map_err(|error| refused(py, error))
 }
 
 /// All that a caller gives.
@@ -65,10 +73,61 @@ pub fn paimon_append_files(
     py: Python<'_>,
     table: &Bound<'_, Table>,
     files: &Bound<'_, PyAny>,
+    changelog: Option<Bound<'_, PyAny>>,
+    check: bool,
     who: Who,
 ) -> PyResult<Table> {
-    let files = gathered(files)?;
-    committed(py, table.get(), |table| write::append_files(table, &files()?, &options(who)))
+    let (files, changelog) = (gathered(files)?, changelog.as_ref().map(gathered).transpose()?);
+    committed(py, table.get(), |table| {
+        let changelog = changelog.map(|changelog| changelog()).transpose()?;
+        write::append_files(table, &files()?, changelog.as_ref(), check, &options(who))
+    })
+}
+
+/// Paths or names.
+fn texts(array: &ArrayRef) -> Result<&StringArray> {
+    array.as_string_opt::<i32>().ok_or_else(|| Error::new(ErrorKind::Argument, "paths are strings"))
+}
+
+#[pyfunction]
+#[allow(clippy::too_many_arguments)] // the arguments of `lakebed.paimon.compact_files`
+pub fn paimon_compact_files(
+    py: Python<'_>,
+    table: &Bound<'_, Table>,
+    removed: &Bound<'_, PyAny>,
+    added: &Bound<'_, PyAny>,
+    changelog: Option<Bound<'_, PyAny>>,
+    index_files: Option<Bound<'_, PyAny>>,
+    removed_index_files: &Bound<'_, PyAny>,
+    who: Who,
+) -> PyResult<Table> {
+    let (removed, removed_index) = (import_array(removed)?, import_array(removed_index_files)?);
+    let (added, changelog) = (gathered(added)?, changelog.as_ref().map(gathered).transpose()?);
+    let index_files = index_files.as_ref().map(gathered).transpose()?;
+    committed(py, table.get(), |table| {
+        let changelog = changelog.map(|changelog| changelog()).transpose()?;
+        let index_files = index_files.map(|files| files()).transpose()?;
+        let removed_index = texts(&removed_index)?;
+        let vectors = index_files.as_ref().map(|added| IndexFilesChange { added, removed: removed_index });
+        let (added, changelog) = (&added()?, changelog.as_ref());
+        let compaction = Compaction { removed: texts(&removed)?, added, changelog, vectors };
+        write::compact_files(table, &compaction, &options(who))
+    })
+}
+
+#[pyfunction]
+pub fn paimon_replace_deletion_vectors(
+    py: Python<'_>,
+    table: &Bound<'_, Table>,
+    index_files: &Bound<'_, PyAny>,
+    removed: &Bound<'_, PyAny>,
+    who: Who,
+) -> PyResult<Table> {
+    let (files, removed) = (gathered(index_files)?, import_array(removed)?);
+    committed(py, table.get(), |table| {
+        let change = IndexFilesChange { added: &files()?, removed: texts(&removed)? };
+        write::replace_deletion_vectors(table, &change, &options(who))
+    })
 }
 
 #[pyfunction]
@@ -79,11 +138,7 @@ pub fn paimon_delete_files(
     who: Who,
 ) -> PyResult<Table> {
     let paths = import_array(paths)?;
-    committed(py, table.get(), |table| {
-        let paths = paths.as_string_opt::<i32>();
-        let paths = paths.ok_or_else(|| Error::new(ErrorKind::Argument, "paths are strings"))?;
-        write::delete_files(table, paths, &options(who))
-    })
+    committed(py, table.get(), |table| write::delete_files(table, texts(&paths)?, &options(who)))
 }
 
 #[pyfunction]
@@ -91,14 +146,16 @@ pub fn paimon_overwrite_partition(
     py: Python<'_>,
     table: &Bound<'_, Table>,
     files: &Bound<'_, PyAny>,
-    partition: &Bound<'_, PyAny>,
+    partition: Option<Bound<'_, PyAny>>,
     who: Who,
 ) -> PyResult<Table> {
-    let (files, partition) = (gathered(files)?, import_array(partition)?);
+    let (files, partition) = (gathered(files)?, partition.as_ref().map(import_array).transpose()?);
     committed(py, table.get(), |table| {
-        let partition = partition.as_struct_opt();
-        let partition =
-            partition.ok_or_else(|| Error::new(ErrorKind::Argument, "a partition is a struct"))?;
+        let partition = partition.as_ref().map(|partition| {
+            let partition = partition.as_struct_opt();
+            partition.ok_or_else(|| Error::new(ErrorKind::Argument, "a partition is a struct"))
+        });
+        let partition = partition.transpose()?;
         write::overwrite_partition(table, &files()?, partition, &options(who))
     })
 }
@@ -112,18 +169,6 @@ pub fn paimon_compact_manifests(
     who: Who,
 ) -> PyResult<Table> {
     committed(py, table.get(), |table| write::compact_manifests(table, target_bytes, sort, &options(who)))
-}
-
-#[pyfunction]
-pub fn paimon_create_tag(
-    py: Python<'_>,
-    table: &Bound<'_, Table>,
-    name: &str,
-    retained_micros: Option<u64>,
-    who: Who,
-) -> PyResult<Table> {
-    let retained = retained_micros.map(Duration::from_micros);
-    committed(py, table.get(), |table| write::create_tag(table, name, retained, &options(who)))
 }
 
 /// Columns as an Arrow schema, or as JSON.

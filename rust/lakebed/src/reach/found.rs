@@ -75,10 +75,17 @@ pub(super) fn found<R: Reach>(
     Ok(Box::new(found.map(selected)))
 }
 
+/// No rows.
+///
+/// # Errors
+/// None that input can bring about.
+pub(super) fn nothing() -> Result<RecordBatch> {
+    Rows::default().finish()
+}
+
 /// The schema of the rows that `options` ask for.
 pub(super) fn schema(options: &ScanOptions) -> Result<SchemaRef> {
-    let none = Rows::default().finish()?;
-    Ok(select(&none, options.columns.as_deref(), options.filter.as_deref())?.schema())
+    Ok(select(&nothing()?, options.columns.as_deref(), options.filter.as_deref())?.schema())
 }
 
 /// How many rows there are.

@@ -21,6 +21,7 @@ mod walk;
 
 use std::sync::Arc;
 
+use arrow_array::RecordBatch;
 pub(crate) use deal::{Dealer, Named};
 pub(crate) use expire::ExpirePlan;
 pub use expire::Retention;
@@ -35,6 +36,7 @@ pub(crate) use walk::{Files, Removed, Root, Walk, Wanted};
 
 use crate::error::Result;
 use crate::notes::Notes;
+use crate::scan::threads;
 use crate::storage::Storage;
 
 /// What a format knows of the files of one of its tables.
@@ -64,4 +66,19 @@ pub(crate) trait Reach: Send + Sync + Sized + 'static {
     /// # Errors
     /// `Unsupported` where the table forbids that files are deleted; `Location`.
     fn places(&self) -> Result<Vec<Place>>;
+}
+
+/// The files that no root reaches that stays, of a table that says itself which go, if any: the rows of [`Reachable`],
+/// all at once, in one batch at least.
+///
+/// # Errors
+/// Those of reading all that names files.
+pub(crate) fn freed<R: Reach>(reach: Option<&R>) -> Result<Vec<RecordBatch>> {
+    let threads = threads(0);
+    let begun = reach.map(|reach| -> Result<Found> {
+        let (kinds, dealer) = (Kinds::ALL, Arc::new(Dealer::new()));
+        let walk = reach.walk(&Wanted { retention: None, kinds, dealer, threads })?;
+        Ok(Found::of(walk, true, reach.storage(), threads).found)
+    });
+    std::iter::once(found::nothing()).chain(begun.transpose()?.into_iter().flatten()).collect()
 }

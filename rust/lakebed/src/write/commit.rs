@@ -160,12 +160,19 @@ fn wait(attempt: u32, longest: u64) {
 pub(crate) struct Written {
     storage: Arc<dyn Storage>,
     paths: Vec<String>,
+    /// A file that is there already, and what is in it.
+    probe: Option<(String, Vec<u8>)>,
 }
 
 impl Written {
     /// None yet.
     pub(crate) fn on(storage: Arc<dyn Storage>) -> Written {
-        Written { storage, paths: Vec::new() }
+        Written { storage, paths: Vec::new(), probe: None }
+    }
+
+    /// None, of an attempt whose last file is its only one; `probe` is a file that is there, with what is in it.
+    pub(crate) fn probing(storage: Arc<dyn Storage>, probe: (String, Vec<u8>)) -> Written {
+        Written { storage, paths: Vec::new(), probe: Some(probe) }
     }
 
     /// Takes note of a file.
@@ -184,13 +191,16 @@ impl Written {
     }
 
     /// Asks the storage to write one of the files again where it is: a server that passes over the condition would
-    /// replace the commits of others too, and that is found out on a file that nobody reads yet. Local ones are known.
+    /// replace the commits of others too, and that is found out on a file that nobody reads yet, or with the bytes that are
+    /// there. Local ones are known.
     ///
     /// # Errors
     /// `Unsupported` for such a storage; those of writing.
     fn check_storage(&self) -> Result<()> {
-        let Some(path) = self.paths.first().filter(|_| !self.storage.is_local()) else { return Ok(()) };
-        if !self.storage.publish(path, Existing::Refuse, b"")? {
+        let probe = self.probe.as_ref().map(|(path, bytes)| (path, bytes.as_slice()));
+        let probe = probe.or_else(|| self.paths.first().map(|path| (path, &b""[..])));
+        let Some((path, bytes)) = probe.filter(|_| !self.storage.is_local()) else { return Ok(()) };
+        if !self.storage.publish(path, Existing::Refuse, bytes)? {
             return Ok(());
         }
         let message = "the storage replaced a file that it was to leave (its server passes over the condition of a \

@@ -58,6 +58,15 @@ pub(crate) fn make_folder(storage: &dyn Storage, file: &str) -> Result<()> {
     folder.map_or(Ok(()), std::fs::create_dir_all).map_err(|error| Error::from(error).in_file(file))
 }
 
+/// Removes folders from the innermost on, where storages have folders and nothing is in them.
+pub(crate) fn remove_folders(storage: &dyn Storage, folders: &[String]) {
+    if storage.is_local() {
+        for folder in folders.iter().filter_map(|folder| local_path(folder).ok()) {
+            let _ = std::fs::remove_dir(folder);
+        }
+    }
+}
+
 /// Milliseconds since 1970 UTC, by the machine's clock.
 pub(crate) fn now_millis() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);

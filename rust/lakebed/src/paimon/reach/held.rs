@@ -28,7 +28,7 @@ pub(in crate::paimon) struct Held {
     pub(in crate::paimon) root: Root,
     pub(in crate::paimon) snapshot: Snapshot,
     /// The file that holds it; none of a changelog that an expiry would make.
-    pub(super) path: Option<String>,
+    pub(in crate::paimon) path: Option<String>,
     pub(super) size: u64,
 }
 

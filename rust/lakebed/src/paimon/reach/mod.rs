@@ -2,6 +2,7 @@
 //! `OrphanFilesClean.java`, `FileDeletionBase.java`).
 
 mod entries;
+mod going;
 mod held;
 mod lists;
 mod places;
@@ -11,8 +12,10 @@ use std::sync::Arc;
 
 use self::entries::Entries;
 pub(super) use self::entries::Reached;
-pub(super) use self::held::Held;
+pub(super) use self::going::Going;
 use self::held::Own;
+pub(super) use self::held::{Held, Holder};
+pub(super) use self::retention::duration;
 use super::paths::MAIN;
 use super::table::Table;
 use crate::error::Result;
@@ -29,6 +32,8 @@ pub(super) struct TableReach {
     table: Table,
     /// What holds its snapshots, where that was read before and is to stay.
     held: Option<OfBranches>,
+    /// What holds snapshots of one branch, where it is known already which of them go.
+    going: Option<Arc<Going>>,
 }
 
 /// What every branch holds, the main one first.
@@ -46,7 +51,12 @@ pub(super) struct Named {
 
 impl TableReach {
     pub(super) fn new(table: Table) -> TableReach {
-        TableReach { table: table.noting(), held: None }
+        TableReach { table: table.noting(), held: None, going: None }
+    }
+
+    /// The same of a table that lets go of some of a branch.
+    fn letting_go(table: Table, going: Arc<Going>) -> TableReach {
+        TableReach { going: Some(going), ..TableReach::new(table) }
     }
 
     /// One that stays at what holds snapshots now.
@@ -78,10 +88,12 @@ impl TableReach {
         let mut roots = vec![Root::new(None, "table".to_owned())];
         let mut all = Vec::new();
         for (branch, of_branch, besides) in held {
-            all.extend(of_branch);
+            let going = self.going.as_ref().filter(|going| going.branch == branch);
+            all.extend(going.map_or(of_branch, |going| going.held.clone()));
             let root = if branch == MAIN { TABLE } else { roots.len() };
             if root != TABLE {
-                roots.push(Root::new(None, format!("branch {branch}")));
+                let goes = going.is_some_and(|going| going.whole);
+                roots.push(Root { goes, ..Root::new(None, format!("branch {branch}")) });
             }
             let set = sets.of([root]);
             for (kind, path) in besides.files {

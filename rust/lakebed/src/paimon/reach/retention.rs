@@ -172,8 +172,11 @@ fn number(schema: &TableSchema, key: &str) -> Result<Option<i64>> {
     i32::from_str(value.trim()).map(|number| Some(number.into())).map_err(|_| wrong(key, "number", value))
 }
 
-/// Milliseconds.
-fn duration(schema: &TableSchema, key: &str) -> Result<Option<i64>> {
+/// The milliseconds that an option says.
+///
+/// # Errors
+/// `Mismatch` for what is no duration.
+pub(in crate::paimon) fn duration(schema: &TableSchema, key: &str) -> Result<Option<i64>> {
     let Some(value) = schema.option(key) else { return Ok(None) };
     millis(value).map(Some).ok_or_else(|| wrong(key, "duration", value))
 }

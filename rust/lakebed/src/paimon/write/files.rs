@@ -6,7 +6,7 @@ use arrow_array::builder::{ListBuilder, StringBuilder};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int32Type, Int64Type};
 use arrow_array::{
-    Array, ArrayRef, BinaryArray, BooleanArray, Int8Array, Int32Array, Int64Array, RecordBatch,
+    Array, ArrayRef, BinaryArray, BooleanArray, Int8Array, Int32Array, Int64Array, RecordBatch, StringArray,
     TimestampMicrosecondArray, new_null_array,
 };
 use arrow_schema::DataType;
@@ -21,7 +21,7 @@ use crate::paimon::binary_row::decode_rows;
 use crate::paimon::fields::ENTRY;
 use crate::paimon::manifest::ADD;
 use crate::paimon::partition::PartitionType;
-use crate::paimon::paths::is_file_name;
+use crate::paimon::paths::{POSTPONE_BUCKET, is_file_name};
 use crate::paimon::schema::TableSchema;
 use crate::paimon::types::DataField;
 use crate::paimon::view::files_columns;
@@ -29,6 +29,24 @@ use crate::record::record_schema;
 
 /// The row without fields, which files without keys have in the place of keys.
 const NO_KEY: [u8; 12] = [0; 12];
+
+/// How files came about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Origin {
+    /// By writing rows.
+    Written,
+    /// By compacting others.
+    Compacted,
+    /// As what changed, for those who read changes.
+    Changelog,
+}
+
+impl Origin {
+    /// What entries say of it.
+    fn source(self) -> i32 {
+        i32::from(self == Origin::Compacted)
+    }
+}
 
 /// The entries that add `files` to a table, in their order.
 ///
@@ -44,18 +62,21 @@ pub(super) fn entries(
     location: &str,
     schema: &TableSchema,
     now: i64,
+    origin: Origin,
 ) -> Result<RecordBatch> {
     let given = Given { files, rows: files.num_rows() };
-    given.check_names()?;
+    given.check_names(&files_columns().chain(["stats"]).collect::<Vec<_>>())?;
+    given.check_contents()?;
     let partition = PartitionType::new(schema);
     let partitions = partitions(files.column_by_name("partition"), &partition, given.rows);
     let partitions: ArrayRef = Arc::new(partitions.map_err(|error| error.within("partition"))?);
-    let (buckets, totals) = given.buckets(Buckets::of(schema)?)?;
+    let (buckets, totals) = given.buckets(Buckets::of(schema, origin == Origin::Compacted)?)?;
     let places = [("partition", Arc::clone(&partitions)), ("bucket", Arc::clone(&buckets))];
     let places = RecordBatch::try_from_iter(places)?;
     let paths = given.required("file_path", &DataType::Utf8)?;
     let (names, external) = names(paths.as_string::<i32>(), location, schema, &places)
         .map_err(|error| error.in_field("file_path"))?;
+    check_postponed(&names, &buckets)?;
     let keys = schema.trimmed_primary_keys();
     let (min_keys, max_keys) = (given.keys("min_key", &keys)?, given.keys("max_key", &keys)?);
     let write_cols = given.optional("write_cols", &texts())?;
@@ -79,16 +100,16 @@ pub(super) fn entries(
         min_sequences,
         max_sequences,
         given.schema_ids(schema)?,
-        given.levels()?,
+        given.levels(!keys.is_empty() && origin != Origin::Changelog)?,
         given.extra_files()?,
         given
             .filled("created_at", || TimestampMicrosecondArray::from_value(now / 1000 * 1000, given.rows))?,
         given.delete_counts(!keys.is_empty())?,
         given.optional("embedded_file_index", &DataType::Binary)?,
-        given.filled("file_source", || Int32Array::from_value(0, given.rows))?,
+        given.filled("file_source", || Int32Array::from_value(origin.source(), given.rows))?,
         value_stats_cols,
         Arc::new(external),
-        new_null_array(&DataType::Int64, given.rows),
+        given.row_ids(origin)?,
         write_cols,
         new_null_array(&longs(), given.rows),
     ];
@@ -96,19 +117,24 @@ pub(super) fn entries(
 }
 
 /// What a caller gives.
-struct Given<'a> {
-    files: &'a RecordBatch,
-    rows: usize,
+pub(super) struct Given<'a> {
+    pub(super) files: &'a RecordBatch,
+    pub(super) rows: usize,
 }
 
 impl Given<'_> {
-    fn check_names(&self) -> Result<()> {
+    /// Refuses columns other than these.
+    pub(super) fn check_names(&self, known: &[&str]) -> Result<()> {
         let schema = self.files.schema();
-        let known: Vec<&str> = files_columns().chain(["stats"]).collect();
         if let Some(field) = schema.fields().iter().find(|field| !known.contains(&field.name().as_str())) {
             let message = format!("files have no column {:?}; there are {}", field.name(), known.join(", "));
             return Err(Error::new(ErrorKind::UnknownColumn, message).in_field(field.name()));
         }
+        Ok(())
+    }
+
+    /// Refuses files of deletes.
+    fn check_contents(&self) -> Result<()> {
         let contents = self.optional("content", &DataType::Int32)?;
         let contents = contents.as_primitive::<Int32Type>();
         match contents.iter().position(|content| content.is_some_and(|content| content != 0)) {
@@ -118,7 +144,7 @@ impl Given<'_> {
     }
 
     /// A column; null where it is not there.
-    fn optional(&self, name: &str, ty: &DataType) -> Result<ArrayRef> {
+    pub(super) fn optional(&self, name: &str, ty: &DataType) -> Result<ArrayRef> {
         match self.files.column_by_name(name) {
             Some(column) => fit(column, ty).map_err(|error| error.in_field(name)),
             None => Ok(new_null_array(ty, self.rows)),
@@ -126,7 +152,7 @@ impl Given<'_> {
     }
 
     /// A column without nulls.
-    fn required(&self, name: &str, ty: &DataType) -> Result<ArrayRef> {
+    pub(super) fn required(&self, name: &str, ty: &DataType) -> Result<ArrayRef> {
         if self.files.column_by_name(name).is_none() {
             let message = format!("files need a column {name:?}");
             return Err(Error::new(ErrorKind::UnknownColumn, message).in_field(name));
@@ -141,7 +167,11 @@ impl Given<'_> {
     }
 
     /// A column that is `default` where it is null.
-    fn filled<A: Array + 'static>(&self, name: &str, default: impl FnOnce() -> A) -> Result<ArrayRef> {
+    pub(super) fn filled<A: Array + 'static>(
+        &self,
+        name: &str,
+        default: impl FnOnce() -> A,
+    ) -> Result<ArrayRef> {
         let default: ArrayRef = Arc::new(default());
         let column = self.optional(name, default.data_type())?;
         let valid = BooleanArray::from_iter((0..self.rows).map(|row| Some(column.is_valid(row))));
@@ -149,7 +179,7 @@ impl Given<'_> {
     }
 
     /// Numbers from 0.
-    fn counts(&self, name: &str) -> Result<ArrayRef> {
+    pub(super) fn counts(&self, name: &str) -> Result<ArrayRef> {
         let column = self.required(name, &DataType::Int64)?;
         match column.as_primitive::<Int64Type>().values().iter().position(|count| *count < 0) {
             Some(row) => Err(wrong(&format!("{name} is negative"), name, row)),
@@ -168,6 +198,14 @@ impl Given<'_> {
                 self.filled("bucket", || Int32Array::from_value(0, self.rows))?,
                 self.filled("total_buckets", || Int32Array::from_value(-1, self.rows))?,
             ),
+            Buckets::Dynamic => (
+                self.required("bucket", &DataType::Int32)?,
+                self.filled("total_buckets", || Int32Array::from_value(-1, self.rows))?,
+            ),
+            Buckets::Postponed => (
+                self.filled("bucket", || Int32Array::from_value(POSTPONE_BUCKET, self.rows))?,
+                self.filled("total_buckets", || Int32Array::from_value(POSTPONE_BUCKET, self.rows))?,
+            ),
         };
         let pairs = bucket
             .as_primitive::<Int32Type>()
@@ -178,10 +216,16 @@ impl Given<'_> {
             let fits = match buckets {
                 Buckets::Fixed(_) => (0..*total).contains(bucket),
                 Buckets::Unaware => (*bucket, *total) == (0, -1),
+                Buckets::Dynamic => *bucket >= 0 && *total == -1,
+                Buckets::Postponed => {
+                    (*bucket, *total) == (POSTPONE_BUCKET, POSTPONE_BUCKET) || (0..*total).contains(bucket)
+                }
             };
             if !fits {
                 let message = match buckets {
-                    Buckets::Fixed(_) => format!("bucket {bucket} is none of {total}"),
+                    Buckets::Fixed(_) | Buckets::Dynamic | Buckets::Postponed => {
+                        format!("bucket {bucket} is none of {total}")
+                    }
                     Buckets::Unaware => {
                         format!("files of this table have bucket 0 of -1, not {bucket} of {total}")
                     }
@@ -239,12 +283,22 @@ impl Given<'_> {
         }
     }
 
-    fn levels(&self) -> Result<ArrayRef> {
+    /// Levels: only files of keys have others than 0.
+    fn levels(&self, leveled: bool) -> Result<ArrayRef> {
         let levels = self.filled("level", || Int32Array::from_value(0, self.rows))?;
-        match levels.as_primitive::<Int32Type>().values().iter().position(|level| *level != 0) {
-            // Above it, files of a bucket must not overlap, which only a compaction takes care of.
-            Some(row) => Err(wrong("files are added at level 0", "level", row)),
+        let most = if leveled { i32::MAX } else { 0 };
+        match levels.as_primitive::<Int32Type>().values().iter().position(|level| !(0..=most).contains(level))
+        {
+            Some(row) => Err(wrong("files without keys, and changelogs, are at level 0", "level", row)),
             None => Ok(levels),
+        }
+    }
+
+    /// First row ids: compacted files may have those of the files before; others get theirs by the commit.
+    fn row_ids(&self, origin: Origin) -> Result<ArrayRef> {
+        match origin {
+            Origin::Compacted => self.optional("first_row_id", &DataType::Int64),
+            Origin::Written | Origin::Changelog => Ok(new_null_array(&DataType::Int64, self.rows)),
         }
     }
 
@@ -272,6 +326,24 @@ impl Given<'_> {
             true => self.optional("delete_row_count", &DataType::Int64),
             false => self.filled("delete_row_count", || Int64Array::from_value(0, self.rows)),
         }
+    }
+}
+
+/// Refuses files that wait for their bucket under names that do not say who wrote them in which order
+/// (Paimon's `PostponeBucketFileStoreWrite.java`).
+fn check_postponed(names: &StringArray, buckets: &ArrayRef) -> Result<()> {
+    let tells = |name: &str| {
+        let writer = name.split_once("-u-").and_then(|(_, rest)| rest.split_once("-s-"));
+        let number = writer.and_then(|(_, rest)| rest.split_once('-')).map(|(number, _)| number);
+        number.is_some_and(|number| number.parse::<u32>().is_ok()) && name.matches("-s-").count() == 1
+    };
+    let waiting = buckets.as_primitive::<Int32Type>().iter().map(|bucket| bucket == Some(POSTPONE_BUCKET));
+    match names.iter().zip(waiting).position(|(name, waits)| waits && !name.is_some_and(tells)) {
+        Some(row) => {
+            let message = "a file that waits for its bucket is named data-u-<user>-s-<number>-w-…, by which its rows are ordered";
+            Err(wrong(message, "file_path", row))
+        }
+        None => Ok(()),
     }
 }
 

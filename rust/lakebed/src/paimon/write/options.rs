@@ -57,7 +57,9 @@ pub(super) fn is_on(schema: &TableSchema, key: &str, default: bool) -> bool {
 /// not have.
 pub(super) fn file_options(schema: &TableSchema, sync: [u8; 16]) -> Result<FileOptions> {
     if schema.option("manifest.format").is_some_and(|format| !format.eq_ignore_ascii_case("avro")) {
-        return Err(unsupported("manifest.format"));
+        let message = "option \"manifest.format\": manifests in ORC and Parquet are read here and written by Paimon alone, and engines \
+                       read all of a table by that option: commit to it with Paimon";
+        return Err(Error::new(ErrorKind::Unsupported, message));
     }
     let name = schema.option("manifest.compression").unwrap_or("zstd");
     let codec = match name.to_ascii_lowercase().as_str() {

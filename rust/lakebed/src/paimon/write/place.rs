@@ -21,21 +21,28 @@ pub(super) enum Buckets {
     Fixed(i32),
     /// One that means nothing.
     Unaware,
+    /// As many as there are, which an index knows by key.
+    Dynamic,
+    /// One for all rows, until a compaction says which; then so many as their partition has.
+    Postponed,
 }
 
 impl Buckets {
-    /// Those of tables that files can be appended to.
+    /// Those of tables that files can be added to, or `compacted` ones put in the place of others.
     ///
     /// # Errors
-    /// `Unsupported` where rows have to be hashed into an index, or named by who writes them.
-    pub(super) fn of(schema: &TableSchema) -> Result<Buckets> {
+    /// `Unsupported` where the keys of new files have to be hashed into an index.
+    pub(super) fn of(schema: &TableSchema, compacted: bool) -> Result<Buckets> {
         let refused =
             |why: &str| Err(Error::new(ErrorKind::Unsupported, format!("no files are added to {why}")));
         match (schema.bucket(), schema.primary_keys.is_empty()) {
             (count @ 1.., _) => Ok(Buckets::Fixed(count)),
             (-1, true) => Ok(Buckets::Unaware),
-            (-1, false) => refused("tables with dynamic buckets, whose index must know every key"),
-            (-2, _) => refused("tables with postponed buckets, whose files are named by their writers"),
+            (-1, false) if compacted => Ok(Buckets::Dynamic),
+            (-1, false) => refused(
+                "tables with dynamic buckets, whose index must know every key: write them with Paimon",
+            ),
+            (-2, false) => Ok(Buckets::Postponed),
             (count, _) => refused(&format!("a table of {count} buckets")),
         }
     }

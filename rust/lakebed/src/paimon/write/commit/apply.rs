@@ -129,6 +129,13 @@ fn write_all(
         Some(rewritten) => rewritten.write(base, made)?,
         None => base.list.clone(),
     };
+    let changelog = changes.changelog.map(|entries| -> Result<_> {
+        let rows = rows_added(&entries)?;
+        let manifests = made.manifests(&mut std::iter::once(Ok(entries)))?;
+        let (name, size) = made.list(&manifests)?;
+        Ok((name, i64::try_from(size).ok(), rows))
+    });
+    let changelog = changelog.transpose()?;
     let (base_name, base_size) = made.list(&base_list)?;
     let (delta_name, delta_size) = made.list(&delta)?;
     let index_manifest = match changes.index {
@@ -148,8 +155,8 @@ fn write_all(
         base_manifest_list_size: i64::try_from(base_size).ok(),
         delta_manifest_list: delta_name,
         delta_manifest_list_size: i64::try_from(delta_size).ok(),
-        changelog_manifest_list: None,
-        changelog_manifest_list_size: None,
+        changelog_manifest_list: changelog.as_ref().map(|(name, ..)| name.clone()),
+        changelog_manifest_list_size: changelog.as_ref().and_then(|(_, size, _)| *size),
         index_manifest,
         commit_user: options.user.clone(),
         writer_version: None,
@@ -160,7 +167,7 @@ fn write_all(
         log_offsets: None,
         total_record_count: Some(total + delta_rows),
         delta_record_count: Some(delta_rows),
-        changelog_record_count: None,
+        changelog_record_count: changelog.map(|(.., rows)| rows),
         watermark: watermark.max(options.watermark),
         statistics: statistics(base),
         properties,

@@ -123,7 +123,7 @@ pub(super) fn names_of(entries: &RecordBatch) -> Result<Vec<String>> {
 ///
 /// # Errors
 /// Those of reading it.
-pub(super) fn carried_of(table: &Table) -> Result<Map<String, Value>> {
+pub(in crate::paimon::write) fn carried_of(table: &Table) -> Result<Map<String, Value>> {
     let Some(snapshot) = table.snapshot() else { return Ok(Map::new()) };
     let places = [Some(snapshot_file(snapshot.id)), table.tag().map(tag_file)];
     for path in places.into_iter().flatten().map(|place| table.files().own(&place)) {

@@ -11,7 +11,6 @@ use arrow_select::take::{take, take_record_batch};
 
 use super::base::Base;
 use super::changes::Changes;
-use super::index::Index;
 use super::made::Made;
 use crate::error::Result;
 use crate::paimon::binary_row::decode_rows;
@@ -49,12 +48,7 @@ pub(super) fn changes(base: &Base, target_bytes: Option<u64>, sort: bool) -> Res
         return Ok(None);
     }
     let rewritten = Rewritten { kept, rewritten, deleted, sort };
-    Ok(Some(Changes {
-        entries: Vec::new(),
-        rewritten: Some(rewritten),
-        index: Index::AsBefore,
-        target_bytes: Some(target),
-    }))
+    Ok(Some(Changes { rewritten: Some(rewritten), target_bytes: Some(target), ..Changes::of(Vec::new()) }))
 }
 
 /// The files that some manifest deletes.

@@ -6,22 +6,18 @@ use arrow_schema::Schema as ArrowSchema;
 use serde_json::{Map, Value, json};
 
 use crate::columnar::Decoding;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 use crate::json::parse;
 use crate::paimon::paths::schema_file;
 use crate::paimon::schema::TableSchema;
 use crate::paimon::table::Table;
 use crate::paimon::types::{DataField, FieldParser, TypeKind, from_arrow};
+use crate::paimon::write::alter::{VERSION, check_schema};
 use crate::paimon::write::json;
 use crate::paimon::write::options::file_options;
 use crate::storage::Storage;
 use crate::write::commit::check_committable;
 use crate::write::{now_millis, publish_new};
-
-/// The version of schemas since Paimon 0.9.
-const VERSION: i32 = 3;
-/// The names that Paimon gives columns of its own.
-const RESERVED: [&str; 5] = ["_SEQUENCE_NUMBER", "_VALUE_KIND", "_LEVEL", "_ROW_ID", "rowkind"];
 
 /// What a new table is to be.
 #[derive(Debug, Clone, Default)]
@@ -89,7 +85,9 @@ pub fn create_table(
 ) -> Result<Table> {
     check_committable(storage.as_ref(), location)?;
     let text = json::schema_file(schema(definition)?.as_bytes())?;
-    check(&TableSchema::from_json(text.as_bytes())?)?;
+    let schema = TableSchema::from_json(text.as_bytes())?;
+    file_options(&schema, [0; 16])?;
+    check_schema(&schema)?;
     let location = location.trim_end_matches('/');
     let path = format!("{location}/{}", schema_file(0));
     publish_new(storage.as_ref(), &path, text.as_bytes())?;
@@ -131,36 +129,4 @@ fn highest_id(field: &DataField) -> i32 {
         }
     }
     highest
-}
-
-/// What a schema file may say and a table may not be.
-fn check(schema: &TableSchema) -> Result<()> {
-    file_options(schema, [0; 16])?;
-    if schema.fields.is_empty() {
-        return Err(refused("a table has columns".to_owned()));
-    }
-    let reserved = |name: &str| RESERVED.contains(&name) || name.starts_with("_KEY_");
-    if let Some(field) = schema.fields.iter().find(|field| reserved(&field.name)) {
-        return Err(refused(format!("{:?} is a name of Paimon's own", field.name)).in_field(&field.name));
-    }
-    for field in schema.partition_fields() {
-        if field.ty.storage_type().is_nested() || matches!(field.ty.kind, TypeKind::Blob) {
-            let message = format!("no table is partitioned by {}", field.ty);
-            return Err(refused(message).in_field(&field.name));
-        }
-    }
-    let keyed = !schema.primary_keys.is_empty();
-    match schema.bucket() {
-        1.. if !keyed && schema.bucket_keys().is_empty() => {
-            Err(refused("fixed buckets without primary keys need option \"bucket-key\"".to_owned()))
-        }
-        -1 | 1.. => Ok(()),
-        -2 if keyed => Ok(()),
-        count => Err(refused(format!("no table has {count} buckets"))),
-    }
-}
-
-#[cold]
-fn refused(message: String) -> Error {
-    Error::new(ErrorKind::Argument, message)
 }

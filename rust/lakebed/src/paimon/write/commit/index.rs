@@ -26,11 +26,28 @@ pub(super) enum Index {
     New(RecordBatch),
 }
 
+/// The index files of a snapshot, of which some may have changed.
+pub(super) struct IndexEntries {
+    pub(super) records: RecordBatch,
+    pub(super) changed: bool,
+}
+
+impl Index {
+    /// That of these files.
+    pub(super) fn of(entries: IndexEntries) -> Index {
+        match entries.records.num_rows() {
+            _ if !entries.changed => Index::AsBefore,
+            0 => Index::None,
+            _ => Index::New(entries.records),
+        }
+    }
+}
+
 /// The vectors of an index file.
-const RANGES: &str = "deletions_vectors_ranges";
+pub(super) const RANGES: &str = "deletions_vectors_ranges";
 
 /// A data file as vectors are found by: partition, bucket and name.
-type File = (Vec<u8>, i32, String);
+pub(super) type File = (Vec<u8>, i32, String);
 
 /// The index without what belongs to partitions, by their rows.
 pub(super) fn without_partitions(base: &Base, partitions: &HashSet<Vec<u8>>) -> Result<Index> {
@@ -40,7 +57,7 @@ pub(super) fn without_partitions(base: &Base, partitions: &HashSet<Vec<u8>>) -> 
         .iter()
         .map(|partition| Some(!partition.is_some_and(|partition| partitions.contains(partition))))
         .collect();
-    kept(&entries, &keep, false)
+    kept(&entries, &keep, false).map(Index::of)
 }
 
 /// The index without the deletion vectors of `removed`, which are live entries. Hashes of keys stay: they say in
@@ -48,7 +65,7 @@ pub(super) fn without_partitions(base: &Base, partitions: &HashSet<Vec<u8>>) -> 
 ///
 /// # Errors
 /// `Unsupported` where a global index covers rows of a partition that files go from.
-pub(super) fn without_files(base: &Base, removed: &RecordBatch) -> Result<Index> {
+pub(super) fn without_files(base: &Base, removed: &RecordBatch) -> Result<IndexEntries> {
     let entries = IndexFiles::read_carrying(&base.table)?;
     let files = files_of(removed)?;
     let global = find(&entries, "global_index")?;
@@ -85,16 +102,13 @@ pub(super) fn without_files(base: &Base, removed: &RecordBatch) -> Result<Index>
 }
 
 /// The entries that are kept, and whether they differ from those before.
-fn kept(entries: &RecordBatch, keep: &BooleanArray, changed: bool) -> Result<Index> {
+fn kept(entries: &RecordBatch, keep: &BooleanArray, changed: bool) -> Result<IndexEntries> {
     let records = filter_record_batch(entries, keep)?;
-    Ok(match records.num_rows() {
-        rows if rows == entries.num_rows() && !changed => Index::AsBefore,
-        0 => Index::None,
-        _ => Index::New(records),
-    })
+    let changed = changed || records.num_rows() < entries.num_rows();
+    Ok(IndexEntries { records, changed })
 }
 
-fn files_of(entries: &RecordBatch) -> Result<HashSet<File>> {
+pub(super) fn files_of(entries: &RecordBatch) -> Result<HashSet<File>> {
     let (partitions, buckets) = (find(entries, "partition")?, find(entries, "bucket")?);
     let names = find(entries, "file_name")?;
     let rows = partitions.as_binary::<i32>().iter().zip(buckets.as_primitive::<Int32Type>().values());

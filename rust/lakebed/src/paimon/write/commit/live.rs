@@ -1,10 +1,12 @@
 //! Files that are live in a snapshot (Paimon's `FileEntry.mergeEntries`).
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int8Type;
 use arrow_array::{BooleanArray, RecordBatch, UInt64Array};
+use arrow_buffer::Buffer;
 use arrow_schema::SchemaRef;
 use arrow_select::concat::concat_batches;
 use arrow_select::filter::filter_record_batch;
@@ -14,8 +16,12 @@ use super::base::Base;
 use super::prune::may_hold;
 use crate::error::{Error, ErrorKind, Result};
 use crate::paimon::identity::identities;
-use crate::paimon::manifest::{ADD, entry_columns};
-use crate::record::find;
+use crate::paimon::manifest::{ADD, EntryFilter, EntryReader, entry_columns};
+use crate::paimon::manifest_list::ManifestFile;
+use crate::paimon::table::Table;
+use crate::record::{RecordResolver, find};
+use crate::scan::{Batches, ManifestSource, ManifestStream, threads};
+use crate::storage::Storage;
 
 /// The entries that add live files, of those that `keep` keeps, in the order in which they stand; `keep` must
 /// keep all entries of one file or none. `columns` are those wanted, which have the identity; `None` for all.
@@ -29,27 +35,70 @@ pub(super) fn live_entries(
     base: &Base,
     partitions: Option<&HashSet<Vec<u8>>>,
     columns: Option<&[&str]>,
+    keep: impl FnMut(&RecordBatch) -> Result<BooleanArray>,
+) -> Result<RecordBatch> {
+    let read = match partitions {
+        Some(partitions) => may_hold(base, partitions)?,
+        None => vec![true; base.manifests.len()],
+    };
+    live_entries_of(base, &read, columns, keep)
+}
+
+/// The same of the manifests of which `read` says so. They are read side by side.
+///
+/// # Errors
+/// As [`live_entries`].
+pub(super) fn live_entries_of(
+    base: &Base,
+    read: &[bool],
+    columns: Option<&[&str]>,
     mut keep: impl FnMut(&RecordBatch) -> Result<BooleanArray>,
 ) -> Result<RecordBatch> {
     let mut merged = Merged::default();
     let columns: Option<Vec<String>> =
         columns.map(|names| names.iter().map(|name| (*name).to_owned()).collect());
     let wanted = entry_columns(columns.as_deref())?;
-    let read = match partitions {
-        Some(partitions) => may_hold(base, partitions)?,
-        None => vec![true; base.manifests.len()],
-    };
-    for (manifest, _) in base.manifests.iter().zip(read).filter(|(_, read)| *read) {
-        let path = base.table.manifest_path(&manifest.file_name);
-        for entries in base.entries(manifest, columns.as_deref())? {
-            let kept = entries
-                .and_then(|entries| filter_record_batch(&entries, &keep(&entries)?).map_err(Into::into));
-            merged
-                .extend(kept.map_err(|error| error.in_file(&path))?)
-                .map_err(|error| error.in_file(&path))?;
-        }
+    let schema = Arc::clone(wanted.schema());
+    let manifests = base.manifests.iter().zip(read).filter(|(_, read)| **read);
+    let manifests = manifests.map(|(manifest, _)| manifest.clone()).collect();
+    let source = Manifests { table: base.table.clone(), columns: wanted };
+    for entries in ManifestStream::new(source, manifests, threads(0)) {
+        let entries = entries?;
+        merged.extend(filter_record_batch(&entries, &keep(&entries)?)?)?;
     }
-    merged.finish(wanted.schema())
+    merged.finish(&schema)
+}
+
+/// Manifests that are read for their entries.
+struct Manifests {
+    table: Table,
+    columns: RecordResolver,
+}
+
+impl ManifestSource for Manifests {
+    type Manifest = ManifestFile;
+
+    fn storage(&self) -> &dyn Storage {
+        self.table.storage().as_ref()
+    }
+
+    fn size(&self, manifest: &ManifestFile) -> u64 {
+        manifest.file_size
+    }
+
+    fn read(&self, manifest: &ManifestFile) -> Result<Buffer> {
+        self.table.read_recorded(&self.table.manifest_path(&manifest.file_name), Some(manifest.file_size))
+    }
+
+    fn open(&self, manifest: &ManifestFile, bytes: Buffer, threads: usize) -> Result<Batches> {
+        let path = self.table.manifest_path(&manifest.file_name);
+        let (filter, expected) = (EntryFilter::default(), Some(manifest.clone()));
+        let decoding = self.table.decoding();
+        let entries = EntryReader::open(bytes, &self.columns, filter, expected, decoding, threads)
+            .map_err(|error| error.in_file(&path))?
+            .noting(self.table.noted());
+        Ok(Box::new(entries.map(move |entries| entries.map_err(|error| error.in_file(&path)))))
+    }
 }
 
 /// Entries, by the file that they speak of.

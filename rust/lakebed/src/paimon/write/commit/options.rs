@@ -22,7 +22,7 @@ pub struct CommitOptions {
 
 impl CommitOptions {
     /// The wall clock [µs since 1970].
-    pub(super) fn wall_clock(&self) -> i64 {
+    pub(in crate::paimon::write) fn wall_clock(&self) -> i64 {
         (now_millis() + self.zone_offset_millis) * 1000
     }
 }

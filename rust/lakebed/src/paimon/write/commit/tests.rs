@@ -7,7 +7,6 @@ use lakebed_avro::ErrorKind as AvroKind;
 use super::apply::commit;
 use super::base::Base;
 use super::changes::Changes;
-use super::index::Index;
 use super::{CommitOptions, TableDefinition, create_table};
 use crate::columnar::Decoding;
 use crate::error::ErrorKind;
@@ -92,10 +91,7 @@ fn a_commit_that_loses_every_race_is_a_conflict_and_leaves_nothing() {
         uuid,
         zone_offset_millis: 0,
     };
-    let changes = || {
-        let (entries, rewritten, index, target_bytes) = (Vec::new(), None, Index::AsBefore, None);
-        Ok(Some(Changes { entries, rewritten, index, target_bytes }))
-    };
+    let changes = || Ok(Some(Changes::of(Vec::new())));
     let others = Cell::new(0u128);
     let made_by_another_first = |_: &Base| {
         others.set(others.get() + 1);

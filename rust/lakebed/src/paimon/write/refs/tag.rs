@@ -4,12 +4,14 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::base::carried_of;
-use super::options::CommitOptions;
+use super::{Freed, remove};
 use crate::error::{Error, ErrorKind, Result};
 use crate::paimon::jackson;
 use crate::paimon::paths::{is_file_name, tag_file};
+use crate::paimon::reach::{Going, Holder, duration};
 use crate::paimon::table::Table;
+use crate::paimon::write::CommitOptions;
+use crate::paimon::write::commit::base::carried_of;
 use crate::paimon::write::json::snapshot_object;
 use crate::text::civil_from_days;
 use crate::write::commit::check_committable;
@@ -20,7 +22,8 @@ const MICROS_PER_SECOND: i64 = 1_000_000;
 
 /// Names the snapshot that the table stands at; gives the table at the tag.
 ///
-/// With a time for which it is kept, the tag also says when it was made.
+/// With a time for which it is kept, by default that of option `tag.default-time-retained`, the tag also says when it
+/// was made.
 ///
 /// # Errors
 /// `SnapshotNotFound` for a table without a snapshot; `Argument` for a name that is none; `Unsupported` for a
@@ -40,6 +43,10 @@ pub fn create_tag(
     if name.trim().is_empty() || !is_file_name(name) {
         return Err(Error::new(ErrorKind::Argument, format!("no name of a tag: {name:?}")));
     }
+    let retained = match retained {
+        Some(retained) => Some(retained),
+        None => default_retention(table)?,
+    };
     let mut object = snapshot_object(snapshot, &carried_of(table)?)?;
     if let Some(retained) = retained {
         object.insert("tagCreateTime".to_owned(), wall_clock(options.wall_clock()));
@@ -48,6 +55,28 @@ pub fn create_tag(
     let path = table.files().own(&tag_file(name));
     publish_new(storage, &path, jackson::pretty(&object)?.as_bytes())?;
     table.at_tag(name)
+}
+
+/// Removes a tag.
+///
+/// # Errors
+/// `SnapshotNotFound` for a tag that is not there; `Unsupported` for a storage that commits are not made on; those of
+/// reading all that names files, before anything is removed; `Io`.
+pub fn delete_tag(table: &Table, name: &str) -> Result<Freed> {
+    check_committable(table.storage().as_ref(), table.location())?;
+    table.at_tag(name)?;
+    let files = table.files();
+    let path = files.own(&tag_file(name));
+    let going = Going::of(&files, |held| held.holder == Holder::Tag && held.path.as_ref() == Some(&path))?;
+    let freed = going.freed(table)?;
+    remove(files.storage.as_ref(), &path)?;
+    Ok(Freed { table: table.latest()?, files: freed })
+}
+
+/// How long tags are kept where nobody says.
+fn default_retention(table: &Table) -> Result<Option<Duration>> {
+    let millis = duration(&table.latest_schema()?, "tag.default-time-retained")?;
+    Ok(millis.and_then(|millis| u64::try_from(millis).ok()).map(Duration::from_millis))
 }
 
 /// Jackson's array form of a `LocalDateTime`: seconds and nanoseconds that are 0 are left out.

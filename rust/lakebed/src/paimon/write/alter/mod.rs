@@ -1,0 +1,130 @@
+//! Schemas of tables that are there, changed (Paimon's `SchemaManager.java`).
+//!
+//! A change is a new `schema-<N>` behind the latest: whoever comes second reads the one that won and changes that.
+
+mod cast;
+mod change;
+mod columns;
+mod options;
+mod rules;
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use self::change::changed;
+pub use self::change::{Move, MoveType, SchemaChange};
+pub(super) use self::rules::check_schema;
+use super::json;
+use crate::error::Result;
+use crate::json::parse;
+use crate::paimon::paths::schema_file;
+use crate::paimon::schema::TableSchema;
+use crate::paimon::table::Table;
+use crate::paimon::types::DataField;
+use crate::write::commit::{self as engine, Commit, Patience, Prepared, Written, check_committable};
+use crate::write::now_millis;
+
+/// The version of schemas since Paimon 0.9.
+pub(super) const VERSION: i32 = 3;
+/// How many times a change is tried.
+const ATTEMPTS: u32 = 200;
+/// The longest time between two attempts [ms].
+const LONGEST_WAIT: u64 = 500;
+
+/// Changes the latest schema of the table's branch, all changes at once; gives the table at the latest snapshot with
+/// the new schema. No data file is read or written.
+///
+/// # Errors
+/// Before anything is written: `UnknownColumn` for a column that is not there, `Argument` for what Paimon's rules of
+/// compatibility forbid, each with its field; `Type` and `Json` for a type that is none; `Unsupported` for a storage
+/// that commits are not made on and for options that are checked by Paimon's own writers alone. `Io`, and `Conflict`
+/// after too many lost races.
+pub fn alter_table(table: &Table, changes: &[SchemaChange]) -> Result<Table> {
+    engine::commit(Altering { table, changes })
+}
+
+/// Changes to a schema.
+struct Altering<'a> {
+    table: &'a Table,
+    changes: &'a [SchemaChange],
+}
+
+/// The latest schema.
+struct Latest {
+    schema: TableSchema,
+    /// Its file.
+    path: String,
+    text: String,
+    /// Whether the branch has a snapshot.
+    has_snapshots: bool,
+}
+
+impl Commit for Altering<'_> {
+    type Base = Latest;
+    type Next = ();
+    type Made = Table;
+
+    fn base(&mut self) -> Result<Latest> {
+        check_committable(self.table.storage().as_ref(), self.table.location())?;
+        let latest = self.table.latest()?;
+        let id = latest.schema().id;
+        let text = latest.schema_text(id)?;
+        let path = latest.files().own(&schema_file(id));
+        let has_snapshots = latest.snapshot().is_some();
+        Ok(Latest { schema: latest.schema().clone(), path, text, has_snapshots })
+    }
+
+    fn prepare(&mut self, base: &Latest, _attempt: u32) -> Result<Prepared<(), Table>> {
+        let Some(next) = changed(&base.schema, self.changes, base.has_snapshots)? else {
+            return Ok(Prepared::Done(self.table.latest()?));
+        };
+        let bytes = next_file(base, &next)?.into_bytes();
+        let path = self.table.files().own(&schema_file(base.schema.id + 1));
+        let probe = (base.path.clone(), base.text.clone().into_bytes());
+        let written = Written::probing(Arc::clone(self.table.storage()), probe);
+        Ok(Prepared::Next { written, path, bytes, next: () })
+    }
+
+    fn made(&mut self, _base: Latest, (): ()) -> Result<Table> {
+        self.table.latest()
+    }
+
+    fn patience(&self, _base: &Latest) -> Patience {
+        Patience { attempts: ATTEMPTS, longest_wait: LONGEST_WAIT, path: self.table.location().to_owned() }
+    }
+}
+
+/// What changes of a schema.
+struct NextSchema {
+    fields: Vec<DataField>,
+    highest_field_id: i32,
+    primary_keys: Vec<String>,
+    options: Vec<(String, String)>,
+    comment: Option<String>,
+}
+
+/// The file of the schema behind `base`, with other writers' keys.
+///
+/// # Errors
+/// Those of a schema that makes no table.
+fn next_file(base: &Latest, next: &NextSchema) -> Result<String> {
+    let mut object: Map<String, Value> = parse(base.text.as_bytes())?;
+    let fields: Vec<Value> = next.fields.iter().map(DataField::to_json).collect();
+    let options = next.options.iter().map(|(key, value)| (key.clone(), value.as_str().into()));
+    let changed: [(&str, Value); 8] = [
+        ("version", VERSION.max(base.schema.version).into()),
+        ("id", (base.schema.id + 1).into()),
+        ("fields", fields.into()),
+        ("highestFieldId", next.highest_field_id.into()),
+        ("primaryKeys", next.primary_keys.clone().into()),
+        ("options", options.collect::<Map<_, _>>().into()),
+        ("comment", next.comment.clone().into()),
+        // Times ascend with the ids, whatever the clocks of writers say.
+        ("timeMillis", base.schema.time_millis.max(now_millis()).into()),
+    ];
+    object.extend(changed.map(|(key, value)| (key.to_owned(), value)));
+    let text = json::schema_file(Value::Object(object).to_string().as_bytes())?;
+    check_schema(&TableSchema::from_json(text.as_bytes())?)?;
+    Ok(text)
+}

@@ -1,0 +1,118 @@
+//! The keys of files above level 0: of one bucket and level they do not overlap (Paimon's
+//! `ConflictDetection.checkKeyRange`).
+
+use std::cmp::Ordering;
+
+use arrow_array::RecordBatch;
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int32Type;
+use arrow_row::{OwnedRow, RowConverter, SortField};
+use arrow_schema::Fields;
+
+use super::added::Added;
+use super::base::Base;
+use super::changes::refused_path;
+use crate::error::{Error, ErrorKind, Result};
+use crate::paimon::binary_row::decode_rows;
+use crate::paimon::schema::TableSchema;
+use crate::paimon::write::options::is_on;
+use crate::record::find;
+
+/// The columns of keys.
+pub(super) const KEYS: [&str; 2] = ["min_key", "max_key"];
+
+/// Whether some of these files are above level 0, and ordered by their keys there.
+pub(super) fn is_leveled(schema: &TableSchema, entries: &RecordBatch) -> Result<bool> {
+    if schema.primary_keys.is_empty() || is_on(schema, "pk-clustering-override", false) {
+        return Ok(false);
+    }
+    let levels = find(entries, "level")?;
+    Ok(levels.as_primitive::<Int32Type>().values().iter().any(|level| *level > 0))
+}
+
+/// A file above level 0.
+struct Keyed {
+    partition: Vec<u8>,
+    bucket: i32,
+    level: i32,
+    min: OwnedRow,
+    max: OwnedRow,
+    name: String,
+    /// Its place among those that are added.
+    added: Option<usize>,
+}
+
+impl Keyed {
+    fn order(&self, other: &Keyed) -> Ordering {
+        let place = |one: &Keyed| (one.bucket, one.level);
+        let by_place = self.partition.cmp(&other.partition).then(place(self).cmp(&place(other)));
+        by_place.then_with(|| self.min.cmp(&other.min))
+    }
+
+    fn overlaps(&self, next: &Keyed) -> bool {
+        let same = (&self.partition, self.bucket, self.level) == (&next.partition, next.bucket, next.level);
+        same && self.max >= next.min
+    }
+}
+
+/// Refuses files whose keys overlap those of others of their bucket and level, of `live` or of themselves.
+///
+/// # Errors
+/// `Conflict` where the other is live, `Argument` where both are added, with the row.
+pub(super) fn check(base: &Base, live: &RecordBatch, added: &Added) -> Result<()> {
+    let keys = base.schema().trimmed_primary_keys();
+    let types: Fields = keys.iter().map(|key| key.ty.storage_field(&key.name)).collect();
+    let sorted = types.iter().map(|field| SortField::new(field.data_type().clone())).collect();
+    let converter = RowConverter::new(sorted)?;
+    let mut files = keyed(live, &types, &converter, false)?;
+    files.extend(keyed(&added.entries, &types, &converter, true)?);
+    files.sort_by(Keyed::order);
+    for pair in files.windows(2) {
+        let [one, next] = pair else { continue };
+        if !one.overlaps(next) {
+            continue;
+        }
+        let (own, other) = if next.added.is_some() { (next, one) } else { (one, next) };
+        let Some(row) = own.added else { continue };
+        let path = added.paths.get(row).map(String::as_str).unwrap_or_default();
+        if other.added.is_some() {
+            let why = format!("has keys of {:?}, of the same bucket and level", other.name);
+            return Err(refused_path(path, &why, row));
+        }
+        let message = format!(
+            "{path:?} has keys of {:?}, which another commit has put into the same bucket and level",
+            other.name
+        );
+        return Err(Error::new(ErrorKind::Conflict, message).in_row(row).in_field("file_path"));
+    }
+    Ok(())
+}
+
+/// The files above level 0 of some entries.
+fn keyed(
+    entries: &RecordBatch,
+    types: &Fields,
+    converter: &RowConverter,
+    is_added: bool,
+) -> Result<Vec<Keyed>> {
+    let (partitions, names) = (find(entries, "partition")?, find(entries, "file_name")?);
+    let (buckets, levels) = (find(entries, "bucket")?, find(entries, "level")?);
+    let levels = levels.as_primitive::<Int32Type>().values();
+    let [min, max] = KEYS.map(|key| {
+        let keys = find(entries, key)?;
+        let values = decode_rows(keys.as_binary::<i32>(), types)?;
+        Ok::<_, Error>(converter.convert_columns(values.columns())?)
+    });
+    let (min, max) = (min?, max?);
+    let rows = (0..entries.num_rows()).filter(|row| levels.get(*row).is_some_and(|level| *level > 0));
+    let file = |row: usize| Keyed {
+        partition: partitions.as_binary::<i32>().value(row).to_vec(),
+        bucket: buckets.as_primitive::<Int32Type>().value(row),
+        level: levels.get(row).copied().unwrap_or_default(),
+        min: min.row(row).owned(),
+        max: max.row(row).owned(),
+        name: names.as_string::<i32>().value(row).to_owned(),
+        added: is_added.then_some(row),
+    };
+    Ok(rows.map(file).collect())
+}

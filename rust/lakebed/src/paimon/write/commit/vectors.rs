@@ -1,0 +1,261 @@
+//! Index files of deletion vectors that are added, and take the place of others (Paimon's
+//! `IndexManifestFileHandler.java`, `ConflictDetection.java`).
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int32Type;
+use arrow_array::{Array, ArrayRef, BooleanArray, Int8Array, RecordBatch, StringArray, new_null_array};
+use arrow_schema::DataType;
+use arrow_select::filter::filter_record_batch;
+
+use super::base::Base;
+use super::changes::Changes;
+use super::index::{File, Index, IndexEntries, RANGES, files_of, without_files};
+use super::live::live_entries;
+use crate::error::{Error, ErrorKind, Result};
+use crate::paimon::fields::INDEX;
+use crate::paimon::index_files::{DELETION_VECTORS, IndexFiles};
+use crate::paimon::manifest::{ADD, entry_columns};
+use crate::paimon::partition::PartitionType;
+use crate::paimon::paths::is_file_name;
+use crate::paimon::table::Table;
+use crate::paimon::write::files::Given;
+use crate::paimon::write::place::partitions;
+use crate::record::{carried, find, record_schema};
+
+/// The columns that callers give, but for those that say more.
+const NAME: &str = "file_name";
+const TYPE: &str = "index_type";
+
+/// Index files that come and go.
+pub(super) struct Vectors {
+    added: RecordBatch,
+    /// The data files that the new ones have vectors of, and the row of each.
+    of: Vec<(File, usize)>,
+    /// Names of those that go.
+    removed: HashSet<String>,
+}
+
+impl Vectors {
+    /// Takes what a caller gives.
+    pub(super) fn new(table: &Table, files: &RecordBatch, removed: &StringArray) -> Result<Vectors> {
+        let added = records(table, files)?;
+        let last = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
+        let removed = removed.iter().flatten().map(last).collect();
+        let of = vectors_of(&added)?;
+        let mut seen = HashSet::new();
+        match of.iter().find(|(file, _)| !seen.insert(file)) {
+            Some(((.., name), row)) => Err(wrong(&format!("{name:?} has two vectors"), RANGES, *row)),
+            None => Ok(Vectors { added, of, removed }),
+        }
+    }
+
+    /// The index of a snapshot that changes nothing else.
+    pub(super) fn changes(&self, base: &Base) -> Result<Option<Changes>> {
+        if self.added.num_rows() == 0 && self.removed.is_empty() {
+            return Ok(None);
+        }
+        let none = RecordBatch::new_empty(Arc::clone(entry_columns(None)?.schema()));
+        let index = self.put(base, without_files(base, &none)?, &none, &none)?;
+        Ok(Some(Changes { index: Index::of(index), ..Changes::of(Vec::new()) }))
+    }
+
+    /// The files of `index`, which has no vectors of `removed` any more, with these in the place of those that go.
+    ///
+    /// # Errors
+    /// As of `replace_deletion_vectors`.
+    pub(super) fn put(
+        &self,
+        base: &Base,
+        index: IndexEntries,
+        removed: &RecordBatch,
+        added: &RecordBatch,
+    ) -> Result<IndexEntries> {
+        self.check_there(base)?;
+        self.check_live(base, removed, added)?;
+        let names = find(&index.records, NAME)?;
+        let stays: BooleanArray =
+            names.as_string::<i32>().iter().map(|name| Some(!self.removed.contains(name?))).collect();
+        let kept = filter_record_batch(&index.records, &stays)?;
+        let goes: BooleanArray = stays.iter().map(|stays| Some(stays != Some(true))).collect();
+        self.check_lost(&filter_record_batch(&index.records, &goes)?)?;
+        self.check_kept(base, &kept)?;
+        Ok(IndexEntries { records: carried::joined(&[kept, self.added.clone()])?, changed: true })
+    }
+
+    /// Every index file that goes is one of the latest snapshot, and has vectors.
+    fn check_there(&self, base: &Base) -> Result<()> {
+        let entries = IndexFiles::read_carrying(&base.table)?;
+        let (names, types) = (find(&entries, NAME)?, find(&entries, TYPE)?);
+        let there = names.as_string::<i32>().iter().zip(types.as_string::<i32>());
+        let there: HashSet<_> =
+            there.filter(|(_, ty)| *ty == Some(DELETION_VECTORS)).filter_map(|(name, _)| name).collect();
+        match self.removed.iter().find(|name| !there.contains(name.as_str())) {
+            Some(name) => {
+                let message = format!(
+                    "{name:?} is no index file of vectors: another commit has replaced it, or none added it"
+                );
+                Err(Error::new(ErrorKind::Conflict, message).in_field("removed"))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Every file that gets a vector is live once the commit is made.
+    fn check_live(&self, base: &Base, removed: &RecordBatch, added: &RecordBatch) -> Result<()> {
+        let names: HashSet<&str> = self.of.iter().map(|((.., name), _)| name.as_str()).collect();
+        let partitions: HashSet<Vec<u8>> =
+            self.of.iter().map(|((partition, ..), _)| partition.clone()).collect();
+        let live = live_entries(base, Some(&partitions), None, |entries| {
+            let found = find(entries, "file_name")?;
+            Ok(found.as_string::<i32>().iter().map(|name| Some(names.contains(name?))).collect())
+        })?;
+        let mut live = files_of(&live)?;
+        for gone in files_of(removed)? {
+            live.remove(&gone);
+        }
+        live.extend(files_of(added)?);
+        match self.of.iter().find(|(file, _)| !live.contains(file)) {
+            Some(((.., name), row)) => {
+                Err(wrong(&format!("{name:?} gets a vector and is no live file"), RANGES, *row))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Rows that are deleted stay so.
+    fn check_lost(&self, replaced: &RecordBatch) -> Result<()> {
+        let again: HashSet<&File> = self.of.iter().map(|(file, _)| file).collect();
+        match vectors_of(replaced)?.into_iter().find(|(file, _)| !again.contains(file)) {
+            Some(((.., name), _)) => {
+                let message =
+                    format!("deleted rows of {name:?} would come back: no new index file has its vector");
+                Err(Error::new(ErrorKind::Argument, message).in_field(RANGES))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// No file gets a second vector, no index file a second entry, and no bucket a second index file.
+    fn check_kept(&self, base: &Base, kept: &RecordBatch) -> Result<()> {
+        let names = find(kept, NAME)?;
+        let names: Vec<_> = names.as_string::<i32>().iter().flatten().collect();
+        let own = find(&self.added, NAME)?;
+        let mut seen: HashSet<&str> = names.iter().copied().collect();
+        if let Some(row) =
+            own.as_string::<i32>().iter().position(|name| !seen.insert(name.unwrap_or_default()))
+        {
+            return Err(wrong("there is an index file of that name already", NAME, row));
+        }
+        let known: HashMap<File, usize> = vectors_of(kept)?.into_iter().collect();
+        if let Some((file, at, row)) =
+            self.of.iter().find_map(|(file, row)| Some((file, known.get(file)?, row)))
+        {
+            let other = names.get(*at).copied().unwrap_or_default();
+            return Err(another(
+                &format!("{:?} has a vector in {other:?}, which is not replaced", file.2),
+                *row,
+            ));
+        }
+        if base.schema().bucket() == -1 && base.schema().primary_keys.is_empty() {
+            return Ok(());
+        }
+        let mut buckets: HashMap<(Vec<u8>, i32), &str> = HashMap::new();
+        let types = find(kept, TYPE)?;
+        for ((place, name), ty) in places(kept)?.into_iter().zip(&names).zip(types.as_string::<i32>()) {
+            if ty == Some(DELETION_VECTORS) {
+                buckets.insert(place, name);
+            }
+        }
+        for (row, place) in places(&self.added)?.into_iter().enumerate() {
+            if let Some(other) = buckets.insert(place, "another new one") {
+                let message = format!(
+                    "the bucket has the index file {other:?}, which is not replaced, and has but one"
+                );
+                return Err(another(&message, row));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The records of index files that a caller gives.
+fn records(table: &Table, files: &RecordBatch) -> Result<RecordBatch> {
+    let given = Given { files, rows: files.num_rows() };
+    let known: Vec<&str> =
+        INDEX.iter().map(|spec| spec.column).filter(|name| *name != "global_index").collect();
+    given.check_names(&known)?;
+    let schema = table.latest_schema()?;
+    let partitions = partitions(files.column_by_name("partition"), &PartitionType::new(&schema), given.rows);
+    let partitions = partitions.map_err(|error| error.within("partition"))?;
+    let types = given.filled(TYPE, || StringArray::from(vec![DELETION_VECTORS; files.num_rows()]))?;
+    if let Some(row) = types.as_string::<i32>().iter().position(|ty| ty != Some(DELETION_VECTORS)) {
+        let message = "only index files of deletion vectors are added: others are their writers' own";
+        return Err(Error::new(ErrorKind::Unsupported, message).in_row(row).in_field(TYPE));
+    }
+    let names = given.required(NAME, &DataType::Utf8)?;
+    if let Some(row) = names.as_string::<i32>().iter().position(|name| !name.is_some_and(is_file_name)) {
+        return Err(wrong("not a file's name", NAME, row));
+    }
+    let column = |name: &str, bucket: bool| -> Result<ArrayRef> {
+        let spec = INDEX.iter().find(|spec| spec.column == name);
+        let ty = spec.map_or(DataType::Null, |spec| (spec.data_type)());
+        if bucket { given.required(name, &ty) } else { given.optional(name, &ty) }
+    };
+    let global = INDEX.iter().find(|spec| spec.column == "global_index");
+    let global = global.map_or(DataType::Null, |spec| (spec.data_type)());
+    let columns: Vec<ArrayRef> = vec![
+        Arc::new(Int8Array::from_value(ADD, given.rows)),
+        Arc::new(partitions),
+        column("bucket", true)?,
+        types,
+        names,
+        given.counts("file_size")?,
+        given.counts("row_count")?,
+        column(RANGES, true)?,
+        column("external_path", false)?,
+        new_null_array(&global, given.rows),
+    ];
+    RecordBatch::try_new(record_schema(&INDEX.iter().collect::<Vec<_>>()), columns).map_err(Into::into)
+}
+
+/// Partition and bucket of index files.
+fn places(entries: &RecordBatch) -> Result<Vec<(Vec<u8>, i32)>> {
+    let (partitions, buckets) = (find(entries, "partition")?, find(entries, "bucket")?);
+    let buckets = buckets.as_primitive::<Int32Type>().values().iter();
+    let rows = partitions.as_binary::<i32>().iter().zip(buckets);
+    Ok(rows.map(|(partition, bucket)| (partition.unwrap_or_default().to_vec(), *bucket)).collect())
+}
+
+/// The data files that index files have vectors of, with the row of each.
+fn vectors_of(entries: &RecordBatch) -> Result<Vec<(File, usize)>> {
+    let ranges = find(entries, RANGES)?;
+    let ranges = ranges.as_list::<i32>();
+    let mut found = Vec::new();
+    for (row, (partition, bucket)) in places(entries)?.into_iter().enumerate() {
+        if ranges.is_null(row) {
+            continue;
+        }
+        let one = ranges.value(row);
+        let names = one.as_struct_opt().and_then(|range| range.column_by_name("f0").cloned());
+        let names = names.ok_or_else(|| Error::new(ErrorKind::Required, "ranges without names"))?;
+        let names = names.as_string_opt::<i32>();
+        let names = names.ok_or_else(|| Error::new(ErrorKind::Argument, "names of data files are texts"))?;
+        found.extend(
+            names.iter().map(|name| ((partition.clone(), bucket, name.unwrap_or_default().to_owned()), row)),
+        );
+    }
+    Ok(found)
+}
+
+#[cold]
+fn wrong(message: &str, field: &str, row: usize) -> Error {
+    Error::new(ErrorKind::Argument, message).in_row(row).in_field(field)
+}
+
+#[cold]
+fn another(message: &str, row: usize) -> Error {
+    Error::new(ErrorKind::Conflict, message).in_row(row).in_field(RANGES)
+}

@@ -1,0 +1,102 @@
+//! Branches that come and go (Paimon's `FileSystemBranchManager.java`).
+
+use super::{Freed, remove, snapshot_text};
+use crate::error::{Error, ErrorKind, Result};
+use crate::paimon::paths::{MAIN, SCHEMA_FOLDER, is_file_name, schema_file, snapshot_file, tag_file};
+use crate::paimon::reach::Going;
+use crate::paimon::table::{Files, Table};
+use crate::write::commit::{Written, check_committable};
+use crate::write::{Existing, make_folder, publish_new, remove_folders};
+
+/// The folders of a branch.
+const FOLDERS: [&str; 5] = ["snapshot", "tag", "changelog", "consumer", SCHEMA_FOLDER];
+
+/// Makes a branch of the table: at the snapshot of a tag, with that tag; or without one with the schemas alone, so that
+/// it is empty. Gives the table on the branch.
+///
+/// # Errors
+/// `SnapshotNotFound` for a tag that is not there; `Argument` for a name that is none; `Unsupported` for a storage that
+/// commits are not made on; `Io`, also where there is a branch of that name; what was written is removed then.
+pub fn create_branch(table: &Table, name: &str, tag: Option<&str>) -> Result<Table> {
+    check_committable(table.storage().as_ref(), table.location())?;
+    let is_number = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_digit());
+    if name.trim().is_empty() || name == MAIN || is_number || !is_file_name(name) {
+        let message = format!("no name of a branch, which is not {MAIN:?} and not digits alone: {name:?}");
+        return Err(Error::new(ErrorKind::Argument, message));
+    }
+    let from = match tag {
+        Some(tag) => table.at_tag(tag)?,
+        None => table.latest()?,
+    };
+    let (own, branch) = (table.files(), table.files().of_branch(name));
+    let latest = from.schema().id;
+    let ids: Vec<i64> = own.schema_ids()?.into_iter().filter(|id| *id <= latest).rev().collect();
+    let mut written = Written::on(std::sync::Arc::clone(table.storage()));
+    for (number, id) in ids.into_iter().enumerate() {
+        let path = branch.own(&schema_file(id));
+        let text = table.schema_text(id)?;
+        // The latest schema comes first: who writes it has made the branch.
+        if number == 0 {
+            publish_new(branch.storage.as_ref(), &path, text.as_bytes())?;
+        } else {
+            put(&branch, &path, text.as_bytes())?;
+        }
+        written.push(path);
+    }
+    if let (Some(tag), Some(snapshot)) = (tag, from.snapshot()) {
+        let text = table.read_recorded(&own.own(&tag_file(tag)), None)?;
+        let path = branch.own(&tag_file(tag));
+        put(&branch, &path, &text)?;
+        written.push(path);
+        let path = branch.own(&snapshot_file(snapshot.id));
+        put(&branch, &path, snapshot_text(&from)?.as_bytes())?;
+        written.push(path);
+    }
+    written.keep();
+    table.at_branch(name)
+}
+
+fn put(branch: &Files<'_>, path: &str, bytes: &[u8]) -> Result<()> {
+    make_folder(branch.storage.as_ref(), path)?;
+    branch.storage.publish(path, Existing::Replace, bytes).map(drop)
+}
+
+/// Removes a branch: its snapshots, tags, changelogs and consumers, then its schemas.
+///
+/// # Errors
+/// `SnapshotNotFound` for a branch that is not there; `Argument` for the one that the table stands on and for one that
+/// an option of the table names; `Unsupported` for a storage that commits are not made on; those of reading all that
+/// names files, before anything is removed; `Io`.
+pub fn delete_branch(table: &Table, name: &str) -> Result<Freed> {
+    check_committable(table.storage().as_ref(), table.location())?;
+    let branch = table.files().of_branch(name);
+    if name == MAIN || name == table.branch() {
+        let message = format!("the branch {name:?} is not deleted: the table stands on it, or is it");
+        return Err(Error::new(ErrorKind::Argument, message));
+    }
+    if !table.files().branch_names()?.iter().any(|known| known == name) {
+        table.at_branch(name)?;
+    }
+    let schema = table.latest_schema()?;
+    for key in ["scan.fallback-branch", "scan.primary-branch"] {
+        if schema.option(key).is_some_and(|of| of == name) {
+            let message = format!("the branch {name:?} is that of option {key:?}: remove the option first");
+            return Err(Error::new(ErrorKind::Argument, message).in_field(key));
+        }
+    }
+    let freed = Going::branch(&branch)?.freed(table)?;
+    let storage = branch.storage.as_ref();
+    for folder in FOLDERS {
+        let mut names = storage.list(&branch.own(folder))?;
+        // The latest schema and snapshot go first.
+        names.sort_by_key(|name| std::cmp::Reverse((name.len(), name.clone())));
+        for name in names {
+            remove(storage, &branch.own(&format!("{folder}/{name}")))?;
+        }
+    }
+    let folders = FOLDERS.iter().map(|folder| branch.own(folder));
+    let root = branch.own("");
+    let folders: Vec<String> = folders.chain([root.trim_end_matches('/').to_owned()]).collect();
+    remove_folders(storage, &folders);
+    Ok(Freed { table: table.latest()?, files: freed })
+}

@@ -1,0 +1,44 @@
+//! Expiry of snapshots (Paimon's `ExpireSnapshotsImpl.java`, `ExpireChangelogImpl.java`).
+
+use super::{Freed, hint, remove, snapshot_text};
+use crate::error::Result;
+use crate::paimon::paths::changelog_file;
+use crate::paimon::reach::{Going, Holder};
+use crate::paimon::table::Table;
+use crate::reach::Retention;
+use crate::write::commit::check_committable;
+use crate::write::{Existing, make_folder};
+
+/// Lets the snapshots of the table's branch go that its rules of retention do not keep, the earliest first; where
+/// changelogs are kept for longer they become changelogs.
+///
+/// # Errors
+/// `Unsupported` for a storage that commits are not made on; `Mismatch` and `Argument` for rules that are none; those of
+/// reading all that names files, before anything is removed; `Io`.
+pub fn expire_snapshots(table: &Table, retention: &Retention) -> Result<Freed> {
+    check_committable(table.storage().as_ref(), table.location())?;
+    let files = table.files();
+    let going = Going::expired(table, retention)?;
+    let freed = going.freed(table)?;
+    let storage = files.storage.as_ref();
+    for changelog in going.made() {
+        let id = changelog.snapshot.id;
+        let path = files.own(&changelog_file(id));
+        let text = snapshot_text(&table.at_snapshot(id)?)?;
+        make_folder(storage, &path)?;
+        storage.publish(&path, Existing::Replace, text.as_bytes())?;
+        hint(&files, "changelog/LATEST", id);
+    }
+    let roots = going.roots();
+    for path in roots.iter().filter_map(|root| root.path.as_ref()) {
+        remove(storage, path)?;
+    }
+    let of = |holder| roots.iter().any(|root| root.holder == holder);
+    if let (true, Some(first)) = (of(Holder::Snapshot), files.snapshot_ids()?.first()) {
+        hint(&files, "snapshot/EARLIEST", *first);
+    }
+    if let (true, Some(first)) = (of(Holder::Changelog), files.changelog_ids()?.first()) {
+        hint(&files, "changelog/EARLIEST", *first);
+    }
+    Ok(Freed { table: table.latest()?, files: freed })
+}

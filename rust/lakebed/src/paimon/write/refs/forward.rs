@@ -1,0 +1,81 @@
+//! A branch that becomes another's past and present (Paimon's `FileSystemBranchManager.fastForward`).
+
+use std::collections::BTreeSet;
+
+use super::{Freed, check_latest, hint, remove};
+use crate::error::{Error, ErrorKind, Result};
+use crate::paimon::paths::{MAIN, schema_file, snapshot_file, tag_file};
+use crate::paimon::reach::{Going, Holder};
+use crate::paimon::table::{Files, Table};
+use crate::storage::present;
+use crate::write::commit::check_committable;
+use crate::write::{Existing, make_folder};
+
+/// Puts the snapshots, schemas and tags of `branch` in the place of those that the table's branch has from the first
+/// snapshot of `branch` on.
+///
+/// Each file is replaced in one step, so that the table can be read all the while; whoever commits to it meanwhile may
+/// lose.
+///
+/// # Errors
+/// `SnapshotNotFound` for a branch that is not there or has no snapshot; `Argument` for the table's own and for `main`;
+/// `Unsupported` for a storage that commits are not made on; `Conflict` where another snapshot is the latest in the end;
+/// those of reading all that names files, before anything is changed; `Io`.
+pub fn fast_forward(table: &Table, branch: &str) -> Result<Freed> {
+    check_committable(table.storage().as_ref(), table.location())?;
+    if branch == MAIN || branch == table.branch() {
+        let message = format!("no branch becomes itself or {MAIN:?}: {branch:?}");
+        return Err(Error::new(ErrorKind::Argument, message));
+    }
+    let (own, source) = (table.files(), table.files().of_branch(branch));
+    table.at_branch(branch)?;
+    let ids = source.snapshot_ids()?;
+    let (Some(&first), Some(&last)) = (ids.first(), ids.last()) else {
+        let message = format!("the branch {branch:?} has no snapshot");
+        return Err(Error::new(ErrorKind::SnapshotNotFound, message).in_file(table.location()));
+    };
+    let first_schema = source.snapshot(first)?.schema_id;
+    let replaced = Going::of(&own, |held| held.holder != Holder::Changelog && held.snapshot.id >= first)?;
+    let freed = replaced.freed(table)?;
+    let schemas = source.schema_ids()?;
+    for id in &schemas {
+        copy(&source, &own, &schema_file(*id), Existing::Replace)?;
+    }
+    let there: BTreeSet<i64> = own.snapshot_ids()?.into_iter().collect();
+    for id in &ids {
+        let existing = if there.contains(id) { Existing::Replace } else { Existing::Refuse };
+        if !copy(&source, &own, &snapshot_file(*id), existing)? {
+            check_latest(&own, Some(last))?;
+        }
+    }
+    let tags = source.tag_names()?;
+    for name in &tags {
+        copy(&source, &own, &tag_file(name), Existing::Replace)?;
+    }
+    hint(&own, "snapshot/LATEST", last);
+    let copied: BTreeSet<String> =
+        ids.iter().map(|id| snapshot_file(*id)).chain(tags.iter().map(|name| tag_file(name))).collect();
+    let copied: BTreeSet<String> = copied.iter().map(|file| own.own(file)).collect();
+    for path in replaced.roots().iter().rev().filter_map(|root| root.path.as_ref()) {
+        if !copied.contains(path) {
+            remove(own.storage.as_ref(), path)?;
+        }
+    }
+    for id in own.schema_ids()?.into_iter().rev().filter(|id| *id >= first_schema && !schemas.contains(id)) {
+        remove(own.storage.as_ref(), &own.own(&schema_file(id)))?;
+    }
+    check_latest(&own, Some(last))?;
+    Ok(Freed { table: table.latest()?, files: freed })
+}
+
+/// Copies a file that is another or not there; gives whether it is the same now.
+fn copy(source: &Files<'_>, own: &Files<'_>, file: &str, existing: Existing) -> Result<bool> {
+    let (from, to) = (source.own(file), own.own(file));
+    let bytes = source.storage.read(&from)?;
+    let there = present(own.storage.read(&to))?;
+    if there.is_some_and(|there| there.as_slice() == bytes.as_slice()) {
+        return Ok(true);
+    }
+    make_folder(own.storage.as_ref(), &to)?;
+    own.storage.publish(&to, existing, &bytes)
+}

@@ -1,0 +1,76 @@
+//! Tags, branches, and what of the past is kept (Paimon's `TagManager.java`, `FileSystemBranchManager.java`,
+//! `RollbackHelper.java`, `ExpireSnapshotsImpl.java`).
+//!
+//! Only the files that hold snapshots are removed here: those of snapshots, tags, changelogs and branches. What they
+//! alone reach, manifests and data, is told and stays where it is.
+
+mod branch;
+mod expire;
+mod forward;
+mod rollback;
+mod tag;
+
+use arrow_array::RecordBatch;
+use serde_json::{Map, Value};
+
+pub use self::branch::{create_branch, delete_branch};
+pub use self::expire::expire_snapshots;
+pub use self::forward::fast_forward;
+pub use self::rollback::{RollbackTo, rollback_to};
+pub use self::tag::{create_tag, delete_tag};
+use super::commit::base::carried_of;
+use super::json::snapshot_object;
+use crate::error::{Error, ErrorKind, Result};
+use crate::paimon::jackson;
+use crate::paimon::table::{Files, Table};
+use crate::storage::{Storage, present};
+use crate::write::Existing;
+
+/// What is left of a table, and the files that nothing of it reaches any more.
+pub struct Freed {
+    /// The table, at the latest snapshot of its branch.
+    pub table: Table,
+    /// Rows of `reachable`, without those of the files that were removed; one batch at least.
+    pub files: Vec<RecordBatch>,
+}
+
+/// Removes a file; one that is gone already was another's to remove.
+///
+/// # Errors
+/// Those of the storage.
+fn remove(storage: &dyn Storage, path: &str) -> Result<()> {
+    present(storage.remove(path)).map(drop)
+}
+
+/// Tells readers where to look first; they do without where that fails.
+fn hint(files: &Files<'_>, name: &str, id: i64) {
+    let path = files.own(name);
+    let _ = files.storage.publish(&path, Existing::Replace, id.to_string().as_bytes());
+}
+
+/// The file of the snapshot that a table stands at, without what its tag says besides.
+///
+/// # Errors
+/// Those of reading it.
+fn snapshot_text(table: &Table) -> Result<String> {
+    let snapshot = table.snapshot();
+    let snapshot =
+        snapshot.ok_or_else(|| Error::new(ErrorKind::SnapshotNotFound, "the table has no snapshot"))?;
+    let object: Map<String, Value> = snapshot_object(snapshot, &carried_of(table)?)?;
+    jackson::pretty(&object)
+}
+
+/// Refuses to have won where another commit came in between.
+///
+/// # Errors
+/// `Conflict`.
+fn check_latest(files: &Files<'_>, expected: Option<i64>) -> Result<()> {
+    let latest = files.snapshot_ids()?.pop();
+    if latest == expected {
+        return Ok(());
+    }
+    let found = latest.map_or_else(|| "no snapshot".to_owned(), |id| format!("snapshot {id}"));
+    let message =
+        format!("another writer committed meanwhile: {found} is the latest, which may hold what was to go");
+    Err(Error::new(ErrorKind::Conflict, message).in_file(files.location))
+}

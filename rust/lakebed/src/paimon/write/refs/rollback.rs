@@ -1,0 +1,79 @@
+//! Rollbacks (Paimon's `RollbackHelper.java`).
+
+use super::{Freed, check_latest, hint, remove, snapshot_text};
+use crate::error::Result;
+use crate::paimon::paths::{snapshot_file, tag_file};
+use crate::paimon::reach::{Going, Held, Holder};
+use crate::paimon::table::Table;
+use crate::storage::present;
+use crate::write::commit::check_committable;
+use crate::write::{Existing, make_folder};
+
+/// What a branch goes back to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RollbackTo {
+    /// A snapshot, by its number; one that expired may be a tag's.
+    Snapshot(i64),
+    /// The snapshot of a tag.
+    Tag(String),
+}
+
+/// Makes a snapshot the latest again of the table's branch: later snapshots, tags and changelogs are removed, the latest
+/// first. Schemas stay.
+///
+/// There is no commit that writers could lose to: whoever commits meanwhile builds on what goes.
+///
+/// # Errors
+/// `SnapshotNotFound`; `Unsupported` for a storage that commits are not made on; `Conflict` where another snapshot is
+/// the latest in the end; those of reading all that names files, before anything is removed; `Io`.
+pub fn rollback_to(table: &Table, target: &RollbackTo) -> Result<Freed> {
+    check_committable(table.storage().as_ref(), table.location())?;
+    let kept = match target {
+        RollbackTo::Tag(name) => table.at_tag(name)?,
+        RollbackTo::Snapshot(id) => at_snapshot(table, *id)?,
+    };
+    let files = table.files();
+    let id = kept.snapshot().map_or(0, |snapshot| snapshot.id);
+    let later = Going::of(&files, |held| held.snapshot.id > id)?;
+    let freed = later.freed(table)?;
+    restore(&kept, id)?;
+    hint(&files, "snapshot/LATEST", id);
+    let mut roots = later.roots();
+    roots.sort_by_key(|root| (root.holder, -root.snapshot.id));
+    if roots.iter().any(|root| root.holder == Holder::Changelog) {
+        let left = files.changelog_ids()?.into_iter().rev().find(|left| *left <= id);
+        hint(&files, "changelog/LATEST", left.unwrap_or(-1));
+    }
+    for path in roots.into_iter().filter_map(|root: &Held| root.path.as_ref()) {
+        remove(files.storage.as_ref(), path)?;
+    }
+    check_latest(&files, Some(id))?;
+    Ok(Freed { table: table.latest()?, files: freed })
+}
+
+/// The table at a snapshot, or at a tag of it where it has expired.
+fn at_snapshot(table: &Table, id: i64) -> Result<Table> {
+    let files = table.files();
+    if present(files.snapshot(id))?.is_none() {
+        let tags =
+            files.each(files.tag_names()?, |name| tag_file(name), crate::paimon::snapshot::Tag::from_json)?;
+        if let Some((name, _)) = tags.iter().find(|(_, tag)| tag.snapshot.id == id) {
+            return table.at_tag(name);
+        }
+    }
+    table.at_snapshot(id)
+}
+
+/// Puts the file of the snapshot where it is not any more.
+fn restore(kept: &Table, id: i64) -> Result<()> {
+    let files = kept.files();
+    let path = files.own(&snapshot_file(id));
+    if present(files.storage.read_range(&path, 0, 1))?.is_some() {
+        return Ok(());
+    }
+    let text = snapshot_text(kept)?;
+    make_folder(files.storage.as_ref(), &path)?;
+    files.storage.publish(&path, Existing::Refuse, text.as_bytes())?;
+    hint(&files, "snapshot/EARLIEST", id);
+    Ok(())
+}

@@ -1,0 +1,249 @@
+"""Compactions, changelogs and deletion vectors: Paimon plans what it should, conflicts are ones."""
+
+from __future__ import annotations
+
+import random
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pytest
+from java_engine import EngineError
+from paimon_real import SCHEMA, MadeTable
+from trust import long_or
+
+import lakebed
+from lakebed import paimon
+from lakebed.errors import CommitConflictError
+
+if TYPE_CHECKING:
+    from java_engine import JavaEngine
+
+pytestmark = pytest.mark.jvm
+
+TOP = 5
+
+
+@pytest.fixture
+def keyed(tmp_path: Path) -> MadeTable:
+    """Two files of a bucket whose rows replace each other."""
+    made = MadeTable(tmp_path / "own", ("region", "id"))
+    options = {"bucket": "1", "num-sorted-run.compaction-trigger": "100", "num-levels": "6"}
+    paimon.create_table(
+        made.root, SCHEMA, partition_by=["region"], primary_keys=made.primary_keys, options=options
+    )
+    for name, ids in (("a", (1, 2)), ("b", (2, 3))):
+        paimon.append_files(made.now(), made.written("emea", name, *ids))
+    return made
+
+
+def rows(java: JavaEngine, made: MadeTable) -> list[int]:
+    return sorted(int(row["id"]) for row in java.ask("rows", table=made.root))
+
+
+def compacted(made: MadeTable, name: str = "c") -> lakebed.Table:
+    paths = [f"region=emea/bucket-0/data-{one}-0.parquet" for one in "ab"]
+    return paimon.compact_files(made.now(), paths, made.written("emea", name, 1, 2, 3, level=TOP))
+
+
+def test_java_reads_and_compacts_behind_a_compaction(keyed: MadeTable, paimon_java: JavaEngine):
+    assert rows(paimon_java, keyed) == [1, 2, 3]
+    twin = shutil.copytree(keyed.root, keyed.root.with_name("java"))
+    paimon_java.ask("prepare_compact", table=twin)
+    theirs = paimon_java.ask("commit_prepared", table=twin)
+    table = compacted(keyed)
+    ours = paimon.read_snapshot(keyed.root / "snapshot" / f"snapshot-{table.snapshot_id}")
+    same = ["id", "commitKind", "totalRecordCount", "deltaRecordCount"]
+    assert [ours[key] for key in same] == [theirs[key] for key in same]
+    # The engine's own compaction leaves one file of the same level.
+    other = lakebed.open_table(twin).files(columns=["level", "record_count"]).to_arrow().to_pylist()
+    assert table.files(columns=["level", "record_count"]).to_arrow().to_pylist() == other
+    assert paimon_java.ask("plan", table=keyed.root)["files"] == ["data-c-0.parquet"]
+    assert rows(paimon_java, keyed) == [1, 2, 3]
+    paimon.append_files(keyed.now(), keyed.written("emea", "d", 3, 4))
+    paimon_java.ask("prepare_compact", table=keyed.root)
+    paimon_java.ask("commit_prepared", table=keyed.root)
+    assert rows(paimon_java, keyed) == [1, 2, 3, 4]
+    assert len(keyed.live()) == 1
+
+
+def test_of_two_compactions_the_second_is_a_conflict(keyed: MadeTable, paimon_java: JavaEngine):
+    twin = MadeTable(shutil.copytree(keyed.root, keyed.root.with_name("java")), keyed.primary_keys)
+    paimon_java.ask("prepare_compact", table=twin.root)
+    paimon_java.ask("commit_prepared", table=twin.root)
+    with pytest.raises(CommitConflictError, match="another commit has taken it away"):
+        compacted(twin)
+    paimon_java.ask("prepare_compact", table=keyed.root)
+    compacted(keyed)
+    with pytest.raises(EngineError, match="conflicts"):
+        paimon_java.ask("commit_prepared", table=keyed.root)
+    assert rows(paimon_java, keyed) == rows(paimon_java, twin) == [1, 2, 3]
+
+
+def test_keys_that_java_put_into_a_level_are_a_conflict(keyed: MadeTable, paimon_java: JavaEngine):
+    late = keyed.written("emea", "late", 2, 9, level=TOP)
+    paimon_java.ask("prepare_compact", table=keyed.root)
+    paimon_java.ask("commit_prepared", table=keyed.root)
+    with pytest.raises(CommitConflictError, match="same bucket and level"):
+        paimon.append_files(keyed.now(), late)
+    paimon.append_files(keyed.now(), keyed.written("emea", "fits", 8, 9, level=TOP))
+    assert rows(paimon_java, keyed) == [1, 2, 3, 8, 9]
+    assert paimon_java.ask("read", table=keyed.root)["plan"]["files"]
+
+
+def test_a_changelog_is_what_java_reads_as_one(keyed: MadeTable, paimon_java: JavaEngine):
+    changes = keyed.written("emea", "changes", 5)
+    table = paimon.append_files(keyed.now(), keyed.written("emea", "d", 5), changelog=changes)
+    said = paimon.read_snapshot(keyed.root / "snapshot" / f"snapshot-{table.snapshot_id}")
+    answer = paimon_java.ask("read", table=keyed.root)
+    (listed,) = answer["lists"][said["changelogManifestList"]]
+    (entry,) = answer["manifests"][listed["file_name"]]
+    assert (entry["file_name"], entry["kind"], said["changelogRecordCount"]) == (
+        "data-changes-0.parquet",
+        "ADD",
+        1,
+    )
+    assert rows(paimon_java, keyed) == [1, 2, 3, 5]
+
+
+@pytest.fixture
+def plain(tmp_path: Path) -> MadeTable:
+    """A table without buckets that has deletion vectors: two files of four rows."""
+    made = MadeTable(tmp_path / "own")
+    options = {"bucket": "-1", "deletion-vectors.enabled": "true"}
+    paimon.create_table(made.root, SCHEMA, partition_by=["region"], options=options)
+    for name, ids in (("a", (1, 2, 3, 4)), ("b", (5, 6, 7, 8))):
+        paimon.append_files(made.now(), made.written("emea", name, *ids))
+    return made
+
+
+def marked_elsewhere(java: JavaEngine, made: MadeTable, **files: list[int]) -> tuple[pa.Table, list[str]]:
+    """Index files that Java writes for a copy of a table, and puts here; and those that they replace."""
+    copy = shutil.copytree(made.root, made.root.with_name("marked"))
+    before = {row["file_name"] for row in index_files(made.root)}
+    java.ask(
+        "prepare_mark", table=copy, files={f"data-{name}-0.parquet": rows for name, rows in files.items()}
+    )
+    java.ask("commit_prepared", table=copy)
+    after = {row["file_name"]: row for row in index_files(copy)}
+    new = [row for name, row in after.items() if name not in before]
+    for row in new:
+        (made.root / "index").mkdir(exist_ok=True)
+        shutil.copy(copy / "index" / row["file_name"], made.root / "index" / row["file_name"])
+    shutil.rmtree(copy)
+    for row in new:
+        row["partition"] = {"region": "emea"}
+        del row["kind"], row["global_index"]
+    return pa.Table.from_pylist(new), sorted(before - after.keys())
+
+
+def index_files(root: Path) -> list[dict[str, Any]]:
+    table = lakebed.open_table(root)
+    said = paimon.read_snapshot(root / "snapshot" / f"snapshot-{table.snapshot_id}")
+    if "indexManifest" not in said:
+        return []
+    found: list[dict[str, Any]] = (
+        paimon.read_index_manifest(root / "manifest" / said["indexManifest"]).to_arrow().to_pylist()
+    )
+    return found
+
+
+def test_java_applies_the_vectors_that_are_committed(plain: MadeTable, paimon_java: JavaEngine):
+    files, removed = marked_elsewhere(paimon_java, plain, a=[0, 2])
+    table = paimon.replace_deletion_vectors(plain.now(), files, removed)
+    said = paimon.read_snapshot(plain.root / "snapshot" / f"snapshot-{table.snapshot_id}")
+    assert (said["commitKind"], said["deltaRecordCount"]) == ("OVERWRITE", 0)
+    assert rows(paimon_java, plain) == [2, 4, 5, 6, 7, 8]
+    files, removed = marked_elsewhere(paimon_java, plain, a=[1], b=[3])
+    assert removed
+    with pytest.raises(CommitConflictError, match="has a vector in"):
+        paimon.replace_deletion_vectors(plain.now(), files)
+    paimon.replace_deletion_vectors(plain.now(), files, removed)
+    assert rows(paimon_java, plain) == [4, 5, 6, 7]
+    assert set(paimon_java.ask("plan", table=plain.root)["deletion_files"]) == {
+        "data-a-0.parquet",
+        "data-b-0.parquet",
+    }
+    # What becomes of them: a compaction without the rows that are gone, and a file that goes.
+    joined = plain.written("emea", "c", 4)
+    paimon.compact_files(plain.now(), ["region=emea/bucket-0/data-a-0.parquet"], joined)
+    assert rows(paimon_java, plain) == [4, 5, 6, 7]
+    paimon.delete_files(plain.now(), ["region=emea/bucket-0/data-b-0.parquet"])
+    assert rows(paimon_java, plain) == [4]
+    assert index_files(plain.root) == []
+
+
+def test_vectors_race_with_java(plain: MadeTable, paimon_java: JavaEngine):
+    files, _ = marked_elsewhere(paimon_java, plain, a=[0])
+    paimon_java.ask("prepare_mark", table=plain.root, files={"data-a-0.parquet": [1]})
+    paimon.replace_deletion_vectors(plain.now(), files)
+    with pytest.raises(EngineError, match="onflict"):
+        paimon_java.ask("commit_prepared", table=plain.root)
+    late, removed = marked_elsewhere(paimon_java, plain, a=[3])
+    paimon_java.ask("prepare_mark", table=plain.root, files={"data-a-0.parquet": [2]})
+    paimon_java.ask("commit_prepared", table=plain.root)
+    with pytest.raises(CommitConflictError, match="another commit has replaced it"):
+        paimon.replace_deletion_vectors(plain.now(), late, removed)
+    assert rows(paimon_java, plain) == [2, 4, 5, 6, 7, 8]
+    paimon_java.ask("delete", table=plain.root, files=["data-b-0.parquet"])
+    assert rows(paimon_java, plain) == [2, 4]
+
+
+def test_the_same_partitions_are_overwritten(plain: MadeTable, paimon_java: JavaEngine):
+    """Java overwrites the partitions of its rows unless told which."""
+    paimon.append_files(plain.now(), plain.written("us", "c", 9))
+    twin = shutil.copytree(plain.root, plain.root.with_name("java"))
+    paimon_java.ask("overwrite", table=twin, rows=[[20, "emea", None, None]], partition={})
+    paimon.overwrite_partition(plain.now(), plain.written("emea", "d", 20), None)
+    theirs = paimon_java.ask("rows", table=twin)
+    assert sorted(int(row["id"]) for row in theirs) == rows(paimon_java, plain) == [9, 20]
+
+
+def steps(made: MadeTable, java: JavaEngine, chance: random.Random, count: int) -> None:
+    """Operations by lakebed and Java in turns; each engine reads what the other has left after each."""
+    expected: dict[str, set[int]] = {}
+    for number in range(count):
+        live = sorted(expected)
+        kind = chance.choice(
+            ["append", "append", "delete", "compact", "manifests", "tag", "rollback", "java"]
+        )
+        name, ids = f"s{number}", [100 + number * 2, 101 + number * 2]
+        if kind == "java":
+            java.ask("append", table=made.root, rows=[[one, "emea", None, None] for one in ids])
+            (new,) = made.live() - expected.keys()
+            expected[new] = set(ids)
+        elif kind == "delete" and live:
+            gone = chance.choice(live)
+            paimon.delete_files(made.now(), [f"region=emea/bucket-0/{gone}"])
+            del expected[gone]
+        elif kind == "compact" and len(live) > 1:
+            gone_files = chance.sample(live, 2)
+            kept = sorted(set().union(*(expected.pop(file) for file in gone_files)))
+            paths = [f"region=emea/bucket-0/{file}" for file in gone_files]
+            paimon.compact_files(made.now(), paths, made.written("emea", name, *kept))
+            expected[f"data-{name}-0.parquet"] = set(kept)
+        elif kind == "manifests":
+            paimon.compact_manifests(made.now()) if chance.random() < 0.5 else java.ask(
+                "compact_manifests", table=made.root
+            )
+        elif kind == "tag" and live:
+            paimon.create_tag(made.now(), name)
+        elif kind == "rollback" and live:
+            before = made.now()
+            paimon.create_tag(before, name)
+            paimon.append_files(made.now(), made.written("emea", f"{name}x", 99))
+            paimon.rollback_to(made.now(), tag=name)
+        else:
+            paimon.append_files(made.now(), made.written("emea", name, *ids))
+            expected[f"data-{name}-0.parquet"] = set(ids)
+        plan = java.ask("plan", table=made.root)
+        assert set(plan["files"]) == made.live() == expected.keys(), (number, kind)
+    assert rows(java, made) == sorted(set().union(*expected.values()))
+
+
+@pytest.mark.parametrize("seed", range(long_or(2, 10)))
+def test_random_operations_in_turns(seed: int, tmp_path: Path, paimon_java: JavaEngine):
+    made = MadeTable(tmp_path / "own")
+    paimon.create_table(made.root, SCHEMA, partition_by=["region"], options={"bucket": "-1"})
+    steps(made, paimon_java, random.Random(seed), long_or(10, 50))

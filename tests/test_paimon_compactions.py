@@ -1,0 +1,195 @@
+"""What compactions write, files above level 0, of older schemas and of tables whose buckets are put off."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from paimon_commits import FIRST, SECOND, files, metadata, names, snapshot
+
+import lakebed
+from lakebed import Table, paimon
+from lakebed.errors import CommitConflictError, SchemaError, UnsupportedError
+from lakebed.paimon import SchemaChange
+
+COLUMNS = pa.schema([("id", pa.int64()), ("name", pa.string())])
+KEY = pa.schema([("id", pa.int64())])
+
+
+def keyed(name: str, low: int, high: int, level: int = 0, **columns: Any) -> pa.Table:
+    """A file of rows with these keys."""
+    given: dict[str, Any] = {"file_path": f"bucket-0/{name}", "bucket": 0, "record_count": high - low + 1}
+    rows = paimon.encode_rows(pa.array([{"id": low}, {"id": high}], pa.struct(KEY)))
+    given |= {"file_size_in_bytes": 100, "min_key": rows[0].as_py(), "max_key": rows[1].as_py()}
+    given |= {"min_sequence_number": 0, "sequence_number": 9, "level": level, **columns}
+    return pa.table({column: [value] for column, value in given.items()})
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Table:
+    """A table with keys whose bucket has two files at level 0."""
+    made = paimon.create_table(tmp_path / "t", COLUMNS, primary_keys=["id"], options={"bucket": "1"})
+    return paimon.append_files(made, pa.concat_tables([keyed("a", 1, 5), keyed("b", 3, 9)]))
+
+
+def levels(table: Table) -> dict[str, int]:
+    found = table.files(columns=["file_name", "level"]).to_arrow().to_pylist()
+    return {row["file_name"]: row["level"] for row in found}
+
+
+def test_files_take_the_place_of_those_they_were_made_of(table: Table) -> None:
+    change = keyed("changelog-1", 1, 9, record_count=4)
+    one = paimon.compact_files(table, ["bucket-0/a", "bucket-0/b"], keyed("c", 1, 9, 5), changelog=change)
+    assert levels(one) == {"c": 5}
+    said = snapshot(one)
+    assert (said["commitKind"], said["deltaRecordCount"], said["changelogRecordCount"]) == ("COMPACT", -3, 4)
+    path = Path(one.location, "manifest", said["changelogManifestList"])
+    assert path.stat().st_size == said["changelogManifestListSize"]
+    (listed,) = paimon.read_manifest_list(path).to_arrow()["file_name"].to_pylist()
+    entries = paimon.read_manifest(path.with_name(listed)).to_arrow().to_pylist()
+    assert [(row["file_name"], row["kind"], row["file_source"]) for row in entries] == [("changelog-1", 0, 0)]
+    found = one.files(columns=["file_source"]).to_arrow()["file_source"].to_pylist()
+    assert found == [1]
+    # A snapshot behind it has no changelog of its own.
+    assert "changelogManifestList" not in snapshot(paimon.append_files(one, keyed("d", 1, 1)))
+    assert paimon.compact_files(one, [], keyed("d", 1, 1).slice(0, 0)).snapshot_id == 3
+
+
+def test_a_file_moves_to_another_level(table: Table) -> None:
+    moved = paimon.compact_files(table, ["bucket-0/a"], keyed("a", 1, 5, 5))
+    assert levels(moved) == {"a": 5, "b": 0}
+    with pytest.raises(SchemaError, match="as it was"):
+        paimon.compact_files(moved, ["bucket-0/b"], keyed("b", 3, 9))
+    with pytest.raises(SchemaError, match="was deleted"):
+        paimon.append_files(moved, keyed("a", 1, 5))
+
+
+def test_keys_of_a_level_do_not_overlap(table: Table) -> None:
+    one = paimon.compact_files(table, ["bucket-0/a"], keyed("c", 1, 5, 4))
+    before = metadata(one)
+    with pytest.raises(CommitConflictError, match="same bucket and level") as refused:
+        paimon.compact_files(table, ["bucket-0/b"], keyed("d", 5, 9, 4))
+    assert (refused.value.field, refused.value.record) == ("file_path", 0)
+    both = pa.concat_tables([keyed("d", 6, 8, 4), keyed("e", 8, 9, 4)])
+    with pytest.raises(SchemaError, match="has keys of"):
+        paimon.append_files(one, both)
+    with pytest.raises(CommitConflictError, match='"c"'):
+        paimon.append_files(one, keyed("d", 0, 1, 4))
+    assert metadata(one) == before
+    for fitting in (keyed("d", 6, 9, 4), keyed("e", 1, 9, 5), keyed("f", 1, 9)):
+        one = paimon.append_files(one, fitting)
+    assert levels(one) == {"b": 0, "c": 4, "d": 4, "e": 5, "f": 0}
+    # All of it goes, so that nothing is in the way.
+    assert levels(paimon.overwrite_partition(one, keyed("g", 1, 9, 4), {})) == {"g": 4}
+
+
+def test_what_another_commit_took_away_is_not_compacted(table: Table) -> None:
+    paimon.delete_files(table, ["bucket-0/a"])
+    before = metadata(table)
+    with pytest.raises(CommitConflictError, match="another commit has taken it away") as refused:
+        paimon.compact_files(table, ["bucket-0/b", "bucket-0/a"], keyed("c", 1, 9, 5))
+    assert refused.value.record == 1
+    assert metadata(table) == before
+
+
+def test_a_numbered_compaction_is_made_once(table: Table) -> None:
+    def again() -> Table:
+        return paimon.compact_files(table, ["bucket-0/a"], keyed("c", 1, 5, 5), commit_user="u", identifier=1)
+
+    assert again().snapshot_id == again().snapshot_id == 2
+
+
+def test_only_tables_with_keys_have_levels_and_changelogs(tmp_path: Path) -> None:
+    table = paimon.create_table(tmp_path / "t", COLUMNS)
+    one = pa.table({"file_path": ["bucket-0/a"], "record_count": [1], "file_size_in_bytes": [1]})
+    with pytest.raises(SchemaError, match="no changelog") as refused:
+        paimon.append_files(table, one, changelog=one)
+    assert refused.value.field == "changelog"
+    with pytest.raises(SchemaError, match="level 0"):
+        paimon.append_files(table, one.append_column("level", pa.array([1])))
+    table = paimon.append_files(
+        table, pa.concat_tables([one, one.set_column(0, "file_path", pa.array(["bucket-0/b"]))])
+    )
+    joined = one.set_column(0, "file_path", pa.array(["bucket-0/c"]))
+    assert names(paimon.compact_files(table, table.files(), joined)) == ["c"]
+
+
+def test_a_changelog_comes_with_appended_files(table: Table) -> None:
+    one = paimon.append_files(table, keyed("c", 7, 8), changelog=keyed("changelog-1", 7, 8))
+    assert (levels(one), snapshot(one)["changelogRecordCount"]) == ({"a": 0, "b": 0, "c": 0}, 2)
+    with pytest.raises(SchemaError) as refused:
+        paimon.append_files(table, keyed("d", 7, 8), changelog=keyed("changelog-2", 7, 8, bucket=3))
+    assert refused.value.field == "changelog.bucket"
+
+
+def test_files_of_older_schemas_are_read_by_them(table: Table) -> None:
+    table = paimon.alter_table(
+        table,
+        [SchemaChange.rename_column("name", "text"), SchemaChange.add_column("more", "INT", first=True)],
+    )
+    bounds = pa.struct(
+        [("null_count", pa.int64()), ("lower_bound", pa.string()), ("upper_bound", pa.string())]
+    )
+    of_old = pa.array(
+        [{"name": {"null_count": 0, "lower_bound": "x", "upper_bound": "y"}}], pa.struct([("name", bounds)])
+    )
+    old = keyed("c", 1, 2, schema_id=0).append_column("stats", of_old)
+    now = paimon.append_files(table, old)
+    rows = (
+        now.files(columns=["file_name", "schema_id", "stats"], stats=["text", "more"]).to_arrow().to_pylist()
+    )
+    (row,) = [row for row in rows if row["file_name"] == "c"]
+    assert (row["schema_id"], row["stats"]["text"]["lower_bound"]) == (0, "x")
+    both = pa.concat_tables(
+        [keyed("d", 1, 2, schema_id=1), keyed("e", 1, 2, schema_id=0), keyed("f", 1, 2, schema_id=1)]
+    )
+    now = paimon.append_files(now, both)
+    entries = now.entries(columns=["file_name", "schema_id"]).to_arrow().to_pylist()[-3:]
+    assert [tuple(row.values()) for row in entries] == [("d", 1), ("e", 0), ("f", 1)]
+    wrong = pa.concat_tables([keyed("g", 1, 2, schema_id=1), keyed("h", 1, 2, schema_id=0, record_count=-1)])
+    for file, field, record in [(wrong, "record_count", 1), (keyed("g", 1, 2, schema_id=7), "schema_id", 0)]:
+        with pytest.raises(SchemaError) as refused:
+            paimon.append_files(now, file)
+        assert (refused.value.field, refused.value.record) == (field, record)
+
+
+def test_files_wait_for_their_bucket(tmp_path: Path) -> None:
+    table = paimon.create_table(tmp_path / "t", COLUMNS, primary_keys=["id"], options={"bucket": "-2"})
+    waiting = "data-u-me-s-0-w-1.parquet"
+
+    def placed(path: str, **columns: Any) -> pa.Table:
+        row = keyed("x", 1, 5, **columns).drop_columns(["bucket"] if "bucket" not in columns else [])
+        return row.set_column(0, "file_path", pa.array([path]))
+
+    table = paimon.append_files(table, placed(f"bucket-postpone/{waiting}"))
+    entries = table.entries(columns=["bucket", "total_buckets"]).to_arrow().to_pylist()
+    assert entries == [{"bucket": -2, "total_buckets": -2}]
+    with pytest.raises(SchemaError, match="by which its rows are ordered"):
+        paimon.append_files(table, placed("bucket-postpone/data-1.parquet"))
+    with pytest.raises(SchemaError, match="none of -2"):
+        paimon.append_files(table, placed("bucket-1/data-1.parquet", bucket=1))
+    settled = placed("bucket-1/data-1.parquet", bucket=1, total_buckets=2, level=5)
+    table = paimon.compact_files(table, [f"bucket-postpone/{waiting}"], settled)
+    assert levels(table) == {"data-1.parquet": 5}
+
+
+def test_only_the_partitions_of_the_files_are_overwritten(tmp_path: Path) -> None:
+    table = paimon.create_table(
+        tmp_path / "t", pa.schema([("id", pa.int64()), ("day", pa.date32())]), partition_by=["day"]
+    )
+    table = paimon.append_files(table, pa.concat_tables([files(FIRST, "a", "b"), files(SECOND, "c")]))
+    table = paimon.overwrite_partition(table, files(FIRST, "d"), None)
+    assert (names(table), snapshot(table)["commitKind"]) == (["c", "d"], "OVERWRITE")
+    assert paimon.overwrite_partition(table, files(FIRST), None).snapshot_id == table.snapshot_id
+    table = paimon.overwrite_partition(table, pa.concat_tables([files(FIRST, "e"), files(SECOND, "f")]), None)
+    assert names(table) == ["e", "f"]
+
+
+def test_dynamic_buckets_are_compacted_and_not_written(tmp_path: Path) -> None:
+    table = paimon.create_table(tmp_path / "t", COLUMNS, primary_keys=["id"])
+    with pytest.raises(UnsupportedError, match="write them with Paimon"):
+        paimon.append_files(table, keyed("a", 1, 5))
+    assert paimon.compact_files(table, [], keyed("a", 1, 5)).snapshot_id == 1
+    assert lakebed.open_table(table.location).snapshot_id == 1
