@@ -12,7 +12,7 @@ use arrow_array::{Array, BooleanArray, RecordBatch};
 use arrow_select::filter::filter_record_batch;
 
 use self::entries::{Entries, Reached};
-use self::retention::{check_deletable, kept};
+pub(super) use self::retention::{check_deletable, kept};
 use super::discovery::{FOLDER, HINT};
 use super::manifest_list::{ManifestFile, read_manifest_list};
 use super::metadata::{RefKind, Snapshot, TableMetadata, Wanted};

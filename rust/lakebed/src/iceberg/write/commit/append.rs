@@ -2,7 +2,7 @@
 
 use arrow_array::RecordBatch;
 
-use super::attempt::{Change, Outcome};
+use super::attempt::{Change, Outcome, Snapshot};
 use super::base::Base;
 use super::given::{Given, entries_of};
 use super::scratch::Scratch;
@@ -33,6 +33,7 @@ impl Change for Append {
             count_files(base, &mut summary, spec, &entries, true)?;
         }
         summary.manifests = [new.len(), kept.num_rows(), 0];
-        Ok(Some(Outcome { operation: "append", manifests: joined(&new, &kept)?, summary }))
+        let manifests = joined(&new, &kept)?;
+        Ok(Some(Outcome::Snapshot(Snapshot { operation: "append", manifests, summary })))
     }
 }

@@ -6,7 +6,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Int32Type;
 use arrow_array::{Array, BooleanArray, Int32Array, RecordBatch};
 
-use super::attempt::{Change, Outcome};
+use super::attempt::{Change, Outcome, Snapshot};
 use super::base::Base;
 use super::entries::{Entries, rows_where, with_status};
 use super::given::written_path;
@@ -123,6 +123,7 @@ impl Change for Delete {
         let kept = rows_where(&found.list, &stays.map(Some).collect())?;
         let replaced = new.len();
         summary.manifests = [new.len(), kept.num_rows(), replaced];
-        Ok(Some(Outcome { operation: "delete", manifests: joined(&new, &kept)?, summary }))
+        let manifests = joined(&new, &kept)?;
+        Ok(Some(Outcome::Snapshot(Snapshot { operation: "delete", manifests, summary })))
     }
 }

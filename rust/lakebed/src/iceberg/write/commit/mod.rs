@@ -13,20 +13,27 @@ mod columns;
 mod create;
 mod delete;
 mod entries;
+mod expire;
 mod given;
 mod next;
 mod options;
 mod partition_by;
+mod refs;
 mod rewrite;
 mod scratch;
+mod settings;
 mod stats;
 mod store;
 mod summary;
 mod tally;
+mod update;
+mod upgrade;
 
 pub use attempt::Staged;
 pub use create::{NewTable, create_table};
 pub use options::{CommitOptions, Identity};
+pub use refs::{NewRef, RefChange, Rules};
+pub use settings::SettingsChange;
 
 use std::sync::Arc;
 
@@ -37,8 +44,10 @@ use arrow_select::concat::concat_batches;
 use self::append::Append;
 use self::attempt::{Change, commit, stage};
 use self::delete::Delete;
+use self::expire::Expire;
 use self::rewrite::Rewrite;
 use crate::error::Result;
+use crate::reach::Retention;
 use crate::storage::Storage;
 
 /// What is committed.
@@ -49,6 +58,12 @@ pub enum Action {
     Delete(Vec<String>),
     /// Manifests of data files are written anew, by partition, in about so many bytes each.
     RewriteManifests(u64),
+    /// Branches and tags are made, moved or removed.
+    Refs(RefChange),
+    /// Properties and the version of the format.
+    Settings(SettingsChange),
+    /// Snapshots, branches and tags go that the rules of retention let go; their files stay.
+    Expire(Retention),
 }
 
 impl Action {
@@ -57,16 +72,20 @@ impl Action {
             Action::Append(schema, batches) => Box::new(Append::new(concat_batches(&schema, &batches)?)?),
             Action::Delete(paths) => Box::new(Delete::new(paths)?),
             Action::RewriteManifests(target_bytes) => Box::new(Rewrite { target_bytes }),
+            Action::Refs(change) => Box::new(change),
+            Action::Settings(change) => Box::new(change),
+            Action::Expire(retention) => Box::new(Expire { retention }),
         })
     }
 }
 
-/// Commits to the table at `location`, a folder whose latest metadata is looked for: a table without a catalog.
+/// Commits to the table at `location`, a folder whose latest metadata is looked for: a table without a catalog. Gives
+/// the metadata file that the commit builds on; `None` where there was nothing to do.
 ///
 /// # Errors
 /// `Argument`, `Required`, `UnknownColumn` and others for what does not fit the table, with field and row, before
 /// anything is written; `Unsupported` for a table of a catalog's, and one that was moved; `Io`.
-pub fn commit_action(location: &str, action: Action, options: &CommitOptions) -> Result<()> {
+pub fn commit_action(location: &str, action: Action, options: &CommitOptions) -> Result<Option<String>> {
     commit(location, action.change()?.as_ref(), options)
 }
 

@@ -93,7 +93,7 @@ pub(super) fn write_list(
     let header = ListHeader {
         version: base.version,
         snapshot_id: identity.snapshot_id(),
-        parent_snapshot_id: base.metadata.current_snapshot_id,
+        parent_snapshot_id: base.head(),
         sequence_number: base.next_sequence_number(),
         first_row_id: row_ids.as_ref().map(|ids| ids.first),
     };

@@ -1,0 +1,89 @@
+//! What a table says of itself: its properties, and the version of its format (Iceberg's `PropertiesUpdate.java`,
+//! `TableMetadata.java`).
+
+use serde::Deserialize;
+
+use super::attempt::{Change, Outcome};
+use super::base::Base;
+use super::options::uuid_text;
+use super::scratch::Scratch;
+use super::update::Update;
+use crate::error::{Error, ErrorKind, Result};
+use crate::iceberg::write::FormatVersion;
+use crate::json::strings;
+
+/// Properties that are fields of the metadata, and no properties of it (`TableProperties.java`).
+const RESERVED: [&str; 9] = [
+    "format-version",
+    "uuid",
+    "snapshot-count",
+    "current-snapshot-summary",
+    "current-snapshot-id",
+    "current-snapshot-timestamp-ms",
+    "current-schema",
+    "default-partition-spec",
+    "default-sort-order",
+];
+
+/// What becomes of a table's settings.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SettingsChange {
+    /// Properties are set and removed.
+    Properties {
+        /// Keys and values that are set.
+        #[serde(deserialize_with = "strings")]
+        set: Vec<(String, String)>,
+        /// Keys that are removed, if they are there.
+        remove: Vec<String>,
+    },
+    /// The table becomes one of a later version of the format.
+    Upgrade(i32),
+}
+
+impl Change for SettingsChange {
+    fn apply(&self, base: &Base, scratch: &mut Scratch) -> Result<Option<Outcome>> {
+        let updates = match self {
+            SettingsChange::Properties { set, remove } => properties(base, set, remove)?,
+            SettingsChange::Upgrade(number) => upgrade(base, *number, scratch)?,
+        };
+        Ok((!updates.is_empty()).then_some(Outcome::Updates(updates)))
+    }
+}
+
+fn properties(base: &Base, set: &[(String, String)], remove: &[String]) -> Result<Vec<Update>> {
+    for key in set.iter().map(|(key, _)| key).chain(remove) {
+        if RESERVED.contains(&key.as_str()) {
+            let message = format!("{key} is no property: it follows from what the table is");
+            return Err(Error::new(ErrorKind::Argument, message).in_field(key));
+        }
+    }
+    if let Some((key, _)) = set.iter().find(|(key, _)| remove.contains(key)) {
+        let message = format!("{key} is to be set and to be removed");
+        return Err(Error::new(ErrorKind::Argument, message).in_field(key));
+    }
+    let changed = set.iter().filter(|(key, value)| base.metadata.property(key) != Some(value));
+    let changed: Vec<_> = changed.cloned().collect();
+    let gone = remove.iter().filter(|key| base.metadata.property(key).is_some());
+    let gone: Vec<_> = gone.cloned().collect();
+    let mut updates = Vec::new();
+    updates.extend((!changed.is_empty()).then_some(Update::SetProperties(changed)));
+    updates.extend((!gone.is_empty()).then_some(Update::RemoveProperties(gone)));
+    Ok(updates)
+}
+
+fn upgrade(base: &Base, number: i32, scratch: &Scratch) -> Result<Vec<Update>> {
+    let version = FormatVersion::try_from(number)?;
+    if version < base.version {
+        let message = format!("the table is of version {}: no version is lowered", base.version.number());
+        return Err(Error::new(ErrorKind::Unsupported, message).in_file(base.table.metadata_file()));
+    }
+    let mut updates = Vec::new();
+    if version > base.version {
+        // Version 1 could do without.
+        let absent = base.metadata.table_uuid.is_none();
+        updates.extend(absent.then(|| Update::AssignUuid(uuid_text(&scratch.identity().uuid()))));
+        updates.push(Update::UpgradeFormatVersion(version));
+    }
+    Ok(updates)
+}
