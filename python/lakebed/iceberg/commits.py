@@ -6,10 +6,10 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
 
-from lakebed import _arrow, _native
+from lakebed import _native
 from lakebed._arguments import names, positive
 from lakebed.errors import UnsupportedError
-from lakebed.iceberg.committing import Change, StagedCommit, paths, staged
+from lakebed.iceberg.committing import Change, FileChange, StagedCommit, files_of, paths, staged
 from lakebed.iceberg.committing import commit as commit_change
 from lakebed.limits import LIMITS, Limits
 from lakebed.opening import open_table
@@ -71,6 +71,7 @@ def append_files(
     table: Table,
     files: Any,
     *,
+    merge: bool = ...,
     properties: Mapping[str, str] | None = ...,
     commit: Literal[True] = ...,
     limits: Limits = ...,
@@ -80,6 +81,7 @@ def append_files(
     table: Table,
     files: Any,
     *,
+    merge: bool = ...,
     properties: Mapping[str, str] | None = ...,
     commit: Literal[False],
     limits: Limits = ...,
@@ -88,6 +90,7 @@ def append_files(
     table: Table,
     files: Any,
     *,
+    merge: bool = True,
     properties: Mapping[str, str] | None = None,
     commit: bool = True,
     limits: Limits = LIMITS,
@@ -108,6 +111,9 @@ def append_files(
             `sort_order_id`, `key_metadata`, and metrics: either `stats` as `Table.files(stats=[…])` gives it,
             or the maps by field id of `read_manifest`. What the commit gives out (sequence numbers, snapshot
             and row ids) is not taken from them.
+        merge: bring small manifests together, as `commit.manifest-merge.enabled`,
+            `commit.manifest.min-count-to-merge` and `commit.manifest.target-size-bytes` say; False for the
+            fastest commit, which leaves those that are there alone.
         properties: more keys of the snapshot's summary.
         commit: False for the files of the commit alone, for a catalog to make it.
         limits: what reading the table may cost.
@@ -119,15 +125,17 @@ def append_files(
         SnapshotNotFoundError (the branch that the table stands on is gone); CommitConflictError where all
         attempts that `commit.retry.num-retries` allows (1,000 unless told) were lost to others; OSError. The
         table is then as before, but where the message says that the commit may have happened.
-    Cost: reads the metadata file and the manifest list; writes one manifest per spec, a manifest list and the
-        metadata. Another commit in between costs the same again.
-    Source: Iceberg's `FastAppend.java`, `SnapshotProducer.java`, `HadoopTableOperations.java`.
+    Cost: reads the metadata file and the manifest list; writes one manifest per spec (several where one would
+        be larger than the target size), a manifest list and the metadata; where manifests are merged, reads
+        those. Another commit in between costs the same again.
+    Source: Iceberg's `FastAppend.java`, `MergeAppend.java`, `SnapshotProducer.java`,
+        `HadoopTableOperations.java`.
 
     >>> table = create_table("/lake/trips", pa.schema([("id", pa.int64()), ("city", pa.string())]))
     >>> files = {"file_path": ["data/1.parquet"], "record_count": [3], "file_size_in_bytes": [812]}
     >>> table = append_files(table, pa.table(files))
     """
-    change = Change("append", _arrow.writable(files), properties)
+    change = Change("files", FileChange("append", files_of(files), merge=merge), properties)
     return commit_change(table, change, limits) if commit else staged(table, change, limits)
 
 
@@ -175,7 +183,7 @@ def delete_files(
     Cost: reads the paths of every live entry; manifests that hold some of the files are written again.
     Source: Iceberg's `StreamingDelete.java`, `ManifestFilterManager.java`.
     """
-    change = Change("delete", paths(files), properties)
+    change = Change("files", FileChange("delete", removed=paths(files)), properties)
     return commit_change(table, change, limits) if commit else staged(table, change, limits)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,7 @@ from lakebed.limits import LIMITS, Limits
 from lakebed.opening import open_table
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from lakebed.table import Table
 
@@ -57,6 +57,30 @@ class StagedCommit:
             else:
                 with contextlib.suppress(FileNotFoundError):
                     self._storage.remove(file)
+
+
+@dataclass(frozen=True)
+class FileChange:
+    """Files that come and go, as the core takes them.
+
+    Attributes: kind, "append", "delete", "overwrite", "row_delta" or "replace"; data and deletes, files that
+        come, as `pa.Table`; removed and removed_deletes, paths of files that go; filter, of which all rows of
+        a file that goes match; data_sequence_number, of the data files that come; since, the snapshot that
+        the change was begun at; isolation and conflict_filter, what others may not have done since; merge,
+        whether small manifests are merged.
+    """
+
+    kind: str
+    data: Any = None
+    deletes: Any = None
+    removed: Sequence[str] = ()
+    removed_deletes: Sequence[str] = ()
+    filter: str | None = None
+    data_sequence_number: int | None = None
+    since: int | None = None
+    isolation: str | None = None
+    conflict_filter: str | None = None
+    merge: bool = True
 
 
 @dataclass(frozen=True)
@@ -106,8 +130,6 @@ def commit_from(table: Table, change: Change, limits: Limits = LIMITS) -> tuple[
         before = change.run(table._native, False, limits)
         after = on_branch(open_table(table.location, format="iceberg", limits=limits), table.branch)
         return after, None if before is None else open_table(before, format="iceberg", limits=limits)
-    # What is read once will not do where there may be several attempts.
-    change = replace(change, given=_arrow.read_whole(change.given))
     bases: list[Table | None] = []
 
     def stage(now: Table) -> StagedCommit | None:
@@ -123,6 +145,11 @@ def staged(table: Table, change: Change, limits: Limits) -> StagedCommit:
     made = change.stage(table, limits)
     assert made is not None
     return made
+
+
+def files_of(given: Any) -> Any:
+    """Files that callers give, in memory: there may be several attempts."""
+    return None if given is None else _arrow.read_whole(_arrow.writable(given))
 
 
 def paths(files: Any) -> list[str]:

@@ -158,6 +158,23 @@ def set_current_snapshot(table: Table, snapshot_id: int, *, limits: Limits = LIM
     return commit(table, _of_refs({"set_current": snapshot_id}), limits)
 
 
+def cherry_pick(table: Table, snapshot_id: int, *, limits: Limits = LIMITS) -> Table:
+    """Brings what another snapshot of the table changed to the branch that the table stands on.
+
+    The branch moves to the snapshot where that was made from its head. The data files of another append are
+    added in a new snapshot, whose summary says `source-snapshot-id` (and `published-wap-id`, where the
+    snapshot was staged with a `wap.id`).
+
+    Args: table, as in `append_files`; snapshot_id, the snapshot.
+    Returns: the table at the new head of its branch.
+    Raises: SnapshotNotFoundError (no such snapshot), SchemaError (the branch has it, or has picked it
+        before), UnsupportedError (one that is no append, and was not made from the head); as `append_files`.
+    Cost: as `append_files`, and reads the manifests that the snapshot wrote.
+    Source: Iceberg's `CherryPickOperation.java`.
+    """
+    return commit(table, Change("cherry_pick", snapshot_id), limits)
+
+
 def expire_snapshots(
     table: Table,
     older_than: timedelta | datetime | None = None,

@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
-use arrow_array::RecordBatchReader;
+use arrow_array::{RecordBatch, RecordBatchReader};
+use arrow_select::concat::concat_batches;
 use lakebed::iceberg::Table as IcebergTable;
 use lakebed::iceberg::write::FormatVersion;
 use lakebed::iceberg::write::commit::{
-    Action, CommitOptions, Identity, NewTable, commit_action, create_table, stage_action,
+    Action, CommitOptions, FileChange, FileChangeKind, Identity, Isolation, NewTable, commit_action,
+    create_table, stage_action,
 };
 use lakebed::reach::Retention;
 use lakebed::{Error, ErrorKind, Result};
@@ -31,17 +33,7 @@ type Pending = Box<dyn FnOnce() -> Result<Action> + Send>;
 fn pending(change: Named<'_>) -> PyResult<Pending> {
     let (name, given) = change;
     Ok(match name.as_str() {
-        "append" => {
-            let reader = import_stream(&given)?;
-            Box::new(move || {
-                let schema = reader.schema();
-                Ok(Action::Append(schema, reader.map(sent).collect::<Result<_>>()?))
-            })
-        }
-        "delete" => {
-            let paths = given.extract()?;
-            Box::new(move || Ok(Action::Delete(paths)))
-        }
+        "files" => file_change(given.extract()?)?,
         "rewrite_manifests" => {
             let target_bytes = given.extract()?;
             Box::new(move || Ok(Action::RewriteManifests(target_bytes)))
@@ -54,12 +46,76 @@ fn pending(change: Named<'_>) -> PyResult<Pending> {
             let change = parsed(&given)?;
             Box::new(move || Ok(Action::Settings(change)))
         }
+        "cherry_pick" => {
+            let snapshot_id = given.extract()?;
+            Box::new(move || Ok(Action::CherryPick(snapshot_id)))
+        }
         "expire" => {
             let (older_than_ms, retain_last, now_ms) = given.extract()?;
             Box::new(move || Ok(Action::Expire(Retention { older_than_ms, retain_last, now_ms })))
         }
         other => return Err(PyValueError::new_err(format!("no change is called {other:?}"))),
     })
+}
+
+/// The attributes of `lakebed.iceberg.committing.FileChange`.
+#[derive(FromPyObject)]
+struct GivenFiles<'py> {
+    kind: String,
+    data: Option<Bound<'py, PyAny>>,
+    deletes: Option<Bound<'py, PyAny>>,
+    removed: Vec<String>,
+    removed_deletes: Vec<String>,
+    filter: Option<String>,
+    data_sequence_number: Option<i64>,
+    since: Option<i64>,
+    isolation: Option<String>,
+    conflict_filter: Option<String>,
+    merge: bool,
+}
+
+fn file_change(given: GivenFiles<'_>) -> PyResult<Pending> {
+    let stream = |files: &Option<Bound<'_, PyAny>>| files.as_ref().map(import_stream).transpose();
+    let (data, deletes) = (stream(&given.data)?, stream(&given.deletes)?);
+    let kind = match given.kind.as_str() {
+        "append" => FileChangeKind::Append,
+        "delete" => FileChangeKind::Delete,
+        "overwrite" => FileChangeKind::Overwrite,
+        "row_delta" => FileChangeKind::RowDelta,
+        "replace" => FileChangeKind::Replace,
+        other => return Err(PyValueError::new_err(format!("no change of files is called {other:?}"))),
+    };
+    let isolation = match given.isolation.as_deref() {
+        None => Isolation::None,
+        Some("snapshot") => Isolation::Snapshot,
+        Some("serializable") => Isolation::Serializable,
+        Some(other) => return Err(PyValueError::new_err(format!("no isolation is called {other:?}"))),
+    };
+    let GivenFiles { removed, removed_deletes, filter, data_sequence_number, since, .. } = given;
+    let (conflict_filter, merge) = (given.conflict_filter, given.merge);
+    Ok(Box::new(move || {
+        let (data, deletes) = (data.map(whole).transpose()?, deletes.map(whole).transpose()?);
+        Ok(Action::Files(FileChange {
+            kind,
+            data,
+            deletes,
+            removed,
+            removed_deletes,
+            filter,
+            data_sequence_number,
+            since,
+            isolation,
+            conflict_filter,
+            merge,
+        }))
+    }))
+}
+
+/// All batches of a stream in one.
+fn whole(reader: impl RecordBatchReader) -> Result<RecordBatch> {
+    let schema = reader.schema();
+    let batches = reader.map(sent).collect::<Result<Vec<_>>>()?;
+    concat_batches(&schema, &batches).map_err(Into::into)
 }
 
 /// A change that Python says in JSON.

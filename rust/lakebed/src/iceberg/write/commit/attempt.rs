@@ -30,7 +30,7 @@ pub(super) trait Change {
 /// What a change comes to.
 pub(super) enum Outcome {
     /// A new snapshot at the head of the branch.
-    Snapshot(Snapshot),
+    Snapshot(Box<Snapshot>),
     /// Changes of the metadata alone.
     Updates(Vec<Update>),
 }

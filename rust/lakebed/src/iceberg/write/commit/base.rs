@@ -33,6 +33,15 @@ pub(super) struct Base {
     pub(super) version: FormatVersion,
 }
 
+/// How a table's manifests are merged (`TableProperties.java`).
+pub(super) struct Merging {
+    pub(super) enabled: bool,
+    /// The most bytes that a manifest of several has.
+    pub(super) target_bytes: u64,
+    /// How many manifests with the newest among them are merged at once at least.
+    pub(super) least: usize,
+}
+
 impl Base {
     /// The latest metadata of the table at `location`, a folder or one of its metadata files, standing on a branch.
     ///
@@ -199,7 +208,21 @@ impl Base {
         Ok((codec, level.transpose()?.filter(|_| codec != Codec::Null && codec != Codec::Snappy)))
     }
 
-    /// The manifests of the current snapshot, with what other writers' fields of the list hold.
+    /// How manifests are merged, and how large they become.
+    pub(super) fn merging(&self) -> Merging {
+        let property = |key: &str| self.metadata.property(key).map(str::trim);
+        let number =
+            |key: &str, default: u64| property(key).and_then(|text| text.parse().ok()).unwrap_or(default);
+        let least = number("commit.manifest.min-count-to-merge", 100);
+        let enabled = property("commit.manifest-merge.enabled");
+        Merging {
+            enabled: enabled.is_none_or(|value| value.eq_ignore_ascii_case("true")),
+            target_bytes: number("commit.manifest.target-size-bytes", 8 << 20).max(1),
+            least: usize::try_from(least).unwrap_or(usize::MAX),
+        }
+    }
+
+    /// The manifests of the branch's head, with what other writers' fields of the list hold.
     ///
     /// # Errors
     /// Those of reading the list.

@@ -6,21 +6,25 @@
 //! that no other commit has; then the next metadata file, which is the commit. A writer that is killed leaves
 //! the table as it was, and files `<uuid>-m*.avro`, `snap-*-<uuid>.avro` or `.*.lakebed-tmp` that nothing names.
 
-mod append;
 mod attempt;
 mod base;
+mod cherry_pick;
 mod columns;
 mod create;
-mod delete;
 mod entries;
 mod expire;
+mod files;
+mod filter;
 mod given;
+mod history;
+mod merge;
 mod next;
 mod options;
 mod partition_by;
 mod refs;
 mod rewrite;
 mod scratch;
+mod select;
 mod settings;
 mod stats;
 mod store;
@@ -31,20 +35,17 @@ mod upgrade;
 
 pub use attempt::Staged;
 pub use create::{NewTable, create_table};
+pub use files::{FileChange, FileChangeKind, Isolation};
 pub use options::{CommitOptions, Identity};
 pub use refs::{NewRef, RefChange, Rules};
-pub use settings::SettingsChange;
+pub use settings::{SettingsChange, StatisticsKind};
 
 use std::sync::Arc;
 
-use arrow_array::RecordBatch;
-use arrow_schema::SchemaRef;
-use arrow_select::concat::concat_batches;
-
-use self::append::Append;
 use self::attempt::{Change, commit, stage};
-use self::delete::Delete;
+use self::cherry_pick::CherryPick;
 use self::expire::Expire;
+use self::files::Files;
 use self::rewrite::Rewrite;
 use crate::error::Result;
 use crate::reach::Retention;
@@ -52,10 +53,8 @@ use crate::storage::Storage;
 
 /// What is committed.
 pub enum Action {
-    /// Data files are added, in columns of the view `files`: their schema and batches.
-    Append(SchemaRef, Vec<RecordBatch>),
-    /// Data files are removed, by their paths.
-    Delete(Vec<String>),
+    /// Files come and go.
+    Files(FileChange),
     /// Manifests of data files are written anew, by partition, in about so many bytes each.
     RewriteManifests(u64),
     /// Branches and tags are made, moved or removed.
@@ -64,17 +63,19 @@ pub enum Action {
     Settings(SettingsChange),
     /// Snapshots, branches and tags go that the rules of retention let go; their files stay.
     Expire(Retention),
+    /// What a snapshot of the table added is added to the branch.
+    CherryPick(i64),
 }
 
 impl Action {
     fn change(self) -> Result<Box<dyn Change>> {
         Ok(match self {
-            Action::Append(schema, batches) => Box::new(Append::new(concat_batches(&schema, &batches)?)?),
-            Action::Delete(paths) => Box::new(Delete::new(paths)?),
+            Action::Files(change) => Box::new(Files::new(change)?),
             Action::RewriteManifests(target_bytes) => Box::new(Rewrite { target_bytes }),
             Action::Refs(change) => Box::new(change),
             Action::Settings(change) => Box::new(change),
             Action::Expire(retention) => Box::new(Expire { retention }),
+            Action::CherryPick(snapshot_id) => Box::new(CherryPick { snapshot_id }),
         })
     }
 }

@@ -52,7 +52,7 @@ impl Change for Rewrite {
         let mut summary = Summary::default();
         (summary.manifests, summary.entries_processed) = (counts, Some(processed));
         let manifests = joined(&new, &kept)?;
-        Ok(Some(Outcome::Snapshot(Snapshot { operation: "replace", manifests, summary })))
+        Ok(Some(Outcome::Snapshot(Box::new(Snapshot { operation: "replace", manifests, summary }))))
     }
 }
 

@@ -4,6 +4,7 @@
 use serde_json::{Map, Value, json};
 
 use super::base::Base;
+use super::settings::StatisticsKind;
 use super::upgrade::upgrade;
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::metadata::{MAIN, SnapshotRef};
@@ -23,6 +24,9 @@ pub(super) enum Update {
     /// The table has had no UUID.
     AssignUuid(String),
     UpgradeFormatVersion(FormatVersion),
+    /// A file of statistics of a snapshot.
+    SetStatistics(StatisticsKind, i64, Value),
+    RemoveStatistics(StatisticsKind, i64),
 }
 
 impl Update {
@@ -51,6 +55,16 @@ impl Update {
             Update::AssignUuid(uuid) => action("assign-uuid", json!({ "uuid": uuid })),
             Update::UpgradeFormatVersion(version) => {
                 action("upgrade-format-version", json!({ "format-version": version.number() }))
+            }
+            Update::SetStatistics(kind, id, file) => {
+                let mut update = Map::from_iter([(kind.name().to_owned(), file.clone())]);
+                if *kind == StatisticsKind::Table {
+                    update.insert("snapshot-id".to_owned(), (*id).into());
+                }
+                action(&format!("set-{}", kind.name()), Value::Object(update))
+            }
+            Update::RemoveStatistics(kind, id) => {
+                action(&format!("remove-{}", kind.name()), json!({ "snapshot-id": id }))
             }
         }
     }
@@ -84,6 +98,16 @@ impl Update {
                 Ok(())
             }
             Update::UpgradeFormatVersion(version) => upgrade(base, json, *version),
+            Update::SetStatistics(kind, id, file) => {
+                let files = list(json, kind.name())?;
+                files.retain(|file| !is_of(file, *id));
+                files.push(file.clone());
+                Ok(())
+            }
+            Update::RemoveStatistics(kind, id) => {
+                list(json, kind.name())?.retain(|file| !is_of(file, *id));
+                Ok(())
+            }
         }
     }
 }
@@ -146,6 +170,11 @@ fn remove_snapshots(json: &mut Map<String, Value>, ids: &[i64]) -> Result<()> {
         log.drain(..=last);
     }
     Ok(())
+}
+
+/// Whether something is of a snapshot.
+fn is_of(one: &Value, snapshot_id: i64) -> bool {
+    one.get("snapshot-id").and_then(Value::as_i64) == Some(snapshot_id)
 }
 
 /// A list of the metadata, which need not be there.
