@@ -241,7 +241,7 @@ EXPRESSIONS = {
 """The same filters in the words of each."""
 
 
-def lakebeds(twin: Twin, operation: str, table: lakebed.Table | None = None, **given: Any) -> lakebed.Table:
+def lakebeds(twin: Twin, operation: str, table: lakebed.Table | None = None, **given: Any) -> Any:
     """A commit of lakebed's in the words of `IcebergEngine.java`."""
     table = twin.now(given.pop("branch", "main")) if table is None else table
     files, deletes = twin.data(given.pop("files", ())), twin.deletes(given.pop("deletes", ()))

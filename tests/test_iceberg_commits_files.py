@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pyarrow as pa
 import pytest
@@ -176,11 +176,11 @@ V2: list[tuple[Change, type[Exception], str, str | None]] = [
         "data_sequence_number",
     ),
     (
-        lambda t: iceberg.overwrite_files(t, removed=["data/a.parquet"], isolation="none"),
+        lambda t: iceberg.overwrite_files(t, removed=["data/a.parquet"], isolation=cast("Any", "none")),
         ValueError,
         "isolation",
         None,
-    ),  # type: ignore[call-overload]
+    ),
 ]
 
 

@@ -74,7 +74,7 @@ def test_commits_go_to_the_branch_that_the_table_stands_on(made: lakebed.Table):
 
 def _path(table: lakebed.Table, name: str) -> str:
     paths = table.files(columns=["file_path"]).to_arrow()["file_path"].to_pylist()
-    return next(path for path in paths if Path(path).stem == name)
+    return str(next(path for path in paths if Path(path).stem == name))
 
 
 def _parents(table: lakebed.Table) -> dict[int, int | None]:
@@ -187,7 +187,7 @@ def test_what_is_so_already_is_no_commit(made: lakebed.Table):
     iceberg.set_current_snapshot(table, ids(table)[-1])
     iceberg.fast_forward(table, "t")
     iceberg.set_properties(table, {"a": "1"}, remove=["nothing"])
-    iceberg.upgrade(table, table.format_version)
+    iceberg.upgrade(table, table.format_version or 0)
     assert len(table.refresh().metadata_table("metadata_log_entries").to_arrow()) == before
 
 

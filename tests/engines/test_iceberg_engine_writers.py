@@ -32,7 +32,7 @@ def twins(request: pytest.FixtureRequest, tmp_path: Path, iceberg_java: JavaEngi
 
 
 def version(twins: Twins) -> int:
-    return twins.ours.now().format_version
+    return twins.ours.now().format_version or 0
 
 
 def test_files_come_and_go(twins: Twins):
@@ -211,7 +211,7 @@ def test_what_others_have_done_elsewhere_is_no_conflict(twins: Twins):
     twins.both("append", files=[File("x", "us")])
     if version(twins) > 1:
         twins.both("row_delta", deletes=[Deletes("z", "us", ids=[1])])
-    change = {"where": "region = 'emea'", "isolation": "serializable", "files": [File("y")]}
+    change: dict[str, Any] = {"where": "region = 'emea'", "isolation": "serializable", "files": [File("y")]}
     lakebeds(twins.ours, "overwrite", begun, **change)
     change["where"] = {"type": "eq", "term": "region", "value": "emea"}
     twins.theirs.ask("overwrite", since=since, **change)
