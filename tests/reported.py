@@ -38,6 +38,7 @@ SKIPS_SHOWN = 10
 BUDGET = 120
 BUDGETS = {
     "tests/engines/test_iceberg_engine.py": 200,
+    "tests/engines/test_iceberg_engine_writers.py": 200,
     "tests/engines/test_paimon_engine.py": 250,
     "tests/spark/test_spark_cluster.py": 250,
     "tests/spark/test_spark_every_function.py": 200,

@@ -379,14 +379,14 @@ def iceberg_read_manifest_list(source: Any, columns: Sequence[str] | None, limit
 def iceberg_read_metadata(source: Any, limits: object) -> str: ...
 def iceberg_commit(
     table: Table,
-    change: Any,
+    change: tuple[str, Any],
     properties: Sequence[tuple[str, str]],
     codec: str | None,
     block_bytes: int,
     random: bytes,
     staged: bool,
     limits: object,
-) -> tuple[list[str], str, str, str] | None: ...
+) -> str | tuple[list[str], str, str, str] | None: ...
 def iceberg_create_table(
     location: str,
     schema: Any,

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
-import json
 import os
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
 
-from lakebed import _arrow, _native
+from lakebed import _native
 from lakebed._arguments import names, positive
-from lakebed.errors import SchemaError, UnsupportedError
-from lakebed.iceberg.through_catalogs import commit_through
+from lakebed.errors import UnsupportedError
+from lakebed.iceberg.committing import Change, FileChange, StagedCommit, files_of, paths, staged
+from lakebed.iceberg.committing import commit as commit_change
 from lakebed.limits import LIMITS, Limits
 from lakebed.opening import open_table
 from lakebed.predicates import to_sql
@@ -24,43 +22,6 @@ if TYPE_CHECKING:
 
     from lakebed.predicates import Predicate
     from lakebed.table import Table
-
-
-@dataclass(frozen=True)
-class StagedCommit:
-    """A commit whose files are written, for the table's catalog to make.
-
-    Attributes:
-        files: the manifests and the manifest list that were written, as the metadata names them.
-        metadata: the table's metadata with the new snapshot, as `write_metadata` takes it.
-        requirements: what must still hold of the table, and
-        updates: what changes, both as the REST catalog specification spells them in JSON
-            (`CommitTableRequest`), and as PyIceberg's `TableRequirement` and `TableUpdate` are made of it.
-    Source: Apache Iceberg's `open-api/rest-catalog-open-api.yaml`.
-    """
-
-    files: tuple[str, ...]
-    metadata: dict[str, Any]
-    requirements: list[dict[str, Any]]
-    updates: list[dict[str, Any]]
-    _storage: Any = field(default=None, repr=False, compare=False)
-
-    @property
-    def snapshot_id(self) -> int:
-        """The id of the new snapshot."""
-        return int(self.metadata["current-snapshot-id"])
-
-    def discard(self) -> None:
-        """Removes the files, where the catalog has refused the commit; those that are gone already are no
-        error.
-        """
-        for file in self.files:
-            if self._storage is None:
-                # Paths stand in the metadata as they are: nothing in them is escaped.
-                Path(file.removeprefix("file://").removeprefix("file:")).unlink(missing_ok=True)
-            else:
-                with contextlib.suppress(FileNotFoundError):
-                    self._storage.remove(file)
 
 
 def create_table(
@@ -112,6 +73,7 @@ def append_files(
     table: Table,
     files: Any,
     *,
+    merge: bool = ...,
     properties: Mapping[str, str] | None = ...,
     commit: Literal[True] = ...,
     limits: Limits = ...,
@@ -121,6 +83,7 @@ def append_files(
     table: Table,
     files: Any,
     *,
+    merge: bool = ...,
     properties: Mapping[str, str] | None = ...,
     commit: Literal[False],
     limits: Limits = ...,
@@ -129,18 +92,20 @@ def append_files(
     table: Table,
     files: Any,
     *,
+    merge: bool = True,
     properties: Mapping[str, str] | None = None,
     commit: bool = True,
     limits: Limits = LIMITS,
 ) -> Table | StagedCommit:
-    """Adds data files to a table, in one snapshot on `main`: operation `append`.
+    """Adds data files to a table, in one snapshot on its branch: operation `append`.
 
     The files are written already, and are not looked at.
 
     Args:
         table: a table on the local file system, or one that a catalog of PyIceberg loaded: the catalog then
-            makes the commit, of files that are written through the table's `FileIO`. The commit builds on its
-            latest snapshot, wherever the table stands.
+            makes the commit, of files that are written through the table's `FileIO`. The commit builds on the
+            latest snapshot of the branch that the table stands on (`table.at(branch="…")`), wherever it
+            stands.
         files: anything with `__arrow_c_stream__` and columns of the view `files`: `file_path` (absolute, or
             relative to the table's location), `record_count` and `file_size_in_bytes`; `partition`, a struct
             with the fields of the spec, where the table is partitioned; and, where they are known,
@@ -148,6 +113,9 @@ def append_files(
             `sort_order_id`, `key_metadata`, and metrics: either `stats` as `Table.files(stats=[…])` gives it,
             or the maps by field id of `read_manifest`. What the commit gives out (sequence numbers, snapshot
             and row ids) is not taken from them.
+        merge: bring small manifests together, as `commit.manifest-merge.enabled`,
+            `commit.manifest.min-count-to-merge` and `commit.manifest.target-size-bytes` say; False for the
+            fastest commit, which leaves those that are there alone.
         properties: more keys of the snapshot's summary.
         commit: False for the files of the commit alone, for a catalog to make it.
         limits: what reading the table may cost.
@@ -155,19 +123,22 @@ def append_files(
     Raises: SchemaError (a column or partition field that is not there or not a file's, another type, a null
         where there must be a value, a value that does not fit; with `.field` and `.record`), before anything
         is written; UnsupportedError (a table of a catalog's that was opened by its path, with `commit=True`;
-        one on another storage, which its catalog did not give, or opened by `relocate=`; a branch other than
-        `main`); CommitConflictError where all attempts that `commit.retry.num-retries` allows (1,000 unless
-        told) were lost to others; OSError. The table is then as before, but where the message says that the
-        commit may have happened.
-    Cost: reads the metadata file and the manifest list; writes one manifest per spec, a manifest list and the
-        metadata. Another commit in between costs the same again.
-    Source: Iceberg's `FastAppend.java`, `SnapshotProducer.java`, `HadoopTableOperations.java`.
+        one on another storage, which its catalog did not give, or opened by `relocate=`);
+        SnapshotNotFoundError (the branch that the table stands on is gone); CommitConflictError where all
+        attempts that `commit.retry.num-retries` allows (1,000 unless told) were lost to others; OSError. The
+        table is then as before, but where the message says that the commit may have happened.
+    Cost: reads the metadata file and the manifest list; writes one manifest per spec (several where one would
+        be larger than the target size), a manifest list and the metadata; where manifests are merged, reads
+        those. Another commit in between costs the same again.
+    Source: Iceberg's `FastAppend.java`, `MergeAppend.java`, `SnapshotProducer.java`,
+        `HadoopTableOperations.java`.
 
     >>> table = create_table("/lake/trips", pa.schema([("id", pa.int64()), ("city", pa.string())]))
     >>> files = {"file_path": ["data/1.parquet"], "record_count": [3], "file_size_in_bytes": [812]}
     >>> table = append_files(table, pa.table(files))
     """
-    return _done(_commit(table, _arrow.writable(files), properties, commit, limits))
+    change = Change("files", FileChange("append", files_of(files), merge=merge), properties)
+    return commit_change(table, change, limits) if commit else staged(table, change, limits)
 
 
 @overload
@@ -196,7 +167,7 @@ def delete_files(
     commit: bool = True,
     limits: Limits = LIMITS,
 ) -> Table | StagedCommit:
-    """Removes whole data files from a table, in one snapshot on `main`: operation `delete`.
+    """Removes whole data files from a table, in one snapshot on its branch: operation `delete`.
 
     The files themselves stay, for older snapshots. Deletion vectors of the files go with them; position and
     equality delete files stay, though they may apply to nothing any more.
@@ -214,7 +185,8 @@ def delete_files(
     Cost: reads the paths of every live entry; manifests that hold some of the files are written again.
     Source: Iceberg's `StreamingDelete.java`, `ManifestFilterManager.java`.
     """
-    return _done(_commit(table, _paths(files), properties, commit, limits))
+    change = Change("files", FileChange("delete", removed=paths(files)), properties)
+    return commit_change(table, change, limits) if commit else staged(table, change, limits)
 
 
 @overload
@@ -255,9 +227,9 @@ def rewrite_manifests(
     commit: bool = True,
     limits: Limits = LIMITS,
 ) -> Table | StagedCommit | None:
-    """Writes manifests of data files anew, their entries sorted by partition, in one snapshot on `main`:
-    operation `replace`. Entries of deleted files are left out; manifests of delete files stay. Entries keep
-    their snapshots, sequence numbers and row ids.
+    """Writes manifests of data files anew, their entries sorted by partition, in one snapshot on the table's
+    branch: operation `replace`. Entries of deleted files are left out; manifests of delete files stay.
+    Entries keep their snapshots, sequence numbers and row ids.
 
     Args:
         table: as in `append_files`.
@@ -279,65 +251,6 @@ def rewrite_manifests(
     """
     positive("target_bytes", target_bytes)
     positive("block_bytes", block_bytes)
-    change = (target_bytes, names("by", by), to_sql(where))
-    return _commit(table, change, properties, commit, limits, codec, block_bytes)
-
-
-def _paths(files: Any) -> list[str]:
-    """The paths that are meant. Raises: SchemaError (no column `file_path`, a null or no text in it)."""
-    if hasattr(files, "__arrow_c_stream__"):
-        rows = _arrow.writable(files).read_all()
-        if "file_path" not in rows.schema.names:
-            message = f"there is no column 'file_path' among {', '.join(rows.schema.names)}"
-            raise SchemaError(message, kind="unknown-column", field="file_path")
-        paths: list[Any] = rows["file_path"].to_pylist()
-        for record, path in enumerate(paths):
-            if not isinstance(path, str):
-                message = f"file_path is {path!r}"
-                raise SchemaError(message, kind="required", field="file_path", record=record)
-        return paths
-    if isinstance(files, (str, os.PathLike)):
-        raise TypeError(f"files takes a list of paths, not {files!r}")
-    return [os.fspath(path) for path in files]
-
-
-def _done(outcome: Table | StagedCommit | None) -> Table | StagedCommit:
-    """What comes of a commit that always has something to do."""
-    assert outcome is not None
-    return outcome
-
-
-def _commit(
-    table: Table,
-    change: Any,
-    properties: Mapping[str, str] | None,
-    commit: bool,
-    limits: Limits,
-    codec: str | None = None,
-    block_bytes: int = 64_000,
-) -> Table | StagedCommit | None:
-    """Commits or stages what `change` is: Arrow data to append, paths to delete, how manifests
-    are rewritten.
-    """
-    pairs = list((properties or {}).items())
-    opening = table._opening
-    through_catalog = opening is not None and opening.entry is not None
-    if commit and not through_catalog:
-        _native.iceberg_commit(
-            table._native, change, pairs, codec, block_bytes, os.urandom(24), False, limits
-        )
-        return open_table(table.location, format="iceberg", limits=limits)
-    # What is read once will not do where there may be several attempts.
-    change = _arrow.read_whole(change)
-
-    def stage(now: Table) -> StagedCommit | None:
-        staged = _native.iceberg_commit(
-            now._native, change, pairs, codec, block_bytes, os.urandom(24), True, limits
-        )
-        if staged is None:
-            return None
-        files, *parts = staged
-        metadata, requirements, updates = (json.loads(part) for part in parts)
-        return StagedCommit(tuple(files), metadata, requirements, updates, now._storage)
-
-    return commit_through(table, stage) if commit else stage(table)
+    given = (target_bytes, names("by", by), to_sql(where))
+    change = Change("rewrite_manifests", given, properties, codec, block_bytes)
+    return commit_change(table, change, limits) if commit else change.stage(table, limits)

@@ -17,10 +17,11 @@ from lakebed.errors import (
     UnsupportedError,
 )
 from lakebed.file_io import failure
+from lakebed.iceberg.reading import read_metadata
 
 if TYPE_CHECKING:
     from lakebed.catalogs import Entry
-    from lakebed.iceberg.commits import StagedCommit
+    from lakebed.iceberg.committing import StagedCommit
     from lakebed.table import Table
 
 # As of tables without a catalog: each attempt that is lost has made way for another.
@@ -133,7 +134,7 @@ def _after(error: Exception, before: Table, staged: StagedCommit) -> tuple[Table
     entry = _entry(before)
     try:
         now = before.refresh()
-        made = _has(now, staged.snapshot_id)
+        made = _is_made(now, staged)
     except (LakebedError, OSError):
         # Then what the commit itself raised says more.
         now, made = before, False
@@ -163,9 +164,28 @@ def _entry(table: Table) -> Entry:
     return opening.entry
 
 
-def _has(table: Table, snapshot_id: Any) -> bool:
+# What a commit without a snapshot may change.
+_CHANGED = (
+    "format-version",
+    "properties",
+    "refs",
+    "current-snapshot-id",
+    "current-schema-id",
+    "default-spec-id",
+    "statistics",
+    "partition-statistics",
+)
+
+
+def _is_made(table: Table, staged: StagedCommit) -> bool:
+    """Whether a commit is in the table: its snapshot, or all that it was to change."""
+    if staged.snapshot_id is None:
+        now = read_metadata(_entry(table).path, storage=table._storage)
+        ids = [{one["snapshot-id"] for one in json.get("snapshots", ())} for json in (now, staged.metadata)]
+        same = all(now.get(key) == staged.metadata.get(key) for key in _CHANGED)
+        return same and ids[0] == ids[1]
     try:
-        table.at(snapshot=snapshot_id)
+        table.at(snapshot=staged.snapshot_id)
     except SnapshotNotFoundError:
         return False
     return True

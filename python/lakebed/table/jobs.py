@@ -153,6 +153,10 @@ class JobViews(Standing):
         rules = (before, retained, now)
         return ViewScan(self._native, _ExpirePlan("expire_plan", columns, where, None, limit, threads, rules))
 
+    def _expired(self, rules: tuple[int | None, int | None, int]) -> ViewScan:
+        """`expire_plan` by rules in milliseconds: what is old, how many stay, and when it was."""
+        return ViewScan(self._native, _ExpirePlan("expire_plan", None, None, None, None, None, rules))
+
     def _newest(self) -> _native.Table:
         """The table, of a catalog the version that is current there: the core asks no catalog."""
         opening = self._opening

@@ -2,15 +2,20 @@
 
 use std::sync::Arc;
 
-use arrow_array::RecordBatchReader;
+use arrow_array::{RecordBatch, RecordBatchReader};
+use arrow_select::concat::concat_batches;
 use lakebed::iceberg::Table as IcebergTable;
 use lakebed::iceberg::write::FormatVersion;
 use lakebed::iceberg::write::commit::{
-    Action, CommitOptions, Identity, NewTable, Rewrite, commit_action, create_table, stage_action,
+    Action, CommitOptions, FileChange, FileChangeKind, Identity, Isolation, NewTable, Rewrite, commit_action,
+    create_table, stage_action,
 };
+use lakebed::reach::Retention;
 use lakebed::{Error, ErrorKind, Result};
 use lakebed_avro::Codec;
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use serde::de::DeserializeOwned;
 
 use crate::arrow::{import_schema, import_stream};
 use crate::boundary::detached;
@@ -19,19 +24,114 @@ use crate::limits::extract;
 use crate::sink::sent;
 use crate::table::Table;
 
-/// What a commit does, by the form of what Python gives.
-#[derive(FromPyObject)]
-enum Given {
-    /// Bytes that a manifest is to have, what entries are sorted by, and which manifests are meant.
-    Rewrite(u64, Option<Vec<String>>, Option<String>),
-    /// The paths of files that go.
-    Paths(Vec<String>),
-    /// Files that come, in Arrow.
-    Files(Py<PyAny>),
+/// What a commit does: its name, and what it takes.
+type Named<'py> = (String, Bound<'py, PyAny>);
+
+/// An action that is made where the interpreter is released: streams are read there.
+type Pending = Box<dyn FnOnce() -> Result<Action> + Send>;
+
+fn pending(change: Named<'_>) -> PyResult<Pending> {
+    let (name, given) = change;
+    Ok(match name.as_str() {
+        "files" => file_change(given.extract()?)?,
+        "rewrite_manifests" => {
+            let (target_bytes, by, filter) = given.extract()?;
+            Box::new(move || Ok(Action::RewriteManifests(Rewrite { target_bytes, by, filter })))
+        }
+        "refs" => {
+            let change = parsed(&given)?;
+            Box::new(move || Ok(Action::Refs(change)))
+        }
+        "settings" => {
+            let change = parsed(&given)?;
+            Box::new(move || Ok(Action::Settings(change)))
+        }
+        "cherry_pick" => {
+            let snapshot_id = given.extract()?;
+            Box::new(move || Ok(Action::CherryPick(snapshot_id)))
+        }
+        "expire" => {
+            let (older_than_ms, retain_last, now_ms) = given.extract()?;
+            Box::new(move || Ok(Action::Expire(Retention { older_than_ms, retain_last, now_ms })))
+        }
+        other => return Err(PyValueError::new_err(format!("no change is called {other:?}"))),
+    })
 }
 
-/// Files of a commit that a catalog is to make, and what it is told: metadata, requirements and updates in JSON.
-type StagedParts = (Vec<String>, String, String, String);
+/// The attributes of `lakebed.iceberg.committing.FileChange`.
+#[derive(FromPyObject)]
+struct GivenFiles<'py> {
+    kind: String,
+    data: Option<Bound<'py, PyAny>>,
+    deletes: Option<Bound<'py, PyAny>>,
+    removed: Vec<String>,
+    removed_deletes: Vec<String>,
+    filter: Option<String>,
+    data_sequence_number: Option<i64>,
+    since: Option<i64>,
+    isolation: Option<String>,
+    conflict_filter: Option<String>,
+    merge: bool,
+}
+
+fn file_change(given: GivenFiles<'_>) -> PyResult<Pending> {
+    let stream = |files: &Option<Bound<'_, PyAny>>| files.as_ref().map(import_stream).transpose();
+    let (data, deletes) = (stream(&given.data)?, stream(&given.deletes)?);
+    let kind = match given.kind.as_str() {
+        "append" => FileChangeKind::Append,
+        "delete" => FileChangeKind::Delete,
+        "overwrite" => FileChangeKind::Overwrite,
+        "row_delta" => FileChangeKind::RowDelta,
+        "replace" => FileChangeKind::Replace,
+        other => return Err(PyValueError::new_err(format!("no change of files is called {other:?}"))),
+    };
+    let isolation = match given.isolation.as_deref() {
+        None => Isolation::None,
+        Some("snapshot") => Isolation::Snapshot,
+        Some("serializable") => Isolation::Serializable,
+        Some(other) => return Err(PyValueError::new_err(format!("no isolation is called {other:?}"))),
+    };
+    let GivenFiles { removed, removed_deletes, filter, data_sequence_number, since, .. } = given;
+    let (conflict_filter, merge) = (given.conflict_filter, given.merge);
+    Ok(Box::new(move || {
+        let (data, deletes) = (data.map(whole).transpose()?, deletes.map(whole).transpose()?);
+        Ok(Action::Files(FileChange {
+            kind,
+            data,
+            deletes,
+            removed,
+            removed_deletes,
+            filter,
+            data_sequence_number,
+            since,
+            isolation,
+            conflict_filter,
+            merge,
+        }))
+    }))
+}
+
+/// All batches of a stream in one.
+fn whole(reader: impl RecordBatchReader) -> Result<RecordBatch> {
+    let schema = reader.schema();
+    let batches = reader.map(sent).collect::<Result<Vec<_>>>()?;
+    concat_batches(&schema, &batches).map_err(Into::into)
+}
+
+/// A change that Python says in JSON.
+fn parsed<T: DeserializeOwned>(given: &Bound<'_, PyAny>) -> PyResult<T> {
+    let json: String = given.extract()?;
+    serde_json::from_str(&json).map_err(|error| PyValueError::new_err(error.to_string()))
+}
+
+/// What came of a commit.
+#[derive(IntoPyObject)]
+pub enum Committed {
+    /// It is made: the metadata file that it builds on.
+    Made(String),
+    /// Files of one that a catalog is to make, and what it is told: metadata, requirements and updates in JSON.
+    Staged(Vec<String>, String, String, String),
+}
 
 /// The table of Iceberg's that commits are made to.
 fn committable(table: &Table, staged: bool) -> Result<&IcebergTable> {
@@ -51,9 +151,6 @@ fn committable(table: &Table, staged: bool) -> Result<&IcebergTable> {
              relocate=: elsewhere a catalog makes them, open_table(catalog.load_table(…))",
         );
     }
-    if table.branch() != lakebed::iceberg::metadata::MAIN {
-        return refused("commits are made to the branch main alone");
-    }
     Ok(table)
 }
 
@@ -67,42 +164,33 @@ fn committed<T: Send>(py: Python<'_>, commit: impl FnOnce() -> Result<T> + Send)
 pub fn iceberg_commit(
     py: Python<'_>,
     table: &Bound<'_, Table>,
-    change: &Bound<'_, PyAny>,
+    change: Named<'_>,
     properties: Vec<(String, String)>,
     codec: Option<&str>,
     block_bytes: usize,
     random: [u8; 24],
     staged: bool,
     limits: &Bound<'_, PyAny>,
-) -> PyResult<Option<StagedParts>> {
+) -> PyResult<Option<Committed>> {
     let codec = codec.map(Codec::named).transpose().map_err(|error| unwritten(py, error.into()))?;
     let identity = Identity::new(random);
-    let options = CommitOptions { identity, properties, codec, block_bytes, limits: extract(limits)? };
     let table = table.get();
-    let action: Box<dyn FnOnce() -> Result<Action> + Send> = match change.extract::<Given>()? {
-        Given::Rewrite(target_bytes, by, filter) => {
-            Box::new(move || Ok(Action::RewriteManifests(Rewrite { target_bytes, by, filter })))
-        }
-        Given::Paths(paths) => Box::new(move || Ok(Action::Delete(paths))),
-        Given::Files(files) => {
-            let reader = import_stream(files.bind(py))?;
-            Box::new(move || {
-                let schema = reader.schema();
-                Ok(Action::Append(schema, reader.map(sent).collect::<Result<_>>()?))
-            })
-        }
-    };
+    let branch = table.0.branch().to_owned();
+    let options =
+        CommitOptions { identity, branch, properties, codec, block_bytes, limits: extract(limits)? };
+    let action = pending(change)?;
     committed(py, move || {
         let table = committable(table, staged)?;
         if !staged {
-            return commit_action(table.location(), action()?, &options).map(|()| None);
+            let made = commit_action(table.location(), action()?, &options)?;
+            return Ok(made.map(Committed::Made));
         }
         let storage = Arc::clone(table.storage());
         let staged = stage_action(table.metadata_file(), storage, action()?, &options)?;
         Ok(staged.map(|staged| {
             let [metadata, requirements, updates] =
                 [staged.metadata, staged.requirements, staged.updates].map(|json| json.to_string());
-            (staged.files, metadata, requirements, updates)
+            Committed::Staged(staged.files, metadata, requirements, updates)
         }))
     })
 }

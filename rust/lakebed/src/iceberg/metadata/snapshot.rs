@@ -198,7 +198,7 @@ pub struct SnapshotRef {
 
 impl SnapshotRef {
     /// A branch that is kept by the table's own rules.
-    pub(super) fn branch(snapshot_id: i64) -> SnapshotRef {
+    pub(in crate::iceberg) fn branch(snapshot_id: i64) -> SnapshotRef {
         SnapshotRef {
             snapshot_id,
             kind: RefKind::Branch,

@@ -13,7 +13,7 @@ use arrow_select::filter::filter_record_batch;
 
 use self::entries::Entries;
 pub(super) use self::entries::Reached;
-use self::retention::{check_deletable, kept};
+pub(super) use self::retention::{check_deletable, kept};
 use super::discovery::{FOLDER, HINT};
 use super::manifest_list::{ManifestFile, brief, read_manifest_list};
 use super::metadata::{RefKind, Snapshot, TableMetadata, Wanted};

@@ -14,15 +14,15 @@ const MAX_REF_AGE_MS: (&str, i64) = ("history.expire.max-ref-age-ms", i64::MAX);
 const GC_ENABLED: &str = "gc.enabled";
 
 /// What stays.
-pub(super) struct Kept {
-    pub(super) snapshots: HashSet<i64>,
+pub(in crate::iceberg) struct Kept {
+    pub(in crate::iceberg) snapshots: HashSet<i64>,
     /// The names of branches and tags that go.
-    pub(super) gone: Vec<String>,
+    pub(in crate::iceberg) gone: Vec<String>,
 }
 
 /// # Errors
 /// `Unsupported` for a table whose files may be those of other tables too, so that none may be deleted.
-pub(super) fn check_deletable(metadata: &TableMetadata) -> Result<()> {
+pub(in crate::iceberg) fn check_deletable(metadata: &TableMetadata) -> Result<()> {
     if !metadata.property(GC_ENABLED).is_some_and(|value| value.eq_ignore_ascii_case("false")) {
         return Ok(());
     }
@@ -34,7 +34,7 @@ pub(super) fn check_deletable(metadata: &TableMetadata) -> Result<()> {
 ///
 /// # Errors
 /// `Mismatch` for a property that is no number.
-pub(super) fn kept(
+pub(in crate::iceberg) fn kept(
     metadata: &TableMetadata,
     snapshots: &[(i64, Option<i64>, i64)],
     retention: &Retention,

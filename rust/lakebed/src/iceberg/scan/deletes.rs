@@ -118,7 +118,7 @@ fn shown_of(entries: &RecordBatch) -> Result<RecordBatch> {
 
 /// What the first of the schemas that has them says of columns that equality deletes compare; without those
 /// that are in none, and nested ones, which have no metrics.
-pub(super) fn equality_fields(schemas: &[Arc<Schema>], ids: &[i32]) -> Vec<EqualityField> {
+pub(in crate::iceberg) fn equality_fields(schemas: &[Arc<Schema>], ids: &[i32]) -> Vec<EqualityField> {
     let field = |id: &i32| {
         let (schema, field) = schemas.iter().find_map(|schema| Some((schema, schema.field_by_id(*id)?)))?;
         // A required field of a struct is null where the struct is.

@@ -24,6 +24,7 @@ use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 
 pub(crate) use appends::Appended;
+pub(super) use deletes::equality_fields;
 pub(crate) use diff::diff;
 use exchange::{DiffExchange, PlanExchange};
 use grouping::IcebergGroupTask;

@@ -7,11 +7,12 @@ use arrow_array::RecordBatch;
 use serde_json::{Map, Value};
 
 use super::base::Base;
-use super::next::{NewSnapshot, next_metadata};
+use super::next::{NewSnapshot, at_the_head, next_metadata};
 use super::options::CommitOptions;
 use super::scratch::Scratch;
 use super::store::write_list;
 use super::summary::Summary;
+use super::update::{Update, requirements};
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::write::metadata::compact;
 use crate::iceberg::write::metadata_bytes;
@@ -21,15 +22,23 @@ use crate::write::{Existing, now_millis, publish_bytes};
 
 /// What a commit does to the latest state of a table.
 pub(super) trait Change {
-    /// Writes the manifests of the new snapshot; `None` where there is nothing to do. What does not fit is
-    /// refused before anything is written.
+    /// Writes the manifests of a new snapshot, if there is one; `None` where there is nothing to do. What does not fit
+    /// is refused before anything is written.
     fn apply(&self, base: &Base, scratch: &mut Scratch) -> Result<Option<Outcome>>;
 }
 
 /// What a change comes to.
-pub(super) struct Outcome {
+pub(super) enum Outcome {
+    /// A new snapshot at the head of the branch.
+    Snapshot(Box<Snapshot>),
+    /// Changes of the metadata alone.
+    Updates(Vec<Update>),
+}
+
+/// A snapshot that is to be.
+pub(super) struct Snapshot {
     pub(super) operation: &'static str,
-    /// The manifest list of the new snapshot.
+    /// Its manifest list.
     pub(super) manifests: RecordBatch,
     pub(super) summary: Summary,
 }
@@ -54,12 +63,12 @@ const RETRIES: u32 = 1000;
 /// The longest that an attempt waits for others \[ms\].
 const LONGEST_WAIT: u64 = 50;
 
-/// Commits a change to the table at `location`, which has no catalog.
+/// Commits a change to the table at `location`, which has no catalog. Gives the metadata file that it builds on.
 ///
 /// # Errors
 /// `Unsupported` for a table of a catalog's; those of the change; `Conflict` where the last attempt was lost too;
 /// `Io` where it cannot be told whether the commit has happened.
-pub(super) fn commit(location: &str, change: &dyn Change, options: &CommitOptions) -> Result<()> {
+pub(super) fn commit(location: &str, change: &dyn Change, options: &CommitOptions) -> Result<Option<String>> {
     engine::commit(Changing { location, change, options })
 }
 
@@ -74,17 +83,18 @@ impl Commit for Changing<'_> {
     type Base = Base;
     /// Its number.
     type Next = u64;
-    type Made = ();
+    /// The metadata file before it, where there was something to do.
+    type Made = Option<String>;
 
     fn base(&mut self) -> Result<Base> {
-        Base::read(self.location, Arc::new(Local), self.options.limits)
+        Base::read(self.location, &self.options.branch, Arc::new(Local), self.options.limits)
     }
 
-    fn prepare(&mut self, base: &Base, attempt: u32) -> Result<Prepared<u64, ()>> {
+    fn prepare(&mut self, base: &Base, attempt: u32) -> Result<Prepared<u64, Option<String>>> {
         let Some(number) = base.number() else { return Err(of_a_catalog(base)) };
         let mut scratch = Scratch::new(self.options, base);
         let Some(prepared) = prepare(base, self.change, self.options, attempt, &mut scratch)? else {
-            return Ok(Prepared::Done(()));
+            return Ok(Prepared::Done(None));
         };
         let next = number.saturating_add(1);
         let path = base.metadata_path(next);
@@ -92,11 +102,11 @@ impl Commit for Changing<'_> {
         Ok(Prepared::Next { written: scratch.written(), path, bytes, next })
     }
 
-    fn made(&mut self, base: Base, next: u64) -> Result<()> {
+    fn made(&mut self, base: Base, next: u64) -> Result<Option<String>> {
         // The version counts; the hint only says from where on to look for it.
         let hint = base.path("version-hint.text");
         let _ = publish_bytes(&hint, Existing::Replace, next.to_string().as_bytes());
-        Ok(())
+        Ok(Some(base.table.metadata_file().to_owned()))
     }
 
     fn patience(&self, base: &Base) -> Patience {
@@ -109,7 +119,7 @@ impl Commit for Changing<'_> {
 /// A commit whose metadata only wants to be published.
 struct NextState {
     metadata: Map<String, Value>,
-    snapshot: Value,
+    updates: Vec<Update>,
 }
 
 fn prepare(
@@ -120,18 +130,20 @@ fn prepare(
     scratch: &mut Scratch,
 ) -> Result<Option<NextState>> {
     let Some(outcome) = change.apply(base, scratch)? else { return Ok(None) };
-    let parent = base.table.snapshot()?;
-    let summary = outcome.summary.json(outcome.operation, parent, &options.properties);
-    let (manifest_list, row_ids) = write_list(base, scratch, attempt, outcome.manifests)?;
-    let new = NewSnapshot {
-        id: options.identity.snapshot_id(),
-        timestamp_ms: now_millis().max(base.metadata.last_updated_ms),
-        manifest_list,
-        summary,
-        row_ids,
+    let now_ms = now_millis().max(base.metadata.last_updated_ms);
+    let updates = match outcome {
+        Outcome::Updates(updates) => updates,
+        Outcome::Snapshot(outcome) => {
+            let summary =
+                outcome.summary.json(outcome.operation, base.table.snapshot()?, &options.properties);
+            let (manifest_list, row_ids) = write_list(base, scratch, attempt, outcome.manifests)?;
+            let id = options.identity.snapshot_id();
+            at_the_head(base, NewSnapshot { id, timestamp_ms: now_ms, manifest_list, summary, row_ids })
+                .into()
+        }
     };
-    let (metadata, snapshot) = next_metadata(base, new)?;
-    Ok(Some(NextState { metadata, snapshot }))
+    let metadata = next_metadata(base, &updates, now_ms)?;
+    Ok(Some(NextState { metadata, updates }))
 }
 
 /// Prepares a change of the table at `location` of a storage that writes, which a catalog commits.
@@ -144,33 +156,13 @@ pub(super) fn stage(
     change: &dyn Change,
     options: &CommitOptions,
 ) -> Result<Option<Staged>> {
-    let base = Base::read(location, storage, options.limits)?;
+    let base = Base::read(location, &options.branch, storage, options.limits)?;
     let mut scratch = Scratch::new(options, &base);
     let Some(prepared) = prepare(&base, change, options, 1, &mut scratch)? else { return Ok(None) };
-    let uuid = base.metadata.table_uuid.clone();
-    let mut requirements = Vec::new();
-    requirements.extend(uuid.map(|uuid| serde_json::json!({ "type": "assert-table-uuid", "uuid": uuid })));
-    requirements.push(serde_json::json!({
-        "type": "assert-ref-snapshot-id",
-        "ref": "main",
-        "snapshot-id": base.metadata.current_snapshot_id,
-    }));
-    let updates = serde_json::json!([
-        { "action": "add-snapshot", "snapshot": prepared.snapshot },
-        {
-            "action": "set-snapshot-ref",
-            "ref-name": "main",
-            "type": "branch",
-            "snapshot-id": options.identity.snapshot_id(),
-        },
-    ]);
+    let requirements = requirements(&base, &prepared.updates);
+    let updates = prepared.updates.iter().map(Update::json).collect();
     let metadata = Value::Object(prepared.metadata);
-    Ok(Some(Staged {
-        files: scratch.written().keep(),
-        metadata,
-        requirements: Value::Array(requirements),
-        updates,
-    }))
+    Ok(Some(Staged { files: scratch.written().keep(), metadata, requirements, updates }))
 }
 
 #[cold]

@@ -1,5 +1,6 @@
 //! The table as a commit finds it.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -8,7 +9,7 @@ use lakebed_avro::{Codec, Limits};
 use serde_json::{Map, Value};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::iceberg::metadata::{MetadataFile, TableMetadata, Wanted};
+use crate::iceberg::metadata::{MetadataFile, SnapshotRef, TableMetadata, Wanted};
 use crate::iceberg::partition::PartitionSpec;
 use crate::iceberg::table::Table;
 use crate::iceberg::types::Schema;
@@ -22,7 +23,7 @@ const MOVED_METADATA: &str = "write.metadata.path";
 
 /// A table's latest metadata, whole: what a commit builds on.
 pub(super) struct Base {
-    /// The table, standing at its current snapshot.
+    /// The table, standing at the head of the branch that is committed to.
     pub(super) table: Table,
     /// The metadata with all of its lists.
     pub(super) metadata: TableMetadata,
@@ -32,14 +33,28 @@ pub(super) struct Base {
     pub(super) version: FormatVersion,
 }
 
+/// How a table's manifests are merged (`TableProperties.java`).
+pub(super) struct Merging {
+    pub(super) enabled: bool,
+    /// The most bytes that a manifest of several has.
+    pub(super) target_bytes: u64,
+    /// How many manifests with the newest among them are merged at once at least.
+    pub(super) least: usize,
+}
+
 impl Base {
-    /// The latest metadata of the table at `location`, a folder or one of its metadata files.
+    /// The latest metadata of the table at `location`, a folder or one of its metadata files, standing on a branch.
     ///
     /// # Errors
-    /// Those of [`Table::open`]; `Unsupported` for a table whose metadata speaks of another place, or keeps its
-    /// files elsewhere.
-    pub(super) fn read(location: &str, storage: Arc<dyn Storage>, limits: Limits) -> Result<Base> {
-        let table = Table::open(location, Arc::clone(&storage), limits)?;
+    /// Those of [`Table::open`] and [`Table::at_branch`]; `Unsupported` for a table whose metadata speaks of another
+    /// place, or keeps its files elsewhere.
+    pub(super) fn read(
+        location: &str,
+        branch: &str,
+        storage: Arc<dyn Storage>,
+        limits: Limits,
+    ) -> Result<Base> {
+        let table = Table::open(location, Arc::clone(&storage), limits)?.at_branch(branch)?;
         let path = table.metadata_file();
         let json = MetadataFile::open(path, storage, limits)?.to_json()?;
         let json = serde_json::from_str(&json).map_err(|error| invalid(error.to_string()).in_file(path))?;
@@ -104,6 +119,39 @@ impl Base {
         format!("{}/metadata/{name}", self.metadata.location.trim_end_matches('/'))
     }
 
+    /// The branch that is committed to.
+    pub(super) fn branch(&self) -> &str {
+        self.table.branch()
+    }
+
+    /// The snapshot that the branch is at.
+    pub(super) fn head(&self) -> Option<i64> {
+        self.table.snapshot_id()
+    }
+
+    /// The branch at another snapshot, with the rules of retention that it has.
+    pub(super) fn head_ref(&self, snapshot_id: i64) -> SnapshotRef {
+        match self.metadata.refs.get(self.branch()) {
+            Some(one) => SnapshotRef { snapshot_id, ..one.clone() },
+            None => SnapshotRef::branch(snapshot_id),
+        }
+    }
+
+    /// A snapshot and those that it was made from, newest first, as far as they are there.
+    pub(super) fn ancestors(&self, id: Option<i64>) -> impl Iterator<Item = i64> + use<> {
+        let lineage = self.metadata.lineage.iter();
+        let parents: HashMap<i64, Option<i64>> =
+            lineage.map(|one| (one.snapshot_id, one.parent_id)).collect();
+        // A path that is longer than there are snapshots goes in a circle.
+        let (most, mut next) = (parents.len(), id);
+        let path = std::iter::from_fn(move || {
+            let id = next?;
+            next = *parents.get(&id)?;
+            Some(id)
+        });
+        path.take(most)
+    }
+
     /// The number that a commit gives its files.
     pub(super) fn next_sequence_number(&self) -> i64 {
         match self.version {
@@ -160,7 +208,21 @@ impl Base {
         Ok((codec, level.transpose()?.filter(|_| codec != Codec::Null && codec != Codec::Snappy)))
     }
 
-    /// The manifests of the current snapshot, with what other writers' fields of the list hold.
+    /// How manifests are merged, and how large they become.
+    pub(super) fn merging(&self) -> Merging {
+        let property = |key: &str| self.metadata.property(key).map(str::trim);
+        let number =
+            |key: &str, default: u64| property(key).and_then(|text| text.parse().ok()).unwrap_or(default);
+        let least = number("commit.manifest.min-count-to-merge", 100);
+        let enabled = property("commit.manifest-merge.enabled");
+        Merging {
+            enabled: enabled.is_none_or(|value| value.eq_ignore_ascii_case("true")),
+            target_bytes: number("commit.manifest.target-size-bytes", 8 << 20).max(1),
+            least: usize::try_from(least).unwrap_or(usize::MAX),
+        }
+    }
+
+    /// The manifests of the branch's head, with what other writers' fields of the list hold.
     ///
     /// # Errors
     /// Those of reading the list.

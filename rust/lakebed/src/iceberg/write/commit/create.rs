@@ -59,7 +59,7 @@ pub fn create_table(location: &str, table: &NewTable, limits: Limits) -> Result<
     match current_metadata(location, &storage, open, &Notes::default()) {
         Err(error) if error.kind() == ErrorKind::TableNotFound => {}
         Err(error) => return Err(error),
-        Ok(file) => return Err(exists(file.path())),
+        Ok(file) => return Err(exists("there is a table already").in_file(file.path())),
     }
     let gzip = table
         .properties
@@ -133,8 +133,9 @@ fn last_partition_id(spec: &PartitionSpec) -> i32 {
     spec.fields.iter().map(|field| field.field_id).max().unwrap_or(NO_PARTITION_ID)
 }
 
+/// An error of what is there already.
 #[cold]
-fn exists(path: &str) -> Error {
+pub(super) fn exists(message: impl Into<String>) -> Error {
     let source = std::io::Error::from_raw_os_error(EEXIST);
-    Error::new(ErrorKind::Io, "there is a table already").caused_by(source).in_file(path)
+    Error::new(ErrorKind::Io, message).caused_by(source)
 }

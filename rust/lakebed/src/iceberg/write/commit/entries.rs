@@ -18,6 +18,7 @@ use crate::iceberg::manifest::{
 };
 use crate::iceberg::manifest_list::ManifestFile;
 use crate::iceberg::partition::{PartitionSpec, PartitionType};
+use crate::iceberg::table::TableTypes;
 use crate::record::{carried, find};
 
 /// Reads entries of manifests of one table.
@@ -26,47 +27,79 @@ pub(super) struct Entries<'b> {
     columns: Arc<EntryColumns>,
     /// Whether all columns are read.
     are_whole: bool,
+    /// What tuples are shown as, where not as those of their spec alone.
+    partition: Option<Arc<PartitionType>>,
 }
 
 impl Entries<'_> {
     /// Of all columns.
     pub(super) fn all(base: &Base) -> Result<Entries<'_>> {
-        Ok(Entries { base, columns: Arc::new(EntryColumns::new(None)?), are_whole: true })
+        let columns = Arc::new(EntryColumns::new(None)?);
+        Ok(Entries { base, columns, are_whole: true, partition: None })
     }
 
     /// Of those named alone.
     pub(super) fn of<'b>(base: &'b Base, columns: &[&str]) -> Result<Entries<'b>> {
         let columns: Vec<String> = columns.iter().map(|name| (*name).to_owned()).collect();
-        Ok(Entries { base, columns: Arc::new(EntryColumns::new(Some(&columns))?), are_whole: false })
+        let columns = Arc::new(EntryColumns::new(Some(&columns))?);
+        Ok(Entries { base, columns, are_whole: false, partition: None })
+    }
+
+    /// The same, with tuples as the table shows them, whatever their spec.
+    pub(super) fn shown<'b>(base: &'b Base, columns: &[&str], types: &TableTypes) -> Result<Entries<'b>> {
+        let mut distinct: Vec<&str> = Vec::with_capacity(columns.len());
+        for name in columns {
+            if !distinct.contains(name) {
+                distinct.push(name);
+            }
+        }
+        let entries = Entries::of(base, &distinct)?;
+        Ok(Entries { partition: Some(Arc::clone(&types.partition)), ..entries })
     }
 
     /// The live entries of a manifest, with what they inherit; of all columns, with other writers' fields too.
     pub(super) fn live(&self, manifest: &ManifestFile) -> Result<RecordBatch> {
-        let read = || -> Result<RecordBatch> {
-            let bytes = self.base.table.read_recorded(&manifest.path, manifest.length)?;
-            let known = ManifestContext {
-                manifest: Some(manifest.clone()),
-                partition: Some(self.layout(self.base.spec(manifest.spec_id)?)),
-                ..ManifestContext::default()
-            };
-            let decoding = self.base.table.decoding();
-            let carried = if self.are_whole { carried_entries(&bytes, decoding.limits)? } else { None };
-            // What is carried is of all entries.
-            let statuses = if carried.is_some() { Statuses::ALL } else { Statuses::LIVE };
-            let reader = EntryReader::open(bytes, &self.columns, known, statuses, decoding, 1)?;
-            let schema = Arc::clone(reader.schema());
-            let batches = reader.collect::<Result<Vec<_>>>()?;
-            let entries = concat_batches(&schema, &batches)?;
-            match carried {
-                Some(carried) => rows_where(&carried::with(&entries, &carried)?, &is_live(&entries)?),
-                None => Ok(entries),
-            }
-        };
+        self.read(manifest, Statuses::LIVE)
+    }
+
+    /// The entries of a manifest that are of those statuses.
+    pub(super) fn read(&self, manifest: &ManifestFile, wanted: Statuses) -> Result<RecordBatch> {
+        let bytes = || self.base.table.read_recorded(&manifest.path, manifest.length);
+        let read = || self.decode(manifest, bytes()?, wanted);
         read().map_err(|error| error.in_file(&manifest.path))
     }
 
-    /// Tuples of the spec alone, in the types that any of the table's schemas gives them.
+    /// The entries of those statuses in a manifest that is these bytes.
+    pub(super) fn decode(
+        &self,
+        manifest: &ManifestFile,
+        bytes: Buffer,
+        wanted: Statuses,
+    ) -> Result<RecordBatch> {
+        let known = ManifestContext {
+            manifest: Some(manifest.clone()),
+            partition: Some(self.layout(self.base.spec(manifest.spec_id)?)),
+            ..ManifestContext::default()
+        };
+        let decoding = self.base.table.decoding();
+        let carried = if self.are_whole { carried_entries(&bytes, decoding.limits)? } else { None };
+        // What is carried is of all entries.
+        let statuses = if carried.is_some() { Statuses::ALL } else { wanted };
+        let reader = EntryReader::open(bytes, &self.columns, known, statuses, decoding, 1)?;
+        let schema = Arc::clone(reader.schema());
+        let batches = reader.collect::<Result<Vec<_>>>()?;
+        let entries = concat_batches(&schema, &batches)?;
+        match carried {
+            Some(carried) => rows_where(&carried::with(&entries, &carried)?, &has(&entries, wanted)?),
+            None => Ok(entries),
+        }
+    }
+
+    /// Tuples of the spec alone, in the types that any of the table's schemas gives them, unless as the table's.
     fn layout(&self, spec: &PartitionSpec) -> PartitionLayout {
+        if let Some(unified) = &self.partition {
+            return PartitionLayout { unified: Arc::clone(unified), spec: Arc::new(spec.clone()) };
+        }
         let newest = self.base.metadata.schemas.iter().rev();
         let schemas: Vec<_> = newest.map(|schema| schema.as_ref()).collect();
         let unified = PartitionType::unify(std::slice::from_ref(spec), &schemas);
@@ -79,10 +112,11 @@ fn carried_entries(bytes: &Buffer, limits: Limits) -> Result<Option<RecordBatch>
     carried::read(bytes, &|record, field| known(&[&ENTRY], record, field), limits)
 }
 
-fn is_live(entries: &RecordBatch) -> Result<BooleanArray> {
+/// Which entries are of some statuses.
+fn has(entries: &RecordBatch, statuses: Statuses) -> Result<BooleanArray> {
     let status = find(entries, "status")?;
-    let is_live = |status: Option<i32>| status.map(|status| Statuses::LIVE.has(status));
-    Ok(status.as_primitive::<Int32Type>().iter().map(is_live).collect())
+    let is_wanted = |status: Option<i32>| status.map(|status| statuses.has(status));
+    Ok(status.as_primitive::<Int32Type>().iter().map(is_wanted).collect())
 }
 
 /// Entries with other statuses; where `snapshot_id` is given, that of entries whose status is not EXISTING.

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int32Type, Int64Type};
 use arrow_array::{
-    Array, ArrayRef, BooleanArray, Int32Array, RecordBatch, StringArray, StructArray, new_null_array,
+    Array, ArrayRef, BooleanArray, Int32Array, Int64Array, RecordBatch, StringArray, StructArray,
+    new_null_array,
 };
 use arrow_schema::{DataType, Field, Schema as ArrowSchema};
 
@@ -21,6 +22,7 @@ use crate::iceberg::manifest::ADDED;
 use crate::iceberg::partition::{PartitionSpec, PartitionType};
 use crate::iceberg::transform::Transform;
 use crate::iceberg::types::Schema;
+use crate::iceberg::write::ManifestContent;
 
 /// What must be there.
 const REQUIRED: [&str; 3] = ["file_path", "record_count", "file_size_in_bytes"];
@@ -36,12 +38,16 @@ const OF_DELETES: [&str; 4] =
 /// What the view of files has that is none of Iceberg's own.
 const OF_VIEWS: [&str; 4] = ["bucket", "level", "schema_id", "created_at"];
 
+/// The format of files that hold deletion vectors.
+const PUFFIN: &str = "PUFFIN";
+
 /// The column of typed metrics.
 const STATS: &str = "stats";
 
-/// Data files in the columns of the view `files`, found to be of the right types.
+/// Files in the columns of the view `files`, found to be of the right types.
 pub(super) struct Given {
     files: RecordBatch,
+    content: ManifestContent,
 }
 
 impl Given {
@@ -50,7 +56,7 @@ impl Given {
     /// # Errors
     /// `UnknownColumn` for a column that is not there, or none of a file's; `Argument` for one of another type,
     /// a null or a value that cannot be; each with field and row.
-    pub(super) fn new(files: RecordBatch) -> Result<Given> {
+    pub(super) fn new(files: RecordBatch, content: ManifestContent) -> Result<Given> {
         check_names(&files)?;
         for name in REQUIRED {
             let column = column(&files, name)?;
@@ -65,9 +71,26 @@ impl Given {
             }
         }
         check_numbers(&files)?;
-        check_data(&files)?;
+        match content {
+            ManifestContent::Data => check_data(&files)?,
+            ManifestContent::Deletes => check_deletes(&files)?,
+        }
         check_twice(&files)?;
-        Ok(Given { files })
+        Ok(Given { files, content })
+    }
+
+    /// How many files there are.
+    pub(super) fn len(&self) -> usize {
+        self.files.num_rows()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// A column in the type that entries have for it; null where it is absent.
+    pub(super) fn column(&self, name: &str) -> Result<ArrayRef> {
+        column(&self.files, name)
     }
 }
 
@@ -120,7 +143,7 @@ fn check_data(files: &RecordBatch) -> Result<()> {
     let content = column(files, "content")?;
     let deletes = content.as_primitive::<Int32Type>().iter().position(|content| content.unwrap_or(0) != 0);
     if let Some(row) = deletes {
-        let message = "only data files are appended: content is not 0";
+        let message = "a delete file among data files: content is not 0";
         return Err(Error::new(ErrorKind::Argument, message).in_field("content").in_row(row));
     }
     for name in OF_DELETES {
@@ -133,11 +156,63 @@ fn check_data(files: &RecordBatch) -> Result<()> {
     Ok(())
 }
 
+/// Refuses delete files that say too little of what they delete, or too much.
+fn check_deletes(files: &RecordBatch) -> Result<()> {
+    let [content, ids, target, offset, size] =
+        ["content", "equality_ids", "referenced_data_file", "content_offset", "content_size_in_bytes"]
+            .map(|name| column(files, name));
+    let (content, ids, target, offset, size) = (content?, ids?, target?, offset?, size?);
+    let (formats, contents) =
+        (formats(files, ManifestContent::Deletes)?, content.as_primitive::<Int32Type>());
+    let (formats, ids) = (formats.as_string::<i32>(), ids.as_list::<i32>());
+    for row in 0..files.num_rows() {
+        let wrong = |name: &str, message: &str| {
+            Err(Error::new(ErrorKind::Argument, message).in_field(name).in_row(row))
+        };
+        let is_equality = match contents.is_valid(row).then(|| contents.value(row)) {
+            Some(1) => false,
+            Some(2) => true,
+            _ => {
+                return wrong(
+                    "content",
+                    "a delete file has content 1 (position deletes) or 2 (equality deletes)",
+                );
+            }
+        };
+        let compares = ids.is_valid(row) && !ids.value(row).is_empty() && ids.value(row).null_count() == 0;
+        if compares != is_equality {
+            let message = "equality deletes have the ids of the columns that they compare, others have none";
+            return wrong("equality_ids", message);
+        }
+        let is_vector = formats.value(row) == PUFFIN;
+        if is_vector && is_equality {
+            return wrong("file_format", "a Puffin file holds no equality deletes");
+        }
+        for (name, column) in [("content_offset", &offset), ("content_size_in_bytes", &size)] {
+            if column.is_valid(row) != is_vector {
+                return wrong(
+                    name,
+                    "a deletion vector has the place of its bytes in its file, other deletes have none",
+                );
+            }
+        }
+        if is_vector && target.is_null(row) || is_equality && target.is_valid(row) {
+            return wrong(
+                "referenced_data_file",
+                "a deletion vector is of one data file, equality deletes are of none",
+            );
+        }
+    }
+    Ok(())
+}
+
 fn check_twice(files: &RecordBatch) -> Result<()> {
-    let paths = column(files, "file_path")?;
+    let (paths, offsets) = (column(files, "file_path")?, column(files, "content_offset")?);
+    let offsets = offsets.as_primitive::<Int64Type>();
     let mut known = HashMap::with_capacity(paths.len());
     for (row, path) in paths.as_string::<i32>().iter().enumerate() {
-        if let Some(first) = known.insert(path, row) {
+        let offset = offsets.is_valid(row).then(|| offsets.value(row));
+        if let Some(first) = known.insert((path, offset), row) {
             let message = format!("{:?} is there twice, first in row {first}", path.unwrap_or_default());
             return Err(Error::new(ErrorKind::Argument, message).in_field("file_path").in_row(row));
         }
@@ -158,7 +233,11 @@ pub(super) fn written_path(base: &Base, path: &str) -> String {
 /// # Errors
 /// `Argument` for a spec that the table does not have, or one of transforms that are not known; for a format
 /// that nothing says; those of [`metric_maps`]; each with field and row.
-pub(super) fn entries_of(given: &Given, base: &Base) -> Result<Vec<(i32, RecordBatch)>> {
+pub(super) fn entries_of(
+    given: &Given,
+    base: &Base,
+    data_sequence_number: Option<i64>,
+) -> Result<Vec<(i32, RecordBatch)>> {
     let files = &given.files;
     let rows = files.num_rows();
     let schema = current_schema(base)?;
@@ -174,10 +253,13 @@ pub(super) fn entries_of(given: &Given, base: &Base) -> Result<Vec<(i32, RecordB
         }
         let column: ArrayRef = match spec.column {
             "status" => Arc::new(Int32Array::from_value(ADDED, rows)),
-            "content" => Arc::new(Int32Array::from_value(0, rows)),
+            "content" if given.content == ManifestContent::Data => Arc::new(Int32Array::from_value(0, rows)),
+            "sequence_number" if given.content == ManifestContent::Data => {
+                Arc::new(Int64Array::from(vec![data_sequence_number; rows]))
+            }
             "spec_id" => Arc::new(specs.clone()),
-            "file_path" => paths(files, base)?,
-            "file_format" => formats(files)?,
+            "file_path" | "referenced_data_file" => paths(files, base, spec.column)?,
+            "file_format" => formats(files, given.content)?,
             PARTITION => partition(files),
             name if ASSIGNED.contains(&name) => new_null_array(&(spec.data_type)(), rows),
             name if METRICS.contains(&name) => match maps.get(name) {
@@ -214,16 +296,19 @@ fn spec_ids(files: &RecordBatch, base: &Base) -> Result<Int32Array> {
     Ok(given.iter().map(|id| Some(id.unwrap_or(default))).collect())
 }
 
-fn paths(files: &RecordBatch, base: &Base) -> Result<ArrayRef> {
-    let given = column(files, "file_path")?;
+fn paths(files: &RecordBatch, base: &Base, name: &str) -> Result<ArrayRef> {
+    let given = column(files, name)?;
     let paths = given.as_string::<i32>().iter().map(|path| path.map(|path| written_path(base, path)));
     Ok(Arc::new(paths.collect::<StringArray>()))
 }
 
 /// The formats in the words of Java's writer; where nothing says them, those of the paths' endings.
-fn formats(files: &RecordBatch) -> Result<ArrayRef> {
+fn formats(files: &RecordBatch, content: ManifestContent) -> Result<ArrayRef> {
     let (given, paths) = (column(files, "file_format")?, column(files, "file_path")?);
-    let known = ["PARQUET", "ORC", "AVRO"];
+    let known: &[&str] = match content {
+        ManifestContent::Data => &["PARQUET", "ORC", "AVRO"],
+        ManifestContent::Deletes => &["PARQUET", "ORC", "AVRO", PUFFIN],
+    };
     let format = |(row, (format, path)): (usize, (Option<&str>, Option<&str>))| {
         let path = path.unwrap_or_default();
         let said = format.or_else(|| path.rsplit_once('.').map(|(_, ending)| ending)).unwrap_or_default();
@@ -231,7 +316,8 @@ fn formats(files: &RecordBatch) -> Result<ArrayRef> {
         match known.contains(&upper.as_str()) {
             true => Ok(Some(upper)),
             false => {
-                let message = format!("the format of {path:?} is none of parquet, orc and avro");
+                let message =
+                    format!("the format of {path:?} is none of {}", known.join(", ").to_lowercase());
                 Err(Error::new(ErrorKind::Argument, message).in_field("file_format").in_row(row))
             }
         }

@@ -6,67 +6,87 @@
 //! that no other commit has; then the next metadata file, which is the commit. A writer that is killed leaves
 //! the table as it was, and files `<uuid>-m*.avro`, `snap-*-<uuid>.avro` or `.*.lakebed-tmp` that nothing names.
 
-mod append;
 mod attempt;
 mod base;
+mod cherry_pick;
 mod columns;
 mod create;
-mod delete;
 mod entries;
+mod expire;
+mod files;
+mod filter;
 mod given;
+mod history;
+mod merge;
 mod next;
 mod options;
 mod partition_by;
+mod refs;
 mod rewrite;
 mod scratch;
+mod select;
+mod settings;
 mod stats;
 mod store;
 mod summary;
 mod tally;
+mod update;
+mod upgrade;
 
 pub use attempt::Staged;
 pub use create::{NewTable, create_table};
+pub use files::{FileChange, FileChangeKind, Isolation};
 pub use options::{CommitOptions, Identity};
+pub use refs::{NewRef, RefChange, Rules};
 pub use rewrite::Rewrite;
+pub use settings::{SettingsChange, StatisticsKind};
 
 use std::sync::Arc;
 
-use arrow_array::RecordBatch;
-use arrow_schema::SchemaRef;
-use arrow_select::concat::concat_batches;
-
-use self::append::Append;
 use self::attempt::{Change, commit, stage};
-use self::delete::Delete;
+use self::cherry_pick::CherryPick;
+use self::expire::Expire;
+use self::files::Files;
 use crate::error::Result;
+use crate::reach::Retention;
 use crate::storage::Storage;
 
 /// What is committed.
 pub enum Action {
-    /// Data files are added, in columns of the view `files`: their schema and batches.
-    Append(SchemaRef, Vec<RecordBatch>),
-    /// Data files are removed, by their paths.
-    Delete(Vec<String>),
+    /// Files come and go.
+    Files(FileChange),
     /// Manifests of data files are written anew.
     RewriteManifests(Rewrite),
+    /// Branches and tags are made, moved or removed.
+    Refs(RefChange),
+    /// Properties and the version of the format.
+    Settings(SettingsChange),
+    /// Snapshots, branches and tags go that the rules of retention let go; their files stay.
+    Expire(Retention),
+    /// What a snapshot of the table added is added to the branch.
+    CherryPick(i64),
 }
 
 impl Action {
     fn change(self) -> Result<Box<dyn Change>> {
         Ok(match self {
-            Action::Append(schema, batches) => Box::new(Append::new(concat_batches(&schema, &batches)?)?),
-            Action::Delete(paths) => Box::new(Delete::new(paths)?),
+            Action::Files(change) => Box::new(Files::new(change)?),
             Action::RewriteManifests(rewrite) => Box::new(rewrite),
+            Action::Refs(change) => Box::new(change),
+            Action::Settings(change) => Box::new(change),
+            Action::Expire(retention) => Box::new(Expire { retention }),
+            Action::CherryPick(snapshot_id) => Box::new(CherryPick { snapshot_id }),
         })
     }
 }
 
-/// Commits to the table at `location`, a folder whose latest metadata is looked for: a table without a catalog.
+/// Commits to the table at `location`, a folder whose latest metadata is looked for: a table without a catalog. Gives
+/// the metadata file that the commit builds on; `None` where there was nothing to do.
 ///
 /// # Errors
 /// `Argument`, `Required`, `UnknownColumn` and others for what does not fit the table, with field and row, before
 /// anything is written; `Unsupported` for a table of a catalog's, and one that was moved; `Io`.
-pub fn commit_action(location: &str, action: Action, options: &CommitOptions) -> Result<()> {
+pub fn commit_action(location: &str, action: Action, options: &CommitOptions) -> Result<Option<String>> {
     commit(location, action.change()?.as_ref(), options)
 }
 

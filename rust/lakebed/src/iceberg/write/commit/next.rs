@@ -4,14 +4,14 @@ use serde_json::{Map, Value, json};
 
 use super::base::Base;
 use super::store::RowIds;
-use crate::error::{Error, ErrorKind, Result};
-use crate::iceberg::metadata::MAIN;
+use super::update::{Update, list};
+use crate::error::Result;
 use crate::iceberg::write::FormatVersion;
 
 /// How many earlier metadata files the log names, unless `write.metadata.previous-versions-max` says otherwise.
 const LOGGED: usize = 100;
 
-/// A snapshot that is to be the current one.
+/// A snapshot that is to be the head of its branch.
 pub(super) struct NewSnapshot {
     pub(super) id: i64,
     pub(super) timestamp_ms: i64,
@@ -20,94 +20,57 @@ pub(super) struct NewSnapshot {
     pub(super) row_ids: Option<RowIds>,
 }
 
-/// The metadata with the snapshot as the head of `main`, and the snapshot's JSON.
+/// The metadata with all changes made.
 ///
 /// # Errors
-/// `Json` for metadata whose lists are none.
-pub(super) fn next_metadata(base: &Base, new: NewSnapshot) -> Result<(Map<String, Value>, Value)> {
-    let snapshot = snapshot_json(base, &new);
+/// Those of the updates.
+pub(super) fn next_metadata(base: &Base, updates: &[Update], now_ms: i64) -> Result<Map<String, Value>> {
     let mut json = base.json.clone();
-    if base.version > FormatVersion::V1 {
-        json.insert("last-sequence-number".to_owned(), base.next_sequence_number().into());
+    for update in updates {
+        update.apply(base, &mut json, now_ms)?;
     }
-    json.insert("last-updated-ms".to_owned(), new.timestamp_ms.into());
-    json.insert("current-snapshot-id".to_owned(), new.id.into());
-    if let Some(ids) = &new.row_ids {
-        let next = ids.first.checked_add(ids.count);
-        let next = next.ok_or_else(|| Error::new(ErrorKind::Mismatch, "row ids are beyond 64 bits"))?;
-        json.insert("next-row-id".to_owned(), next.into());
-    }
-    push(&mut json, "snapshots", snapshot.clone())?;
-    let moved = json!({ "timestamp-ms": new.timestamp_ms, "snapshot-id": new.id });
-    push(&mut json, "snapshot-log", moved)?;
+    json.insert("last-updated-ms".to_owned(), now_ms.into());
     let previous = base.path(base.table.metadata_file().rsplit('/').next().unwrap_or_default());
     let replaced = json!({ "timestamp-ms": base.metadata.last_updated_ms, "metadata-file": previous });
-    push(&mut json, "metadata-log", replaced)?;
-    shorten_log(base, &mut json);
-    set_main(&mut json, new.id)?;
-    Ok((json, snapshot))
+    list(&mut json, "metadata-log")?.push(replaced);
+    shorten_log(&mut json);
+    Ok(json)
 }
 
-fn snapshot_json(base: &Base, new: &NewSnapshot) -> Value {
+/// What adds a snapshot as the head of the branch.
+pub(super) fn at_the_head(base: &Base, new: NewSnapshot) -> [Update; 2] {
+    let one = base.head_ref(new.id);
+    [Update::AddSnapshot(snapshot_json(base, new)), Update::SetRef(base.branch().to_owned(), one)]
+}
+
+fn snapshot_json(base: &Base, new: NewSnapshot) -> Map<String, Value> {
     let mut snapshot = Map::new();
     if base.version > FormatVersion::V1 {
         snapshot.insert("sequence-number".to_owned(), base.next_sequence_number().into());
     }
     snapshot.insert("snapshot-id".to_owned(), new.id.into());
-    if let Some(parent) = base.metadata.current_snapshot_id {
+    if let Some(parent) = base.head() {
         snapshot.insert("parent-snapshot-id".to_owned(), parent.into());
     }
     snapshot.insert("timestamp-ms".to_owned(), new.timestamp_ms.into());
-    snapshot.insert("summary".to_owned(), Value::Object(new.summary.clone()));
-    snapshot.insert("manifest-list".to_owned(), new.manifest_list.clone().into());
+    snapshot.insert("summary".to_owned(), Value::Object(new.summary));
+    snapshot.insert("manifest-list".to_owned(), new.manifest_list.into());
     snapshot.insert("schema-id".to_owned(), base.metadata.current_schema_id.into());
     if let Some(ids) = &new.row_ids {
         snapshot.insert("first-row-id".to_owned(), ids.first.into());
         snapshot.insert("added-rows".to_owned(), ids.count.into());
     }
-    Value::Object(snapshot)
+    snapshot
 }
 
-/// Appends to a list, which need not be there.
-fn push(json: &mut Map<String, Value>, key: &str, value: Value) -> Result<()> {
-    let list = json.entry(key).or_insert(Value::Null);
-    if list.is_null() {
-        *list = Value::Array(Vec::new());
-    }
-    let list = list.as_array_mut().ok_or_else(|| not_a(key, "list"))?;
-    list.push(value);
-    Ok(())
-}
-
-/// Leaves as many earlier files in the log as the table says.
-fn shorten_log(base: &Base, json: &mut Map<String, Value>) {
-    let most = base.metadata.property("write.metadata.previous-versions-max");
-    let most = most.and_then(|text| text.parse::<usize>().ok()).unwrap_or(LOGGED).max(1);
+/// Leaves as many earlier files in the log as the table says by now.
+fn shorten_log(json: &mut Map<String, Value>) {
+    let properties = json.get("properties").and_then(Value::as_object);
+    let most = properties.and_then(|all| all.get("write.metadata.previous-versions-max"));
+    let most = most.and_then(Value::as_str).and_then(|text| text.parse::<usize>().ok());
+    let most = most.unwrap_or(LOGGED).max(1);
     if let Some(Value::Array(log)) = json.get_mut("metadata-log") {
         let surplus = log.len().saturating_sub(most);
         log.drain(..surplus);
     }
-}
-
-/// Moves the branch `main`, which keeps its own rules of retention.
-fn set_main(json: &mut Map<String, Value>, id: i64) -> Result<()> {
-    let refs = json.entry("refs").or_insert(Value::Null);
-    if refs.is_null() {
-        *refs = Value::Object(Map::new());
-    }
-    let refs = refs.as_object_mut().ok_or_else(|| not_a("refs", "object"))?;
-    match refs.get_mut(MAIN) {
-        Some(Value::Object(main)) => {
-            main.insert("snapshot-id".to_owned(), id.into());
-        }
-        _ => {
-            refs.insert(MAIN.to_owned(), json!({ "snapshot-id": id, "type": "branch" }));
-        }
-    }
-    Ok(())
-}
-
-#[cold]
-fn not_a(key: &str, what: &str) -> Error {
-    Error::new(ErrorKind::Json, format!("{key} is not a JSON {what}")).in_field(key)
 }

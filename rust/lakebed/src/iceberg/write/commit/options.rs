@@ -9,6 +9,8 @@ use crate::iceberg::value::uuid::write_uuid;
 pub struct CommitOptions {
     /// What tells it from every other.
     pub identity: Identity,
+    /// The branch that is committed to.
+    pub branch: String,
     /// Keys that its snapshot's summary has besides.
     pub properties: Vec<(String, String)>,
     /// The codec of the manifests that are written; `None` for the table's own.

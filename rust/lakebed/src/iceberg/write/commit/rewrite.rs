@@ -8,7 +8,7 @@ use arrow_row::{RowConverter, SortField};
 use arrow_schema::DataType;
 use arrow_select::take::take_record_batch;
 
-use super::attempt::{Change, Outcome};
+use super::attempt::{Change, Outcome, Snapshot};
 use super::base::Base;
 use super::entries::{Entries, is_of, rows_where, with_status};
 use super::scratch::Scratch;
@@ -55,10 +55,11 @@ impl Change for Rewrite {
                 new.push(write_entries(base, scratch, spec, ManifestContent::Data, &part)?);
             }
         }
-        let manifests = [new.len(), kept.num_rows(), replaced.len()];
+        let counts = [new.len(), kept.num_rows(), replaced.len()];
         let mut summary = Summary::default();
-        (summary.manifests, summary.entries_processed) = (manifests, Some(processed));
-        Ok(Some(Outcome { operation: "replace", manifests: joined(&new, &kept)?, summary }))
+        (summary.manifests, summary.entries_processed) = (counts, Some(processed));
+        let manifests = joined(&new, &kept)?;
+        Ok(Some(Outcome::Snapshot(Box::new(Snapshot { operation: "replace", manifests, summary }))))
     }
 }
 

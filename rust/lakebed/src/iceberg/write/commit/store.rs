@@ -18,14 +18,32 @@ use crate::iceberg::write::{
 };
 use crate::record::{carried, find};
 
-/// Writes a manifest of entries, which are not empty, and gives its row of the list.
-pub(super) fn write_entries(
+/// A manifest that is encoded, and has no file yet.
+pub(super) struct Draft {
+    /// Its row of the list, but for the path.
+    pub(super) file: ManifestFile,
+    pub(super) bytes: Vec<u8>,
+    /// How many manifests of the snapshot before it stands for.
+    pub(super) replaces: usize,
+}
+
+impl Draft {
+    /// Writes it, and gives its row of the list.
+    pub(super) fn store(self, base: &Base, scratch: &mut Scratch) -> Result<ManifestFile> {
+        let path = base.path(&scratch.manifest_name());
+        scratch.write(&path, &self.bytes)?;
+        Ok(ManifestFile { path, ..self.file })
+    }
+}
+
+/// Encodes a manifest of entries, which are not empty.
+pub(super) fn draft(
     base: &Base,
-    scratch: &mut Scratch,
+    scratch: &Scratch,
     spec: &PartitionSpec,
     content: ManifestContent,
     entries: &RecordBatch,
-) -> Result<ManifestFile> {
+) -> Result<Draft> {
     let layout = ManifestLayout::new(base.version, content, &base.schema_of(spec)?, spec, &entries.schema())?;
     let commit = base.next_sequence_number();
     let mut tally = Tally::new(layout.tuples().types().iter())?;
@@ -33,11 +51,9 @@ pub(super) fn write_entries(
     let options = scratch.manifest_options(base.manifest_codec()?, base.table.decoding().limits);
     let stored = stored_entries(base.version, entries)?;
     let bytes = write_manifest(&stored.schema(), std::iter::once(Ok(stored)), &layout, Vec::new(), options)?;
-    let path = base.path(&scratch.manifest_name());
-    scratch.write(&path, &bytes)?;
     let (added, existing, deleted) = tally.recorded();
-    Ok(ManifestFile {
-        path,
+    let file = ManifestFile {
+        path: String::new(),
         length: u64::try_from(bytes.len()).ok(),
         spec_id: spec.spec_id,
         content: if content == ManifestContent::Data { DATA } else { DELETES },
@@ -49,7 +65,39 @@ pub(super) fn write_entries(
         deleted,
         partitions: Some(tally.summaries()),
         first_row_id: None,
-    })
+    };
+    Ok(Draft { file, bytes, replaces: 0 })
+}
+
+/// The same, as several manifests where one would be larger than the table's target size.
+pub(super) fn drafts(
+    base: &Base,
+    scratch: &Scratch,
+    spec: &PartitionSpec,
+    content: ManifestContent,
+    entries: &RecordBatch,
+) -> Result<Vec<Draft>> {
+    let whole = draft(base, scratch, spec, content, entries)?;
+    let parts = (whole.bytes.len() as u64).div_ceil(base.merging().target_bytes);
+    let parts = usize::try_from(parts).unwrap_or(usize::MAX).min(entries.num_rows());
+    if parts <= 1 {
+        return Ok(vec![whole]);
+    }
+    let rows = entries.num_rows().div_ceil(parts);
+    let part = |start: usize| entries.slice(start, rows.min(entries.num_rows() - start));
+    let starts = (0..entries.num_rows()).step_by(rows);
+    starts.map(|start| draft(base, scratch, spec, content, &part(start))).collect()
+}
+
+/// Writes a manifest of entries, which are not empty, and gives its row of the list.
+pub(super) fn write_entries(
+    base: &Base,
+    scratch: &mut Scratch,
+    spec: &PartitionSpec,
+    content: ManifestContent,
+    entries: &RecordBatch,
+) -> Result<ManifestFile> {
+    draft(base, scratch, spec, content, entries)?.store(base, scratch)
 }
 
 /// Entries without the columns that the version has no field for and readers fill.
@@ -93,7 +141,7 @@ pub(super) fn write_list(
     let header = ListHeader {
         version: base.version,
         snapshot_id: identity.snapshot_id(),
-        parent_snapshot_id: base.metadata.current_snapshot_id,
+        parent_snapshot_id: base.head(),
         sequence_number: base.next_sequence_number(),
         first_row_id: row_ids.as_ref().map(|ids| ids.first),
     };

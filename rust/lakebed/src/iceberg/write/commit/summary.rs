@@ -36,6 +36,8 @@ pub(super) struct Summary {
     pub(super) manifests: [usize; 3],
     /// Entries that were written anew, of a rewrite.
     pub(super) entries_processed: Option<usize>,
+    /// Keys that the operation itself adds.
+    pub(super) properties: Vec<(String, String)>,
 }
 
 impl Summary {
@@ -49,6 +51,11 @@ impl Summary {
     pub(super) fn remove(&mut self, spec_id: i32, files: &RecordBatch, tuples: &[ArrayRef]) -> Result<()> {
         self.removed.count(files)?;
         self.change(spec_id, tuples, files.num_rows())
+    }
+
+    /// Whether more rows come than go.
+    pub(super) fn has_more_rows(&self) -> bool {
+        self.added.records > self.removed.records
     }
 
     fn change(&mut self, spec_id: i32, tuples: &[ArrayRef], rows: usize) -> Result<()> {
@@ -85,7 +92,7 @@ impl Summary {
         json.extend(pairs.into_iter().map(|(key, count)| (key.to_owned(), Value::String(count.to_string()))));
         json.insert("engine-name".to_owned(), text("lakebed"));
         json.insert("engine-version".to_owned(), text(env!("CARGO_PKG_VERSION")));
-        json.extend(properties.iter().map(|(key, value)| (key.clone(), text(value))));
+        json.extend(self.properties.iter().chain(properties).map(|(key, value)| (key.clone(), text(value))));
         json
     }
 

@@ -1,0 +1,143 @@
+//! What another snapshot added, added here (Iceberg's `CherryPickOperation.java`).
+
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
+use arrow_array::{ArrayRef, BooleanArray, Int32Array, RecordBatch, new_null_array};
+
+use super::attempt::{Change, Outcome, Snapshot};
+use super::base::Base;
+use super::entries::{Entries, rows_where, with_status};
+use super::files::rewritten;
+use super::merge::{Listed, merge, stored};
+use super::scratch::Scratch;
+use super::select::Selected;
+use super::store::{count_files, drafts};
+use super::summary::Summary;
+use super::update::Update;
+use crate::error::{Error, ErrorKind, Result};
+use crate::iceberg::manifest::{ADDED, Statuses};
+use crate::iceberg::manifest_list::{DELETES, ManifestFile};
+use crate::iceberg::metadata;
+use crate::iceberg::write::ManifestContent;
+use crate::record::find;
+
+/// What the snapshot that was picked is called in the summary, and the name that it was staged by.
+const SOURCE: &str = "source-snapshot-id";
+const STAGED_AS: &str = "wap.id";
+const PUBLISHED: &str = "published-wap-id";
+
+/// Brings a snapshot of the table to the branch: the branch moves to it where it was made from its head; the files of an
+/// append are added anew.
+pub(super) struct CherryPick {
+    pub(super) snapshot_id: i64,
+}
+
+impl Change for CherryPick {
+    fn apply(&self, base: &Base, scratch: &mut Scratch) -> Result<Option<Outcome>> {
+        let Some(picked) = base.metadata.snapshot(self.snapshot_id) else {
+            return Err(refused(
+                base,
+                ErrorKind::SnapshotNotFound,
+                format!("no snapshot {}", self.snapshot_id),
+            ));
+        };
+        if picked.parent_id == base.head() {
+            let one = base.head_ref(self.snapshot_id);
+            return Ok(Some(Outcome::Updates(vec![Update::SetRef(base.branch().to_owned(), one)])));
+        }
+        if picked.operation.as_deref() != Some("append") {
+            let message = format!(
+                "snapshot {} is no append, and was not made from the head of branch {:?}: its changes are not picked",
+                self.snapshot_id,
+                base.branch()
+            );
+            return Err(refused(base, ErrorKind::Unsupported, message));
+        }
+        let mut summary = Summary::default();
+        summary.properties = self.properties(base, picked)?;
+        let selected = Selected::none(base)?;
+        let mut new = Vec::new();
+        for (spec_id, entries) in added(base, picked)? {
+            let spec = base.spec(spec_id)?;
+            let entries = fresh(&entries, scratch.identity().snapshot_id())?;
+            count_files(base, &mut summary, spec, &entries, true)?;
+            new.extend(
+                drafts(base, scratch, spec, ManifestContent::Data, &entries)?.into_iter().map(Listed::new),
+            );
+        }
+        new.extend(rewritten(base, scratch, &selected, &mut summary)?);
+        let merged = merge(base, scratch, &selected, new)?;
+        let manifests = stored(base, scratch, &selected, merged, &mut summary)?;
+        Ok(Some(Outcome::Snapshot(Box::new(Snapshot { operation: "append", manifests, summary }))))
+    }
+}
+
+impl CherryPick {
+    /// The keys of the new summary.
+    ///
+    /// # Errors
+    /// `Argument` for a snapshot that the branch has, or has picked before.
+    fn properties(&self, base: &Base, picked: &metadata::Snapshot) -> Result<Vec<(String, String)>> {
+        let id = self.snapshot_id.to_string();
+        let named = said(picked, STAGED_AS);
+        for ancestor in base.ancestors(base.head()) {
+            let summary = base.metadata.snapshot(ancestor);
+            let says = |key: &str| summary.and_then(|snapshot| said(snapshot, key));
+            let same_name = named.is_some() && (says(STAGED_AS) == named || says(PUBLISHED) == named);
+            if ancestor == self.snapshot_id || says(SOURCE) == Some(id.as_str()) || same_name {
+                let message = format!("branch {:?} has snapshot {id} already, as {ancestor}", base.branch());
+                return Err(refused(base, ErrorKind::Argument, message));
+            }
+        }
+        let mut properties = vec![(SOURCE.to_owned(), id)];
+        properties.extend(named.map(|name| (PUBLISHED.to_owned(), name.to_owned())));
+        Ok(properties)
+    }
+}
+
+/// What the summary of a snapshot says under a key.
+fn said<'s>(snapshot: &'s metadata::Snapshot, key: &str) -> Option<&'s str> {
+    let mut pairs = snapshot.summary.iter().flatten();
+    pairs.find(|(known, _)| known == key).map(|(_, value)| value.as_str())
+}
+
+/// The entries of the data files that a snapshot added, by manifest, with the spec of each.
+fn added(base: &Base, snapshot: &metadata::Snapshot) -> Result<Vec<(i32, RecordBatch)>> {
+    let list = base.table.list_of(snapshot)?;
+    let own = ManifestFile::all(&list)?.into_iter().filter(|manifest| {
+        manifest.content != DELETES && manifest.added_snapshot_id == Some(snapshot.snapshot_id)
+    });
+    let entries = Entries::all(base)?;
+    let statuses = Statuses { added: true, existing: false, deleted: false };
+    own.map(|manifest| {
+        let batch = entries.read(&manifest, statuses)?;
+        let ids = find(&batch, "snapshot_id")?;
+        let ids = ids.as_primitive::<Int64Type>().iter();
+        let is_own: BooleanArray = ids.map(|id| Some(id == Some(snapshot.snapshot_id))).collect();
+        Ok((manifest.spec_id, rows_where(&batch, &is_own)?))
+    })
+    .filter(|part| part.as_ref().map_or(true, |(_, entries)| entries.num_rows() > 0))
+    .collect()
+}
+
+/// Entries as of files that come: what a commit gives out is not given yet.
+fn fresh(entries: &RecordBatch, snapshot_id: i64) -> Result<RecordBatch> {
+    let added = with_status(entries, &Int32Array::from_value(ADDED, entries.num_rows()), snapshot_id)?;
+    let columns = added.schema_ref().fields().iter().zip(added.columns()).map(|(field, column)| match field
+        .name()
+        .as_str()
+    {
+        "sequence_number" | "file_sequence_number" | "first_row_id" => {
+            new_null_array(field.data_type(), column.len())
+        }
+        _ => Arc::clone(column) as ArrayRef,
+    });
+    RecordBatch::try_new(added.schema(), columns.collect()).map_err(Into::into)
+}
+
+#[cold]
+fn refused(base: &Base, kind: ErrorKind, message: String) -> Error {
+    Error::new(kind, message).in_field("snapshot_id").in_file(base.table.metadata_file())
+}

@@ -1,0 +1,31 @@
+//! Snapshots that go (Iceberg's `RemoveSnapshots.java`).
+
+use super::attempt::{Change, Outcome};
+use super::base::Base;
+use super::scratch::Scratch;
+use super::update::Update;
+use crate::error::Result;
+use crate::iceberg::reach::{check_deletable, kept};
+use crate::reach::Retention;
+
+/// Takes snapshots out of the metadata by the rules of retention, and branches and tags that are kept no longer. No file
+/// is deleted.
+pub(super) struct Expire {
+    pub(super) retention: Retention,
+}
+
+impl Change for Expire {
+    fn apply(&self, base: &Base, _: &mut Scratch) -> Result<Option<Outcome>> {
+        check_deletable(&base.metadata)?;
+        let lineage = base.metadata.lineage.iter();
+        let snapshots: Vec<_> =
+            lineage.map(|one| (one.snapshot_id, one.parent_id, one.timestamp_ms)).collect();
+        let kept = kept(&base.metadata, &snapshots, &self.retention)?;
+        let mut gone: Vec<i64> =
+            snapshots.iter().map(|(id, ..)| *id).filter(|id| !kept.snapshots.contains(id)).collect();
+        gone.sort_unstable();
+        let mut updates: Vec<Update> = kept.gone.into_iter().map(Update::RemoveRef).collect();
+        updates.extend((!gone.is_empty()).then_some(Update::RemoveSnapshots(gone)));
+        Ok((!updates.is_empty()).then_some(Outcome::Updates(updates)))
+    }
+}

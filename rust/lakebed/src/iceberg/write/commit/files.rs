@@ -1,0 +1,305 @@
+//! Files that come and go in one snapshot (Iceberg's `MergingSnapshotProducer.java`, and of it `FastAppend.java`,
+//! `StreamingDelete.java`, `BaseOverwriteFiles.java`, `BaseRowDelta.java`, `BaseRewriteFiles.java`).
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Int32Type, Int64Type};
+use arrow_array::{Array, Int32Array, RecordBatch};
+
+use super::attempt::{Change, Outcome, Snapshot};
+use super::base::Base;
+use super::entries::{Entries, rows_where, with_status};
+use super::filter::FileFilter;
+use super::given::{Given, entries_of, written_path};
+use super::history::History;
+use super::merge::{Listed, merge, stored};
+use super::scratch::Scratch;
+use super::select::{Leaving, Paths, Selected, Targets};
+use super::store::{Draft, count_files, draft, drafts};
+use super::summary::Summary;
+use crate::error::{Error, ErrorKind, Result};
+use crate::iceberg::manifest::{DELETED, EXISTING};
+use crate::iceberg::manifest_list::DELETES;
+use crate::iceberg::table::TableTypes;
+use crate::iceberg::write::{FormatVersion, ManifestContent};
+
+/// What a change of files is meant as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileChangeKind {
+    /// Data files come.
+    Append,
+    /// Data files go.
+    Delete,
+    /// Data files go, and others come in their place.
+    Overwrite,
+    /// Rows are deleted, and others come.
+    RowDelta,
+    /// The same rows in other files.
+    Replace,
+}
+
+/// What others may have done since a change was begun.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Isolation {
+    /// Nothing that the change would have had to see.
+    Serializable,
+    /// No deletes in the files that it removes.
+    Snapshot,
+    /// Anything but deletion vectors and removals of the files that it has new deletes for.
+    None,
+}
+
+/// Files that come and go.
+#[derive(Debug)]
+pub struct FileChange {
+    /// What it is meant as.
+    pub kind: FileChangeKind,
+    /// Data files that come, in columns of the view `files`.
+    pub data: Option<RecordBatch>,
+    /// Delete files and deletion vectors that come, likewise.
+    pub deletes: Option<RecordBatch>,
+    /// Data files that go, by path.
+    pub removed: Vec<String>,
+    /// Delete files that go, by path; a vector goes with its file, or for another vector.
+    pub removed_deletes: Vec<String>,
+    /// Data files go of which all rows match.
+    pub filter: Option<String>,
+    /// The data sequence number of the data files that come, where that is not the commit's.
+    pub data_sequence_number: Option<i64>,
+    /// The snapshot that the change was begun at; none before the first.
+    pub since: Option<i64>,
+    /// What others may have done since.
+    pub isolation: Isolation,
+    /// Which rows the change is about, for what others have done; `None` for the filter, or all.
+    pub conflict_filter: Option<String>,
+    /// Whether small manifests are merged, by the table's properties.
+    pub merge: bool,
+}
+
+/// A change of files, checked as far as it depends on no table.
+pub(super) struct Files {
+    kind: FileChangeKind,
+    data: Option<Given>,
+    deletes: Option<Given>,
+    removed: Paths,
+    removed_deletes: Paths,
+    filter: Option<String>,
+    data_sequence_number: Option<i64>,
+    since: Option<i64>,
+    isolation: Isolation,
+    conflict_filter: Option<String>,
+    merge: bool,
+}
+
+impl Files {
+    /// # Errors
+    /// Those of [`Given::new`] and [`Paths::new`]; `Argument` for files that replace none.
+    pub(super) fn new(change: FileChange) -> Result<Files> {
+        let some = |files: &Option<RecordBatch>| files.as_ref().is_some_and(|files| files.num_rows() > 0);
+        let none_goes =
+            change.removed.is_empty() && (some(&change.data) || change.removed_deletes.is_empty());
+        if change.kind == FileChangeKind::Replace && none_goes {
+            let message = "there is nothing that it replaces: name the files that go";
+            return Err(Error::new(ErrorKind::Argument, message));
+        }
+        let given =
+            |files: Option<RecordBatch>, content| files.map(|files| Given::new(files, content)).transpose();
+        Ok(Files {
+            kind: change.kind,
+            data: given(change.data, ManifestContent::Data)?,
+            deletes: given(change.deletes, ManifestContent::Deletes)?,
+            removed: Paths::new(change.removed)?,
+            removed_deletes: Paths::new(change.removed_deletes)?,
+            filter: change.filter,
+            data_sequence_number: change.data_sequence_number,
+            since: change.since,
+            isolation: change.isolation,
+            conflict_filter: change.conflict_filter,
+            merge: change.merge,
+        })
+    }
+
+    /// The operation of the snapshot.
+    fn operation(&self) -> &'static str {
+        let some = |given: &Option<Given>| given.as_ref().is_some_and(|given| !given.is_empty());
+        let (adds, deletes) = (some(&self.data), some(&self.deletes));
+        let removes = !self.removed.is_empty() || self.filter.is_some();
+        match self.kind {
+            FileChangeKind::Append => "append",
+            FileChangeKind::Delete => "delete",
+            FileChangeKind::Replace => "replace",
+            FileChangeKind::Overwrite if removes && !adds => "delete",
+            FileChangeKind::Overwrite if adds && !removes => "append",
+            FileChangeKind::RowDelta if adds && !deletes && !removes => "append",
+            FileChangeKind::RowDelta if deletes && !adds => "delete",
+            FileChangeKind::Overwrite | FileChangeKind::RowDelta => "overwrite",
+        }
+    }
+
+    /// The data files that delete files which come are of.
+    fn targets(&self, base: &Base) -> Result<Targets> {
+        let mut targets = Targets::new();
+        let Some(deletes) = &self.deletes else { return Ok(targets) };
+        let (names, vectors) = (deletes.column("referenced_data_file")?, deletes.column("content_offset")?);
+        let (names, rows) = (names.as_string::<i32>(), deletes.column("record_count")?);
+        let rows = rows.as_primitive::<Int64Type>();
+        for row in (0..names.len()).filter(|row| names.is_valid(*row)) {
+            let marked = vectors.is_valid(row).then(|| rows.value(row));
+            let path = written_path(base, names.value(row));
+            let twice = targets.get(&path).is_some_and(|(_, known)| known.is_some() && marked.is_some());
+            if twice {
+                let message = format!("{path:?} has two new deletion vectors");
+                let error = Error::new(ErrorKind::Argument, message).in_field("referenced_data_file");
+                return Err(error.in_row(row));
+            }
+            targets.entry(path).and_modify(|known| known.1 = known.1.or(marked)).or_insert((row, marked));
+        }
+        Ok(targets)
+    }
+
+    /// Refuses delete files that the version does not have.
+    fn check_version(&self, base: &Base) -> Result<()> {
+        if base.version == FormatVersion::V1 && self.data_sequence_number.is_some() {
+            return Err(refused(
+                "format version 1 has no sequence numbers: upgrade the table",
+                "data_sequence_number",
+            ));
+        }
+        if self
+            .data_sequence_number
+            .is_some_and(|number| !(0..=base.metadata.last_sequence_number).contains(&number))
+        {
+            let message = format!("it is none of 0 to {}, the table's", base.metadata.last_sequence_number);
+            return Err(Error::new(ErrorKind::Argument, message).in_field("data_sequence_number"));
+        }
+        let Some(deletes) = self.deletes.as_ref().filter(|deletes| !deletes.is_empty()) else {
+            return Ok(());
+        };
+        let (content, offsets) = (deletes.column("content")?, deletes.column("content_offset")?);
+        let content = content.as_primitive::<Int32Type>();
+        let wrong = |row: &usize| match base.version {
+            FormatVersion::V1 => true,
+            FormatVersion::V2 => offsets.is_valid(*row),
+            FormatVersion::V3 => content.value(*row) == 1 && !offsets.is_valid(*row),
+        };
+        let message = match base.version {
+            FormatVersion::V1 => "format version 1 has no delete files: upgrade the table",
+            FormatVersion::V2 => "format version 2 has no deletion vectors: upgrade the table",
+            FormatVersion::V3 => "in format version 3 position deletes are added as deletion vectors alone",
+        };
+        let first = (0..deletes.len()).find(wrong);
+        first.map_or(Ok(()), |row| Err(refused(message, "content").in_row(row)))
+    }
+
+    /// What others have done since the change was begun, where that matters.
+    fn history<'b>(
+        &self,
+        base: &'b Base,
+        types: &'b TableTypes,
+        targets: &Targets,
+    ) -> Result<Option<History<'b>>> {
+        let asks =
+            self.isolation != Isolation::None || self.kind == FileChangeKind::Replace || !targets.is_empty();
+        asks.then(|| History::new(base, types, self.since)).transpose()
+    }
+
+    /// Refuses what others have done that does not go with the change.
+    fn check_history(&self, history: &History<'_>, types: &TableTypes, selected: &Selected) -> Result<()> {
+        let some = self.isolation != Isolation::None;
+        let bound = |text: Option<&str>| text.map(|text| FileFilter::new(text, types)).transpose();
+        let named = self.conflict_filter.as_deref();
+        let about = bound(named.or(self.filter.as_deref()))?;
+        if self.isolation == Isolation::Serializable {
+            // Files that go by path say nothing of the rows that others may add.
+            let all = named.is_none() && !self.removed.is_empty();
+            history.check_no_new_data(about.as_ref().filter(|_| !all))?;
+        }
+        if some && self.filter.is_some() {
+            history.check_no_new_deletes(about.as_ref())?;
+            history.check_none_removed(about.as_ref())?;
+        }
+        if some && self.kind == FileChangeKind::RowDelta && self.data.is_some() {
+            history.check_no_new_deletes(about.as_ref())?;
+        }
+        if (some || self.kind == FileChangeKind::Replace) && selected.takes_data() {
+            history.check_undeleted(selected, self.data_sequence_number.is_none())?;
+        }
+        Ok(())
+    }
+}
+
+impl Change for Files {
+    fn apply(&self, base: &Base, scratch: &mut Scratch) -> Result<Option<Outcome>> {
+        self.check_version(base)?;
+        let types = base.table.types()?;
+        let filter = self.filter.as_deref().map(|text| FileFilter::new(text, &types)).transpose()?;
+        let targets = self.targets(base)?;
+        let given = |given: &Option<Given>| match given {
+            Some(given) => entries_of(given, base, self.data_sequence_number),
+            None => Ok(Vec::new()),
+        };
+        let (data, deletes) = (given(&self.data)?, given(&self.deletes)?);
+        let leaving = Leaving {
+            data: &self.removed,
+            deletes: &self.removed_deletes,
+            filter: filter.as_ref(),
+            targets: &targets,
+            with_files: self.isolation != Isolation::None || self.kind == FileChangeKind::Replace,
+        };
+        let history = self.history(base, &types, &targets)?;
+        history.iter().try_for_each(|history| history.check_targets(&targets))?;
+        let selected = leaving.select(base, &types)?;
+        history.iter().try_for_each(|history| self.check_history(history, &types, &selected))?;
+        let mut summary = Summary::default();
+        let mut new = Vec::new();
+        for (content, of_specs) in [(ManifestContent::Data, data), (ManifestContent::Deletes, deletes)] {
+            for (spec_id, entries) in of_specs.into_iter().filter(|(_, entries)| entries.num_rows() > 0) {
+                let spec = base.spec(spec_id)?;
+                count_files(base, &mut summary, spec, &entries, true)?;
+                new.extend(drafts(base, scratch, spec, content, &entries)?.into_iter().map(Listed::new));
+            }
+        }
+        new.extend(rewritten(base, scratch, &selected, &mut summary)?);
+        if self.kind == FileChangeKind::Replace && summary.has_more_rows() {
+            let message = "the files that come have more rows than those that go: they are not the same rows";
+            return Err(Error::new(ErrorKind::Argument, message).in_field("record_count"));
+        }
+        let merged = if self.merge { merge(base, scratch, &selected, new)? } else { new };
+        let manifests = stored(base, scratch, &selected, merged, &mut summary)?;
+        Ok(Some(Outcome::Snapshot(Box::new(Snapshot { operation: self.operation(), manifests, summary }))))
+    }
+}
+
+/// The manifests that stay, and those that hold files which go, written again with entries that say DELETED.
+pub(super) fn rewritten(
+    base: &Base,
+    scratch: &Scratch,
+    selected: &Selected,
+    summary: &mut Summary,
+) -> Result<Vec<Listed>> {
+    let entries = Entries::all(base)?;
+    let mut rest = Vec::with_capacity(selected.manifests.len());
+    for (row, (manifest, hit)) in selected.manifests.iter().zip(&selected.hit).enumerate() {
+        // What held nothing that is live says nothing any more, once its snapshot is not this one.
+        if !hit {
+            rest.extend(manifest.may_be_live().then_some(Listed::Kept(row)));
+            continue;
+        }
+        let live = entries.live(manifest)?;
+        let goes = selected.goes(&live)?;
+        let spec = base.spec(manifest.spec_id)?;
+        count_files(base, summary, spec, &rows_where(&live, &goes)?, false)?;
+        let status = goes.iter().map(|goes| if goes == Some(true) { DELETED } else { EXISTING });
+        let status: Int32Array = status.collect::<Vec<_>>().into();
+        let written = with_status(&live, &status, scratch.identity().snapshot_id())?;
+        let is_deletes = manifest.content == DELETES;
+        let content = if is_deletes { ManifestContent::Deletes } else { ManifestContent::Data };
+        let written = draft(base, scratch, spec, content, &written)?;
+        rest.push(Listed::new(Draft { replaces: 1, ..written }));
+    }
+    Ok(rest)
+}
+
+#[cold]
+fn refused(message: &str, field: &str) -> Error {
+    Error::new(ErrorKind::Unsupported, message).in_field(field)
+}

@@ -1,0 +1,101 @@
+//! Filters on rows, asked of whole files (Iceberg's `ManifestFilterManager.java`).
+
+use std::collections::HashMap;
+
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, BooleanArray, RecordBatch};
+use arrow_buffer::BooleanBuffer;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::iceberg::fields::PARTITION;
+use crate::iceberg::manifest_list::ManifestFile;
+use crate::iceberg::partition::PartitionSpec;
+use crate::iceberg::prune::{MetricsEvaluator, Names, Pruner, Residual, RowFilter, Summaries};
+use crate::iceberg::table::TableTypes;
+use crate::predicate::Predicate;
+use crate::record::find;
+
+/// A filter bound to a table.
+pub(super) struct FileFilter {
+    types: TableTypes,
+    pruner: Pruner,
+}
+
+impl FileFilter {
+    /// Of the filter that `text` is.
+    ///
+    /// # Errors
+    /// Those of [`Pruner::new`].
+    pub(super) fn new(text: &str, types: &TableTypes) -> Result<FileFilter> {
+        Ok(FileFilter { pruner: Pruner::new(text, types)?, types: types.clone() })
+    }
+
+    /// The columns of entries that it reads.
+    pub(super) fn input(&self) -> impl Iterator<Item = &'static str> {
+        self.pruner.input()
+    }
+
+    /// Whether each manifest may hold files that match.
+    pub(super) fn may_hold(&self, manifests: &[ManifestFile]) -> Result<BooleanArray> {
+        let summaries = Summaries::new(manifests, &self.types.specs, &self.types.partition);
+        self.pruner.may_match(manifests, &summaries)
+    }
+
+    /// Whether each of some entries of a spec may hold rows that match; their tuples are shown as the table's.
+    pub(super) fn may_match(&self, spec: &PartitionSpec, entries: &RecordBatch) -> Result<BooleanBuffer> {
+        let tuples = find(entries, PARTITION)?;
+        let of_spec = self.pruner.of_spec(spec)?;
+        let by_tuple = of_spec.evaluate(tuples.as_struct().columns(), entries.num_rows())?;
+        Ok(&by_tuple & &self.pruner.metrics.may_match(entries)?)
+    }
+
+    /// Whether each of some entries of a spec holds no rows but such as match.
+    ///
+    /// # Errors
+    /// `Unsupported` for a file that may hold both, with its path.
+    pub(super) fn matches(&self, spec: &PartitionSpec, entries: &RecordBatch) -> Result<BooleanArray> {
+        let tuples = find(entries, PARTITION)?;
+        let residual = Residual::new(self.pruner.filter.clone(), spec, &self.types.partition)?;
+        let left = residual.texts(tuples.as_struct())?;
+        let mut asked: HashMap<&str, [BooleanBuffer; 2]> = HashMap::new();
+        for text in left.iter().flatten() {
+            if !asked.contains_key(text) {
+                asked.insert(text, self.ask(text, entries)?);
+            }
+        }
+        let matches = |row: usize| {
+            if left.is_null(row) {
+                return Ok(Some(true));
+            }
+            match asked.get(left.value(row)).map(|[may, must]| (may.value(row), must.value(row))) {
+                Some((_, true)) => Ok(Some(true)),
+                Some((true, false)) => Err(partly(entries, row)),
+                _ => Ok(Some(false)),
+            }
+        };
+        (0..entries.num_rows()).map(matches).collect()
+    }
+
+    /// Whether any rows of each file may match what is left of the filter, and whether all must.
+    fn ask(&self, left: &str, entries: &RecordBatch) -> Result<[BooleanBuffer; 2]> {
+        if left == "FALSE" {
+            let none = BooleanBuffer::new_unset(entries.num_rows());
+            return Ok([none.clone(), none]);
+        }
+        let predicate = Predicate::parse(left)?;
+        let filter = RowFilter::new(&predicate, &self.types.schema, &self.types.partition, Names::Exact)?;
+        let metrics = MetricsEvaluator::new(&filter);
+        Ok([metrics.may_match(entries)?, metrics.must_match(entries)?])
+    }
+}
+
+#[cold]
+fn partly(entries: &RecordBatch, row: usize) -> Error {
+    let paths = find(entries, "file_path").ok();
+    let path = paths.as_ref().map_or("", |paths| paths.as_string::<i32>().value(row));
+    let message = format!(
+        "the filter may match some rows of {path:?} and not others: write those that stay into a new file, and \
+         remove this one by its path"
+    );
+    Error::new(ErrorKind::Unsupported, message).in_field("file_path")
+}

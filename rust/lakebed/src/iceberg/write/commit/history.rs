@@ -1,0 +1,218 @@
+//! What others have committed since a change was begun, where it must not go with it (Iceberg's
+//! `MergingSnapshotProducer.java`, its validations).
+
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Int32Type, Int64Type};
+use arrow_array::{Array, BooleanArray, RecordBatch};
+use arrow_buffer::BooleanBuffer;
+
+use super::base::Base;
+use super::entries::{Entries, rows_where};
+use super::filter::FileFilter;
+use super::select::{Selected, Targets};
+use crate::error::{Error, ErrorKind, Result};
+use crate::iceberg::deletes::{DELETE_INPUT, DeleteIndex, DeleteIndexBuilder};
+use crate::iceberg::manifest::{ADDED, DELETED, Statuses};
+use crate::iceberg::manifest_list::{DATA, DELETES, ManifestFile};
+use crate::iceberg::metadata::Snapshot;
+use crate::iceberg::scan::equality_fields;
+use crate::iceberg::table::TableTypes;
+use crate::iceberg::write::FormatVersion;
+use crate::record::find;
+
+/// The operations of snapshots that may have added data files, removed some, added deletes, and vectors.
+const ADDS_DATA: [&str; 2] = ["append", "overwrite"];
+const REMOVES_DATA: [&str; 3] = ["overwrite", "replace", "delete"];
+const ADDS_DELETES: [&str; 2] = ["overwrite", "delete"];
+const ADDS_VECTORS: [&str; 3] = ["overwrite", "delete", "replace"];
+
+/// The snapshots of a branch behind the one that a change was begun at, newest first.
+pub(super) struct History<'b> {
+    base: &'b Base,
+    types: &'b TableTypes,
+    snapshots: Vec<&'b Snapshot>,
+}
+
+impl<'b> History<'b> {
+    /// From behind `since`, `None` for all, to the head of the branch.
+    ///
+    /// # Errors
+    /// `Conflict` where the head was not made from that snapshot, or what lies between has expired.
+    pub(super) fn new(base: &'b Base, types: &'b TableTypes, since: Option<i64>) -> Result<History<'b>> {
+        let mut snapshots = Vec::new();
+        for id in base.ancestors(base.head()) {
+            if Some(id) == since {
+                return Ok(History { base, types, snapshots });
+            }
+            snapshots.extend(base.metadata.snapshot(id));
+        }
+        let parent = snapshots.last().map_or(since, |oldest| oldest.parent_id);
+        if parent == since || base.head().is_none() && since.is_none() {
+            return Ok(History { base, types, snapshots });
+        }
+        let known = since.map_or("the first".to_owned(), |id| id.to_string());
+        Err(conflict(format!(
+            "branch {:?} is no longer made from snapshot {known}, which the change was begun at",
+            base.branch()
+        )))
+    }
+
+    /// The entries that snapshots of some operations have of their own in their own manifests, in batches of one
+    /// manifest; tuples are shown as the table's.
+    fn own(
+        &self,
+        operations: &[&str],
+        content: i32,
+        columns: &[&str],
+        mut each: impl FnMut(&ManifestFile, &RecordBatch) -> Result<()>,
+    ) -> Result<()> {
+        let columns: Vec<&str> =
+            ["status", "snapshot_id", "file_path"].iter().chain(columns).copied().collect();
+        let entries = Entries::shown(self.base, &columns, self.types)?;
+        let of_operation = |snapshot: &&&Snapshot| {
+            snapshot.operation.as_deref().is_some_and(|operation| operations.contains(&operation))
+        };
+        for snapshot in self.snapshots.iter().filter(of_operation) {
+            let manifests = ManifestFile::all(&self.base.table.list_of(snapshot)?)?;
+            let own = manifests.into_iter().filter(|manifest| {
+                manifest.content == content && manifest.added_snapshot_id == Some(snapshot.snapshot_id)
+            });
+            for manifest in own {
+                let batch = entries.read(&manifest, Statuses::ALL)?;
+                let ids = find(&batch, "snapshot_id")?;
+                let ids = ids.as_primitive::<Int64Type>().iter();
+                let is_own: BooleanArray = ids.map(|id| Some(id == Some(snapshot.snapshot_id))).collect();
+                each(&manifest, &rows_where(&batch, &is_own)?)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The path of the first entry of that status that may match a filter.
+    fn first(
+        &self,
+        operations: &[&str],
+        (content, status): (i32, i32),
+        filter: Option<&FileFilter>,
+    ) -> Result<Option<String>> {
+        let columns: Vec<&str> = filter.into_iter().flat_map(FileFilter::input).collect();
+        let mut first = None;
+        self.own(operations, content, &columns, |manifest, entries| {
+            let statuses = find(entries, "status")?;
+            let statuses = statuses.as_primitive::<Int32Type>();
+            let mut found = BooleanBuffer::collect_bool(statuses.len(), |row| statuses.value(row) == status);
+            if let Some(filter) = filter {
+                found = &found & &filter.may_match(self.base.spec(manifest.spec_id)?, entries)?;
+            }
+            let row = (0..found.len()).find(|row| found.value(*row));
+            first = first.take().or(row.map(|row| path_at(entries, row)).transpose()?);
+            Ok(())
+        })?;
+        Ok(first)
+    }
+
+    /// Refuses data files that others have added and that may hold rows of the filter.
+    ///
+    /// # Errors
+    /// `Conflict`.
+    pub(super) fn check_no_new_data(&self, filter: Option<&FileFilter>) -> Result<()> {
+        refuse(
+            self.first(&ADDS_DATA, (DATA, ADDED), filter)?,
+            "was added meanwhile, with rows that may be meant too",
+        )
+    }
+
+    /// Refuses data files that others have removed and that may have held rows of the filter.
+    ///
+    /// # Errors
+    /// `Conflict`.
+    pub(super) fn check_none_removed(&self, filter: Option<&FileFilter>) -> Result<()> {
+        refuse(self.first(&REMOVES_DATA, (DATA, DELETED), filter)?, "was removed meanwhile")
+    }
+
+    /// Refuses delete files that others have added and that may delete rows of the filter.
+    ///
+    /// # Errors
+    /// `Conflict`.
+    pub(super) fn check_no_new_deletes(&self, filter: Option<&FileFilter>) -> Result<()> {
+        refuse(self.first(&ADDS_DELETES, (DELETES, ADDED), filter)?, "was added meanwhile, and deletes rows")
+    }
+
+    /// Refuses delete files that others have added and that apply to data files which go: the rows that they delete
+    /// would come back.
+    ///
+    /// # Errors
+    /// `Conflict`.
+    pub(super) fn check_undeleted(&self, gone: &Selected, with_equality: bool) -> Result<()> {
+        if self.base.version == FormatVersion::V1 {
+            return Ok(());
+        }
+        // Each snapshot's by themselves: a vector may have replaced another.
+        self.own(&ADDS_DELETES, DELETES, &DELETE_INPUT, |_, entries| {
+            let (statuses, content) = (find(entries, "status")?, find(entries, "content")?);
+            let (statuses, content) =
+                (statuses.as_primitive::<Int32Type>(), content.as_primitive::<Int32Type>());
+            let pairs = statuses.values().iter().zip(content.values());
+            let added =
+                pairs.map(|(status, content)| Some(*status == ADDED && (with_equality || *content == 1)));
+            let index = self.index(&rows_where(entries, &added.collect())?)?;
+            refuse(gone.first_deleted(&index)?, "has new deletes of others, and is not as it was read")
+        })
+    }
+
+    fn index(&self, deletes: &RecordBatch) -> Result<DeleteIndex> {
+        let mut index = DeleteIndexBuilder::new(self.types.clone())?;
+        index.push(deletes)?;
+        let ids = index.equality_ids();
+        let newest = self.base.metadata.schemas.iter().rev().map(Arc::clone);
+        let schemas: Vec<_> = std::iter::once(Arc::clone(&self.types.schema)).chain(newest).collect();
+        index.finish(equality_fields(&schemas, &ids))
+    }
+
+    /// Refuses data files that deletes are added to and others have removed, or given deletion vectors.
+    ///
+    /// # Errors
+    /// `Conflict`.
+    pub(super) fn check_targets(&self, targets: &Targets) -> Result<()> {
+        let named = |entries: &RecordBatch, status: i32, column: &str, only_vectors: bool| -> Result<_> {
+            let (statuses, names) = (find(entries, "status")?, find(entries, column)?);
+            let (statuses, names) = (statuses.as_primitive::<Int32Type>(), names.as_string::<i32>());
+            let is_meant = |row: &usize| {
+                let target = names.is_valid(*row).then(|| targets.get(names.value(*row))).flatten();
+                statuses.value(*row) == status
+                    && target.is_some_and(|(_, rows)| !only_vectors || rows.is_some())
+            };
+            let row = (0..entries.num_rows()).find(is_meant);
+            Ok(row.map(|row| names.value(row).to_owned()))
+        };
+        self.own(&REMOVES_DATA, DATA, &[], |_, entries| {
+            refuse(
+                named(entries, DELETED, "file_path", false)?,
+                "was removed meanwhile, and has new deletes here",
+            )
+        })?;
+        let columns = ["referenced_data_file", "content_offset"];
+        self.own(&ADDS_VECTORS, DELETES, &columns, |_, entries| {
+            let offsets = find(entries, "content_offset")?;
+            let are_vectors = (0..offsets.len()).map(|row| Some(offsets.is_valid(row)));
+            let vectors = rows_where(entries, &are_vectors.collect())?;
+            let found = named(&vectors, ADDED, "referenced_data_file", true)?;
+            refuse(found, "was given a deletion vector meanwhile: merge it into the new one")
+        })
+    }
+}
+
+fn path_at(entries: &RecordBatch, row: usize) -> Result<String> {
+    Ok(find(entries, "file_path")?.as_string::<i32>().value(row).to_owned())
+}
+
+fn refuse(found: Option<String>, why: &str) -> Result<()> {
+    found.map_or(Ok(()), |path| Err(conflict(format!("{path:?} {why}"))))
+}
+
+#[cold]
+fn conflict(message: String) -> Error {
+    Error::new(ErrorKind::Conflict, message)
+}

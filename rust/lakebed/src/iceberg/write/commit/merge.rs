@@ -1,0 +1,172 @@
+//! Small manifests brought together (Iceberg's `ManifestMergeManager.java`).
+
+use std::collections::BTreeMap;
+
+use arrow_array::{Int32Array, RecordBatch, UInt32Array};
+use arrow_buffer::Buffer;
+use arrow_select::take::take_record_batch;
+
+use super::base::Base;
+use super::entries::{Entries, rows_where, with_status};
+use super::scratch::Scratch;
+use super::select::Selected;
+use super::store::{Draft, draft, joined};
+use super::summary::Summary;
+use crate::error::Result;
+use crate::iceberg::manifest::{EXISTING, Statuses};
+use crate::iceberg::manifest_list::{DATA, ManifestFile};
+use crate::iceberg::write::ManifestContent;
+use crate::record::carried;
+
+/// A manifest of the new snapshot.
+pub(super) enum Listed {
+    /// One of the commit's own.
+    New(Box<Draft>),
+    /// One that stays, at that row of the list before.
+    Kept(usize),
+}
+
+impl Listed {
+    pub(super) fn new(draft: Draft) -> Listed {
+        Listed::New(Box::new(draft))
+    }
+
+    fn file<'l>(&'l self, selected: &'l Selected) -> Option<&'l ManifestFile> {
+        match self {
+            Listed::New(draft) => Some(&draft.file),
+            Listed::Kept(row) => selected.manifests.get(*row),
+        }
+    }
+}
+
+/// The same files in fewer manifests, as the table's properties have it: by content and spec, neighbours go together up
+/// to the target size, from the end, so that it is the newest that are left to grow.
+pub(super) fn merge(
+    base: &Base,
+    scratch: &Scratch,
+    selected: &Selected,
+    all: Vec<Listed>,
+) -> Result<Vec<Listed>> {
+    let rules = base.merging();
+    if !rules.enabled {
+        return Ok(all);
+    }
+    let key =
+        |one: &Listed| one.file(selected).map_or((DATA, 0), |file| (file.content, -i64::from(file.spec_id)));
+    let mut groups: BTreeMap<(i32, i64), Vec<Listed>> = BTreeMap::new();
+    let mut firsts: BTreeMap<i32, i64> = BTreeMap::new();
+    for one in all {
+        let (content, spec) = key(&one);
+        firsts.entry(content).or_insert(spec);
+        groups.entry((content, spec)).or_default().push(one);
+    }
+    let mut merged = Vec::new();
+    for ((content, spec), group) in groups {
+        let has_first = firsts.get(&content) == Some(&spec);
+        for (place, bin) in bins(group, rules.target_bytes, selected).into_iter().enumerate() {
+            // The bin with the newest manifest waits until it is worth it; large ones keep nobody from being merged.
+            let waits = place == 0 && has_first && bin.len() < rules.least;
+            if bin.len() == 1 || waits {
+                merged.extend(bin);
+            } else {
+                merged.push(Listed::new(together(base, scratch, selected, bin)?));
+            }
+        }
+    }
+    Ok(merged)
+}
+
+/// Neighbours that together are of the target size at most, packed from the end, in the order that they had.
+fn bins(group: Vec<Listed>, target_bytes: u64, selected: &Selected) -> Vec<Vec<Listed>> {
+    let (mut bins, mut bytes) = (Vec::<Vec<Listed>>::new(), 0_u64);
+    for one in group.into_iter().rev() {
+        let length = one.file(selected).and_then(|file| file.length).unwrap_or(target_bytes);
+        match bins.last_mut().filter(|_| bytes.saturating_add(length) <= target_bytes) {
+            Some(bin) => {
+                bin.push(one);
+                bytes = bytes.saturating_add(length);
+            }
+            None => {
+                bins.push(vec![one]);
+                bytes = length;
+            }
+        }
+    }
+    bins.iter_mut().for_each(|bin| bin.reverse());
+    bins.reverse();
+    bins
+}
+
+/// One manifest of several: what the commit itself adds and deletes says so, all else that is live is EXISTING.
+fn together(base: &Base, scratch: &Scratch, selected: &Selected, bin: Vec<Listed>) -> Result<Draft> {
+    let entries = Entries::all(base)?;
+    let (mut batches, mut of) = (Vec::with_capacity(bin.len()), (DATA, 0));
+    let mut replaced = 0;
+    for one in &bin {
+        of = one.file(selected).map_or(of, |file| (file.content, file.spec_id));
+        match one {
+            Listed::New(draft) => {
+                replaced += draft.replaces;
+                batches.push(entries.decode(
+                    &draft.file,
+                    Buffer::from(draft.bytes.as_slice()),
+                    Statuses::ALL,
+                )?);
+            }
+            Listed::Kept(row) => {
+                let Some(manifest) = selected.manifests.get(*row) else { continue };
+                let live = entries.live(manifest)?;
+                replaced += 1;
+                batches.push(with_status(&live, &Int32Array::from_value(EXISTING, live.num_rows()), 0)?);
+            }
+        }
+    }
+    let (content, spec_id) = of;
+    let content = if content == DATA { ManifestContent::Data } else { ManifestContent::Deletes };
+    let written = draft(base, scratch, base.spec(spec_id)?, content, &carried::joined(&batches)?)?;
+    Ok(Draft { replaces: replaced, ..written })
+}
+
+/// Writes the manifests that are new, and gives the list of all, data before deletes.
+pub(super) fn stored(
+    base: &Base,
+    scratch: &mut Scratch,
+    selected: &Selected,
+    all: Vec<Listed>,
+    summary: &mut Summary,
+) -> Result<RecordBatch> {
+    let (mut new, mut order) = (Vec::new(), Vec::new());
+    let mut kept = vec![false; selected.manifests.len()];
+    let mut replaced = 0;
+    for one in all {
+        let content = one.file(selected).map_or(DATA, |file| file.content);
+        match one {
+            Listed::New(draft) => {
+                replaced += draft.replaces;
+                order.push((content, false, new.len()));
+                new.push(draft.store(base, scratch)?);
+            }
+            Listed::Kept(row) => {
+                order.push((content, true, row));
+                kept.iter_mut().skip(row).take(1).for_each(|kept| *kept = true);
+            }
+        }
+    }
+    let rows = rows_where(&selected.list, &kept.iter().copied().map(Some).collect())?;
+    summary.manifests = [new.len(), rows.num_rows(), replaced];
+    // Where each row of the list before stands among those that stay.
+    let places = kept.iter().scan(0, |next, kept| {
+        let place = *next;
+        *next += usize::from(*kept);
+        Some(place)
+    });
+    let places: Vec<usize> = places.collect();
+    order.sort_by_key(|(content, ..)| *content);
+    let place = |(_, is_kept, row): (i32, bool, usize)| match is_kept {
+        true => new.len() + places.get(row).copied().unwrap_or_default(),
+        false => row,
+    };
+    let order =
+        UInt32Array::from_iter_values(order.into_iter().filter_map(|one| u32::try_from(place(one)).ok()));
+    take_record_batch(&joined(&new, &rows)?, &order).map_err(Into::into)
+}

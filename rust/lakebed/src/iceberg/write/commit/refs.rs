@@ -1,0 +1,207 @@
+//! Branches and tags, made, moved and removed (Iceberg's `UpdateSnapshotReferencesOperation.java`,
+//! `SetSnapshotOperation.java`).
+
+use serde::Deserialize;
+
+use super::attempt::{Change, Outcome};
+use super::base::Base;
+use super::create::exists;
+use super::scratch::Scratch;
+use super::update::Update;
+use crate::error::{Error, ErrorKind, Result};
+use crate::iceberg::metadata::{MAIN, RefKind, SnapshotRef};
+use crate::words::listed;
+
+/// How long a branch or tag, and the snapshots of a branch, are kept; `None` for the table's own rules.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct Rules {
+    /// How many snapshots of a branch are kept however old they are.
+    pub min_snapshots_to_keep: Option<i32>,
+    /// For how long the snapshots of a branch are kept \[ms\].
+    pub max_snapshot_age_ms: Option<i64>,
+    /// For how long the name itself is kept \[ms\].
+    pub max_ref_age_ms: Option<i64>,
+}
+
+/// A branch or tag that is to be.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct NewRef {
+    /// Its name.
+    pub name: String,
+    /// Branch or tag.
+    pub kind: RefKind,
+    /// The snapshot that it stands for.
+    pub snapshot_id: i64,
+    /// Whether one that is there is moved; it keeps the rules that are not said anew.
+    pub replace: bool,
+    /// How long it is kept.
+    pub rules: Rules,
+}
+
+/// What becomes of branches and tags.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RefChange {
+    /// One is made, or moved.
+    Create(NewRef),
+    /// The one of that name and kind is removed.
+    Delete(String, RefKind),
+    /// One that is there is kept by other rules; those that are not said stay.
+    Retain(String, Rules),
+    /// The branch that is committed to moves on to what the named branch or tag stands for, which was made from it.
+    FastForward(String),
+    /// The branch that is committed to moves back to a snapshot that it was made from.
+    RollBack(i64),
+    /// The branch that is committed to moves to any snapshot.
+    SetCurrent(i64),
+}
+
+impl Change for RefChange {
+    fn apply(&self, base: &Base, _: &mut Scratch) -> Result<Option<Outcome>> {
+        let updates = match self {
+            RefChange::Create(new) => create(base, new)?,
+            RefChange::Delete(name, kind) => delete(base, name, *kind)?,
+            RefChange::Retain(name, rules) => retain(base, name, rules)?,
+            RefChange::FastForward(to) => fast_forward(base, to)?,
+            RefChange::RollBack(id) => {
+                check_there(base, *id)?;
+                check_ancestor(base, *id)?;
+                moved(base, *id)
+            }
+            RefChange::SetCurrent(id) => {
+                check_there(base, *id)?;
+                moved(base, *id)
+            }
+        };
+        Ok((!updates.is_empty()).then_some(Outcome::Updates(updates)))
+    }
+}
+
+fn create(base: &Base, new: &NewRef) -> Result<Vec<Update>> {
+    check_there(base, new.snapshot_id)?;
+    check_rules(new.kind, &new.rules)?;
+    if new.name.is_empty() {
+        let message = format!("a {} has a name", new.kind.name());
+        return Err(Error::new(ErrorKind::Argument, message).in_field("name"));
+    }
+    if new.name == MAIN && new.kind == RefKind::Tag {
+        return Err(Error::new(ErrorKind::Argument, "main is a branch").in_field("name"));
+    }
+    let known = base.metadata.refs.get(&new.name);
+    if let Some(known) = known {
+        check_kind(base, &new.name, known, new.kind)?;
+        if !new.replace {
+            let message = format!("there is a {} {:?} already", new.kind.name(), new.name);
+            return Err(exists(message).in_file(base.table.metadata_file()));
+        }
+    } else if new.replace {
+        return Err(no_ref(base, &new.name, new.kind));
+    }
+    let bare = SnapshotRef { kind: new.kind, ..SnapshotRef::branch(new.snapshot_id) };
+    let one = with_rules(known.unwrap_or(&bare), &new.rules);
+    let one = SnapshotRef { snapshot_id: new.snapshot_id, ..one };
+    Ok(Vec::from_iter((known != Some(&one)).then(|| Update::SetRef(new.name.clone(), one))))
+}
+
+fn delete(base: &Base, name: &str, kind: RefKind) -> Result<Vec<Update>> {
+    if name == MAIN {
+        return Err(Error::new(ErrorKind::Argument, "the branch main stays").in_field("name"));
+    }
+    named(base, name, kind)?;
+    Ok(vec![Update::RemoveRef(name.to_owned())])
+}
+
+fn retain(base: &Base, name: &str, rules: &Rules) -> Result<Vec<Update>> {
+    let Some(known) = base.metadata.refs.get(name) else { return Err(no_ref(base, name, RefKind::Branch)) };
+    check_rules(known.kind, rules)?;
+    let one = with_rules(known, rules);
+    Ok(Vec::from_iter((one != *known).then(|| Update::SetRef(name.to_owned(), one))))
+}
+
+fn fast_forward(base: &Base, to: &str) -> Result<Vec<Update>> {
+    let Some(target) = base.metadata.refs.get(to) else { return Err(no_ref(base, to, RefKind::Branch)) };
+    let id = target.snapshot_id;
+    if base.head().is_some_and(|head| !base.ancestors(Some(id)).any(|ancestor| ancestor == head)) {
+        let message = format!("{to:?} was not made from the head of branch {:?}", base.branch());
+        return Err(Error::new(ErrorKind::SnapshotNotFound, message).in_file(base.table.metadata_file()));
+    }
+    Ok(moved(base, id))
+}
+
+/// The branch that is committed to at another snapshot.
+fn moved(base: &Base, id: i64) -> Vec<Update> {
+    let update = || Update::SetRef(base.branch().to_owned(), base.head_ref(id));
+    Vec::from_iter((base.head() != Some(id)).then(update))
+}
+
+/// Refuses a snapshot that the table does not have.
+fn check_there(base: &Base, id: i64) -> Result<()> {
+    if base.metadata.snapshot(id).is_some() {
+        return Ok(());
+    }
+    let ids: Vec<i64> = base.metadata.lineage.iter().map(|one| one.snapshot_id).collect();
+    let message = format!("no snapshot {id}; there {}", listed(&ids));
+    Err(Error::new(ErrorKind::SnapshotNotFound, message).in_file(base.table.metadata_file()))
+}
+
+/// Refuses a snapshot that the branch was not made from.
+fn check_ancestor(base: &Base, id: i64) -> Result<()> {
+    if base.ancestors(base.head()).any(|ancestor| ancestor == id) {
+        return Ok(());
+    }
+    let message = format!(
+        "branch {:?} was not made from snapshot {id}: set_current_snapshot goes there",
+        base.branch()
+    );
+    Err(Error::new(ErrorKind::SnapshotNotFound, message).in_file(base.table.metadata_file()))
+}
+
+fn check_rules(kind: RefKind, rules: &Rules) -> Result<()> {
+    let of_branches = rules.min_snapshots_to_keep.is_some() || rules.max_snapshot_age_ms.is_some();
+    let field = |name: &str, message: &str| Err(Error::new(ErrorKind::Argument, message).in_field(name));
+    if kind == RefKind::Tag && of_branches {
+        return field("max_ref_age", "a tag is one snapshot: it has no rules for others");
+    }
+    if rules.min_snapshots_to_keep.is_some_and(|count| count < 1) {
+        return field("min_snapshots_to_keep", "at least 1 snapshot is kept");
+    }
+    if rules.max_snapshot_age_ms.is_some_and(|age| age < 1) {
+        return field("max_snapshot_age", "an age is at least a millisecond");
+    }
+    if rules.max_ref_age_ms.is_some_and(|age| age < 1) {
+        return field("max_ref_age", "an age is at least a millisecond");
+    }
+    Ok(())
+}
+
+fn with_rules(known: &SnapshotRef, rules: &Rules) -> SnapshotRef {
+    SnapshotRef {
+        snapshot_id: known.snapshot_id,
+        kind: known.kind,
+        min_snapshots_to_keep: rules.min_snapshots_to_keep.or(known.min_snapshots_to_keep),
+        max_snapshot_age_ms: rules.max_snapshot_age_ms.or(known.max_snapshot_age_ms),
+        max_ref_age_ms: rules.max_ref_age_ms.or(known.max_ref_age_ms),
+    }
+}
+
+/// The branch or tag of that name and kind.
+fn named<'b>(base: &'b Base, name: &str, kind: RefKind) -> Result<&'b SnapshotRef> {
+    let Some(one) = base.metadata.refs.get(name) else { return Err(no_ref(base, name, kind)) };
+    check_kind(base, name, one, kind).map(|()| one)
+}
+
+fn check_kind(base: &Base, name: &str, one: &SnapshotRef, kind: RefKind) -> Result<()> {
+    if one.kind == kind {
+        return Ok(());
+    }
+    let message = format!("{name:?} is a {}, not a {}", one.kind.name(), kind.name());
+    Err(Error::new(ErrorKind::Argument, message).in_field("name").in_file(base.table.metadata_file()))
+}
+
+#[cold]
+fn no_ref(base: &Base, name: &str, kind: RefKind) -> Error {
+    let names: Vec<&str> = base.metadata.refs.keys().map(String::as_str).collect();
+    let message = format!("no {} {name:?}; there {}", kind.name(), listed(&names));
+    Error::new(ErrorKind::SnapshotNotFound, message).in_file(base.table.metadata_file())
+}

@@ -1,0 +1,267 @@
+//! Which live files of a table leave it (Iceberg's `ManifestFilterManager.java`).
+
+use std::collections::{HashMap, HashSet};
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Int32Type, Int64Type};
+use arrow_array::{Array, BooleanArray, RecordBatch};
+use arrow_buffer::BooleanBuffer;
+
+use super::base::Base;
+use super::entries::{Entries, rows_where};
+use super::filter::FileFilter;
+use super::given::written_path;
+use crate::error::{Error, ErrorKind, Result};
+use crate::iceberg::deletes::{DELETE_INPUT, DeleteIndex};
+use crate::iceberg::manifest_list::{DELETES, ManifestFile};
+use crate::iceberg::table::TableTypes;
+use crate::iceberg::write::FormatVersion;
+use crate::record::find;
+
+/// Paths that a caller names, each once, and the row each stands in.
+#[derive(Debug, Default)]
+pub(super) struct Paths(HashMap<String, usize>);
+
+impl Paths {
+    /// Of the paths, in the order given.
+    ///
+    /// # Errors
+    /// `Argument` for a path that is there twice.
+    pub(super) fn new(paths: Vec<String>) -> Result<Paths> {
+        let mut known = HashMap::with_capacity(paths.len());
+        for (row, path) in paths.into_iter().enumerate() {
+            if let Some(first) = known.insert(path.clone(), row) {
+                let message = format!("{path:?} is there twice, first in row {first}");
+                return Err(Error::new(ErrorKind::Argument, message).in_field("file_path").in_row(row));
+            }
+        }
+        Ok(Paths(known))
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The paths as the table writes them.
+    fn written(&self, base: &Base) -> HashMap<String, usize> {
+        self.0.iter().map(|(path, row)| (written_path(base, path), *row)).collect()
+    }
+}
+
+/// What a data file is named for by delete files that come: the row that names it, and how many rows a new deletion
+/// vector marks; `None` for position deletes.
+pub(super) type Targets = HashMap<String, (usize, Option<i64>)>;
+
+/// What a commit takes out of a table.
+pub(super) struct Leaving<'c> {
+    pub(super) data: &'c Paths,
+    pub(super) deletes: &'c Paths,
+    pub(super) filter: Option<&'c FileFilter>,
+    /// The data files that delete files which come are of: they must be there, and lose the vectors that they have.
+    pub(super) targets: &'c Targets,
+    /// Whether [`Selected::files`] is asked for.
+    pub(super) with_files: bool,
+}
+
+/// The manifests of a table, and which of them hold files that go.
+pub(super) struct Selected {
+    pub(super) list: RecordBatch,
+    pub(super) manifests: Vec<ManifestFile>,
+    pub(super) hit: Vec<bool>,
+    /// Data files, by path.
+    data: HashSet<String>,
+    /// Delete files, by path.
+    deletes: HashSet<String>,
+    /// Data files whose vectors go.
+    unmarked: HashSet<String>,
+    /// The entries of the data files, as far as deletes are looked up by it.
+    pub(super) files: Vec<RecordBatch>,
+}
+
+impl Leaving<'_> {
+    fn takes_data(&self) -> bool {
+        !self.data.is_empty() || self.filter.is_some()
+    }
+
+    /// What goes.
+    ///
+    /// # Errors
+    /// `Argument` for a path that is no live file of the table, with its row; those of [`FileFilter::matches`].
+    pub(super) fn select(&self, base: &Base, types: &TableTypes) -> Result<Selected> {
+        let mut selected = Selected::none(base)?;
+        if self.takes_data() || !self.targets.is_empty() {
+            self.select_data(base, types, &mut selected)?;
+        }
+        let vectors = self.targets.iter().filter(|(_, (_, rows))| rows.is_some());
+        selected.unmarked =
+            vectors.map(|(path, _)| path.clone()).chain(selected.data.iter().cloned()).collect();
+        let has_vectors = base.version == FormatVersion::V3 && !selected.unmarked.is_empty();
+        if has_vectors || !self.deletes.is_empty() {
+            self.select_deletes(base, &mut selected)?;
+        }
+        Ok(selected)
+    }
+
+    fn select_data(&self, base: &Base, types: &TableTypes, selected: &mut Selected) -> Result<()> {
+        let gone = self.data.written(base);
+        let mut columns = vec!["file_path", "content"];
+        columns.extend(self.filter.iter().flat_map(|filter| filter.input()));
+        if self.with_files {
+            columns.extend(DELETE_INPUT);
+        }
+        let entries = Entries::shown(base, &columns, types)?;
+        let may_hold = match self.filter {
+            Some(filter) if gone.is_empty() && self.targets.is_empty() => {
+                filter.may_hold(&selected.manifests)?
+            }
+            _ => vec![true; selected.manifests.len()].into(),
+        };
+        let mut met = HashSet::new();
+        let all = selected.manifests.iter().zip(&mut selected.hit).zip(may_hold.iter());
+        for ((manifest, hit), may_hold) in all {
+            if !manifest.may_be_live() || manifest.content == DELETES || may_hold == Some(false) {
+                continue;
+            }
+            let batch = entries.live(manifest)?;
+            let paths = find(&batch, "file_path")?;
+            let paths = paths.as_string::<i32>();
+            met.extend(
+                paths.iter().flatten().filter(|path| self.targets.contains_key(*path)).map(str::to_owned),
+            );
+            let mut goes =
+                BooleanBuffer::collect_bool(paths.len(), |row| gone.contains_key(paths.value(row)));
+            if let Some(filter) = self.filter {
+                let spec = base.spec(manifest.spec_id)?;
+                goes = &goes | filter.matches(spec, &batch)?.values();
+            }
+            let of_these =
+                (0..paths.len()).filter(|row| goes.value(*row)).map(|row| paths.value(row).to_owned());
+            selected.data.extend(of_these);
+            *hit = goes.count_set_bits() > 0;
+            if self.with_files && *hit {
+                selected.files.push(rows_where(&batch, &BooleanArray::new(goes, None))?);
+            }
+        }
+        check_met(&gone, |path| selected.data.contains(path), "file_path")?;
+        let targets = self.targets.iter().map(|(path, (row, _))| (path.clone(), *row)).collect();
+        check_met(&targets, |path| met.contains(path), "referenced_data_file")?;
+        let both = self.targets.iter().filter(|(path, _)| selected.data.contains(*path));
+        match both.min_by_key(|(_, (row, _))| *row) {
+            Some((path, (row, _))) => {
+                let message = format!("{path:?} is removed, and cannot have new deletes");
+                Err(Error::new(ErrorKind::Argument, message).in_field("referenced_data_file").in_row(*row))
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn select_deletes(&self, base: &Base, selected: &mut Selected) -> Result<()> {
+        let gone = self.deletes.written(base);
+        selected.deletes = gone.keys().cloned().collect();
+        let columns =
+            ["file_path", "content", "referenced_data_file", "content_offset", "record_count", "file_format"];
+        let entries = Entries::of(base, &columns)?;
+        let mut met = HashSet::new();
+        for (place, manifest) in selected.manifests.iter().enumerate() {
+            if !manifest.may_be_live() || manifest.content != DELETES {
+                continue;
+            }
+            let batch = entries.live(manifest)?;
+            let goes = selected.goes(&batch)?;
+            let paths = find(&batch, "file_path")?;
+            let (paths, offsets) = (paths.as_string::<i32>(), find(&batch, "content_offset")?);
+            for path in (0..paths.len()).filter(|row| goes.value(*row)).map(|row| paths.value(row)) {
+                met.insert(path.to_owned());
+            }
+            for row in 0..paths.len() {
+                if let Some(given) = gone.get(paths.value(row)).filter(|_| offsets.is_valid(row)) {
+                    let message =
+                        "a deletion vector goes with its data file, or for a new vector of that file";
+                    let error = Error::new(ErrorKind::Unsupported, message);
+                    return Err(error.in_field("file_path").in_row(*given));
+                }
+            }
+            self.check_vectors(&batch)?;
+            if let Some(hit) = selected.hit.get_mut(place) {
+                *hit = goes.true_count() > 0;
+            }
+        }
+        check_met(&gone, |path| met.contains(path), "file_path")
+    }
+
+    /// Refuses vectors that mark fewer rows than those that they replace: they were not merged with them.
+    fn check_vectors(&self, live: &RecordBatch) -> Result<()> {
+        let (targets, offsets) = (find(live, "referenced_data_file")?, find(live, "content_offset")?);
+        let (targets, counts) = (targets.as_string::<i32>(), find(live, "record_count")?);
+        let counts = counts.as_primitive::<Int64Type>();
+        for row in (0..live.num_rows()).filter(|row| offsets.is_valid(*row) && targets.is_valid(*row)) {
+            let Some((given, Some(marked))) = self.targets.get(targets.value(row)) else { continue };
+            if *marked < counts.value(row) {
+                let message = format!(
+                    "the vector marks {marked} rows, the one of {:?} that it replaces {}: a new vector has all \
+                     rows of the old one",
+                    targets.value(row),
+                    counts.value(row)
+                );
+                return Err(Error::new(ErrorKind::Argument, message).in_field("record_count").in_row(*given));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Selected {
+    /// The manifests of the branch's head, of which nothing goes.
+    pub(super) fn none(base: &Base) -> Result<Selected> {
+        let list = base.manifests()?;
+        let manifests = ManifestFile::all(&list)?;
+        let hit = vec![false; manifests.len()];
+        let (data, deletes, unmarked) = (HashSet::new(), HashSet::new(), HashSet::new());
+        Ok(Selected { list, manifests, hit, data, deletes, unmarked, files: Vec::new() })
+    }
+
+    /// Whether data files go.
+    pub(super) fn takes_data(&self) -> bool {
+        !self.data.is_empty()
+    }
+
+    /// Which live entries go: data files by their paths, delete files by theirs, vectors by the files that they are of.
+    pub(super) fn goes(&self, entries: &RecordBatch) -> Result<BooleanArray> {
+        let (content, paths) = (find(entries, "content")?, find(entries, "file_path")?);
+        let (targets, offsets) = (find(entries, "referenced_data_file")?, find(entries, "content_offset")?);
+        let (paths, targets) = (paths.as_string::<i32>(), targets.as_string::<i32>());
+        let content = content.as_primitive::<Int32Type>();
+        let goes = |row: usize| match content.value(row) {
+            0 => self.data.contains(paths.value(row)),
+            1 if offsets.is_valid(row) => targets.is_valid(row) && self.unmarked.contains(targets.value(row)),
+            _ => self.deletes.contains(paths.value(row)),
+        };
+        Ok((0..entries.num_rows()).map(|row| Some(goes(row))).collect())
+    }
+
+    /// Which of the removed data files some deletes apply to: the path of the first.
+    ///
+    /// # Errors
+    /// Those of [`DeleteIndex::append`].
+    pub(super) fn first_deleted(&self, index: &DeleteIndex) -> Result<Option<String>> {
+        for files in &self.files {
+            let (data, paths) = (index.files(files)?, find(files, "file_path")?);
+            let mut found = Vec::new();
+            for row in 0..files.num_rows() {
+                index.append(&data, row, &mut found)?;
+                if !found.is_empty() {
+                    return Ok(Some(paths.as_string::<i32>().value(row).to_owned()));
+                }
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// Refuses the first path that was not found.
+fn check_met(paths: &HashMap<String, usize>, is_met: impl Fn(&str) -> bool, field: &str) -> Result<()> {
+    let absent = paths.iter().filter(|(path, _)| !is_met(path)).min_by_key(|(_, row)| **row);
+    let Some((path, row)) = absent else { return Ok(()) };
+    let message = format!("{path:?} is no live file of the table");
+    Err(Error::new(ErrorKind::Argument, message).in_field(field).in_row(*row))
+}

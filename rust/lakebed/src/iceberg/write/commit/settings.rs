@@ -1,0 +1,157 @@
+//! What a table says of itself: its properties, and the version of its format (Iceberg's `PropertiesUpdate.java`,
+//! `TableMetadata.java`).
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::attempt::{Change, Outcome};
+use super::base::Base;
+use super::options::uuid_text;
+use super::scratch::Scratch;
+use super::update::Update;
+use crate::error::{Error, ErrorKind, Result};
+use crate::iceberg::metadata::{PartitionStatisticsFile, StatisticsFile};
+use crate::iceberg::write::FormatVersion;
+use crate::json::{strings, words};
+
+/// Properties that are fields of the metadata, and no properties of it (`TableProperties.java`).
+const RESERVED: [&str; 9] = [
+    "format-version",
+    "uuid",
+    "snapshot-count",
+    "current-snapshot-summary",
+    "current-snapshot-id",
+    "current-snapshot-timestamp-ms",
+    "current-schema",
+    "default-partition-spec",
+    "default-sort-order",
+];
+
+/// What becomes of a table's settings.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SettingsChange {
+    /// Properties are set and removed.
+    Properties {
+        /// Keys and values that are set.
+        #[serde(deserialize_with = "strings")]
+        set: Vec<(String, String)>,
+        /// Keys that are removed, if they are there.
+        remove: Vec<String>,
+    },
+    /// The table becomes one of a later version of the format.
+    Upgrade(i32),
+    /// A file of statistics of a snapshot is named, in the place of the one that was.
+    SetStatistics {
+        /// Of which kind it is.
+        kind: StatisticsKind,
+        /// What the metadata says of it.
+        file: Value,
+    },
+    /// The statistics of a snapshot are no longer named.
+    RemoveStatistics {
+        /// Of which kind they are.
+        kind: StatisticsKind,
+        /// The snapshot.
+        snapshot_id: i64,
+    },
+}
+
+/// What statistics are of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StatisticsKind {
+    /// Of the whole table.
+    Table,
+    /// Of each partition.
+    Partitions,
+}
+
+impl StatisticsKind {
+    /// What they are called in metadata and updates.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            StatisticsKind::Table => "statistics",
+            StatisticsKind::Partitions => "partition-statistics",
+        }
+    }
+}
+
+impl Change for SettingsChange {
+    fn apply(&self, base: &Base, scratch: &mut Scratch) -> Result<Option<Outcome>> {
+        let updates = match self {
+            SettingsChange::Properties { set, remove } => properties(base, set, remove)?,
+            SettingsChange::Upgrade(number) => upgrade(base, *number, scratch)?,
+            SettingsChange::SetStatistics { kind, file } => {
+                let id = check_statistics(base, *kind, file)?;
+                let same = named(base, *kind, id).is_some_and(|known| known == file);
+                Vec::from_iter((!same).then(|| Update::SetStatistics(*kind, id, file.clone())))
+            }
+            SettingsChange::RemoveStatistics { kind, snapshot_id } => {
+                let known = named(base, *kind, *snapshot_id).is_some();
+                Vec::from_iter(known.then_some(Update::RemoveStatistics(*kind, *snapshot_id)))
+            }
+        };
+        Ok((!updates.is_empty()).then_some(Outcome::Updates(updates)))
+    }
+}
+
+fn properties(base: &Base, set: &[(String, String)], remove: &[String]) -> Result<Vec<Update>> {
+    for key in set.iter().map(|(key, _)| key).chain(remove) {
+        if RESERVED.contains(&key.as_str()) {
+            let message = format!("{key} is no property: it follows from what the table is");
+            return Err(Error::new(ErrorKind::Argument, message).in_field(key));
+        }
+    }
+    if let Some((key, _)) = set.iter().find(|(key, _)| remove.contains(key)) {
+        let message = format!("{key} is to be set and to be removed");
+        return Err(Error::new(ErrorKind::Argument, message).in_field(key));
+    }
+    let changed = set.iter().filter(|(key, value)| base.metadata.property(key) != Some(value));
+    let changed: Vec<_> = changed.cloned().collect();
+    let gone = remove.iter().filter(|key| base.metadata.property(key).is_some());
+    let gone: Vec<_> = gone.cloned().collect();
+    let mut updates = Vec::new();
+    updates.extend((!changed.is_empty()).then_some(Update::SetProperties(changed)));
+    updates.extend((!gone.is_empty()).then_some(Update::RemoveProperties(gone)));
+    Ok(updates)
+}
+
+fn upgrade(base: &Base, number: i32, scratch: &Scratch) -> Result<Vec<Update>> {
+    let version = FormatVersion::try_from(number)?;
+    if version < base.version {
+        let message = format!("the table is of version {}: no version is lowered", base.version.number());
+        return Err(Error::new(ErrorKind::Unsupported, message).in_file(base.table.metadata_file()));
+    }
+    let mut updates = Vec::new();
+    if version > base.version {
+        // Version 1 could do without.
+        let absent = base.metadata.table_uuid.is_none();
+        updates.extend(absent.then(|| Update::AssignUuid(uuid_text(&scratch.identity().uuid()))));
+        updates.push(Update::UpgradeFormatVersion(version));
+    }
+    Ok(updates)
+}
+
+/// What the metadata says of the statistics of a snapshot.
+fn named(base: &Base, kind: StatisticsKind, snapshot_id: i64) -> Option<&Value> {
+    let mut files = base.json.get(kind.name()).and_then(Value::as_array).into_iter().flatten();
+    files.find(|file| file.get("snapshot-id").and_then(Value::as_i64) == Some(snapshot_id))
+}
+
+/// The snapshot that statistics are of.
+///
+/// # Errors
+/// `Argument` for an object that metadata does not have so, or of a snapshot that the table does not have.
+fn check_statistics(base: &Base, kind: StatisticsKind, file: &Value) -> Result<i64> {
+    let refused = |message: String| Error::new(ErrorKind::Argument, message).in_field(kind.name());
+    let id = match kind {
+        StatisticsKind::Table => StatisticsFile::deserialize(file).map(|file| file.snapshot_id),
+        StatisticsKind::Partitions => PartitionStatisticsFile::deserialize(file).map(|file| file.snapshot_id),
+    };
+    let id = id.map_err(|error| refused(words(&error)))?;
+    match base.metadata.snapshot(id) {
+        Some(_) => Ok(id),
+        None => Err(refused(format!("the table has no snapshot {id}"))),
+    }
+}

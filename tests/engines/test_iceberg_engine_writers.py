@@ -1,0 +1,376 @@
+"""Every operation that a snapshot can be, by lakebed and by Iceberg Java on tables of the same content."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from iceberg_twins import Deletes, File, Twin, Twins, lakebeds
+from java_engine import EngineError
+from trust import long_or
+
+from lakebed import iceberg
+from lakebed.errors import CommitConflictError, SchemaError, UnsupportedError
+
+if TYPE_CHECKING:
+    from java_engine import JavaEngine
+
+pytestmark = pytest.mark.jvm
+
+A, B, C = File("a", low=0, high=4), File("b", low=5, high=9), File("c", "us", 5, 20)
+
+
+@pytest.fixture(params=[1, 2, 3], ids="v{}".format)
+def twins(request: pytest.FixtureRequest, tmp_path: Path, iceberg_java: JavaEngine) -> Twins:
+    twins = Twins.made(tmp_path, iceberg_java, request.param)
+    twins.both("append", files=[A])
+    twins.both("append", files=[B, C])
+    return twins
+
+
+def version(twins: Twins) -> int:
+    return twins.ours.now().format_version or 0
+
+
+def test_files_come_and_go(twins: Twins):
+    state = twins.both("overwrite", removed=["a"], files=[File("d")])
+    assert (state["summary"]["operation"], len(state["plan"])) == ("overwrite", 3)
+    state = twins.both("overwrite", removed=["d"])
+    assert state["summary"]["operation"] == "delete"
+    state = twins.both("overwrite", files=[File("e")])
+    assert state["summary"]["operation"] == "append"
+    twins.both("fast_append", files=[File("f")])
+    state = twins.both("replace", removed=["e", "f"], files=[File("g", records=15)])
+    assert state["summary"]["operation"] == "replace"
+    twins.both("append", files=[File("h")])
+    state = twins.both("row_delta", files=[File("i", "apac")])
+    assert state["summary"]["operation"] == "append"
+    twins.both("row_delta", removed=["h"], files=[File("j")])
+
+
+def test_files_go_by_a_filter(twins: Twins):
+    twins.both("append", files=[File("d", low=3, high=5)])
+    state = twins.both("overwrite", where="region = 'emea'", files=[File("e", low=0, high=9)])
+    assert len(state["plan"]) == 2
+    state = twins.both("overwrite", where="region = 'emea' AND id < 10")
+    assert [Path(path).stem for path in state["plan"]] == ["c"]
+    twins.both("overwrite", where="id >= 5", files=[File("f", low=0, high=9)])
+    with pytest.raises(UnsupportedError, match=r"some rows of .*f\.parquet.* and not others"):
+        lakebeds(twins.ours, "overwrite", where="id >= 5")
+    with pytest.raises(EngineError, match="some, but not all"):
+        twins.theirs.ask("overwrite", where={"type": "gt-eq", "term": "id", "value": 5})
+    twins.same()
+
+
+def test_rows_are_deleted(twins: Twins):
+    positions, equality = Deletes("p", target="a"), Deletes("q", ids=[1])
+    vector = Deletes("v", target="a", offset=4, records=2)
+    if version(twins) == 1:
+        for deletes in (positions, equality, vector):
+            with pytest.raises(UnsupportedError, match="no delete files"):
+                lakebeds(twins.ours, "row_delta", deletes=[deletes])
+            with pytest.raises(EngineError):
+                twins.theirs.ask("row_delta", deletes=[deletes])
+        twins.same()
+        return
+    state = twins.both("row_delta", deletes=[equality])
+    assert state["summary"]["operation"] == "delete"
+    if version(twins) == 2:
+        with pytest.raises(UnsupportedError, match="no deletion vectors"):
+            lakebeds(twins.ours, "row_delta", deletes=[vector])
+        twins.both("row_delta", deletes=[positions, Deletes("r", "us")], files=[File("d")])
+        state = twins.both("row_delta", removed_deletes=["p"], files=[File("e")])
+        assert sum(map(len, state["plan"].values())) == 3
+    else:
+        with pytest.raises(UnsupportedError, match="as deletion vectors alone"):
+            lakebeds(twins.ours, "row_delta", deletes=[positions])
+        twins.both("row_delta", deletes=[vector, Deletes("v", target="b", offset=40)], files=[File("d")])
+        # A vector replaces the one that is there.
+        state = twins.both("row_delta", deletes=[Deletes("w", target="a", offset=4, records=3)])
+        assert state["summary"]["removed-dvs"] == "1"
+        assert sorted(len(deletes) for deletes in state["plan"].values()) == [0, 0, 2, 2]
+        with pytest.raises(SchemaError, match=r"marks 1 rows, the one of .* 3"):
+            lakebeds(twins.ours, "row_delta", deletes=[Deletes("x", target="a", offset=4, records=1)])
+        state = twins.both("overwrite", removed=["a"])
+        assert state["summary"]["removed-dvs"] == "1"
+    twins.both("replace", removed=["b"], files=[File("k", records=8)])
+
+
+def test_sequence_numbers_stay_where_asked(twins: Twins):
+    if version(twins) == 1:
+        with pytest.raises(UnsupportedError, match="no sequence numbers"):
+            lakebeds(twins.ours, "replace", removed=["a"], files=[File("d")], data_sequence_number=1)
+        return
+    twins.both("row_delta", deletes=[Deletes("q", ids=[1])])
+    state = twins.both("replace", removed=["a", "b"], files=[File("d", records=20)], data_sequence_number=2)
+    assert [path for path, deletes in state["plan"].items() if deletes] == ["data/region=emea/d.parquet"]
+    for number in (-1, 9):
+        with pytest.raises(SchemaError, match="none of 0 to 4") as caught:
+            lakebeds(twins.ours, "replace", removed=["d"], files=[File("e")], data_sequence_number=number)
+        assert caught.value.field == "data_sequence_number"
+    with pytest.raises(SchemaError, match="more rows than"):
+        lakebeds(twins.ours, "replace", removed=["d"], files=[File("e", records=21)])
+    since = twins.theirs.now().snapshot_id
+    with pytest.raises(EngineError, match="added records > "):
+        twins.theirs.ask("replace", removed=["d"], files=[File("e", records=21)], since=since)
+
+
+CONFLICTS: list[tuple[str, dict[str, Any], str, dict[str, Any], int]] = [
+    # What others do, with what; what is done, with what; from which version on.
+    (
+        "append",
+        {"files": [File("x")]},
+        "overwrite",
+        {"where": "region = 'emea'", "isolation": "serializable"},
+        1,
+    ),
+    (
+        "overwrite",
+        {"removed": ["a"], "files": [File("x", "us")]},
+        "overwrite",
+        {"where": "region = 'emea'", "isolation": "snapshot"},
+        2,
+    ),
+    (
+        "row_delta",
+        {"deletes": [Deletes("x", ids=[1])]},
+        "overwrite",
+        {"where": "region = 'emea'", "isolation": "snapshot"},
+        2,
+    ),
+    (
+        "row_delta",
+        {"deletes": [Deletes("x", ids=[1])]},
+        "overwrite",
+        {"removed": ["a"], "files": [File("y")], "isolation": "snapshot"},
+        2,
+    ),
+    (
+        "row_delta",
+        {"deletes": [Deletes("x", ids=[1])]},
+        "replace",
+        {"removed": ["a"], "files": [File("y")]},
+        2,
+    ),
+    ("append", {"files": [File("x")]}, "row_delta", {"files": [File("y")], "isolation": "serializable"}, 1),
+    (
+        "row_delta",
+        {"deletes": [Deletes("x", "us", ids=[1])]},
+        "row_delta",
+        {"files": [File("y")], "isolation": "snapshot"},
+        2,
+    ),
+    ("overwrite", {"removed": ["a"]}, "row_delta", {"deletes": [Deletes("y", target="a")]}, 2),
+    (
+        "row_delta",
+        {"deletes": [Deletes("x", target="a", offset=4)]},
+        "row_delta",
+        {"deletes": [Deletes("y", target="a", offset=4, records=5)]},
+        3,
+    ),
+    (
+        "row_delta",
+        {"deletes": [Deletes("x", target="a", offset=4)]},
+        "replace",
+        {"removed": ["a"], "files": [File("y")], "data_sequence_number": 2},
+        3,
+    ),
+]
+
+
+@pytest.mark.parametrize("case", CONFLICTS, ids=lambda case: f"{case[0]}-{case[2]}")
+def test_what_others_have_done_meanwhile_is_refused_as_by_java(case: Any, twins: Twins):
+    theirs, given, operation, change, least = case
+    v3 = version(twins) == 3
+    vectors = any(one.offset is not None for one in given.get("deletes", ()))
+    positions = any(one.offset is None and not one.ids for one in change.get("deletes", ()))
+    if version(twins) < least or (v3 and positions and not vectors):
+        pytest.skip("the version has no such deletes")
+    begun = twins.ours.now()
+    since = [twin.now().snapshot_id for twin in (twins.ours, twins.theirs)]
+    twins.ours.ask(theirs, **given)
+    twins.theirs.ask(theirs, **given)
+    before = twins.same()
+    with pytest.raises(CommitConflictError) as caught:
+        lakebeds(twins.ours, operation, begun, **change)
+    assert caught.value.kind == "conflict"
+    asked = dict(change)
+    if "where" in asked:
+        asked["where"] = {"type": "eq", "term": "region", "value": "emea"}
+    with pytest.raises(EngineError, match="ValidationException"):
+        twins.theirs.ask(operation, since=since[1], **asked)
+    assert twins.same() == before
+
+
+def test_what_others_have_done_elsewhere_is_no_conflict(twins: Twins):
+    begun = twins.ours.now()
+    since = twins.theirs.now().snapshot_id
+    twins.both("append", files=[File("x", "us")])
+    if version(twins) > 1:
+        twins.both("row_delta", deletes=[Deletes("z", "us", ids=[1])])
+    change: dict[str, Any] = {"where": "region = 'emea'", "isolation": "serializable", "files": [File("y")]}
+    lakebeds(twins.ours, "overwrite", begun, **change)
+    change["where"] = {"type": "eq", "term": "region", "value": "emea"}
+    twins.theirs.ask("overwrite", since=since, **change)
+    twins.same()
+    begun = begun.refresh()
+    iceberg.rollback_to(begun, begun.snapshots().to_arrow()["snapshot_id"][0].as_py())
+    with pytest.raises(CommitConflictError, match="no longer made from snapshot"):
+        lakebeds(twins.ours, "overwrite", begun, removed=["a"], isolation="snapshot")
+
+
+def test_small_manifests_are_merged_as_by_java(tmp_path: Path, iceberg_java: JavaEngine):
+    rules = {"commit.manifest.min-count-to-merge": "3", "commit.manifest.target-size-bytes": "15000"}
+    twins = Twins.made(tmp_path, iceberg_java, 2, **rules)
+    counts = []
+    for number in range(7):
+        state = twins.both("append", files=[File(f"f{number}", low=number)])
+        counts.append(int(state["summary"]["manifests-created"]))
+    assert 1 in counts
+    twins.both("fast_append", files=[File("fast")])
+    twins.both("row_delta", deletes=[Deletes("q", ids=[1])])
+    twins.both("overwrite", removed=["f3"], files=[File("g")])
+
+
+def test_branches_are_committed_to_as_by_java(twins: Twins):
+    heads = [twin.now().snapshot_id for twin in (twins.ours, twins.theirs)]
+    for twin, head in zip((twins.ours, twins.theirs), heads, strict=True):
+        twin.ask("manage", steps=[["create_branch", "dev", head], ["keep", "dev", 3]])
+    twins.both("append", files=[File("d")], branch="dev")
+    twins.both("overwrite", removed=["a"], files=[File("e")], branch="dev")
+    twins.both("append", files=[File("f")])
+    twins.both("replace", removed=["b"], files=[File("g")], branch="dev")
+    assert twins.same("dev") != twins.same()
+
+
+def test_what_is_metadata_alone_is_as_by_java(twins: Twins):
+    first, second = _snapshots(twins)
+    ours = twins.ours
+    iceberg.create_branch(ours.now(), "dev", snapshot_id=first[0], min_snapshots_to_keep=3)
+    iceberg.create_tag(ours.now(), "tag", snapshot_id=second[0])
+    iceberg.set_retention(ours.now(), "tag", max_ref_age=timedelta(seconds=5))
+    iceberg.rollback_to(ours.now(), first[0])
+    iceberg.set_current_snapshot(ours.now(), second[0])
+    iceberg.set_properties(ours.now(), {"a": "1", "b": "2"})
+    iceberg.set_properties(ours.now(), remove=["a"])
+    iceberg.fast_forward(ours.now("dev"), "main")
+    steps = [
+        ["create_branch", "dev", first[1]],
+        ["keep", "dev", 3],
+        ["create_tag", "tag", second[1]],
+        ["keep_ref", "tag", 5000],
+        ["rollback", first[1]],
+        ["set_current", second[1]],
+        ["set", "a", "1"],
+        ["set", "b", "2"],
+        ["remove", "a"],
+        ["fast_forward", "dev", "main"],
+    ]
+    twins.theirs.ask("manage", steps=steps)
+    assert set(twins.same()["refs"]) == {"main", "dev", "tag"}
+    assert twins.ours.now().properties == twins.theirs.now().properties
+    twins.both("append", files=[File("d")])
+    # Java goes on where lakebed was.
+    for twin in (twins.ours, twins.theirs):
+        twin.ask("manage", steps=[["delete_tag", "tag"], ["delete_branch", "dev"]])
+    assert twins.same()["refs"].keys() == {"main"}
+    expire(twins)
+    if version(twins) < 3:
+        iceberg.upgrade(ours.now(), version(twins) + 1)
+        twins.theirs.ask("manage", steps=[["upgrade", ours.now().format_version]])
+        twins.same()
+        twins.both("append", files=[File("e")])
+        twins.both("overwrite", removed=["a"], files=[File("f")])
+
+
+def expire(twins: Twins) -> None:
+    """Takes out all but the last snapshot."""
+    now = datetime.now(timezone.utc)
+    iceberg.expire_snapshots(twins.ours.now(), now)
+    twins.theirs.ask("manage", steps=[["expire", int(now.timestamp() * 1000)]])
+    twins.same()
+    assert [len(twin.now().snapshots().to_arrow()) for twin in (twins.ours, twins.theirs)] == [1, 1]
+
+
+def _snapshots(twins: Twins) -> tuple[list[int], list[int]]:
+    """The first and the second snapshot of each table."""
+    found = [
+        twin.now().snapshots().to_arrow()["snapshot_id"].to_pylist() for twin in (twins.ours, twins.theirs)
+    ]
+    return [ids[0] for ids in found], [ids[1] for ids in found]
+
+
+def test_appends_are_picked_as_by_java(twins: Twins):
+    for twin in (twins.ours, twins.theirs):
+        iceberg.create_branch(twin.now(), "dev")
+    twins.both("append", files=[File("d"), File("e", "us")], branch="dev")
+    picked = [twin.now("dev").snapshot_id or 0 for twin in (twins.ours, twins.theirs)]
+    twins.both("append", files=[File("f")])
+    iceberg.cherry_pick(twins.ours.now(), picked[0])
+    twins.theirs.ask("manage", steps=[["cherrypick", picked[1]]])
+    for twin, source in zip((twins.ours, twins.theirs), picked, strict=True):
+        assert twin.state()["summary"]["source-snapshot-id"] == str(source)
+    with pytest.raises(SchemaError, match="already"):
+        iceberg.cherry_pick(twins.ours.now(), picked[0])
+    with pytest.raises(EngineError, match="Cherrypick"):
+        twins.theirs.ask("manage", steps=[["cherrypick", picked[1]]])
+
+
+def test_lakebed_and_java_commit_in_turns(tmp_path: Path, iceberg_java: JavaEngine):
+    """Random sequences on one table: after each commit both plan the same, and what must be there."""
+    for seed in range(long_or(2, 20, 1)):
+        random = Random(seed)
+        for number in (1, 2, 3):
+            twin = Twins.made(tmp_path / f"{seed}-{number}", iceberg_java, number, **MERGED).ours
+            _random_commits(twin, random, number, long_or(10, 50, 5))
+
+
+MERGED = {"commit.manifest.min-count-to-merge": "3", "commit.manifest.target-size-bytes": "20000"}
+
+
+def _random_commits(twin: Twin, random: Random, version: int, commits: int) -> None:
+    live: dict[str, set[str]] = {}
+    for number in range(commits):
+        name, before = f"f{number}", sorted(live)
+        kinds = ["append", "fast_append"]
+        if before:
+            kinds += ["overwrite", "replace", "delete"]
+        if before and version == 2:
+            kinds += ["positions"] * 2
+        if before and version == 3:
+            kinds += ["vector"] * 3
+        kind = random.choice(kinds)
+        target = random.choice(before) if before else ""
+        request: dict[str, Any] = {"files": [File(name)]}
+        operation = kind
+        if kind in ("overwrite", "replace", "delete"):
+            request["removed"] = [target]
+        if kind == "delete":
+            operation, request["files"] = "overwrite", []
+        if kind in ("positions", "vector"):
+            operation = "row_delta"
+            offset = number + 4 if kind == "vector" else None
+            request = {"deletes": [Deletes(name, target=target, offset=offset, records=number + 1)]}
+        if kind == "replace":
+            request["files"] = [File(name, records=1)]
+        if random.random() < 0.5:
+            lakebeds(twin, operation, **request)
+        else:
+            since = {} if operation.endswith("append") else {"since": twin.now().snapshot_id}
+            twin.ask(operation, **since, **request)
+        for gone in request.get("removed", ()):
+            live.pop(gone)
+        for file in request.get("files", ()):
+            live[file.name] = set()
+        if kind == "positions":
+            live[target].add(name)
+        if kind == "vector":
+            live[target] = {name}
+        plan = {
+            Path(path).stem: {Path(one).stem for one in deletes}
+            for path, deletes in twin.state()["plan"].items()
+        }
+        assert plan == live, (number, kind)

@@ -1,0 +1,293 @@
+"""Files that come and go in Iceberg tables: what they leave behind, and what they refuse."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, cast
+
+import pyarrow as pa
+import pytest
+from iceberg_commits import live, metadata, metadata_names
+
+import lakebed
+from lakebed import iceberg
+from lakebed.errors import CommitConflictError, SchemaError, SnapshotNotFoundError, UnsupportedError
+
+SCHEMA = pa.schema([("id", pa.int64())])
+
+
+def files(*names: str, **columns: Any) -> pa.Table:
+    count = len(names)
+    paths = [f"data/{name}.parquet" for name in names]
+    given = {"file_path": paths, "record_count": [7] * count, "file_size_in_bytes": [1] * count}
+    return pa.table(given | columns)
+
+
+def deletes(**columns: Any) -> pa.Table:
+    given = {"content": [1], "file_path": ["data/d.parquet"], "record_count": [2], "file_size_in_bytes": [1]}
+    return pa.table(given | columns)
+
+
+def vector(target: str = "a", **columns: Any) -> pa.Table:
+    own = {
+        "file_path": ["data/v.puffin"],
+        "referenced_data_file": [f"data/{target}.parquet"],
+        "content_offset": [4],
+        "content_size_in_bytes": [40],
+    }
+    return deletes(**(own | columns))
+
+
+@pytest.fixture(params=["local", "catalog"])
+def made(request: pytest.FixtureRequest, tmp_path: Path) -> lakebed.Table:
+    """A table with the files `a` and `b`; without a catalog, or in one of PyIceberg."""
+    if request.param == "local":
+        table = iceberg.create_table(tmp_path / "t", SCHEMA)
+    else:
+        tables = pytest.importorskip("catalog_tables")
+        table = lakebed.open_table(tables.sqlite(tmp_path).create_table("db.t", SCHEMA))
+    return iceberg.append_files(table, files("a", "b"))
+
+
+def plan(table: lakebed.Table) -> dict[str, list[str]]:
+    """The live files, each with the deletes that apply."""
+    rows = table.plan(columns=["file_path", "delete_files"]).to_arrow().to_pylist()
+    return {
+        Path(row["file_path"]).stem: [Path(one["file_path"]).stem for one in row["delete_files"]]
+        for row in rows
+    }
+
+
+def summary(table: lakebed.Table) -> dict[str, str]:
+    (row,) = table.snapshots(where=f"snapshot_id = {table.snapshot_id}").to_arrow().to_pylist()
+    return dict(row["summary"]) | {"operation": row["operation"]}
+
+
+def test_files_come_and_go_and_rows_are_deleted(made: lakebed.Table):
+    equality = deletes(content=[2], equality_ids=pa.array([[1]], pa.list_(pa.int32())))
+    table = iceberg.row_delta(made, files=files("c"), delete_files=equality)
+    assert plan(table) == {"a": ["d"], "b": ["d"], "c": []}
+    assert summary(table)["operation"] == "overwrite"
+    table = iceberg.overwrite_files(table, files("e"), removed=files("a"), properties={"who": "me"})
+    assert (plan(table), summary(table)["who"]) == ({"b": ["d"], "c": [], "e": []}, "me")
+    table = iceberg.replace_files(table, ["data/b.parquet"], files("f"), data_sequence_number=1)
+    assert plan(table) == {"c": [], "e": [], "f": ["d"]}
+    if not Path(table.location, "metadata", "version-hint.text").exists():
+        return  # PyIceberg's catalogs, of which version 0.12 commits to no table of version 3.
+    table = iceberg.upgrade(table, 3)
+    table = iceberg.row_delta(table, delete_files=vector("c"), removed_deletes=["data/d.parquet"])
+    assert plan(table) == {"c": ["v"], "e": [], "f": []}
+    newer = vector("c", file_path=["data/w.puffin"], record_count=[3])
+    table = iceberg.row_delta(table, delete_files=newer)
+    assert plan(table) == {"c": ["w"], "e": [], "f": []}
+    assert summary(table)["removed-dvs"] == "1"
+    table = iceberg.delete_files(table, ["data/c.parquet"])
+    assert plan(table) == {"e": [], "f": []}
+    static = pytest.importorskip("pyiceberg.table").StaticTable
+    newest = table.metadata_table("metadata_log_entries").to_arrow()["file"][-1].as_py()
+    theirs = static.from_metadata(newest).inspect.files()["file_path"].to_pylist()
+    assert sorted(Path(path).stem for path in theirs) == ["e", "f"]
+
+
+def test_what_others_have_done_meanwhile_is_a_conflict(made: lakebed.Table):
+    iceberg.append_files(made, files("c"))
+    with pytest.raises(CommitConflictError, match=r"c\.parquet.* was added meanwhile") as caught:
+        iceberg.overwrite_files(made, files("d"), removed=["data/a.parquet"])
+    assert caught.value.kind == "conflict"
+    table = iceberg.overwrite_files(made, files("d"), removed=["data/a.parquet"], isolation="snapshot")
+    assert set(plan(table)) == {"b", "c", "d"}
+    table = iceberg.overwrite_files(
+        made, files("e"), removed=["data/b.parquet"], conflict_where="id = 1", isolation=None
+    )
+    assert set(plan(table)) == {"c", "d", "e"}
+
+
+Change = Callable[[lakebed.Table], object]
+V2: list[tuple[Change, type[Exception], str, str | None]] = [
+    (
+        lambda t: iceberg.row_delta(t, delete_files=deletes(content=[0])),
+        SchemaError,
+        "has content 1",
+        "content",
+    ),
+    (
+        lambda t: iceberg.row_delta(t, delete_files=deletes(content=[2])),
+        SchemaError,
+        "ids of the col",
+        "equality_ids",
+    ),
+    (
+        lambda t: iceberg.row_delta(
+            t, delete_files=deletes(equality_ids=pa.array([[1]], pa.list_(pa.int32())))
+        ),
+        SchemaError,
+        "others have none",
+        "equality_ids",
+    ),
+    (
+        lambda t: iceberg.row_delta(t, delete_files=vector()),
+        UnsupportedError,
+        "no deletion vectors",
+        "content",
+    ),
+    (
+        lambda t: iceberg.row_delta(t, delete_files=vector(content_offset=pa.nulls(1, pa.int64()))),
+        SchemaError,
+        "place of its bytes",
+        "content_offset",
+    ),
+    (
+        lambda t: iceberg.row_delta(t, delete_files=vector(referenced_data_file=pa.nulls(1, pa.string()))),
+        SchemaError,
+        "one data file",
+        "referenced_data_file",
+    ),
+    (
+        lambda t: iceberg.row_delta(t, delete_files=deletes(referenced_data_file=["data/x"])),
+        SchemaError,
+        "no live file",
+        "referenced_data_file",
+    ),
+    (
+        lambda t: iceberg.row_delta(
+            t, delete_files=deletes(referenced_data_file=["data/a.parquet"]), removed=["data/a.parquet"]
+        ),
+        SchemaError,
+        "cannot have new deletes",
+        "referenced_data_file",
+    ),
+    (lambda t: iceberg.row_delta(t, removed_deletes=["data/x"]), SchemaError, "no live file", "file_path"),
+    (lambda t: iceberg.row_delta(t, files=deletes()), SchemaError, "a delete file among", "content"),
+    (lambda t: iceberg.overwrite_files(t, removed=["data/x"]), SchemaError, "no live file", "file_path"),
+    (lambda t: iceberg.overwrite_files(t, where="id = 1"), UnsupportedError, "some rows", "file_path"),
+    (lambda t: iceberg.overwrite_files(t, where="x = 1"), lakebed.LakebedError, "x", None),
+    (
+        lambda t: iceberg.replace_files(t, ["data/a.parquet"], files("y", "z")),
+        SchemaError,
+        "more rows",
+        "record_count",
+    ),
+    (lambda t: iceberg.replace_files(t, [], files("y")), SchemaError, "nothing that it replaces", None),
+    (
+        lambda t: iceberg.replace_files(t, ["data/a.parquet"], files("y"), data_sequence_number=2),
+        SchemaError,
+        "none of 0 to 1",
+        "data_sequence_number",
+    ),
+    (
+        lambda t: iceberg.overwrite_files(t, removed=["data/a.parquet"], isolation=cast("Any", "none")),
+        ValueError,
+        "isolation",
+        None,
+    ),
+]
+
+
+def test_what_does_not_fit_is_refused_before_anything_is_written(tmp_path: Path):
+    table = iceberg.append_files(iceberg.create_table(tmp_path / "t", SCHEMA), files("a", "b"))
+    before = metadata_names(table)
+    for change, error, message, field in V2:
+        with pytest.raises(error, match=message) as caught:
+            change(table)
+        assert getattr(caught.value, "field", None) == field
+    assert metadata_names(table) == before
+    table = iceberg.row_delta(iceberg.upgrade(table, 3), delete_files=vector())
+    before = metadata_names(table)
+    refused: list[tuple[Change, type[Exception], str]] = [
+        (
+            lambda t: iceberg.row_delta(t, delete_files=deletes()),
+            UnsupportedError,
+            "as deletion vectors alone",
+        ),
+        (lambda t: iceberg.row_delta(t, delete_files=vector(record_count=[1])), SchemaError, "marks 1 rows"),
+        (
+            lambda t: iceberg.row_delta(t, removed_deletes=["data/v.puffin"]),
+            UnsupportedError,
+            "goes with its",
+        ),
+        (
+            lambda t: iceberg.row_delta(
+                t, delete_files=pa.concat_tables([vector(), vector(content_offset=[50])])
+            ),
+            SchemaError,
+            "two new deletion vectors",
+        ),
+    ]
+    for wrong, error, message in refused:
+        with pytest.raises(error, match=message):
+            wrong(table)
+    assert metadata_names(table) == before
+
+
+def test_a_large_manifest_becomes_several_and_small_ones_one(tmp_path: Path):
+    small = {"commit.manifest.target-size-bytes": "8000"}
+    table = iceberg.create_table(tmp_path / "t", SCHEMA, properties=small)
+    many = [f"{number:04}" for number in range(4000)]
+    table = iceberg.append_files(table, files(*many))
+    sizes = table.manifests().to_arrow()["length"].to_pylist()
+    assert len(sizes) > 1
+    assert max(sizes) < 10_000
+    rules = {"commit.manifest.min-count-to-merge": "4"}
+    table = iceberg.create_table(tmp_path / "u", SCHEMA, properties=rules)
+    counts = []
+    for number in range(8):
+        table = iceberg.append_files(table, files(str(number)), merge=number != 3)
+        counts.append(table.manifests().to_arrow().num_rows)
+    assert counts == [1, 2, 3, 4, 1, 2, 3, 1]
+    assert live(table) == [f"data/{number}.parquet" for number in range(8)]
+    entries = table.entries(columns=["file_path", "status", "sequence_number"]).to_arrow().to_pylist()
+    assert {int(Path(row["file_path"]).stem) + 1: row["sequence_number"] for row in entries} == {
+        n: n for n in range(1, 9)
+    }
+    assert sum(row["status"] == 1 for row in entries) == 1
+
+
+def test_an_append_is_picked(made: lakebed.Table):
+    aside = iceberg.append_files(iceberg.create_branch(made, "aside"), files("c"), properties={"wap.id": "w"})
+    picked = aside.snapshot_id
+    assert picked is not None
+    table = iceberg.append_files(made, files("d"))
+    table = iceberg.cherry_pick(table, picked)
+    assert set(plan(table)) == {"a", "b", "c", "d"}
+    said = summary(table)
+    assert (said["source-snapshot-id"], said["published-wap-id"]) == (str(picked), "w")
+    for again in (picked, made.snapshot_id):
+        with pytest.raises(SchemaError, match="already"):
+            iceberg.cherry_pick(table, again or 0)
+    with pytest.raises(SnapshotNotFoundError):
+        iceberg.cherry_pick(table, 1)
+    head = table.snapshot_id
+    other = iceberg.create_branch(table, "other")
+    other = iceberg.delete_files(other, ["data/a.parquet"])
+    moved = iceberg.cherry_pick(table, other.snapshot_id or 0)
+    assert (moved.snapshot_id, set(plan(moved))) == (other.snapshot_id, {"b", "c", "d"})
+    back = iceberg.append_files(iceberg.rollback_to(moved, head or 0), files("e"))
+    with pytest.raises(UnsupportedError, match="is no append"):
+        iceberg.cherry_pick(back, other.snapshot_id or 0)
+
+
+def test_statistics_are_named(tmp_path: Path):
+    table = iceberg.append_files(iceberg.create_table(tmp_path / "t", SCHEMA), files("a"))
+    blob = {"type": "apache-datasketches-theta-v1", "snapshot-id": table.snapshot_id, "sequence-number": 1}
+    given = {
+        "snapshot-id": table.snapshot_id,
+        "statistics-path": "/s/1.puffin",
+        "file-size-in-bytes": 9,
+        "file-footer-size-in-bytes": 4,
+        "blob-metadata": [blob | {"fields": [1]}],
+    }
+    table = iceberg.set_statistics(table, given)
+    table = iceberg.set_statistics(table, given | {"statistics-path": "/s/2.puffin"})
+    of_partitions = {key: given[key] for key in ("snapshot-id", "statistics-path", "file-size-in-bytes")}
+    table = iceberg.set_statistics(table, of_partitions, of_partitions=True)
+    now = metadata(table)
+    assert [one["statistics-path"] for one in now["statistics"]] == ["/s/2.puffin"]
+    assert now["partition-statistics"] == [of_partitions]
+    for wrong in (of_partitions, given | {"snapshot-id": 1}, given | {"file-size-in-bytes": "x"}):
+        with pytest.raises(SchemaError) as caught:
+            iceberg.set_statistics(table, wrong)
+        assert caught.value.field == "statistics"
+    table = iceberg.remove_statistics(table, table.snapshot_id or 0)
+    table = iceberg.remove_statistics(table, table.snapshot_id or 0, of_partitions=True)
+    assert (metadata(table)["statistics"], metadata(table)["partition-statistics"]) == ([], [])

@@ -1,0 +1,295 @@
+"""Branches, tags, properties, versions and expiry of Iceberg tables: changes of the metadata alone, without a
+catalog and through one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from iceberg_commits import live, metadata, metadata_names
+
+import lakebed
+from lakebed import iceberg
+from lakebed.errors import LakebedError, SchemaError, SnapshotNotFoundError, UnsupportedError
+
+SCHEMA = pa.schema([("id", pa.int64())])
+NONE = timedelta(0)
+
+Open = Callable[[], lakebed.Table]
+
+
+def files(*names: str) -> pa.Table:
+    count = len(names)
+    paths = [f"data/{name}.parquet" for name in names]
+    return pa.table({"file_path": paths, "record_count": [7] * count, "file_size_in_bytes": [1] * count})
+
+
+@pytest.fixture(params=["v1", "v2", "v3", "catalog"])
+def made(request: pytest.FixtureRequest, tmp_path: Path) -> lakebed.Table:
+    """A table of two commits, `a` and `b`; without a catalog, or in one of PyIceberg."""
+    if request.param != "catalog":
+        version = int(request.param[1:])
+        table = iceberg.create_table(tmp_path / "t", SCHEMA, format_version=version)
+    else:
+        tables = pytest.importorskip("catalog_tables")
+        table = lakebed.open_table(tables.sqlite(tmp_path).create_table("db.t", SCHEMA))
+    return iceberg.append_files(iceberg.append_files(table, files("a")), files("b"))
+
+
+def names(table: lakebed.Table) -> list[str]:
+    paths = table.files(columns=["file_path"]).to_arrow()["file_path"].to_pylist()
+    return sorted(Path(path).stem for path in paths)
+
+
+def refs(table: lakebed.Table) -> dict[str, tuple[Any, ...]]:
+    rows = table.refresh().refs().to_arrow().to_pylist()
+    rules = ("min_snapshots_to_keep", "max_snapshot_age_in_ms", "max_reference_age_in_ms")
+    return {row["name"]: (row["type"], row["snapshot_id"], *(row[rule] for rule in rules)) for row in rows}
+
+
+def ids(table: lakebed.Table) -> list[int]:
+    found: list[int] = table.refresh().snapshots().to_arrow()["snapshot_id"].to_pylist()
+    return found
+
+
+def test_commits_go_to_the_branch_that_the_table_stands_on(made: lakebed.Table):
+    first, second = ids(made)
+    dev = iceberg.create_branch(made, "dev", snapshot_id=first)
+    dev = iceberg.append_files(dev, files("c"))
+    assert (dev.branch, names(dev), names(made.refresh())) == ("dev", ["a", "c"], ["a", "b"])
+    dev = iceberg.rewrite_manifests(iceberg.delete_files(dev, [_path(dev, "a")]))
+    assert (names(dev), names(made.refresh())) == (["c"], ["a", "b"])
+    main = iceberg.append_files(made.at(snapshot=first), files("d"))
+    assert (main.branch, names(main)) == ("main", ["a", "b", "d"])
+    parents = _parents(main)
+    assert [parents[id_] for id_ in ids(main)] == [None, first, first, *ids(main)[2:4], second]
+    totals = metadata_of(main)["snapshots"][2]["summary"]
+    assert (totals["total-data-files"], totals["total-records"]) == ("2", "14")
+
+
+def _path(table: lakebed.Table, name: str) -> str:
+    paths = table.files(columns=["file_path"]).to_arrow()["file_path"].to_pylist()
+    return str(next(path for path in paths if Path(path).stem == name))
+
+
+def _parents(table: lakebed.Table) -> dict[int, int | None]:
+    rows = table.snapshots(columns=["snapshot_id", "parent_id"]).to_arrow().to_pylist()
+    return {row["snapshot_id"]: row["parent_id"] for row in rows}
+
+
+def metadata_of(table: lakebed.Table) -> dict[str, Any]:
+    log = table.metadata_table("metadata_log_entries").to_arrow()["file"].to_pylist()
+    return iceberg.read_metadata(log[-1].removeprefix("file://"))
+
+
+def test_branches_and_tags_are_made_moved_and_removed(made: lakebed.Table):
+    first, second = ids(made)
+    tag = iceberg.create_tag(made, "t", snapshot_id=first, max_ref_age=timedelta(days=2))
+    assert (tag.snapshot_id, names(tag)) == (first, ["a"])
+    iceberg.create_branch(made, "b", min_snapshots_to_keep=3, max_snapshot_age=timedelta(hours=1))
+    day = 24 * 60 * 60 * 1000
+    assert refs(made) == {
+        "main": ("branch", second, None, None, None),
+        "t": ("tag", first, None, None, 2 * day),
+        "b": ("branch", second, 3, day // 24, None),
+    }
+    iceberg.create_tag(made, "t", replace=True)
+    iceberg.create_branch(made, "b", snapshot_id=first, replace=True, min_snapshots_to_keep=4)
+    iceberg.set_retention(made, "b", max_ref_age=timedelta(days=1))
+    iceberg.set_retention(made, "main", min_snapshots_to_keep=9)
+    after = iceberg.append_files(made, files("c"))
+    assert refs(made) == {
+        "main": ("branch", after.snapshot_id, 9, None, None),
+        "t": ("tag", second, None, None, 2 * day),
+        "b": ("branch", first, 4, day // 24, day),
+    }
+    dev = made.refresh().at(branch="b")
+    gone = iceberg.delete_branch(dev, "b")
+    assert (gone.branch, names(gone)) == ("main", ["a", "b", "c"])
+    with pytest.raises(SnapshotNotFoundError):
+        iceberg.append_files(dev, files("d"))
+    iceberg.delete_tag(made, "t")
+    assert set(refs(made)) == {"main"}
+
+
+def test_a_branch_moves_back_anywhere_and_forward(made: lakebed.Table):
+    first, second = ids(made)
+    back = iceberg.rollback_to(made, first)
+    assert (back.snapshot_id, names(back)) == (first, ["a"])
+    other = iceberg.append_files(back, files("c"))
+    assert names(other) == ["a", "c"]
+    with pytest.raises(SnapshotNotFoundError, match=r"was not made from snapshot .*set_current_snapshot"):
+        iceberg.rollback_to(other, second)
+    assert names(iceberg.set_current_snapshot(other, second)) == ["a", "b"]
+    dev = iceberg.append_files(iceberg.create_branch(made, "dev"), files("d"))
+    main = iceberg.fast_forward(made, "dev")
+    assert (main.snapshot_id, main.branch) == (dev.snapshot_id, "main")
+    aside = iceberg.create_branch(made, "aside", snapshot_id=first)
+    with pytest.raises(SnapshotNotFoundError, match="was not made from the head"):
+        iceberg.fast_forward(main, "aside")
+    assert names(iceberg.fast_forward(aside, "main")) == ["a", "b", "d"]
+    log = made.refresh().metadata_table("history").to_arrow()["snapshot_id"].to_pylist()
+    assert log == [first, second, first, other.snapshot_id, second, dev.snapshot_id]
+
+
+REFUSED: list[tuple[Callable[[lakebed.Table], object], type[Exception], str]] = [
+    (lambda t: iceberg.create_tag(t, "tag"), FileExistsError, 'there is a tag "tag" already'),
+    (lambda t: iceberg.create_branch(t, "main"), FileExistsError, "already"),
+    (lambda t: iceberg.create_branch(t, "tag"), SchemaError, "is a tag, not a branch"),
+    (lambda t: iceberg.create_tag(t, "main"), SchemaError, "main is a branch"),
+    (lambda t: iceberg.create_tag(t, ""), SchemaError, "has a name"),
+    (lambda t: iceberg.create_tag(t, "no", replace=True), SnapshotNotFoundError, "no tag .*main"),
+    (lambda t: iceberg.create_tag(t, "x", snapshot_id=1), SnapshotNotFoundError, "no snapshot 1; there"),
+    (lambda t: iceberg.create_branch(t, "x", min_snapshots_to_keep=0), SchemaError, "at least 1"),
+    (lambda t: iceberg.create_branch(t, "x", max_snapshot_age=NONE), SchemaError, "at least a milli"),
+    (lambda t: iceberg.create_tag(t, "x", max_ref_age=-timedelta(1)), SchemaError, "at least a milli"),
+    (lambda t: iceberg.set_retention(t, "tag", min_snapshots_to_keep=1), SchemaError, "a tag is one"),
+    (lambda t: iceberg.set_retention(t, "no", max_ref_age=timedelta(1)), SnapshotNotFoundError, "no branch"),
+    (lambda t: iceberg.delete_branch(t, "main"), SchemaError, "main stays"),
+    (lambda t: iceberg.delete_branch(t, "tag"), SchemaError, "is a tag"),
+    (lambda t: iceberg.delete_tag(t, "no"), SnapshotNotFoundError, "no tag"),
+    (lambda t: iceberg.fast_forward(t, "no"), SnapshotNotFoundError, "no branch"),
+    (lambda t: iceberg.set_current_snapshot(t, 1), SnapshotNotFoundError, "no snapshot 1"),
+    (lambda t: iceberg.rollback_to(t, 1), SnapshotNotFoundError, "no snapshot 1"),
+    (lambda t: iceberg.set_properties(t, {"uuid": "x"}), SchemaError, "uuid is no property"),
+    (lambda t: iceberg.set_properties(t, {"a": "x"}, remove=["a"]), SchemaError, "set and to be removed"),
+    (lambda t: iceberg.upgrade(t, 1), UnsupportedError, "no version is lowered"),
+    (lambda t: iceberg.upgrade(t, 4), UnsupportedError, "4 is not written"),
+    (lambda t: iceberg.expire_snapshots(t, retain_last=0), ValueError, "retain_last"),
+]
+
+
+def test_what_cannot_be_is_refused_and_changes_nothing(tmp_path: Path):
+    table = iceberg.append_files(iceberg.create_table(tmp_path / "t", SCHEMA), files("a"))
+    iceberg.create_tag(table, "tag")
+    before = metadata_names(table)
+    for change, error, message in REFUSED:
+        with pytest.raises(error, match=message):
+            change(table)
+    assert metadata_names(table) == before
+    empty = iceberg.create_table(tmp_path / "empty", SCHEMA)
+    with pytest.raises(SnapshotNotFoundError, match="no snapshot that a tag could name"):
+        iceberg.create_tag(empty, "x")
+    assert iceberg.expire_snapshots(empty, NONE)[1] is None
+
+
+def test_what_is_so_already_is_no_commit(made: lakebed.Table):
+    iceberg.create_tag(made, "t")
+    table = iceberg.set_properties(made, {"a": "1"})
+    before = len(table.metadata_table("metadata_log_entries").to_arrow())
+    iceberg.create_tag(table, "t", replace=True)
+    iceberg.set_retention(table, "t")
+    iceberg.set_current_snapshot(table, ids(table)[-1])
+    iceberg.fast_forward(table, "t")
+    iceberg.set_properties(table, {"a": "1"}, remove=["nothing"])
+    iceberg.upgrade(table, table.format_version or 0)
+    assert len(table.refresh().metadata_table("metadata_log_entries").to_arrow()) == before
+
+
+def test_properties_are_set_and_removed(made: lakebed.Table):
+    before = made.properties
+    table = iceberg.set_properties(made, {"x": "1", "y": "2"})
+    assert table.properties == before | {"x": "1", "y": "2"}
+    table = iceberg.set_properties(table, {"y": "3"}, remove=["x", "none"])
+    assert table.properties == before | {"y": "3"}
+
+
+def test_tables_are_upgraded(tmp_path: Path):
+    table = iceberg.append_files(iceberg.create_table(tmp_path / "t", SCHEMA, format_version=1), files("a"))
+    # As a writer of long ago left it.
+    file = Path(table.location, "metadata", "v2.metadata.json")
+    stored = iceberg.read_metadata(file)
+    later = ("table-uuid", "schemas", "current-schema-id", "partition-specs", "default-spec-id")
+    for key in (*later, "last-partition-id", "sort-orders", "default-sort-order-id"):
+        stored.pop(key)
+    iceberg.write_metadata(stored, file, overwrite=True)
+    table = iceberg.upgrade(lakebed.open_table(table.location), 2)
+    now = metadata(table)
+    assert {*later, "sort-orders", "last-sequence-number"} <= set(now)
+    assert not {"schema", "partition-spec"} & set(now)
+    table = iceberg.append_files(table, files("b"))
+    table = iceberg.upgrade(table, 3)
+    table = iceberg.append_files(table, files("c"))
+    rows = {Path(row["file_path"]).stem: row for row in table.files().to_arrow().to_pylist()}
+    assert {name: row["sequence_number"] for name, row in rows.items()} == {"a": 0, "b": 1, "c": 2}
+    assert sorted(row["first_row_id"] for row in rows.values()) == [0, 7, 14]
+    static = pytest.importorskip("pyiceberg.table").StaticTable
+    newest = table.metadata_table("metadata_log_entries").to_arrow()["file"][-1].as_py()
+    theirs = static.from_metadata(newest)
+    assert (theirs.metadata.format_version, len(theirs.inspect.files())) == (3, 3)
+
+
+def test_expiry_takes_snapshots_out_and_names_their_files(made: lakebed.Table):
+    second = ids(made)[-1]
+    table = iceberg.delete_files(made, [_path(made, "a")])
+    iceberg.create_tag(table, "kept", snapshot_id=second)
+    planned = table.refresh().expire_plan(NONE).to_arrow().sort_by("file_path")
+    table, gone = iceberg.expire_snapshots(table, NONE)
+    assert gone is not None
+    assert gone.to_arrow().sort_by("file_path").equals(planned)
+    assert ids(table) == [second, table.snapshot_id]
+    assert {row["kind"] for row in gone.to_arrow().to_pylist()} == {"snapshot", "manifest list"}
+    iceberg.delete_tag(table, "kept")
+    table, gone = iceberg.expire_snapshots(table, datetime.now(timezone.utc) + timedelta(seconds=1))
+    assert gone is not None
+    went = [row["file_path"] for row in gone.to_arrow().to_pylist() if row["kind"] == "data"]
+    assert [Path(path).stem for path in went] == ["a"]
+    assert (ids(table), names(table)) == ([table.snapshot_id], ["b"])
+    log = table.metadata_table("history").to_arrow()["snapshot_id"].to_pylist()
+    assert log == [table.snapshot_id]
+    assert iceberg.expire_snapshots(table, NONE)[1] is None
+    assert names(iceberg.append_files(table, files("c"))) == ["b", "c"]
+
+
+def test_branches_that_are_overdue_expire(tmp_path: Path):
+    table = iceberg.append_files(iceberg.create_table(tmp_path / "t", SCHEMA), files("a"))
+    dev = iceberg.create_branch(table, "dev", max_ref_age=timedelta(milliseconds=1))
+    iceberg.append_files(dev, files("b"))
+    rules = {"history.expire.min-snapshots-to-keep": "5"}
+    table = iceberg.set_properties(table, rules)
+    while table.expire_plan(NONE).to_arrow().num_rows == 0:
+        pass
+    table, gone = iceberg.expire_snapshots(table, NONE)
+    assert gone is not None
+    assert ("branch", "branch dev") in [
+        (r["kind"], r["first_reached_by"]) for r in gone.to_arrow().to_pylist()
+    ]
+    assert (set(refs(table)), live(table)) == ({"main"}, ["data/a.parquet"])
+    table = iceberg.set_properties(table, {"gc.enabled": "false"})
+    with pytest.raises(UnsupportedError, match=r"gc\.enabled"):
+        iceberg.expire_snapshots(table, NONE)
+
+
+def test_a_change_whose_answer_is_lost_is_made(tmp_path: Path):
+    tables = pytest.importorskip("catalog_tables")
+    catalog = tables.sqlite(tmp_path)
+    there = catalog.create_table("db.t", SCHEMA)
+
+    class Lost:
+        """A catalog whose answer does not arrive, behind `commits` of others."""
+
+        made = True
+
+        def load_table(self, name: Any) -> Any:
+            table = catalog.load_table(name)
+            table.catalog = self
+            return table
+
+        def commit_table(self, *given: Any) -> Any:
+            if self.made:
+                catalog.commit_table(*given)
+            raise TimeoutError("no answer")
+
+    lost = Lost()
+    table = lakebed.open_table(lost.load_table("db.t"))
+    assert iceberg.set_properties(table, {"a": "1"}).properties["a"] == "1"
+    lost.made = False
+    with pytest.raises(OSError, match="may have happened") as caught:
+        iceberg.set_properties(table, {"a": "2"})
+    assert not isinstance(caught.value, LakebedError)
+    assert there.refresh().properties["a"] == "1"
