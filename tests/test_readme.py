@@ -19,9 +19,16 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 # Of the other documents, what stands in them needs a bucket or a cluster of the reader's own.
-DOCUMENTS = ("README.md", "docs/python.md", "docs/writing.md", "docs/command-line.md", "docs/spark.md")
+DOCUMENTS = (
+    "README.md",
+    "docs/python.md",
+    "docs/writing.md",
+    "docs/command-line.md",
+    "docs/engines.md",
+    "docs/spark.md",
+)
 TEXTS = {name: (PROJECT / name).read_text("utf-8") for name in DOCUMENTS}
-PYTHON = ("README.md", "docs/python.md", "docs/writing.md")
+PYTHON = ("README.md", "docs/python.md", "docs/engines.md", "docs/writing.md")
 
 
 def blocks(document: str, *, spark: bool = False) -> str:

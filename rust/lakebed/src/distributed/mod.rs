@@ -140,6 +140,10 @@ impl Scan for Alone {
     fn deletes(&self) -> Result<Box<dyn Scan>> {
         self.0.deletes()
     }
+
+    fn scan_tasks(&self) -> Result<serde_json::Value> {
+        self.0.scan_tasks()
+    }
 }
 
 impl Distributed for Alone {}
