@@ -116,6 +116,7 @@ lint: lint-rust lint-python lint-stub ## Check format, lints, types, and the stu
 lint-rust: $(PYTHON) ## Check format and lints of Rust
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
+	RUSTDOCFLAGS='-D warnings -A rustdoc::private-intra-doc-links' cargo doc --quiet --workspace --no-deps --document-private-items --locked
 
 lint-python: $(TOOLS) ## Check format, lints and types of Python
 	$(BIN)/ruff format --check && $(BIN)/ruff check

@@ -74,7 +74,7 @@ def test_snapshots_by_time(table: GoldenTable):
 
 
 @each_golden_paimon_table()
-def test_14_snapshots_by_watermark(table: GoldenTable):
+def test_snapshots_by_watermark(table: GoldenTable):
     """Snapshots without a watermark, or with none yet, are passed over."""
     for opened, root in branches(table):
         marks = {key: file.get("watermark") for key, file in numbered(root / "snapshot", "snapshot-").items()}

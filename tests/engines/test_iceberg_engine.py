@@ -89,7 +89,8 @@ def test_java_takes_what_a_rest_catalog_answers(table: GoldenTable, iceberg_java
         if "no number NaN" not in str(error) and "Type: unknown" not in str(error):
             raise
         pytest.skip(str(error).splitlines()[0])
-    assert_same_multiset(*(_tasks(answer[name]) for name in ("answered", "own")), table.name)
+    answered, own = (_tasks(answer[name]) for name in ("answered", "own"))
+    assert_same_multiset(answered, own, table.name)
     filters = [line["sql"] for line in table.rows("plans") if line["snapshot_id"] == now.snapshot_id]
     for sql in [one for one in filters if ".." not in one and "NaN" not in one and "inf" not in one][:3]:
         left = now.plan(where=sql, limit=2).to_rest()

@@ -19,7 +19,7 @@ use crate::sink::sent;
 use crate::storage::storage_of;
 use crate::table::Table;
 
-/// Who commits: user, identifier, properties, watermark, a UUID and the offset of the wall clock [ms].
+/// Who commits: user, identifier, properties, watermark, a UUID and the offset of the wall clock \[ms\].
 type Who = (String, Option<i64>, BTreeMap<String, String>, Option<i64>, u128, i64);
 
 fn options(who: Who) -> CommitOptions {

@@ -28,9 +28,9 @@ pub(crate) use frame::{Expected, FRAMING, MAGIC_32, MAGIC_64, truncated};
 /// Where a vector stands in its file, as recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct VectorRange {
-    /// Where its size field begins [bytes].
+    /// Where its size field begins \[bytes\].
     pub offset: u64,
-    /// Its recorded length [bytes]; what it counts is the format's own.
+    /// Its recorded length \[bytes\]; what it counts is the format's own.
     pub length: u64,
 }
 

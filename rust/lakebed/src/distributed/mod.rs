@@ -107,7 +107,7 @@ pub enum Part {
 pub struct PlannedManifest {
     /// Where it is read from, which for a table that was moved is not what rows show.
     pub path: String,
-    /// Its size [bytes], as recorded.
+    /// Its size \[bytes\], as recorded.
     pub size: u64,
     /// Entries that add a file, as recorded.
     pub added: u64,
