@@ -13,7 +13,7 @@ use pyo3::prelude::*;
 
 use crate::arrow::{import_array, import_schema, import_stream};
 use crate::boundary::detached;
-use crate::error::{to_python, unwritten};
+use crate::error::{to_python, write_error_to_python};
 use crate::limits::decoding;
 use crate::sink::sent;
 use crate::storage::storage_of;
@@ -30,7 +30,7 @@ fn options(who: Who) -> CommitOptions {
 
 /// The error of what does not fit; what is wrong with a file names that.
 fn refused(py: Python<'_>, error: Error) -> PyErr {
-    if error.location().path.is_some() { to_python(py, error) } else { unwritten(py, error) }
+    if error.location().path.is_some() { to_python(py, error) } else { write_error_to_python(py, error) }
 }
 
 /// Runs a commit.

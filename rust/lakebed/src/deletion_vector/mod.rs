@@ -65,7 +65,7 @@ impl DeletionVector {
     ///
     /// # Errors
     /// `Truncated`; `Magic`; `Mismatch` for a size that is not the recorded length; `Checksum`; `Codec`
-    /// for a bitmap that is malformed; `Trailing` for bytes behind it. They name the byte of the file.
+    /// for a bitmap that is malformed; `Trailing` for trailing bytes. They name the byte of the file.
     pub(crate) fn decode(bytes: &[u8], range: VectorRange, expected: &[Expected]) -> Result<DeletionVector> {
         let decode = || {
             let (magic, bitmaps) = frame::open(bytes, range.length, expected)?;

@@ -21,7 +21,7 @@ pub(crate) use asked::Asked;
 pub use exchange::{Dealing, Exchange, Exchanged, Gather, Pieces};
 pub(crate) use exchange::{dealt, hash};
 pub use grouping::{Beforehand, GroupTask, Grouping};
-pub(crate) use place::brought;
+pub(crate) use place::match_manifest_path;
 pub use task::{ManifestTask, ReadyTask};
 pub(crate) use travel::Travelling;
 pub use travel::Travels;

@@ -181,7 +181,7 @@ impl Given<'_> {
             };
             if !fits {
                 let message = match buckets {
-                    Buckets::Fixed(_) => format!("bucket {bucket} is none of {total}"),
+                    Buckets::Fixed(_) => format!("bucket {bucket} is not one of the {total} there are"),
                     Buckets::Unaware => {
                         format!("files of this table have bucket 0 of -1, not {bucket} of {total}")
                     }

@@ -36,7 +36,7 @@ impl Base {
     /// The latest metadata of the table at `location`, a folder or one of its metadata files.
     ///
     /// # Errors
-    /// Those of [`Table::open`]; `Unsupported` for a table whose metadata speaks of another place, or keeps its
+    /// Those of [`Table::open`]; `Unsupported` for a table whose metadata location is another, or keeps its
     /// files elsewhere.
     pub(super) fn read(location: &str, storage: Arc<dyn Storage>, limits: Limits) -> Result<Base> {
         let table = Table::open(location, Arc::clone(&storage), limits)?;

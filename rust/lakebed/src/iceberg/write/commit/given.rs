@@ -231,7 +231,7 @@ fn formats(files: &RecordBatch) -> Result<ArrayRef> {
         match known.contains(&upper.as_str()) {
             true => Ok(Some(upper)),
             false => {
-                let message = format!("the format of {path:?} is none of parquet, orc and avro");
+                let message = format!("the format of {path:?} is not parquet, orc or avro");
                 Err(Error::new(ErrorKind::Argument, message).in_field("file_format").in_row(row))
             }
         }
