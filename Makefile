@@ -15,6 +15,7 @@ WHEEL_INPUTS := $(shell find rust/lakebed* python -type f \( -name '*.rs' -o -na
 PYTHON := $(VENV)/.python# all that cargo needs: it compiles while the tools are installed
 TOOLS := $(VENV)/.tools
 SPARK_35 := $(VENV)/spark-3.5
+DOCS := $(VENV)/docs
 # The wheel in .venv is of one profile at a time, and its stamp says of which: what tests run is compiled in seconds
 # and checks more, what is measured and shown is what users get.
 CHECKED := $(VENV)/.wheel-checked
@@ -43,7 +44,7 @@ export PYTEST_DEBUG_TEMPROOT := $(shell .ci/temporary.sh)
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help preflight venv build release check test trust lint lint-rust lint-python lint-stub test-rust test-python test-fast test-spark-oldest test-servers engines trust-python trust-spark-oldest trust-twin trust-peers trust-wheel trust-sanitized fuzz fmt bench bench-full bench-check bench-instructions demo sample-tables clean
+.PHONY: help preflight venv build release check test trust lint lint-rust lint-python lint-stub test-rust test-python test-fast test-spark-oldest test-servers engines trust-python trust-spark-oldest trust-twin trust-peers trust-wheel trust-sanitized fuzz fmt bench bench-full bench-check bench-instructions demo sample-tables wheels docs clean
 
 help: ## List the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/\1\t\2/p' $(MAKEFILE_LIST) | while IFS="$$(printf '\t')" read -r name text; do \
@@ -116,6 +117,7 @@ lint: lint-rust lint-python lint-stub ## Check format, lints, types, and the stu
 lint-rust: $(PYTHON) ## Check format and lints of Rust
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
+	RUSTDOCFLAGS='-D warnings -A rustdoc::private-intra-doc-links' cargo doc --quiet --workspace --no-deps --document-private-items --locked
 
 lint-python: $(TOOLS) ## Check format, lints and types of Python
 	$(BIN)/ruff format --check && $(BIN)/ruff check
@@ -151,6 +153,12 @@ sample-tables: | preflight ## Write both tables of examples/ again with their fo
 	TZ=UTC mvn -q -B -f examples/sample_table_writer/pom.xml compile exec:java -Dexec.args=$(CURDIR)/$(SAMPLE)
 	TZ=UTC mvn -q -B -f examples/sample_iceberg_table_writer/pom.xml compile exec:java "-Dexec.args=$(ICEBERG_WRITTEN) $(CURDIR)/$(ICEBERG)"
 
+wheels: $(TOOLS) ## Build the wheels of a release into dist/, and try those of this machine (TARGETS='x86_64-unknown-linux-gnu …' chooses)
+	.ci/wheels.sh $(TARGETS)
+
+docs: $(DOCS)/.installed ## Build the pages of docs/ into build/site, strictly: any broken link is an error
+	NO_MKDOCS_2_WARNING=1 PATH="$(CURDIR)/$(DOCS)/bin:$$PATH" $(DOCS)/bin/mkdocs build --quiet --strict
+
 clean: ## Remove all that was built, .venv too
 	rm -rf build $(VENV) target dist .pytest_cache .mypy_cache .ruff_cache .hypothesis spark-warehouse
 
@@ -166,6 +174,12 @@ $(TOOLS): $(PYTHON) constraints.txt pyproject.toml
 $(SPARK_35)/.installed: constraints-spark-3.5.txt $(TOOLS)
 	rm -rf $(SPARK_35)
 	.ci/install.sh $(BIN)/python --no-deps --target $(SPARK_35) -r constraints-spark-3.5.txt
+	@touch $@
+
+# An environment of its own: what builds pages is nothing that tests may meet.
+$(DOCS)/.installed: constraints-docs.txt $(PYTHON)
+	$(BIN)/python -m venv $(DOCS)
+	.ci/install.sh $(DOCS)/bin/python -r constraints-docs.txt
 	@touch $@
 
 # No build isolation: maturin is the pinned one, already there.

@@ -43,7 +43,7 @@ class GoldenTable:
 
     @property
     def relocate(self) -> dict[str, str]:
-        """The location that the metadata speaks of, with and without scheme → the folder."""
+        """The metadata location, with and without scheme → the folder."""
         location: str = self.info["location"]
         return {written: str(self.path) for written in (location, re.sub(r"^\w+://(?=/)", "", location))}
 
@@ -97,7 +97,7 @@ class GoldenTable:
         return found
 
     def file(self, written: str) -> Path:
-        """Where a file is that the metadata speaks of."""
+        """Where a file is that the metadata names."""
         for prefix, folder in self.relocate.items():
             if written.startswith(prefix):
                 return Path(folder + written.removeprefix(prefix))

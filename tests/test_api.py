@@ -20,6 +20,7 @@ MODULES = (
     "lakebed.iceberg",
     "lakebed.paimon",
     "lakebed.predicates",
+    "lakebed.pyiceberg",
     "lakebed.spark",
 )
 WRITTEN = OWN_DATA / "public_api.txt"

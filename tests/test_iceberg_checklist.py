@@ -1,8 +1,6 @@
-"""The conformance checklist of Iceberg's metadata, a test a row: metadata files, and what they say (1 to 21).
+"""What readers of Iceberg must do, a test a rule: which metadata file is current, and what it says.
 
-Rows 22 to 26, 33 to 38, 58 and 60 are in `test_iceberg_checklist_values`, 27 to 32 and 39 to 50 in
-`test_iceberg_checklist_manifests`, 54 to 57 in `test_iceberg_checklist_planning`, 64 in
-`test_iceberg_tables`.
+Other rules are in `test_iceberg_checklist_values`, `…_manifests`, `…_planning` and `…_deletes`.
 """
 
 from __future__ import annotations
@@ -68,12 +66,12 @@ def opened_version(table: MadeTable) -> str:
     return str(table.open().properties["version"])
 
 
-def test_row_01_an_empty_hint_gives_way_to_the_listing():
+def test_an_empty_hint_gives_way_to_the_listing():
     assert current(shared_table("spark_v3_deletion_vectors").open()) == "v3.metadata.json"
 
 
 @pytest.mark.parametrize("hint", ["", "\n", "garbage!", "-1"])
-def test_row_01_hints_that_say_nothing(table: MadeTable, hint: str):
+def test_hints_that_say_nothing(table: MadeTable, hint: str):
     versions(table, 2, 10, hint=hint)
     assert opened_version(table) == "10"
 
@@ -82,12 +80,12 @@ def test_row_01_hints_that_say_nothing(table: MadeTable, hint: str):
     ("hint", "found"),
     [("1", "3"), ("2", "3"), ("2\n", "3"), ("3", "3"), ("5", "5"), ("v2", "2"), (None, "5")],
 )
-def test_row_02_a_numeric_hint_is_probed_forward(table: MadeTable, hint: str | None, found: str):
+def test_a_numeric_hint_is_probed_forward(table: MadeTable, hint: str | None, found: str):
     versions(table, 1, 2, 3, 5, hint=hint)
     assert opened_version(table) == found
 
 
-def test_row_02_a_hint_to_a_version_that_is_missing(table: MadeTable):
+def test_a_hint_to_a_version_that_is_missing(table: MadeTable):
     versions(table, 2, hint="7")
     with pytest.raises(LakebedError) as caught:
         table.open()
@@ -102,11 +100,11 @@ def test_row_02_a_hint_to_a_version_that_is_missing(table: MadeTable):
         ("v1_identity_all_types_no_hint", "v2.metadata.json"),
     ],
 )
-def test_row_02_hints_of_other_writers(name: str, file: str):
+def test_hints_of_other_writers(name: str, file: str):
     assert current(shared_table(name).open()) == file
 
 
-def test_row_02_a_hint_that_names_a_file(table: MadeTable):
+def test_a_hint_that_names_a_file(table: MadeTable):
     versions(table, 1, 2)
     (table.root / "metadata" / "v1.metadata.json").rename(table.root / "metadata" / "00001-x.metadata.json")
     table.write("version-hint.text", b"00001-x.metadata.json")
@@ -114,7 +112,7 @@ def test_row_02_a_hint_that_names_a_file(table: MadeTable):
     assert current(table.open()) == "00001-x.metadata.json"
 
 
-def test_row_03_hints_of_another_name_are_not_looked_at(table: MadeTable):
+def test_hints_of_another_name_are_not_looked_at(table: MadeTable):
     versions(table, 1, 2, 3)
     table.write("version-hint.txt", b"1")
     assert opened_version(table) == "3"
@@ -124,13 +122,13 @@ def test_row_03_hints_of_another_name_are_not_looked_at(table: MadeTable):
 @pytest.mark.parametrize(
     "name", ["vfinal.metadata.json", ".v9.metadata.json.crc", "v9.metadata.json.tmp", f"{UUID}.metadata.json"]
 )
-def test_row_04_names_without_a_version_are_passed_over(table: MadeTable, name: str):
+def test_names_without_a_version_are_passed_over(table: MadeTable, name: str):
     versions(table, 1, 2)
     table.write(name, b"{")
     assert opened_version(table) == "2"
 
 
-def test_row_04_a_metadata_file_of_any_name_is_opened_directly(table: MadeTable):
+def test_a_metadata_file_of_any_name_is_opened_directly(table: MadeTable):
     versions(table, 1, 2)
     path = table.write(
         "vfinal.metadata.json", json.dumps({**table.metadata, "properties": {"version": "final"}}).encode()
@@ -141,17 +139,17 @@ def test_row_04_a_metadata_file_of_any_name_is_opened_directly(table: MadeTable)
 @pytest.mark.parametrize(
     "name", ["v2.gz.metadata.json", "v2.metadata.json.gz", "v2.metadata.json", "00002-x.gz.metadata.json"]
 )
-def test_row_05_gzip_is_told_by_its_bytes(table: MadeTable, name: str):
+def test_gzip_is_told_by_its_bytes(table: MadeTable, name: str):
     table.metadata["properties"] = {"version": "2"}
     table.write(name, gzip.compress(json.dumps(table.metadata).encode()))
     assert opened_version(table) == "2"
 
 
-def test_row_05_a_real_gzip():
+def test_a_real_gzip():
     assert current(shared_table("java_v1_gzip_metadata").open()) == "v2.gz.metadata.json"
 
 
-def test_row_06_version_1_without_plural_fields_and_with_inline_manifests():
+def test_version_1_without_plural_fields_and_with_inline_manifests():
     opened = shared_table("spark_v1_no_plural_fields").open()
     assert len(opened.schemas().to_arrow()) == 1
     (manifest,) = opened.manifests().to_arrow().to_pylist()
@@ -161,12 +159,12 @@ def test_row_06_version_1_without_plural_fields_and_with_inline_manifests():
     assert len(opened.files().to_arrow()) > 0
 
 
-def test_row_06_the_list_counts_where_both_are_there(table: MadeTable):
+def test_the_list_counts_where_both_are_there(table: MadeTable):
     table.commit(table.manifest(entry(path="listed")), manifests=["/nowhere.avro"])
     assert table.open().files().to_arrow()["file_path"].to_pylist() == ["listed"]
 
 
-def test_row_07_partition_fields_without_ids_are_numbered_per_spec(tmp_path: Path):
+def test_partition_fields_without_ids_are_numbered_per_spec(tmp_path: Path):
     specs = [
         {"spec-id": 0, "fields": [{"name": "a", "transform": "identity", "source-id": 1}]},
         {
@@ -183,7 +181,7 @@ def test_row_07_partition_fields_without_ids_are_numbered_per_spec(tmp_path: Pat
     assert sorted(field.name for field in partition) == ["a", "b", "c"]
 
 
-def test_row_07_partition_fields_of_which_some_have_ids(tmp_path: Path):
+def test_partition_fields_of_which_some_have_ids(tmp_path: Path):
     fields = [
         {"name": "a", "transform": "identity", "source-id": 1, "field-id": 1000},
         {"name": "b", "transform": "identity", "source-id": 2},
@@ -194,7 +192,7 @@ def test_row_07_partition_fields_of_which_some_have_ids(tmp_path: Path):
         table.open()
 
 
-def test_row_08_keys_of_version_1_are_ignored_in_later_versions(table: MadeTable):
+def test_keys_of_version_1_are_ignored_in_later_versions(table: MadeTable):
     table.set(schema={"nonsense": 1}, partition_spec="nonsense")
     assert column_types(table.open()) == {"id": "long", "city": "string"}
     opened = shared_table("pyiceberg_v1_to_v3_null_counts").open()
@@ -203,7 +201,7 @@ def test_row_08_keys_of_version_1_are_ignored_in_later_versions(table: MadeTable
 
 
 @pytest.mark.parametrize("value", [None, -1, "null"])
-def test_row_09_no_current_snapshot(table: MadeTable, value: Any):
+def test_no_current_snapshot(table: MadeTable, value: Any):
     if value == "null":
         table.metadata["current-snapshot-id"] = None
         table.write("v1.metadata.json", json.dumps(table.metadata).encode())
@@ -216,7 +214,7 @@ def test_row_09_no_current_snapshot(table: MadeTable, value: Any):
     ] * 3
 
 
-def test_row_09_real_tables_without_snapshots():
+def test_real_tables_without_snapshots():
     opened = shared_table("empty_v3_time_transforms_ns").open()
     assert opened.snapshot_id is None
     kinds = {str(field.type) for field in opened.files().schema.field("partition").type}
@@ -224,7 +222,7 @@ def test_row_09_real_tables_without_snapshots():
 
 
 @pytest.mark.parametrize("refs", [None, {}])
-def test_row_10_without_refs_main_is_the_current_snapshot(table: MadeTable, refs: dict[str, Any] | None):
+def test_without_refs_main_is_the_current_snapshot(table: MadeTable, refs: dict[str, Any] | None):
     table.commit()
     table.set(refs=refs)
     opened = table.open()
@@ -233,14 +231,14 @@ def test_row_10_without_refs_main_is_the_current_snapshot(table: MadeTable, refs
     assert opened.at(branch="main").snapshot_id == 1
 
 
-def test_row_10_empty_tables_have_no_refs(table: MadeTable):
+def test_empty_tables_have_no_refs(table: MadeTable):
     opened = table.open()
     assert [row for row in opened.refs().to_arrow().to_pylist() if row["snapshot_id"] is not None] == []
     with pytest.raises(SnapshotNotFoundError):
         opened.at(tag="v1")
 
 
-def test_row_11_time_travel_goes_by_the_log(table: MadeTable):
+def test_time_travel_goes_by_the_log(table: MadeTable):
     for _ in range(3):
         table.commit()
     # Rolled back to the first snapshot: the log says so, snapshots and their times do not.
@@ -253,14 +251,14 @@ def test_row_11_time_travel_goes_by_the_log(table: MadeTable):
         opened.at(timestamp=999)
 
 
-def test_row_11_among_equal_times_the_last_counts(table: MadeTable):
+def test_among_equal_times_the_last_counts(table: MadeTable):
     for _ in range(2):
         table.commit()
     table.set(snapshot_log=[{"timestamp-ms": 1000, "snapshot-id": number} for number in (1, 2)])
     assert table.open().at(timestamp=1000).snapshot_id == 2
 
 
-def test_row_11_a_real_log():
+def test_a_real_log():
     file = metadata_file("trino/timetravel_00003.metadata.json")
     opened = lakebed.open_table(file)
     log = [(row["timestamp-ms"], row["snapshot-id"]) for row in json.loads(file.read_text())["snapshot-log"]]
@@ -273,7 +271,7 @@ def test_row_11_a_real_log():
     assert opened.at(timestamp=log[-1][0] + 1).snapshot_id == log[-1][1]
 
 
-def test_row_12_tags_have_their_snapshots_schema_and_branches_the_current(table: MadeTable):
+def test_tags_have_their_snapshots_schema_and_branches_the_current(table: MadeTable):
     table.commit()
     schemas = table.metadata["schemas"]
     newer = {
@@ -291,7 +289,7 @@ def test_row_12_tags_have_their_snapshots_schema_and_branches_the_current(table:
             at.files(stats=["new"])
 
 
-def test_row_13_ids_beyond_two_to_the_53(table: MadeTable):
+def test_ids_beyond_two_to_the_53(table: MadeTable):
     number = 2**53 + 1
     table.commit(table.manifest(entry()), snapshot_id=number)
     opened = table.open()
@@ -301,7 +299,7 @@ def test_row_13_ids_beyond_two_to_the_53(table: MadeTable):
         opened.at(snapshot=number - 1)
 
 
-def test_row_13_rounded_ids_load():
+def test_rounded_ids_load():
     opened = shared_table("v2_to_v3_spec_evolution_rounded_ids").open()
     assert opened.snapshot_id == 5788798547140820000
     added = opened.manifests(columns=["added_snapshot_id"]).to_arrow()["added_snapshot_id"].to_pylist()
@@ -310,7 +308,7 @@ def test_row_13_rounded_ids_load():
 
 
 @pytest.mark.parametrize("version", [0, 4, 5, 99])
-def test_row_15_other_format_versions(table: MadeTable, version: int):
+def test_other_format_versions(table: MadeTable, version: int):
     table.set(format_version=version)
     with pytest.raises(UnsupportedError, match=str(version)) as caught:
         table.open()
@@ -318,7 +316,7 @@ def test_row_15_other_format_versions(table: MadeTable, version: int):
     assert caught.value.path == str(table.root / "metadata" / "v1.metadata.json")
 
 
-def test_row_15_a_real_unsupported_version():
+def test_a_real_unsupported_version():
     with pytest.raises(UnsupportedError):
         lakebed.open_table(metadata_file("java/TableMetadataUnsupportedVersion.json"))
 
@@ -327,7 +325,7 @@ REQUIRED = ["table-uuid", "location", "schemas", "partition-specs", "sort-orders
 
 
 @pytest.mark.parametrize("key", REQUIRED)
-def test_row_16_a_missing_field_is_named(table: MadeTable, key: str):
+def test_a_missing_field_is_named(table: MadeTable, key: str):
     table.set(**{key: None})
     with pytest.raises(CorruptError, match=key) as caught:
         table.open()
@@ -338,18 +336,18 @@ def test_row_16_a_missing_field_is_named(table: MadeTable, key: str):
     ("name", "word"),
     [("TableMetadataV2MissingSortOrder", "sort-orders"), ("TableMetadataV2CurrentSchemaNotFound", "2")],
 )
-def test_row_16_real_files_with_missing_fields(name: str, word: str):
+def test_real_files_with_missing_fields(name: str, word: str):
     with pytest.raises(CorruptError, match=word):
         lakebed.open_table(metadata_file(f"java/{name}.json"))
 
 
-def test_row_16_a_schema_that_is_no_struct(table: MadeTable):
+def test_a_schema_that_is_no_struct(table: MadeTable):
     table.set(schemas=[{key: part for key, part in table.metadata["schemas"][0].items() if key != "type"}])
     with pytest.raises(CorruptError):
         table.open()
 
 
-def test_row_17_encryption_keys_do_not_keep_a_table_from_being_read():
+def test_encryption_keys_do_not_keep_a_table_from_being_read():
     file = metadata_file("rust/TableMetadataV3ValidEncryption.json")
     assert lakebed.open_table(file).format == "iceberg"
     assert json.loads(json.dumps(lakebed.iceberg.read_metadata(file)))["encryption-keys"]
@@ -362,14 +360,14 @@ def test_row_17_encryption_keys_do_not_keep_a_table_from_being_read():
         ("go/TableMetadataV3WithPartitionStatistics.json", "partition-statistics"),
     ],
 )
-def test_row_18_statistics(name: str, key: str):
+def test_statistics(name: str, key: str):
     file = metadata_file(name)
     expected = json.loads(file.read_text())[key]
     assert expected
     assert lakebed.iceberg.read_metadata(file)[key] == expected
 
 
-def test_row_19_defaults_of_every_type():
+def test_defaults_of_every_type():
     types = column_types(shared_table("spark_v3_defaults_all_types").open())
     assert {"boolean", "int", "long", "float", "double", "date", "string"} <= set(types.values())
 
@@ -380,7 +378,7 @@ EVERY_TYPE = [
 ]
 
 
-def test_row_19_every_type_and_its_statistics(tmp_path: Path):
+def test_every_type_and_its_statistics(tmp_path: Path):
     columns = [(number, f"c{number}", kind) for number, kind in enumerate(EVERY_TYPE, 1)]
     opened = MadeTable(tmp_path / "t", *columns, version=3).open()
     assert list(column_types(opened).values()) == EVERY_TYPE
@@ -393,7 +391,7 @@ def test_row_19_every_type_and_its_statistics(tmp_path: Path):
     ]
 
 
-def test_row_20_variants_unknown_and_places(tmp_path: Path):
+def test_variants_unknown_and_places(tmp_path: Path):
     kinds = ["variant", "unknown", "geometry", "geometry(srid:3857)", "geography(OGC:CRS84, karney)"]
     columns = [(number, f"c{number}", kind) for number, kind in enumerate(kinds, 1)]
     opened = MadeTable(tmp_path / "t", *columns, version=3).open()
@@ -403,12 +401,12 @@ def test_row_20_variants_unknown_and_places(tmp_path: Path):
 @pytest.mark.parametrize(
     ("name", "word"), [("unknown_column_v1", "unknown"), ("geography_snowflake_v3", "geography")]
 )
-def test_row_20_real_files(name: str, word: str):
+def test_real_files(name: str, word: str):
     types = column_types(lakebed.open_table(metadata_file(f"presto/{name}.metadata.json")))
     assert [kind for kind in types.values() if word in kind]
 
 
-def test_row_20_variants_inside_other_types():
+def test_variants_inside_other_types():
     opened = shared_table("trino_v3_nested_variant").open()
     assert any("variant" in kind for kind in column_types(opened).values())
     assert len(opened.entries().to_arrow()) == 1
@@ -425,18 +423,18 @@ def test_row_20_variants_inside_other_types():
         ("LONG", "long"),
     ],
 )
-def test_row_21_types_in_other_spellings(tmp_path: Path, text: str, printed: str):
+def test_types_in_other_spellings(tmp_path: Path, text: str, printed: str):
     assert column_types(MadeTable(tmp_path / "t", (1, "c", text)).open()) == {"c": printed}
 
 
 @pytest.mark.parametrize("text", ["decimal(39, 0)", "decimal(9)", "fixed[-1]", "fixed", "varchar(3)", ""])
-def test_row_21_types_that_are_none(tmp_path: Path, text: str):
+def test_types_that_are_none(tmp_path: Path, text: str):
     with pytest.raises(CorruptError) as caught:
         MadeTable(tmp_path / "t", (1, "c", text)).open()
     assert caught.value.kind == "type"
 
 
-def test_row_63_entries_have_deleted_files_and_files_do_not():
+def test_entries_have_deleted_files_and_files_do_not():
     """Those of PyIceberg are compared in `test_iceberg_peers`."""
     found = set()
     for at, _, _ in at_each_snapshot(shared_table("made_pyiceberg012_v2")):

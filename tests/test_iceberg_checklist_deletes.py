@@ -1,6 +1,4 @@
-"""The conformance checklist of Iceberg's metadata, a test a row: which deletes apply (45 to 47, 52, 53); and
-what a digest of the format that is in use has the wrong way round (its points 30 to 32).
-"""
+"""What readers of Iceberg must do, a test a rule: which deletes apply to which data files."""
 
 from __future__ import annotations
 
@@ -63,24 +61,24 @@ def bounds_of(path: str) -> Record:
     return {"lower_bounds": {PATH: path.encode()}, "upper_bounds": {PATH: path.encode()}}
 
 
-def test_row_45_position_deletes_by_partition(tmp_path: Path):
+def test_position_deletes_by_partition(tmp_path: Path):
     files = Files(tmp_path).add(0, 1, "a1").add(0, 3, "a3").add(0, 4, "a4")
     files.add(0, 1, "b1", partition={"city": "b"}).add(1, 3, "d")
     # Of its own snapshot too, but of none that is younger.
     assert files.plan() == {"a1": ["d"], "a3": ["d"], "a4": [], "b1": []}
 
 
-def test_row_45_position_deletes_by_the_bounds_of_their_paths(tmp_path: Path):
+def test_position_deletes_by_the_bounds_of_their_paths(tmp_path: Path):
     files = Files(tmp_path).add(0, 1, "a1").add(0, 1, "a2").add(1, 2, "d", **bounds_of("a2"))
     assert files.plan() == {"a1": [], "a2": ["d"]}
 
 
-def test_row_45_position_deletes_by_the_file_they_name(tmp_path: Path):
+def test_position_deletes_by_the_file_they_name(tmp_path: Path):
     files = Files(tmp_path, version=3).add(0, 1, "a1").add(0, 1, "a2")
     assert files.add(1, 2, "d", referenced_data_file="a1").plan() == {"a1": ["d"], "a2": []}
 
 
-def test_row_45_a_real_table():
+def test_a_real_table():
     rows = shared_table("v2_partitioned_pos_deletes").open().plan().to_arrow().to_pylist()
     assert any(row["delete_files"] for row in rows)
     for row in rows:
@@ -88,13 +86,13 @@ def test_row_45_a_real_table():
         assert all(row["sequence_number"] <= one["sequence_number"] for one in row["delete_files"])
 
 
-def test_row_46_equality_deletes_spare_their_own_snapshot(tmp_path: Path):
+def test_equality_deletes_spare_their_own_snapshot(tmp_path: Path):
     files = Files(tmp_path).add(0, 1, "a1").add(0, 3, "a3").add(0, 4, "a4")
     assert files.add(2, 3, "e", equality_ids=[1]).plan() == {"a1": ["e"], "a3": [], "a4": []}
 
 
 @pytest.mark.parametrize("name", ["v2_eq_and_pos_deletes", "v2_eq_delete_partition_evolution"])
-def test_row_46_real_tables(name: str):
+def test_real_tables(name: str):
     rows = shared_table(name).open().plan().to_arrow().to_pylist()
     deletes = [(row, one) for row in rows for one in row["delete_files"] if one["content"] == 2]
     assert deletes
@@ -102,7 +100,7 @@ def test_row_46_real_tables(name: str):
 
 
 @pytest.mark.parametrize("spec", [1, 2])
-def test_row_47_equality_deletes_without_a_partition_are_of_all(tmp_path: Path, spec: int):
+def test_equality_deletes_without_a_partition_are_of_all(tmp_path: Path, spec: int):
     files = Files(tmp_path).add(0, 1, "a1").add(0, 1, "b1", partition={"city": "b"}).add(0, 2, "late")
     assert files.add(2, 2, "e", spec, equality_ids=[1]).plan() == {"a1": ["e"], "b1": ["e"], "late": []}
 
@@ -116,36 +114,36 @@ def vector(data_file: str) -> Record:
     }
 
 
-def test_row_52_a_vector_replaces_position_deletes_but_not_equality_deletes(tmp_path: Path):
+def test_a_vector_replaces_position_deletes_but_not_equality_deletes(tmp_path: Path):
     files = Files(tmp_path, version=3).add(0, 1, "a1").add(0, 1, "a2")
     files.add(1, 2, "d").add(1, 3, "v.puffin", **vector("a1")).add(2, 3, "e", equality_ids=[1])
     assert files.plan() == {"a1": ["v.puffin", "e"], "a2": ["d", "e"]}
 
 
-def test_row_53_two_vectors_of_one_file(tmp_path: Path):
+def test_two_vectors_of_one_file(tmp_path: Path):
     files = Files(tmp_path, version=3).add(0, 1, "a1")
     files.add(1, 2, "v.puffin", **vector("a1")).add(1, 3, "w.puffin", **vector("a1"))
     with pytest.raises(errors.CorruptError, match="a1"):
         files.plan()
 
 
-def test_row_53_a_vector_that_is_older_than_its_file(tmp_path: Path):
+def test_a_vector_that_is_older_than_its_file(tmp_path: Path):
     files = Files(tmp_path, version=3).add(0, 3, "a1").add(1, 2, "v.puffin", **vector("a1"))
     with pytest.raises(errors.CorruptError, match="a1"):
         files.plan()
 
 
-def test_correction_30_position_deletes_are_of_files_that_are_not_younger(tmp_path: Path):
+def test_position_deletes_are_of_files_that_are_not_younger(tmp_path: Path):
     files = Files(tmp_path).add(0, 1, "older").add(0, 2, "same").add(0, 3, "younger").add(1, 2, "d")
     assert files.plan() == {"older": ["d"], "same": ["d"], "younger": []}
 
 
-def test_correction_31_equality_deletes_are_of_files_that_are_older(tmp_path: Path):
+def test_equality_deletes_are_of_files_that_are_older(tmp_path: Path):
     files = Files(tmp_path).add(0, 1, "older").add(0, 2, "same").add(0, 3, "younger")
     assert files.add(2, 2, "e", equality_ids=[1]).plan() == {"older": ["e"], "same": [], "younger": []}
 
 
-def test_correction_32_only_equality_deletes_without_a_partition_are_of_all_specs(tmp_path: Path):
+def test_only_equality_deletes_without_a_partition_are_of_all_specs(tmp_path: Path):
     files = Files(tmp_path).add(0, 1, "a1").add(0, 1, "whole", 1)
     files.add(2, 2, "e", 1, equality_ids=[1]).add(1, 2, "d", 1).add(2, 2, "f", equality_ids=[1])
     plan = {path: sorted(deletes) for path, deletes in files.plan().items()}

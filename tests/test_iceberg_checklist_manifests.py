@@ -1,4 +1,4 @@
-"""The conformance checklist of Iceberg's metadata, a test a row: manifests and lists (27 to 32, 38 to 50)."""
+"""What readers of Iceberg must do, a test a rule: manifests and their lists."""
 
 from __future__ import annotations
 
@@ -143,13 +143,13 @@ def plain(table: MadeTable) -> list[Record]:
 
 
 @pytest.mark.parametrize("form", [reverse, nullable, null_second, lambda s: reverse(nullable(s))])
-def test_row_27_fields_go_by_id_in_other_forms(table: MadeTable, form: Any):
+def test_fields_go_by_id_in_other_forms(table: MadeTable, form: Any):
     expected = plain(table)
     table.commit(table.manifest(*ENTRIES, schema=form(schema_of(table)), name="plain.avro"))
     assert entries_of(table) == expected
 
 
-def test_row_27_names_do_not_count_where_ids_are(table: MadeTable):
+def test_names_do_not_count_where_ids_are(table: MadeTable):
     expected = plain(table)
     schema = schema_of(table)
     records = renamed_records(ENTRIES, schema)
@@ -165,14 +165,14 @@ def lakebed_avro(schema: Schema, records: list[Record]) -> bytes:
     return avro(schema, records)
 
 
-def test_row_27_without_ids_names_count(table: MadeTable):
+def test_without_ids_names_count(table: MadeTable):
     expected = plain(table)
     schema = strip(schema_of(table), "field-id", "element-id", "key-id", "value-id")
     table.commit(table.manifest(*ENTRIES, schema=schema, name="plain.avro"))
     assert entries_of(table) == expected
 
 
-def test_row_27_maps_go_by_position(table: MadeTable):
+def test_maps_go_by_position(table: MadeTable):
     """Keys and values of maps have no ids in files of one writer, and other names in others."""
     expected = plain(table)
     schema = copy.deepcopy(schema_of(table))
@@ -180,7 +180,7 @@ def test_row_27_maps_go_by_position(table: MadeTable):
     assert entries_of(table) == expected
 
 
-def test_row_27_a_real_file_with_shuffled_columns():
+def test_a_real_file_with_shuffled_columns():
     opened = shared_table("bigquery_v2_no_header_props").open()
     (row,) = opened.entries().to_arrow().to_pylist()
     assert (row["status"], row["content"]) == (ADDED, 0)
@@ -190,7 +190,7 @@ def test_row_27_a_real_file_with_shuffled_columns():
 
 
 @pytest.mark.parametrize("name", ["bigquery_v2_no_header_props", "v1_identity_all_types_no_hint"])
-def test_row_28_no_header_keys(name: str):
+def test_no_header_keys(name: str):
     table = shared_table(name)
     opened = table.open()
     paths = opened.manifests(columns=["path"]).to_arrow()["path"].to_pylist()
@@ -208,7 +208,7 @@ LEGACY = {
 
 
 @pytest.mark.parametrize("ids", [True, False])
-def test_row_29_counts_under_their_older_names(table: MadeTable, ids: bool):
+def test_counts_under_their_older_names(table: MadeTable, ids: bool):
     schema = list_schema()
     for part in schema["fields"]:
         part["name"] = LEGACY.get(part["name"], part["name"])
@@ -220,7 +220,7 @@ def test_row_29_counts_under_their_older_names(table: MadeTable, ids: bool):
     assert len(entries_of(table)) == 3
 
 
-def test_row_30_counts_that_are_unknown():
+def test_counts_that_are_unknown():
     table = shared_table("pyiceberg_v1_to_v3_null_counts")
     opened = table.open()
     counts = opened.manifests().to_arrow()["added_files_count"].to_pylist()
@@ -229,7 +229,7 @@ def test_row_30_counts_that_are_unknown():
     assert len(opened.entries().to_arrow()) >= len(opened.files().to_arrow())
 
 
-def test_row_30_unknown_counts_leave_no_manifest_out(tmp_path: Path):
+def test_unknown_counts_leave_no_manifest_out(tmp_path: Path):
     table = made(tmp_path, version=1)
     row = table.manifest(entry(partition={"city": "x"}, snapshot_id=1), schema=schema_of(table))
     unknown = {name: None for name in row if name.endswith("_count")}
@@ -239,21 +239,21 @@ def test_row_30_unknown_counts_leave_no_manifest_out(tmp_path: Path):
 
 @pytest.mark.parametrize("codec", ["null", "deflate", "snappy", "zstandard", "bzip2", "xz"])
 @pytest.mark.parametrize("interval", [1, 64_000], ids=["many blocks", "one block"])
-def test_row_31_every_codec(table: MadeTable, codec: str, interval: int):
+def test_every_codec(table: MadeTable, codec: str, interval: int):
     expected = plain(table)
     options = {"codec": codec, "sync_interval": interval}
     table.commit(table.manifest(*ENTRIES, schema=schema_of(table), name="plain.avro", **options), codec=codec)
     assert entries_of(table) == expected
 
 
-def test_row_31_zero_blocks(table: MadeTable):
+def test_zero_blocks(table: MadeTable):
     table.commit(table.manifest(schema=schema_of(table)))
     assert entries_of(table) == []
     table.commit()
     assert entries_of(table) == []
 
 
-def test_row_32_negative_counts_of_items(table: MadeTable):
+def test_negative_counts_of_items(table: MadeTable):
     expected = plain(table)
     schema = schema_of(table)
     row = table.manifest(*ENTRIES, schema=schema)
@@ -274,7 +274,7 @@ def complete(record: Any, schema: Any) -> Any:
 ENTRIES_WITH_ALL = [complete(record, entry_schema(2, CITY)) for record in ENTRIES]
 
 
-def test_row_38_a_partition_without_fields(tmp_path: Path):
+def test_a_partition_without_fields(tmp_path: Path):
     table = MadeTable(tmp_path / "t", (1, "id", "long"))
     table.commit(table.manifest(entry(path="a"), entry(path="b")))
     read = table.open().entries().to_arrow()
@@ -282,7 +282,7 @@ def test_row_38_a_partition_without_fields(tmp_path: Path):
     assert read["file_path"].to_pylist() == ["a", "b"]
 
 
-def test_row_38_a_null_partition_of_an_unpartitioned_table(tmp_path: Path):
+def test_a_null_partition_of_an_unpartitioned_table(tmp_path: Path):
     table = MadeTable(tmp_path / "t", (1, "id", "long"))
     record = entry(path="a")
     record["data_file"]["partition"] = None
@@ -290,7 +290,7 @@ def test_row_38_a_null_partition_of_an_unpartitioned_table(tmp_path: Path):
     assert [row["file_path"] for row in entries_of(table)] == ["a"]
 
 
-def test_row_39_statuses_and_whose_snapshot_they_name(table: MadeTable):
+def test_statuses_and_whose_snapshot_they_name(table: MadeTable):
     table.commit(table.manifest(*ENTRIES, schema=schema_of(table)))
     rows = [(row["status"], row["file_path"], row["snapshot_id"]) for row in entries_of(table)]
     assert rows == [(ADDED, "a", 1), (EXISTING, "b", 7), (DELETED, "c", 1)]
@@ -298,7 +298,7 @@ def test_row_39_statuses_and_whose_snapshot_they_name(table: MadeTable):
 
 
 @pytest.mark.parametrize("status", [-1, 3])
-def test_row_39_other_statuses_are_errors(table: MadeTable, status: int):
+def test_other_statuses_are_errors(table: MadeTable, status: int):
     record = entry(status, partition={"city": "x"}, snapshot_id=1)
     row = table.manifest(ENTRIES[0], schema=schema_of(table))
     table.manifest(record, schema=schema_of(table))
@@ -307,7 +307,7 @@ def test_row_39_other_statuses_are_errors(table: MadeTable, status: int):
         entries_of(table)
 
 
-def test_row_39_snapshot_ids_are_inherited(table: MadeTable):
+def test_snapshot_ids_are_inherited(table: MadeTable):
     records = [
         entry(status, partition={"city": "x"}, sequence_number=1, file_sequence_number=1)
         for status in range(3)
@@ -317,7 +317,7 @@ def test_row_39_snapshot_ids_are_inherited(table: MadeTable):
     assert [record["snapshot_id"] for record in entries_of(table)] == [77, 77, 77]
 
 
-def test_row_40_sequence_numbers_are_inherited_by_added_entries(table: MadeTable):
+def test_sequence_numbers_are_inherited_by_added_entries(table: MadeTable):
     records = [
         entry(path="new", partition={"city": "x"}),
         entry(path="rewritten", partition={"city": "x"}, sequence_number=3),
@@ -331,14 +331,14 @@ def test_row_40_sequence_numbers_are_inherited_by_added_entries(table: MadeTable
     assert numbers == [(4, 4), (3, 4), (2, 1)]
 
 
-def test_row_40_a_real_rewrite():
+def test_a_real_rewrite():
     rows = shared_table("v2_compaction_dangling_delete").open().entries().to_arrow().to_pylist()
     added = [(row["sequence_number"], row["file_sequence_number"]) for row in rows if row["status"] == ADDED]
     assert (3, 4) in added
 
 
 @pytest.mark.parametrize("status", [EXISTING, DELETED])
-def test_row_40_what_others_leave_out_stays_unknown(table: MadeTable, status: int):
+def test_what_others_leave_out_stays_unknown(table: MadeTable, status: int):
     record = entry(status, partition={"city": "x"}, snapshot_id=2)
     table.commit({**table.manifest(record, schema=schema_of(table)), "sequence_number": 4})
     (row,) = entries_of(table)
@@ -346,7 +346,7 @@ def test_row_40_what_others_leave_out_stays_unknown(table: MadeTable, status: in
 
 
 @pytest.mark.parametrize("status", [EXISTING, ADDED, DELETED])
-def test_row_41_entries_of_version_1_have_sequence_number_0(tmp_path: Path, status: int):
+def test_entries_of_version_1_have_sequence_number_0(tmp_path: Path, status: int):
     table = made(tmp_path, version=1)
     table.commit(
         table.manifest(entry(status, partition={"city": "x"}, snapshot_id=9), schema=schema_of(table))
@@ -372,19 +372,19 @@ def row_ids(tmp_path: Path, first_row_id: int | None, content: int = 0) -> list[
     return [row["first_row_id"] for row in entries_of(table)]
 
 
-def test_row_42_row_ids_are_assigned_in_file_order(tmp_path: Path):
+def test_row_ids_are_assigned_in_file_order(tmp_path: Path):
     assert row_ids(tmp_path, 1000) == [1000, None, 500, 1010, 1015]
 
 
-def test_row_42_without_a_first_row_id_there_are_none(tmp_path: Path):
+def test_without_a_first_row_id_there_are_none(tmp_path: Path):
     assert row_ids(tmp_path, None) == [None] * 5
 
 
-def test_row_42_delete_manifests_have_none(tmp_path: Path):
+def test_delete_manifests_have_none(tmp_path: Path):
     assert row_ids(tmp_path, 1000, content=1) == [None] * 5
 
 
-def test_row_42_files_that_are_left_out_count(tmp_path: Path):
+def test_files_that_are_left_out_count(tmp_path: Path):
     table = made(tmp_path, version=3)
     records = [entry(path=city, partition={"city": city}, record_count=10) for city in "abc"]
     table.commit({**table.manifest(*records, schema=schema_of(table)), "first_row_id": 1000})
@@ -398,7 +398,7 @@ def test_row_42_files_that_are_left_out_count(tmp_path: Path):
     ]
 
 
-def test_row_42_a_real_chain_of_row_ids():
+def test_a_real_chain_of_row_ids():
     table = shared_table("spark_v3_row_lineage")
     opened = table.open()
     rows = opened.entries().to_arrow().to_pylist()
@@ -408,7 +408,7 @@ def test_row_42_a_real_chain_of_row_ids():
     assert metadata(table.current_file(opened))["next-row-id"] == 6
 
 
-def test_row_48_equality_deletes_of_one_partition():
+def test_equality_deletes_of_one_partition():
     table = shared_table("v2_eq_delete_partition_evolution")
     rows = table.open().deletes().to_arrow().to_pylist()
     assert rows
@@ -418,13 +418,13 @@ def test_row_48_equality_deletes_of_one_partition():
     assert {row["spec_id"] for row in rows} <= {0, 1}
 
 
-def test_row_49_equality_deletes_of_nulls():
+def test_equality_deletes_of_nulls():
     rows = shared_table("v2_eq_delete_nulls").open().deletes().to_arrow().to_pylist()
     assert rows
     assert all(row["content"] == 2 and row["equality_ids"] for row in rows)
 
 
-def test_row_50_two_deletion_vectors_in_one_file():
+def test_two_deletion_vectors_in_one_file():
     rows = shared_table("spark_v3_deletion_vectors").open().deletes().to_arrow().to_pylist()
     assert sorted(row["content_offset"] for row in rows) == [4, 46]
     assert len({row["file_path"] for row in rows}) == 1
@@ -432,6 +432,6 @@ def test_row_50_two_deletion_vectors_in_one_file():
     assert all(row["content"] == 1 and row["content_size_in_bytes"] for row in rows)
 
 
-def test_row_50_a_bare_blob():
+def test_a_bare_blob():
     rows = shared_table("v3_bare_dv_blob").open().deletes().to_arrow().to_pylist()
     assert [(row["content_offset"], row["content_size_in_bytes"]) for row in rows] == [(0, 42)]

@@ -1,4 +1,4 @@
-"""The conformance checklist of Iceberg's metadata, a test a row: which files a filter leaves (54 to 57)."""
+"""What readers of Iceberg must do, a test a rule: which files a filter leaves."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ def files(table: MadeTable, where: str) -> int:
     return len(table.open().files(where=where).to_arrow())
 
 
-def test_row_54_a_partition_of_nulls(tmp_path: Path):
+def test_a_partition_of_nulls(tmp_path: Path):
     table = summarised(tmp_path, "id", "int", None, contains_null=True)
     assert manifests(table, "id IS NULL") == manifests(table, "id <> 1") == 1
     assert manifests(table, "id IS NOT NULL") == manifests(table, "id = 1") == manifests(table, "id < 1") == 0
 
 
-def test_row_54_a_partition_of_nan(tmp_path: Path):
+def test_a_partition_of_nan(tmp_path: Path):
     table = summarised(tmp_path, "x", "double", float("nan"), contains_nan=True)
     for where in ("is_nan(x)", "x IS NOT NULL", "x > 1", "x >= 1", "x <> 1", "x NOT IN (1, 2)", "x = 'NaN'"):
         assert manifests(table, where) == files(table, where) == 1, where
@@ -70,28 +70,28 @@ def test_row_54_a_partition_of_nan(tmp_path: Path):
         (False, "x >= -0.0", 1),
     ],
 )
-def test_row_54_nan_beside_numbers(tmp_path: Path, contains_nan: bool | None, where: str, kept: int):
+def test_nan_beside_numbers(tmp_path: Path, contains_nan: bool | None, where: str, kept: int):
     zero = double_bytes(0)
     bounds = {"lower_bound": zero, "upper_bound": zero}
     table = summarised(tmp_path, "x", "double", float("nan"), contains_nan=contains_nan, **bounds)
     assert manifests(table, where) == kept
 
 
-def test_row_54_a_partition_of_one_value(tmp_path: Path):
+def test_a_partition_of_one_value(tmp_path: Path):
     bound = int_bytes(5)
     table = summarised(tmp_path, "id", "int", 5, lower_bound=bound, upper_bound=bound)
     assert manifests(table, "id <> 5") == manifests(table, "id NOT IN (4, 5)") == 0
     assert manifests(table, "id <> 4") == manifests(table, "id NOT IN (4, 6)") == 1
 
 
-def test_row_54_long_lists(tmp_path: Path):
+def test_long_lists(tmp_path: Path):
     table = summarised(tmp_path, "id", "int", 5, lower_bound=int_bytes(5), upper_bound=int_bytes(9))
     for first, kept in ((6, 1), (10, 0)):
         assert manifests(table, f"id IN ({', '.join(map(str, range(first, first + 300)))})") == kept
 
 
 @pytest.mark.parametrize("where", ["id = 5", "id < 9", "id IN (1, 5)", "id <> 4"])
-def test_row_55_no_bounds_and_no_nulls_say_nothing(tmp_path: Path, where: str):
+def test_no_bounds_and_no_nulls_say_nothing(tmp_path: Path, where: str):
     table = summarised(tmp_path, "id", "int", 5)
     assert manifests(table, where) == files(table, where) == 1
     assert manifests(table, "id IS NULL") == 0
@@ -145,7 +145,7 @@ TEXTS: dict[str, Any] = {"lower_bounds": {3: b"abc"}, "upper_bounds": {3: b"abe"
         ({"lower_bounds": {1: int_bytes(9)}, "upper_bounds": {1: int_bytes(5)}}, ["id = 1", "id > 20"], []),
     ],
 )
-def test_row_56_inclusive_metrics(tmp_path: Path, maps: dict[str, Any], left: list[str], dropped: list[str]):
+def test_inclusive_metrics(tmp_path: Path, maps: dict[str, Any], left: list[str], dropped: list[str]):
     table = metrics(tmp_path, **maps)
     assert [where for where in left if files(table, where) != 1] == []
     assert [where for where in dropped if files(table, where) != 0] == []
@@ -168,21 +168,21 @@ def test_row_56_inclusive_metrics(tmp_path: Path, maps: dict[str, Any], left: li
         ("id < 1E40", 1, 1),
     ],
 )
-def test_row_56_literals_beyond_a_column(tmp_path: Path, where: str, without_nan: int, with_nan: int):
+def test_literals_beyond_a_column(tmp_path: Path, where: str, without_nan: int, with_nan: int):
     bounds = {"lower_bounds": {2: double_bytes(1)}, "upper_bounds": {2: double_bytes(9)}}
     for nans, kept in ((0, without_nan), (1, with_nan)):
         table = metrics(tmp_path / str(nans), **NO_NULL, **bounds, nan_value_counts={2: nans})
         assert files(table, where) == kept
 
 
-def test_row_56_rows_that_are_not_counted(tmp_path: Path):
+def test_rows_that_are_not_counted(tmp_path: Path):
     table = MadeTable(tmp_path / "t", *COLUMNS)
     paths = {"imported": -1, "empty": 0}
     table.commit(table.manifest(*(entry(path=path, record_count=rows) for path, rows in paths.items())))
     assert table.open().files(where="id = 1").to_arrow()["file_path"].to_pylist() == ["imported"]
 
 
-def test_row_57_the_residual_of_a_day(tmp_path: Path):
+def test_the_residual_of_a_day(tmp_path: Path):
     table = partitioned(tmp_path, "ts", "day")
     schema = entry_schema(2, [field(1000, "part", optional(avro_type("date")))])
     days = {"before": 17485, "same": 17486, "after": 17487, "never": None}

@@ -1,4 +1,4 @@
-"""The conformance checklist of Iceberg's metadata, a test a row: values (25 to 37, 58, 60)."""
+"""What readers of Iceberg must do, a test a rule: values, bounds and partitions."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def real_partitions(name: str, column: str | None = None) -> list[Any]:
     return values
 
 
-def test_row_25_void_is_null():
+def test_void_is_null():
     opened = shared_table("made_pyiceberg012_v1").open()
     specs = opened.files(columns=["partition", "spec_id"]).to_arrow().to_pylist()
     assert {row["spec_id"] for row in specs} >= {0}
@@ -58,12 +58,12 @@ def test_row_25_void_is_null():
 
 
 @pytest.mark.parametrize("kind", ["int", "string"])
-def test_row_25_void_fields_of_any_type(tmp_path: Path, kind: str):
+def test_void_fields_of_any_type(tmp_path: Path, kind: str):
     read = partitions(tmp_path, "string", [None, None], avro=avro_type(kind), transform="void")
     assert read.to_pylist() == [None, None]
 
 
-def test_row_26_a_spec_of_void_fields_alone_has_one_partition(tmp_path: Path):
+def test_a_spec_of_void_fields_alone_has_one_partition(tmp_path: Path):
     spec = [{"name": "p", "transform": "void", "source-id": 1, "field-id": 1000}]
     table = MadeTable(tmp_path / "t", (1, "c", "string"), spec=spec)
     schema = entry_schema(2, [field(1000, "p", optional("string"))])
@@ -73,7 +73,7 @@ def test_row_26_a_spec_of_void_fields_alone_has_one_partition(tmp_path: Path):
 
 
 @pytest.mark.parametrize("precision", range(1, 39))
-def test_row_33_decimals_of_every_precision(tmp_path: Path, precision: int):
+def test_decimals_of_every_precision(tmp_path: Path, precision: int):
     kind = decimal(precision, 1)
     most = 10**precision - 1
     numbers = [0, 1, -1, most, -most]
@@ -84,13 +84,13 @@ def test_row_33_decimals_of_every_precision(tmp_path: Path, precision: int):
 
 
 @pytest.mark.parametrize("size", [1, 4, 12, 16])
-def test_row_33_decimals_of_other_sizes(tmp_path: Path, size: int):
+def test_decimals_of_other_sizes(tmp_path: Path, size: int):
     kind = {**decimal(2, 2), "size": size, "name": "d"}
     read = partitions(tmp_path, "decimal(9, 2)", [(-5).to_bytes(size, "big", signed=True)], kind)
     assert read.to_pylist() == [Decimal("-0.05")]
 
 
-def test_row_33_decimals_as_bytes(tmp_path: Path):
+def test_decimals_as_bytes(tmp_path: Path):
     kind = {"type": "bytes", "logicalType": "decimal", "precision": 9, "scale": 2}
     assert partitions(tmp_path, "decimal(9, 2)", [b"\xff\x7f", b"\0"], kind).to_pylist() == [
         Decimal("-1.29"),
@@ -98,7 +98,7 @@ def test_row_33_decimals_as_bytes(tmp_path: Path):
     ]
 
 
-def test_row_33_real_decimals():
+def test_real_decimals():
     values = real_partitions("java_identity_decimal16")
     assert Decimal("1E-11") in values
     assert min(values) < 0
@@ -108,14 +108,14 @@ FLOATS = [1.5, -0.0, 0.0, math.nan, math.inf, -math.inf, None, 5e-324]
 
 
 @pytest.mark.parametrize("kind", ["float", "double"])
-def test_row_34_floats_bit_by_bit(tmp_path: Path, kind: str):
+def test_floats_bit_by_bit(tmp_path: Path, kind: str):
     written = [0.0 if kind == "float" and value == 5e-324 else value for value in FLOATS]
     read = partitions(tmp_path, kind, written).to_pylist()
     bits = [None if value is None else struct.pack(">d", value) for value in read]
     assert bits == [None if value is None else struct.pack(">d", value) for value in written]
 
 
-def test_row_34_real_floats():
+def test_real_floats():
     values = real_partitions("java_identity_float")
     assert values
     assert all(isinstance(value, float) for value in values)
@@ -145,14 +145,12 @@ MORE_TYPES: list[tuple[str, Any, list[Any], list[Any]]] = [
 
 
 @pytest.mark.parametrize("case", MORE_TYPES, ids=lambda case: f"{case[0]} as {case[1] or 'itself'}")
-def test_row_35_types_and_what_they_may_be_stored_as(
-    tmp_path: Path, case: tuple[str, Any, list[Any], list[Any]]
-):
+def test_types_and_what_they_may_be_stored_as(tmp_path: Path, case: tuple[str, Any, list[Any], list[Any]]):
     kind, avro, written, expected = case
     assert partitions(tmp_path, kind, [*written, None], avro).to_pylist() == [*expected, None]
 
 
-def test_row_35_nanoseconds(tmp_path: Path):
+def test_nanoseconds(tmp_path: Path):
     kind = {"type": "long", "logicalType": "timestamp-nanos", "adjust-to-utc": True}
     read = partitions(tmp_path, "timestamptz_ns", [-1, 1_500_000_000_000_000_001], kind)
     assert read.type == pa.timestamp("ns", "UTC")
@@ -167,20 +165,20 @@ def test_row_35_nanoseconds(tmp_path: Path):
         ("pyiceberg_identity_timestamptz", dt.datetime),
     ],
 )
-def test_row_35_real_tables(name: str, kind: type):
+def test_real_tables(name: str, kind: type):
     values = real_partitions(name)
     assert values
     assert all(value is None or isinstance(value, kind) for value in values)
 
 
 @pytest.mark.parametrize("avro", ["int", {"type": "int", "logicalType": "date"}], ids=["int", "date"])
-def test_row_36_days_are_dates(tmp_path: Path, avro: Any):
+def test_days_are_dates(tmp_path: Path, avro: Any):
     read = partitions(tmp_path, "timestamp", [0, -1, 17486], avro, transform="day")
     assert read.to_pylist() == [dt.date(1970, 1, 1), dt.date(1969, 12, 31), dt.date(2017, 11, 16)]
 
 
 @pytest.mark.parametrize("transform", ["year", "month", "hour", "bucket[16]"])
-def test_row_36_other_transforms_are_numbers(tmp_path: Path, transform: str):
+def test_other_transforms_are_numbers(tmp_path: Path, transform: str):
     read = partitions(tmp_path, "timestamp", [-1, 3], "int", transform=transform)
     assert (read.type, read.to_pylist()) == (pa.int32(), [-1, 3])
 
@@ -190,7 +188,7 @@ NAMES = ["a.b", "9x", "ice/berg =%", "é", "😎", "a_x2Eb"]
 
 @pytest.mark.parametrize("written", ["p", "_x2E", "r102"])
 @pytest.mark.parametrize("name", NAMES)
-def test_row_37_partition_fields_go_by_id_whatever_their_name(tmp_path: Path, name: str, written: str):
+def test_partition_fields_go_by_id_whatever_their_name(tmp_path: Path, name: str, written: str):
     spec = [{"name": name, "transform": "identity", "source-id": 1, "field-id": 1000}]
     table = MadeTable(tmp_path / "t", (1, name, "long"), spec=spec)
     schema = entry_schema(2, [field(1000, written, optional("long"))])
@@ -200,7 +198,7 @@ def test_row_37_partition_fields_go_by_id_whatever_their_name(tmp_path: Path, na
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_row_37_real_names(version: int):
+def test_real_names(version: int):
     opened = shared_table(f"made_pyiceberg012_v{version}").open()
     files = opened.files(columns=["partition", "spec_id"]).to_arrow().to_pylist()
     rows = [row["partition"] for row in files if row["spec_id"] == 0]
@@ -232,7 +230,7 @@ PROMOTED: list[tuple[str, bytes, Any]] = [
 
 
 @pytest.mark.parametrize(("kind", "stored", "expected"), PROMOTED)
-def test_row_58_bounds_of_the_types_that_files_were_written_with(
+def test_bounds_of_the_types_that_files_were_written_with(
     tmp_path: Path, kind: str, stored: bytes, expected: Any
 ):
     table = MadeTable(tmp_path / "t", (1, "c", kind), version=3)
@@ -245,7 +243,7 @@ def test_row_58_bounds_of_the_types_that_files_were_written_with(
     assert raw == [(1, stored)]
 
 
-def test_row_58_dates_that_became_nanoseconds(tmp_path: Path):
+def test_dates_that_became_nanoseconds(tmp_path: Path):
     table = MadeTable(tmp_path / "t", (1, "c", "timestamp_ns"), version=3)
     table.commit(table.manifest(entry(lower_bounds={1: (3).to_bytes(4, "little")})))
     stats = table.open().files(stats=["c"]).to_arrow()["stats"].combine_chunks()
@@ -292,7 +290,7 @@ VALUES: list[tuple[pa.Array, str]] = [
 
 
 @pytest.mark.parametrize("case", VALUES, ids=lambda case: f"{case[0].type} {case[1][:20]}")
-def test_row_60_single_values_both_ways(case: tuple[pa.Array, str]):
+def test_single_values_both_ways(case: tuple[pa.Array, str]):
     array, stored = case
     assert iceberg.encode_values(array).to_pylist() == [bytes.fromhex(stored)]
     read = iceberg.decode_values(pa.array([bytes.fromhex(stored), None]), array.type)

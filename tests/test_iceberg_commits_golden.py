@@ -27,7 +27,7 @@ TABLES = [
 
 
 def copied(table: GoldenTable, folder: Path) -> lakebed.Table:
-    """A copy whose metadata speaks of where the copy is; data files are named as before."""
+    """A copy whose metadata location is where the copy is; data files are named as before."""
     target = folder / table.name
     shutil.copytree(table.path / "metadata", target / "metadata")
     written = table.info["location"]

@@ -1,8 +1,5 @@
-"""What a common digest of versions 1 and 2 of Iceberg's specification says wrong or leaves out: a test a
-point, by the digest's own numbers, that holds the corrected reading.
-
-Points 30 to 32 (which deletes apply to which files) are of planning; of 34 and 36 (what expires), which are
-of writing, what a reader has of them is tested.
+"""What is often said wrongly of versions 1 and 2 of Iceberg's specification, or left out: a test a point,
+which holds what the specification says.
 """
 
 from __future__ import annotations
@@ -53,7 +50,7 @@ def old(status: int, path: str, **values: Any) -> Record:
     return entry(status, path, **{**known, **values})
 
 
-def test_correction_02_delete_files_are_read_before_any_data_manifest(table: MadeTable):
+def test_delete_files_are_read_before_any_data_manifest(table: MadeTable):
     data = table.manifest(entry(path="a"), name="data.avro")
     deletes = table.manifest(entry(path="d", content=1), name="deletes.avro")
     table.commit(data, {**deletes, "content": 1})
@@ -63,7 +60,7 @@ def test_correction_02_delete_files_are_read_before_any_data_manifest(table: Mad
         table.open().files().to_arrow()
 
 
-def test_correction_04_status_says_what_changed_and_content_of_what(table: MadeTable):
+def test_status_says_what_changed_and_content_of_what(table: MadeTable):
     data = table.manifest(entry(path="added"), old(DELETED, "deleted"), name="data.avro")
     deletes = table.manifest(entry(path="delete file", content=1), name="deletes.avro")
     table.commit(data, {**deletes, "content": 1})
@@ -72,7 +69,7 @@ def test_correction_04_status_says_what_changed_and_content_of_what(table: MadeT
     assert table.open().deletes().to_arrow()["file_path"].to_pylist() == ["delete file"]
 
 
-def test_correction_05_a_deleted_entry_names_the_snapshot_that_deleted(table: MadeTable):
+def test_a_deleted_entry_names_the_snapshot_that_deleted(table: MadeTable):
     table.commit(table.manifest(entry(path="a"), name="1.avro"))
     record = table.manifest(
         old(DELETED, "a", snapshot_id=2), old(EXISTING, "b"), entry(path="c"), name="2.avro"
@@ -85,7 +82,7 @@ def test_correction_05_a_deleted_entry_names_the_snapshot_that_deleted(table: Ma
     ]
 
 
-def test_correction_06_delete_files_have_sequence_numbers_and_files_have_two(table: MadeTable):
+def test_delete_files_have_sequence_numbers_and_files_have_two(table: MadeTable):
     deletes = table.manifest(entry(path="d", content=2, equality_ids=[1]), name="d.avro")
     data = table.manifest(entry(path="rewritten", sequence_number=1), name="m.avro")
     table.commit({**data, "sequence_number": 5}, {**deletes, "content": 1, "sequence_number": 5})
@@ -94,14 +91,14 @@ def test_correction_06_delete_files_have_sequence_numbers_and_files_have_two(tab
 
 
 @pytest.mark.parametrize("stored", ["parquet", "PARQUET", "orc", "AVRO", "puffin", "PUFFIN"])
-def test_correction_08_formats_in_any_case_and_puffin(tmp_path: Path, stored: str):
+def test_formats_in_any_case_and_puffin(tmp_path: Path, stored: str):
     table = v3(tmp_path)
     table.commit(table.manifest(entry(file_format=stored)))
     (row,) = table.open().files().to_arrow().to_pylist()
     assert row["file_format"].lower() == stored.lower()
 
 
-def test_correction_09_rows_of_a_deletion_vector_are_those_it_deletes(tmp_path: Path):
+def test_rows_of_a_deletion_vector_are_those_it_deletes(tmp_path: Path):
     table = v3(tmp_path)
     vector = entry(
         path="dv.puffin",
@@ -118,14 +115,14 @@ def test_correction_09_rows_of_a_deletion_vector_are_those_it_deletes(tmp_path: 
     assert (read["record_count"], read["content_offset"], read["content_size_in_bytes"]) == (17, 4, 42)
 
 
-def test_correction_10_block_sizes_of_version_1_are_passed_over(tmp_path: Path):
+def test_block_sizes_of_version_1_are_passed_over(tmp_path: Path):
     table = MadeTable(tmp_path / "t", *COLUMNS, version=1)
     table.commit(table.manifest(entry(block_size_in_bytes=7, snapshot_id=1)))
     (row,) = entries(table)
     assert (row["file_path"], row["file_size_in_bytes"]) == ("a.parquet", 100)
 
 
-def test_correction_12_distinct_counts_are_passed_over(table: MadeTable):
+def test_distinct_counts_are_passed_over(table: MadeTable):
     schema = entry_schema()
     file = schema["fields"][-1]["type"]
     pair = {
@@ -140,7 +137,7 @@ def test_correction_12_distinct_counts_are_passed_over(table: MadeTable):
     assert row["value_counts"] == [(1, 3)]
 
 
-def test_correction_13_bounds_are_bounds_and_not_extremes(table: MadeTable):
+def test_bounds_are_bounds_and_not_extremes(table: MadeTable):
     bounds: dict[str, Any] = {
         "lower_bounds": {2: b"iceberg-table-na"},
         "upper_bounds": {2: b"iceberg-table-nb"},
@@ -154,7 +151,7 @@ def test_correction_13_bounds_are_bounds_and_not_extremes(table: MadeTable):
     assert (second["lower_bound"], second["upper_bound"], second["null_count"]) == (None, None, 10)
 
 
-def test_correction_14_fields_of_later_versions_and_ids_in_any_order(tmp_path: Path):
+def test_fields_of_later_versions_and_ids_in_any_order(tmp_path: Path):
     table = v3(tmp_path)
     schema = entry_schema(3)
     schema["fields"][-1]["type"]["fields"] += [
@@ -172,7 +169,7 @@ def test_correction_14_fields_of_later_versions_and_ids_in_any_order(tmp_path: P
 
 @pytest.mark.filterwarnings("ignore:no version-hint.text:lakebed.errors.LakebedWarning")
 @pytest.mark.parametrize("name", ["00012-{}.metadata.json", "v3.metadata.json", "100000-{}.metadata.json"])
-def test_correction_16_38_metadata_files_as_catalogs_name_them(table: MadeTable, name: str):
+def test_metadata_files_as_catalogs_name_them(table: MadeTable, name: str):
     changed = {**table.metadata, "properties": {"here": "yes"}}
     (table.root / "metadata" / "v1.metadata.json").unlink()
     table.write(f"00002-{UUID}.metadata.json", json.dumps(table.metadata).encode())
@@ -180,7 +177,7 @@ def test_correction_16_38_metadata_files_as_catalogs_name_them(table: MadeTable,
     assert table.open().properties == {"here": "yes"}
 
 
-def test_correction_17_snapshots_of_before_an_upgrade(tmp_path: Path):
+def test_snapshots_of_before_an_upgrade(tmp_path: Path):
     table = v3(tmp_path)
     table.commit(sequence_number=None)
     table.commit(first_row_id=0, added_rows=5)
@@ -189,14 +186,14 @@ def test_correction_17_snapshots_of_before_an_upgrade(tmp_path: Path):
     assert [(row["first_row_id"], row["added_rows"]) for row in rows] == [(None, None), (0, 5)]
 
 
-def test_correction_18_times_are_milliseconds(table: MadeTable):
+def test_times_are_milliseconds(table: MadeTable):
     table.commit(timestamp_ms=1_500_000_000_123)
     (row,) = table.open().snapshots().to_arrow().to_pylist()
     assert row["committed_at"] == dt.datetime(2017, 7, 14, 2, 40, 0, 123_000, UTC)
 
 
 @pytest.mark.parametrize("operation", ["append", "replace", "overwrite", "delete"])
-def test_correction_20_21_22_an_operation_tells_nothing_of_its_files(table: MadeTable, operation: str):
+def test_an_operation_tells_nothing_of_its_files(table: MadeTable, operation: str):
     """Every operation may remove data files, and all but `append` may add files of every kind."""
     data = table.manifest(old(DELETED, "gone", snapshot_id=1), entry(path="new"), name="m.avro")
     deletes = table.manifest(entry(path="d", content=1), name="d.avro")
@@ -206,14 +203,14 @@ def test_correction_20_21_22_an_operation_tells_nothing_of_its_files(table: Made
     assert sorted(opened.files().to_arrow()["file_path"].to_pylist()) == ["d", "new"]
 
 
-def test_correction_23_the_least_sequence_number_is_as_recorded(table: MadeTable):
+def test_the_least_sequence_number_is_as_recorded(table: MadeTable):
     row = table.manifest(old(EXISTING, "a", sequence_number=3), old(DELETED, "b"))
     table.commit({**row, "sequence_number": 5, "min_sequence_number": 3})
     (manifest,) = table.open().manifests().to_arrow().to_pylist()
     assert (manifest["sequence_number"], manifest["min_sequence_number"]) == (5, 3)
 
 
-def test_correction_24_a_manifest_names_the_snapshot_that_added_it(table: MadeTable):
+def test_a_manifest_names_the_snapshot_that_added_it(table: MadeTable):
     row = table.manifest(entry())
     table.commit(row)
     table.commit(row)
@@ -222,7 +219,7 @@ def test_correction_24_a_manifest_names_the_snapshot_that_added_it(table: MadeTa
     assert opened.manifests().to_arrow()["added_snapshot_id"].to_pylist() == [1]
 
 
-def test_correction_25_26_27_28_counts_are_of_entries_by_status_whatever_the_files(table: MadeTable):
+def test_counts_are_of_entries_by_status_whatever_the_files(table: MadeTable):
     records = [
         entry(path="a", content=1, record_count=3),
         entry(path="b", content=2, record_count=4, equality_ids=[1]),
@@ -240,7 +237,7 @@ def test_correction_25_26_27_28_counts_are_of_entries_by_status_whatever_the_fil
     assert [engine[f"{status}_data_files_count"] for status in statuses] == [0, 0, 0]
 
 
-def test_correction_29_lists_of_old_and_new_writers(tmp_path: Path):
+def test_lists_of_old_and_new_writers(tmp_path: Path):
     table = v3(tmp_path)
     schema = list_schema(3)
     names = {504: "added_data_files_count", 505: "existing_data_files_count", 506: "deleted_data_files_count"}
@@ -253,7 +250,7 @@ def test_correction_29_lists_of_old_and_new_writers(tmp_path: Path):
     assert (manifest["added_files_count"], manifest["first_row_id"]) == (1, 40)
 
 
-def test_correction_33_a_tag_labels_a_snapshot_and_a_branch_points_to_one(table: MadeTable):
+def test_a_tag_labels_a_snapshot_and_a_branch_points_to_one(table: MadeTable):
     for _ in range(3):
         table.commit()
     refs = {
@@ -272,7 +269,7 @@ def test_correction_33_a_tag_labels_a_snapshot_and_a_branch_points_to_one(table:
     assert (opened.at(branch="dev").snapshot_id, opened.at(tag="v1").snapshot_id) == (2, 1)
 
 
-def test_correction_34_36_what_is_past_its_age_is_there_until_a_writer_expires_it(table: MadeTable):
+def test_what_is_past_its_age_is_there_until_a_writer_expires_it(table: MadeTable):
     for _ in range(3):
         table.commit()
     over = {"min-snapshots-to-keep": 1, "max-snapshot-age-ms": 1}
@@ -288,7 +285,7 @@ def test_correction_34_36_what_is_past_its_age_is_there_until_a_writer_expires_i
     assert (opened.at(branch="dev").snapshot_id, opened.at(tag="v1").snapshot_id) == (2, 1)
 
 
-def test_correction_35_retention_of_branches_and_tags(table: MadeTable):
+def test_retention_of_branches_and_tags(table: MadeTable):
     table.commit()
     kept = {"min-snapshots-to-keep": 7, "max-snapshot-age-ms": 8, "max-ref-age-ms": 9}
     refs = {
@@ -303,27 +300,27 @@ def test_correction_35_retention_of_branches_and_tags(table: MadeTable):
     assert got == {"main": [None] * 3, "dev": [7, 8, 9], "v1": [None, None, 10]}
 
 
-def test_correction_37_refs_are_an_object_by_name(table: MadeTable):
+def test_refs_are_an_object_by_name(table: MadeTable):
     table.commit()
     table.set(refs=[{"key": "main", "snapshot-id": 1, "type": "branch"}])
     with pytest.raises(lakebed.errors.CorruptError, match="refs"):
         table.open()
 
 
-def test_correction_39_format_version_3_is_read(tmp_path: Path):
+def test_format_version_3_is_read(tmp_path: Path):
     assert v3(tmp_path).open().format == "iceberg"
 
 
 @pytest.mark.parametrize(
     "location", ["s3://bucket/a b/%20", "hdfs://h:1/t", "/plain", "relative/t", "abfss://c@a/t/"]
 )
-def test_correction_40_a_location_is_any_place(table: MadeTable, location: str):
+def test_a_location_is_any_place(table: MadeTable, location: str):
     table.set(location=location)
     table.commit(table.manifest(entry(path=f"{location}/data/a.parquet")))
     assert table.open().files().to_arrow()["file_path"].to_pylist() == [f"{location}/data/a.parquet"]
 
 
-def test_correction_42_singular_keys_are_ignored_beside_the_plural(tmp_path: Path):
+def test_singular_keys_are_ignored_beside_the_plural(tmp_path: Path):
     table = MadeTable(tmp_path / "t", *COLUMNS, version=1)
     other = {"type": "struct", "schema-id": 9, "fields": []}
     table.set(
@@ -335,7 +332,7 @@ def test_correction_42_singular_keys_are_ignored_beside_the_plural(tmp_path: Pat
     assert opened.files().schema.field("partition").type.num_fields == 0
 
 
-def test_correction_45_the_log_after_expiry(table: MadeTable):
+def test_the_log_after_expiry(table: MadeTable):
     for _ in range(3):
         table.commit()
     table.set(snapshots=table.metadata["snapshots"][1:], snapshot_log=table.metadata["snapshot-log"][1:])
@@ -347,7 +344,7 @@ def test_correction_45_the_log_after_expiry(table: MadeTable):
         opened.at(timestamp=1999)
 
 
-def test_correction_46_the_metadata_log_has_files_of_any_name(table: MadeTable):
+def test_the_metadata_log_has_files_of_any_name(table: MadeTable):
     log = [{"timestamp-ms": 5, "metadata-file": "s3://x/00000-y.gz.metadata.json"}]
     table.set(metadata_log=log)
     rows = table.open().metadata_table("metadata_log_entries").to_arrow().to_pylist()
@@ -358,14 +355,14 @@ def test_correction_46_the_metadata_log_has_files_of_any_name(table: MadeTable):
     assert rows[0]["timestamp"] == dt.datetime(1970, 1, 1, 0, 0, 0, 5000, UTC)
 
 
-def test_correction_48_version_1_may_have_refs(tmp_path: Path):
+def test_version_1_may_have_refs(tmp_path: Path):
     table = MadeTable(tmp_path / "t", *COLUMNS, version=1)
     table.commit()
     table.set(refs={"main": {"snapshot-id": 1, "type": "branch"}, "v1": {"snapshot-id": 1, "type": "tag"}})
     assert table.open().at(tag="v1").snapshot_id == 1
 
 
-def test_correction_49_what_came_with_later_versions(tmp_path: Path):
+def test_what_came_with_later_versions(tmp_path: Path):
     table = v3(tmp_path)
     table.commit()
     statistics = [

@@ -47,7 +47,7 @@ def test_another_partition_spec_is_refused(view: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new"),
     [(KEY, b"\x22partition-spec-ix"), (KEY + b"\x020", KEY + b"\x02x")],
-    ids=["absent", "crooked"],
+    ids=["absent", "malformed"],
 )
 def test_a_header_that_does_not_say_it_is_believed_to_agree(old: bytes, new: bytes, tmp_path: Path) -> None:
     table = made(tmp_path)

@@ -54,7 +54,7 @@ def answer(row: Row, names: list[str]) -> Row:
 @pytest.mark.filterwarnings("ignore::lakebed.errors.LakebedWarning")
 @each_shared_iceberg_table()
 def test_fastavro_reads_the_same_by_ids(table: SharedTable):
-    """Row 64 of the checklist: ids, not names, as keys."""
+    """Fields go by their ids, not by their names."""
     for file in sorted((table.path / "metadata").glob("snap-*.avro")):
         for listed in iceberg.read_manifest_list(file).to_arrow().to_pylist():
             manifest = table.path / "metadata" / Path(listed["manifest_path"]).name

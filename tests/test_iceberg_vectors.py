@@ -1,4 +1,4 @@
-"""Deletion vectors of Iceberg tables: their positions, beside PyIceberg's (checklist, rows 50 and 51)."""
+"""Deletion vectors of Iceberg tables: their positions, beside PyIceberg's."""
 
 from __future__ import annotations
 
@@ -121,21 +121,21 @@ def test_vectors_of_other_writers(table: SharedTable):
             assert row["positions"] is None or len(row["positions"]) == row["cardinality"]
 
 
-def test_row_50_two_vectors_in_one_file():
+def test_two_vectors_in_one_file():
     table = shared_table("spark_v3_deletion_vectors")
     rows = table.open().deletes(columns=COLUMNS).to_arrow().to_pylist()
     file = table.path / "data" / rows[0]["file_path"].rpartition("/")[2]
     assert {row["referenced_data_file"]: row["positions"] for row in rows} == peer(file)
 
 
-def test_row_50_a_bare_blob_has_no_footer():
+def test_a_bare_blob_has_no_footer():
     (row,) = shared_table("v3_bare_dv_blob").open().deletes(columns=COLUMNS).to_arrow().to_pylist()
     assert row["content_offset"] == 0
     assert len(row["positions"]) == row["cardinality"] == 1
 
 
 @pytest.mark.parametrize(("text", "expected"), EXAMPLES.items())
-def test_row_51_worked_examples(text: str, expected: list[int]):
+def test_worked_examples(text: str, expected: list[int]):
     content = bytes.fromhex(text)
     assert lakebed.iceberg.read_deletion_vector(content, 0, len(content)).to_pylist() == expected
     behind = b"PFA1" + content + b"more"
@@ -143,20 +143,20 @@ def test_row_51_worked_examples(text: str, expected: list[int]):
 
 
 @each_shared_file("iceberg/dv_blobs/*-position-index.bin")
-def test_row_51_every_container_below_two_keys(file: Path):
+def test_every_container_below_two_keys(file: Path):
     pyroaring = pytest.importorskip("pyroaring")
     found = lakebed.iceberg.read_deletion_vector(file, 0, file.stat().st_size)
     assert found.to_pylist() == list(pyroaring.BitMap64.deserialize(file.read_bytes()[8:-4]))
 
 
 @each_shared_file("iceberg/dv_blobs/64map*.bin")
-def test_row_51_a_bitmap_without_its_frame(file: Path):
+def test_a_bitmap_without_its_frame(file: Path):
     with pytest.raises(CorruptError) as caught:
         lakebed.iceberg.read_deletion_vector(file, 0, file.stat().st_size)
     assert (caught.value.kind, caught.value.path, caught.value.offset) == ("magic", str(file), 0)
 
 
-def test_row_51_upper_halves_of_positions():
+def test_upper_halves_of_positions():
     content = blob({0: [7], 3: [1, 2], 0x7FFFFFFE: [0]})
     expected = [7, 3 << 32 | 1, 3 << 32 | 2, 0x7FFFFFFE << 32]
     assert lakebed.iceberg.read_deletion_vector(content, 0, len(content)).to_pylist() == expected
@@ -179,7 +179,7 @@ def test_row_51_upper_halves_of_positions():
         (blob({0: [1, 3, 5]}, bytes.fromhex("5e43f2d0")), "magic"),
     ],
 )
-def test_row_51_damage_is_typed_and_placed(tmp_path: Path, content: bytes, kind: str):
+def test_damage_is_typed_and_placed(tmp_path: Path, content: bytes, kind: str):
     file = tmp_path / "v.puffin"
     file.write_bytes(b"PFA1" + content)
     with pytest.raises(CorruptError) as caught:

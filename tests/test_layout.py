@@ -31,7 +31,7 @@ MAY_JUDGE_ARROW = {
     "rust/lakebed/src/iceberg/value/json/read.rs",
 }
 # Lines. A Rust file's own `mod tests` is counted apart from its code.
-BUDGETS = {"README.md": 150, "ARCHITECTURE.md": 180, "CONTRIBUTING.md": 130, "Makefile": 180}
+BUDGETS = {"README.md": 150, "ARCHITECTURE.md": 180, "CONTRIBUTING.md": 130, "Makefile": 200}
 RUST_CODE, RUST_TESTS, PYTHON_MODULE, PYTHON_TEST = 500, 400, 400, 500
 DOCUMENTS = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", ".ci/run"]
 

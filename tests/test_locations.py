@@ -74,7 +74,7 @@ def same(path: str) -> str:
     return path
 
 
-CROOKED = [
+MALFORMED = [
     lambda path: path.replace("/metadata/", "/metadata/../metadata/"),
     lambda path: path.replace("/metadata/", "/metadata/%2e%2e/metadata/"),
     lambda _: "http://169.254.169.254/latest",
@@ -85,10 +85,10 @@ CROOKED = [
 ]
 
 
-@pytest.mark.parametrize("crooked", CROOKED)
+@pytest.mark.parametrize("malformed", MALFORMED)
 @pytest.mark.parametrize("which", ["list", "manifest"])
-def test_a_crooked_path_is_never_opened(tmp_path: Path, crooked: Callable[[str], str], which: str):
-    made = whole(tmp_path, *((crooked, same) if which == "list" else (same, crooked)))
+def test_a_malformed_path_is_never_opened(tmp_path: Path, malformed: Callable[[str], str], which: str):
+    made = whole(tmp_path, *((malformed, same) if which == "list" else (same, malformed)))
     with pytest.raises(errors.LocationError) as caught:
         made.open().files().to_arrow()
     assert caught.value.kind == "location"

@@ -1,8 +1,7 @@
-"""The conformance checklist of Paimon's metadata, a test a row: which snapshot, which schema, which files.
+"""What readers of Paimon must do, a test a rule: which snapshot, which schema, which files.
 
-Rows 14 and 56 are in `test_paimon_travel` and `test_paimon_tables` for tables of the engine, 24 to 30 in
-`test_paimon_layouts` and `test_paimon_columnar`, 33 to 43 in `test_paimon_checklist_rows`, 45 to 51 in
-`test_paimon_checklist_stats`, 58 to 62 and 70 in `test_paimon_index` and `test_paimon_deletes`.
+Other rules are in `test_paimon_checklist_rows` and `…_stats`; those of layouts, of other containers, of
+indexes and of deletes in the files of these names.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ def live(root: Path) -> list[str]:
     return sorted(lakebed.open_table(root).files(columns=["file_name"]).to_arrow()["file_name"].to_pylist())
 
 
-def test_01_a_first_snapshot_with_null_lists_and_log_offsets(made: MadeTable):
+def test_a_first_snapshot_with_null_lists_and_log_offsets(made: MadeTable):
     made.commit(entry(ADD, "a"))
     file = made.root / "snapshot" / "snapshot-1"
     snapshot = {**json.loads(file.read_text()), "changelogManifestList": None, "logOffsets": {}}
@@ -35,33 +34,33 @@ def test_01_a_first_snapshot_with_null_lists_and_log_offsets(made: MadeTable):
     assert live(made.root) == ["a"]
 
 
-def test_02_a_snapshot_without_version_schema_and_counts(made: MadeTable):
+def test_a_snapshot_without_version_schema_and_counts(made: MadeTable):
     made.commit(entry(ADD, "a"), version=None, schemaId=None)
     (row,) = lakebed.open_table(made.root).snapshots().to_arrow().to_pylist()
     assert (row["snapshot_id"], row["total_record_count"]) == (1, None)
     assert live(made.root) == ["a"]
 
 
-def test_03_unknown_keys_of_a_snapshot_are_ignored(made: MadeTable):
+def test_unknown_keys_of_a_snapshot_are_ignored(made: MadeTable):
     made.commit(entry(ADD, "a"), tomorrow={"x": [1, {}]})
     assert live(made.root) == ["a"]
 
 
-def test_04_an_unknown_commit_kind_is_an_error(made: MadeTable):
+def test_an_unknown_commit_kind_is_an_error(made: MadeTable):
     made.commit(commitKind="FOO")
     with pytest.raises((CorruptError, UnsupportedError), match="FOO") as caught:
         lakebed.open_table(made.root)
     assert caught.value.path == str(made.root / "snapshot" / "snapshot-1")
 
 
-def test_06_a_stale_hint_gives_way_to_the_listing(made: MadeTable):
+def test_a_stale_hint_gives_way_to_the_listing(made: MadeTable):
     for _ in range(4):
         made.commit()
     made.write("snapshot/LATEST", "3")
     assert lakebed.open_table(made.root).snapshot_id == 4
 
 
-def test_07_a_hint_to_a_snapshot_that_is_not_there(made: MadeTable):
+def test_a_hint_to_a_snapshot_that_is_not_there(made: MadeTable):
     for _ in range(2):
         made.commit()
     made.write("snapshot/LATEST", "9")
@@ -69,7 +68,7 @@ def test_07_a_hint_to_a_snapshot_that_is_not_there(made: MadeTable):
 
 
 @pytest.mark.parametrize("hint", [None, "garbage", "", "-1", "99999999999999999999"])
-def test_08_without_a_hint_the_largest_number_counts(made: MadeTable, hint: str | None):
+def test_without_a_hint_the_largest_number_counts(made: MadeTable, hint: str | None):
     made.commit()
     lists = ("manifest-list-1-0", "manifest-list-1-1")
     for number in (2, 10):
@@ -80,13 +79,13 @@ def test_08_without_a_hint_the_largest_number_counts(made: MadeTable, hint: str 
     assert lakebed.open_table(made.root).snapshot_id == 10
 
 
-def test_09_an_empty_folder_is_an_empty_table(made: MadeTable):
+def test_an_empty_folder_is_an_empty_table(made: MadeTable):
     table = lakebed.open_table(made.root)
     assert table.snapshot_id is None
     assert [len(view.to_arrow()) for view in (table.snapshots(), table.files(), table.entries())] == [0, 0, 0]
 
 
-def test_10_an_earliest_hint_to_a_removed_snapshot(made: MadeTable):
+def test_an_earliest_hint_to_a_removed_snapshot(made: MadeTable):
     for _ in range(3):
         made.commit()
     (made.root / "snapshot" / "snapshot-1").unlink()
@@ -96,7 +95,7 @@ def test_10_an_earliest_hint_to_a_removed_snapshot(made: MadeTable):
     assert table.at(snapshot=2).snapshot_id == 2
 
 
-def test_12_a_time_equal_to_a_commit_is_that_commit(made: MadeTable):
+def test_a_time_equal_to_a_commit_is_that_commit(made: MadeTable):
     for _ in range(3):
         made.commit()
     table = lakebed.open_table(made.root)
@@ -109,13 +108,13 @@ def test_12_a_time_equal_to_a_commit_is_that_commit(made: MadeTable):
     ]
 
 
-def test_13_a_time_before_the_first_snapshot_is_an_error(made: MadeTable):
+def test_a_time_before_the_first_snapshot_is_an_error(made: MadeTable):
     made.commit()
     with pytest.raises(SnapshotNotFoundError):
         lakebed.open_table(made.root).at(timestamp=999)
 
 
-def test_14_snapshots_without_a_watermark_are_passed_over(made: MadeTable):
+def test_snapshots_without_a_watermark_are_passed_over(made: MadeTable):
     none_yet = -(2**63)
     for mark in (None, none_yet, 10, None, none_yet, 20, 30):
         made.commit(watermark=mark)
@@ -126,7 +125,7 @@ def test_14_snapshots_without_a_watermark_are_passed_over(made: MadeTable):
         table.at(watermark=31)
 
 
-def test_15_a_tag_may_be_called_like_a_snapshot(made: MadeTable):
+def test_a_tag_may_be_called_like_a_snapshot(made: MadeTable):
     for name in "abc":
         made.commit(entry(ADD, name))
     made.write("tag/tag-1", (made.root / "snapshot" / "snapshot-2").read_text())
@@ -146,7 +145,7 @@ RETENTION = {
 
 @pytest.mark.parametrize("indent", [None, 2])
 @pytest.mark.parametrize("retention", RETENTION)
-def test_16_both_forms_of_tags(made: MadeTable, retention: str, indent: int | None):
+def test_both_forms_of_tags(made: MadeTable, retention: str, indent: int | None):
     made.commit(entry(ADD, "a"))
     made.commit(entry(ADD, "b"))
     snapshot = json.loads((made.root / "snapshot" / "snapshot-1").read_text())
@@ -156,7 +155,7 @@ def test_16_both_forms_of_tags(made: MadeTable, retention: str, indent: int | No
     assert at.files().to_arrow()["file_name"].to_pylist() == ["a"]
 
 
-def test_16_tags_that_pypaimon_wrote():
+def test_tags_that_pypaimon_wrote():
     root = shared_paimon_table("_generated_pypaimon/part_types")
     tags = [file.name.removeprefix("tag-") for file in (root / "tag").iterdir()]
     assert tags
@@ -166,7 +165,7 @@ def test_16_tags_that_pypaimon_wrote():
         assert sum(files["record_count"].to_pylist()) == snapshot["totalRecordCount"]
 
 
-def test_17_manifests_of_a_branch_stand_in_the_table(made: MadeTable):
+def test_manifests_of_a_branch_stand_in_the_table(made: MadeTable):
     made.commit(entry(ADD, "a"))
     made.commit(entry(ADD, "b"))
     for name in ("schema/schema-0", "snapshot/snapshot-1"):
@@ -176,7 +175,7 @@ def test_17_manifests_of_a_branch_stand_in_the_table(made: MadeTable):
     assert branch.files().to_arrow()["file_path"].to_pylist() == [f"{made.root}/bucket-0/a"]
 
 
-def test_17_a_real_branch():
+def test_a_real_branch():
     root = shared_paimon_table("append_table_with_rt_branch")
     (folder,) = (root / "branch").iterdir()
     snapshots = [paimon.read_snapshot(file) for file in (folder / "snapshot").glob("snapshot-*")]
@@ -197,12 +196,12 @@ def implied_options(root: Path, version: int | None) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("version", [None, 1])
-def test_18_schemas_of_version_1_imply_a_bucket_and_orc(tmp_path: Path, version: int | None):
+def test_schemas_of_version_1_imply_a_bucket_and_orc(tmp_path: Path, version: int | None):
     assert implied_options(tmp_path, version) == {"k": "v", "bucket": "1", "file.format": "orc"}
 
 
 @pytest.mark.parametrize(("version", "implied"), [(2, {"file.format": "orc"}), (3, {}), (4, {})])
-def test_19_schemas_of_version_2_imply_orc(tmp_path: Path, version: int, implied: dict[str, str]):
+def test_schemas_of_version_2_imply_orc(tmp_path: Path, version: int, implied: dict[str, str]):
     assert implied_options(tmp_path, version) == {"k": "v", **implied}
 
 
@@ -223,7 +222,7 @@ SPELLINGS = {
 
 
 @pytest.mark.parametrize("text", SPELLINGS)
-def test_20_types_are_printed_as_the_engine_does(tmp_path: Path, text: str):
+def test_types_are_printed_as_the_engine_does(tmp_path: Path, text: str):
     assert printed(MadeTable(tmp_path / "t", ("c", text)).root) == [SPELLINGS[text]]
 
 
@@ -234,7 +233,7 @@ def printed(root: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("name", ["pk_table_nested_type", "append_complex_build_in_fieldid"])
-def test_21_nested_types_are_printed_as_they_were_written(name: str):
+def test_nested_types_are_printed_as_they_were_written(name: str):
     root = shared_paimon_table(name)
     last = max((root / "schema").iterdir(), key=lambda file: int(file.name.removeprefix("schema-")))
     written = [field["type"] for field in paimon.read_schema(last)["fields"]]
@@ -246,7 +245,7 @@ def test_21_nested_types_are_printed_as_they_were_written(name: str):
 @pytest.mark.parametrize(
     "text", ["ARRAY<INT>", "MAP<INT, INT>", "ROW<a INT>", "MULTISET<INT>", "INT(", "INT INT"]
 )
-def test_22_constructed_types_are_no_texts(tmp_path: Path, text: str):
+def test_constructed_types_are_no_texts(tmp_path: Path, text: str):
     made = MadeTable(tmp_path / "t", ("c", text))
     with pytest.raises(CorruptError) as caught:
         lakebed.open_table(made.root)
@@ -254,12 +253,12 @@ def test_22_constructed_types_are_no_texts(tmp_path: Path, text: str):
 
 
 @pytest.mark.parametrize("text", ["INT ARRAY", "INT NOT NULL ARRAY", "VECTOR<FLOAT, 3>", "INT MULTISET"])
-def test_22_texts_that_the_engine_takes(tmp_path: Path, text: str):
+def test_texts_that_the_engine_takes(tmp_path: Path, text: str):
     (kind,) = printed(MadeTable(tmp_path / "t", ("c", text)).root)
     assert json.loads(kind)["type"] == text.split("<")[0].split()[-1]
 
 
-def test_23_columns_are_matched_by_their_id(made: MadeTable):
+def test_columns_are_matched_by_their_id(made: MadeTable):
     old = [field(0, "a", "BIGINT"), field(1, "b", "BIGINT"), field(2, "c", "BIGINT")]
     # a is now called b; b was dropped and its name went to a; a new column has the old name a.
     new = [field(2, "c", "BIGINT"), field(0, "b", "BIGINT"), field(3, "a", "BIGINT")]
@@ -289,7 +288,7 @@ INDEX_ROW = [0, bytes(12), 0, "HASH", "index-1", 4, 1]
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_29_another_version_of_an_index_manifest(version: int):
+def test_another_version_of_an_index_manifest(version: int):
     fields = [{"name": name, "type": kind} for name, kind in INDEX_FIELDS.items()]
     record = dict(zip(INDEX_FIELDS, [version, *INDEX_ROW], strict=True))
     content = avro_file({"type": "record", "name": "record", "fields": fields}, [record])
@@ -301,7 +300,7 @@ def test_29_another_version_of_an_index_manifest(version: int):
     assert caught.value.kind == "version"
 
 
-def test_44_partitions_that_share_a_folder_stay_apart(tmp_path: Path):
+def test_partitions_that_share_a_folder_stay_apart(tmp_path: Path):
     made = MadeTable(tmp_path / "t", ("p", "STRING"), ("v", "INT"), partitionKeys=["p"])
     values = [None, "", " ", "x"]
     rows = [row([("p", pa.string())], p=value) for value in values]
@@ -313,20 +312,20 @@ def test_44_partitions_that_share_a_folder_stay_apart(tmp_path: Path):
     assert folders == ["p=__DEFAULT_PARTITION__", "p=__DEFAULT_PARTITION__", "p=x"]
 
 
-def test_52_added_then_deleted_and_moved_to_another_level(made: MadeTable):
+def test_added_then_deleted_and_moved_to_another_level(made: MadeTable):
     made.commit(entry(ADD, "a", level=0), entry(ADD, "b", level=0))
     made.commit(entry(DELETE, "a", level=0), entry(DELETE, "b", level=0), entry(ADD, "b", level=5))
     files = lakebed.open_table(made.root).files(columns=["file_name", "level"]).to_arrow().to_pylist()
     assert files == [{"file_name": "b", "level": 5}]
 
 
-def test_53_a_file_added_twice_does_not_stop_a_scan(made: MadeTable):
+def test_a_file_added_twice_does_not_stop_a_scan(made: MadeTable):
     made.commit(entry(ADD, "a"))
     made.commit(entry(ADD, "a"), entry(ADD, "b"))
     assert set(live(made.root)) == {"a", "b"}
 
 
-def test_54_a_dangling_delete_is_ignored_when_all_is_read(made: MadeTable):
+def test_a_dangling_delete_is_ignored_when_all_is_read(made: MadeTable):
     made.commit(entry(ADD, "a"))
     made.commit(entry(DELETE, "gone"))
     table = lakebed.open_table(made.root)
@@ -337,13 +336,13 @@ def test_54_a_dangling_delete_is_ignored_when_all_is_read(made: MadeTable):
     ]
 
 
-def test_57_a_delete_cancels_whatever_else_it_says_of_the_file(made: MadeTable):
+def test_a_delete_cancels_whatever_else_it_says_of_the_file(made: MadeTable):
     made.commit(entry(ADD, "a", row_count=7, schema_id=0, first_row_id=0), entry(ADD, "b"))
     made.commit(entry(DELETE, "a", row_count=8, schema_id=3, first_row_id=None, max_sequence_number=9))
     assert live(made.root) == ["b"]
 
 
-def test_57_parts_of_the_identity_do_count(made: MadeTable):
+def test_parts_of_the_identity_do_count(made: MadeTable):
     made.commit(entry(ADD, "a"))
     for other in ({"bucket": 1}, {"level": 1}, {"extra_files": ["x"]}, {"external_path": "s3:/x/a"}):
         made.commit(entry(DELETE, "a", **other))
@@ -351,14 +350,14 @@ def test_57_parts_of_the_identity_do_count(made: MadeTable):
     assert live(made.root) == ["a"]
 
 
-def test_61_an_external_path_is_used_as_it_is(made: MadeTable):
+def test_an_external_path_is_used_as_it_is(made: MadeTable):
     path = "FILE:/elsewhere/f1=10/bucket-0/a.parquet"
     made.commit(entry(ADD, "a.parquet", external_path=path), entry(ADD, "b.parquet"))
     files = lakebed.open_table(made.root).files(columns=["file_path"]).to_arrow()["file_path"].to_pylist()
     assert files == [path, f"{made.root}/bucket-0/b.parquet"]
 
 
-def test_68_changelog_files_are_not_live():
+def test_changelog_files_are_not_live():
     root = shared_paimon_table("_generated_pypaimon/pk_changelog")
     snapshots = [paimon.read_snapshot(file) for file in sorted((root / "snapshot").glob("snapshot-*"))]
     lists = [root / "manifest" / row["changelogManifestList"] for row in snapshots]
@@ -373,7 +372,7 @@ def test_68_changelog_files_are_not_live():
     assert not changelog & set(live(root))
 
 
-def test_69_row_ids_of_blob_files_share_a_range():
+def test_row_ids_of_blob_files_share_a_range():
     root = shared_paimon_table("table_with_blob")
     table = lakebed.open_table(root)
     rows = table.files(columns=["file_format", "record_count", "first_row_id"]).to_arrow().to_pylist()

@@ -1,4 +1,4 @@
-"""The conformance checklist of Paimon's metadata, a test a row: BinaryRows (33 to 42) and folders (43)."""
+"""What readers of Paimon must do, a test a rule: BinaryRows, and the folders of partitions."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def decoded(types: list[str], stored: str) -> list[Any]:
 ONE = "00000001 0000000000000000"
 
 
-def test_33_a_row_without_fields_is_twelve_zero_bytes():
+def test_a_row_without_fields_is_twelve_zero_bytes():
     both_ways([], (), "00000000 0000000000000000")
 
 
@@ -57,7 +57,7 @@ def test_33_a_row_without_fields_is_twelve_zero_bytes():
         ("BIGINT", -1, "ffffffffffffffff"),
     ],
 )
-def test_34_narrow_values_have_zeros_above(kind: str, value: Any, slot: str):
+def test_narrow_values_have_zeros_above(kind: str, value: Any, slot: str):
     both_ways([kind], (value,), f"{ONE} {slot}")
 
 
@@ -73,20 +73,20 @@ def test_34_narrow_values_have_zeros_above(kind: str, value: Any, slot: str):
         ("éïñó", "0800000010000000 c3a9c3afc3b1c3b3"),
     ],
 )
-def test_35_strings_of_up_to_seven_bytes_stand_in_the_slot(value: str, stored: str):
+def test_strings_of_up_to_seven_bytes_stand_in_the_slot(value: str, stored: str):
     both_ways(["STRING"], (value,), f"{ONE} {stored}")
     both_ways(["BYTES"], (value.encode(),), f"{ONE} {stored}")
 
 
 @pytest.mark.parametrize(("arity", "width"), [(56, 8), (57, 16), (64, 16), (120, 16), (121, 24)])
-def test_36_null_bits_grow_with_the_arity(arity: int, width: int):
+def test_null_bits_grow_with_the_arity(arity: int, width: int):
     values = tuple(range(arity))
     slots = "".join(value.to_bytes(8, "little").hex() for value in values)
     both_ways(["BIGINT"] * arity, values, f"{arity:08x} {'00' * width} {slots}")
 
 
 @pytest.mark.parametrize("position", [0, 7, 8, 63])
-def test_37_the_null_bit_of_a_column_stands_eight_further(position: int):
+def test_the_null_bit_of_a_column_stands_eight_further(position: int):
     bits = (1 << position + 8).to_bytes(16, "little").hex()
     values = tuple(None if number == position else 1 for number in range(64))
     slots = "".join((value or 0).to_bytes(8, "little").hex() for value in values)
@@ -112,7 +112,7 @@ MOST = 10**38 - 1
         ),
     ],
 )
-def test_38_decimals(kind: str, value: Decimal, stored: str):
+def test_decimals(kind: str, value: Decimal, stored: str):
     both_ways([kind], (value,), f"{ONE} {stored}")
 
 
@@ -126,7 +126,7 @@ def test_38_decimals(kind: str, value: Decimal, stored: str):
         (pa.timestamp("us", "UTC"), -1_000_001, "583e0f0010000000 17fcffffffffffff"),
     ],
 )
-def test_39_timestamps_before_1970_take_the_millisecond_below(kind: pa.DataType, units: int, stored: str):
+def test_timestamps_before_1970_take_the_millisecond_below(kind: pa.DataType, units: int, stored: str):
     value = pa.array([units], pa.int64()).cast(kind)
     schema = pa.schema([("f0", kind)])
     row = pa.StructArray.from_arrays([value], fields=list(schema))
@@ -135,13 +135,13 @@ def test_39_timestamps_before_1970_take_the_millisecond_below(kind: pa.DataType,
     assert paimon.decode_rows(pa.array([wanted]), schema).equals(row)
 
 
-def test_40_null_decimals_and_timestamps_keep_their_place():
+def test_null_decimals_and_timestamps_keep_their_place():
     types = ["DECIMAL(20, 2)", "TIMESTAMP(6)"]
     both_ways(types, (None, None), f"00000002 0003000000000000 0000000018000000 0000000028000000 {'00' * 24}")
     assert decoded(types, f"00000002 0003000000000000 {'00' * 16}") == [None, None]
 
 
-def test_41_inside_an_array_they_do_not():
+def test_inside_an_array_they_do_not():
     # One slot: the array's bytes at 16; two elements, both null.
     array = "02000000 03000000" + "00" * 16
     both_ways([pa.list_(pa.decimal128(20, 2))], ([None, None],), f"{ONE} 1800000010000000 {array}")
@@ -197,7 +197,7 @@ EXAMPLES: dict[str, tuple[list[str], Values, str]] = {
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_42_worked_examples(name: str):
+def test_worked_examples(name: str):
     both_ways(*EXAMPLES[name])
 
 
@@ -223,7 +223,7 @@ def folder(root: Path, kind: str, value: Any, **options: str) -> str:
 
 
 @pytest.mark.parametrize("value", TEXTS)
-def test_43_folders_of_texts(tmp_path: Path, value: str | None):
+def test_folders_of_texts(tmp_path: Path, value: str | None):
     assert folder(tmp_path / "t", "STRING", value) == TEXTS[value]
 
 
@@ -239,10 +239,10 @@ def test_43_folders_of_texts(tmp_path: Path, value: str | None):
         ("true", "DOUBLE", 1e10, "1.0E10"),
     ],
 )
-def test_43_folders_of_other_types(tmp_path: Path, legacy: str, kind: str, value: Any, name: str):
+def test_folders_of_other_types(tmp_path: Path, legacy: str, kind: str, value: Any, name: str):
     assert folder(tmp_path / "t", kind, value, **{"partition.legacy-name": legacy}) == name
 
 
-def test_43_the_name_of_null_is_an_option(tmp_path: Path):
+def test_the_name_of_null_is_an_option(tmp_path: Path):
     options = {"partition.default-name": "__HIVE_DEFAULT_PARTITION__"}
     assert folder(tmp_path / "t", "STRING", None, **options) == "__HIVE_DEFAULT_PARTITION__"

@@ -1,4 +1,4 @@
-"""The conformance checklist of Paimon's metadata, a test a row: statistics of files (45 to 51)."""
+"""What readers of Paimon must do, a test a rule: statistics of files."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ABC = [("a", pa.int64()), ("b", pa.int64()), ("c", pa.int64())]
     [(None, "abc"), (["c"], "c"), (["c", "a"], "ca"), ([], "")],
     ids=["null: all", "one", "two in their own order", "none"],
 )
-def test_45_statistics_of_all_some_or_no_columns(tmp_path: Path, columns: list[str] | None, known: str):
+def test_statistics_of_all_some_or_no_columns(tmp_path: Path, columns: list[str] | None, known: str):
     made = MadeTable(tmp_path / "t", *((name, "BIGINT") for name, _ in ABC))
     numbers = {name: number for number, name in enumerate("abc", 1)}
     types = [(name, pa.int64()) for name in known]
@@ -34,7 +34,7 @@ def test_45_statistics_of_all_some_or_no_columns(tmp_path: Path, columns: list[s
         assert found == [expected] * 3, name
 
 
-def test_46_statistics_of_system_columns_too():
+def test_statistics_of_system_columns_too():
     root = shared_paimon_table("append_table_row_tracking_with_compact")
     table = lakebed.open_table(root)
     names = [column["name"] for column in table.schemas().to_arrow()["fields"].to_pylist()[-1]]
@@ -44,7 +44,7 @@ def test_46_statistics_of_system_columns_too():
         assert all(entry_row["stats"][name]["null_count"] is not None for name in names)
 
 
-def test_48_a_column_younger_than_the_file_is_null_in_every_row(made: MadeTable):
+def test_a_column_younger_than_the_file_is_null_in_every_row(made: MadeTable):
     made.write_schema(1, fields=[field(0, "id", "BIGINT"), field(7, "new", "INT")], highestFieldId=7)
     made.commit(entry(ADD, "f", row_count=5), schemaId=1)
     (read,) = lakebed.open_table(made.root).files(stats=["new"]).to_arrow()["stats"].to_pylist()
@@ -52,7 +52,7 @@ def test_48_a_column_younger_than_the_file_is_null_in_every_row(made: MadeTable)
     assert read["new"]["lower_bound"] is read["new"]["upper_bound"] is None
 
 
-def test_49_a_column_that_was_not_collected_is_unknown(made: MadeTable):
+def test_a_column_that_was_not_collected_is_unknown(made: MadeTable):
     made.commit(entry(ADD, "f", row_count=5, value_stats_cols=[]))
     (read,) = lakebed.open_table(made.root).files(stats=["id"]).to_arrow()["stats"].to_pylist()
     assert set(read["id"].values()) <= {None, 5}
@@ -71,12 +71,12 @@ def retyped(made: MadeTable, kind: str) -> dict[str, Any]:
     return column
 
 
-def test_50_bounds_of_a_wider_type_are_those_written(made: MadeTable):
+def test_bounds_of_a_wider_type_are_those_written(made: MadeTable):
     read = retyped(made, "BIGINT")
     assert (read["lower_bound"], read["upper_bound"], read["null_count"]) == (5, 7, 2)
 
 
-def test_50_a_real_table_with_a_wider_column():
+def test_a_real_table_with_a_wider_column():
     table = lakebed.open_table(shared_paimon_table("append_with_bitmap_alter_table"))
     files = table.files(stats=["f1"]).to_arrow()
     kinds = {part.name: part.type for part in files.schema.field("stats").type.field("f1").type}
@@ -88,6 +88,6 @@ def test_50_a_real_table_with_a_wider_column():
     assert bounds == {(10, 20), (10, 30)}
 
 
-def test_51_bounds_of_numbers_do_not_bound_their_texts(made: MadeTable):
+def test_bounds_of_numbers_do_not_bound_their_texts(made: MadeTable):
     read = retyped(made, "STRING")
     assert (read["lower_bound"], read["upper_bound"], read["null_count"]) == (None, None, 2)

@@ -123,7 +123,7 @@ def test_buckets_are_those_of_their_partition(tmp_path: Path) -> None:
     assert table.buckets().to_arrow()["bucket"].to_pylist() == [3]
     for file, field, words in [
         (one_file("bucket-3/b"), "bucket", "bucket"),
-        (one_file("bucket-4/b", bucket=4), "bucket", "none of 4"),
+        (one_file("bucket-4/b", bucket=4), "bucket", "one of the 4"),
         (one_file("bucket-1/b", bucket=1, total_buckets=2), "total_buckets", "has 4 buckets"),
         (one_file("bucket-2/b", bucket=1), "file_path", "bucket-1"),
     ]:

@@ -51,7 +51,7 @@ def _snapshots(table: GoldenTable) -> Iterator[tuple[lakebed.Table, list[Row]]]:
 
 
 @each_golden_paimon_table()
-def test_58_deletes_at_every_snapshot(table: GoldenTable):
+def test_deletes_at_every_snapshot(table: GoldenTable):
     for at, entries in _snapshots(table):
         where = f"{table.name}, snapshot {at.snapshot_id}"
         columns = [name for name in COLUMNS if name != "record_count"]
@@ -79,7 +79,7 @@ def test_58_deletes_at_every_snapshot(table: GoldenTable):
 
 
 @each_golden_paimon_table()
-def test_61_deletes_apply_to_live_files(table: GoldenTable):
+def test_deletes_apply_to_live_files(table: GoldenTable):
     """Data files outside the table are named by the path they have there."""
     for at, _ in _snapshots(table):
         live = set(at.files(columns=["file_path"]).to_arrow()["file_path"].to_pylist())
@@ -108,7 +108,7 @@ def test_deletes_are_those_of_the_engines_plan(table: GoldenTable):
 
 
 @each_golden_paimon_table()
-def test_62_indexes_at_every_snapshot(table: GoldenTable):
+def test_indexes_at_every_snapshot(table: GoldenTable):
     for at, entries in _snapshots(table):
         rows = _canonical_rows(at.indexes().to_arrow())
         expected = [
@@ -129,7 +129,7 @@ def test_62_indexes_at_every_snapshot(table: GoldenTable):
 
 
 @each_shared_file("paimon/*/schema/schema-0")
-def test_60_61_62_70_other_tables(file: Path):
+def test_other_tables(file: Path):
     """Vectors, paths and ranges agree with what the rest of the table says."""
     table = lakebed.open_table(file.parent.parent)
     live = set(table.files(columns=["file_path"]).to_arrow()["file_path"].to_pylist())

@@ -61,7 +61,7 @@ def test_hash_indexes(table: GoldenTable):
 
 
 @each_shared_file("paimon/**/manifest/index-manifest-*")
-def test_60_index_files_of_other_tables(file: Path):
+def test_index_files_of_other_tables(file: Path):
     """Every vector of every index file, found by its range, counts what was recorded."""
     for entry in paimon.read_index_manifest(file).to_arrow().to_pylist():
         assert entry["kind"] == 0
@@ -74,7 +74,7 @@ def test_60_index_files_of_other_tables(file: Path):
 
 
 @pytest.mark.parametrize(("index", "length", "positions"), EXAMPLES)
-def test_59_worked_examples(tmp_path: Path, index: str, length: int, positions: list[int]):
+def test_worked_examples(tmp_path: Path, index: str, length: int, positions: list[int]):
     """From every kind of source."""
     content = bytes.fromhex(index)
     file = tmp_path / "index-1"
@@ -104,7 +104,7 @@ def _damaged() -> Iterator[tuple[str, str, int, type[LakebedError], str]]:
 @pytest.mark.parametrize(
     ("index", "length", "error", "kind"), [pytest.param(*row, id=name) for name, *row in _damaged()]
 )
-def test_59_damage(tmp_path: Path, index: str, length: int, error: type[LakebedError], kind: str):
+def test_damage(tmp_path: Path, index: str, length: int, error: type[LakebedError], kind: str):
     """Refusals, with kind and place."""
     file = tmp_path / "index-1"
     file.write_bytes(bytes.fromhex(index))

@@ -72,7 +72,7 @@ def test_the_plain_form_is_what_fastavro_wrote():
 
 
 @pytest.mark.parametrize("count", AGES.values(), ids=AGES)
-def test_28_fewer_fields_are_null(count: int):
+def test_fewer_fields_are_null(count: int):
     schema, rows = entries()
     absent = [field["name"].removeprefix("_").lower() for field in file_of(schema)["fields"][count:]]
     file_of(schema)["fields"] = file_of(schema)["fields"][:count]
@@ -80,7 +80,7 @@ def test_28_fewer_fields_are_null(count: int):
         assert row == {**expected, **dict.fromkeys(absent)}
 
 
-def test_28_newer_fields_are_read_and_unknown_ones_are_skipped():
+def test_newer_fields_are_read_and_unknown_ones_are_skipped():
     schema, rows = entries()
     longs = {"type": "array", "items": "long"}
     maps = {"name": "x", "type": {"type": "map", "values": longs}}
@@ -147,7 +147,7 @@ FORMS: list[Callable[[Schema], Any]] = [of_08, of_pypaimon_rust, of_pypaimon]
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_25_forms_of_other_writers(form: Callable[[Schema], Any]):
+def test_forms_of_other_writers(form: Callable[[Schema], Any]):
     schema, rows = entries()
     assert read_entries(avro_file(form(schema), rows)) == expected_entries()
 
@@ -162,7 +162,7 @@ def test_a_null_where_the_record_should_be_is_refused():
 
 
 @pytest.mark.parametrize("codec", ["null", "deflate", "snappy", "zstandard", "bzip2", "xz"])
-def test_26_every_codec_in_many_blocks(codec: str):
+def test_every_codec_in_many_blocks(codec: str):
     schema, rows = entries()
     content = avro_file(schema, rows * 20, codec, sync_interval=5_000)
     assert len(avro.read_blocks(content)) > 1
@@ -171,7 +171,7 @@ def test_26_every_codec_in_many_blocks(codec: str):
         assert read == expected_entries() * 20
 
 
-def test_24_zstandard_frames_that_do_not_say_their_size():
+def test_zstandard_frames_that_do_not_say_their_size():
     schema, rows = entries()
     compressor = zstandard.ZstdCompressor(level=1, write_content_size=False)
     content = container(schema, [rows, rows[:1], rows], "zstandard", compressor.compress)
@@ -180,13 +180,13 @@ def test_24_zstandard_frames_that_do_not_say_their_size():
     assert read_entries(content) == [*expected, *expected[:1], *expected]
 
 
-def test_27_arrays_with_negative_counts():
+def test_arrays_with_negative_counts():
     schema, rows = entries()
     assert read_entries(container(schema, [rows], negative_counts=True)) == expected_entries()
 
 
 @pytest.mark.parametrize("version", [1, 3])
-def test_29_other_versions_are_refused(version: int):
+def test_other_versions_are_refused(version: int):
     for (schema, rows), read in ((entries(), paimon.read_manifest), (lists(), paimon.read_manifest_list)):
         rows[-1]["_VERSION"] = version
         with pytest.raises(UnsupportedError) as caught:

@@ -58,7 +58,7 @@ def test_snapshots_by_id(table: GoldenTable):
 
 @each_golden_paimon_table()
 def test_snapshots_by_time(table: GoldenTable):
-    """Checklist 12 and 13: a commit's own time is that commit, a time before all is none."""
+    """A commit's own time is that commit, a time before all is none."""
     for opened, root in branches(table):
         times = {key: file["timeMillis"] for key, file in numbered(root / "snapshot", "snapshot-").items()}
         for time in times.values():
@@ -74,7 +74,7 @@ def test_snapshots_by_time(table: GoldenTable):
 
 
 @each_golden_paimon_table()
-def test_14_snapshots_by_watermark(table: GoldenTable):
+def test_snapshots_by_watermark(table: GoldenTable):
     """Snapshots without a watermark, or with none yet, are passed over."""
     for opened, root in branches(table):
         marks = {key: file.get("watermark") for key, file in numbered(root / "snapshot", "snapshot-").items()}
@@ -89,7 +89,7 @@ def test_14_snapshots_by_watermark(table: GoldenTable):
 
 @each_golden_paimon_table()
 def test_tags(table: GoldenTable):
-    """Checklist 16: a tag is a snapshot, whether that has expired or not."""
+    """A tag is a snapshot, whether that has expired or not."""
     for opened, root in branches(table):
         names = named(root / "tag", "tag-")
         for name in names:
@@ -168,14 +168,14 @@ def test_a_branch_is_left_again(table: GoldenTable):
 
 
 def test_a_branch_reads_its_data_from_the_table():
-    """Checklist 17: manifests of a branch stand in the table's own folder."""
+    """Manifests of a branch stand in the table's own folder."""
     table = lakebed.open_table(shared_paimon_table("append_table_with_rt_branch")).at(branch="rt")
     assert table.snapshot_id is not None
     assert table.files().to_arrow().num_rows > 0
 
 
 def test_changelog_files_are_not_live():
-    """Checklist 68: what only the changelog's manifest list names is in no view of live files."""
+    """What only the changelog's manifest list names is in no view of live files."""
     table = lakebed.open_table(shared_paimon_table("_generated_pypaimon/pk_changelog"))
     assert any(table.snapshots().to_arrow()["changelog_manifest_list"].to_pylist())
     names = table.files().to_arrow()["file_name"].to_pylist()
@@ -315,7 +315,7 @@ def test_statistics_go_with_the_snapshot(path: Path):
     ("created", "micros"), [([1970, 1, 2, 0, 0], 86400 * 10**6), ([1970, 1, 1, 0, 0, 1, 2000], 1000002)]
 )
 def test_tags_come_in_the_forms_of_all_writers(path: Path, kept: str, created: list[int], micros: int):
-    """Checklist 16: on one line or many, with and without seconds."""
+    """On one line or many, with and without seconds."""
     file = json.dumps({**snapshot(1), "tagCreateTime": created})
     (path / "tag").mkdir()
     (path / "tag" / "tag-v1").write_text(f'{file[:-1]}, "tagTimeRetained": {kept}}}')

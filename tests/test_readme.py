@@ -19,9 +19,12 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 # Of the other documents, what stands in them needs a bucket or a cluster of the reader's own.
-DOCUMENTS = ("README.md", "docs/python.md", "docs/writing.md", "docs/command-line.md", "docs/spark.md")
+PYTHON = (
+    "README.md",
+    *(f"docs/{name}.md" for name in ("index", "concepts", "python", "engines", "writing", "migration")),
+)
+DOCUMENTS = (*PYTHON, "docs/command-line.md", "docs/spark.md")
 TEXTS = {name: (PROJECT / name).read_text("utf-8") for name in DOCUMENTS}
-PYTHON = ("README.md", "docs/python.md", "docs/writing.md")
 
 
 def blocks(document: str, *, spark: bool = False) -> str:

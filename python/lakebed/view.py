@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from lakebed import _arrow, _display
 from lakebed._arguments import names, positive
@@ -165,3 +165,22 @@ class PlanScan(ViewScan):
         Cost: as `deletes`, when it is read.
         """
         return Scan(self._native.deletes(), f"deletes of the {self._name}")
+
+    def to_rest(self) -> dict[str, Any]:
+        """(Iceberg) What a REST catalog answers an engine that asks for a plan, ready for `json.dumps`.
+
+        Returns: a `CompletedPlanningResult`: `status` "completed"; `file-scan-tasks`, each with its
+            `data-file`, `delete-file-references` (numbers into `delete-files`; absent: none) and
+            `residual-filter` (an expression; `true`: nothing is left to test); `delete-files`, those that
+            some task names. Files are without metrics of columns: there is nothing left to prune by them.
+            Partitions are lists in the order of their spec's fields. A server adds `plan-id` and
+            `storage-credentials`; without `status` it is a `FetchScanTasksResult`.
+        Raises: UnsupportedError (a Paimon table, a `LIKE` in `where` for which Iceberg has no expression, a
+            partition or filter with NaN or an infinity, which JSON does not have); else as `to_arrow`.
+        Cost: as the plan with `deletes="ids"`, and `deletes` where a file has some; memory is that of the
+            answer.
+        Source: Iceberg's REST catalog specification, `planTableScan` and `fetchScanTasks`; Iceberg's
+            `TableScanResponseParser.java`.
+        """
+        answer: dict[str, Any] = json.loads(self._native.scan_tasks())
+        return answer

@@ -31,6 +31,7 @@ import org.apache.iceberg.DataFiles;
 import org.apache.iceberg.DeleteFile;
 import org.apache.iceberg.DeleteFiles;
 import org.apache.iceberg.ExpireSnapshots;
+import org.apache.iceberg.FileContent;
 import org.apache.iceberg.FileFormat;
 import org.apache.iceberg.FileMetadata;
 import org.apache.iceberg.FileScanTask;
@@ -59,6 +60,7 @@ import org.apache.iceberg.io.FileIO;
 import org.apache.iceberg.io.InputFile;
 import org.apache.iceberg.io.LocationProvider;
 import org.apache.iceberg.io.OutputFile;
+import org.apache.iceberg.rest.responses.PlanTableScanResponseParser;
 import org.apache.iceberg.types.Conversions;
 import org.apache.iceberg.types.Type;
 import org.apache.iceberg.types.Types;
@@ -113,6 +115,9 @@ public final class IcebergEngine {
         }
         if (operation.equals("expire")) {
             return expire(request);
+        }
+        if (operation.equals("answer")) {
+            return answered(request);
         }
         Table table = new HadoopTables(new Configuration()).load(request.get("table").asText());
         if (operation.equals("manage")) {
@@ -296,6 +301,55 @@ public final class IcebergEngine {
                         .map(file -> file.location() + "#" + file.contentOffset()).sorted().toList();
                 found.put(task.file().location(), deletes);
             }
+        }
+        return found;
+    }
+
+    /** The tasks of a plan that a REST catalog would have answered, and those of this engine. */
+    private static Map<String, Object> answered(JsonNode request) throws Exception {
+        StaticTableOperations operations =
+                new StaticTableOperations(request.get("metadata").asText(), new Moved(prefixes(request)));
+        Table table = new BaseTable(operations, "table");
+        List<FileScanTask> tasks =
+                PlanTableScanResponseParser.fromJson(request.get("answer"), table.specs(), true).fileScanTasks();
+        Map<String, Object> found = new LinkedHashMap<>();
+        found.put("answered", tasks.stream().map(IcebergEngine::task).toList());
+        List<Map<String, Object>> own = new ArrayList<>();
+        try (CloseableIterable<FileScanTask> planned =
+                table.newScan().useSnapshot(request.get("snapshot").asLong()).planFiles()) {
+            planned.forEach(task -> own.add(task(task)));
+        }
+        found.put("own", own);
+        return found;
+    }
+
+    private static Map<String, Object> task(FileScanTask task) {
+        Map<String, Object> found = new LinkedHashMap<>();
+        found.put("file", file(task.spec().partitionType(), task.file()));
+        found.put("deletes", task.deletes().stream()
+                .map(delete -> file(task.spec().partitionType(), delete).toString()).sorted().toList());
+        found.put("residual", task.residual().toString());
+        return found;
+    }
+
+    private static Map<String, Object> file(Types.StructType partition, ContentFile<?> file) {
+        Map<String, Object> found = new LinkedHashMap<>();
+        found.put("content", file.content().toString());
+        found.put("path", file.location());
+        found.put("format", file.format().toString());
+        found.put("spec", file.specId());
+        found.put("partition", value(partition, file.partition()));
+        found.put("records", file.recordCount());
+        found.put("size", file.fileSizeInBytes());
+        if (file.content() == FileContent.DATA) {
+            found.put("offsets", file.splitOffsets());
+            found.put("order", file.sortOrderId());
+            found.put("first_row", file.firstRowId());
+        }
+        found.put("equality", file.equalityFieldIds());
+        if (file instanceof DeleteFile delete) {
+            found.put("offset", delete.contentOffset());
+            found.put("length", delete.contentSizeInBytes());
         }
         return found;
     }

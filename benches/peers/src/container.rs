@@ -1,6 +1,6 @@
 //! The floor's own Avro object container: the header, and blocks inflated into one reused buffer.
 //!
-//! It trusts its input as far as memory safety allows: a crooked file ends in an error or a panic, never in a
+//! It trusts its input as far as memory safety allows: a malformed file ends in an error or a panic, never in a
 //! wrong number. Only the codecs that Paimon writes by default or on request are here.
 
 use std::fs;

@@ -84,7 +84,7 @@ pub(crate) fn decode_unit(
         added += budget.padding - machine.budget().padding;
         let left = machine.cursor().remaining();
         if left > 0 {
-            let message = format!("{left} bytes are left behind the block's {} records", block.count);
+            let message = format!("{left} trailing bytes after the block's {} records", block.count);
             return Err(Error::new(ErrorKind::Trailing, message).at(place(block)));
         }
         if number == 0 {

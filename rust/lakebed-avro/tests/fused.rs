@@ -165,15 +165,15 @@ fn tight_loops_take_what_the_general_loop_takes() {
         };
         compare(of, &payload, records, limits);
         for _ in 0..20 {
-            let mut crooked = payload.clone();
+            let mut malformed = payload.clone();
             if let Some(at) = (rng.below(payload.len() as u64) as usize).checked_sub(1) {
                 if rng.once_in(3) {
-                    crooked.truncate(at);
+                    malformed.truncate(at);
                 } else {
-                    crooked[at] ^= (rng.below(255) + 1) as u8;
+                    malformed[at] ^= (rng.below(255) + 1) as u8;
                 }
             }
-            if compare(of, &crooked, records, Limits::DEFAULT) { read += 1 } else { refused += 1 }
+            if compare(of, &malformed, records, Limits::DEFAULT) { read += 1 } else { refused += 1 }
         }
     }
     assert!(read > 100 && refused > 100, "{read} read, {refused} refused");

@@ -12,7 +12,7 @@ use pyo3::types::PyBytes;
 
 use crate::arrow::import_stream;
 use crate::boundary::detached;
-use crate::error::unwritten;
+use crate::error::write_error_to_python;
 use crate::limits::extract;
 use crate::sink::{Encoding, Sink, sent, write_into};
 use crate::source::{Source, in_path};
@@ -112,7 +112,7 @@ pub fn avro_write(
 ) -> PyResult<Option<Py<PyBytes>>> {
     let limits = extract(limits)?;
     let batches = import_stream(data)?;
-    let options = encoding.options(limits).map_err(|error| unwritten(py, error))?;
+    let options = encoding.options(limits).map_err(|error| write_error_to_python(py, error))?;
     let options = WriteOptions { metadata, ..options };
     write_into(py, sink, overwrite, |sink| {
         let text = schema.map_or_else(|| from_arrow(&batches.schema()), Ok)?;

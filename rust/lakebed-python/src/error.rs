@@ -121,7 +121,7 @@ fn raised_while_writing(source: Cause) -> Result<PyErr, Cause> {
 
 /// The Python exception for rows that are not written: it is their values that do not fit, not a file's
 /// bytes.
-pub fn unwritten(py: Python<'_>, error: Error) -> PyErr {
+pub fn write_error_to_python(py: Python<'_>, error: Error) -> PyErr {
     match class_of(error.kind()) {
         "CorruptError" => raise(py, "SchemaError", &error).unwrap_or_else(|failure| failure),
         _ => to_python(py, error),

@@ -19,7 +19,7 @@ use serde::de::DeserializeOwned;
 
 use crate::arrow::{import_schema, import_stream};
 use crate::boundary::detached;
-use crate::error::unwritten;
+use crate::error::write_error_to_python;
 use crate::limits::extract;
 use crate::sink::sent;
 use crate::table::Table;
@@ -156,7 +156,7 @@ fn committable(table: &Table, staged: bool) -> Result<&IcebergTable> {
 
 /// Runs a commit; what does not fit is told apart from what is wrong with a file.
 fn committed<T: Send>(py: Python<'_>, commit: impl FnOnce() -> Result<T> + Send) -> PyResult<T> {
-    detached(py, || Ok(commit()))?.map_err(|error| unwritten(py, error))
+    detached(py, || Ok(commit()))?.map_err(|error| write_error_to_python(py, error))
 }
 
 #[pyfunction]
@@ -172,7 +172,8 @@ pub fn iceberg_commit(
     staged: bool,
     limits: &Bound<'_, PyAny>,
 ) -> PyResult<Option<Committed>> {
-    let codec = codec.map(Codec::named).transpose().map_err(|error| unwritten(py, error.into()))?;
+    let codec =
+        codec.map(Codec::named).transpose().map_err(|error| write_error_to_python(py, error.into()))?;
     let identity = Identity::new(random);
     let table = table.get();
     let branch = table.0.branch().to_owned();

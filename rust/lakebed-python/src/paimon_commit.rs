@@ -12,13 +12,13 @@ use pyo3::prelude::*;
 
 use crate::arrow::{import_array, import_schema, import_stream};
 use crate::boundary::detached;
-use crate::error::{to_python, unwritten};
+use crate::error::{to_python, write_error_to_python};
 use crate::limits::decoding;
 use crate::sink::sent;
 use crate::storage::storage_of;
 use crate::table::Table;
 
-/// Who commits: user, identifier, properties, watermark, a UUID and the offset of the wall clock [ms].
+/// Who commits: user, identifier, properties, watermark, a UUID and the offset of the wall clock \[ms\].
 pub type Who = (String, Option<i64>, BTreeMap<String, String>, Option<i64>, u128, i64);
 
 pub fn options(who: Who) -> CommitOptions {
@@ -29,7 +29,7 @@ pub fn options(who: Who) -> CommitOptions {
 
 /// The error of what does not fit; what is wrong with a file names that.
 fn refused(py: Python<'_>, error: Error) -> PyErr {
-    if error.location().path.is_some() { to_python(py, error) } else { unwritten(py, error) }
+    if error.location().path.is_some() { to_python(py, error) } else { write_error_to_python(py, error) }
 }
 
 /// Runs a commit.

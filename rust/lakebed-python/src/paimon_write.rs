@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::arrow::import_stream;
-use crate::error::unwritten;
+use crate::error::write_error_to_python;
 use crate::limits::extract;
 use crate::sink::{Encoding, Sink, sent, write_into};
 
@@ -35,7 +35,7 @@ pub fn paimon_write_records(
     let limits = extract(limits)?;
     let options =
         || Ok((kind_of(kind)?, FileOptions::new(Layout::named(layout)?, encoding.options(limits)?)));
-    let (kind, options) = options().map_err(|error: Error| unwritten(py, error))?;
+    let (kind, options) = options().map_err(|error: Error| write_error_to_python(py, error))?;
     let batches = import_stream(data)?;
     write_into(py, sink, overwrite, |sink| {
         let mut writer = RecordWriter::new(sink, kind, options)?;

@@ -12,7 +12,7 @@ use pyo3::types::PyBytes;
 
 use crate::avro::threads as threads_of;
 use crate::boundary::detached;
-use crate::error::unwritten;
+use crate::error::write_error_to_python;
 
 /// What is written into.
 #[derive(FromPyObject)]
@@ -88,7 +88,7 @@ pub fn write_into(
             .map(|()| None),
         })
     })?;
-    let bytes = written.map_err(|error| unwritten(py, error))?;
+    let bytes = written.map_err(|error| write_error_to_python(py, error))?;
     Ok(bytes.map(|bytes| PyBytes::new(py, &bytes).unbind()))
 }
 

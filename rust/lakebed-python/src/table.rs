@@ -366,6 +366,12 @@ impl Scan {
         detached(py, || self.0.deletes()).map(alone)
     }
 
+    fn scan_tasks(&self, py: Python<'_>) -> PyResult<String> {
+        let answer = detached(py, || to_json(&self.0.scan_tasks()?))?;
+        warn(py, &self.0.notes())?;
+        Ok(answer)
+    }
+
     fn manifests(&self, py: Python<'_>) -> PyResult<String> {
         detached(py, || to_json(&self.0.manifests()?))
     }

@@ -37,7 +37,7 @@ fn a_file_that_there_is_no_memory_for_is_an_error() {
 
 #[test]
 fn metadata_with_a_text_that_there_is_no_memory_for_is_an_error() {
-    let written = include_str!("../../../tests/data/crooked/iceberg_metadata/y_good.json");
+    let written = include_str!("../../../tests/data/malformed/iceberg_metadata/y_good.json");
     let text = format!(r#"{{"long": "{}", {}"#, "x".repeat(2 * LARGE), &written[1..]);
     let file = MetadataFile::of_bytes(text.into_bytes().into(), Limits::DEFAULT);
     let metadata = assert_survived(|| TableMetadata::read(&file, &Wanted::CURRENT));

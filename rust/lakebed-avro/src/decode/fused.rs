@@ -2,7 +2,7 @@
 //! bounds, and nullable counts.
 //!
 //! Each takes items while they are small and whole, and stops before the first that is not: what is
-//! large, crooked, or near the block's end goes through the general loop, which has all the checks and
+//! large, malformed, or near the block's end goes through the general loop, which has all the checks and
 //! knows which field is at fault.
 
 use super::Columns;

@@ -84,7 +84,7 @@ impl<'p: 'b, 'b> Machine<'p, 'b> {
     }
 
     /// Takes items in a tight loop, at most `most`, where their instructions have one, up to the first that
-    /// is large or crooked: that one is for [`Machine::take_one`] and its checks.
+    /// is large or malformed: that one is for [`Machine::take_one`] and its checks.
     #[inline]
     fn take_small(&self, item: &[Op], most: u64, keys: Option<&[i32]>, columns: &mut Columns) -> Taken {
         let bytes = self.cursor.rest();

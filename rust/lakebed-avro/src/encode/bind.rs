@@ -212,7 +212,7 @@ fn numbers(array: &ArrayRef, symbols: &[String]) -> Result<Option<ScalarBuffer<i
         found.and_then(|number| i64::try_from(number).ok()).ok_or_else(|| {
             let text = String::from_utf8_lossy(bytes(row).unwrap_or_default()).into_owned();
             let place = Location { record: Some(row as u64), ..Location::default() };
-            Error::new(ErrorKind::Enum, format!("{text:?} is none of the schema's symbols")).at(place)
+            Error::new(ErrorKind::Enum, format!("{text:?} is not one of the schema's symbols")).at(place)
         })
     };
     (0..array.len()).map(number).collect::<Result<_>>().map(Some)

@@ -124,7 +124,7 @@ pub(crate) fn leaf_type(node: &Node) -> (Leaf, DataType) {
     }
 }
 
-/// The Arrow decimal that holds a logical one; wider or crooked declarations stay bytes, as the
+/// The Arrow decimal that holds a logical one; wider or malformed declarations stay bytes, as the
 /// specification says of logical types that are not understood.
 fn decimal_type(logical: Option<Logical>) -> Option<DataType> {
     let Some(Logical::Decimal { precision, scale }) = logical else { return None };

@@ -133,7 +133,7 @@ fn postscript(bytes: Input) -> Result<(u64, Compression)> {
         4 => Some(Codec::Lz4),
         5 => Some(Codec::Zstandard),
         6 => return Err(unsupported("compressed by Brotli")),
-        _ => return Err(Error::new(ErrorKind::UnknownCodec, format!("compression {kind} is none of ORC's"))),
+        _ => return Err(Error::new(ErrorKind::UnknownCodec, format!("{kind} is no compression of ORC"))),
     };
     if codec.is_some() && !(1..=MOST_BLOCK_BYTES).contains(&block_bytes) {
         return Err(wrong("a compression block of that size cannot be"));

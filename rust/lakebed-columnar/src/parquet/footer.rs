@@ -277,7 +277,7 @@ fn codec_of(number: i64) -> Result<Option<Codec>> {
         3 => "LZO",
         4 => "Brotli",
         5 => "LZ4 in Hadoop's frames",
-        _ => return Err(Error::new(ErrorKind::UnknownCodec, format!("codec {number} is none of Parquet's"))),
+        _ => return Err(Error::new(ErrorKind::UnknownCodec, format!("{number} is no codec of Parquet"))),
     };
     Err(Error::new(ErrorKind::Unsupported, format!("Parquet files compressed by {name} are not read")))
 }
@@ -285,7 +285,7 @@ fn codec_of(number: i64) -> Result<Option<Codec>> {
 /// A number that counts something.
 pub(super) fn unsigned(number: i64) -> Result<u64> {
     u64::try_from(number)
-        .map_err(|_| Error::new(ErrorKind::Length, format!("{number}, where a count or length stands")))
+        .map_err(|_| Error::new(ErrorKind::Length, format!("{number} where a count or a length is expected")))
 }
 
 #[cold]

@@ -43,7 +43,7 @@ fn check_end(rest: &[u8]) -> Result<()> {
     if rest.is_empty() {
         return Ok(());
     }
-    let message = format!("{} bytes behind the bitmap of a deletion vector", rest.len());
+    let message = format!("{} trailing bytes after the bitmap of a deletion vector", rest.len());
     Err(Error::new(ErrorKind::Avro(AvroKind::Trailing), message))
 }
 

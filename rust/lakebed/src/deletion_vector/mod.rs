@@ -28,9 +28,9 @@ pub(crate) use frame::{Expected, FRAMING, MAGIC_32, MAGIC_64, truncated};
 /// Where a vector stands in its file, as recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct VectorRange {
-    /// Where its size field begins [bytes].
+    /// Where its size field begins \[bytes\].
     pub offset: u64,
-    /// Its recorded length [bytes]; what it counts is the format's own.
+    /// Its recorded length \[bytes\]; what it counts is the format's own.
     pub length: u64,
 }
 
@@ -65,7 +65,7 @@ impl DeletionVector {
     ///
     /// # Errors
     /// `Truncated`; `Magic`; `Mismatch` for a size that is not the recorded length; `Checksum`; `Codec`
-    /// for a bitmap that is malformed; `Trailing` for bytes behind it. They name the byte of the file.
+    /// for a bitmap that is malformed; `Trailing` for trailing bytes. They name the byte of the file.
     pub(crate) fn decode(bytes: &[u8], range: VectorRange, expected: &[Expected]) -> Result<DeletionVector> {
         let decode = || {
             let (magic, bitmaps) = frame::open(bytes, range.length, expected)?;

@@ -60,7 +60,7 @@ fn upper_halves_of_positions() {
     }
 }
 
-/// Checklist 59: wrong magic, wrong checksum, and every cut.
+/// Wrong magic, wrong checksum, and every cut.
 #[test]
 fn damage() {
     let (bytes, range) = framed(MAGIC_32, &serialised(&RoaringBitmap::from([1, 5])));

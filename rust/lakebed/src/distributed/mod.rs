@@ -21,7 +21,7 @@ pub(crate) use asked::Asked;
 pub use exchange::{Dealing, Exchange, Exchanged, Gather, Pieces};
 pub(crate) use exchange::{dealt, hash};
 pub use grouping::{Beforehand, GroupTask, Grouping};
-pub(crate) use place::brought;
+pub(crate) use place::match_manifest_path;
 pub use task::{ManifestTask, ReadyTask};
 pub(crate) use travel::Travelling;
 pub use travel::Travels;
@@ -107,7 +107,7 @@ pub enum Part {
 pub struct PlannedManifest {
     /// Where it is read from, which for a table that was moved is not what rows show.
     pub path: String,
-    /// Its size [bytes], as recorded.
+    /// Its size \[bytes\], as recorded.
     pub size: u64,
     /// Entries that add a file, as recorded.
     pub added: u64,
@@ -139,6 +139,10 @@ impl Scan for Alone {
 
     fn deletes(&self) -> Result<Box<dyn Scan>> {
         self.0.deletes()
+    }
+
+    fn scan_tasks(&self) -> Result<serde_json::Value> {
+        self.0.scan_tasks()
     }
 }
 

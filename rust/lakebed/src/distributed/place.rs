@@ -12,7 +12,11 @@ use crate::error::{Error, ErrorKind, Result};
 ///
 /// # Errors
 /// `Missing` where no place ends in the same file name.
-pub(crate) fn brought<'m, M>(manifests: &'m [M], place: impl Fn(&M) -> &str, path: &str) -> Result<&'m M> {
+pub(crate) fn match_manifest_path<'m, M>(
+    manifests: &'m [M],
+    place: impl Fn(&M) -> &str,
+    path: &str,
+) -> Result<&'m M> {
     let spellings = [Cow::Borrowed(path), unescaped(path)];
     let file_names = spellings.each_ref().map(|path| names(path).next().unwrap_or_default());
     let likeness = |manifest: &M| {
@@ -64,10 +68,10 @@ fn unescaped(path: &str) -> Cow<'_, str> {
 
 #[cfg(test)]
 mod tests {
-    use super::brought;
+    use super::match_manifest_path;
 
     fn found<'p>(places: &[&'p str], path: &str) -> Option<&'p str> {
-        brought(places, |place| place, path).ok().copied()
+        match_manifest_path(places, |place| place, path).ok().copied()
     }
 
     #[test]

@@ -230,7 +230,7 @@ impl ManifestTask for ToyTask {
         let schema = schema(ScanOptions::from(&self.asked).columns.as_deref())?;
         let own = Arc::clone(&schema);
         Ok(ReadyTask::new(schema, move |path, bytes, _| {
-            brought(&self.manifests, |manifest| manifest, path)?;
+            match_manifest_path(&self.manifests, |manifest| manifest, path)?;
             Ok(once(files(&bytes, &own)?))
         }))
     }

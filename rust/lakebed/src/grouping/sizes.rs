@@ -3,7 +3,7 @@
 use super::sums::sum;
 use crate::error::Result;
 
-/// The sizes of data files [bytes].
+/// The sizes of data files \[bytes\].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Sizes {
     /// Of the smallest one; none without files.

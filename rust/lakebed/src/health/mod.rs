@@ -21,7 +21,7 @@ use crate::scan::ScanOptions;
 use crate::table::Table;
 use crate::view::{select, whole};
 
-/// Files of fewer bytes are small, unless another number is asked for [bytes].
+/// Files of fewer bytes are small, unless another number is asked for \[bytes\].
 pub const SMALL_FILE_BYTES: u64 = 32 << 20;
 
 /// What a table's row is made of, but for its files.

@@ -32,7 +32,7 @@ const SUMMARIES: &str = "partitions";
 const ZERO_BY_DEFAULT: [&str; 3] = ["content", "sequence_number", "min_sequence_number"];
 
 /// Reads a manifest list of any version: one row per manifest, in file order, the columns of
-/// [`LIST`](super::fields::LIST) that are named (all for `None`).
+/// [`LIST`] that are named (all for `None`).
 ///
 /// Fields are found by their ids, else by their names. Where the list does not say, content and sequence
 /// numbers are 0; counts and all else are null: unknown.
@@ -99,7 +99,7 @@ fn zero_for_null<T: ArrowPrimitiveType<Native: Default>>(column: &ArrayRef) -> P
 pub struct InlineManifest {
     /// Location, as written.
     pub path: String,
-    /// Size of the file [bytes].
+    /// Size of the file \[bytes\].
     pub length: u64,
     /// The spec that the manifest says it is of.
     pub spec_id: i32,
@@ -187,7 +187,7 @@ fn summary_lists(manifests: &[ManifestFile], data_type: DataType) -> ArrayRef {
 pub struct ManifestFile {
     /// Location, as written.
     pub path: String,
-    /// Size [bytes]; some writers record a wrong one.
+    /// Size \[bytes\]; some writers record a wrong one.
     pub length: Option<u64>,
     /// The partition spec of all entries.
     pub spec_id: i32,

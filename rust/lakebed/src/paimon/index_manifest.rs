@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::record::RecordResolver;
 
 /// Reads an index manifest: one row per index file, in file order, the columns of
-/// [`INDEX`](super::fields::INDEX) that are named (all for `None`).
+/// [`INDEX`] that are named (all for `None`).
 ///
 /// # Errors
 /// Those of the container's layer; `Version` for a record that is not of version 1;

@@ -13,7 +13,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::record::{RecordResolver, carried, find};
 
 /// Reads a manifest list: one row per manifest, in file order, the columns of
-/// [`LIST`](super::fields::LIST) that are named (all for `None`).
+/// [`LIST`] that are named (all for `None`).
 ///
 /// # Errors
 /// Those of the container's layer; `Version` for a record that is not of version 2;
@@ -42,7 +42,7 @@ pub(crate) fn read_carrying(bytes: Buffer, decoding: &Decoding) -> Result<Record
 pub struct ManifestFile {
     /// Name in the folder `manifest`.
     pub file_name: String,
-    /// Size [bytes].
+    /// Size \[bytes\].
     pub file_size: u64,
     /// Entries that add a file.
     pub added: u64,

@@ -13,7 +13,7 @@ use arrow_schema::SchemaRef;
 use serde::Serialize;
 
 pub(crate) use funnel::{Amount, Funnel, Stage, counted};
-pub(crate) use numbered::Numbered;
+pub(crate) use numbered::{DELETE_ID, Numbered};
 pub(crate) use parallel::threads;
 pub(crate) use row_limit::row_limited;
 pub(crate) use share::headers;
@@ -126,6 +126,17 @@ pub trait Scan: Send + Sync {
     /// `Argument` for what is no plan.
     fn deletes(&self) -> Result<Box<dyn Scan>> {
         Err(Error::new(ErrorKind::Argument, "only plans have deletes"))
+    }
+
+    /// Of a plan of an Iceberg table, what a REST catalog answers who asks it to plan a scan: the JSON object of a
+    /// completed planning result.
+    ///
+    /// # Errors
+    /// Those of reading the plan; `Unsupported` for other scans, and for a filter of which Iceberg's expressions
+    /// cannot say what is left.
+    fn scan_tasks(&self) -> Result<serde_json::Value> {
+        let message = "only plans of Iceberg tables are what a REST catalog answers";
+        Err(Error::new(ErrorKind::Unsupported, message))
     }
 }
 

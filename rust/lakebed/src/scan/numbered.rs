@@ -10,7 +10,10 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::notes::Notes;
 use crate::view::batch;
 
-/// The rows of a scan with their numbers, from 0, in a first column `delete_id`.
+/// The column of the numbers by which [`super::DeletesAs::Ids`] names deletes.
+pub(crate) const DELETE_ID: &str = "delete_id";
+
+/// The rows of a scan with their numbers, from 0, in a first column of that name.
 pub(crate) struct Numbered<S> {
     rows: S,
     schema: SchemaRef,
@@ -18,7 +21,7 @@ pub(crate) struct Numbered<S> {
 
 impl<S: Scan> Numbered<S> {
     pub(crate) fn new(rows: S) -> Numbered<S> {
-        let number = Arc::new(Field::new("delete_id", DataType::Int32, true));
+        let number = Arc::new(Field::new(DELETE_ID, DataType::Int32, true));
         let fields = std::iter::once(&number).chain(rows.schema().fields()).cloned();
         Numbered { schema: Arc::new(ArrowSchema::new(fields.collect::<Vec<_>>())), rows }
     }

@@ -25,7 +25,7 @@ const SUFFIX: &str = ".lakebed-tmp";
 /// is killed may leave a file `.<name>.<process>.<number>.lakebed-tmp` behind.
 ///
 /// # Errors
-/// Those of `write`; [`ErrorKind::Io`], with the cause, also where `path` is there and is to stay. The file
+/// Those of `write`; `Io`, with the cause, also where `path` is there and is to stay. The file
 /// under the other name is then removed.
 pub fn publish(path: &str, existing: Existing, write: impl FnOnce(&File) -> Result<()>) -> Result<()> {
     let target = Path::new(path);

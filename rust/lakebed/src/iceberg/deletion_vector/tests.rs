@@ -41,7 +41,7 @@ fn worked_examples() {
     }
 }
 
-/// Checklist 51: length, magic and checksum are checked, whatever is cut off or flipped.
+/// Length, magic and checksum are checked, whatever is cut off or flipped.
 #[test]
 fn damage() {
     let bytes = hex(EXAMPLES[2].0);
@@ -69,7 +69,7 @@ fn thirty_two_bits() {
     assert_eq!(kind(&bytes, range(&bytes)), "magic");
 }
 
-/// Checklist 51: run, array and bitmap containers below two upper halves, written by Iceberg Java.
+/// Run, array and bitmap containers below two upper halves, written by Iceberg Java.
 #[test]
 fn blobs_of_the_engine() {
     for path in paths("iceberg", &|name| name.ends_with("-position-index.bin")) {
@@ -79,7 +79,7 @@ fn blobs_of_the_engine() {
     }
 }
 
-/// Checklist 51: a bitmap without what frames it is no vector.
+/// A bitmap without what frames it is no vector.
 #[test]
 fn a_bare_bitmap() {
     for path in paths("iceberg", &|name| name == "64mapspreadvals.bin") {

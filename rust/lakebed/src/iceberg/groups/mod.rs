@@ -47,7 +47,7 @@ pub(crate) struct Group {
     /// The spec that the tuple is of: null in one is not null in another.
     pub(crate) spec_id: i32,
     pub(crate) data: Count,
-    /// Size of the data files [bytes].
+    /// Size of the data files \[bytes\].
     pub(crate) data_bytes: i64,
     /// Position delete files and deletion vectors.
     pub(crate) position_deletes: Count,

@@ -26,7 +26,7 @@ pub struct EntryColumns {
 }
 
 impl EntryColumns {
-    /// The columns of [`ENTRY`](crate::iceberg::fields::ENTRY) that are named, in the order named; all of
+    /// The columns of [`ENTRY`] that are named, in the order named; all of
     /// them for `None`.
     ///
     /// # Errors

@@ -84,7 +84,7 @@ impl Inheritance {
             let rows = rows.value(row);
             next = id.filter(|_| rows >= 0).and_then(|id| id.checked_add(rows));
             if next.is_none() {
-                let message = format!("no row ids can be counted behind {id:?}: record_count is {rows}");
+                let message = format!("row ids cannot be counted from {id:?}: record_count is {rows}");
                 return Err(Error::new(ErrorKind::Mismatch, message)
                     .in_field("record_count")
                     .in_record(row as u64));
@@ -104,7 +104,7 @@ fn content(stored: &Int32Array) -> Result<ArrayRef> {
         contents.clone().enumerate().find(|(_, content)| !(0..=LAST_CONTENT).contains(content))
     {
         let message =
-            format!("content is {content}, none of 0 (data), 1 (position deletes) and 2 (equality deletes)");
+            format!("content is {content}, not 0 (data), 1 (position deletes) or 2 (equality deletes)");
         return Err(Error::new(ErrorKind::Mismatch, message).in_field("content").in_record(row as u64));
     }
     Ok(Arc::new(contents.collect::<Int32Array>()))

@@ -67,7 +67,7 @@ impl Counter {
     pub(super) fn count(&mut self, status: i64) -> Result<()> {
         let kind = usize::try_from(status).ok().filter(|status| *status < 3);
         kind.and_then(|kind| self.0.add(kind, 1)).ok_or_else(|| {
-            let message = format!("status is {status}, none of 0 (EXISTING), 1 (ADDED) and 2 (DELETED)");
+            let message = format!("status is {status}, not 0 (EXISTING), 1 (ADDED) or 2 (DELETED)");
             Error::new(ErrorKind::Mismatch, message).in_field("status")
         })
     }

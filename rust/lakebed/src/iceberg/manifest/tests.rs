@@ -133,13 +133,13 @@ fn columns_are_the_same_whichever_are_wanted() {
 }
 
 #[test]
-fn crooked_manifests_are_refused_or_read() {
+fn malformed_manifests_are_refused_or_read() {
     let mut random = Random(7);
     let mut refused = 0;
     for bytes in manifests().into_iter().step_by(5) {
         for _ in 0..20 {
-            let crooked = Buffer::from_vec(random.mutate(&bytes));
-            refused += usize::from(read(&crooked, None, Statuses::LIVE, 1).is_err());
+            let malformed = Buffer::from_vec(random.mutate(&bytes));
+            refused += usize::from(read(&malformed, None, Statuses::LIVE, 1).is_err());
         }
     }
     assert!(refused > 0 || manifests().is_empty());

@@ -4,7 +4,7 @@ use super::MAIN;
 use super::logs::SnapshotLogEntry;
 use super::read::Draft;
 
-/// How far clocks of writers may be apart [milliseconds].
+/// How far clocks of writers may be apart \[milliseconds\].
 const ONE_MINUTE: i64 = 60_000;
 
 impl Draft<'_> {

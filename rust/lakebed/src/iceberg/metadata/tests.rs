@@ -1,4 +1,4 @@
-//! Metadata of all versions, as written and made crooked.
+//! Metadata of all versions, as written and made malformed.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -348,7 +348,7 @@ fn deep_nesting_is_an_error_or_passed_over() {
 }
 
 #[test]
-fn crooked_files_are_errors_of_one_line() {
+fn malformed_files_are_errors_of_one_line() {
     let mut random = Random(0x1ceb_e260);
     let samples: Vec<Vec<u8>> = files().iter().map(|path| std::fs::read(path).expect("bytes")).collect();
     let plain =

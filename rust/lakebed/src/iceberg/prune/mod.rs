@@ -7,6 +7,7 @@
 //! what readers of a file still have to test.
 
 mod bind;
+mod expression;
 mod metrics;
 mod projection;
 mod residual;

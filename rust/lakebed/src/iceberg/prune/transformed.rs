@@ -97,7 +97,8 @@ pub(super) fn neighbour(value: &Value<'_>, step: i8, ty: &Type) -> Option<Value<
     }
 }
 
-fn array(values: &[Value<'static>], ty: &Type) -> Option<ArrayRef> {
+/// The values as an array of their type; none for types that transforms do not take.
+pub(super) fn array(values: &[Value<'static>], ty: &Type) -> Option<ArrayRef> {
     Some(match ty {
         Type::Int => ints::<Int32Type>(values, ty)?,
         Type::Date => ints::<Date32Type>(values, ty)?,

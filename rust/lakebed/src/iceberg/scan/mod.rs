@@ -13,6 +13,7 @@ mod planned;
 mod program;
 mod residual;
 mod resolved;
+mod rest;
 mod rows;
 mod task;
 mod vectors;
@@ -121,6 +122,10 @@ impl scan::Scan for Scan {
             ..ScanOptions::default()
         };
         Ok(Box::new(Numbered::new(Scan::new(self.table.clone(), View::Deletes, options)?)))
+    }
+
+    fn scan_tasks(&self) -> Result<serde_json::Value> {
+        self.answer()
     }
 }
 

@@ -13,7 +13,7 @@ use super::plan::Plan;
 use super::program::EntryProgram;
 use super::resolved::Scan;
 use crate::columnar::Decoding;
-use crate::distributed::{Asked, ManifestTask, Part, ReadyTask, Travelling, brought};
+use crate::distributed::{Asked, ManifestTask, Part, ReadyTask, Travelling, match_manifest_path};
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::manifest_list::ManifestFile;
 use crate::iceberg::table::{StoredTypes, Table, TableTypes};
@@ -130,7 +130,7 @@ impl IcebergTask {
         bytes: Buffer,
         whole: bool,
     ) -> Result<Batches> {
-        let manifest = brought(&self.manifests, |placed| &placed.place, path)?.manifest.clone();
+        let manifest = match_manifest_path(&self.manifests, |placed| &placed.place, path)?.manifest.clone();
         let manifest = if whole { manifest } else { manifest.uncounted() };
         let files = program.open(bytes, &manifest, 1, &Notes::default())?;
         let Some(ids) = self.added_by.clone() else { return Ok(files) };

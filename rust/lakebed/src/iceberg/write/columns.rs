@@ -34,7 +34,7 @@ pub(super) fn check_names(schema: &Schema, specs: &[FieldSpec]) -> Result<()> {
         let name = field.name();
         let message = if !is_carried(field) && !specs.iter().any(|spec| spec.column == name) {
             let known: Vec<&str> = specs.iter().map(|spec| spec.column).collect();
-            format!("column {name:?} is none of {}", known.join(", "))
+            format!("column {name:?} is not one of {}", known.join(", "))
         } else if schema.fields().iter().take(place).any(|known| known.name() == name) {
             format!("column {name:?} is there twice")
         } else {

@@ -165,7 +165,7 @@ impl ManifestLayout {
         }
         each(batch, "status", |status| {
             let known = (EXISTING..=DELETED).contains(&status);
-            (!known).then(|| format!("status is {status}, none of 0 (EXISTING), 1 (ADDED) and 2 (DELETED)"))
+            (!known).then(|| format!("status is {status}, not 0 (EXISTING), 1 (ADDED) or 2 (DELETED)"))
         })?;
         each(batch, "content", |content| {
             let fits = self.content.has(content);

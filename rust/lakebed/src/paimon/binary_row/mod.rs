@@ -21,7 +21,7 @@
 //! | `Struct` of `Binary` fields `value` and `metadata`, field metadata `paimon.type` = `VARIANT` | VARIANT |
 //!
 //! Encoding also takes the large, view and fixed-size forms of strings and bytes. Any other type
-//! is an error of kind [`ErrorKind::Argument`] that names the field.
+//! is an error of kind `Argument` that names the field.
 //!
 //! Source: Paimon's `BinaryRow.java`, `BinaryArray.java`, `AbstractBinaryWriter.java`.
 

@@ -15,7 +15,7 @@ fn kind(bytes: &[u8], range: VectorRange) -> &'static str {
     decode_vector(bytes, range).expect_err("a refusal").kind().name()
 }
 
-/// Checklist 59: a vector that Paimon 0.9 wrote.
+/// A vector that Paimon 0.9 wrote.
 #[test]
 fn a_32_bit_vector() {
     let bytes = hex("00000016 5e43f2d0 3a300000 01000000 0000 0000 10000000 0400 875ca5d7");
@@ -25,7 +25,7 @@ fn a_32_bit_vector() {
     assert_eq!(kind(&bytes, wrong), "mismatch");
 }
 
-/// Checklist 59: a vector of Paimon's own tests.
+/// A vector of Paimon's own tests.
 #[test]
 fn a_64_bit_vector() {
     let bytes = hex(

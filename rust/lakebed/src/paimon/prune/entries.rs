@@ -167,7 +167,7 @@ impl EntryPruner {
     }
 
     /// Whether it drops entries for their partition or bucket.
-    pub(crate) fn says_something_of_buckets(&self) -> bool {
+    pub(crate) fn can_prune_buckets(&self) -> bool {
         self.partitions.says_something() || self.hashes_keys()
     }
 

@@ -70,25 +70,25 @@ pub(crate) fn diff(
 
 impl Sides for Snapshots {
     fn legs(&self) -> Result<Legs> {
-        let (told, manifests) = self.told()?;
+        let (legs, manifests) = self.diff_legs()?;
         let table = self.table.clone().keeping();
         // Identities of all legs are read before the first row, where there are several.
-        if told.len() > 1 {
-            let files = told.iter().flat_map(|(_, _, manifests)| manifests.iter());
+        if legs.len() > 1 {
+            let files = legs.iter().flat_map(|(_, _, manifests)| manifests.iter());
             let files =
                 files.map(|manifest| (table.manifest_path(&manifest.file_name), Some(manifest.file_size)));
             Kept::fetch(table.storage(), files, table.decoding().limits)?;
         }
         let threads = threads(self.options.threads);
         let legs =
-            told.into_iter().map(|(change, entries, files)| leg(&table, threads, change, entries, files));
+            legs.into_iter().map(|(change, entries, files)| leg(&table, threads, change, entries, files));
         Ok(Legs { legs: legs.collect(), manifests })
     }
 
     fn exchange(&self) -> Result<Exchanged> {
         let task = |role, manifests| PaimonTask::new(role, &self.table, &self.options, manifests);
         let (mut sides, mut legs) = (Vec::new(), Vec::new());
-        for (change, entries, manifests) in self.told()?.0 {
+        for (change, entries, manifests) in self.diff_legs()?.0 {
             sides.push(planned(&self.table, manifests.iter())?);
             legs.push((change, task(entries.rows.role, manifests.to_vec())?));
         }
@@ -104,16 +104,16 @@ impl Sides for Snapshots {
 }
 
 /// How a file changed whose entries are of one kind and in these manifests.
-type Told<'e> = (Change, &'e Entries, Arc<[ManifestFile]>);
+type DiffLeg<'e> = (Change, &'e Entries, Arc<[ManifestFile]>);
 
 impl Snapshots {
-    /// What entries tell, in the order of the rows, and how many manifests they are in. Reads the manifest
+    /// The legs, in the order of the rows, and how many manifests they are in. Reads the manifest
     /// lists.
     ///
     /// Both snapshots are sums of additions less deletions, so that what differs is what one side adds and
     /// the other deletes. Of a file an entry that adds it is shown first, since one that deletes it may lack
     /// statistics.
-    fn told(&self) -> Result<(Vec<Told<'_>>, Step)> {
+    fn diff_legs(&self) -> Result<(Vec<DiffLeg<'_>>, Step)> {
         let side = |at: &Table| -> Result<Side<ManifestFile>> {
             let Plan { manifests, pruned } = Plan::new(at, self.options.filter.as_deref())?;
             Ok(Side { kept: manifests, pruned })
@@ -122,17 +122,17 @@ impl Snapshots {
         let (before, after) = (lists.0?, lists.1?);
         let (before, after, step) =
             apart(before, after, |manifest| (manifest.file_name.as_str(), manifest.file_size));
-        let told = [
+        let legs = [
             (Change::Removed, &self.added, &before),
             (Change::Removed, &self.deleted, &after),
             (Change::Added, &self.added, &after),
             (Change::Added, &self.deleted, &before),
         ];
-        let told = told.into_iter().map(|(change, entries, manifests)| {
+        let legs = legs.into_iter().map(|(change, entries, manifests)| {
             let manifests = manifests.iter().filter(|manifest| (entries.number)(manifest) > 0);
             (change, entries, manifests.cloned().collect::<Arc<[_]>>())
         });
-        Ok((told.filter(|(_, _, manifests)| !manifests.is_empty()).collect(), step))
+        Ok((legs.filter(|(_, _, manifests)| !manifests.is_empty()).collect(), step))
     }
 }
 

@@ -14,7 +14,7 @@ use super::rows::own_rows;
 use super::stream::EntrySource;
 use super::task::PaimonTask;
 use crate::columnar::Decoding;
-use crate::distributed::{Beforehand, GroupTask, Grouping, Travelling, brought};
+use crate::distributed::{Beforehand, GroupTask, Grouping, Travelling, match_manifest_path};
 use crate::error::{Error, ErrorKind, Result};
 use crate::health::{HealthTask, row_of_parts, small_bytes};
 use crate::paimon::groups::{GROUP_INPUT, Groups};
@@ -119,7 +119,7 @@ struct PaimonGrouping {
 
 impl Grouping for PaimonGrouping {
     fn read_blocks(&mut self, path: &str, bytes: Buffer, whole: bool) -> Result<()> {
-        let manifest = brought(&self.task.files.manifests, |manifest| &manifest.file_name, path)?;
+        let manifest = match_manifest_path(&self.task.files.manifests, |manifest| &manifest.file_name, path)?;
         let read = || {
             for entries in self.program.open(bytes, whole.then_some(manifest), 1)? {
                 let files = self.program.rows(&entries?, &manifest.file_name, &self.deleted)?;

@@ -151,7 +151,7 @@ impl EntryProgram {
             }
             Role::Removed | Role::Deleted => Some(DELETE),
         };
-        let pruner = self.pruner.clone().filter(|pruner| pruner.says_something_of_buckets());
+        let pruner = self.pruner.clone().filter(|pruner| pruner.can_prune_buckets());
         let filter = match self.funnel.is_counting() {
             // What is dropped is to be counted.
             true => EntryFilter::default(),

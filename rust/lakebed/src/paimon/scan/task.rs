@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::program::{EntryProgram, needs_schemas};
 use super::resolved::Scan;
 use crate::columnar::Decoding;
-use crate::distributed::{Asked, ManifestTask, Part, ReadyTask, Travelling, brought};
+use crate::distributed::{Asked, ManifestTask, Part, ReadyTask, Travelling, match_manifest_path};
 use crate::error::{Error, ErrorKind, Result};
 use crate::paimon::groups::GROUP_INPUT;
 use crate::paimon::identity::Deleted;
@@ -123,7 +123,7 @@ impl PaimonTask {
         bytes: Buffer,
         whole: bool,
     ) -> Result<Batches> {
-        let manifest = self.brought(path)?.clone();
+        let manifest = self.manifest_at(path)?.clone();
         let reader = program.open(bytes, whole.then_some(&manifest), 1);
         let reader = reader.map_err(|error| error.in_file(path))?;
         let path = path.to_owned();
@@ -147,8 +147,8 @@ impl PaimonTask {
     ///
     /// # Errors
     /// `Missing` for one that is not the task's.
-    pub(super) fn brought(&self, path: &str) -> Result<&ManifestFile> {
-        brought(&self.manifests, |manifest| &manifest.file_name, path)
+    pub(super) fn manifest_at(&self, path: &str) -> Result<&ManifestFile> {
+        match_manifest_path(&self.manifests, |manifest| &manifest.file_name, path)
     }
 }
 

@@ -66,7 +66,7 @@ fn keys_become_fields() {
 }
 
 #[test]
-fn crooked_schemas_are_refused() {
+fn malformed_schemas_are_refused() {
     for key in ["id", "fields", "highestFieldId", "partitionKeys", "primaryKeys", "options"] {
         let error = with(|json| drop(json.as_object_mut().expect("an object").remove(key)));
         let error = error.expect_err(key);

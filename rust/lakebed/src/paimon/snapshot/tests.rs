@@ -30,7 +30,7 @@ fn the_oldest_form_is_read() {
 }
 
 #[test]
-fn crooked_snapshots_are_refused() {
+fn malformed_snapshots_are_refused() {
     for key in minimal().as_object().expect("an object").keys() {
         let mut json = minimal();
         json.as_object_mut().expect("an object").remove(key);

@@ -41,7 +41,7 @@ impl DataType {
     }
 
     /// The Arrow type that users see: [`DataType::storage_type`] with timestamps of p ≤ 3 in
-    /// microseconds, because Spark refuses milliseconds. [`super::widen`] converts.
+    /// microseconds, because Spark refuses milliseconds. [`super::widen()`] converts.
     pub fn view_type(&self) -> ArrowType {
         self.arrow_type(Form::View)
     }

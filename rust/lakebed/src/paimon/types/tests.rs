@@ -141,7 +141,7 @@ fn constructed_types_are_objects() {
 }
 
 #[test]
-fn crooked_objects_are_refused() {
+fn malformed_objects_are_refused() {
     for (json, kind) in [
         (json!({}), ErrorKind::Json),
         (json!({"type": 3}), ErrorKind::Json),

@@ -210,9 +210,9 @@ pub(crate) struct Vectors {
     pub(crate) paths: StringArray,
     /// The name of the data file that each applies to.
     pub(crate) data_files: StringArray,
-    /// Where each begins [bytes].
+    /// Where each begins \[bytes\].
     pub(crate) offsets: Int64Array,
-    /// How long each is, as recorded [bytes].
+    /// How long each is, as recorded \[bytes\].
     pub(crate) lengths: Int64Array,
     /// How many rows each deletes, where that is recorded.
     pub(crate) cardinalities: Int64Array,

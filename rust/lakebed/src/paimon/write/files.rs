@@ -224,7 +224,7 @@ impl Given<'_> {
             if !fits {
                 let message = match buckets {
                     Buckets::Fixed(_) | Buckets::Dynamic | Buckets::Postponed => {
-                        format!("bucket {bucket} is none of {total}")
+                        format!("bucket {bucket} is not one of the {total} there are")
                     }
                     Buckets::Unaware => {
                         format!("files of this table have bucket 0 of -1, not {bucket} of {total}")

@@ -53,7 +53,7 @@ const SCHEMA: [&str; 9] = [
     "timeMillis",
 ];
 
-/// How long a tag is kept [s].
+/// How long a tag is kept \[s\].
 const RETAINED: &str = "tagTimeRetained";
 
 /// The one key that writers of before Paimon 1.4 wrote as null.

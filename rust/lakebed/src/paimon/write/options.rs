@@ -73,7 +73,7 @@ pub(super) fn file_options(schema: &TableSchema, sync: [u8; 16]) -> Result<FileO
     Ok(FileOptions::new(Layout::Current, WriteOptions { codec, level, ..WriteOptions::new(sync) }))
 }
 
-/// The size at which a manifest ends [bytes].
+/// The size at which a manifest ends \[bytes\].
 ///
 /// # Errors
 /// `Unsupported` for a text that is no size.

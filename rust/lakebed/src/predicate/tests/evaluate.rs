@@ -1,4 +1,4 @@
-//! Rows and ranges: nulls, NaN, signed zeros, byte order, unknown and crooked bounds.
+//! Rows and ranges: nulls, NaN, signed zeros, byte order, unknown and malformed bounds.
 
 use super::*;
 

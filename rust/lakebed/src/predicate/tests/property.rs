@@ -72,9 +72,9 @@ fn the_text_of_a_predicate_reads_back_to_it() {
     }
 }
 
-/// Crooked text is refused with its place, or read as something that reads back; nothing panics.
+/// Malformed text is refused with its place, or read as something that reads back; nothing panics.
 #[test]
-fn crooked_text_is_refused_or_read() {
+fn malformed_text_is_refused_or_read() {
     let mut random = Random(4);
     for _ in 0..ROUNDS {
         let mut text: Vec<char> = predicate(&mut random, 2).to_string().chars().collect();

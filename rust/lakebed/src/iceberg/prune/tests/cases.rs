@@ -290,3 +290,73 @@ fn residuals_of_a_batch() {
     assert_eq!(texts.iter().collect::<Vec<_>>(), [left, None, Some("FALSE"), Some("FALSE"), left]);
     assert_eq!(tuples.column(0).as_primitive::<arrow_array::types::Int32Type>().len(), 5);
 }
+
+/// What a filter says is what its expression says: bound again, it is the same.
+#[test]
+fn expressions_say_the_same() {
+    let (mut said, mut unsaid) = (0, 0);
+    for name in ["inclusive_metrics", "strict_metrics", "row", "projection", "residual"] {
+        for (case, setting) in Suite::new(name).cases() {
+            if setting.names == Names::AnyCase {
+                // One column that is spelled in two ways is bound as two.
+                continue;
+            }
+            let Ok(filter) = bound(case, &setting) else { continue };
+            match filter.expression(&setting.schema) {
+                Ok(expression) => {
+                    let again = bind(&expression, &setting.schema, &setting.partition, Names::Exact);
+                    let [found, expected] = [&again.expect("a filter"), &filter];
+                    assert_eq!(spelled(&found.predicate.node), spelled(&expected.predicate.node), "{case}");
+                    said += 1;
+                }
+                Err(error) => {
+                    assert_eq!(error.kind(), ErrorKind::Unsupported, "{case}");
+                    // Of floats that JSON does not have.
+                    assert!(case["filter"].to_string().contains("NaN"), "{case}");
+                    unsaid += 1;
+                }
+            }
+        }
+    }
+    assert!(said > 500 && unsaid * 20 < said, "{said} said, {unsaid} not");
+}
+
+#[test]
+fn words_of_sql_have_expressions_or_are_refused() {
+    let schema = Schema::parse(
+        br#"{"type": "struct", "schema-id": 0, "fields": [
+            {"id": 1, "name": "id", "required": false, "type": "long"},
+            {"id": 2, "name": "s", "required": false, "type": "string"},
+            {"id": 3, "name": "day", "required": true, "type": "date"},
+            {"id": 4, "name": "price", "required": false, "type": "decimal(9, 2)"},
+            {"id": 5, "name": "f", "required": false, "type": "float"}]}"#,
+    )
+    .expect("a schema");
+    let partition = PartitionType::unify(&[], &[&schema]);
+    let expression = |sql: &str| {
+        let predicate = crate::predicate::Predicate::parse(sql).expect("a filter");
+        RowFilter::new(&predicate, &schema, &partition, Names::Exact).expect("a filter").expression(&schema)
+    };
+    let one = |kind: &str, term: &str, value: Value| json!({"type": kind, "term": term, "value": value});
+    let two = |kind: &str, left: Value, right: Value| json!({"type": kind, "left": left, "right": right});
+    let is = |sql: &str, expected: Value| assert_eq!(expression(sql).expect(sql), expected, "{sql}");
+    is("TRUE", json!(true));
+    is("day IS NULL", json!(false));
+    is("id BETWEEN 1 AND 2", two("and", one("gt-eq", "id", json!(1)), one("lt-eq", "id", json!(2))));
+    is("id NOT BETWEEN 1 AND 2", two("or", one("lt", "id", json!(1)), one("gt", "id", json!(2))));
+    is("id <=> NULL", json!({"type": "is-null", "term": "id"}));
+    is("id <=> 1", one("eq", "id", json!(1)));
+    is("s LIKE 'a%'", one("starts-with", "s", json!("a")));
+    is("s NOT LIKE 'a%'", one("not-starts-with", "s", json!("a")));
+    is("day >= '2026-01-02'", one("gt-eq", "day", json!("2026-01-02")));
+    is("price = 1.5", one("eq", "price", json!("1.50")));
+    is("f < 0.1", one("lt", "f", json!(0.1)));
+    is("id IN (2, 1)", json!({"type": "in", "term": "id", "values": [1, 2]}));
+    let bucket = json!({"type": "transform", "transform": "bucket[16]", "term": "id"});
+    is("bucket(16, id) = 3", json!({"type": "eq", "term": bucket, "value": 3}));
+    let [a, b, c] = ["a", "b", "c"].map(|text| one("eq", "s", json!(text)));
+    is("s = 'a' OR s = 'b' OR s = 'c'", two("or", a, two("or", b, c)));
+    for sql in ["s LIKE '%a'", "s NOT LIKE 'a_'", "f = 'NaN'", "id = 1 AND s LIKE 'a'"] {
+        assert_eq!(expression(sql).expect_err(sql).kind(), ErrorKind::Unsupported, "{sql}");
+    }
+}

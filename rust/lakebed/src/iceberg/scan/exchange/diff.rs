@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::columnar::Decoding;
 use crate::diff::{Change, ChangeColumns, DiffGather, diff_pieces};
-use crate::distributed::{Asked, Dealing, Exchange, Exchanged, Gather, Travelling, brought};
+use crate::distributed::{Asked, Dealing, Exchange, Exchanged, Gather, Travelling, match_manifest_path};
 use crate::error::Result;
 use crate::iceberg::manifest_list::ManifestFile;
 use crate::iceberg::scan::diff::{beside_identity, identified, with_identity};
@@ -70,7 +70,7 @@ impl Exchange for DiffExchange {
         let program = Arc::new(files(&types, &beside_identity(&options), decoding)?);
         let changes = self.changes();
         Ok(Box::new(move |path, bytes| {
-            let (leg, placed) = brought(&all, |(_, placed)| &placed.place, path)?;
+            let (leg, placed) = match_manifest_path(&all, |(_, placed)| &placed.place, path)?;
             let rows = program.open(bytes, &placed.manifest, 1, &Notes::default())?;
             let schema = Arc::clone(&schema);
             let rows = Box::new(rows.map(move |rows| identified(&rows?, &schema)));

@@ -13,7 +13,9 @@ use super::by_path::ByPath;
 use super::deal::Deal;
 use super::matched::{DATA, DELETES, PLACE, PlanGather};
 use crate::columnar::Decoding;
-use crate::distributed::{Asked, Dealing, Exchange, Exchanged, Gather, PlannedManifest, Travelling, brought};
+use crate::distributed::{
+    Asked, Dealing, Exchange, Exchanged, Gather, PlannedManifest, Travelling, match_manifest_path,
+};
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::deletes::file_input;
 use crate::iceberg::manifest_list;
@@ -152,7 +154,7 @@ impl Exchange for PlanExchange {
         let deletes = self.delete_program(types.clone(), decoding.clone())?;
         let (files, residuals) = self.file_program(types, decoding)?;
         Ok(Box::new(move |path, bytes| {
-            let placed = brought(&plan.manifests, |placed| &placed.place, path)?;
+            let placed = match_manifest_path(&plan.manifests, |placed| &placed.place, path)?;
             let (side, path, deal) = (side_of(placed), placed.manifest.path.clone(), Arc::clone(&deal));
             let entries = match side {
                 DELETES => plan.deletes(placed, bytes, &deletes)?,

@@ -46,8 +46,8 @@ impl Base {
     /// The latest metadata of the table at `location`, a folder or one of its metadata files, standing on a branch.
     ///
     /// # Errors
-    /// Those of [`Table::open`] and [`Table::at_branch`]; `Unsupported` for a table whose metadata speaks of another
-    /// place, or keeps its files elsewhere.
+    /// Those of [`Table::open`] and [`Table::at_branch`]; `Unsupported` for a table whose metadata location is another,
+    /// or keeps its files elsewhere.
     pub(super) fn read(
         location: &str,
         branch: &str,

@@ -317,7 +317,7 @@ fn formats(files: &RecordBatch, content: ManifestContent) -> Result<ArrayRef> {
             true => Ok(Some(upper)),
             false => {
                 let message =
-                    format!("the format of {path:?} is none of {}", known.join(", ").to_lowercase());
+                    format!("the format of {path:?} is not one of {}", known.join(", ").to_lowercase());
                 Err(Error::new(ErrorKind::Argument, message).in_field("file_format").in_row(row))
             }
         }

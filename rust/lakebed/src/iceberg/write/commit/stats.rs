@@ -62,7 +62,7 @@ fn of_column(field: &NestedField, metrics: &StructArray, name: &str) -> Result<V
         let in_field = |error: Error| error.in_field(&format!("stats.{name}.{}", metric.name()));
         let known = STATS.iter().find(|known| known.name == metric.name()).ok_or_else(|| {
             let names = STATS.each_ref().map(|known| known.name).join(", ");
-            let message = format!("{:?} is none of the metrics {names}", metric.name());
+            let message = format!("{:?} is not one of the metrics {names}", metric.name());
             in_field(Error::new(ErrorKind::UnknownColumn, message))
         })?;
         let column = below(metrics, column)?;

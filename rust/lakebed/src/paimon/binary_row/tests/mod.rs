@@ -1,7 +1,7 @@
 //! Rows as Java writes them, rows as nobody should, and everything in between.
 
 mod cases;
-mod crooked;
+mod malformed;
 mod nested;
 mod scalar;
 

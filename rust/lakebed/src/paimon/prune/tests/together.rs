@@ -89,7 +89,7 @@ fn kept(text: &str, options: &Value, files: &[File]) -> Vec<bool> {
     by_keys.iter().zip(&together[0]).map(|(key, together)| key && together == Some(true)).collect()
 }
 
-/// Rows 63 and 64 of the conformance checklist.
+/// Files of a table with primary keys hide versions of each other's rows.
 #[test]
 fn values_drop_single_files_only_where_none_overlap() {
     let plain = json!({});

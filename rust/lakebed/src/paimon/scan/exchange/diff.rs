@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::columnar::Decoding;
 use crate::diff::{Change, ChangeColumns, DiffGather, diff_pieces};
-use crate::distributed::{Dealing, Exchange, Gather, Pieces, Travelling, brought};
+use crate::distributed::{Dealing, Exchange, Gather, Pieces, Travelling, match_manifest_path};
 use crate::error::Result;
 use crate::paimon::scan::task::PaimonTask;
 use crate::scan::ScanOptions;
@@ -38,7 +38,7 @@ impl Exchange for DiffExchange {
         let programs = programs.collect::<Result<Vec<_>>>()?;
         Ok(Box::new(move |path, bytes| {
             let names: Vec<&str> = legs.iter().flat_map(|(_, leg)| leg.file_names()).collect();
-            let name = brought(&names, |name| name, path)?;
+            let name = match_manifest_path(&names, |name| name, path)?;
             let mut pieces: Vec<Pieces> = Vec::new();
             for (number, ((_, leg), program)) in legs.iter().zip(&programs).enumerate() {
                 if leg.file_names().any(|one| one == *name) {

@@ -95,7 +95,7 @@ impl Exchange for FilesExchange {
         let program = Arc::new(task.program(task.role, decoding.clone())?);
         let deletions = task.program(Role::Deleted, decoding)?;
         Ok(Box::new(move |path, bytes| {
-            let manifest = task.brought(path)?;
+            let manifest = task.manifest_at(path)?;
             let pieces = pieces(Arc::clone(&program), &deletions, &bytes, manifest, parts);
             let (pieces, path) = (pieces.map_err(|error| error.in_file(path))?, path.to_owned());
             Ok(Box::new(pieces.map(move |piece| piece.map_err(|error| error.in_file(&path)))))

@@ -26,7 +26,7 @@ use crate::write::{Existing, make_folder, now_millis};
 
 /// How many times a commit is tried.
 const ATTEMPTS: u32 = if cfg!(test) { 3 } else { 200 };
-/// The longest time between two attempts [ms].
+/// The longest time between two attempts \[ms\].
 const LONGEST_WAIT: u64 = 500;
 /// The identifier of batch writers, who have none.
 const BATCH: i64 = i64::MAX;

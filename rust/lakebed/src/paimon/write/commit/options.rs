@@ -16,7 +16,7 @@ pub struct CommitOptions {
     pub watermark: Option<i64>,
     /// A UUID that no other commit has: part of the names of its files.
     pub uuid: u128,
-    /// How far the wall clock is ahead of UTC [ms].
+    /// How far the wall clock is ahead of UTC \[ms\].
     pub zone_offset_millis: i64,
 }
 

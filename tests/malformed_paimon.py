@@ -1,4 +1,4 @@
-"""Crooked metadata of Paimon, for crooked_files.py."""
+"""Malformed metadata of Paimon, for malformed_files.py."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 import struct
 from typing import Any
 
-from crooked_forms import (
+from malformed_forms import (
     Named,
     avro_files,
     avro_of,

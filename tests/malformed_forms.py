@@ -1,4 +1,4 @@
-"""What can be wrong with any JSON, any Avro file and any deletion vector, for crooked_files.py."""
+"""What can be wrong with any JSON, any Avro file and any deletion vector, for malformed_files.py."""
 
 from __future__ import annotations
 

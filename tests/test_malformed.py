@@ -1,4 +1,4 @@
-"""Every crooked file of tests/data/crooked ends as its name says, in a second and a little memory."""
+"""Every malformed file of tests/data/malformed ends as its name says, in a second and a little memory."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from crooked_files import CROOKED, files
-from crooked_forms import MAGIC
+from malformed_files import MALFORMED, files
+from malformed_forms import MAGIC
 from process_memory import forget_peak, held
 
 import lakebed
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 LIMITS = lakebed.Limits(max_block_bytes=16 << 20, max_file_bytes=32 << 20, max_rows=1_000_000)
 SECONDS = 1
 BYTES = 64 << 20
-NAMES = sorted(str(path.relative_to(CROOKED)) for path in CROOKED.rglob("*.*"))
+NAMES = sorted(str(path.relative_to(MALFORMED)) for path in MALFORMED.rglob("*.*"))
 
 
 def vector(content: bytes) -> Any:
@@ -72,15 +72,15 @@ def opened(content: bytes) -> lakebed.Table:
 
 
 def test_the_files_are_those_that_the_script_writes():
-    stored = {name: (CROOKED / name).read_bytes() for name in NAMES}
-    assert stored == files(), "python tests/crooked_files.py writes them again"
+    stored = {name: (MALFORMED / name).read_bytes() for name in NAMES}
+    assert stored == files(), "python tests/malformed_files.py writes them again"
 
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.filterwarnings("ignore::lakebed.errors.LakebedWarning")
-def test_a_crooked_file_ends_as_its_name_says(name: str):
+def test_a_malformed_file_ends_as_its_name_says(name: str):
     kind, _, file = name.partition("/")
-    content = (CROOKED / name).read_bytes()
+    content = (MALFORMED / name).read_bytes()
     forget_peak()
     before, start, refused = held("VmHWM"), time.process_time(), False
     try:
@@ -95,10 +95,10 @@ def test_a_crooked_file_ends_as_its_name_says(name: str):
 
 
 @pytest.mark.trust
-def test_there_are_crooked_files_of_every_kind(figure: Figure):
+def test_there_are_malformed_files_of_every_kind(figure: Figure):
     kinds = {name.partition("/")[0] for name in NAMES}
     assert kinds == set(READERS)
     figure(
-        "crooked files",
+        "malformed files",
         f"{len(NAMES)} of {len(kinds)} kinds, each within {SECONDS} s and {BYTES >> 20} MiB",
     )

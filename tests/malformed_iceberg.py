@@ -1,4 +1,4 @@
-"""Crooked metadata of Iceberg, for crooked_files.py."""
+"""Malformed metadata of Iceberg, for malformed_files.py."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import copy
 import struct
 from typing import Any
 
-from crooked_forms import (
+from iceberg_made import entry, entry_schema, field, list_schema
+from malformed_forms import (
     Named,
     avro_files,
     avro_of,
@@ -18,7 +19,6 @@ from crooked_forms import (
     without,
     without_fields,
 )
-from iceberg_made import entry, entry_schema, field, list_schema
 from paimon_files import Record, zigzag
 
 ICEBERG: Record = {

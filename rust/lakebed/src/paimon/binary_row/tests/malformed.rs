@@ -85,7 +85,7 @@ fn bent_rows_do_not_panic() {
 }
 
 #[test]
-fn crooked_headers() {
+fn malformed_headers() {
     let int = sql_fields("INT");
     let row = |hex| bytes(hex);
     assert_eq!(refusal(&row("ffffffff 0000000000000000 0000000000000000"), &int), ErrorKind::Arity);

@@ -1,4 +1,4 @@
-"""Crooked manifests and manifest lists in ORC and Parquet, for crooked_files.py."""
+"""Malformed manifests and manifest lists in ORC and Parquet, for malformed_files.py."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from columnar_damage import Message, OrcFile, ParquetFile
 
 if TYPE_CHECKING:
-    from crooked_forms import Named
+    from malformed_forms import Named
 
 GOLDEN = Path(__file__).resolve().parent / "data" / "golden" / "paimon"
 

@@ -1,7 +1,7 @@
-"""Writes tests/data/crooked: small odd files of every kind of metadata, and what must become of them.
+"""Writes tests/data/malformed: small odd files of every kind of metadata, and what must become of them.
 
 `<kind>/y_…` must be read, `n_…` must be refused by a typed error, `i_…` may be either: in a second, within
-bounded memory, without a crash. `python tests/crooked_files.py` writes them again; ids are their names.
+bounded memory, without a crash. `python tests/malformed_files.py` writes them again; ids are their names.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-import crooked_iceberg as iceberg
-import crooked_paimon as paimon
-from crooked_columnar import columnar
+import malformed_iceberg as iceberg
+import malformed_paimon as paimon
+from malformed_columnar import columnar
 
-CROOKED = Path(__file__).resolve().parent / "data" / "crooked"
+MALFORMED = Path(__file__).resolve().parent / "data" / "malformed"
 
 
 def files() -> dict[str, bytes]:
@@ -35,9 +35,9 @@ def files() -> dict[str, bytes]:
 
 def write() -> None:
     """Writes the folder anew."""
-    shutil.rmtree(CROOKED, ignore_errors=True)
+    shutil.rmtree(MALFORMED, ignore_errors=True)
     for name, content in files().items():
-        path = CROOKED / name
+        path = MALFORMED / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
 

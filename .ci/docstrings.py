@@ -1,0 +1,36 @@
+"""Docstrings as the pages show them: sections are paragraphs with their names, arguments a list."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import griffe
+
+SECTION = re.compile(r"^(Args|Returns|Raises|Warns|Units|Cost|Source):[ ]*", re.MULTILINE)
+ARGUMENT = re.compile(r"^    (\*{0,2}\w+): ", re.MULTILINE)
+
+
+class Sections(griffe.Extension):
+    """Rewrites what the handler of the pages reads."""
+
+    def on_object(self, *, obj: griffe.Object, **_: Any) -> None:
+        """Called for each module, class, function and attribute."""
+        if obj.docstring is not None:
+            obj.docstring.value = shown(obj.docstring.value)
+
+
+def shown(text: str) -> str:
+    """A docstring in Markdown."""
+    head, *sections = SECTION.split(text)
+    parts = [head.rstrip()]
+    for name, body in zip(sections[::2], sections[1::2], strict=True):
+        # What stands behind the last section, such as an example, is a paragraph of its own.
+        body, example, rest = body.partition("\n\n")
+        body = ARGUMENT.sub(r"\n- `\1`: ", body) if name == "Args" else body
+        parts.append(
+            f"**{name}** {re.sub(r'^ {4,}', '  ', body, flags=re.MULTILINE)}".replace("** \n", "**\n")
+        )
+        if example:
+            parts.append(f"```python\n{rest.rstrip()}\n```" if rest.startswith(">>>") else rest)
+    return "\n\n".join(parts)
