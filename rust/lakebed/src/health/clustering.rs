@@ -12,7 +12,7 @@ use crate::scan::ScanOptions;
 use crate::table::Table;
 use crate::view::View;
 
-/// How large writers and `rewrite_manifests` make manifests, about [bytes].
+/// How large writers and `rewrite_manifests` make manifests, about \[bytes\].
 const TARGET_BYTES: i64 = 8 << 20;
 
 const INPUT: [&str; 5] = ["content", "length", "spec_id", "partition_lower", "partition_upper"];

@@ -29,7 +29,7 @@ use crate::write::now_millis;
 pub(super) const VERSION: i32 = 3;
 /// How many times a change is tried.
 const ATTEMPTS: u32 = 200;
-/// The longest time between two attempts [ms].
+/// The longest time between two attempts \[ms\].
 const LONGEST_WAIT: u64 = 500;
 
 /// Changes the latest schema of the table's branch, all changes at once; gives the table at the latest snapshot with
