@@ -223,8 +223,9 @@ impl Given<'_> {
             };
             if !fits {
                 let message = match buckets {
-                    Buckets::Fixed(_) | Buckets::Dynamic | Buckets::Postponed => {
-                        format!("bucket {bucket} is not one of the {total} there are")
+                    Buckets::Fixed(_) => format!("bucket {bucket} is not one of the {total} there are"),
+                    Buckets::Dynamic | Buckets::Postponed => {
+                        format!("there is no bucket {bucket} where total_buckets is {total}")
                     }
                     Buckets::Unaware => {
                         format!("files of this table have bucket 0 of -1, not {bucket} of {total}")

@@ -126,9 +126,17 @@ fn add_snapshot(json: &mut Map<String, Value>, snapshot: &Map<String, Value>) ->
     Ok(())
 }
 
+/// The rules of retention of a branch or tag.
+const RULES: [&str; 3] = ["min-snapshots-to-keep", "max-snapshot-age-ms", "max-ref-age-ms"];
+
 /// Moves a branch or tag; of `main` the current snapshot and the log follow.
 fn set_ref(json: &mut Map<String, Value>, name: &str, one: &SnapshotRef, now_ms: i64) -> Result<()> {
-    object(json, "refs")?.insert(name.to_owned(), Value::Object(ref_json(one)));
+    let refs = object(json, "refs")?;
+    // What others put beside the format's keys stays.
+    let mut kept = refs.get(name).and_then(Value::as_object).cloned().unwrap_or_default();
+    RULES.iter().for_each(|key| _ = kept.remove(*key));
+    kept.extend(ref_json(one));
+    refs.insert(name.to_owned(), Value::Object(kept));
     let is_current = |json: &Map<String, Value>| {
         json.get("current-snapshot-id").and_then(Value::as_i64) == Some(one.snapshot_id)
     };
@@ -145,12 +153,8 @@ fn ref_json(one: &SnapshotRef) -> Map<String, Value> {
     let mut json = Map::new();
     json.insert("snapshot-id".to_owned(), one.snapshot_id.into());
     json.insert("type".to_owned(), one.kind.name().into());
-    let rules = [
-        ("min-snapshots-to-keep", one.min_snapshots_to_keep.map(i64::from)),
-        ("max-snapshot-age-ms", one.max_snapshot_age_ms),
-        ("max-ref-age-ms", one.max_ref_age_ms),
-    ];
-    json.extend(rules.into_iter().filter_map(|(key, rule)| Some((key.to_owned(), rule?.into()))));
+    let rules = [one.min_snapshots_to_keep.map(i64::from), one.max_snapshot_age_ms, one.max_ref_age_ms];
+    json.extend(RULES.iter().zip(rules).filter_map(|(key, rule)| Some(((*key).to_owned(), rule?.into()))));
     json
 }
 
