@@ -1,0 +1,46 @@
+"""Views that one task makes, each with the rows that it has without Spark."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import lakebed
+import lakebed.spark as ls
+from lakebed.spark.types import spark_schema
+from shared_data import SAMPLE_ICEBERG_TABLE, SAMPLE_MOVED, SAMPLE_TABLE
+from spark_rows import actual, expected
+
+pytest.importorskip("pyspark")
+from spark_functions import orphans_of_a_listing
+
+pytestmark = pytest.mark.spark
+
+JOBS = ("reachable", "orphans", "expire_plan", "verify", "growth", "file_history")
+
+
+@pytest.mark.parametrize("job", JOBS)
+def test_the_rows_are_those_without_spark(spark, job: str):
+    for table in (lakebed.open_table(SAMPLE_TABLE), iceberg()):
+        frame, scan = getattr(ls, job)(spark, table), getattr(table, job)()
+        assert frame.schema == ls.schema(job, table) == spark_schema(scan.schema)
+        assert actual(frame) == expected(scan)
+
+
+def test_a_selection_and_another_place_in_history(spark):
+    table = lakebed.open_table(SAMPLE_TABLE)
+    selection: dict[str, Any] = {"columns": ["kind", "file_path"], "where": "kind = 'data'"}
+    older = table.snapshots().to_arrow()["snapshot_id"][0].as_py()
+    rows = actual(ls.reachable(spark, table, **selection))
+    assert rows == expected(table.reachable(**selection))
+    assert rows
+    assert actual(ls.growth(spark, table, at=older)) == expected(table.at(snapshot=older).growth())
+
+
+def test_orphans_of_a_listing_that_spark_has(spark):
+    assert orphans_of_a_listing(spark, lakebed.open_table(SAMPLE_TABLE))
+
+
+def iceberg() -> lakebed.Table:
+    return lakebed.open_table(SAMPLE_ICEBERG_TABLE, relocate=SAMPLE_MOVED)
