@@ -187,8 +187,7 @@ def _measured(
     told = events.told(spark)
     cpu = {name: round(spent - before.get(name, 0), 2) for name, spent in after.items()}
     # What was read is counted in files.
-    counted = totals[0] if totals else told["step_rows"]
-    answer = {"seconds": seconds, "rows": counted, "totals": totals}
+    answer = {"seconds": seconds, "rows": totals[0] if totals else told["step_rows"], "totals": totals}
     return {**answer, "groups": groups, **told, "cpu_seconds": cpu, "peak_bytes": watch.peak}
 
 

@@ -11,7 +11,7 @@ use crate::format::Formats;
 use crate::notes::Notes;
 use crate::pipeline::{Levels, Look};
 use crate::relocate::below;
-use crate::scan::{Batches, Scan, ScanOptions, limited};
+use crate::scan::{Batches, Scan, ScanOptions, limited, selected};
 use crate::storage::{Folders, Storage};
 use crate::view::{select, whole};
 
@@ -64,10 +64,7 @@ impl Scan for TablesBelow {
             };
             let (storage, to_the_end) = (Arc::clone(&self.storage), options.limit.is_none());
             let walk = Levels::new(looks, storage, vec![self.root.clone()], to_the_end);
-            let selected = move |found: Result<RecordBatch>| {
-                select(&found?, options.columns.as_deref(), options.filter.as_deref())
-            };
-            Ok(Box::new(walk.map(selected)))
+            Ok(selected(walk, &options))
         })
     }
 

@@ -17,7 +17,7 @@ use super::walk::{Removed, Root, Walk, Wanted};
 use super::{Reach, Retention};
 use crate::error::Result;
 use crate::notes::Notes;
-use crate::scan::{Batches, Scan, ScanOptions, Step, limited, threads};
+use crate::scan::{Batches, Scan, ScanOptions, Step, limited, selected, threads};
 use crate::storage::Storage;
 use crate::view::select;
 
@@ -67,12 +67,7 @@ pub(super) fn found<R: Reach>(
     retention: Option<&Retention>,
     options: &ScanOptions,
 ) -> Result<Batches> {
-    let found = Found::walk(reach, retention, options)?.found;
-    let options = options.clone();
-    let selected = move |rows: Result<RecordBatch>| {
-        select(&rows?, options.columns.as_deref(), options.filter.as_deref())
-    };
-    Ok(Box::new(found.map(selected)))
+    Ok(selected(Found::walk(reach, retention, options)?.found, options))
 }
 
 /// No rows.
@@ -89,7 +84,7 @@ pub(super) fn schema(options: &ScanOptions) -> Result<SchemaRef> {
 }
 
 /// How many rows there are.
-pub(super) fn count(rows: impl Iterator<Item = Result<RecordBatch>>) -> Result<u64> {
+pub(crate) fn count(rows: impl Iterator<Item = Result<RecordBatch>>) -> Result<u64> {
     rows.map(|batch| Ok(batch?.num_rows() as u64)).sum()
 }
 

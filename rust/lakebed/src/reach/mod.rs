@@ -25,7 +25,7 @@ use arrow_array::RecordBatch;
 pub(crate) use deal::{Dealer, Named};
 pub(crate) use expire::ExpirePlan;
 pub use expire::Retention;
-pub(crate) use found::{Found, Reachable};
+pub(crate) use found::{Found, Reachable, count};
 pub(crate) use kind::{Kind, Kinds};
 pub(crate) use listing::Place;
 pub(crate) use orphans::Orphans;

@@ -20,7 +20,7 @@ use super::walk::Wanted;
 use super::{Reach, Walk};
 use crate::error::{Error, ErrorKind, Result};
 use crate::notes::Notes;
-use crate::scan::{Batches, Scan, ScanOptions, Step, limited, threads};
+use crate::scan::{Batches, Scan, ScanOptions, Step, limited, selected, threads};
 use crate::view::{select, whole};
 
 /// Starts reading a listing, once more each time: `path` text, `size` int64 bytes, `modified` int64 milliseconds since
@@ -95,12 +95,8 @@ impl<R: Reach> Scan for Orphans<R> {
 
     fn stream(&self) -> Result<Batches> {
         limited(self.options.limit, || {
-            let options = self.options.clone();
-            let selected = move |rows: Result<RecordBatch>| {
-                select(&rows?, options.columns.as_deref(), options.filter.as_deref())
-            };
             let rows = self.compared()?.rows.filter(|rows| !matches!(rows, Ok(rows) if rows.num_rows() == 0));
-            Ok(Box::new(rows.map(selected)))
+            Ok(selected(rows, &self.options))
         })
     }
 

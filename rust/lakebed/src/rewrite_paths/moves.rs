@@ -11,9 +11,9 @@ use arrow_schema::SchemaRef;
 use super::{Lengths, Prefixes};
 use crate::error::Result;
 use crate::notes::Notes;
-use crate::reach::{Dealer, Found, Kind, Kinds, Reach, Root, Wanted};
+use crate::reach::{Dealer, Found, Kind, Kinds, Reach, Root, Wanted, count};
 use crate::record::find;
-use crate::scan::{Batches, Scan, ScanOptions, Step, limited, threads};
+use crate::scan::{Batches, Scan, ScanOptions, Step, limited, selected, threads};
 use crate::view::{select, whole};
 
 /// Whether a root was there when the table was copied before.
@@ -89,13 +89,7 @@ impl<R: Reach> Scan for Moves<R> {
     }
 
     fn stream(&self) -> Result<Batches> {
-        limited(self.options.limit, || {
-            let options = self.options.clone();
-            let selected = move |rows: Result<RecordBatch>| {
-                select(&rows?, options.columns.as_deref(), options.filter.as_deref())
-            };
-            Ok(Box::new(self.rows()?.map(selected)))
-        })
+        limited(self.options.limit, || Ok(selected(self.rows()?, &self.options)))
     }
 
     fn notes(&self) -> Notes {
@@ -103,7 +97,7 @@ impl<R: Reach> Scan for Moves<R> {
     }
 
     fn explain(&self) -> Result<Vec<Step>> {
-        let files = self.rows()?.map(|rows| Ok(rows?.num_rows() as u64)).sum::<Result<u64>>()?;
+        let files = count(self.rows()?)?;
         let written = self.shared.copied.values().filter(|copied| copied.is_new);
         let (new, all) = (written.count() as u64, self.shared.copied.len() as u64);
         Ok(vec![

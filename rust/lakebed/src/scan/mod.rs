@@ -24,6 +24,7 @@ use coalesced::Coalesced;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::notes::Notes;
+use crate::view::select;
 
 /// Batches of rows, made as they are asked for.
 pub type Batches = Box<dyn Iterator<Item = Result<RecordBatch>> + Send>;
@@ -174,6 +175,15 @@ impl Step {
             why,
         }
     }
+}
+
+/// What `options` ask for of the rows of a whole view, by a filter on its own columns.
+pub(crate) fn selected(
+    rows: impl Iterator<Item = Result<RecordBatch>> + Send + 'static,
+    options: &ScanOptions,
+) -> Batches {
+    let (columns, filter) = (options.columns.clone(), options.filter.clone());
+    Box::new(rows.map(move |rows| select(&rows?, columns.as_deref(), filter.as_deref())))
 }
 
 /// The first `limit` rows, in no small batches; nothing behind an error. What `open` gives is not asked for more
