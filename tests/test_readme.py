@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import documents
 import pytest
 
 from shared_data import PROJECT, SAMPLE_TABLE
@@ -18,10 +19,9 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-# Of the other documents, what stands in them needs a bucket or a cluster of the reader's own.
 PYTHON = (
     "README.md",
-    *(f"docs/{name}.md" for name in ("index", "concepts", "python", "engines", "writing", "migration")),
+    *(f"docs/{name}.md" for name in ("concepts", "python", "engines", "writing", "migration", "storage")),
 )
 DOCUMENTS = (*PYTHON, "docs/command-line.md", "docs/spark.md")
 TEXTS = {name: (PROJECT / name).read_text("utf-8") for name in DOCUMENTS}
@@ -29,14 +29,11 @@ TEXTS = {name: (PROJECT / name).read_text("utf-8") for name in DOCUMENTS}
 
 def blocks(document: str, *, spark: bool = False) -> str:
     """The Python blocks that need Spark, or those that do not, as one program on the document's own lines."""
-    text = TEXTS[document]
-    lines = [""] * len(text.splitlines())
-    for block in re.finditer(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
-        code = block.group(1).splitlines()
-        if ("lakebed.spark" in block.group(1)) is spark:
-            first = text.count("\n", 0, block.start(1))
-            lines[first : first + len(code)] = code
-    return "\n".join(lines)
+    program = ""
+    for block in documents.blocks(TEXTS[document]):
+        if ("lakebed.spark" in block.code) is spark:
+            program += "\n" * (block.line - program.count("\n")) + block.code
+    return program
 
 
 def run(document: str, **names: Any) -> dict[str, Any]:
@@ -88,6 +85,24 @@ def test_the_python_blocks_run(document: str, capsys: pytest.CaptureFixture[str]
         assert names["far"].location == "s3://lake/warehouse/shop.db/orders"
         assert names["of_catalog"].format == "iceberg"
         assert "shop.orders 10\n" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("document", documents.SHOWN)
+def test_examples_print_what_is_shown(document: str) -> None:
+    text = (PROJECT / document).read_text("utf-8")
+    with documents.folder():
+        for block, shows in documents.printed(text, document):
+            expected = block.code if block.language == "console" else block.shown or ""
+            assert shows == expected, f"python tests/documents.py {document} writes it anew"
+
+
+def test_every_document_with_examples_is_run() -> None:
+    with_code = {
+        f"docs/{path.name}"
+        for path in (PROJECT / "docs").glob("*.md")
+        if any(True for _ in documents.blocks(path.read_text("utf-8")))
+    }
+    assert with_code - {*DOCUMENTS, *documents.SHOWN} == set()
 
 
 COMMANDS = [

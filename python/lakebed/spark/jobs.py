@@ -169,7 +169,7 @@ def _by_task(
     listing: DataFrame | None = None,
 ) -> DataFrame:
     reader = _Reader.of(table, view, keywords, has_listing=listing is not None)
-    # What is asked for wrongly is told here.
+    # Wrong arguments raise here, not in a task.
     types = spark_schema(reader.scan(table).schema)
     # Not `coalesce`, with which the listing would be read by that task too.
     rows = spark.range(1, numPartitions=1) if listing is None else listing.repartition(1)

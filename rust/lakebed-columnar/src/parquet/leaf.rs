@@ -255,7 +255,7 @@ impl OpenPage {
     }
 }
 
-/// Levels behind their length.
+/// Levels after their length.
 fn prefixed(bytes: &mut Input, packed: bool) -> Result<Input> {
     if packed {
         return Err(Error::new(ErrorKind::Unsupported, "levels that are packed by bits are not read"));

@@ -182,7 +182,7 @@ impl<S: Source> Iterator for Pipeline<S> {
 }
 
 impl<S: Source> Pipeline<S> {
-    /// What `next` gives; nothing behind an error or the end.
+    /// What `next` gives; nothing after an error or the end.
     fn ended(&mut self, next: impl FnOnce(&mut Self) -> Option<Result<S::Made>>) -> Option<Result<S::Made>> {
         let found = next(self);
         if !matches!(found, Some(Ok(_))) {

@@ -250,7 +250,7 @@ impl<B, M> Places<B, M> {
         all_asked && (role == Role::Reads || (self.reading == 0 && self.read.is_empty()))
     }
 
-    /// The first of what was read, if it may be made now: behind the one that is waited for nothing is while much is
+    /// The first of what was read, if it may be made now: after the one that is waited for nothing is while much is
     /// made already, which takes several times the bytes that were read.
     fn next_make(&mut self, size: impl Fn(usize) -> u64) -> Option<Job<B>> {
         let at = *self.read.keys().next()?;
