@@ -1,8 +1,8 @@
 """The examples of a document: what is run, and what it prints.
 
-A block of `python` is run. Where a block of `text` follows it directly, that is what it prints. In a block of `console`
-lines that begin with `$ ` are commands, the others what a terminal of 100 columns shows of them. A document's blocks
-share their names and a folder of their own, in which `examples` is the project's.
+A block of `python` is run. Where a block of `text` follows it directly, that is what it prints. In a block of
+`console` lines that begin with `$ ` are commands, the others what a terminal of 100 columns shows of them. A
+document's blocks share their names and a folder of their own, in which `examples` is the project's.
 
 Usage: python tests/documents.py docs/jobs.md … puts into the documents what their examples print today.
 """
@@ -91,7 +91,7 @@ def folder() -> Iterator[None]:
 
 
 def printed(text: str, name: str) -> Iterator[tuple[Block, str]]:
-    """Runs a document's examples, in the folder that is current: each with what it prints, without spaces at the ends."""
+    """Runs a document's examples in the current folder: each with what it prints, trimmed."""
     names: dict[str, Any] = {}
     for block in blocks(text):
         if block.language == "console":

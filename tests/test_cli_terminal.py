@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import documents
 import pyarrow as pa
 import pytest
+from documents import command as run
 
 import lakebed
-from documents import command as run
-from lakebed.cli import openmetrics
+from lakebed.cli import cli, openmetrics, output
 from shared_data import SAMPLE_ICEBERG_TABLE, SAMPLE_MOVED, SAMPLE_TABLE
 
 if TYPE_CHECKING:

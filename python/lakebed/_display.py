@@ -39,7 +39,7 @@ FIRST = {
         *("delete_file_count", "last_updated_at"),
     ),
     "buckets": (
-        *("partition", "bucket", "file_count", "small_file_count", "file_size_in_bytes", "record_count"),
+        *("partition", "bucket", "file_count", "file_size_in_bytes", "small_file_count", "record_count"),
         *("delete_file_count", "last_updated_at"),
     ),
     "health": (
