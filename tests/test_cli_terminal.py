@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -57,7 +58,7 @@ def test_sums_are_ordered_and_have_a_total(terminal: Any, view: str) -> None:
     *rows, total = terminal(view, TABLE).stdout.splitlines()[2:]
     sums = getattr(lakebed.open_table(TABLE), view)().to_arrow()
     sizes = sorted(sums["file_size_in_bytes"].to_pylist(), reverse=True)
-    shown = [row.split()[-2] for row in rows if row.strip()]
+    shown = [size for row in rows for size in re.findall(r"([\d.]+) kB", row)]
     assert shown == [f"{size / 1000:.1f}" for size in sizes]
     assert total.split()[0] == "total"
     assert f"{sum(sizes) / 1000:.1f} kB" in total

@@ -74,7 +74,7 @@ class JobViews(Standing):
     ) -> ViewScan:
         """One row per file that lies in the table's folders and that nothing of the table reaches.
 
-        Files are listed first; then the table is read as it is by then, whatever it stands at, so that a
+        Files are listed first; then the table is read as it is by then, whatever its snapshot, so that a
         commit in between takes nothing along. Of a table opened by a metadata file without a catalog that
         file stays the newest: what later commits added would be an orphan.
 
