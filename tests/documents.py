@@ -1,7 +1,7 @@
 """The examples of a document: what is run, and what it prints.
 
 A block of `python` is run. Where a block of `text` follows it directly, that is what it prints. In a block of
-`console` lines that begin with `$ ` are commands, the others what a terminal of 100 columns shows of them. A
+`console` lines that begin with `$ ` are commands, the others what a terminal of 84 columns shows of them. A
 document's blocks share their names and a folder of their own, in which `examples` is the project's.
 
 Usage: python tests/documents.py docs/jobs.md … puts into the documents what their examples print today.
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 SHOWN = tuple(f"docs/{name}.md" for name in ("index", "jobs", "history"))
 """Documents whose examples show what they print."""
-COLUMNS = 100
+COLUMNS = 84
 _BLOCK = re.compile(r"^```(python|console)\n(.*?)^```\n(?:\n```text\n(.*?)^```\n)?", re.MULTILINE | re.DOTALL)
 
 
