@@ -143,9 +143,14 @@ class Scan:
         """The first rows, a line each, with bytes and times as people read them.
 
         Of a view whose columns were not chosen, the columns that are looked at first; the others are named.
+        The one row of `health` is upright, a line for each column that has a value.
         Cost: as `head`.
         """
         rows = self.head(_PREVIEW_ROWS + 1)
+        if self._view_name == "health" and rows.num_rows == 1:
+            (cells,) = _display.cells(rows, self._view_name)
+            lines = [line for line in zip(rows.schema.names, cells, strict=True) if line[1] != "null"]
+            return _html.table(["", ""], lines, caption=self._name, numbers=[1])
         more = rows.num_rows > _PREVIEW_ROWS
         rows = rows.slice(0, _PREVIEW_ROWS)
         names = _display.shown(rows, self._first) or rows.schema.names[:_PREVIEW_COLUMNS]
