@@ -54,6 +54,8 @@ def test_the_page_of_answers_is_as_the_program_makes_it():
     assert answers.page(stored, text) == text
     assert list(stored["answers"]) == [question.test for question in answers.QUESTIONS]
     assert all(0 < found["equal"] <= found["asked"] for found in stored["answers"].values())
+    equal, asked = (sum(found[kind] for found in stored["answers"].values()) for kind in ("equal", "asked"))
+    assert f"{equal:,} of {asked:,}" in (PROJECT / "README.md").read_text("utf-8")
 
 
 def test_questions_are_tests():
