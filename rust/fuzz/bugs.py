@@ -44,7 +44,7 @@ BUGS = [
     ),
     Bug(
         "container",
-        "the marker after a block is not compared",
+        "the marker behind a block is not compared",
         "lakebed-avro/src/container/block.rs",
         "if marker != self.sync {",
         "if marker != self.sync && !BUG {",

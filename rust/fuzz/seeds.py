@@ -108,7 +108,7 @@ def schema_of(content: bytes) -> bytes:
 
 
 def rows() -> Iterator[tuple[str, bytes]]:
-    """Rows of the tables of cases after their types, and bitmaps."""
+    """Rows of the tables of cases behind their types, and bitmaps."""
     for name in ("paimon_binary_row", "paimon_binary_row_hostile"):
         cases = json.loads((DATA / "cases" / f"{name}.json").read_text("utf-8"))["cases"]
         for case in cases:

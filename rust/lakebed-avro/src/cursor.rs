@@ -79,7 +79,7 @@ pub struct Cursor<'a> {
 /// The continuation bit of each byte of a little-endian word.
 const CONTINUE: u64 = 0x8080_8080_8080_8080;
 
-/// The varint at the start of a little-endian word, and the bytes it takes; `None` if it goes on after
+/// The varint at the start of a little-endian word, and the bytes it takes; `None` if it goes on behind
 /// the word. One test finds its end, three shifts close the gaps that the continuation bits leave.
 #[inline(always)]
 pub(crate) fn word_varint(word: u64) -> Option<(u64, usize)> {
@@ -278,7 +278,7 @@ impl<'a> Cursor<'a> {
 pub struct Items {
     /// Items in this run.
     pub count: u64,
-    /// Position after the run, from the negative-count form.
+    /// Position behind the run, from the negative-count form.
     pub end: Option<usize>,
 }
 

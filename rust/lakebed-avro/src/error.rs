@@ -124,7 +124,7 @@ impl Location {
 }
 
 impl Location {
-    /// An error's text: the message, and the place in words after it, without what the message says already. The place
+    /// An error's text: the message, and the place in words behind it, without what the message says already. The place
     /// is on one line, and nothing of both steers a terminal, whatever names the input gives.
     pub fn behind(&self, message: &str) -> String {
         let parts = [

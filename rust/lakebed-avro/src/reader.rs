@@ -66,7 +66,7 @@ enum Work {
 }
 
 impl Reader {
-    /// A reader after the header of a file.
+    /// A reader behind the header of a file.
     ///
     /// `blocks` and `header` come from [`Blocks::open`], `program` from the header's schema.
     pub fn new(
@@ -116,7 +116,7 @@ impl Reader {
         if cells > most { Err(Limits::exceeded("max_cells", most, cells)) } else { Ok(Some(block)) }
     }
 
-    /// The next blocks for one thread, about `share` bytes of the file, and whether the file ends after
+    /// The next blocks for one thread, about `share` bytes of the file, and whether the file ends behind
     /// them or is broken there.
     fn next_unit(&mut self, share: usize) -> (Vec<Block>, Result<bool>) {
         let mut unit = Vec::new();

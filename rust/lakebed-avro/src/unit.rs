@@ -169,7 +169,7 @@ fn fault_error(fault: Fault, machine: &Machine<'_, '_>, block: &Block, record: u
     })
 }
 
-/// Finds the record after an error that only showed when a whole column was folded: the first whose
+/// Finds the record behind an error that only showed when a whole column was folded: the first whose
 /// block does not fold up to and with it. Decodes a block once per halving.
 #[cold]
 fn locate(

@@ -101,7 +101,7 @@ fn skipping_consumes_what_decoding_consumes() {
         let sample = sample(seed, 20);
         let schema = writer_schema(&sample);
         let program = Program::resolve(&schema, &Projection::All, &[]).unwrap();
-        // The check for bytes after a block's records holds only if every skip ends where it must.
+        // The check for bytes behind a block's records holds only if every skip ends where it must.
         for field in program.schema().fields() {
             let one = Projection::Paths(vec![field.name().clone()]);
             let batches = read(memory(&sample.bytes), &one, &[], |_| None, ReadOptions::default());

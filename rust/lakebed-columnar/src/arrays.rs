@@ -69,7 +69,7 @@ pub(crate) fn decimal(
     Ok(Arc::new(array))
 }
 
-/// Texts or bytes, one after the other.
+/// Texts or bytes, one behind the other.
 #[derive(Default)]
 pub(crate) struct Bytes {
     /// Where each ends.

@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 
 use crate::arrow::import_array;
 
-/// A local path, or the only value of a binary array, alone or after the URI that it was read from.
+/// A local path, or the only value of a binary array, alone or behind the URI that it was read from.
 pub enum Source {
     Path(String),
     Bytes { bytes: Buffer, uri: Option<String> },

@@ -130,7 +130,7 @@ impl Filter {
     }
 }
 
-/// The same batches after the C stream, whose errors are texts.
+/// The same batches behind the C stream, whose errors are texts.
 struct Exported {
     schema: SchemaRef,
     batches: Option<Batches>,

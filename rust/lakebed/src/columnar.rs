@@ -1,4 +1,4 @@
-//! Files of records in ORC and Parquet: distinguished from Avro by their first bytes.
+//! Files of records in ORC and Parquet: told from Avro by their first bytes.
 
 use arrow_array::RecordBatch;
 use arrow_buffer::Buffer;

@@ -226,7 +226,7 @@ impl Error {
         &self.0.location
     }
 
-    /// The same error with more words after its message.
+    /// The same error with more words behind its message.
     pub(crate) fn adding(mut self, words: &str) -> Error {
         self.0.message.push_str(words);
         self

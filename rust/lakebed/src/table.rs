@@ -31,16 +31,16 @@ pub trait Table: Send + Sync {
     /// Where the table is, without a slash at the end.
     fn location(&self) -> &str;
 
-    /// The table's snapshot, if there is one.
+    /// The snapshot that the table stands at, if there is one.
     fn snapshot_id(&self) -> Option<i64>;
 
     /// The table's options or properties.
     fn properties(&self) -> BTreeMap<String, String>;
 
-    /// The table's branch, `main` unless another was asked for.
+    /// The branch that the table stands on, `main` unless another was asked for.
     fn branch(&self) -> &str;
 
-    /// The tag that the table was opened at, if it was.
+    /// The tag that the table was asked to stand at, if it was.
     fn tag(&self) -> Option<&str>;
 
     /// What is odd about the files that say where the table stands, and no error.
@@ -94,7 +94,7 @@ pub trait Table: Send + Sync {
     /// As [`Table::at`] and [`Table::scan`].
     fn diff(&self, before: &Place, after: &Place, options: ScanOptions) -> Result<Box<dyn Distributed>>;
 
-    /// The data files that appends added after the snapshot `after`, up to the table's own,
+    /// The data files that appends added behind the snapshot `after`, up to the one that the table stands at,
     /// in the columns of the view `files`; `None` for all appends that are there. The oldest append is first.
     ///
     /// # Errors
@@ -147,7 +147,7 @@ pub trait Table: Send + Sync {
     fn file_history(&self, options: ScanOptions) -> Result<Box<dyn Scan>>;
 
     /// What is wrong with the table, a row a finding: every snapshot, list and manifest is read. Where `data_files`
-    /// says so, the data files of the table's snapshot are looked for.
+    /// says so, the data files of the snapshot that the table stands at are looked for.
     ///
     /// # Errors
     /// As [`Table::growth`].

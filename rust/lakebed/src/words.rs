@@ -8,7 +8,7 @@ use crate::text::WallClock;
 /// How many names a message lists.
 const NAMES_SHOWN: usize = 20;
 
-/// Names or ids as a message gives them, after `there`.
+/// Names or ids as a message gives them, behind `there`.
 pub(crate) fn listed<T: Debug>(names: &[T]) -> String {
     let shown: Vec<String> = names.iter().take(NAMES_SHOWN).map(|name| format!("{name:?}")).collect();
     match (names.len(), names.len().saturating_sub(NAMES_SHOWN)) {

@@ -10,7 +10,7 @@ use lakebed_avro::schema::Node;
 pub struct Frame<'f> {
     pub count: u64,
     pub payload: &'f [u8],
-    /// The offset after the block.
+    /// The offset behind the block.
     pub end: usize,
 }
 

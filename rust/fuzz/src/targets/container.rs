@@ -79,7 +79,7 @@ fn assert_placed(error: &Error, input: &[u8]) {
     assert!(without || place.offset.is_some(), "{:?} without a place: {error}", error.kind());
 }
 
-/// A file after its header.
+/// A file behind its header.
 struct File<'f> {
     bytes: &'f [u8],
     header: Header,

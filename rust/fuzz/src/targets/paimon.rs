@@ -175,7 +175,7 @@ fn rows(input: &[u8]) {
     }
 }
 
-/// The frame of a row that was read, looked at once more: its arity, and that texts follow the slots.
+/// The frame of a row that was read, looked at once more: its arity, and that texts stand behind the slots.
 fn assert_framed(row: &[u8], fields: &Fields) {
     let number = |bytes: &[u8], at: usize| {
         u64::from_le_bytes(bytes.get(at..).and_then(|rest| rest.first_chunk()).copied().expect("a slot"))
@@ -195,7 +195,7 @@ fn assert_framed(row: &[u8], fields: &Fields) {
     }
 }
 
-/// A bitmap after its magic number, in a frame whose size and checksum are right.
+/// A bitmap behind its magic number, in a frame whose size and checksum are right.
 fn vector(framed: &[u8]) {
     const MAGIC_64: [u8; 4] = 1_681_511_377u32.to_le_bytes();
     let size = framed.len() as u64;

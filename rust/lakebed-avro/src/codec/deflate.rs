@@ -21,13 +21,13 @@ impl Engine {
         Engine { context: Decompressor::new(), sync: Finder::new(&sync).into_owned() }
     }
 
-    /// Bytes after the stream are accepted, unless whole blocks are among them: a flipped bit in a length can make
+    /// Bytes behind the stream are accepted, unless whole blocks are among them: a flipped bit in a length can make
     /// it end at the marker of a later block, whose records would be lost without a word. libdeflate does not tell
     /// where its input ended, so that is only looked for where the payload holds a marker.
     pub(super) fn inflate(&mut self, block: &[u8], scratch: &mut Scratch) -> Result<usize> {
         let length = self.inflate_first(block, scratch)?;
         if self.sync.find(block).is_some() && left_behind(block) > CHECKSUM {
-            return Err(broken("other blocks follow the deflate stream"));
+            return Err(broken("other blocks stand behind the deflate stream"));
         }
         Ok(length)
     }
@@ -44,7 +44,7 @@ impl Engine {
     }
 }
 
-/// Bytes after the stream with which `block` begins, and which inflates.
+/// Bytes behind the stream with which `block` begins, and which inflates.
 fn left_behind(block: &[u8]) -> usize {
     let mut stream = Decompress::new(false);
     let mut sink = vec![0; 1 << 16];

@@ -86,7 +86,7 @@ enum Engine {
 }
 
 impl Inflater {
-    /// Contexts for `codec`; no output larger than `limits.max_block_bytes` is ever made. `sync` is the marker after
+    /// Contexts for `codec`; no output larger than `limits.max_block_bytes` is ever made. `sync` is the marker behind
     /// the blocks, which tells a block that holds others.
     pub fn new(codec: Codec, limits: &Limits, sync: [u8; 16]) -> Inflater {
         let engine = match codec {

@@ -22,7 +22,7 @@ pub struct Block {
     pub payload: Buffer,
 }
 
-/// The blocks of one file in file order; each is framed, bounded and after it stands the sync marker.
+/// The blocks of one file in file order; each is framed, bounded and behind it stands the sync marker.
 pub struct Blocks {
     input: Input,
     sync: [u8; 16],
@@ -70,7 +70,10 @@ impl Blocks {
             return Err(Error::new(ErrorKind::Truncated, "input ends in a sync marker"));
         }
         if marker != self.sync {
-            return Err(Error::new(ErrorKind::Sync, "sync marker after the block differs from the header's"));
+            return Err(Error::new(
+                ErrorKind::Sync,
+                "sync marker behind the block differs from the header's",
+            ));
         }
         self.input.skip(self.sync.len());
         let block = Block { index: self.next_index, offset, first_record: self.next_record, count, payload };

@@ -31,14 +31,14 @@ pub struct Header {
     pub metadata: Vec<(String, Vec<u8>)>,
     /// The compression of the blocks.
     pub codec: Codec,
-    /// The marker after every block.
+    /// The marker behind every block.
     pub sync: [u8; 16],
     /// Bytes of the header.
     pub length: u64,
 }
 
 impl Header {
-    /// Reads the header. Bytes after it stay in `input`.
+    /// Reads the header. Bytes behind it stay in `input`.
     pub(crate) fn read(input: &mut Input, limits: &Limits) -> Result<Header> {
         check_magic(input.peek(4)?)?;
         let most = usize::try_from(limits.max_header_bytes).unwrap_or(usize::MAX);

@@ -121,7 +121,7 @@ impl Stream {
     /// Takes the next `count` bytes, which must be ahead.
     ///
     /// A small block is copied out and leaves the rest where it is; a large one takes the buffer along
-    /// and the little after it is moved. So no byte is moved often, and no block holds more than its own.
+    /// and the little behind it is moved. So no byte is moved often, and no block holds more than its own.
     fn take(&mut self, count: usize) -> Buffer {
         let end = self.taken.saturating_add(count);
         if count < STEP {

@@ -140,7 +140,7 @@ fn every_prefix_of_a_header_is_truncated() {
     }
 }
 
-/// The first block of a file with this after its header.
+/// The first block of a file with this behind its header.
 fn first(rest: Vec<u8>) -> Option<Result<Block>> {
     let file = [header(&[]), rest].concat();
     let (_, mut blocks) = open(&file, Limits::DEFAULT).unwrap();

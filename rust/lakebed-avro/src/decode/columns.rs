@@ -291,7 +291,7 @@ impl Columns {
     }
 }
 
-/// Whether [`Columns::pop_scalars`] can take back a record that stopped after these instructions, which
+/// Whether [`Columns::pop_scalars`] can take back a record that stopped behind these instructions, which
 /// are the first of a program: scalars and whole nullable ones.
 pub(crate) fn only_scalars(ops: &[Op]) -> bool {
     let plain =

@@ -124,7 +124,7 @@ fn int_longs(bytes: &[u8], most: u64, mut keep: impl FnMut(i32, i64)) -> Taken {
 }
 
 /// The pair of an int and a long at the start of a word, and the bytes it takes; `None` where the key is of
-/// more than two or the value goes on after the word.
+/// more than two or the value goes on behind the word.
 #[inline(always)]
 fn int_long(word: u64) -> Option<(i32, i64, usize)> {
     let key = SmallKey::of(word)?;
@@ -161,7 +161,7 @@ fn int_bytes(
     Taken { items, kept: items, bytes: bytes.len().saturating_sub(rest.len()) }
 }
 
-/// An int of one or two bytes at the start of a word, and what is after it: the rest of the word, filled
+/// An int of one or two bytes at the start of a word, and what is behind it: the rest of the word, filled
 /// up with bytes that do not end a varint.
 struct SmallKey {
     value: i32,
@@ -183,7 +183,7 @@ impl SmallKey {
     }
 }
 
-/// Nullable longs: a run of those that are there and take one byte, or the one after such a run.
+/// Nullable longs: a run of those that are there and take one byte, or the one behind such a run.
 enum Longs<'b> {
     /// The branch and the value of each.
     Small(&'b [[u8; 2]]),

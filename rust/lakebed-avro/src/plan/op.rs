@@ -14,7 +14,7 @@ pub(crate) enum Number {
     Float,
 }
 
-/// One instruction. Compound ones own the instructions after them up to `end`.
+/// One instruction. Compound ones own the instructions behind them up to `end`.
 ///
 /// The same vector decodes, skips and appends defaults, so the three cannot disagree about what
 /// comes next. Records have no instruction: their fields simply follow one another. Nulls have none
@@ -31,7 +31,7 @@ pub(crate) enum Op {
     Fixed(u32, Col),
     /// An int below the number of symbols.
     Enum(u32, Col),
-    /// A union of null (branch `null`) and the value after.
+    /// A union of null (branch `null`) and the value behind.
     Nullable {
         null: u8,
         valid: Col,
@@ -73,7 +73,7 @@ pub(crate) enum Op {
         table: u32,
         column: Col,
     },
-    /// No bytes: a null for the reader's nullable value after.
+    /// No bytes: a null for the reader's nullable value behind.
     Absent {
         valid: Col,
         end: u32,
@@ -87,7 +87,7 @@ pub(crate) enum Op {
         branch: u8,
         types: Col,
     },
-    /// No bytes: the default with this number, of the type after; without one nothing at all.
+    /// No bytes: the default with this number, of the type behind; without one nothing at all.
     Constant {
         constant: Option<u32>,
         end: u32,

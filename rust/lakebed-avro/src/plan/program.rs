@@ -53,7 +53,7 @@ pub struct Program {
     pub(crate) paths: Vec<String>,
     /// The null's branch where the top is a union of null and a record.
     pub(crate) null_record: Option<u8>,
-    /// Where a guard decides: the first instruction after the fields it reads.
+    /// Where a guard decides: the first instruction behind the fields it reads.
     pub(crate) guard_at: Option<usize>,
     pub(crate) slots: Vec<Slot>,
     /// The defaults of fields that only the reader has.
@@ -71,7 +71,7 @@ impl Program {
     /// Resolves `schema` against `projection`.
     ///
     /// `guard` names what a [`crate::Guard`] reads. Top-level fields are scalars, decoded whether projected
-    /// or not, and have [`Program::slots`] in their order. A dotted path says that the guard is asked after
+    /// or not, and have [`Program::slots`] in their order. A dotted path says that the guard is asked behind
     /// that field, where the writer has it: what is projected of it is found by [`Program::slot`]. Where anything
     /// but scalars and nullable ones stands before the last of them, the guard is not asked. Unknown
     /// projected paths and top-level fields are [`ErrorKind::UnknownColumn`].
@@ -181,7 +181,7 @@ impl<'r> Row<'r> {
     }
 
     /// Appends the instructions of a record of `writer`. Gives for each of the reader's fields the
-    /// instruction after it, and the null's branch where the writer's record may be null.
+    /// instruction behind it, and the null's branch where the writer's record may be null.
     fn resolve(&self, writer: &Schema, resolver: &mut Resolver) -> Result<(Vec<usize>, Option<u8>)> {
         let Some(wanted) = self.fields else {
             let value = self.children().next();

@@ -67,7 +67,7 @@ impl Resolver {
         self.ops.len() - 1
     }
 
-    /// The number of the instruction after the field at `path`; none where it has no instruction.
+    /// The number of the instruction behind the field at `path`; none where it has no instruction.
     pub(super) fn behind(&self, path: &str) -> Option<usize> {
         let is_its = |own: &String| {
             own.strip_prefix(path).is_some_and(|rest| matches!(rest.as_bytes(), [] | [b'.', ..]))
@@ -165,7 +165,7 @@ impl Resolver {
         self.push(op, target.path);
     }
 
-    /// Resolves the fields of a record; gives for each of the reader's the instruction after it.
+    /// Resolves the fields of a record; gives for each of the reader's the instruction behind it.
     pub(super) fn resolve_fields(
         &mut self,
         fields: &[Field],
@@ -288,7 +288,7 @@ fn field_at(path: &str) -> Location {
 
 #[cold]
 fn unkeyed(path: &str) -> Error {
-    let message = format!("the writer's values of {path} do not follow an int key each");
+    let message = format!("the writer's values of {path} do not stand behind an int key each");
     Error::new(ErrorKind::Unresolvable, message).at(field_at(path))
 }
 

@@ -51,7 +51,7 @@ pub enum Wire {
     Array(Box<Node>),
     /// Runs of string keys and values.
     Map(Box<Node>),
-    /// The fields one after the other.
+    /// The fields one behind the other.
     Record(Vec<Field>),
     /// The number of a branch, then its value.
     Union(Vec<Node>),
@@ -64,7 +64,7 @@ pub enum Logical {
     Decimal {
         /// Digits in all.
         precision: usize,
-        /// Digits after the point.
+        /// Digits behind the point.
         scale: usize,
     },
     /// Days since 1970-01-01 in an int.

@@ -30,7 +30,7 @@ struct Frame {
 pub(super) struct Frames {
     /// One per thread.
     compressors: Vec<Compressor>,
-    /// The header, where blocks are read again after it.
+    /// The header, where blocks are read again behind it.
     header: Option<Vec<u8>>,
     sync: [u8; 16],
     limits: Limits,

@@ -1,4 +1,4 @@
-//! Compressed streams: chunks, each after three bytes that say how long it is and whether it is compressed.
+//! Compressed streams: chunks, each behind three bytes that say how long it is and whether it is compressed.
 //!
 //! Source: ORC specification, "Compression".
 

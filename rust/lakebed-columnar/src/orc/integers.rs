@@ -183,7 +183,7 @@ impl Integers {
     }
 }
 
-/// The width after a code of five bits.
+/// The width behind a code of five bits.
 fn width_of(code: u8) -> u32 {
     match code {
         0..=23 => u32::from(code) + 1,

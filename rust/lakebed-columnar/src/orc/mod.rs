@@ -79,7 +79,7 @@ impl OrcFile {
         })
     }
 
-    /// The next batch; `None` after the last.
+    /// The next batch; `None` behind the last.
     pub(crate) fn batch(&mut self) -> Result<Option<RecordBatch>> {
         while self.open.as_ref().is_none_or(|stripe| stripe.left == 0) {
             self.open = None;

@@ -43,7 +43,7 @@ impl DeltaIntegers {
         self.state().map(|(_, state)| state.left)
     }
 
-    /// What follows all of them, once they are read.
+    /// What stands behind all of them, once they are read.
     fn into_rest(self) -> Input {
         self.input
     }
@@ -137,7 +137,7 @@ fn lengths(input: Input, count: usize, budget: &mut Budget) -> Result<(std::vec:
     Ok((lengths.into_iter(), integers.into_rest()))
 }
 
-/// Bytes one after the other, after all their lengths.
+/// Bytes one behind the other, behind all their lengths.
 pub(super) struct DeltaLengths {
     lengths: std::vec::IntoIter<usize>,
     data: Input,

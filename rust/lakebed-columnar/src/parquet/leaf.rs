@@ -255,7 +255,7 @@ impl OpenPage {
     }
 }
 
-/// Levels after their length.
+/// Levels behind their length.
 fn prefixed(bytes: &mut Input, packed: bool) -> Result<Input> {
     if packed {
         return Err(Error::new(ErrorKind::Unsupported, "levels that are packed by bits are not read"));

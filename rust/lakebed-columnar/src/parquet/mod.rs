@@ -94,7 +94,7 @@ impl ParquetFile {
         })
     }
 
-    /// The next batch; `None` after the last.
+    /// The next batch; `None` behind the last.
     pub(crate) fn batch(&mut self) -> Result<Option<RecordBatch>> {
         while self.open.as_ref().is_none_or(|group| group.left == 0) {
             self.open = None;

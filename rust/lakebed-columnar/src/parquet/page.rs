@@ -28,7 +28,7 @@ pub(super) enum Page {
 
 /// Where the levels of a page are.
 pub(super) enum Levels {
-    /// In front of the values, each after its length.
+    /// In front of the values, each behind its length.
     Prefixed {
         /// Which of them are packed by bits, as only old writers did: repetition, and definition levels.
         packed: [bool; 2],
@@ -66,7 +66,7 @@ impl Pages {
         self.input.position() as u64
     }
 
-    /// The next page of a kind that is read; `None` after the last.
+    /// The next page of a kind that is read; `None` behind the last.
     pub(super) fn next(&mut self, inflater: &mut Inflater, budget: &mut Budget) -> Result<Option<Page>> {
         while !self.input.is_empty() {
             let mut thrift = Compact::new(self.input.clone());

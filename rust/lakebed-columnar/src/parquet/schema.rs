@@ -71,7 +71,7 @@ impl Column {
         let level = Repeated::default();
         let columns = walk.columns(root.children, level, limits.max_schema_depth)?;
         if walk.elements.next().is_some() {
-            return Err(wrong("elements are left after the schema"));
+            return Err(wrong("elements are left behind the schema"));
         }
         Ok((columns, walk.leaves))
     }

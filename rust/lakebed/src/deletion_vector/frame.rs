@@ -8,7 +8,7 @@ use crate::error::{Error, ErrorKind, Result};
 pub(crate) const MAGIC_32: [u8; 4] = [0x5e, 0x43, 0xf2, 0xd0];
 /// 1681511377, little-endian: a vector of 64-bit positions.
 pub(crate) const MAGIC_64: [u8; 4] = [0xd1, 0xd3, 0x39, 0x64];
-/// Bytes of the size in front and of the checksum after.
+/// Bytes of the size in front and of the checksum behind.
 pub(crate) const FRAMING: u64 = 8;
 
 /// A magic number that a format's vectors may have, and what comes with it.

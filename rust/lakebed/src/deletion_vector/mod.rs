@@ -4,7 +4,7 @@
 //! int32 BE size │ magic (4 bytes), bitmap: `size` bytes │ int32 BE CRC-32 of those
 //! ```
 //!
-//! A 32-bit vector is one portable Roaring bitmap. A 64-bit one is a count of bitmaps, each after the upper
+//! A 32-bit vector is one portable Roaring bitmap. A 64-bit one is a count of bitmaps, each behind the upper
 //! half of its positions. Which of them there are, and what their recorded lengths count, is each format's
 //! own.
 
@@ -59,7 +59,7 @@ pub struct DeletionVector {
 }
 
 impl DeletionVector {
-    /// Decodes the vector that begins with the first of `bytes`; what follows it does not matter.
+    /// Decodes the vector that begins with the first of `bytes`; what stands behind it does not matter.
     ///
     /// Memory is a small multiple of the vector's bytes, however many positions they stand for.
     ///

@@ -94,7 +94,7 @@ fn positions_are_bounded() {
     assert_eq!(error.kind().name(), "limit");
 }
 
-/// Any bytes after a right checksum give ascending positions or an error.
+/// Any bytes behind a right checksum give ascending positions or an error.
 #[test]
 fn random_bitmaps() {
     let mut random = Random(59);

@@ -11,7 +11,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::scan::{Batches, once};
 
 /// The sides of what changed in a difference: identities of files that were removed and that were added, and
-/// after them the rows of each leg.
+/// behind them the rows of each leg.
 const LEGS: i32 = 2;
 
 /// The entries of a manifest of the leg of that number among `changes`, as [`super::Leg::rows`] has them,

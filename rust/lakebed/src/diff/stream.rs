@@ -126,7 +126,7 @@ mod tests {
             .expect("two columns")
     }
 
-    /// Reads a batch for each of `batches`; reading on after them fails.
+    /// Reads a batch for each of `batches`; reading on behind them fails.
     fn reader(batches: &'static [&'static [&'static str]]) -> Reader {
         Box::new(move || {
             let behind = std::iter::once_with(|| Err(Error::new(ErrorKind::Io, "read too far")));

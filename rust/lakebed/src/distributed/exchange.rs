@@ -49,11 +49,11 @@ pub struct Exchanged {
     pub exchange: Box<dyn Exchange>,
     /// The manifests that entries of each side are in; one manifest may be of several sides.
     pub sides: Vec<Vec<PlannedManifest>>,
-    /// Whether entries have to be combined; if not, one manifest after the other may be gathered.
+    /// Whether entries have to be brought together; if not, one manifest after the other may be gathered.
     pub together: bool,
 }
 
-/// A scan's work on manifests whose entries are combined, apart from the table.
+/// A scan's work on manifests whose entries are brought together, apart from the table.
 pub trait Exchange: Travels {
     /// The schema of the rows.
     ///

@@ -1,4 +1,4 @@
-//! Sums over files that are made in several processes and combined in one: a partial state in, a
+//! Sums over files that are made in several processes and brought together in one: a partial state in, a
 //! partial state out.
 
 use arrow_array::RecordBatch;
@@ -42,7 +42,7 @@ pub trait Grouping: Send {
     /// As [`Grouping::add`].
     fn merge(&mut self, sums: &RecordBatch) -> Result<()>;
 
-    /// Takes in what is known of all files: deletions before the first file, vectors after the last.
+    /// Takes in what is known of all files: deletions before the first file, vectors behind the last.
     ///
     /// # Errors
     /// As [`Grouping::add`]; `Argument` for a format that has no such thing.

@@ -40,7 +40,7 @@ pub(crate) fn match_manifest_path<'m, M>(
         .ok_or_else(|| Error::new(ErrorKind::Missing, "this manifest is not one of the scan's").in_file(path))
 }
 
-/// Whether a path ends in a name, slashes after it aside.
+/// Whether a path ends in a name, slashes behind it aside.
 fn ends_in(path: &str, name: &str) -> bool {
     path.ends_with(name) || (path.ends_with('/') && path.trim_end_matches('/').ends_with(name))
 }

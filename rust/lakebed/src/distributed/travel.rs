@@ -1,4 +1,4 @@
-//! Work as text: JSON after the name of whose and what it is.
+//! Work as text: JSON behind the name of whose and what it is.
 
 use std::collections::BTreeMap;
 

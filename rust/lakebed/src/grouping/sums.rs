@@ -10,7 +10,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::record::find;
 use crate::view::whole;
 
-/// The column that says which group a row is of, and by which rows are combined.
+/// The column that says which group a row is of, and by which rows are brought together.
 const KEY: &str = "partition";
 
 /// The sum of two counts.

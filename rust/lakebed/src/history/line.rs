@@ -106,13 +106,12 @@ impl<H: History> Line<H> {
 
     /// The steps of a scan of these commits.
     pub(super) fn steps(&self) -> Vec<Step> {
-        let complete = self.commits.iter().filter(|link| link.says_all);
-        let (complete, read) =
-            complete.fold((0, 0), |(complete, read), link| (complete + 1, read + link.own.len() as u64));
+        let told = self.commits.iter().filter(|link| link.says_all);
+        let (told, read) = told.fold((0, 0), |(told, read), link| (told + 1, read + link.own.len() as u64));
         let why =
             "what their own manifests say leads from the snapshot before; the others are compared with it";
         vec![
-            Step::rows("snapshots", complete, self.commits.len() as u64, why),
+            Step::rows("snapshots", told, self.commits.len() as u64, why),
             Step::rows(
                 "manifests",
                 read,

@@ -109,7 +109,7 @@ pub(crate) trait History: Clone + Send + Sync + 'static {
     /// Those of reading the lists; of a filter on the table's columns.
     fn listed(&self, snapshot: &Self::Snapshot, filter: Option<&str>) -> Result<Listed<Self::Manifest>>;
 
-    /// How the manifests of commits become the columns of the view `files` that are asked for and, after them,
+    /// How the manifests of commits become the columns of the view `files` that are asked for and, behind them,
     /// `change`: "added" or "removed". The schema is that of the former.
     ///
     /// # Errors

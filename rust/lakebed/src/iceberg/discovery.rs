@@ -15,7 +15,7 @@ pub const FOLDER: &str = "metadata";
 /// The file in it that says which version is current.
 pub(super) const HINT: &str = "version-hint.text";
 
-/// What a version's file may be called after its number, in the order in which engines look for it.
+/// What a version's file may be called behind its number, in the order in which engines look for it.
 const ENDINGS: [&str; 3] = [".metadata.json", ".gz.metadata.json", ".metadata.json.gz"];
 
 /// The longest name that a file can have on most file systems, and a line's end.
@@ -144,7 +144,7 @@ impl Folder<'_> {
     /// Of each row of files the first that is there; all are asked for at once.
     fn firsts(&self, rows: Vec<Vec<String>>) -> Result<Vec<Option<String>>> {
         let paths: Vec<String> = rows.iter().flatten().map(|name| self.file(name)).collect();
-        // What follows a file that is there does not matter, nor do its errors.
+        // What stands behind a file that is there does not matter, nor do its errors.
         let exists = |storage: &dyn Storage, path: &String| Ok(present(storage.read_range(path, 0, 1)));
         let mut found = paths.clone().into_iter().zip(read_each(self.storage, paths, 1, exists)?);
         let first = |row: Vec<String>| {

@@ -84,7 +84,7 @@ fn global_index() -> DataType {
     ]))
 }
 
-/// A manifest entry: one change of one data file, the file's own fields after the entry's.
+/// A manifest entry: one change of one data file, the file's own fields behind the entry's.
 pub const ENTRY: [FieldSpec; 25] = [
     required("_KIND", "kind", int8, "0 the file was added, 1 it was deleted"),
     required("_PARTITION", "partition", binary, "partition values, a serialised BinaryRow"),

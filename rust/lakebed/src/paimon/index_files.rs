@@ -60,7 +60,7 @@ impl IndexFiles {
         read().map_err(|error: Error| error.in_file(&path))
     }
 
-    /// The entries of all of them, and after their columns what other writers' fields hold.
+    /// The entries of all of them, and behind their columns what other writers' fields hold.
     ///
     /// # Errors
     /// As [`IndexFiles::read`]; `Unsupported` for such a field in ORC or Parquet.

@@ -1,4 +1,4 @@
-//! What a pipeline promises, with reads that wait, fail, hang and panic as each job says.
+//! What a pipeline promises, with reads that wait, fail, hang and panic as they are told.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -13,7 +13,7 @@ const MILLI: Duration = Duration::from_millis(1);
 
 /// What a request is to do.
 #[derive(Debug, Clone, Copy, Default)]
-struct Job {
+struct Told {
     read_ms: u32,
     make_ms: u32,
     size: u64,
@@ -46,38 +46,39 @@ fn within<T>(now: &AtomicUsize, most: &AtomicUsize, run: impl FnOnce() -> T) -> 
 }
 
 impl Source for Scripted {
-    type Request = (usize, Job);
+    type Request = (usize, Told);
     type Bytes = u64;
     type Made = usize;
 
-    fn size(&self, (_, job): &(usize, Job)) -> u64 {
-        job.size
+    fn size(&self, (_, told): &(usize, Told)) -> u64 {
+        told.size
     }
 
-    fn read(&self, (_, job): &(usize, Job)) -> Result<u64> {
+    fn read(&self, (_, told): &(usize, Told)) -> Result<u64> {
         let seen = &self.0;
         seen.reads.fetch_add(1, Ordering::SeqCst);
         seen.threads.lock().unwrap().insert(this_thread());
         {
             let mut bytes = seen.bytes.lock().unwrap();
             let before = bytes.0;
-            let most = bytes.1.entry(job.size).or_default();
+            let most = bytes.1.entry(told.size).or_default();
             *most = before.max(*most);
-            bytes.0 += job.size;
+            bytes.0 += told.size;
         }
-        within(&seen.reading, &seen.most_reading, || sleep(MILLI * job.read_ms));
-        Ok(job.size)
+        within(&seen.reading, &seen.most_reading, || sleep(MILLI * told.read_ms));
+        Ok(told.size)
     }
 
-    fn make(&self, (number, job): &(usize, Job), _bytes: u64) -> Result<usize> {
+    fn make(&self, (number, told): &(usize, Told), _bytes: u64, give: Give<'_, usize>) -> Result<()> {
         self.0.makers.lock().unwrap().insert(this_thread());
-        self.0.bytes.lock().unwrap().0 -= job.size;
-        within(&self.0.making, &self.0.most_making, || sleep(MILLI * job.make_ms));
-        assert!(!job.panics, "on purpose");
-        if job.fails {
+        self.0.bytes.lock().unwrap().0 -= told.size;
+        within(&self.0.making, &self.0.most_making, || sleep(MILLI * told.make_ms));
+        assert!(!told.panics, "on purpose");
+        if told.fails {
             return Err(Error::new(ErrorKind::Argument, format!("number {number}")));
         }
-        Ok(*number)
+        give(*number);
+        Ok(())
     }
 
     fn held(&self, _made: &usize) -> u64 {
@@ -105,18 +106,22 @@ fn eventually(holds: impl Fn() -> bool) {
     }
 }
 
-fn run(jobs: impl IntoIterator<Item = Job>, reads: usize, threads: usize) -> (Pipeline<Scripted>, Arc<Seen>) {
+fn run(
+    told: impl IntoIterator<Item = Told>,
+    reads: usize,
+    threads: usize,
+) -> (Pipeline<Scripted>, Arc<Seen>) {
     let seen = Arc::new(Seen::default());
-    let requests = jobs.into_iter().enumerate().collect();
+    let requests = told.into_iter().enumerate().collect();
     (Pipeline::new(Scripted(Arc::clone(&seen)), requests, Width { reads, threads }), seen)
 }
 
 #[test]
 fn what_is_made_comes_in_the_order_of_requests() {
     for (reads, threads) in [(1, 1), (1, 2), (2, 2), (32, 2), (3, 8)] {
-        let jobs =
-            (0..40).map(|number| Job { read_ms: number * 7 % 5, make_ms: number % 2, ..Job::default() });
-        let (pipeline, seen) = run(jobs, reads, threads);
+        let told =
+            (0..40).map(|number| Told { read_ms: number * 7 % 5, make_ms: number % 2, ..Told::default() });
+        let (pipeline, seen) = run(told, reads, threads);
         let made: Vec<usize> = pipeline.map(|made| made.expect("no error")).collect();
         assert_eq!(made, (0..40).collect::<Vec<_>>(), "{reads} reads, {threads} threads");
         assert!(seen.most_making.load(Ordering::SeqCst) <= threads);
@@ -126,7 +131,7 @@ fn what_is_made_comes_in_the_order_of_requests() {
 
 #[test]
 fn reads_go_on_side_by_side_while_few_threads_make() {
-    let (pipeline, seen) = run(vec![Job { read_ms: 20, ..Job::default() }; 64], 16, 1);
+    let (pipeline, seen) = run(vec![Told { read_ms: 20, ..Told::default() }; 64], 16, 1);
     assert_eq!(pipeline.count(), 64);
     assert!(seen.most_reading.load(Ordering::SeqCst) > 8);
     assert_eq!(seen.most_making.load(Ordering::SeqCst), 1);
@@ -134,13 +139,13 @@ fn reads_go_on_side_by_side_while_few_threads_make() {
 
 #[test]
 fn threads_that_read_make_nothing_where_there_are_more_reads_than_threads() {
-    let (pipeline, seen) = run(vec![Job { read_ms: 2, make_ms: 1, ..Job::default() }; 64], 16, 2);
+    let (pipeline, seen) = run(vec![Told { read_ms: 2, make_ms: 1, ..Told::default() }; 64], 16, 2);
     assert_eq!(pipeline.count(), 64);
     let (readers, makers) = (seen.threads.lock().unwrap(), seen.makers.lock().unwrap());
     assert!(makers.len() <= 2, "{makers:?}");
     assert!(readers.is_disjoint(&makers), "{readers:?} {makers:?}");
     // Elsewhere the same threads do both.
-    let (pipeline, seen) = run(vec![Job { read_ms: 2, make_ms: 1, ..Job::default() }; 64], 3, 3);
+    let (pipeline, seen) = run(vec![Told { read_ms: 2, make_ms: 1, ..Told::default() }; 64], 3, 3);
     assert_eq!(pipeline.count(), 64);
     let all = seen.threads.lock().unwrap().union(&seen.makers.lock().unwrap()).count();
     assert!(all <= 3, "{all}");
@@ -148,9 +153,9 @@ fn threads_that_read_make_nothing_where_there_are_more_reads_than_threads() {
 
 #[test]
 fn a_slow_file_holds_up_nobody_but_who_waits_for_it() {
-    let mut jobs = vec![Job { read_ms: 1, ..Job::default() }; 30];
-    jobs[3].read_ms = 1500;
-    let (mut pipeline, seen) = run(jobs, 30, 2);
+    let mut told = vec![Told { read_ms: 1, ..Told::default() }; 30];
+    told[3].read_ms = 1500;
+    let (mut pipeline, seen) = run(told, 30, 2);
     for _ in 0..3 {
         pipeline.next().expect("one").expect("no error");
     }
@@ -160,11 +165,11 @@ fn a_slow_file_holds_up_nobody_but_who_waits_for_it() {
 }
 
 #[test]
-fn look_ahead_begins_small_and_doubles() {
-    let (mut pipeline, seen) = run(vec![Job { read_ms: 1, ..Job::default() }; 200], 64, 2);
+fn look_ahead_begins_small_and_grows() {
+    let (mut pipeline, seen) = run(vec![Told { read_ms: 1, ..Told::default() }; 200], 64, 2);
     pipeline.next();
     sleep(MILLI * 30);
-    // Two before anything was taken, twice as many after what was.
+    // Two before anything was taken, as many again at the most before more is asked for.
     assert!(seen.reads.load(Ordering::SeqCst) <= 5, "{:?}", seen.reads);
     for _ in 0..6 {
         pipeline.next();
@@ -175,9 +180,9 @@ fn look_ahead_begins_small_and_doubles() {
 #[test]
 fn bytes_ahead_are_bounded_and_one_large_file_is_read_all_the_same() {
     let seen = Arc::new(Seen::default());
-    let mut jobs = vec![Job { size: 10, read_ms: 2, ..Job::default() }; 30];
-    jobs[4].size = 1000;
-    let requests = jobs.into_iter().enumerate().collect();
+    let mut told = vec![Told { size: 10, read_ms: 2, ..Told::default() }; 30];
+    told[4].size = 1000;
+    let requests = told.into_iter().enumerate().collect();
     let width = Width { reads: 16, threads: 2 };
     let pipeline = Pipeline::bounded(Scripted(Arc::clone(&seen)), requests, width, 70);
     for made in pipeline {
@@ -191,8 +196,9 @@ fn bytes_ahead_are_bounded_and_one_large_file_is_read_all_the_same() {
     assert!(most[&10] <= 1000 + 70 + 20, "{most:?}");
 }
 
-/// Makes a hundred bytes of each ten, and counts how many of these there are.
+/// Makes so many pieces of a hundred bytes of each ten, and counts how many of these there are.
 struct Growing {
+    pieces: usize,
     there: Arc<AtomicUsize>,
     most: Arc<AtomicUsize>,
 }
@@ -218,10 +224,15 @@ impl Source for Growing {
         Ok(())
     }
 
-    fn make(&self, (): &(), (): ()) -> Result<Grown> {
-        let there = self.there.fetch_add(100, Ordering::SeqCst) + 100;
-        self.most.fetch_max(there, Ordering::SeqCst);
-        Ok(Grown(Arc::clone(&self.there)))
+    fn make(&self, (): &(), (): (), give: Give<'_, Grown>) -> Result<()> {
+        for _ in 0..self.pieces {
+            let there = self.there.fetch_add(100, Ordering::SeqCst) + 100;
+            self.most.fetch_max(there, Ordering::SeqCst);
+            if !give(Grown(Arc::clone(&self.there))) {
+                break;
+            }
+        }
+        Ok(())
     }
 
     fn held(&self, _: &Grown) -> u64 {
@@ -231,28 +242,100 @@ impl Source for Growing {
 
 #[test]
 fn what_is_made_ahead_is_bounded_too() {
-    let (there, most) = (Arc::default(), Arc::default());
-    let source = Growing { there, most: Arc::clone(&most) };
-    let width = Width { reads: 32, threads: 2 };
-    let pipeline = Pipeline::bounded(source, vec![(); 60], width, 600);
-    let mut made = 0;
-    for grown in pipeline {
-        sleep(MILLI * 2);
-        drop(grown);
-        made += 1;
+    // Requests of one piece, and of more pieces than may be held of all.
+    for (requests, pieces) in [(60, 1), (6, 20)] {
+        let (there, most) = (Arc::default(), Arc::default());
+        let source = Growing { pieces, there, most: Arc::clone(&most) };
+        let width = Width { reads: 32, threads: 2 };
+        let pipeline = Pipeline::bounded(source, vec![(); requests], width, 600);
+        let mut made = 0;
+        for grown in pipeline {
+            sleep(MILLI * 2);
+            drop(grown);
+            made += 1;
+        }
+        assert_eq!(made, requests * pieces);
+        // Half of the bytes, the piece that is waited for, one that each thread has made, and the one that was taken.
+        let most = most.load(Ordering::SeqCst);
+        assert!(most <= 300 + 100 + 2 * 100 + 100, "{most}");
     }
-    assert_eq!(made, 60);
-    // Half of the bytes, what each thread makes beyond them, and what is taken.
-    let most = most.load(Ordering::SeqCst);
-    assert!(most <= 300 + 2 * 100 + 100, "{most}");
+}
+
+/// Makes as many pieces as a request says, the number of the request each; and fails behind these where it is told to.
+struct Numbered {
+    fails: Option<usize>,
+}
+
+impl Source for Numbered {
+    type Request = (usize, usize);
+    type Bytes = ();
+    type Made = usize;
+
+    fn read(&self, (number, _): &(usize, usize)) -> Result<()> {
+        // The later ones are there before the first.
+        sleep(MILLI * (20 / (*number as u32 + 1)));
+        Ok(())
+    }
+
+    fn make(&self, (number, pieces): &(usize, usize), (): (), give: Give<'_, usize>) -> Result<()> {
+        (0..*pieces).take_while(|_| give(*number)).for_each(drop);
+        match self.fails == Some(*number) {
+            true => Err(Error::new(ErrorKind::Argument, format!("behind the pieces of {number}"))),
+            false => Ok(()),
+        }
+    }
+
+    fn held(&self, _: &usize) -> u64 {
+        100
+    }
+}
+
+#[test]
+fn pieces_come_in_the_order_of_their_requests() {
+    let pieces = [3, 0, 50, 1, 0, 0, 7, 0];
+    let wanted: Vec<usize> = pieces.iter().enumerate().flat_map(|(at, count)| vec![at; *count]).collect();
+    // With room for less than a request, for some, and for all of them.
+    for bytes in [100, 1_000, 1 << 20] {
+        for (reads, threads) in [(1, 1), (1, 2), (2, 2), (16, 2), (16, 1)] {
+            let requests = pieces.into_iter().enumerate().collect();
+            let source = Numbered { fails: None };
+            let pipeline = Pipeline::bounded(source, requests, Width { reads, threads }, bytes);
+            let made: Vec<usize> = pipeline.map(|made| made.expect("no error")).collect();
+            assert_eq!(made, wanted, "{bytes} bytes, {reads} reads, {threads} threads");
+        }
+    }
+}
+
+#[test]
+fn an_error_comes_behind_the_pieces_that_were_made_before_it() {
+    for (reads, threads) in [(1, 1), (2, 2), (16, 2)] {
+        let requests = (0..6).map(|number| (number, 4)).collect();
+        let source = Numbered { fails: Some(2) };
+        let mut pipeline = Pipeline::bounded(source, requests, Width { reads, threads }, 300);
+        let made: Vec<_> = pipeline.by_ref().collect();
+        assert_eq!(made.len(), 13);
+        let error = made.last().and_then(|made| made.as_ref().err()).expect("an error");
+        assert_eq!(error.to_string(), "behind the pieces of 2");
+        assert!(pipeline.next().is_none());
+    }
+}
+
+#[test]
+fn who_stops_within_a_request_leaves_no_thread_that_waits_for_room() {
+    let requests = (0..6).map(|number| (number, 1_000)).collect();
+    let width = Width { reads: 8, threads: 2 };
+    let mut pipeline = Pipeline::bounded(Numbered { fails: None }, requests, width, 300);
+    pipeline.next().expect("one").expect("no error");
+    // Stops, and waits for its threads.
+    drop(pipeline);
 }
 
 #[test]
 fn the_first_error_in_order_is_given_and_ends_it() {
-    let mut jobs = vec![Job { read_ms: 1, ..Job::default() }; 20];
-    jobs[5] = Job { fails: true, make_ms: 30, ..Job::default() };
-    jobs[6].fails = true;
-    let (mut pipeline, _) = run(jobs, 16, 4);
+    let mut told = vec![Told { read_ms: 1, ..Told::default() }; 20];
+    told[5] = Told { fails: true, make_ms: 30, ..Told::default() };
+    told[6].fails = true;
+    let (mut pipeline, _) = run(told, 16, 4);
     let made: Vec<_> = pipeline.by_ref().collect();
     assert_eq!(made.len(), 6);
     let error = made.last().and_then(|made| made.as_ref().err()).expect("an error");
@@ -262,7 +345,7 @@ fn the_first_error_in_order_is_given_and_ends_it() {
 
 #[test]
 fn who_stops_early_reads_little_and_leaves_no_thread_behind() {
-    let (mut pipeline, seen) = run(vec![Job { read_ms: 5, ..Job::default() }; 500], 32, 2);
+    let (mut pipeline, seen) = run(vec![Told { read_ms: 5, ..Told::default() }; 500], 32, 2);
     pipeline.next();
     drop(pipeline);
     let reads = seen.reads.load(Ordering::SeqCst);
@@ -276,9 +359,9 @@ fn who_stops_early_reads_little_and_leaves_no_thread_behind() {
 
 #[test]
 fn a_panic_comes_where_what_it_broke_would_have_come() {
-    let mut jobs = vec![Job::default(); 10];
-    jobs[4].panics = true;
-    let (mut pipeline, _) = run(jobs, 8, 2);
+    let mut told = vec![Told::default(); 10];
+    told[4].panics = true;
+    let (mut pipeline, _) = run(told, 8, 2);
     let hook = std::panic::take_hook();
     std::panic::set_hook(Box::new(|_| {}));
     let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| pipeline.by_ref().count()));
@@ -288,10 +371,10 @@ fn a_panic_comes_where_what_it_broke_would_have_come() {
 
 #[test]
 fn an_interruption_is_answered_while_reads_hang() {
-    let (mut pipeline, seen) = run(vec![Job { read_ms: 6000, ..Job::default() }; 4], 4, 2);
+    let (mut pipeline, seen) = run(vec![Told { read_ms: 6000, ..Told::default() }; 4], 4, 2);
     let start = Instant::now();
     let teller = Arc::clone(&seen);
-    let thread = std::thread::spawn(move || {
+    let told = std::thread::spawn(move || {
         sleep(MILLI * 60);
         teller.interrupted.store(true, Ordering::SeqCst);
     });
@@ -299,12 +382,12 @@ fn an_interruption_is_answered_while_reads_hang() {
     assert_eq!(error.to_string(), "interrupted");
     drop(pipeline);
     assert!(start.elapsed() < MILLI * 5000, "{:?}", start.elapsed());
-    thread.join().expect("no panic");
+    told.join().expect("no panic");
 }
 
 #[test]
 fn one_thread_is_enough() {
-    let (pipeline, seen) = run(vec![Job::default(); 9], 1, 1);
+    let (pipeline, seen) = run(vec![Told::default(); 9], 1, 1);
     assert_eq!(pipeline.count(), 9);
     assert_eq!(seen.threads.lock().unwrap().len(), 1);
     assert!(seen.threads.lock().unwrap().contains(&this_thread()));

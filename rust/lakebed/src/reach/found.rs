@@ -99,7 +99,7 @@ pub(crate) struct Walked {
 
 /// The rows of a walk: what goes and is no file, files that are named without manifests, then the others, part by part.
 pub(crate) struct Found {
-    known_roots: Arc<KnownRoots>,
+    told: Arc<Told>,
     storage: Arc<dyn Storage>,
     threads: usize,
     stage: Stage,
@@ -113,7 +113,7 @@ enum Stage {
 }
 
 /// What is known of the roots.
-struct KnownRoots {
+struct Told {
     roots: Vec<Root>,
     sets: SharedSets,
     /// The roots that stay.
@@ -148,9 +148,9 @@ impl Found {
         let snapshots = (of_snapshots(true), of_snapshots(false));
         let stays = |(place, root): (usize, &Root)| (!root.goes).then_some(place);
         let staying = sets.of(roots.iter().enumerate().filter_map(stays));
-        let known_roots = Arc::new(KnownRoots { roots, sets: SharedSets::new(sets), staying, going });
+        let told = Arc::new(Told { roots, sets: SharedSets::new(sets), staying, going });
         let (storage, stage) = (Arc::clone(storage), Stage::Named(Box::new(walk)));
-        Walked { manifests, snapshots, found: Found { known_roots, storage, threads, stage } }
+        Walked { manifests, snapshots, found: Found { told, storage, threads, stage } }
     }
 
     /// Those that no manifest names.
@@ -160,7 +160,7 @@ impl Found {
             let root = Root::new(Some(*snapshot_id), name.clone());
             rows.push(None, *kind, None, Some(&root), Some(&root));
         }
-        self.known_roots.add(
+        self.told.add(
             &mut rows,
             walk.files.reached().iter().map(|file| {
                 let size = file.size.and_then(|size| i64::try_from(size).ok());
@@ -176,8 +176,8 @@ impl Found {
         for batch in entries {
             partitions.push_batch(&batch?)?;
         }
-        let known_roots = Arc::clone(&self.known_roots);
-        Ok(Box::new(partitions.each(&self.storage, self.threads, move |records| known_roots.part(records))))
+        let told = Arc::clone(&self.told);
+        Ok(Box::new(partitions.each(&self.storage, self.threads, move |records| told.part(records))))
     }
 
     fn advance(&mut self) -> Result<Option<RecordBatch>> {
@@ -212,7 +212,7 @@ impl Iterator for Found {
     }
 }
 
-impl KnownRoots {
+impl Told {
     /// Adds those files that are wanted.
     fn add<'r>(&self, rows: &mut Rows, files: impl Iterator<Item = Reached<'r>>) {
         // Files of one manifest come together, and are reached by the same roots.

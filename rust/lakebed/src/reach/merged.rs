@@ -1,4 +1,4 @@
-//! What is said of the files of a part, combined.
+//! What is said of the files of a part, brought together.
 
 use hashbrown::HashTable;
 

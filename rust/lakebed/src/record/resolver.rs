@@ -15,7 +15,7 @@ use crate::words::unknown;
 /// The files of a table have one writer's schema, or a few: each is parsed and resolved once.
 pub struct RecordResolver {
     columns: Vec<&'static FieldSpec>,
-    /// What a guard reads, and after which nested fields it is asked, as in [`Program::resolve`].
+    /// What a guard reads, and behind which nested fields it is asked, as in [`Program::resolve`].
     guard: &'static [&'static str],
     /// What is decoded besides where the writer has it, and found in the batches by its path on disk.
     besides: &'static [&'static str],
@@ -118,7 +118,7 @@ impl RecordResolver {
             program = resolve(&paths, &fields.collect::<Vec<_>>())?;
         }
         if !self.guard.is_empty() && !program.guards() {
-            // The writer put what a guard reads after nested fields: read it as columns instead.
+            // The writer put what a guard reads behind nested fields: read it as columns instead.
             let guarded = self.guard.iter().filter(|path| reader.has(path));
             paths.extend(guarded.map(|path| (*path).to_owned()));
             program = resolve(&paths, &[])?;

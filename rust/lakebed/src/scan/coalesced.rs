@@ -17,7 +17,7 @@ const ENOUGH_ROWS: usize = 1 << 13;
 const ENOUGH_BYTES: usize = 8 << 20;
 const ENOUGH_BATCHES: usize = 64;
 
-/// The same rows in the same order, those of small batches in fewer ones; an error comes after the rows before it.
+/// The same rows in the same order, those of small batches in fewer ones; an error comes behind the rows before it.
 pub(super) struct Coalesced<I> {
     batches: I,
     held: Vec<RecordBatch>,

@@ -186,7 +186,7 @@ pub(crate) fn selected(
     Box::new(rows.map(move |rows| select(&rows?, columns.as_deref(), filter.as_deref())))
 }
 
-/// The first `limit` rows, in no small batches; nothing after an error. What `open` gives is not asked for more
+/// The first `limit` rows, in no small batches; nothing behind an error. What `open` gives is not asked for more
 /// than holds these rows, and not opened where there are none.
 ///
 /// # Errors

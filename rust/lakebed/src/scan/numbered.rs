@@ -1,4 +1,4 @@
-//! The deletes of a plan, after the numbers that it calls them by.
+//! The deletes of a plan, behind the numbers that it calls them by.
 
 use std::sync::Arc;
 
@@ -42,7 +42,7 @@ impl<S: Scan> Scan for Numbered<S> {
     }
 }
 
-/// `rows` after their numbers, of which `next` is the first.
+/// `rows` behind their numbers, of which `next` is the first.
 fn numbered(rows: &RecordBatch, schema: &SchemaRef, next: &mut i32) -> Result<RecordBatch> {
     let end = i32::try_from(rows.num_rows()).ok().and_then(|count| next.checked_add(count));
     let end = end.ok_or_else(|| Error::new(ErrorKind::Unsupported, "more than 2^31 deletes"))?;

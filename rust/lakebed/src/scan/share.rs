@@ -15,13 +15,13 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::pipeline::read_each;
 use crate::storage::{Storage, read_recorded};
 
-/// How much is read after a range to find its last block's end, and of a file to find its header's; doubled where that
+/// How much is read behind a range to find its last block's end, and of a file to find its header's; doubled where that
 /// is not enough.
 const WINDOW: u64 = 64 << 10;
 /// Bytes of a sync marker.
 const MARKER: u64 = 16;
 
-/// What a task has of a manifest: all of its bytes, or some blocks after its header, which make a file of their own.
+/// What a task has of a manifest: all of its bytes, or some blocks behind its header, which make a file of their own.
 pub struct Content {
     pub(crate) bytes: Buffer,
     pub(crate) part: Option<Part>,
@@ -154,7 +154,7 @@ fn read_header(storage: &dyn Storage, path: &str, limits: &Limits) -> Result<Opt
                 let length = usize::try_from(header.length).unwrap_or(usize::MAX).min(bytes.len());
                 return Ok(Some(bytes.slice_with_length(0, length)));
             }
-            // The file goes on after what was asked for.
+            // The file goes on behind what was asked for.
             Err(error) if error.kind() == AvroKind::Truncated && bytes.len() as u64 >= window => {
                 window = window.saturating_mul(2);
             }
@@ -194,7 +194,7 @@ impl Window<'_> {
         Ok(())
     }
 
-    /// Where the first marker begins that does so at `start` or after; `None` where there is none.
+    /// Where the first marker begins that does so at `start` or behind; `None` where there is none.
     fn marker(&mut self, sync: &[u8; 16], start: u64) -> Result<Option<u64>> {
         let (mut start, mut more) = (start, WINDOW);
         while start < self.length {

@@ -5,7 +5,7 @@ use super::inventory::{NamedFile, caught};
 use crate::error::{ErrorKind, Result};
 use crate::storage::Storage;
 
-/// What is wrong with a file; one byte of it is asked for, the last, and one after it.
+/// What is wrong with a file; one byte of it is asked for, the last, and one behind it.
 ///
 /// # Errors
 /// An interruption.
@@ -28,5 +28,5 @@ pub(super) fn check(storage: &dyn Storage, file: &NamedFile) -> Result<Option<Fi
             _ => Some(wrong(format!("{size} bytes are recorded, and there are more"))),
         },
     };
-    Ok(found.map(|finding| finding.in_file(&file.path).referenced_by(&file.referenced_by)))
+    Ok(found.map(|finding| finding.in_file(&file.path).told_by(&file.told_by)))
 }

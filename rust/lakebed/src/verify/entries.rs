@@ -64,8 +64,8 @@ impl Entries {
                 found.push(self.of(row, first, Severity::Error, message).in_field(name));
             }
         }
-        let faults = self.wrong.iter().flat_map(|wrong| wrong.iter().enumerate());
-        for (row, message) in faults.filter_map(|(row, message)| Some((row, message?))) {
+        let told = self.wrong.iter().flat_map(|wrong| wrong.iter().enumerate());
+        for (row, message) in told.filter_map(|(row, message)| Some((row, message?))) {
             found.push(self.of(row, first, Severity::Error, message.to_owned()));
         }
         for (name, stats) in

@@ -49,18 +49,18 @@ impl<V: Verified> VerifyScan<V> {
         let named = std::iter::once(Ok(findings));
         let files = each(storage, files, threads, check).map(|found| Ok(found?.into_iter().collect()));
         let manifests: Vec<_> = manifests.into_iter().map(Arc::new).collect();
-        let (keys, tally) = (Arc::new(Keys::default()), Arc::new(LiveTally::new(is_whole)));
+        let (keys, told) = (Arc::new(Keys::default()), Arc::new(Told::new(is_whole)));
         let take = Check(Arc::clone(&keys));
         let reads = Manifests { table: self.table.clone(), program: Arc::clone(&program), take };
         let checks = reads.pipeline(manifests.clone(), threads);
-        let counted = Arc::clone(&tally);
+        let counted = Arc::clone(&told);
         let checks = checks.map(move |read| Ok(counted.count(read?)));
-        let (claims, all) = (self.table.claims(), Arc::clone(&tally));
+        let (claims, all) = (self.table.claims(), Arc::clone(&told));
         let contradicted = std::iter::once_with(move || Ok(all.contradicted(&claims)));
         let once_more = {
             let (table, data_files) = (self.table.clone(), self.data_files.then_some(data_files));
             let reads = Manifests { table, program, take: Keep(keys) };
-            std::iter::once_with(move || met(reads, manifests, tally, data_files, threads)).flatten()
+            std::iter::once_with(move || met(reads, manifests, told, data_files, threads)).flatten()
         };
         Ok(Box::new(named.chain(files).chain(checks).chain(contradicted).chain(once_more)))
     }
@@ -85,13 +85,13 @@ impl<V: Verified> Scan for VerifyScan<V> {
     fn explain(&self) -> Result<Vec<Step>> {
         let named = self.table.inventory(self.options.threads)?.manifests;
         let live = named.iter().filter(|named| named.is_live).count();
-        let why = "of the table's snapshot; those of all snapshots are read, each once";
+        let why = "of the snapshot that the table stands at; those of all snapshots are read, each once";
         Ok(vec![Step::rows("manifests", live as u64, named.len() as u64, why)])
     }
 }
 
-/// The live files that manifests name, as they are read.
-struct LiveTally(Mutex<LiveFiles>);
+/// What manifests have told of the live files.
+struct Told(Mutex<LiveFiles>);
 
 /// The live files, what they come to, and whether all that name them could be read.
 struct LiveFiles {
@@ -100,12 +100,12 @@ struct LiveFiles {
     is_whole: bool,
 }
 
-impl LiveTally {
-    fn new(is_whole: bool) -> LiveTally {
-        LiveTally(Mutex::new(LiveFiles { live: Live::default(), totals: Totals::default(), is_whole }))
+impl Told {
+    fn new(is_whole: bool) -> Told {
+        Told(Mutex::new(LiveFiles { live: Live::default(), totals: Totals::default(), is_whole }))
     }
 
-    fn files(&self) -> MutexGuard<'_, LiveFiles> {
+    fn told(&self) -> MutexGuard<'_, LiveFiles> {
         // Nothing that panics runs while it is held.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -114,11 +114,11 @@ impl LiveTally {
     fn count(&self, read: Read<Checked>) -> Vec<Finding> {
         let Checked { findings: within, counts, totals } = read.taken;
         if read.is_live {
-            let mut tally = self.files();
-            tally.is_whole &= read.is_whole;
+            let mut told = self.told();
+            told.is_whole &= read.is_whole;
             // What could be read is counted, of a manifest that ends early too.
-            counts.into_iter().for_each(|(hashed, sign)| tally.live.count(hashed, sign));
-            tally.totals.add(&totals);
+            counts.into_iter().for_each(|(hashed, sign)| told.live.count(hashed, sign));
+            told.totals.add(&totals);
         }
         let within = within.into_iter().map(|finding| finding.in_file(&read.path));
         read.findings.into_iter().chain(within).collect()
@@ -126,8 +126,8 @@ impl LiveTally {
 
     /// What the snapshot claims and its live files do not come to, where all of them are known.
     fn contradicted(&self, claims: &[Claim]) -> Vec<Finding> {
-        let tally = self.files();
-        if tally.is_whole && tally.live.is_right() { tally.totals.contradicted(claims) } else { Vec::new() }
+        let told = self.told();
+        if told.is_whole && told.live.is_right() { told.totals.contradicted(claims) } else { Vec::new() }
     }
 }
 
@@ -135,19 +135,19 @@ impl LiveTally {
 fn met<V: Verified>(
     reads: Manifests<V, Keep>,
     manifests: Vec<Arc<NamedManifest<V::Manifest>>>,
-    tally: Arc<LiveTally>,
+    told: Arc<Told>,
     data_files: Option<Vec<NamedFile>>,
     threads: usize,
 ) -> Findings {
     let is_asked = data_files.is_some();
-    if tally.files().live.is_right() && !is_asked {
+    if told.told().live.is_right() && !is_asked {
         return Box::new(std::iter::empty());
     }
     let storage = Arc::clone(reads.table.files_storage());
     let beside = looked_for(&storage, data_files.unwrap_or_default(), threads);
     let live = manifests.into_iter().filter(|named| named.is_live).collect();
     let entries = reads.pipeline(live, threads).map(move |read| {
-        let (found, files) = tally.meet(read?);
+        let (found, files) = told.meet(read?);
         let files = if is_asked { files } else { Vec::new() };
         Ok(found.into_iter().chain(looked_for(&storage, files, threads)?).collect())
     });
@@ -159,18 +159,18 @@ fn looked_for(storage: &Arc<dyn Storage>, files: Vec<NamedFile>, threads: usize)
     Ok(read_each(storage, files, threads, check)?.into_iter().flatten().collect())
 }
 
-impl LiveTally {
+impl Told {
     /// What is wrong with the live files of a manifest, and those that are met for the first time.
     fn meet(&self, read: Read<Vec<Entry>>) -> (Vec<Finding>, Vec<NamedFile>) {
         let (mut found, mut files) = (Vec::new(), Vec::new());
-        let referenced_by: Arc<str> = Arc::from(read.path.as_str());
-        let LiveFiles { live, is_whole, .. } = &mut *self.files();
+        let told_by: Arc<str> = Arc::from(read.path.as_str());
+        let LiveFiles { live, is_whole, .. } = &mut *self.told();
         for Entry { hashed, sign, record, path, size } in read.taken {
             let wrong = |kind, message: String| {
-                Finding::new(Severity::Error, kind, message).in_file(&referenced_by).in_record(record)
+                Finding::new(Severity::Error, kind, message).in_file(&told_by).in_record(record)
             };
             match live.meet(hashed, sign) {
-                Met::First => files.push(NamedFile { path, size, referenced_by: Arc::clone(&referenced_by) }),
+                Met::First => files.push(NamedFile { path, size, told_by: Arc::clone(&told_by) }),
                 Met::Again => {
                     found.push(wrong("duplicate", format!("the file {path:?} is twice in the snapshot")));
                 }

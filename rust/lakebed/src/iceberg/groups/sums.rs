@@ -1,4 +1,4 @@
-//! Groups as they travel from where their files are read to where they are combined.
+//! Groups as they travel from where their files are read to where they are brought together.
 
 use arrow_array::{BinaryArray, RecordBatch};
 

@@ -168,7 +168,7 @@ fn field_id(field: &Field) -> Option<i64> {
     field.attributes.get("field-id")?.as_i64()
 }
 
-/// The fields of the record that a type is, or holds after unions and lists.
+/// The fields of the record that a type is, or holds behind unions and lists.
 fn record_of(node: &mut Node) -> Option<&mut Vec<Field>> {
     match &mut node.wire {
         Wire::Record(fields) => Some(fields),

@@ -29,7 +29,7 @@ impl TableMetadata {
     /// Reads a metadata file from its start to its end, and keeps what is wanted.
     ///
     /// Memory is what is kept, one piece of the file and its longest element. The current schema and snapshot
-    /// are kept whatever is wanted; the file is read again where their ids follow them and they are not
+    /// are kept whatever is wanted; the file is read again where their ids stand behind them and they are not
     /// the last of their lists.
     ///
     /// Unknown keys are ignored, nulls are absent, and of keys that are there twice the last one counts.

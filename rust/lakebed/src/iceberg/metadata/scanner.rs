@@ -28,7 +28,7 @@ pub(super) struct Scanner<'f> {
     at: usize,
     /// Bytes of text that came before the buffer.
     before: u64,
-    /// Whether there is no text after the buffer.
+    /// Whether there is no text behind the buffer.
     ended: bool,
 }
 
@@ -116,7 +116,7 @@ impl<'f> Scanner<'f> {
             let rest = self.buffer.get(self.at..).unwrap_or_default();
             let mut values = serde_json::Deserializer::from_slice(rest).into_iter();
             match values.next() {
-                // One that ends where the buffer does may go on after it, as numbers do.
+                // One that ends where the buffer does may go on behind it, as numbers do.
                 Some(Ok(value)) if values.byte_offset() < rest.len() || self.ended => {
                     return Ok((value, self.at + values.byte_offset()));
                 }
@@ -131,7 +131,7 @@ impl<'f> Scanner<'f> {
     pub(super) fn finish(&mut self) -> Result<()> {
         match self.peek()? {
             None => Ok(()),
-            Some(_) => Err(self.here(invalid("there is more after the end of the metadata"))),
+            Some(_) => Err(self.here(invalid("there is more behind the end of the metadata"))),
         }
     }
 
@@ -174,7 +174,7 @@ impl<'f> Scanner<'f> {
         Err(self.here(wrong))
     }
 
-    /// Reads more text after what is not done with: as much again, so that long values cost no more than
+    /// Reads more text behind what is not done with: as much again, so that long values cost no more than
     /// twice their length.
     fn more(&mut self) -> Result<()> {
         self.before += self.at as u64;

@@ -84,7 +84,7 @@ impl Rules {
         name == MAIN || time.is_some_and(young)
     }
 
-    /// The snapshots that a branch keeps: so many, and those after them as long as they are young enough.
+    /// The snapshots that a branch keeps: so many, and those behind them as long as they are young enough.
     fn of_branch(&self, branch: &SnapshotRef) -> impl Iterator<Item = i64> + use<'_> {
         let older_than = branch.max_snapshot_age_ms.map(|age| self.now.saturating_sub(age));
         let older_than = older_than.unwrap_or(self.older_than);

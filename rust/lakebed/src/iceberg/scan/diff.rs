@@ -161,7 +161,7 @@ pub(super) fn identified(files: &RecordBatch, schema: &SchemaRef) -> Result<Reco
     batch(schema, columns, files.num_rows())
 }
 
-/// Content and offset are of one length each, so that the path may follow them as it is.
+/// Content and offset are of one length each, so that the path may stand behind them as it is.
 pub(super) fn identities(files: &RecordBatch) -> Result<BinaryArray> {
     let [content, offset, path] = IDENTITY.map(|name| find(files, name));
     let (content, offset, path) = (content?, offset?, path?);

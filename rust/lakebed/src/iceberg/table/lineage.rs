@@ -1,4 +1,4 @@
-//! Which commits led to the table's snapshot.
+//! Which commits led to the snapshot that a table stands at.
 
 use std::collections::HashMap;
 

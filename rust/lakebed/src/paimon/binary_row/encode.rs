@@ -1,6 +1,6 @@
 //! Arrow columns to rows: one pass, appending to one buffer.
 //!
-//! A value is a slot, and what it appends after the fixed part. Both are relative to the row or
+//! A value is a slot, and what it appends behind the fixed part. Both are relative to the row or
 //! array they are in, so values nest without a buffer of their own.
 
 use arrow_array::{Array, BinaryArray, StructArray};

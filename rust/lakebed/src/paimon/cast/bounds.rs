@@ -9,7 +9,7 @@
 //! | BOOLEAN, numbers | FLOAT, DOUBLE, DECIMAL | hold: rounding keeps order; neither where one overflows |
 //! | FLOAT, DOUBLE | integers | do not: a NaN, which formats leave out of bounds, becomes 0 |
 //! | integers | BOOLEAN | do not: -1 and 1 are true, 0 between them is not |
-//! | CHAR, VARCHAR | VARCHAR, BINARY, VARBINARY | hold: prefixes keep order, and so do zeros after them |
+//! | CHAR, VARCHAR | VARCHAR, BINARY, VARBINARY | hold: prefixes keep order, and so do zeros behind them |
 //! | BINARY, VARBINARY | BINARY, VARBINARY | hold likewise |
 //! | CHAR, VARCHAR | CHAR | do not: a tab sorts before the blanks of the padding |
 //! | TIMESTAMP | TIMESTAMP, DATE | hold: truncation keeps order |
@@ -18,7 +18,7 @@
 //! | DATE, TIME, INT, BIGINT | TIMESTAMP | hold |
 //! | TIMESTAMP | TIME | do not: every day starts anew |
 //! | LTZ | TIMESTAMP, DATE, TIME, and back | do not: the zone of who reads the values is not known |
-//! | BOOLEAN, numbers, dates and times, bytes | CHAR, VARCHAR | do not: 9 is before 10, `"9"` after `"10"` |
+//! | BOOLEAN, numbers, dates and times, bytes | CHAR, VARCHAR | do not: 9 is before 10, `"9"` behind `"10"` |
 //! | CHAR, VARCHAR | anything but texts and bytes | do not, for the same reason |
 
 use arrow_array::{Array, ArrayRef, BooleanArray, new_null_array};

@@ -53,7 +53,7 @@ fn entry(input: &mut Input<'_>, leaf: &BoundLeaf, kind: &TypeKind, places: &mut 
     Some(())
 }
 
-/// The values of all blocks; the bitmaps after them.
+/// The values of all blocks; the bitmaps behind them.
 fn blocks<'a>(
     input: &mut Input<'a>,
     leaf: &BoundLeaf,

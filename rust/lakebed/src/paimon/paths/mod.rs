@@ -155,7 +155,7 @@ fn ids<S: AsRef<str>>(names: &[S], prefix: &str) -> Vec<i64> {
     ids
 }
 
-/// The number after `prefix`, if it is spelt as Paimon spells it, so that the name can be rebuilt.
+/// The number behind `prefix`, if it is spelt as Paimon spells it, so that the name can be rebuilt.
 fn id(name: &str, prefix: &str) -> Option<i64> {
     let base = name.rsplit('/').next()?;
     let digits = base.strip_prefix(prefix)?;

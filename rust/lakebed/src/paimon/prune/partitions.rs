@@ -1,4 +1,4 @@
-//! What a filter says of partitions and buckets, found from rows of partitions and from bounds of them
+//! What a filter says of partitions and buckets, told from rows of partitions and from bounds of them
 //! (Paimon's `PartitionPredicate.java`).
 
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::record::find;
 #[derive(Debug)]
 pub(crate) struct PartitionPredicate {
     partition: PartitionType,
-    /// Where the filter's columns are among the partition's, after which is the bucket.
+    /// Where the filter's columns are among the partition's, behind which is the bucket.
     places: Vec<Option<usize>>,
     /// The filter.
     whole: Node,

@@ -45,7 +45,7 @@ impl Going {
         Ok(Going { whole: true, ..Going::of(files, |_| true)? })
     }
 
-    /// Those that the rules of retention let go, of the table's branch.
+    /// Those that the rules of retention let go, of the branch that the table stands on.
     ///
     /// # Errors
     /// Those of reading them, and of the rules.

@@ -37,7 +37,7 @@ struct Kept {
     time_ms: i64,
 }
 
-/// Marks what goes of the table's branch; adds the changelogs that become of snapshots, which stay or
+/// Marks what goes of the branch that the table stands on; adds the changelogs that become of snapshots, which stay or
 /// go by rules of their own. Reads the consumers.
 ///
 /// # Errors

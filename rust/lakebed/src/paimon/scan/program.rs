@@ -230,7 +230,7 @@ impl EntryProgram {
         self.view.build(&with_columns(entries, more)?, manifest)
     }
 
-    /// What the guard of a manifest does while it is decoded, done after it, where it is counted.
+    /// What the guard of a manifest does while it is decoded, done behind it, where it is counted.
     fn judged(&self, entries: &RecordBatch) -> Result<RecordBatch> {
         let mut entries = entries.clone();
         let Some(pruner) = self.pruner.as_ref().filter(|_| self.funnel.is_counting()) else {

@@ -1,4 +1,4 @@
-//! Which commits led to the table's snapshot.
+//! Which commits led to the snapshot that a table stands at.
 
 use super::Table;
 use super::files::{not_found, subject};
@@ -9,7 +9,7 @@ use crate::paimon::snapshot::{CommitKind, Snapshot};
 use crate::storage::present;
 
 impl Table {
-    /// The snapshots up to the table's own, as far as they are there, the oldest first. Reads all of
+    /// The snapshots up to the one that the table stands at, as far as they are there, the oldest first. Reads all of
     /// them.
     ///
     /// # Errors
@@ -23,14 +23,14 @@ impl Table {
         Ok(before.into_iter().map(|(_, snapshot)| snapshot).chain([here.clone()]).collect())
     }
 
-    /// The appends among the snapshots after `after`, up to the table's own, the oldest
+    /// The appends among the snapshots behind `after`, up to the one that the table stands at, the oldest
     /// first; for `None` all that are there. Compactions and overwrites are passed over, as in Paimon's
     /// `IncrementalDeltaStartingScanner.java`.
     ///
     /// The snapshot `after` itself may have expired, as long as the next one is there. Reads the snapshots.
     ///
     /// # Errors
-    /// `SnapshotNotFound` where `after` is after the table's snapshot, or one in between is not there any
+    /// `SnapshotNotFound` where `after` is behind the table's snapshot, or one in between is not there any
     /// more, naming the range that is.
     pub(crate) fn appends_after(&self, after: Option<i64>) -> Result<Vec<Snapshot>> {
         let files = self.files();

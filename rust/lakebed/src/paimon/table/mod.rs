@@ -33,7 +33,7 @@ use crate::storage::Storage;
 pub struct Table {
     location: String,
     branch: String,
-    /// The table's tag, if it was reached by one.
+    /// The tag the table stands at, if it was reached by one.
     tag: Option<String>,
     storage: Arc<dyn Storage>,
     decoding: Decoding,
@@ -89,12 +89,12 @@ impl Table {
         &self.location
     }
 
-    /// The table's branch, `main` for the table itself.
+    /// The branch that the table stands on, `main` for the table itself.
     pub fn branch(&self) -> &str {
         &self.branch
     }
 
-    /// The tag that the table was opened at, if it was.
+    /// The tag that the table was asked to stand at, if it was.
     pub fn tag(&self) -> Option<&str> {
         self.tag.as_deref()
     }

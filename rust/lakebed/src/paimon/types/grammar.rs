@@ -56,7 +56,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// What `kind` parses, and the `NULL` or `NOT NULL` after it.
+    /// What `kind` parses, and the `NULL` or `NOT NULL` behind it.
     fn nullability(&mut self, kind: impl FnOnce(&mut Self) -> Parsed<TypeKind>) -> Parsed<DataType> {
         let kind = kind(self)?;
         let not_null = self.take_word("NOT");

@@ -28,7 +28,7 @@ pub(crate) fn snapshots(snapshots: &[Snapshot]) -> Result<RecordBatch> {
         ("operation", text(&|s| Some(s.commit_kind.name().to_owned()))),
         ("schema_id", long(&|s| Some(s.schema_id))),
         ("total_record_count", long(&|s| s.total_record_count)),
-        // A Paimon snapshot has two lists: they stand in the columns after.
+        // A Paimon snapshot has two lists: they stand in the columns behind.
         ("manifest_list", text(&|_| None)),
         ("summary", maps(snapshots.iter().map(|s| s.properties.as_deref()))?),
         ("version", Arc::new(Int32Array::from_iter_values(snapshots.iter().map(|s| s.version)))),

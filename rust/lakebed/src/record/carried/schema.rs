@@ -17,7 +17,7 @@ pub(super) struct Unknown {
     pub(super) json: Value,
 }
 
-/// The fields of a schema that `known` knows nothing of, after those of `found`; `stored` and `written` are the paths of
+/// The fields of a schema that `known` knows nothing of, behind those of `found`; `stored` and `written` are the paths of
 /// the record.
 pub(super) fn unknown(
     schema: &Value,

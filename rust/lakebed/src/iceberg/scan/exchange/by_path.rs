@@ -24,11 +24,11 @@ impl ByPath {
     /// Takes in deletes of one file each.
     ///
     /// # Errors
-    /// Those of [`DeleteIndexBuilder::push`]; `Argument` after a data file.
+    /// Those of [`DeleteIndexBuilder::push`]; `Argument` behind a data file.
     pub(super) fn deletes(&mut self, rows: &RecordBatch) -> Result<()> {
         match self {
             ByPath::Taking(deletes) => deletes.push(rows),
-            ByPath::Holding(_) => Err(Error::new(ErrorKind::Argument, "deletes after data files")),
+            ByPath::Holding(_) => Err(Error::new(ErrorKind::Argument, "deletes behind data files")),
         }
     }
 

@@ -19,7 +19,7 @@ pub(super) fn time_of_day(text: &str) -> Result<i64> {
     count(text, nanos, Unit::Micros)
 }
 
-/// `2017-11-16T22:31:08.123456`, of an instant with `+00:00` or `Z` after it, as units since 1970.
+/// `2017-11-16T22:31:08.123456`, of an instant with `+00:00` or `Z` behind it, as units since 1970.
 pub(super) fn date_time(text: &str, unit: Unit, is_instant: bool) -> Result<i64> {
     let parsed = time::parse_timestamp(text).map_err(|why| timestamp(text, why))?;
     let is_utc = ["+00:00", "Z", "z"].iter().any(|suffix| text.ends_with(suffix));

@@ -201,9 +201,9 @@ impl Overwritten {
     }
 }
 
-/// The rows that are false or null.
-pub(super) fn not(rows: &BooleanArray) -> BooleanArray {
-    rows.iter().map(|row| Some(row != Some(true))).collect()
+/// Those that are not told.
+pub(super) fn not(told: &BooleanArray) -> BooleanArray {
+    told.iter().map(|told| Some(told != Some(true))).collect()
 }
 
 /// Refuses tables whose files share rows.

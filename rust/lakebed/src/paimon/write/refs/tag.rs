@@ -20,7 +20,7 @@ use crate::write::publish_new;
 const SECONDS_PER_DAY: i64 = 86_400;
 const MICROS_PER_SECOND: i64 = 1_000_000;
 
-/// Names the table's snapshot; gives the table at the tag.
+/// Names the snapshot that the table stands at; gives the table at the tag.
 ///
 /// With a time for which it is kept, by default that of option `tag.default-time-retained`, the tag also says when it
 /// was made.
