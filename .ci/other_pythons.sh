@@ -30,14 +30,10 @@ debian() {
     local architecture=$1 suite=$2 version=$3 root=$pythons/$1-$3
     shift 3
     mkdir -p "$root/debs"
-    (
-        cd "$root/debs"
-        for package in "python$version" "python$version-minimal" "libpython$version-minimal" "libpython$version-stdlib" libc6 \
-            libexpat1 zlib1g libffi8 libbz2-1.0 liblzma5 libgcc-s1 libstdc++6 libuuid1 libcrypt1 libzstd1 tzdata \
-            "$([[ $suite == sid ]] && echo libssl3t64 || echo libssl3)"; do
-            apt get "$architecture" -q download "$package/$suite" >/dev/null
-        done
-    )
+    local packages=("python$version" "python$version-minimal" "libpython$version-minimal" "libpython$version-stdlib" libc6 libexpat1
+        zlib1g libffi8 libbz2-1.0 liblzma5 libgcc-s1 libstdc++6 libuuid1 libcrypt1 libzstd1 tzdata
+        "$([[ $suite == sid ]] && echo libssl3t64 || echo libssl3)")
+    (cd "$root/debs" && apt get "$architecture" -q download "${packages[@]/%//$suite}" >/dev/null)
     for package in "$root"/debs/*.deb; do dpkg -x "$package" "$root"; done
     [[ -e $root/lib ]] || ln -s usr/lib "$root/lib"
     echo "${*//ROOT/$root} $root/usr/bin/python$version" >"$root/command"
