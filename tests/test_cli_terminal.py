@@ -72,8 +72,8 @@ def test_partitions_show_their_small_files(terminal: Any) -> None:
 
 
 def test_views_without_rows_say_so(terminal: Any) -> None:
-    assert terminal("verify", TABLE).stderr == "nothing is wrong\n"
-    assert terminal("files", TABLE, "--where", "region = 'nowhere'").stderr == "no rows\n"
+    assert terminal("verify", TABLE).stderr.startswith("nothing is wrong\n")
+    assert terminal("files", TABLE, "--where", "region = 'nowhere'").stderr.startswith("no rows\n")
 
 
 def test_a_difference_says_what_it_comes_to(terminal: Any) -> None:

@@ -91,7 +91,7 @@ def terminal_table(
     notes = [] if table.num_rows else ["nothing is wrong" if view == "verify" else "no rows"]
     notes += [changes] if changes else []
     notes += [f"first {most} rows: --limit N for more"] if more else []
-    if table.num_rows and (hidden := names[len(widths) :]):
+    if hidden := names[len(widths) :]:
         notes.append(f"{count(len(hidden), 'more column')}, --columns to choose: {', '.join(hidden)}")
     if notes:
         stderr().print("\n".join(notes), style="dim", markup=False, highlight=False)
