@@ -1,5 +1,5 @@
-"""Times single appends to an Iceberg table of many snapshots and manifests: lakebed, PyIceberg and Iceberg's Java
-library, each on a table of its own. See README.md.
+"""Times single appends to an Iceberg table of many snapshots and manifests: by lakebed, PyIceberg and
+Iceberg's Java library, each on a table of its own. See README.md.
 """
 
 from __future__ import annotations
@@ -134,7 +134,11 @@ def by_java(folder: Path) -> Append:
     return lambda path: java.ask("fast_append", table=folder, files=[{"path": path, **file}])
 
 
-SIDES: dict[str, Callable[[Path], Append]] = {"lakebed": by_lakebed, "pyiceberg": by_pyiceberg, "java": by_java}
+SIDES: dict[str, Callable[[Path], Append]] = {
+    "lakebed": by_lakebed,
+    "pyiceberg": by_pyiceberg,
+    "java": by_java,
+}
 
 
 def floor(folder: Path) -> list[float]:
@@ -162,9 +166,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     add("--appends", type=int, default=20, help="appends that are timed, behind two that are not")
     add("--version", type=int, default=2, help="of the format")
     add("--sides", nargs="+", choices=SIDES, default=list(SIDES))
-    add("--cache", type=Path, default=Path(__file__).resolve().parent / ".cache", help="where tables are made")
+    add(
+        "--cache", type=Path, default=Path(__file__).resolve().parent / ".cache", help="where tables are made"
+    )
     options = parser.parse_args(arguments)
-    print(f"| side | appends | median ms | least ms |\n|---|---:|---:|---:|")
+    print("| side | appends | median ms | least ms |\n|---|---:|---:|---:|")
     for side in options.sides:
         folder = options.cache.resolve() / f"append-{side}"
         with suppress(FileNotFoundError):
@@ -181,7 +187,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"| {side} | {len(told)} | {statistics.median(told) * 1000:.1f} | {min(told) * 1000:.1f} |")
         if side == "lakebed":
             bare = floor(folder)
-            print(f"| writing and syncing its bytes | | {statistics.median(bare) * 1000:.1f} | {min(bare) * 1000:.1f} |")
+            told = f"{statistics.median(bare) * 1000:.1f} | {min(bare) * 1000:.1f}"
+            print(f"| writing and syncing its bytes | | {told} |")
         assert lakebed.open_table(folder).format_version == options.version
         shutil.rmtree(folder)
     return 0

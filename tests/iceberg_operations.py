@@ -20,11 +20,17 @@ Make = Callable[[lakebed.Table], object]
 
 @dataclass(frozen=True)
 class Operation:
-    """A commit: what makes it, and the names of the updates and, beside the table's UUID, of what must hold."""
+    """A commit: what makes it, the names of its updates, and of what must hold, beside the table's UUID."""
 
     make: Make
     updates: tuple[str, ...]
     requirements: tuple[str, ...]
+
+    @property
+    def is_once(self) -> bool:
+        """Whether what it requires is what it changes."""
+        once = ("add-snapshot", "add-schema", "set-current-schema", "add-spec", "set-default-spec")
+        return self.updates[0] in once
 
 
 def files(*names: str, **more: object) -> pa.Table:
@@ -58,7 +64,12 @@ def path(table: lakebed.Table, name: str) -> str:
 
 SNAPSHOT, MOVED = ("add-snapshot", "set-snapshot-ref"), ("set-snapshot-ref",)
 OF_REF = ("assert-ref-snapshot-id",)
-STATISTICS = {"statistics-path": "s3://x", "file-size-in-bytes": 1, "file-footer-size-in-bytes": 1, "blob-metadata": []}
+STATISTICS = {
+    "statistics-path": "s3://x",
+    "file-size-in-bytes": 1,
+    "file-footer-size-in-bytes": 1,
+    "blob-metadata": [],
+}
 
 
 def commit(make: Make) -> Operation:
@@ -76,9 +87,7 @@ OPERATIONS: dict[str, Operation] = {
     "delete_files": commit(lambda t: iceberg.delete_files(t, [path(t, "a")])),
     "overwrite_files": commit(lambda t: iceberg.overwrite_files(t, files("d"), removed=[path(t, "a")])),
     "replace_files": commit(lambda t: iceberg.replace_files(t, [path(t, "a")], files("d"))),
-    "row_delta": commit(
-        lambda t: iceberg.row_delta(t, delete_files=files("p", content=1))
-    ),
+    "row_delta": commit(lambda t: iceberg.row_delta(t, delete_files=files("p", content=1))),
     "rewrite_manifests": commit(iceberg.rewrite_manifests),
     "cherry_pick": commit(lambda t: iceberg.cherry_pick(t, head(t, "staged"))),
     "commit to a branch": commit(lambda t: iceberg.append_files(t.at(branch="old"), files("d"))),
@@ -87,9 +96,7 @@ OPERATIONS: dict[str, Operation] = {
     "set_retention": Operation(
         lambda t: iceberg.set_retention(t, "old", max_ref_age=timedelta(days=1)), MOVED, OF_REF
     ),
-    "delete_branch": Operation(
-        lambda t: iceberg.delete_branch(t, "old"), ("remove-snapshot-ref",), OF_REF
-    ),
+    "delete_branch": Operation(lambda t: iceberg.delete_branch(t, "old"), ("remove-snapshot-ref",), OF_REF),
     "delete_tag": Operation(lambda t: iceberg.delete_tag(t, "tag"), ("remove-snapshot-ref",), OF_REF),
     "fast_forward": Operation(lambda t: iceberg.fast_forward(t.at(branch="old"), "main"), MOVED, OF_REF),
     "rollback_to": Operation(lambda t: iceberg.rollback_to(t, head(t, "old")), MOVED, OF_REF),

@@ -1,4 +1,4 @@
-"""Changes of schemas and partition specs of Iceberg tables, as callers see them; `tests/engines` asks Java of them."""
+"""Changes of schemas and specs of Iceberg tables, as callers see them; `tests/engines` asks Java of them."""
 
 from __future__ import annotations
 

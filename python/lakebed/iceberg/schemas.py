@@ -30,11 +30,11 @@ if TYPE_CHECKING:
 class SchemaChange:
     """One change of a schema; Iceberg's `UpdateSchema.java` has them by the same names.
 
-    A column is named by its full name or by the names that it has with a dot between (`"address.zip"`, or
-    `["address", "zip"]`), with `element` for what a list holds and `key` and `value` for a map. Names are those
-    before the changes, of columns that come those they come by. A type is one of Arrow's, or Iceberg's:
-    `"decimal(10, 2)"`, or the object that metadata has for nested types. A default is a JSON single value, or a
-    `date`, `time`, `datetime`, `Decimal`, `UUID` or `bytes` that becomes one.
+    A column is named by its full name (`"address.zip"`, or `["address", "zip"]`), with `element` for what a
+    list holds and `key` and `value` for a map. Names are those before the changes, of columns that come those
+    they come by. A type is one of Arrow's, or Iceberg's: `"decimal(10, 2)"`, or the object that metadata has
+    for nested types. A default is a JSON single value, or a `date`, `time`, `datetime`, `Decimal`, `UUID` or
+    `bytes` that becomes one.
     """
 
     json: str
@@ -55,8 +55,10 @@ class SchemaChange:
         Rows that are there have the default (version 3), else null. A required column needs one.
         """
         *parent, name = [path] if isinstance(path, str) else path
-        if not parent and "." in name:
-            raise TypeError(f"{name!r} could be nested: name a new column by a sequence of names, [{name!r}] here")
+        if isinstance(path, str) and "." in path:
+            raise TypeError(
+                f"{name!r} could be nested: name a new column by a sequence of names, [{name!r}] here"
+            )
         return cls._of(
             "add_column",
             {
@@ -121,7 +123,7 @@ class SchemaChange:
 
     @classmethod
     def set_identifier_fields(cls, paths: Iterable[Path]) -> SchemaChange:
-        """Says which columns tell rows apart: required ones, by the names that they have behind the changes."""
+        """Says which columns tell rows apart: required ones, by their names behind the changes."""
         return cls._of("set_identifier_fields", [_name(path) for path in paths])
 
     @classmethod
@@ -143,14 +145,14 @@ def update_schema(
     Args:
         table: as in `append_files`.
         changes: one, or some, made one after the other.
-        allow_incompatible_changes: lets columns be required without a default, though files that are there may
-            have nulls.
+        allow_incompatible_changes: lets columns be required without a default, though files that are there
+            may have nulls.
         limits: what reading the table may cost.
     Returns: the table at the head of its branch, read with the new schema; as it is where nothing changes.
     Raises: before anything is written: SchemaError with `.field` (a column that is not there, a name that is
-        taken, a type that values cannot be read as, a default that is no value of the type, a column that the
-        table is partitioned or sorted by, or that tells rows apart, going), UnsupportedError (types and defaults
-        that the table's version does not have); as `append_files`.
+        taken, a type that values cannot be read as, a default that is no value of the type, a column going
+        that the table is partitioned or sorted by, or that tells rows apart), UnsupportedError (types and
+        defaults that the table's version does not have); as `append_files`.
     Cost: reads and writes the metadata file. No data file is read.
     Source: Iceberg specification, "Schema Evolution"; Iceberg's `SchemaUpdate.java`.
 
@@ -176,14 +178,14 @@ def update_spec(
 ) -> Table:
     """Changes what new files of a table are partitioned by; files that are there stay in their partitions.
 
-    Fields go first, then some are renamed, then others come. In version 1 a field that goes stays as one that is
-    always null. A field that some spec of the table has had keeps its id.
+    Fields go first, then some are renamed, then others come. In version 1 a field that goes stays as one that
+    is always null. A field that some spec of the table has had keeps its id.
 
     Args:
         table: as in `append_files`.
-        add: fields that come, as in `create_table`: `"region"`, `"bucket(16, id)"`, `"day(ts)"`; or their names
-            and what they are: `{"shard": "bucket(16, id)"}`. Without a name a field is called `id_bucket_16`,
-            `ts_day`.
+        add: fields that come, as in `create_table`: `"region"`, `"bucket(16, id)"`, `"day(ts)"`; or their
+            names and what they are: `{"shard": "bucket(16, id)"}`. Without a name a field is called
+            `id_bucket_16`, `ts_day`.
         remove: names of fields that go.
         rename: names of fields, and their new ones.
         limits: what reading the table may cost.
@@ -198,7 +200,11 @@ def update_spec(
     <lakebed iceberg table '/data/orders' ...>
     """
     named = hasattr(add, "items")
-    new = [[text, name] for name, text in add.items()] if named else [[text, None] for text in names("add", add)]
+    new = (
+        [[text, name] for name, text in add.items()]
+        if named
+        else [[text, None] for text in names("add", add)]
+    )
     change = {"remove": names("remove", remove), "rename": list((rename or {}).items()), "add": new}
     return commit(table, Change("spec", json.dumps(change)), limits)
 
