@@ -15,7 +15,7 @@ from lakebed.iceberg import SchemaChange
 
 
 def appends(location: str, name: str, commits: int, others: bool = False) -> Iterator[int]:
-    """A program for `writers.py`: appends a file in each commit; with `others` one of another kind follows."""
+    """A program for `writers.py`: a file in each commit; with `others` one of another kind follows."""
     table = lakebed.open_table(location)
     yield -1
     for number in range(commits):

@@ -45,7 +45,7 @@ def named_files(table: lakebed.Table) -> list[str]:
 
 
 def test_a_killed_writer_breaks_no_table(tmp_path: Path):
-    """A writer of commits of all kinds is killed, again and again; behind each the table opens, and holds what
+    """A writer of commits of all kinds is killed, many times; behind each the table opens, and holds what
     was reported.
     """
     moments = random.Random(7)

@@ -2,6 +2,7 @@
 //! not go.
 
 use std::fmt;
+use std::sync::Arc;
 
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
@@ -27,7 +28,7 @@ pub(super) struct Document {
 #[derive(Debug, Clone, Default)]
 struct LongList {
     /// The text between the brackets.
-    text: String,
+    text: Arc<str>,
     /// What comes behind it.
     added: Vec<Value>,
 }
@@ -46,7 +47,7 @@ impl Document {
             }
             let inner = text.strip_prefix('[').and_then(|text| text.strip_suffix(']'));
             let inner = inner.ok_or_else(|| not_a(key, "list"))?;
-            Ok(LongList { text: inner.trim().to_owned(), added: Vec::new() })
+            Ok(LongList { text: inner.trim().into(), added: Vec::new() })
         };
         let [snapshots, log] = lists;
         Ok(Document { values, lists: [list((snapshots, LONG[0]))?, list((log, LONG[1]))?] })
@@ -146,7 +147,7 @@ impl LongList {
         elements.retain(|_| flags.next().unwrap_or(true));
         self.added.retain(|_| flags.next().unwrap_or(true));
         let texts: Vec<&str> = elements.iter().map(|raw| raw.get()).collect();
-        let text = texts.join(",");
+        let text = texts.join(",").into();
         self.text = text;
         Ok(())
     }
