@@ -1,15 +1,14 @@
 //! The changes of a schema, taken one by one: what does not go with the schema or with each other is refused.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::sync::Arc;
 
 use serde_json::Value;
 
 use super::super::base::Base;
+use super::types::is_promotion;
 use super::{ColumnChange, refused};
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::types::{FieldRef, NestedField, Schema, Type};
-use crate::iceberg::value::{from_json, to_json};
 use crate::iceberg::write::FormatVersion;
 
 /// What columns of the table itself are in.
@@ -26,7 +25,7 @@ pub(super) enum Place {
 /// The changes so far.
 pub(super) struct Draft<'s> {
     pub(super) schema: &'s Schema,
-    version: FormatVersion,
+    pub(super) version: FormatVersion,
     allow_incompatible: bool,
     /// The field that each is in.
     parents: HashMap<i32, i32>,
@@ -286,55 +285,9 @@ impl<'s> Draft<'s> {
         self.updates.insert(field.id, field);
     }
 
-    fn next_id(&mut self) -> i32 {
+    pub(super) fn next_id(&mut self) -> i32 {
         self.last_column_id = self.last_column_id.saturating_add(1);
         self.last_column_id
-    }
-
-    /// A type whose fields have ids that were never given out: those of a struct before what they hold (Iceberg's
-    /// `AssignFreshIds.java`).
-    fn with_fresh_ids(&mut self, ty: &Type) -> Type {
-        match ty {
-            Type::Struct(fields) => {
-                let ids: Vec<i32> = fields.iter().map(|_| self.next_id()).collect();
-                Type::Struct(ids.into_iter().zip(fields).map(|(id, field)| self.fresh(id, field)).collect())
-            }
-            Type::List(element) => {
-                let id = self.next_id();
-                Type::List(self.fresh(id, element))
-            }
-            Type::Map(key, value) => {
-                let (key_id, value_id) = (self.next_id(), self.next_id());
-                let key = self.fresh(key_id, key);
-                Type::Map(key, self.fresh(value_id, value))
-            }
-            plain => plain.clone(),
-        }
-    }
-
-    fn fresh(&mut self, id: i32, field: &NestedField) -> FieldRef {
-        let ty = self.with_fresh_ids(&field.ty);
-        Arc::new(NestedField { id, ty, ..field.clone() })
-    }
-
-    /// A default as schemas have it.
-    ///
-    /// # Errors
-    /// `Unsupported` before version 3; `Json` and others for what is no value of the field's type.
-    fn default_of(&self, field: &NestedField, value: &Value) -> Result<Value> {
-        if self.version < FormatVersion::V3 {
-            let message = "defaults need format version 3: upgrade the table";
-            return Err(Error::new(ErrorKind::Unsupported, message).in_field(&field.name));
-        }
-        if !field.ty.is_primitive() || field.ty == Type::Unknown {
-            return Err(refused(format!("a column of {} has no default but null", field.ty), &field.name));
-        }
-        let read = || to_json(&from_json(std::slice::from_ref(value), &field.ty)?, &field.ty);
-        let values = read().map_err(|error| {
-            let message = format!("the default is no {}: {}", field.ty, error.message());
-            refused(message, &field.name)
-        })?;
-        Ok(values.into_iter().next().unwrap_or_default())
     }
 
     /// Refuses deletes of the fields that tell rows apart, and of what they are in.
@@ -393,16 +346,5 @@ fn note_parents(parents: &mut HashMap<i32, i32>, field: &NestedField) {
     for child in field.ty.children() {
         parents.insert(child.id, field.id);
         note_parents(parents, child);
-    }
-}
-
-/// Whether a column may become of another type (Iceberg's `TypeUtil.isPromotionAllowed`).
-fn is_promotion(from: &Type, to: &Type) -> bool {
-    match (from, to) {
-        (Type::Int, Type::Long) | (Type::Float, Type::Double) => true,
-        (Type::Decimal { precision: old, scale: same }, Type::Decimal { precision: new, scale }) => {
-            old <= new && same == scale
-        }
-        _ => false,
     }
 }

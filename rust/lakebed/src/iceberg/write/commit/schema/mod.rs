@@ -4,6 +4,7 @@ mod apply;
 mod check;
 mod draft;
 mod properties;
+mod types;
 
 use std::sync::Arc;
 
