@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 import uuid
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,7 @@ from lakebed.iceberg.committing import Change, commit
 from lakebed.limits import LIMITS, Limits
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
     from typing import TypeAlias
 
     import pyarrow as pa
@@ -199,12 +200,11 @@ def update_spec(
     >>> update_spec(table, remove=["ts_day"], add=["hour(ts)"])
     <lakebed iceberg table '/data/orders' ...>
     """
-    named = hasattr(add, "items")
-    new = (
-        [[text, name] for name, text in add.items()]
-        if named
-        else [[text, None] for text in names("add", add)]
-    )
+    new: list[tuple[str, str | None]]
+    if isinstance(add, Mapping):
+        new = [(text, name) for name, text in add.items()]
+    else:
+        new = [(text, None) for text in names("add", add) or ()]
     change = {"remove": names("remove", remove), "rename": list((rename or {}).items()), "add": new}
     return commit(table, Change("spec", json.dumps(change)), limits)
 
