@@ -71,11 +71,8 @@ fn one(draft: &Draft<'_>, field: Value, taken: &HashMap<&str, i32>) -> Value {
     let id = field.get("field-id").and_then(Value::as_i64).and_then(|id| i32::try_from(id).ok());
     let mut names: Vec<Value> = field.get("names").and_then(Value::as_array).cloned().unwrap_or_default();
     let update = id.and_then(|id| draft.updates.get(&id));
-    if let Some(name) = update.map(|update| Value::from(update.name.as_str())) {
-        if !names.contains(&name) {
-            names.push(name);
-        }
-    }
+    let name = update.map(|update| Value::from(update.name.as_str()));
+    names.extend(name.filter(|name| !names.contains(name)));
     names.retain(|name| {
         let owner = name.as_str().and_then(|name| taken.get(name));
         owner.is_none_or(|owner| Some(*owner) == id)
