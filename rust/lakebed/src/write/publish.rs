@@ -21,7 +21,7 @@ pub enum Existing {
 const SUFFIX: &str = ".lakebed-tmp";
 
 /// Writes a local file: under a name of its own in the same folder, created anew, synced, then published
-/// under `path` in one step, and the folder synced. Whoever looks sees no file, or all of it. A process that
+/// under `path` in one step, and the folder synced (not on Windows). Whoever looks sees no file, or all of it. A process that
 /// is killed may leave a file `.<name>.<process>.<number>.lakebed-tmp` behind.
 ///
 /// # Errors
@@ -64,8 +64,19 @@ fn appear(
 /// `Io`.
 pub(crate) fn sync_folder_of(path: &str) -> Result<()> {
     let folder = Path::new(path).parent().filter(|folder| !folder.as_os_str().is_empty());
-    let synced = File::open(folder.unwrap_or(Path::new("."))).and_then(|folder| folder.sync_all());
-    synced.map_err(|error| Error::from(error).in_file(path))
+    sync_folder(folder.unwrap_or(Path::new("."))).map_err(|error| Error::from(error).in_file(path))
+}
+
+/// Has the name of a new file outlive a crash of the machine.
+#[cfg(not(windows))]
+fn sync_folder(folder: &Path) -> io::Result<()> {
+    File::open(folder)?.sync_all()
+}
+
+/// Windows opens no folder as a file, and has no call that syncs one: NTFS keeps a journal of names.
+#[cfg(windows)]
+fn sync_folder(_: &Path) -> io::Result<()> {
+    Ok(())
 }
 
 /// Writes a new file whose name does not outlast the machine until [`sync_folder_of`] it; its bytes do.
