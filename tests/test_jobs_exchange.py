@@ -1,0 +1,81 @@
+"""What a table reaches and what nothing does, brought together elsewhere, is what one process finds.
+
+What executors run is run here, in several parts; how Spark moves rows between them is tested in `spark/`.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pytest
+from covering import each_covering_iceberg_table, each_covering_paimon_table
+from exchanging import exchanged
+
+import lakebed
+from lakebed import errors
+from shared_data import SAMPLE_ICEBERG_TABLE, SAMPLE_MOVED
+from spark_rows import expected, sorted_rows
+
+if TYPE_CHECKING:
+    from iceberg_golden import GoldenTable as IcebergTable
+    from shared_data import GoldenTable
+
+    from lakebed.view import ViewScan
+
+OLD = datetime(2020, 1, 1, tzinfo=timezone.utc)
+LATER = datetime.now(timezone.utc) + timedelta(days=365)
+
+
+def in_parts(scan: ViewScan, parts: int) -> list[str]:
+    made: list[pa.RecordBatch] = scan.exchange().made
+    return sorted([row for batch in made for row in sorted_rows(batch)] + exchanged(scan, parts=parts))
+
+
+def check(table: lakebed.Table, parts: int) -> None:
+    some = {"where": "kind IN ('data', 'manifest')", "columns": ["kind", "file_path", "first_reached_by"]}
+    for scan in (table.reachable(), table.reachable(**some), table.expire_plan(LATER, 1)):
+        assert in_parts(scan, parts) == expected(scan)
+    lists = table.reachable(where="kind = 'manifest list'").exchange()
+    assert not lists.sides[0]
+
+
+def check_orphans(table: lakebed.Table, parts: int) -> None:
+    folder = Path(table.location)
+    lost = [folder / name for name in ("manifest/lost-1", "data/lost-2", "metadata/lost-3", "_hidden/lost-4")]
+    files = [str(path) for path in [*lost, *(path for path in folder.rglob("*") if path.is_file())]]
+    times = pa.array([OLD] * len(files), pa.timestamp("us", "UTC"))
+    listing = pa.table({"path": files, "size": pa.array(range(len(files))), "modified": times})
+    for given in (listing, None):
+        scan = table.orphans(None if given is None else timedelta(3), given)
+        found = exchanged(scan, parts=parts, listed=True)
+        assert found == expected(scan)
+        assert found or given is None
+
+
+@each_covering_paimon_table()
+def test_of_paimon(table: GoldenTable):
+    opened = lakebed.open_table(table.path)
+    check(opened, 3)
+    check_orphans(opened, 4)
+
+
+@each_covering_iceberg_table()
+def test_of_iceberg(table: IcebergTable):
+    opened = table.open()
+    check(opened, 5)
+    check_orphans(opened, 2)
+
+
+def test_another_place_at_the_same_path_is_no_orphan_elsewhere_either():
+    table = lakebed.open_table(SAMPLE_ICEBERG_TABLE, relocate=SAMPLE_MOVED)
+    files = [f"s3://bucket{Path(row).absolute()}" for row in Path(table.location).rglob("*.parquet")]
+    assert files
+    listing = pa.table({"path": files, "size": [1] * len(files), "modified": [OLD] * len(files)})
+    scan = table.orphans(listing=listing)
+    with pytest.raises(errors.LocationError, match="equal_schemes"):
+        exchanged(scan, listed=True)
+    scan = table.orphans(listing=listing, equal_schemes={"s3": "file"}, equal_authorities={"bucket": ""})
+    assert exchanged(scan, listed=True) == expected(scan)
