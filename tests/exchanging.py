@@ -26,7 +26,7 @@ def contents(scan: ViewScan) -> Iterator[tuple[str, pa.Array]]:
 def exchanged(
     scan: ViewScan, known: bytes = b"", parts: int = 5, ids: Sequence[int] = (), *, listed: bool = False
 ) -> list[str]:
-    """The rows of a scan whose entries come together in so many parts, where they have to, `listed` files too."""
+    """The rows of a scan whose entries come together in so many parts where they have to, `listed` too."""
     exchange = scan.exchange(ids)
     if not exchange.together:
         rows = list(map_gathered(contents(scan), exchange.task, LIMITS, known))

@@ -21,9 +21,8 @@ from spark_rows import expected, sorted_rows
 
 if TYPE_CHECKING:
     from iceberg_golden import GoldenTable as IcebergTable
-    from shared_data import GoldenTable
-
     from lakebed.view import ViewScan
+    from shared_data import GoldenTable
 
 OLD = datetime(2020, 1, 1, tzinfo=timezone.utc)
 LATER = datetime.now(timezone.utc) + timedelta(days=365)

@@ -1,4 +1,4 @@
-"""Views of all that a table is made of: spread over executors, or made by one task that opens the table again."""
+"""Views of all that a table is made of: spread over executors, or made by one task that opens it again."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ def reachable(
     limits: Limits = LIMITS,
     read: Read | None = None,
 ) -> DataFrame:
-    """One row per file that anything of the table still reaches; the rows and columns of `Table.reachable`, in
-    no order.
+    """One row per file that anything of the table still reaches; the rows and columns of `Table.reachable`,
+    in no order.
 
     Args: as `Table.reachable`; path and at, which table, and where it stands; limits, what one file may cost;
         read, as in `files`.
@@ -82,8 +82,8 @@ def orphans(
 
     The table is read as it is now, folders are listed later: what was modified since is no orphan.
 
-    Args: as `Table.orphans`; listing, a DataFrame with `path`, `size` and `modified`, of a time that was before
-        now; path, limits and read, as in `reachable`.
+    Args: as `Table.orphans`; listing, a DataFrame with `path`, `size` and `modified`, of a time before now;
+        path, limits and read, as in `reachable`.
     Raises: as `reachable`, and as `Table.orphans`; TypeError for a storage that cannot be pickled.
     Cost: as `reachable`. Each partition of `listing` is read by a task, which opens the table again to know
         its folders; without `listing` one task lists them, side by side. Some 150 bytes for each file that is
@@ -207,8 +207,8 @@ def _by_task(spark: SparkSession, table: Table, view: str, keywords: dict[str, A
 class _Reader:
     """Opens a table again and reads a view of it; made for `mapInArrow` over one row, or some of a listing.
 
-    Attributes: path, what was opened; place, the keywords of `Table.at` for where it stands; parts, of orphans
-        those that what is listed is dealt out to. It may hold credentials, which its `repr` does not show.
+    Attributes: path, what was opened; place, the keywords of `Table.at` for where it stands; parts, of
+        orphans those that what is listed is dealt out to. It may hold credentials, which its `repr` does not show.
     """
 
     view: str
