@@ -208,7 +208,7 @@ class _Reader:
     """Opens a table again and reads a view of it; made for `mapInArrow` over one row, or some of a listing.
 
     Attributes: path, what was opened; place, the keywords of `Table.at` for where it stands; parts, of
-        orphans those that what is listed is dealt out to. It may hold credentials, which its `repr` does not show.
+        orphans those that files are dealt out to. It may hold credentials, which its `repr` does not show.
     """
 
     view: str

@@ -1,6 +1,7 @@
 //! The same walk made by many processes: one reads what names manifests, others read these and deal out what they say
 //! of files, and rows are made where what is said of a part comes together.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
@@ -17,7 +18,9 @@ use super::told::{StoredTold, Told};
 use super::walk::{Walk, Wanted};
 use super::{Reach, Retention};
 use crate::columnar::Decoding;
-use crate::distributed::{Asked, Dealing, Exchange, Exchanged, Gather, PlannedManifest, Travelling};
+use crate::distributed::{
+    Asked, Dealing, Exchange, Exchanged, Gather, PlannedManifest, Travelling, match_manifest_path,
+};
 use crate::error::{Error, ErrorKind, Result};
 use crate::record::find;
 use crate::scan::{Batches, ScanOptions, once, threads};
@@ -45,6 +48,29 @@ pub(crate) trait Naming: Serialize + DeserializeOwned + Send + Sync + 'static {
 pub(crate) struct Placed<M> {
     pub(crate) place: String,
     pub(crate) manifest: M,
+}
+
+/// Manifests by where engines read them.
+pub(crate) struct ByPlace<M> {
+    all: Vec<Placed<M>>,
+    at: HashMap<String, usize>,
+}
+
+impl<M: Clone> ByPlace<M> {
+    pub(crate) fn new(all: &[Placed<M>]) -> ByPlace<M> {
+        let at = all.iter().enumerate().map(|(at, placed)| (placed.place.clone(), at)).collect();
+        ByPlace { all: all.to_vec(), at }
+    }
+
+    /// The manifest that an engine calls so; of thousands none is looked for that is called by its place.
+    ///
+    /// # Errors
+    /// As [`match_manifest_path`].
+    pub(crate) fn find(&self, path: &str) -> Result<&M> {
+        let known = self.at.get(path).and_then(|at| self.all.get(*at));
+        let found = known.map_or_else(|| match_manifest_path(&self.all, |placed| &placed.place, path), Ok);
+        found.map(|placed| &placed.manifest)
+    }
 }
 
 /// A walk whose manifests are read elsewhere.

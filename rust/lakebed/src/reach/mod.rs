@@ -26,7 +26,7 @@ use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 pub(crate) use deal::{Dealer, Named};
-pub(crate) use exchange::{Apart, Naming, Placed, ReachExchange, Records};
+pub(crate) use exchange::{Apart, ByPlace, Naming, Placed, ReachExchange, Records};
 pub(crate) use expire::ExpirePlan;
 pub use expire::Retention;
 pub(crate) use found::{Found, Reachable, count};

@@ -9,14 +9,14 @@ use arrow_buffer::Buffer;
 use serde::{Deserialize, Serialize};
 
 use crate::columnar::Decoding;
-use crate::distributed::{PlannedManifest, match_manifest_path};
+use crate::distributed::PlannedManifest;
 use crate::error::Result;
 use crate::iceberg::manifest::{EntryColumns, EntryReader, ManifestContext, Statuses};
 use crate::iceberg::manifest_list::{DELETES, ManifestFile};
 use crate::iceberg::scan::planned;
 use crate::iceberg::table::Table;
 use crate::notes::Notes;
-use crate::reach::{Dealer, Fact, Kind, Kinds, Named, Naming, Placed, Records, SetId};
+use crate::reach::{ByPlace, Dealer, Fact, Kind, Kinds, Named, Naming, Placed, Records, SetId};
 use crate::record::find;
 use crate::scan::{Batches, ManifestSource};
 use crate::storage::Storage;
@@ -121,10 +121,10 @@ impl Naming for NamedFiles {
 
     fn records(&self, dealer: &Arc<Dealer>, decoding: Decoding) -> Result<Records> {
         let program = Program::new(self.format_version, Arc::clone(dealer), Notes::default(), decoding)?;
-        let manifests = self.manifests.clone();
+        let manifests = ByPlace::new(&self.manifests);
         Ok(Box::new(move |path, bytes| {
-            let placed = match_manifest_path(&manifests, |placed| &placed.place, path)?;
-            program.open(&placed.manifest, bytes, 1)
+            let reached = manifests.find(path)?;
+            program.open(reached, bytes, 1)
         }))
     }
 }

@@ -9,7 +9,7 @@ use arrow_buffer::Buffer;
 use serde::{Deserialize, Serialize};
 
 use crate::columnar::Decoding;
-use crate::distributed::{PlannedManifest, match_manifest_path};
+use crate::distributed::PlannedManifest;
 use crate::error::{ErrorKind, Result};
 use crate::notes::Notes;
 use crate::paimon::identity::{IDENTITY, identities};
@@ -19,7 +19,7 @@ use crate::paimon::paths::{DataPaths, is_file_name};
 use crate::paimon::scan::planned;
 use crate::paimon::schema::TableSchema;
 use crate::paimon::table::Table;
-use crate::reach::{Dealer, Fact, Kind, Kinds, Named, Naming, Placed, Records, SetId};
+use crate::reach::{ByPlace, Dealer, Fact, Kind, Kinds, Named, Naming, Placed, Records, SetId};
 use crate::record::{RecordResolver, find};
 use crate::scan::{Batches, ManifestSource};
 use crate::storage::Storage;
@@ -156,10 +156,10 @@ impl Naming for NamedFiles {
         let schema = TableSchema::from_json(self.schema.as_bytes())?;
         let paths = DataPaths::new(&self.location, &schema);
         let program = Program::new(paths, Arc::clone(dealer), decoding, Notes::default())?;
-        let manifests = self.manifests.clone();
+        let manifests = ByPlace::new(&self.manifests);
         Ok(Box::new(move |path, bytes| {
-            let placed = match_manifest_path(&manifests, |placed| &placed.place, path)?;
-            program.open(&placed.manifest, path.to_owned(), bytes, 1)
+            let reached = manifests.find(path)?;
+            program.open(reached, path.to_owned(), bytes, 1)
         }))
     }
 }
