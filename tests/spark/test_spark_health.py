@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 from covering import covering_paimon_tables, each_covering_iceberg_table, each_covering_paimon_table
 from pyarrow.fs import LocalFileSystem
+from trust import long_or
 
 import lakebed
 import lakebed.spark as ls
@@ -23,7 +24,6 @@ from shared_data import (
     SAMPLE_TABLE,
 )
 from spark_rows import actual, collected, expected, sorted_rows
-from trust import long_or
 
 pytest.importorskip("pyspark")
 
