@@ -20,7 +20,8 @@ def contents(scan: ViewScan) -> Iterator[tuple[str, pa.Array]]:
     """The manifests as executors get them, in another order than that of the lists."""
     paths = {manifest["path"] for side in scan.exchange().sides for manifest in side}
     for path in sorted(paths):
-        yield f"file:{path}", pa.array([Path(path).read_bytes()])
+        # Where tests say that it is of a bucket, it lies on the disk all the same.
+        yield f"file:{path}", pa.array([Path(path.removeprefix("s3://one")).read_bytes()])
 
 
 def exchanged(

@@ -16,7 +16,6 @@ from exchanging import exchanged
 
 import lakebed
 from lakebed import errors
-from shared_data import SAMPLE_ICEBERG_TABLE, SAMPLE_MOVED
 from spark_rows import expected, sorted_rows
 
 if TYPE_CHECKING:
@@ -49,8 +48,15 @@ def check_orphans(table: lakebed.Table, parts: int) -> None:
     listing = pa.table({"path": files, "size": pa.array(range(len(files))), "modified": times})
     for given in (listing, None):
         scan = table.orphans(None if given is None else timedelta(3), given)
+        try:
+            rows = expected(scan)
+        except errors.UnsupportedError:
+            # Its external paths are on a storage that is not here.
+            with pytest.raises(errors.UnsupportedError):
+                exchanged(scan, parts=parts, listed=True)
+            continue
         found = exchanged(scan, parts=parts, listed=True)
-        assert found == expected(scan)
+        assert found == rows
         assert found or given is None
 
 
@@ -66,15 +72,3 @@ def test_of_iceberg(table: IcebergTable):
     opened = table.open()
     check(opened, 5)
     check_orphans(opened, 2)
-
-
-def test_another_place_at_the_same_path_is_no_orphan_elsewhere_either():
-    table = lakebed.open_table(SAMPLE_ICEBERG_TABLE, relocate=SAMPLE_MOVED)
-    files = [f"s3://bucket{Path(row).absolute()}" for row in Path(table.location).rglob("*.parquet")]
-    assert files
-    listing = pa.table({"path": files, "size": [1] * len(files), "modified": [OLD] * len(files)})
-    scan = table.orphans(listing=listing)
-    with pytest.raises(errors.LocationError, match="equal_schemes"):
-        exchanged(scan, listed=True)
-    scan = table.orphans(listing=listing, equal_schemes={"s3": "file"}, equal_authorities={"bucket": ""})
-    assert exchanged(scan, listed=True) == expected(scan)
