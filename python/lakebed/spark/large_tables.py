@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 
@@ -139,7 +139,7 @@ def _map_rows(batches: Iterator[pa.RecordBatch], tables: Tables) -> Iterator[pa.
     yield from gathered_batches(made)
 
 
-def _row(number: int, rows: Sequence[dict[str, bytes]], tables: Tables) -> pa.RecordBatch:
+def _row(number: int, rows: Sequence[dict[str, Any]], tables: Tables) -> pa.RecordBatch:
     """The row of a table, of its shares; an error of one is the table's."""
     for row in rows:
         if row["work"] is None:
