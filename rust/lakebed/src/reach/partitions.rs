@@ -13,7 +13,7 @@ use arrow_buffer::Buffer;
 use super::deal::PARTS;
 use super::record::foreign;
 use crate::error::{Error, ErrorKind, Result};
-use crate::pipeline::{Pipeline, Source, Width};
+use crate::pipeline::{Give, Pipeline, Source, Width};
 use crate::record::find;
 use crate::storage::Storage;
 
@@ -131,8 +131,9 @@ where
         self.partitions.part(*part)
     }
 
-    fn make(&self, _part: &usize, records: Vec<Buffer>) -> Result<RecordBatch> {
-        (self.make)(&records)
+    fn make(&self, _part: &usize, records: Vec<Buffer>, give: Give<'_, RecordBatch>) -> Result<()> {
+        give((self.make)(&records)?);
+        Ok(())
     }
 
     fn held(&self, made: &RecordBatch) -> u64 {

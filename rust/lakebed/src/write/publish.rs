@@ -21,7 +21,7 @@ pub enum Existing {
 const SUFFIX: &str = ".lakebed-tmp";
 
 /// Writes a local file: under a name of its own in the same folder, created anew, synced, then published
-/// under `path` in one step, and the folder synced. Whoever looks sees no file, or all of it. A process that
+/// under `path` in one step, and the folder synced (not on Windows). Whoever looks sees no file, or all of it. A process that
 /// is killed may leave a file `.<name>.<process>.<number>.lakebed-tmp` behind.
 ///
 /// # Errors
@@ -44,7 +44,19 @@ pub fn publish(path: &str, existing: Existing, write: impl FnOnce(&File) -> Resu
     let _ = fs::remove_file(&temporary);
     outcome?;
     let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty());
-    File::open(folder.unwrap_or(Path::new("."))).and_then(|folder| folder.sync_all()).map_err(io)
+    sync_folder(folder.unwrap_or(Path::new("."))).map_err(io)
+}
+
+/// Has the name of a new file outlive a crash of the machine.
+#[cfg(not(windows))]
+fn sync_folder(folder: &Path) -> io::Result<()> {
+    File::open(folder)?.sync_all()
+}
+
+/// Windows opens no folder as a file, and has no call that syncs one: NTFS keeps a journal of names.
+#[cfg(windows)]
+fn sync_folder(_: &Path) -> io::Result<()> {
+    Ok(())
 }
 
 /// Publishes bytes at a path as metadata spells it.
