@@ -18,6 +18,7 @@ import pytest
 from click.testing import CliRunner
 from counting_storage import CountingStorage
 from covering import each_covering_iceberg_table, each_layout_of_golden_paimon_tables
+from exchanging import exchanged
 
 import lakebed
 from lakebed import Table
@@ -324,6 +325,10 @@ def test_other_prefixes_are_an_error_and_no_orphan(iceberg: Table, tmp_path: Pat
     )
     with pytest.raises(LocationError, match="equal_authorities"):
         rows(there.orphans(listing=of_bucket))
+    with pytest.raises(LocationError, match="equal_authorities"):
+        exchanged(there.orphans(listing=of_bucket), listed=True)
+    same = there.orphans(listing=of_bucket, equal_authorities={"bucket": "one"})
+    assert len(exchanged(same, listed=True)) == expected
     assert len(rows(there.orphans(listing=of_bucket, equal_authorities={"bucket": "one"}))) == expected
     with pytest.raises(LocationError, match="equal_schemes"):
         rows(there.orphans(listing=listing(files, prefix="oss://one")))

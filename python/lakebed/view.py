@@ -13,7 +13,7 @@ from lakebed.predicates import Predicate, to_sql
 from lakebed.scan import Scan
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     import pyarrow as pa
 
@@ -73,11 +73,13 @@ class Exchange:
 
     `sides`: the manifests of each side; one may be of several. `together`: whether entries must come
     together, or may be gathered manifest by manifest. `task`: the work as JSON text for `_native.Exchange`.
+    `made`: rows that are made already, of no manifest.
     """
 
     sides: list[list[Manifest]]
     together: bool
     task: str
+    made: list[pa.RecordBatch]
 
 
 class ViewScan(Scan):
@@ -123,14 +125,22 @@ class ViewScan(Scan):
         """What an engine is to do where entries of several manifests make rows together.
 
         Args: equality_ids, of an Iceberg plan: the columns that its equality deletes compare.
-        Cost: reads the manifest lists.
+        Cost: reads the manifest lists, for `reachable` and `expire_plan` those of all snapshots.
         """
-        sides, together, task = self._native.exchange(list(equality_ids))
-        return Exchange(json.loads(sides), together, task)
+        sides, together, task, made = self._native.exchange(list(equality_ids))
+        return Exchange(json.loads(sides), together, task, [_arrow.record_batch(rows) for rows in made])
 
     def side(self, side: int) -> list[pa.RecordBatch]:
         """The entries of one side of `exchange`, in the core's own columns. Cost: reads its manifests."""
         return [_arrow.record_batch(batch) for batch in self._native.side(side)]
+
+    def listed(self, parts: int) -> Iterator[tuple[int, pa.RecordBatch]]:
+        """(Orphans) What is listed, dealt out to so many parts beside what `exchange` deals out: the side,
+        and rows whose last column is their part. Cost: lists, or reads the listing, while it is iterated.
+        """
+        pieces = self._native.listed(parts)
+        while (piece := pieces.next_piece()) is not None:
+            yield piece[0], _arrow.record_batch(piece[1])
 
     def group_task(self) -> str:
         """What an engine's workers need to sum up the planned manifests, as JSON text for `_native.Grouping`.

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 from covering import covering_paimon_tables, each_covering_iceberg_table, each_covering_paimon_table
 from pyarrow.fs import LocalFileSystem
+from trust import long_or
 
 import lakebed
 import lakebed.spark as ls
@@ -116,7 +117,8 @@ def test_many_tables_share_tasks_and_answer_in_order(spark):
     assert [(row["location"], row["error"]) for row in rows] == [(str(path), None) for path in paths]
 
 
-def test_many_tables_answer_whatever_one_of_them_is_like(spark, tmp_path: Path):
+@pytest.mark.parametrize("large_bytes", [None, 0])
+def test_many_tables_answer_whatever_one_of_them_is_like(spark, tmp_path: Path, large_bytes):
     broken = Path(shutil.copytree(SAMPLE_TABLE, tmp_path / "broken"))
     victim = lakebed.open_table(broken).manifests().to_arrow()["path"][0].as_py()
     Path(victim).write_bytes(Path(victim).read_bytes()[:-1])
@@ -127,7 +129,7 @@ def test_many_tables_answer_whatever_one_of_them_is_like(spark, tmp_path: Path):
         str(broken),
         SAMPLE_TABLE,
     ]
-    frame = ls.health(spark, paths, relocate=SAMPLE_MOVED, storage=LocalFileSystem())
+    frame = ls.health(spark, paths, relocate=SAMPLE_MOVED, storage=LocalFileSystem(), large_bytes=large_bytes)
     rows = collected(frame).to_pylist()
     assert [row["location"] for row in rows] == [str(path) for path in paths]
     errors = [row["error"] for row in rows]
@@ -141,9 +143,10 @@ def test_many_tables_answer_whatever_one_of_them_is_like(spark, tmp_path: Path):
         assert [row] == table.health().to_arrow().to_pylist()
 
 
-def test_many_golden_tables_in_one_job(spark):
+@pytest.mark.parametrize("large_bytes", long_or([None], [None, 0]))
+def test_many_golden_tables_in_one_job(spark, large_bytes):
     paimon = [str(table.path) for table in covering_paimon_tables()]
-    rows = collected(ls.health(spark, paimon)).to_pylist()
+    rows = collected(ls.health(spark, paimon, large_bytes=large_bytes)).to_pylist()
     assert [row["location"] for row in rows] == paimon
     for row, path in zip(rows, paimon, strict=True):
         if readable(lakebed.open_table(path)):

@@ -1,4 +1,4 @@
-"""Views that one task makes, each with the rows that it has without Spark."""
+"""Views of all that a table is made of, each with the rows that it has without Spark."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ makes rows of it, with the code that makes them in one process.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lakebed import _arrow, _native
+from lakebed.spark.binary_files import at_once
 from lakebed.spark.ipc import ipc_batches, ipc_stream
 from lakebed.spark.mappers import gathered_batches, prefix_error_kind
 from lakebed.spark.types import cast_batch, spark_schema, to_spark
@@ -34,27 +35,38 @@ PARTS_PER_TASK = 4
 PIECE_BYTES = 16 << 20
 """Bytes of entries that a task holds back, to send those of one part in one piece."""
 
-_PIECES = pa.schema([("part", pa.int32()), ("side", pa.int32()), ("rows", pa.binary())])
+PIECES = pa.schema([("part", pa.int32()), ("side", pa.int32()), ("rows", pa.binary())])
+"""What crosses an exchange: a part, a side, and entries of both as an Arrow IPC stream."""
 
 
 def exchanged(
-    spark: SparkSession, schema: pa.Schema, exchange: Exchange, reading: Reading, known: bytes = b""
+    spark: SparkSession,
+    schema: pa.Schema,
+    exchange: Exchange,
+    reading: Reading,
+    known: bytes = b"",
+    beside: Callable[[int], DataFrame] | None = None,
 ) -> DataFrame:
     """The rows of a scan, whose entries come together part by part.
 
-    Args: schema, that of the rows; known, as in `gathered`, for every part.
+    Args: schema, that of the rows; known, as in `gathered`, for every part; beside, what makes pieces for so
+        many parts of something else than manifests.
     Raises: MissingFileError for a manifest that is not there; other errors when the DataFrame is computed.
     Cost: each manifest is read once; its entries, as far as rows are made of them, cross one exchange.
     """
     manifests = {manifest["path"]: manifest for side in exchange.sides for manifest in side}
-    if not manifests:
+    if not manifests and beside is None:
         return spark.createDataFrame([], spark_schema(schema))
     size = sum(manifest["size"] for manifest in manifests.values())
-    tasks = max(1, math.ceil(size / BYTES_PER_TASK))
+    # Of what is beside nobody knows how much it is.
+    least = 1 if beside is None else at_once(spark)
+    tasks = max(least, math.ceil(size / BYTES_PER_TASK))
     parts = tasks * PARTS_PER_TASK
     dealing = partial(map_pieces, task=exchange.task, limits=reading.limits, parts=parts)
     read = list(manifests.values())
-    pieces = reading.frame(spark, read, dealing, spark_schema(_PIECES), divided=False)
+    pieces = reading.frame(spark, read, dealing, spark_schema(PIECES), divided=False)
+    if beside is not None:
+        pieces = pieces.union(beside(parts))
     together = pieces.repartition(tasks, "part").sortWithinPartitions("part", "side")
     making = partial(map_parts, task=exchange.task, limits=reading.limits, known=known)
     return together.mapInArrow(making, spark_schema(schema))
@@ -85,9 +97,14 @@ def map_pieces(contents: Contents, task: str, limits: Limits, parts: int) -> Ite
     Raises: as `decode_manifests`.
     Cost: memory is one manifest and 2 × `PIECE_BYTES`.
     """
+    yield from sent(_entries(contents, _native.Exchange(task, limits), parts), parts)
+
+
+def sent(entries: Iterator[tuple[int, pa.RecordBatch]], parts: int) -> Iterator[pa.RecordBatch]:
+    """Entries by side, whose last column is their part, as pieces; Returns and Cost as `map_pieces`."""
     waiting: dict[int, list[pa.RecordBatch]] = {}
     size = 0
-    for side, rows in _entries(contents, _native.Exchange(task, limits), parts):
+    for side, rows in entries:
         waiting.setdefault(side, []).append(rows)
         size += rows.nbytes
         if size >= PIECE_BYTES:
@@ -184,8 +201,8 @@ def _by_part(entries: pa.Table) -> Iterator[tuple[int | None, pa.Table]]:
 
 def _batch(pieces: list[tuple[int, int, bytes]]) -> pa.RecordBatch:
     columns = zip(*pieces, strict=True)
-    arrays = [pa.array(column, field.type) for column, field in zip(columns, _PIECES, strict=True)]
-    return pa.RecordBatch.from_arrays(arrays, schema=_PIECES)
+    arrays = [pa.array(column, field.type) for column, field in zip(columns, PIECES, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, schema=PIECES)
 
 
 def _pushed(

@@ -86,11 +86,24 @@ def grouped(spark: SparkSession, table: Table, scan: ViewScan, reading: Reading)
     task = scan.group_task()
     groups = _native.Grouping(task, reading.limits)
     sums = _sums(spark, scan, task, spark_schema(sums_schema(groups)), reading)
-    vectors = scan.known("vectors") if table.format == "paimon" else None
-    known = ipc_stream([vectors]) if vectors is not None and vectors.num_rows else b""
-    merger = partial(merge_sums, task=task, limits=reading.limits, vectors=known)
+    merger = partial(merge_sums, task=task, limits=reading.limits, vectors=_vectors(table, scan))
     rows = _arrow.record_batch(groups.rows())
     return sums.repartition("partition").mapInArrow(merger, spark_schema(rows.schema))
+
+
+def known_beforehand(table: Table, scan: ViewScan) -> tuple[bytes, bytes] | None:
+    """What tasks must know of all files to sum up some of a scan's, and to make rows of sums: deleted files
+    and deletion vectors, as Arrow IPC streams; None where files come together before they are summed up.
+    """
+    deleting = [manifest for manifest in scan.planned_manifests() if manifest["deleted"]]
+    if scan.decides_together or not _are_few(deleting):
+        return None
+    return ipc_stream([scan.known("deleted")]) if deleting else b"", _vectors(table, scan)
+
+
+def _vectors(table: Table, scan: ViewScan) -> bytes:
+    vectors = scan.known("vectors") if table.format == "paimon" else None
+    return ipc_stream([vectors]) if vectors is not None and vectors.num_rows else b""
 
 
 def _sums(spark: SparkSession, scan: ViewScan, task: str, types: StructType, reading: Reading) -> DataFrame:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 import pyarrow as pa
 
 from lakebed import _arrow, _native
-from lakebed._arguments import names
+from lakebed._arguments import names, positive
 from lakebed.catalogs import is_of_catalog
 from lakebed.errors import LakebedError
 from lakebed.limits import LIMITS, Limits
@@ -21,12 +21,14 @@ from lakebed.spark.binary_files import absolute, at_once
 from lakebed.spark.frames import At, TablePath, from_batches, table_at
 from lakebed.spark.group_mappers import finish_health
 from lakebed.spark.groups import grouped
+from lakebed.spark.large_tables import Tables, divided
 from lakebed.spark.mappers import gathered_batches
 from lakebed.spark.reach import check_pickled
 from lakebed.spark.read_ahead import in_order
 from lakebed.spark.reading import Reading
 from lakebed.spark.session import task_numbers
 from lakebed.spark.types import cast_batch, spark_schema, to_spark
+from lakebed.storage import resolve
 from lakebed.storage.paths import URI
 from lakebed.table import Table
 from lakebed.table.groups import SMALL_BYTES
@@ -36,6 +38,8 @@ if TYPE_CHECKING:
 
     from lakebed.predicates import Predicate
     from lakebed.spark.reach import Read
+    from lakebed.storage import Storage
+    from lakebed.view import ViewScan
 
 # Tasks for each core: tables are of many sizes, and a task costs a tenth of a second before it begins.
 _TASKS_PER_CORE = 16
@@ -58,13 +62,15 @@ def health(
     limits: Limits = LIMITS,
     range_bytes: int | None = None,
     read: Read | None = None,
+    large_bytes: int | None = None,
 ) -> DataFrame:
     """One row about how a table is, or one for each of many tables.
 
     Args: path, one table, whose manifests are spread over the executors, or a list of paths or URIs, which
         are spread: an executor opens and reads whole tables; storage, format and relocate, as `open_table`
         has them, storage to be pickled if it is for a list; the others as `Table.health`, path and at as
-        `files`, range_bytes and read too, which are for one table only.
+        `files`, range_bytes and read too, which are for one table only; large_bytes, of a list: the manifests
+            of a table that has more bytes of them are dealt out to several tasks.
     Returns: the columns of `Table.health`; for a list, in its order, then `error` utf8: the kind of what is
         wrong and its text, null where nothing is. A table in error has its path as `location`, without
         credentials, and nulls.
@@ -73,8 +79,8 @@ def health(
         pickled.
     Cost: one table: as `partitions`; the driver reads the snapshots too. A list: nothing on the driver; paths
         and storage travel in the function, so that plans do not show them. A task has several tables where
-        there are many more than cores, remote ones side by side; a table is never divided, so that a large
-        one is asked for by itself.
+        there are many more than cores, remote ones side by side. With large_bytes tasks read tables one after
+        the other and two exchanges follow; of Paimon's a table with very many deletions stays one task's.
     """
     how: dict[str, Any] = {"storage": storage, "format": format, "relocate": relocate, "limits": limits}
     selection = {"where": to_sql(where), "columns": names("columns", columns), "small_bytes": small_bytes}
@@ -85,7 +91,8 @@ def health(
         return _of_table(spark, table, selection, Reading.of(table, limits, range_bytes, read))
     check_pickled(storage)
     paths = (os.fspath(one) for one in cast("Sequence[str | os.PathLike[str]]", path))
-    return _of_tables(spark, _Tables(tuple(paths if storage else map(absolute, paths)), how, at, selection))
+    tables = _Tables(tuple(paths if storage else map(absolute, paths)), how, at, selection)
+    return _of_tables(spark, tables, positive("large_bytes", large_bytes, least=0))
 
 
 def _of_table(spark: SparkSession, table: Table, selection: dict[str, Any], reading: Reading) -> DataFrame:
@@ -118,30 +125,45 @@ class _Tables:
 
     def row(self, number: int) -> pa.RecordBatch:
         """The row of a table, whatever it is like."""
-        path = self.paths[number]
         try:
-            table = table_at(open_table(path, **self.how), self.at, self.how["limits"])
-            row = table.health(threads=1, **self.selection).to_arrow()
-            return row.append_column(self.schema.field("error"), pa.nulls(1, pa.string())).to_batches()[0]
+            row = self.opened(number)[1].to_arrow()
+            row = row.append_column(self.schema.field("error"), pa.nulls(1, pa.string())).to_batches()[0]
         except Exception as error:  # noqa: BLE001 - other tables are to answer all the same
-            location = _native.without_credentials(path)
-            kind = error.kind if isinstance(error, LakebedError) else type(error).__name__
-            values = {"location": location, "error": f"{kind}: {error}".replace(path, location)}
-        return pa.RecordBatch.from_pylist([values], schema=self.schema)
+            return self.failed(number, error)
+        return cast_batch(row, to_spark(self.schema))
+
+    def opened(self, number: int) -> tuple[Table, ViewScan]:
+        """A table, and its health. Raises: what these raise."""
+        table = table_at(open_table(self.paths[number], **self.how), self.at, self.how["limits"])
+        return table, table.health(threads=1, **self.selection)
+
+    def failed(self, number: int, error: Exception) -> pa.RecordBatch:
+        """The row of a table that has an error."""
+        path = self.paths[number]
+        location = _native.without_credentials(path)
+        kind = error.kind if isinstance(error, LakebedError) else type(error).__name__
+        values = {"location": location, "error": f"{kind}: {error}".replace(path, location)}
+        return cast_batch(pa.RecordBatch.from_pylist([values], schema=self.schema), to_spark(self.schema))
+
+    def storage(self, number: int) -> Storage | None:
+        """What reads a table's manifests."""
+        return resolve(self.paths[number], self.how["storage"])[1]
 
 
-def _of_tables(spark: SparkSession, tables: _Tables) -> DataFrame:
+def _of_tables(spark: SparkSession, tables: _Tables, large_bytes: int | None) -> DataFrame:
     cores = at_once(spark)
     most = cores * _TASKS_PER_CORE if cores > 1 else _UNTOLD_TASKS
     count = len(tables.paths)
     numbers = task_numbers(spark, count, max(1, min(count, most)))
+    if large_bytes is not None:
+        asked = (tables.opened, tables.row, tables.failed, tables.storage)
+        return divided(numbers, Tables(*asked, tables.schema, large_bytes))
     return numbers.mapInArrow(partial(_map_tables, tables=tables), spark_schema(tables.schema))
 
 
 def _map_tables(batches: Iterator[pa.RecordBatch], tables: _Tables) -> Iterator[pa.RecordBatch]:
-    types = to_spark(tables.schema)
     for batch in batches:
         numbers = batch.column("id").to_pylist()
         reads = 1 if all(URI.match(tables.paths[number]) is None for number in numbers) else _REMOTE_TABLES
         rows = (row for _, row in in_order(numbers, tables.row, reads, lambda _: 0))
-        yield from gathered_batches(cast_batch(row, types) for row in rows)
+        yield from gathered_batches(rows)

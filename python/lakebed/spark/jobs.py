@@ -1,9 +1,10 @@
-"""Views of all that a table is made of, each made by one task: the driver reads and holds none of it."""
+"""Views of all that a table is made of: spread over executors, or made by one task that opens it again."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timezone
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -14,19 +15,23 @@ from lakebed.limits import LIMITS, Limits
 from lakebed.opening import Opening
 from lakebed.predicates import to_sql
 from lakebed.spark.binary_files import absolute
-from lakebed.spark.frames import At, TablePath, table_at
+from lakebed.spark.exchange import PIECES, exchanged, sent
+from lakebed.spark.frames import At, TablePath, from_batches, table_at
 from lakebed.spark.mappers import gathered_batches, prefix_error_kind
 from lakebed.spark.reach import check_pickled
+from lakebed.spark.reading import Reading
+from lakebed.spark.session import task_numbers
 from lakebed.spark.types import cast_batch, spark_schema, to_spark
 from lakebed.table.jobs import THREE_DAYS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from datetime import datetime, timedelta
+    from datetime import timedelta
 
     from pyspark.sql import DataFrame, SparkSession
 
     from lakebed.predicates import Predicate
+    from lakebed.spark.reach import Read
     from lakebed.storage import Storage
     from lakebed.table import Table
     from lakebed.view import ViewScan
@@ -40,16 +45,23 @@ def reachable(
     columns: Sequence[str] | None = None,
     at: At = None,
     limits: Limits = LIMITS,
+    read: Read | None = None,
 ) -> DataFrame:
-    """One row per file that anything of the table still reaches; the rows and columns of `Table.reachable`.
+    """One row per file that anything of the table still reaches; the rows and columns of `Table.reachable`,
+    in no order.
 
-    Args: as `Table.reachable`; path and at, which table and snapshot; limits, what one file may cost.
-    Raises: what `open_table` and `Table.reachable` raise at once, here; TypeError for a storage that cannot
-        be pickled; errors of reading when the DataFrame is computed.
-    Cost: one task opens the table again, through the same storage, and reads what `Table.reachable` says,
-        with all threads that its machine has; the driver reads what opening does.
+    Args: as `Table.reachable`; path and at, which table and snapshot; limits, what one file may cost;
+        read, as in `files`.
+    Raises: what `open_table` and `Table.reachable` raise, of snapshots and lists, here; errors of reading
+        manifests when the DataFrame is computed.
+    Cost: the driver reads all but manifests, and holds what names these and the sets of snapshots that have
+        each. Executors read every manifest once; some 100 bytes for each file that an entry names and its
+        path cross one exchange, after which a task holds those of one part.
     """
-    return _by_task(spark, table_at(path, at, limits), "reachable", _selection(where, columns))
+    table = table_at(path, at, limits)
+    return _spread(
+        spark, table.reachable(where=where, columns=columns), Reading.of(table, limits, None, read)
+    )
 
 
 def orphans(
@@ -63,22 +75,36 @@ def orphans(
     where: str | Predicate | None = None,
     columns: Sequence[str] | None = None,
     limits: Limits = LIMITS,
+    read: Read | None = None,
 ) -> DataFrame:
     """One row per file that lies in the table's folders and that nothing of the table reaches; the rows and
-    columns of `Table.orphans`.
+    columns of `Table.orphans`, in no order.
 
-    Args: as `Table.orphans`; listing, a DataFrame with `path`, `size` and `modified`; path and limits, as in
-        `reachable`.
-    Raises: as `reachable`, and as `Table.orphans`.
-    Cost: as `reachable`, and a listing of each folder; the rows of `listing` come to that task, which holds
-        256 MiB of them and of what is reached, and has more on its disk.
+    The table is read as it is now, folders are listed later: what was modified since is no orphan.
+
+    Args: as `Table.orphans`; listing, a DataFrame with `path`, `size` and `modified`, of a time before now;
+        path, limits and read, as in `reachable`.
+    Raises: as `reachable`, and as `Table.orphans`; TypeError for a storage that cannot be pickled.
+    Cost: as `reachable`. Each partition of `listing` is read by a task, which opens the table again to know
+        its folders; without `listing` one task lists them, side by side. Some 150 bytes for each file that is
+        listed cross the same exchange.
     """
     table = table_at(path, None, limits)
-    # Now is when it is asked for, wherever that is read.
+    now = datetime.now(timezone.utc)
     instant = None if older_than is None else age("older_than", older_than)
+    if listing is None:
+        instant = now if instant is None else min(instant, now)
     equal = {"equal_schemes": equal_schemes, "equal_authorities": equal_authorities}
     keywords = {"older_than": instant, **equal, **_selection(where, columns)}
-    return _by_task(spark, table, "orphans", keywords, listing)
+    lister = _Reader.of(table, "orphans", keywords, has_listing=listing is not None)
+    scan = lister.scan(table)
+
+    def listed(parts: int) -> DataFrame:
+        rows = task_numbers(spark, 1) if listing is None else listing
+        return rows.mapInArrow(replace(lister, parts=parts), spark_schema(PIECES))
+
+    reading = Reading.of(table, limits, None, read)
+    return exchanged(spark, scan.schema, scan.exchange(), reading, beside=listed)
 
 
 def expire_plan(
@@ -91,15 +117,16 @@ def expire_plan(
     columns: Sequence[str] | None = None,
     at: At = None,
     limits: Limits = LIMITS,
+    read: Read | None = None,
 ) -> DataFrame:
-    """What an expiry of snapshots would free; the rows and columns of `Table.expire_plan`.
+    """What an expiry of snapshots would free; the rows and columns of `Table.expire_plan`, in no order.
 
-    Args: as `Table.expire_plan`; path, at and limits, as in `reachable`.
+    Args: as `Table.expire_plan`; path, at, limits and read, as in `reachable`. Ages are counted to now.
     Raises, Cost: as `reachable`.
     """
-    instant = None if older_than is None else age("older_than", older_than)
-    keywords = {"older_than": instant, "retain_last": retain_last, **_selection(where, columns)}
-    return _by_task(spark, table_at(path, at, limits), "expire_plan", keywords)
+    table = table_at(path, at, limits)
+    scan = table.expire_plan(older_than, retain_last, where=where, columns=columns)
+    return _spread(spark, scan, Reading.of(table, limits, None, read))
 
 
 def verify(
@@ -157,31 +184,31 @@ def file_history(
     return _by_task(spark, table_at(path, at, limits), "file_history", keywords)
 
 
+def _spread(spark: SparkSession, scan: ViewScan, reading: Reading) -> DataFrame:
+    """The rows of a scan that are made already, and those of the manifests that executors read."""
+    exchange = scan.exchange()
+    rows = exchanged(spark, scan.schema, exchange, reading)
+    made = [batch for batch in exchange.made if batch.num_rows]
+    return rows.union(from_batches(spark, scan.schema, made)) if made else rows
+
+
 def _selection(where: str | Predicate | None, columns: Sequence[str] | None) -> dict[str, Any]:
     return {"where": to_sql(where), "columns": columns}
 
 
-def _by_task(
-    spark: SparkSession,
-    table: Table,
-    view: str,
-    keywords: dict[str, Any],
-    listing: DataFrame | None = None,
-) -> DataFrame:
-    reader = _Reader.of(table, view, keywords, has_listing=listing is not None)
+def _by_task(spark: SparkSession, table: Table, view: str, keywords: dict[str, Any]) -> DataFrame:
+    reader = _Reader.of(table, view, keywords)
     # Wrong arguments raise here, not in a task.
     types = spark_schema(reader.scan(table).schema)
-    # Not `coalesce`, with which the listing would be read by that task too.
-    rows = spark.range(1, numPartitions=1) if listing is None else listing.repartition(1)
-    return rows.mapInArrow(reader, types)
+    return task_numbers(spark, 1).mapInArrow(reader, types)
 
 
 @dataclass(frozen=True)
 class _Reader:
-    """Opens a table again and reads a view of it; made for `mapInArrow` over one row, or all of a listing.
+    """Opens a table again and reads a view of it; made for `mapInArrow` over one row, or some of a listing.
 
-    Attributes: path, what was opened; place, the keywords of `Table.at` for its snapshot. It may hold
-        credentials, which its `repr` does not show.
+    Attributes: path, what was opened; place, the keywords of `Table.at` for its snapshot; parts, of
+        orphans those that files are dealt out to. It may hold credentials, which its `repr` does not show.
     """
 
     view: str
@@ -193,9 +220,10 @@ class _Reader:
     opening: Opening = field(repr=False)
     keywords: dict[str, Any] = field(repr=False)
     has_listing: bool = False
+    parts: int | None = None
 
     @staticmethod
-    def of(table: Table, view: str, keywords: dict[str, Any], *, has_listing: bool) -> _Reader:
+    def of(table: Table, view: str, keywords: dict[str, Any], *, has_listing: bool = False) -> _Reader:
         """Of a table that is open. Raises: TypeError for a storage that cannot be pickled."""
         storage = table._storage
         check_pickled(storage)
@@ -215,7 +243,7 @@ class _Reader:
     @property
     def __name__(self) -> str:
         """What plans show."""
-        return f"one_task_reads_{self.view}"
+        return "executors_list_files" if self.parts is not None else f"one_task_reads_{self.view}"
 
     def scan(self, table: Table, **more: Any) -> ViewScan:
         """The view of a table."""
@@ -233,5 +261,8 @@ class _Reader:
         with prefix_error_kind():
             table = self.opening.table(self.path, self.storage, self.format, self.branch)
             scan = self.scan(table.at(**self.place) if self.place else table, **more)
+            if self.parts is not None:
+                yield from sent(scan.listed(self.parts), self.parts)
+                return
             types = to_spark(scan.schema)
             yield from gathered_batches(cast_batch(batch, types) for batch in scan)

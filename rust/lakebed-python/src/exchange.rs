@@ -59,7 +59,7 @@ impl Dealing {
     fn pieces(&self, py: Python<'_>, path: &str, content: Given) -> PyResult<PieceStream> {
         detached(py, || {
             let pieces = (self.0)(path, content.take()?.whole()?)?;
-            Ok(PieceStream(Mutex::new(Some(pieces))))
+            Ok(PieceStream::new(pieces))
         })
     }
 }
@@ -67,6 +67,12 @@ impl Dealing {
 /// Entries by side, pulled batch by batch.
 #[pyclass(frozen, module = "lakebed._native")]
 pub struct PieceStream(Mutex<Option<Pieces>>);
+
+impl PieceStream {
+    pub fn new(pieces: Pieces) -> PieceStream {
+        PieceStream(Mutex::new(Some(pieces)))
+    }
+}
 
 #[pymethods]
 impl PieceStream {

@@ -18,6 +18,7 @@ use pyo3::types::PyCapsule;
 
 use crate::arrow::{SchemaCapsule, export_schema, import_batch};
 use crate::boundary::detached;
+use crate::exchange::PieceStream;
 use crate::grouping;
 use crate::limits::decoding;
 use crate::listing::stream_of;
@@ -256,7 +257,7 @@ impl Table {
         threads: Option<usize>,
     ) -> PyResult<Scan> {
         let options = selection(columns, r#where, limit, threads);
-        detached(py, || self.0.reachable(options)).map(alone)
+        detached(py, || self.0.reachable(options)).map(Scan)
     }
 
     #[allow(clippy::too_many_arguments)] // the arguments of `Table.orphans`
@@ -278,7 +279,7 @@ impl Table {
         let listing = listing.map(stream_of);
         let which = OrphanOptions { before_ms, equal_schemes, equal_authorities, listing };
         let options = selection(columns, r#where, limit, threads);
-        detached(py, || self.0.orphans(which, options)).map(alone)
+        detached(py, || self.0.orphans(which, options)).map(Scan)
     }
 
     #[allow(clippy::too_many_arguments)] // the arguments of `Table.expire_plan`
@@ -296,7 +297,7 @@ impl Table {
     ) -> PyResult<Scan> {
         let retention = Retention { older_than_ms, retain_last, now_ms };
         let options = selection(columns, r#where, limit, threads);
-        detached(py, || self.0.expire_plan(retention, options)).map(alone)
+        detached(py, || self.0.expire_plan(retention, options)).map(Scan)
     }
 
     #[getter]
@@ -393,12 +394,22 @@ impl Scan {
         self.0.decides_together()
     }
 
-    /// The manifests of each side as JSON, whether entries must come together, and the work as JSON.
-    fn exchange(&self, py: Python<'_>, equality_ids: Vec<i32>) -> PyResult<(String, bool, String)> {
+    /// The manifests of each side as JSON, whether entries must come together, the work as JSON, and rows that are made
+    /// already.
+    fn exchange(
+        &self,
+        py: Python<'_>,
+        equality_ids: Vec<i32>,
+    ) -> PyResult<(String, bool, String, Vec<Batch>)> {
         detached(py, || {
-            let Exchanged { exchange, sides, together } = self.0.exchange(&equality_ids)?;
-            Ok((to_json(&sides)?, together, exchange.to_text()?))
+            let Exchanged { exchange, sides, together, made } = self.0.exchange(&equality_ids)?;
+            let made = made.into_iter().map(|rows| Batch(Arc::new(StructArray::from(rows)))).collect();
+            Ok((to_json(&sides)?, together, exchange.to_text()?, made))
         })
+    }
+
+    fn listed(&self, py: Python<'_>, parts: u32) -> PyResult<PieceStream> {
+        detached(py, || self.0.listed(parts).map(PieceStream::new))
     }
 
     fn side(&self, py: Python<'_>, side: i32) -> PyResult<Vec<Batch>> {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use arrow_buffer::Buffer;
 
 use crate::error::Result;
-use crate::storage::{Contents, Folders, Storage};
+use crate::storage::{Contents, Folders, Placing, Storage};
 
 /// A storage that looks for what was below one prefix below another.
 ///
@@ -107,6 +107,11 @@ impl Storage for Relocated {
 
     fn is_committable(&self) -> bool {
         false
+    }
+
+    fn placing(&self) -> Placing {
+        let moved = Some((self.location.clone(), self.prefixes.clone()));
+        Placing { moved, ..self.storage.placing() }
     }
 
     fn place(&self, path: &str) -> Result<String> {

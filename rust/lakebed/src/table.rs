@@ -107,20 +107,20 @@ pub trait Table: Send + Sync {
     ///
     /// # Errors
     /// `UnknownColumn`, `Predicate`.
-    fn reachable(&self, options: ScanOptions) -> Result<Box<dyn Scan>>;
+    fn reachable(&self, options: ScanOptions) -> Result<Box<dyn Distributed>>;
 
     /// What lies in the table's folders, as they are listed or as the caller says, and is reached by nothing of the
     /// table as it is by then.
     ///
     /// # Errors
     /// `UnknownColumn`, `Predicate`.
-    fn orphans(&self, which: OrphanOptions, options: ScanOptions) -> Result<Box<dyn Scan>>;
+    fn orphans(&self, which: OrphanOptions, options: ScanOptions) -> Result<Box<dyn Distributed>>;
 
     /// The snapshots that the table's rules of retention let go, and the files that then nothing reaches.
     ///
     /// # Errors
     /// `UnknownColumn`, `Predicate`.
-    fn expire_plan(&self, retention: Retention, options: ScanOptions) -> Result<Box<dyn Scan>>;
+    fn expire_plan(&self, retention: Retention, options: ScanOptions) -> Result<Box<dyn Distributed>>;
 
     /// Writes the table's metadata, all of it or what came after a state of the table, below another folder, its paths
     /// exchanged by their prefixes. Rows are the files that are to be copied: `source`, `target`, `kind` and

@@ -51,6 +51,8 @@ pub struct Exchanged {
     pub sides: Vec<Vec<PlannedManifest>>,
     /// Whether entries have to be brought together; if not, one manifest after the other may be gathered.
     pub together: bool,
+    /// Rows of the scan that are made already, of no manifest.
+    pub made: Vec<RecordBatch>,
 }
 
 /// A scan's work on manifests whose entries are brought together, apart from the table.

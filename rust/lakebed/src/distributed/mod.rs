@@ -73,6 +73,15 @@ pub trait Distributed: Scan {
         Err(Error::new(ErrorKind::Argument, format!("side {side} is not read by itself")))
     }
 
+    /// Of a listing the files that rows may be of, dealt out to so many parts beside what [`Distributed::exchange`] deals
+    /// out. Reads what the scan lists, or was given.
+    ///
+    /// # Errors
+    /// `Argument` for what is made without one; those of listing.
+    fn listed(&self, _parts: u32) -> Result<Pieces> {
+        Err(Error::new(ErrorKind::Argument, "only orphans are made from a listing"))
+    }
+
     /// What an executor needs to sum up files of manifests, and what makes rows of sums.
     ///
     /// # Errors

@@ -211,7 +211,7 @@ impl Distributed for ToyScan {
 
     fn exchange(&self, _: &[i32]) -> Result<Exchanged> {
         let exchange = Box::new(ToySums { asked: Asked::from(&self.options) });
-        Ok(Exchanged { exchange, sides: vec![self.manifests()?], together: true })
+        Ok(Exchanged { exchange, sides: vec![self.manifests()?], together: true, made: Vec::new() })
     }
 }
 

@@ -8,7 +8,7 @@ use super::parts::{Fault, PathParts};
 use super::{Allowed, refused};
 use crate::error::{Error, ErrorKind, Result};
 use crate::relocate::below;
-use crate::storage::{Contents, Folders, Storage};
+use crate::storage::{Contents, Folders, Placing, Storage};
 use crate::write::Existing;
 
 /// A storage that refuses paths which lead to where they may not.
@@ -43,6 +43,11 @@ impl Guarded {
         let folder = folder.map_or(location, |(folder, _)| folder);
         let trusted = moved.into_iter().chain([folder.to_owned(), location.to_owned()]).collect();
         Ok(Guarded { storage, trusted, allowed })
+    }
+
+    /// One that trusts these places, and opens besides what is allowed.
+    pub(crate) fn trusting(storage: Arc<dyn Storage>, trusted: Vec<String>, allowed: Allowed) -> Guarded {
+        Guarded { storage, trusted, allowed }
     }
 
     /// Where the caller's own paths end.
@@ -95,6 +100,11 @@ impl Storage for Guarded {
 
     fn inner(&self) -> Option<&dyn Storage> {
         Some(self.storage.as_ref())
+    }
+
+    fn placing(&self) -> Placing {
+        let guard = Some((self.trusted.clone(), self.allowed.clone()));
+        Placing { guard, ..self.storage.placing() }
     }
 
     fn place(&self, path: &str) -> Result<String> {

@@ -10,6 +10,7 @@ mod parts;
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, BooleanArray};
 use arrow_schema::DataType;
+use serde::{Deserialize, Serialize};
 
 pub use crate::credentials::without_credentials;
 use crate::error::{Error, ErrorKind, Result};
@@ -19,7 +20,7 @@ pub(crate) use parts::scheme;
 use parts::{Fault, PathParts};
 
 /// Where paths may lead to.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub enum Allowed {
     /// Anywhere on the table's own storage: no file of the machine that reads where the table is not one, no
     /// web server, no link-local address.

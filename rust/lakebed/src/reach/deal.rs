@@ -17,7 +17,7 @@ use super::sets::SetId;
 use crate::error::Result;
 use crate::storage::Storage;
 
-/// Parts that files are dealt out to; what is made of some parts is held at a time.
+/// Parts that files are dealt out to in one process; what is made of some parts is held at a time.
 pub(super) const PARTS: usize = 64;
 
 /// One thing that an entry says of a file.
@@ -39,6 +39,7 @@ pub(crate) struct Dealer {
     /// Another one in every walk: whoever makes paths cannot make many of one hash.
     hasher: FixedState,
     keys: Keys,
+    parts: usize,
 }
 
 /// What is the same of all that is said of a file.
@@ -46,19 +47,29 @@ pub(super) enum Keys {
     /// Its path as it is written.
     Paths,
     /// What its path means, beside what a listing has.
-    Places { prefixes: Arc<Prefixes>, storage: Arc<dyn Storage>, by_name: bool },
+    Places {
+        prefixes: Arc<Prefixes>,
+        storage: Arc<dyn Storage>,
+        by_name: bool,
+        /// Whether the path stays beside its key, for those who have numbers of their own for prefixes.
+        whole: bool,
+    },
 }
 
 impl Dealer {
     /// One by the paths as they are written.
     pub(crate) fn new() -> Dealer {
-        let seed = RandomState::new().hash_one(PARTS);
-        Dealer { hasher: FixedState::with_seed(seed), keys: Keys::Paths }
+        Dealer::seeded(seed(), PARTS)
+    }
+
+    /// One of several that deal the same out to the same of so many parts, each in a process of its own.
+    pub(super) fn seeded(seed: u64, parts: usize) -> Dealer {
+        Dealer { hasher: FixedState::with_seed(seed), keys: Keys::Paths, parts }
     }
 
     /// One with the same hashes, of other keys.
     pub(super) fn by(&self, keys: Keys) -> Dealer {
-        Dealer { hasher: self.hasher.clone(), keys }
+        Dealer { hasher: self.hasher.clone(), keys, parts: self.parts }
     }
 
     /// A hash that is the same wherever this walk's entries are read.
@@ -77,7 +88,7 @@ pub(crate) struct Deal {
     dealer: Arc<Dealer>,
     bytes: Vec<u8>,
     /// The part of each record, and where it begins.
-    starts: Vec<(u8, usize)>,
+    starts: Vec<(u32, usize)>,
     last: Last,
 }
 
@@ -94,12 +105,13 @@ impl Deal {
             Keys::Paths => {
                 self.add(Record { fact, kind, prefix: 0, set, hash: 0, size, value, path, key: path })
             }
-            Keys::Places { prefixes, storage, by_name } => {
+            Keys::Places { prefixes, storage, by_name, whole } => {
                 let place = if *by_name { Cow::Borrowed(path) } else { Cow::Owned(storage.place(path)?) };
                 let (prefix, key) = prefixes.split(&place, &mut self.last)?;
-                let path: &str = if *by_name { name(&key) } else { &key };
+                let key: &str = if *by_name { name(&key) } else { &key };
+                let path: &str = if *whole { &place } else { key };
                 let (fact, set, size, value) = (Fact::Reached, SetId::NONE, -1, 0);
-                self.add(Record { fact, kind, prefix, set, hash: 0, size, value, path, key: path })
+                self.add(Record { fact, kind, prefix, set, hash: 0, size, value, path, key })
             }
         }
     }
@@ -110,7 +122,7 @@ impl Deal {
     /// As [`Record::write`].
     pub(super) fn add(&mut self, record: Record<'_>) -> Result<()> {
         let hash = self.dealer.hash(record.key.as_bytes());
-        self.starts.push((part_of(record.key), self.bytes.len()));
+        self.starts.push((part_of(record.key, self.dealer.parts), self.bytes.len()));
         Record { hash, ..record }.write(&mut self.bytes)
     }
 
@@ -119,20 +131,24 @@ impl Deal {
         self.bytes.len()
     }
 
+    /// The records in the order in which they came.
+    pub(super) fn bytes(self) -> Buffer {
+        Buffer::from_vec(self.bytes)
+    }
+
     /// The records, a row for each part.
     ///
     /// # Errors
     /// Those of making an array.
     pub(super) fn dealt(self) -> Result<LargeBinaryArray> {
-        let mut counts = [0; PARTS];
+        let mut counts = vec![0; self.dealer.parts];
         let ends = self.starts.iter().skip(1).map(|(_, start)| *start).chain([self.bytes.len()]);
-        let records =
-            self.starts.iter().zip(ends).map(|((part, start), end)| (usize::from(*part), *start..end));
+        let records = self.starts.iter().zip(ends).map(|((part, start), end)| (*part as usize, *start..end));
         for (part, range) in records.clone() {
             *counts.get_mut(part).ok_or_else(foreign)? += range.len();
         }
         let mut offsets = vec![0i64];
-        let mut places = [0; PARTS];
+        let mut places = vec![0; self.dealer.parts];
         let mut end = 0;
         for (place, count) in places.iter_mut().zip(counts) {
             *place = end;
@@ -162,8 +178,13 @@ impl Deal {
 }
 
 /// The part that all records of a key are in: always the same, so that rows have an order.
-pub(super) fn part_of(key: &str) -> u8 {
-    (FixedState::with_seed(0).hash_one(key) >> 32) as u8 % PARTS as u8
+pub(super) fn part_of(key: &str, parts: usize) -> u32 {
+    (FixedState::with_seed(0).hash_one(key) >> 32) as u32 % u32::try_from(parts).unwrap_or(u32::MAX).max(1)
+}
+
+/// Another one each time.
+pub(super) fn seed() -> u64 {
+    RandomState::new().hash_one(PARTS)
 }
 
 /// The last name of a path.

@@ -3,7 +3,9 @@
 use arrow_schema::SchemaRef;
 
 use super::Reach;
+use super::exchange::exchanged;
 use super::found::{Found, count, found, schema};
+use crate::distributed::{Distributed, Exchanged};
 use crate::error::Result;
 use crate::notes::Notes;
 use crate::scan::{Batches, Scan, ScanOptions, Step, limited};
@@ -35,6 +37,12 @@ impl<R: Reach> ExpirePlan<R> {
     pub(crate) fn new(reach: R, retention: Retention, options: ScanOptions) -> Result<ExpirePlan<R>> {
         let schema = schema(&options)?;
         Ok(ExpirePlan { reach, retention, options, schema })
+    }
+}
+
+impl<R: Reach> Distributed for ExpirePlan<R> {
+    fn exchange(&self, _equality_ids: &[i32]) -> Result<Exchanged> {
+        exchanged(&self.reach, Some(&self.retention), &self.options)
     }
 }
 

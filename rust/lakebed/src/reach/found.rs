@@ -3,18 +3,17 @@
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
-use arrow_buffer::Buffer;
 use arrow_schema::SchemaRef;
 
 use super::deal::Dealer;
+use super::exchange::exchanged;
 use super::kind::Kinds;
-use super::merged::{Merged, Reached};
 use super::partitions::Partitions;
-use super::record::records;
 use super::rows::Rows;
-use super::sets::{RootSets, SetId, SharedSets};
-use super::walk::{Removed, Root, Walk, Wanted};
+use super::told::Told;
+use super::walk::{Root, Walk, Wanted};
 use super::{Reach, Retention};
+use crate::distributed::{Distributed, Exchanged};
 use crate::error::Result;
 use crate::notes::Notes;
 use crate::scan::{Batches, Scan, ScanOptions, Step, limited, selected, threads};
@@ -36,6 +35,12 @@ impl<R: Reach> Reachable<R> {
     pub(crate) fn new(reach: R, options: ScanOptions) -> Result<Reachable<R>> {
         let schema = schema(&options)?;
         Ok(Reachable { reach, options, schema })
+    }
+}
+
+impl<R: Reach> Distributed for Reachable<R> {
+    fn exchange(&self, _equality_ids: &[i32]) -> Result<Exchanged> {
+        exchanged(&self.reach, None, &self.options)
     }
 }
 
@@ -112,16 +117,6 @@ enum Stage {
     Ended,
 }
 
-/// What is known of the roots.
-struct Told {
-    roots: Vec<Root>,
-    sets: SharedSets,
-    /// The roots that stay.
-    staying: SetId,
-    /// Whether only those files are wanted that no staying root reaches.
-    going: bool,
-}
-
 impl Found {
     /// Begins to read what a table reaches, as far as `options` ask for it.
     pub(super) fn walk<R: Reach>(
@@ -139,35 +134,14 @@ impl Found {
     /// Begins with a walk: all files, or with `going` those that no root reaches that stays.
     pub(crate) fn of(mut walk: Walk, going: bool, storage: &Arc<dyn Storage>, threads: usize) -> Walked {
         let manifests = walk.manifests.clone();
-        let (roots, mut sets) =
-            (std::mem::take(&mut walk.roots), std::mem::replace(&mut walk.sets, RootSets::new()));
         let of_snapshots = |goes: bool| {
             let counted = |root: &&Root| root.snapshot_id.is_some() && (root.goes || !goes);
-            roots.iter().filter(counted).count() as u64
+            walk.roots.iter().filter(counted).count() as u64
         };
         let snapshots = (of_snapshots(true), of_snapshots(false));
-        let stays = |(place, root): (usize, &Root)| (!root.goes).then_some(place);
-        let staying = sets.of(roots.iter().enumerate().filter_map(stays));
-        let told = Arc::new(Told { roots, sets: SharedSets::new(sets), staying, going });
+        let told = Arc::new(Told::of(&mut walk, going));
         let (storage, stage) = (Arc::clone(storage), Stage::Named(Box::new(walk)));
         Walked { manifests, snapshots, found: Found { told, storage, threads, stage } }
-    }
-
-    /// Those that no manifest names.
-    fn named(&self, walk: &Walk) -> Result<RecordBatch> {
-        let mut rows = Rows::default();
-        for Removed { kind, snapshot_id, name } in &walk.removed {
-            let root = Root::new(Some(*snapshot_id), name.clone());
-            rows.push(None, *kind, None, Some(&root), Some(&root));
-        }
-        self.told.add(
-            &mut rows,
-            walk.files.reached().iter().map(|file| {
-                let size = file.size.and_then(|size| i64::try_from(size).ok());
-                Reached { path: &file.path, kind: file.kind, size, set: file.set }
-            }),
-        );
-        rows.finish()
     }
 
     /// The rows of each part of what is said of files.
@@ -184,7 +158,7 @@ impl Found {
         loop {
             match std::mem::replace(&mut self.stage, Stage::Ended) {
                 Stage::Named(walk) => {
-                    let rows = self.named(&walk)?;
+                    let rows = self.told.named(&walk)?;
                     self.stage = Stage::Entries(walk.entries);
                     if rows.num_rows() > 0 {
                         return Ok(Some(rows));
@@ -209,40 +183,5 @@ impl Iterator for Found {
 
     fn next(&mut self) -> Option<Result<RecordBatch>> {
         self.advance().transpose()
-    }
-}
-
-impl Told {
-    /// Adds those files that are wanted.
-    fn add<'r>(&self, rows: &mut Rows, files: impl Iterator<Item = Reached<'r>>) {
-        // Files of one manifest come together, and are reached by the same roots.
-        let mut last: Option<(SetId, Option<(usize, usize)>)> = None;
-        for Reached { path, kind, size, set } in files {
-            let ends = match last {
-                Some((known, ends)) if known == set => ends,
-                _ => self.ends(set),
-            };
-            last = Some((set, ends));
-            if let Some((first, last)) = ends {
-                rows.push(Some(path), kind, size, self.roots.get(first), self.roots.get(last));
-            }
-        }
-    }
-
-    /// The first and the last of these roots; none for those whose files are not wanted.
-    fn ends(&self, set: SetId) -> Option<(usize, usize)> {
-        let is_wanted = !self.going || self.sets.difference(set, self.staying) == set;
-        self.sets.ends(set).filter(|_| is_wanted)
-    }
-
-    /// The rows of a part.
-    fn part(&self, pieces: &[Buffer]) -> Result<RecordBatch> {
-        let mut files = Merged::default();
-        for record in pieces.iter().flat_map(|piece| records(piece)) {
-            files.take(&record?, &self.sets);
-        }
-        let mut rows = Rows::default();
-        self.add(&mut rows, files.reached(&self.sets));
-        rows.finish()
     }
 }

@@ -4,29 +4,34 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
-use arrow_array::{Array, ArrayRef};
+use arrow_array::{ArrayRef, LargeBinaryArray, RecordBatch};
 use arrow_schema::DataType;
 
 use super::deal::{Deal, Dealer, Keys, name};
 use super::kind::Kind;
-use super::listing::{Place, list};
+use super::listing::{Listed as File, Place, list};
 use super::orphans::OrphanOptions;
-use super::partitions::Partitions;
 use super::prefixes::{Last, Prefixes};
 use super::record::{Fact, Record};
 use super::sets::SetId;
 use crate::error::{Error, ErrorKind, Result};
 use crate::notes::Notes;
 use crate::record::find;
-use crate::scan::Batches;
 use crate::storage::{ListedFile, Storage};
 
 /// Bytes of records that are dealt out together.
 const TOGETHER: usize = 4 << 20;
 
+/// The files of a folder, and whether they are told apart by their names alone.
+pub(super) type InFolder = (Vec<File>, bool);
+
+/// Places, each with the number of its prefix and what keys of its files begin with.
+pub(super) type Known = Vec<(Place, u16, String)>;
+
 /// Files that were listed.
 pub(super) struct Listed {
-    pub(super) partitions: Partitions,
+    /// As they were dealt out, until somebody takes them.
+    dealt: Vec<LargeBinaryArray>,
     pub(super) prefixes: Arc<Prefixes>,
     /// Files in the listing, and how many of them are old enough.
     pub(super) listed: u64,
@@ -38,11 +43,12 @@ pub(super) struct Listed {
 }
 
 impl Listed {
-    pub(super) fn new(which: &OrphanOptions) -> Listed {
+    /// None so far, to be dealt out by `dealer`.
+    pub(super) fn new(which: &OrphanOptions, dealer: Dealer) -> Listed {
         let prefixes = Prefixes::new(&which.equal_schemes, &which.equal_authorities);
-        let dealer = Arc::new(Dealer::new());
+        let dealer = Arc::new(dealer);
         Listed {
-            partitions: Partitions::new(),
+            dealt: Vec::new(),
             prefixes: Arc::new(prefixes),
             listed: 0,
             old: 0,
@@ -55,66 +61,61 @@ impl Listed {
 
     /// What deals out, beside these files, what a table names in a storage.
     pub(super) fn dealer(&self, storage: Arc<dyn Storage>, by_name: bool) -> Dealer {
-        self.dealer.by(Keys::Places { prefixes: Arc::clone(&self.prefixes), storage, by_name })
+        self.dealer.by(Keys::Places { prefixes: Arc::clone(&self.prefixes), storage, by_name, whole: false })
     }
 
-    /// The same with all files in parts.
+    /// What was dealt out since it was asked last.
+    pub(super) fn dealt(&mut self) -> impl Iterator<Item = LargeBinaryArray> + use<> {
+        std::mem::take(&mut self.dealt).into_iter()
+    }
+
+    /// Deals out what waits for more.
     ///
     /// # Errors
-    /// As [`Partitions::push`].
-    pub(super) fn whole(mut self) -> Result<Listed> {
-        self.deal_out()?;
-        Ok(self)
-    }
-
-    fn deal_out(&mut self) -> Result<()> {
+    /// As [`Deal::dealt`].
+    pub(super) fn deal_out(&mut self) -> Result<()> {
         let deal = std::mem::replace(&mut self.deal, self.dealer.deal());
-        self.partitions.push(deal.dealt()?)
+        self.dealt.push(deal.dealt()?);
+        Ok(())
     }
 
-    pub(super) fn list(&mut self, places: &[Place], storage: &Arc<dyn Storage>, notes: &Notes) -> Result<()> {
-        for place in places {
-            for files in list(place, storage, notes) {
-                for (path, file) in files? {
-                    self.take_listed(&storage.place(&path)?, &file, place.by_name)?;
-                }
-            }
-        }
-        Ok(())
+    /// Takes the files of some folder.
+    pub(super) fn take_folder(&mut self, (files, by_name): InFolder, storage: &dyn Storage) -> Result<()> {
+        files.iter().try_for_each(|(path, file)| self.take_listed(&storage.place(path)?, file, by_name))
+    }
+
+    /// Where files of a listing may lie, as its paths have it.
+    ///
+    /// # Errors
+    /// `Location` for a place that the storage would not open.
+    pub(super) fn known(&mut self, places: Vec<Place>, storage: &dyn Storage) -> Result<Known> {
+        let known = |place: Place| {
+            let location = storage.place(&place.location)?;
+            let (prefix, key) = self.prefixes.split(&location, &mut self.last)?;
+            let folder = format!("{}/", key.trim_end_matches('/'));
+            Ok((place, prefix, folder))
+        };
+        places.into_iter().map(known).collect()
     }
 
     /// Takes the files of a listing that are in the table's places.
-    pub(super) fn take_listing(
-        &mut self,
-        listing: Batches,
-        places: &[Place],
-        storage: &dyn Storage,
-    ) -> Result<()> {
-        let mut known = Vec::new();
-        for place in places {
-            let location = storage.place(&place.location)?;
-            let (prefix, key) = self.prefixes.split(&location, &mut self.last)?;
-            known.push((place, prefix, format!("{}/", key.trim_end_matches('/'))));
-        }
-        for batch in listing {
-            let batch = batch?;
-            let paths = find(&batch, "path")?;
-            let (sizes, times) = (find(&batch, "size")?, find(&batch, "modified")?);
-            let (sizes, times) = (longs(&sizes, "size")?, longs(&times, "modified")?);
-            for (row, path) in texts(&paths)?.enumerate() {
-                let path = path.ok_or_else(|| Error::new(ErrorKind::Argument, "a path is null"))?;
-                let file = ListedFile {
-                    name: String::new(),
-                    size: sizes.get(row).copied().flatten().and_then(|size| u64::try_from(size).ok()),
-                    modified: times.get(row).copied().flatten(),
-                };
-                self.take_given(path, &file, &known)?;
-            }
+    pub(super) fn take_batch(&mut self, batch: &RecordBatch, known: &Known) -> Result<()> {
+        let paths = find(batch, "path")?;
+        let (sizes, times) = (find(batch, "size")?, find(batch, "modified")?);
+        let (sizes, times) = (longs(&sizes, "size")?, longs(&times, "modified")?);
+        for (row, path) in texts(&paths)?.enumerate() {
+            let path = path.ok_or_else(|| Error::new(ErrorKind::Argument, "a path is null"))?;
+            let file = ListedFile {
+                name: String::new(),
+                size: sizes.get(row).copied().flatten().and_then(|size| u64::try_from(size).ok()),
+                modified: times.get(row).copied().flatten(),
+            };
+            self.take_given(path, &file, known)?;
         }
         Ok(())
     }
 
-    fn take_given(&mut self, path: &str, file: &ListedFile, places: &[(&Place, u16, String)]) -> Result<()> {
+    fn take_given(&mut self, path: &str, file: &ListedFile, places: &Known) -> Result<()> {
         let (prefix, key) = self.prefixes.split(path, &mut self.last)?;
         for (place, own, folder) in places {
             let Some(rest) = key.strip_prefix(folder.as_str()) else { continue };
@@ -160,6 +161,18 @@ impl Listed {
         })?;
         if self.deal.held() > TOGETHER { self.deal_out() } else { Ok(()) }
     }
+}
+
+/// The files of each folder in places.
+pub(super) fn folders(
+    places: Vec<Place>,
+    storage: &Arc<dyn Storage>,
+    notes: &Notes,
+) -> impl Iterator<Item = Result<InFolder>> + Send + use<> {
+    let (storage, notes) = (Arc::clone(storage), notes.clone());
+    places
+        .into_iter()
+        .flat_map(move |place| list(&place, &storage, &notes).map(move |files| Ok((files?, place.by_name))))
 }
 
 fn texts(column: &ArrayRef) -> Result<Box<dyn Iterator<Item = Option<&str>> + '_>> {

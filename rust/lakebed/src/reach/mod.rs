@@ -5,6 +5,7 @@
 //! and which files each names; every manifest is read once, with the set of the roots that have it.
 
 mod deal;
+mod exchange;
 mod expire;
 mod found;
 mod kind;
@@ -12,17 +13,20 @@ mod listed;
 mod listing;
 mod merged;
 mod orphans;
+mod orphans_exchange;
 mod partitions;
 mod prefixes;
 mod record;
 mod rows;
 mod sets;
+mod told;
 mod walk;
 
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 pub(crate) use deal::{Dealer, Named};
+pub(crate) use exchange::{Apart, ByPlace, Naming, Placed, ReachExchange, Records};
 pub(crate) use expire::ExpirePlan;
 pub use expire::Retention;
 pub(crate) use found::{Found, Reachable, count};
@@ -30,6 +34,7 @@ pub(crate) use kind::{Kind, Kinds};
 pub(crate) use listing::Place;
 pub(crate) use orphans::Orphans;
 pub use orphans::{Listing, OrphanOptions};
+pub(crate) use orphans_exchange::OrphansExchange;
 pub(crate) use record::{Fact, each_record};
 pub(crate) use sets::{RootSets, Roots, SetId};
 pub(crate) use walk::{Files, Removed, Root, Walk, Wanted};
@@ -54,6 +59,16 @@ pub(crate) trait Reach: Send + Sync + Sized + 'static {
     /// Those of reading snapshots and lists; `Unsupported` with rules of retention where the table forbids that files are
     /// deleted.
     fn walk(&self, wanted: &Wanted<'_>) -> Result<Walk>;
+
+    /// What reads its manifests elsewhere.
+    type Naming: Naming;
+
+    /// The same walk but for the manifests, which are to be read elsewhere. Left out are those that may be gone, unless
+    /// `all` are asked for: what they alone name is reached by nothing.
+    ///
+    /// # Errors
+    /// As [`Reach::walk`].
+    fn apart(&self, wanted: &Wanted<'_>, all: bool) -> Result<Apart<Self::Naming>>;
 
     /// The same table at what is newest now.
     ///

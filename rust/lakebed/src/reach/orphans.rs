@@ -3,21 +3,24 @@
 use std::sync::Arc;
 
 use arrow_array::builder::{Int64Builder, StringBuilder, TimestampMicrosecondBuilder};
-use arrow_array::{ArrayRef, RecordBatch};
+use arrow_array::{ArrayRef, LargeBinaryArray, RecordBatch};
 use arrow_buffer::Buffer;
 use arrow_schema::SchemaRef;
 use hashbrown::HashTable;
 
 use super::deal::{Dealer, Named};
+use super::exchange::by_part;
 use super::found::count;
 use super::kind::{Kind, Kinds};
-use super::listed::Listed;
+use super::listed::{Listed, folders};
+use super::orphans_exchange::{LISTED, orphans_exchanged};
 use super::partitions::Partitions;
 use super::prefixes::Prefixes;
 use super::record::{Fact, Record, records};
 use super::sets::SetId;
 use super::walk::Wanted;
 use super::{Reach, Walk};
+use crate::distributed::{Distributed, Exchanged, Pieces};
 use crate::error::{Error, ErrorKind, Result};
 use crate::notes::Notes;
 use crate::scan::{Batches, Scan, ScanOptions, Step, limited, selected, threads};
@@ -55,23 +58,37 @@ impl<R: Reach> Orphans<R> {
     /// # Errors
     /// `UnknownColumn`, `Predicate`.
     pub(crate) fn new(reach: R, which: OrphanOptions, options: ScanOptions) -> Result<Orphans<R>> {
-        let none = Rows::default().finish()?;
-        let schema = select(&none, options.columns.as_deref(), options.filter.as_deref())?.schema();
+        let schema = schema(&options)?;
         let notes = reach.notes();
         Ok(Orphans { reach, which, options, schema, notes })
     }
 
     /// Lists the files, then reads the table as it is by then: what a commit added in between is reached.
     fn compared(&self) -> Result<Compared> {
-        let mut listed = Listed::new(&self.which);
+        let mut listed = Listed::new(&self.which, Dealer::new());
+        let mut partitions = Partitions::new();
         let places = self.reach.places()?;
+        let by_name = places.iter().any(|place| place.by_name);
+        let storage = Arc::clone(self.reach.storage());
         match &self.which.listing {
-            Some(listing) => listed.take_listing(listing()?, &places, self.reach.storage().as_ref())?,
-            None => listed.list(&places, self.reach.storage(), &self.notes)?,
+            Some(listing) => {
+                let known = listed.known(places, storage.as_ref())?;
+                for batch in listing()? {
+                    listed.take_batch(&batch?, &known)?;
+                    listed.dealt().try_for_each(|dealt| partitions.push(dealt))?;
+                }
+            }
+            None => {
+                for files in folders(places, &storage, &self.notes) {
+                    listed.take_folder(files?, storage.as_ref())?;
+                    listed.dealt().try_for_each(|dealt| partitions.push(dealt))?;
+                }
+            }
         }
+        listed.deal_out()?;
+        listed.dealt().try_for_each(|dealt| partitions.push(dealt))?;
         let newest = self.reach.newest()?;
         let storage = Arc::clone(newest.storage());
-        let by_name = places.iter().any(|place| place.by_name);
         let dealer = Arc::new(listed.dealer(Arc::clone(&storage), by_name));
         let threads = threads(self.options.threads);
         let walk = newest.walk(&Wanted {
@@ -80,11 +97,47 @@ impl<R: Reach> Orphans<R> {
             dealer: Arc::clone(&dealer),
             threads,
         })?;
-        let Listed { mut partitions, prefixes, listed, old, .. } = listed.whole()?;
+        let Listed { prefixes, listed, old, .. } = listed;
         take_walk(walk, &dealer, &mut partitions)?;
         newest.notes().take().into_iter().for_each(|note| self.notes.add(note));
-        let rows = partitions.each(&storage, threads, move |records| orphans(records, &prefixes));
+        let rows = partitions
+            .each(&storage, threads, move |pieces| orphans(pieces, &prefixes, &|record| Ok(record)));
         Ok(Compared { listed, old, rows: Box::new(rows) })
+    }
+}
+
+impl<R: Reach> Distributed for Orphans<R> {
+    /// Reads the table as it is now: what is listed must not be newer.
+    fn exchange(&self, _equality_ids: &[i32]) -> Result<Exchanged> {
+        let by_name = self.reach.places()?.iter().any(|place| place.by_name);
+        let newest = self.reach.newest()?;
+        orphans_exchanged(&newest, by_name, &self.which, &self.options)
+    }
+
+    fn listed(&self, parts: u32) -> Result<Pieces> {
+        let mut listed = Listed::new(&self.which, Dealer::seeded(0, parts as usize));
+        let storage = Arc::clone(self.reach.storage());
+        let places = self.reach.places()?;
+        let taken: Box<dyn Iterator<Item = Result<Vec<LargeBinaryArray>>> + Send> = match &self.which.listing
+        {
+            Some(listing) => {
+                let known = listed.known(places, storage.as_ref())?;
+                Box::new(listing()?.map(move |batch| {
+                    listed.take_batch(&batch?, &known)?;
+                    listed.deal_out()?;
+                    Ok(listed.dealt().collect())
+                }))
+            }
+            None => Box::new(folders(places, &storage, &self.notes).map(move |files| {
+                listed.take_folder(files?, storage.as_ref())?;
+                listed.deal_out()?;
+                Ok(listed.dealt().collect())
+            })),
+        };
+        Ok(Box::new(taken.flat_map(|taken| match taken {
+            Ok(all) => all.iter().map(|dealt| Ok((LISTED, by_part(dealt)?))).collect(),
+            Err(error) => vec![Err(error)],
+        })))
     }
 }
 
@@ -137,15 +190,16 @@ fn take_walk(walk: Walk, dealer: &Arc<Dealer>, partitions: &mut Partitions) -> R
     Ok(())
 }
 
-/// The orphans of a part.
-fn orphans(pieces: &[Buffer], prefixes: &Prefixes) -> Result<RecordBatch> {
-    let reached = ReachedKeys::of(pieces)?;
+/// The orphans of a part, whose records `known` makes what they are in this process.
+pub(super) fn orphans(pieces: &[Buffer], prefixes: &Prefixes, known: KnownAs<'_>) -> Result<RecordBatch> {
+    let reached = ReachedKeys::of(pieces, known)?;
     let mut rows = Rows::default();
     for record in pieces.iter().flat_map(|piece| records(piece)) {
         let record = record?;
         if record.fact != Fact::Listed {
             continue;
         }
+        let record = known(record)?;
         let mut named = reached.prefixes(&record).peekable();
         match named.peek().copied() {
             None => rows.push(&record)?,
@@ -161,17 +215,24 @@ fn orphans(pieces: &[Buffer], prefixes: &Prefixes) -> Result<RecordBatch> {
     rows.finish()
 }
 
+/// What a record is in this process: hashes and numbers of prefixes are others in others.
+pub(super) type KnownAs<'k> = &'k dyn for<'r> Fn(Record<'r>) -> Result<Record<'r>>;
+
 /// The keys that are reached, each with all prefixes that it has.
 #[derive(Default)]
 struct ReachedKeys<'r>(HashTable<(u64, u16, &'r str)>);
 
 impl<'r> ReachedKeys<'r> {
-    fn of(pieces: &'r [Buffer]) -> Result<ReachedKeys<'r>> {
+    fn of(pieces: &'r [Buffer], known: KnownAs<'_>) -> Result<ReachedKeys<'r>> {
         let mut keys = ReachedKeys::default();
         for record in pieces.iter().flat_map(|piece| records(piece)) {
-            let Record { fact, hash, prefix, key, .. } = record?;
+            let record = record?;
+            if record.fact != Fact::Reached {
+                continue;
+            }
+            let Record { hash, prefix, key, .. } = known(record)?;
             let is_it = |known: &(u64, u16, &str)| *known == (hash, prefix, key);
-            if fact == Fact::Reached && keys.0.find(hash, is_it).is_none() {
+            if keys.0.find(hash, is_it).is_none() {
                 keys.0.insert_unique(hash, (hash, prefix, key), |(hash, ..)| *hash);
             }
         }
@@ -185,6 +246,15 @@ impl<'r> ReachedKeys<'r> {
             .filter(|(hash, _, key)| (*hash, *key) == (record.hash, record.key))
             .map(|(_, prefix, _)| *prefix)
     }
+}
+
+/// The schema of the rows that `options` ask for.
+///
+/// # Errors
+/// `UnknownColumn`, `Predicate`.
+pub(super) fn schema(options: &ScanOptions) -> Result<SchemaRef> {
+    let none = Rows::default().finish()?;
+    Ok(select(&none, options.columns.as_deref(), options.filter.as_deref())?.schema())
 }
 
 /// Rows that are being made.

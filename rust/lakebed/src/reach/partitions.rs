@@ -254,7 +254,7 @@ mod tests {
         assert!(on_disk);
         assert_eq!(spilled, held);
         for (part, path, key, _) in &held {
-            assert_eq!(*part, usize::from(part_of(key)));
+            assert_eq!(*part, part_of(key, PARTS) as usize);
             assert!(path.ends_with(key.as_str()));
         }
     }

@@ -3,11 +3,13 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use serde::{Deserialize, Serialize};
+
 /// The first and the last of some neighbouring roots.
-type Run = (u32, u32);
+pub(super) type Run = (u32, u32);
 
 /// A set among the others.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) struct SetId(pub(super) u32);
 
 impl SetId {
@@ -48,6 +50,17 @@ impl RootSets {
             unions: HashMap::new(),
             differences: HashMap::new(),
         }
+    }
+
+    /// The sets that [`RootSets::stored`] gave, by the same numbers.
+    pub(super) fn restored(runs: Vec<Box<[Run]>>) -> RootSets {
+        let known = runs.iter().cloned().zip(0..).collect();
+        RootSets { runs, known, ..RootSets::new() }
+    }
+
+    /// What the sets are, in the order of their numbers.
+    pub(super) fn stored(&self) -> &[Box<[Run]>] {
+        &self.runs
     }
 
     fn id(&mut self, runs: Vec<Run>) -> u32 {
@@ -165,6 +178,11 @@ impl SharedSets {
     /// As [`RootSets::difference`].
     pub(super) fn difference(&self, one: SetId, other: SetId) -> SetId {
         if one == SetId::NONE || other == SetId::NONE { one } else { self.sets().difference(one, other) }
+    }
+
+    /// As [`RootSets::stored`].
+    pub(super) fn stored(&self) -> Vec<Box<[Run]>> {
+        self.sets().stored().to_vec()
     }
 
     /// As [`RootSets::ends`].

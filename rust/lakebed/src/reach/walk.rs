@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use super::deal::Dealer;
 use super::expire::Retention;
 use super::kind::{Kind, Kinds};
@@ -21,7 +23,7 @@ pub(crate) struct Wanted<'r> {
 }
 
 /// What keeps files.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Root {
     /// The snapshot; none for the table itself.
     pub(crate) snapshot_id: Option<i64>,
@@ -104,7 +106,8 @@ pub(crate) struct Walk {
     pub(crate) roots: Vec<Root>,
     pub(crate) sets: RootSets,
     pub(crate) files: Files,
-    /// Starts reading what manifests name, as [`Deal::finish`](super::deal::Deal::finish) gives it.
+    /// Starts reading what manifests name, as [`Deal::finish`](super::deal::Deal::finish) gives it; nothing where they are
+    /// read elsewhere.
     pub(crate) entries: Batches,
     /// How many manifests are read, of how many that roots name.
     pub(crate) manifests: Step,

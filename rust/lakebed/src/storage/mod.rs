@@ -2,6 +2,7 @@
 
 mod at_once;
 mod local_folder;
+mod placing;
 
 use std::fs::{File, Metadata};
 use std::io::{Read, Seek, SeekFrom};
@@ -12,6 +13,7 @@ use lakebed_avro::Limits;
 
 pub use at_once::AtOnce;
 use local_folder::{local_contents, modified};
+pub use placing::Placing;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::local_path::local_path;
@@ -95,6 +97,11 @@ pub trait Storage: Send + Sync {
     /// `Location` for a path that this storage would not open.
     fn place(&self, path: &str) -> Result<String> {
         self.inner().map_or_else(|| Ok(path.to_owned()), |storage| storage.place(path))
+    }
+
+    /// How it places paths, apart from it.
+    fn placing(&self) -> Placing {
+        self.inner().map_or_else(Placing::default, Storage::placing)
     }
 
     /// When a file or folder was last modified, in milliseconds since 1970 UTC; `None` where the storage does

@@ -6,13 +6,17 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Int32Type, Int64Type};
 use arrow_array::{Array, RecordBatch};
 use arrow_buffer::Buffer;
+use serde::{Deserialize, Serialize};
 
+use crate::columnar::Decoding;
+use crate::distributed::PlannedManifest;
 use crate::error::Result;
 use crate::iceberg::manifest::{EntryColumns, EntryReader, ManifestContext, Statuses};
 use crate::iceberg::manifest_list::{DELETES, ManifestFile};
+use crate::iceberg::scan::planned;
 use crate::iceberg::table::Table;
 use crate::notes::Notes;
-use crate::reach::{Dealer, Fact, Kind, Kinds, Named, SetId};
+use crate::reach::{ByPlace, Dealer, Fact, Kind, Kinds, Named, Naming, Placed, Records, SetId};
 use crate::record::find;
 use crate::scan::{Batches, ManifestSource};
 use crate::storage::Storage;
@@ -28,6 +32,7 @@ const POSITION_DELETES: i32 = 1;
 const EQUALITY_DELETES: i32 = 2;
 
 /// A manifest and the roots that reach it.
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(in crate::iceberg) struct Reached {
     pub(in crate::iceberg) manifest: ManifestFile,
     pub(in crate::iceberg) set: SetId,
@@ -43,15 +48,84 @@ impl Reached {
 /// How manifests are read for the files that they name.
 pub(super) struct Entries {
     table: Table,
-    columns: Arc<EntryColumns>,
-    dealer: Arc<Dealer>,
-    notes: Notes,
+    program: Program,
 }
 
 impl Entries {
     pub(super) fn new(table: Table, dealer: Arc<Dealer>, notes: Notes) -> Result<Entries> {
+        let (version, decoding) = (table.metadata().format_version, table.decoding().clone());
+        let program = Program::new(version, dealer, notes, decoding)?;
+        Ok(Entries { table, program })
+    }
+}
+
+/// How entries are decoded for the files that they name.
+struct Program {
+    format_version: i32,
+    columns: Arc<EntryColumns>,
+    dealer: Arc<Dealer>,
+    notes: Notes,
+    decoding: Decoding,
+}
+
+impl Program {
+    fn new(format_version: i32, dealer: Arc<Dealer>, notes: Notes, decoding: Decoding) -> Result<Program> {
         let columns = Arc::new(EntryColumns::new(Some(&COLUMNS.map(str::to_owned)))?);
-        Ok(Entries { table, columns, dealer, notes })
+        Ok(Program { format_version, columns, dealer, notes, decoding })
+    }
+
+    /// What the live entries of a manifest say.
+    fn open(&self, reached: &Reached, bytes: Buffer, threads: usize) -> Result<Batches> {
+        let (path, set) = (reached.manifest.path.clone(), reached.set);
+        let known = ManifestContext {
+            manifest: Some(reached.manifest.clone()),
+            format_version: Some(self.format_version),
+            notes: self.notes.clone(),
+            ..ManifestContext::default()
+        };
+        let entries = EntryReader::open(bytes, &self.columns, known, Statuses::LIVE, &self.decoding, threads)
+            .map_err(|error| error.in_file(&path))?;
+        let dealer = Arc::clone(&self.dealer);
+        Ok(Box::new(entries.map(move |entries| {
+            let named = entries.and_then(|entries| named(&entries, set, &dealer));
+            named.map_err(|error| error.in_file(&path))
+        })))
+    }
+}
+
+/// Manifests that are read elsewhere.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(in crate::iceberg) struct NamedFiles {
+    format_version: i32,
+    manifests: Vec<Placed<Reached>>,
+}
+
+impl NamedFiles {
+    /// Of a table these manifests, and the same as engines read them.
+    ///
+    /// # Errors
+    /// `Location` for a manifest that the storage would not open.
+    pub(super) fn of(table: &Table, manifests: Vec<Reached>) -> Result<(NamedFiles, Vec<PlannedManifest>)> {
+        let storage = table.storage().as_ref();
+        let planned = planned(manifests.iter().map(|reached| &reached.manifest), storage)?;
+        let placed =
+            |manifest: Reached| Ok(Placed { place: storage.place(&manifest.manifest.path)?, manifest });
+        let manifests = manifests.into_iter().map(placed).collect::<Result<_>>()?;
+        Ok((NamedFiles { format_version: table.metadata().format_version, manifests }, planned))
+    }
+}
+
+impl Naming for NamedFiles {
+    const NAME: &'static str = "iceberg.reach";
+    const OF_ORPHANS: &'static str = "iceberg.orphans";
+
+    fn records(&self, dealer: &Arc<Dealer>, decoding: Decoding) -> Result<Records> {
+        let program = Program::new(self.format_version, Arc::clone(dealer), Notes::default(), decoding)?;
+        let manifests = ByPlace::new(&self.manifests);
+        Ok(Box::new(move |path, bytes| {
+            let reached = manifests.find(path)?;
+            program.open(reached, bytes, 1)
+        }))
     }
 }
 
@@ -71,21 +145,7 @@ impl ManifestSource for Entries {
     }
 
     fn open(&self, reached: &Reached, bytes: Buffer, threads: usize) -> Result<Batches> {
-        let (path, set) = (reached.manifest.path.clone(), reached.set);
-        let known = ManifestContext {
-            manifest: Some(reached.manifest.clone()),
-            format_version: Some(self.table.metadata().format_version),
-            notes: self.notes.clone(),
-            ..ManifestContext::default()
-        };
-        let decoding = self.table.decoding();
-        let entries = EntryReader::open(bytes, &self.columns, known, Statuses::LIVE, decoding, threads)
-            .map_err(|error| error.in_file(&path))?;
-        let dealer = Arc::clone(&self.dealer);
-        Ok(Box::new(entries.map(move |entries| {
-            let named = entries.and_then(|entries| named(&entries, set, &dealer));
-            named.map_err(|error| error.in_file(&path))
-        })))
+        self.program.open(reached, bytes, threads)
     }
 }
 

@@ -12,7 +12,7 @@ use arrow_array::{Array, BooleanArray, RecordBatch};
 use arrow_select::filter::filter_record_batch;
 
 use self::entries::Entries;
-pub(super) use self::entries::Reached;
+pub(super) use self::entries::{NamedFiles, Reached};
 pub(super) use self::retention::{check_deletable, kept};
 use super::discovery::{FOLDER, HINT};
 use super::manifest_list::{ManifestFile, brief, read_manifest_list};
@@ -22,7 +22,7 @@ use crate::error::Result;
 use crate::notes::Notes;
 use crate::pipeline::each;
 use crate::reach::{
-    Dealer, Files, Kind, Kinds, Place, Reach, Removed, Retention, Root, RootSets, Roots, Walk,
+    Apart, Dealer, Files, Kind, Kinds, Place, Reach, Removed, Retention, Root, RootSets, Roots, Walk,
     Wanted as Asked,
 };
 use crate::record::find;
@@ -105,6 +105,21 @@ impl TableReach {
     ) -> Result<Batches> {
         let entries = Entries::new(self.table.clone(), Arc::clone(dealer), self.notes.clone())?;
         Ok(Box::new(ManifestStream::new(entries, manifests, threads)))
+    }
+
+    /// A walk without entries, and the manifests to read them from.
+    fn begun(
+        &self,
+        retention: Option<&Retention>,
+        kinds: Kinds,
+        threads: usize,
+    ) -> Result<(Walk, Vec<Reached>)> {
+        let Named { roots, sets, files, mut manifests, named, removed, .. } =
+            self.named(retention, kinds, threads)?;
+        manifests.retain(|reached| reached.is_of(kinds));
+        let step = manifests_step(&manifests, named);
+        let entries: Batches = Box::new(std::iter::empty());
+        Ok((Walk { roots, sets, files, entries, manifests: step, removed }, manifests))
     }
 
     /// Every snapshot, without what it says of itself.
@@ -235,12 +250,16 @@ impl Reach for TableReach {
 
     fn walk(&self, asked: &Asked<'_>) -> Result<Walk> {
         let &Asked { retention, kinds, ref dealer, threads } = asked;
-        let Named { roots, sets, files, mut manifests, named, removed, .. } =
-            self.named(retention, kinds, threads)?;
-        manifests.retain(|reached| reached.is_of(kinds));
-        let step = manifests_step(&manifests, named);
-        let entries = self.entries(manifests, dealer, threads)?;
-        Ok(Walk { roots, sets, files, entries, manifests: step, removed })
+        let (walk, manifests) = self.begun(retention, kinds, threads)?;
+        Ok(Walk { entries: self.entries(manifests, dealer, threads)?, ..walk })
+    }
+
+    type Naming = NamedFiles;
+
+    fn apart(&self, asked: &Asked<'_>, _all: bool) -> Result<Apart<NamedFiles>> {
+        let (walk, manifests) = self.begun(asked.retention, asked.kinds, asked.threads)?;
+        let (naming, planned) = NamedFiles::of(&self.table, manifests)?;
+        Ok(Apart { walk, naming, planned })
     }
 
     fn newest(&self) -> Result<TableReach> {

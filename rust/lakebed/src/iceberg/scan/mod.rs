@@ -30,17 +30,20 @@ pub(crate) use diff::diff;
 use exchange::{DiffExchange, PlanExchange};
 use grouping::IcebergGroupTask;
 pub(crate) use grouping::read_groups;
+pub(super) use plan::planned;
 use plan::{EntrySource, Plan};
 pub use resolved::Scan;
 pub(super) use rows::rows_of;
 use task::IcebergTask;
 
+use super::reach::NamedFiles;
 use super::view::{DATA_FILE_COUNT, DATA_FILES, Role};
 use crate::distributed::{
     Distributed, Exchanged, GroupTask, ManifestTask, Part, PlannedManifest, Works, row,
 };
 use crate::error::{Error, ErrorKind, Result};
 use crate::notes::Notes;
+use crate::reach::{OrphansExchange, ReachExchange};
 use crate::scan::{
     self, Batches, ManifestStream, Numbered, ScanOptions, Step, limited, once, row_limited, threads,
 };
@@ -50,7 +53,12 @@ use crate::view::{View, select};
 pub(crate) const WORKS: Works = Works {
     tasks: &[row!(IcebergTask)],
     groups: &[row!(IcebergGroupTask)],
-    exchanges: &[row!(PlanExchange), row!(DiffExchange)],
+    exchanges: &[
+        row!(PlanExchange),
+        row!(DiffExchange),
+        row!(ReachExchange<NamedFiles>),
+        row!(OrphansExchange<NamedFiles>),
+    ],
 };
 
 impl Scan {

@@ -117,7 +117,7 @@ fn amount(manifest: &ManifestFile) -> Amount {
 }
 
 /// Manifests as engines are told of them; Iceberg's take nothing away from each other.
-pub(super) fn planned<'m>(
+pub(in crate::iceberg) fn planned<'m>(
     manifests: impl IntoIterator<Item = &'m ManifestFile>,
     storage: &dyn Storage,
 ) -> Result<Vec<PlannedManifest>> {

@@ -100,15 +100,15 @@ impl table::Table for Table {
         Ok(Box::new(AppendScan(Appended::new(self.clone(), snapshots.into(), options)?)))
     }
 
-    fn reachable(&self, options: ScanOptions) -> Result<Box<dyn scan::Scan>> {
+    fn reachable(&self, options: ScanOptions) -> Result<Box<dyn Distributed>> {
         Ok(Box::new(Reachable::new(TableReach::new(self.clone()), options)?))
     }
 
-    fn orphans(&self, which: OrphanOptions, options: ScanOptions) -> Result<Box<dyn scan::Scan>> {
+    fn orphans(&self, which: OrphanOptions, options: ScanOptions) -> Result<Box<dyn Distributed>> {
         Ok(Box::new(Orphans::new(TableReach::new(self.clone()), which, options)?))
     }
 
-    fn expire_plan(&self, retention: Retention, options: ScanOptions) -> Result<Box<dyn scan::Scan>> {
+    fn expire_plan(&self, retention: Retention, options: ScanOptions) -> Result<Box<dyn Distributed>> {
         Ok(Box::new(ExpirePlan::new(TableReach::new(self.clone()), retention, options)?))
     }
 

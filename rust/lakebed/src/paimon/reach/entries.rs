@@ -6,14 +6,20 @@ use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int8Type, Int64Type};
 use arrow_buffer::Buffer;
+use serde::{Deserialize, Serialize};
 
+use crate::columnar::Decoding;
+use crate::distributed::PlannedManifest;
 use crate::error::{ErrorKind, Result};
+use crate::notes::Notes;
 use crate::paimon::identity::{IDENTITY, identities};
 use crate::paimon::manifest::{ADD, EntryFilter, EntryReader, entry_columns};
 use crate::paimon::manifest_list::ManifestFile;
 use crate::paimon::paths::{DataPaths, is_file_name};
+use crate::paimon::scan::planned;
+use crate::paimon::schema::TableSchema;
 use crate::paimon::table::Table;
-use crate::reach::{Dealer, Fact, Kind, Kinds, Named, SetId};
+use crate::reach::{ByPlace, Dealer, Fact, Kind, Kinds, Named, Naming, Placed, Records, SetId};
 use crate::record::{RecordResolver, find};
 use crate::scan::{Batches, ManifestSource};
 use crate::storage::Storage;
@@ -22,6 +28,7 @@ use crate::storage::Storage;
 const CHANGES: i64 = 1;
 
 /// A manifest, and what reaches it and its files.
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(in crate::paimon) struct Reached {
     pub(in crate::paimon) manifest: ManifestFile,
     /// Names of files beside it.
@@ -73,8 +80,15 @@ struct Uses {
 /// How manifests are read for the files that they name.
 pub(super) struct Entries {
     table: Table,
+    program: Program,
+}
+
+/// How entries are decoded for the files that they name.
+struct Program {
     shared: Arc<Shared>,
     columns: RecordResolver,
+    decoding: Decoding,
+    notes: Notes,
 }
 
 struct Shared {
@@ -84,11 +98,69 @@ struct Shared {
 
 impl Entries {
     pub(super) fn new(table: Table, dealer: Arc<Dealer>) -> Result<Entries> {
+        let paths = DataPaths::new(table.location(), table.schema());
+        let program = Program::new(paths, dealer, table.decoding().clone(), table.noted().clone())?;
+        Ok(Entries { table, program })
+    }
+}
+
+impl Program {
+    fn new(paths: DataPaths, dealer: Arc<Dealer>, decoding: Decoding, notes: Notes) -> Result<Program> {
         let names: Vec<String> =
             IDENTITY.iter().chain(&["kind", "file_size"]).map(|name| (*name).to_owned()).collect();
-        let paths = DataPaths::new(table.location(), table.schema());
         let shared = Arc::new(Shared { paths, dealer });
-        Ok(Entries { table, shared, columns: entry_columns(Some(&names))? })
+        Ok(Program { shared, columns: entry_columns(Some(&names))?, decoding, notes })
+    }
+
+    /// What the entries of a manifest say, which is at `path`.
+    fn open(&self, reached: &Reached, path: String, bytes: Buffer, threads: usize) -> Result<Batches> {
+        let (filter, expected) = (EntryFilter::default(), Some(reached.manifest.clone()));
+        let entries = EntryReader::open(bytes, &self.columns, filter, expected, &self.decoding, threads)
+            .map_err(|error| error.in_file(&path))?
+            .noting(&self.notes);
+        let (shared, uses) = (Arc::clone(&self.shared), reached.uses());
+        Ok(Box::new(entries.map(move |entries| {
+            let named = entries.and_then(|entries| shared.named(&entries, uses));
+            named.map_err(|error| error.in_file(&path))
+        })))
+    }
+}
+
+/// Manifests that are read elsewhere.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(in crate::paimon) struct NamedFiles {
+    location: String,
+    schema: String,
+    manifests: Vec<Placed<Reached>>,
+}
+
+impl NamedFiles {
+    /// Of a table these manifests, and the same as engines read them.
+    ///
+    /// # Errors
+    /// Those of reading the schema; `Location` for a manifest that the storage would not open.
+    pub(super) fn of(table: &Table, manifests: Vec<Reached>) -> Result<(NamedFiles, Vec<PlannedManifest>)> {
+        let planned = planned(table, manifests.iter().map(|reached| &reached.manifest))?;
+        let places = planned.iter().map(|planned| planned.path.clone());
+        let manifests = places.zip(manifests).map(|(place, manifest)| Placed { place, manifest }).collect();
+        let (location, schema) = (table.location().to_owned(), table.schema_text(table.schema().id)?);
+        Ok((NamedFiles { location, schema, manifests }, planned))
+    }
+}
+
+impl Naming for NamedFiles {
+    const NAME: &'static str = "paimon.reach";
+    const OF_ORPHANS: &'static str = "paimon.orphans";
+
+    fn records(&self, dealer: &Arc<Dealer>, decoding: Decoding) -> Result<Records> {
+        let schema = TableSchema::from_json(self.schema.as_bytes())?;
+        let paths = DataPaths::new(&self.location, &schema);
+        let program = Program::new(paths, Arc::clone(dealer), decoding, Notes::default())?;
+        let manifests = ByPlace::new(&self.manifests);
+        Ok(Box::new(move |path, bytes| {
+            let reached = manifests.find(path)?;
+            program.open(reached, path.to_owned(), bytes, 1)
+        }))
     }
 }
 
@@ -118,16 +190,7 @@ impl ManifestSource for Entries {
             return Ok(Box::new(std::iter::empty()));
         }
         let path = self.table.manifest_path(&reached.manifest.file_name);
-        let (filter, expected) = (EntryFilter::default(), Some(reached.manifest.clone()));
-        let decoding = self.table.decoding();
-        let entries = EntryReader::open(bytes, &self.columns, filter, expected, decoding, threads)
-            .map_err(|error| error.in_file(&path))?
-            .noting(self.table.noted());
-        let (shared, uses) = (Arc::clone(&self.shared), reached.uses());
-        Ok(Box::new(entries.map(move |entries| {
-            let named = entries.and_then(|entries| shared.named(&entries, uses));
-            named.map_err(|error| error.in_file(&path))
-        })))
+        self.program.open(reached, path, bytes, threads)
     }
 }
 

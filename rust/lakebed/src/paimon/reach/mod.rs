@@ -11,7 +11,7 @@ mod retention;
 use std::sync::Arc;
 
 use self::entries::Entries;
-pub(super) use self::entries::Reached;
+pub(super) use self::entries::{NamedFiles, Reached};
 pub(super) use self::going::Going;
 use self::held::Own;
 pub(super) use self::held::{Held, Holder};
@@ -20,9 +20,9 @@ use super::paths::MAIN;
 use super::table::Table;
 use crate::error::Result;
 use crate::notes::Notes;
-use crate::reach::{Files, Kinds, Place, Reach, Retention, Root, RootSets, Walk, Wanted};
-use crate::scan::{ManifestStream, Step};
-use crate::storage::Storage;
+use crate::reach::{Apart, Files, Kinds, Place, Reach, Retention, Root, RootSets, Walk, Wanted};
+use crate::scan::{Batches, ManifestStream, Step};
+use crate::storage::{Storage, present};
 
 /// What the table itself keeps: the first of the roots.
 const TABLE: usize = 0;
@@ -116,6 +116,25 @@ impl TableReach {
             lists::named(&self.table, &all, first, (kinds, threads), &mut files, &mut sets)?;
         Ok(Named { roots, sets, files, manifests, named })
     }
+
+    /// A walk without entries, and the manifests to read them from.
+    fn begun(&self, wanted: &Wanted<'_>) -> Result<(Walk, Vec<Reached>)> {
+        let held = match &self.held {
+            Some(held) => held.clone(),
+            None => Held::of_table(&self.table)?,
+        };
+        let Named { roots, sets, files, mut manifests, named } =
+            self.named(held, wanted.retention, wanted.kinds, wanted.threads)?;
+        manifests.retain(|one| one.is_of(wanted.kinds));
+        let step = manifests_step(&manifests, named);
+        let entries: Batches = Box::new(std::iter::empty());
+        Ok((Walk { roots, sets, files, entries, manifests: step, removed: Vec::new() }, manifests))
+    }
+
+    fn is_there(&self, reached: &Reached) -> Result<bool> {
+        let path = self.table.manifest_path(&reached.manifest.file_name);
+        Ok(present(self.table.storage().read_range(&path, 0, 1))?.is_some())
+    }
 }
 
 impl Reach for TableReach {
@@ -128,18 +147,24 @@ impl Reach for TableReach {
     }
 
     fn walk(&self, wanted: &Wanted<'_>) -> Result<Walk> {
-        let &Wanted { retention, kinds, ref dealer, threads } = wanted;
-        let held = match &self.held {
-            Some(held) => held.clone(),
-            None => Held::of_table(&self.table)?,
-        };
-        let Named { roots, sets, files, mut manifests, named } =
-            self.named(held, retention, kinds, threads)?;
-        manifests.retain(|one| one.is_of(kinds));
-        let step = manifests_step(&manifests, named);
-        let entries = Entries::new(self.table.clone(), Arc::clone(dealer))?;
-        let entries = Box::new(ManifestStream::new(entries, manifests, threads));
-        Ok(Walk { roots, sets, files, entries, manifests: step, removed: Vec::new() })
+        let (walk, manifests) = self.begun(wanted)?;
+        let entries = Entries::new(self.table.clone(), Arc::clone(&wanted.dealer))?;
+        let entries = Box::new(ManifestStream::new(entries, manifests, wanted.threads));
+        Ok(Walk { entries, ..walk })
+    }
+
+    type Naming = NamedFiles;
+
+    fn apart(&self, wanted: &Wanted<'_>, all: bool) -> Result<Apart<NamedFiles>> {
+        let (walk, manifests) = self.begun(wanted)?;
+        let mut needed = Vec::with_capacity(manifests.len());
+        for reached in manifests {
+            if !reached.may_be_gone() || (all && self.is_there(&reached)?) {
+                needed.push(reached);
+            }
+        }
+        let (naming, planned) = NamedFiles::of(&self.table, needed)?;
+        Ok(Apart { walk, naming, planned })
     }
 
     fn newest(&self) -> Result<TableReach> {

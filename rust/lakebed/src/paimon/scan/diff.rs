@@ -95,7 +95,7 @@ impl Sides for Snapshots {
         let together = legs.len() > 1;
         let files = task(Role::Files, Vec::new())?;
         let diff = DiffExchange { columns: self.columns.clone(), files, legs };
-        Ok(Exchanged { exchange: Box::new(diff), sides, together })
+        Ok(Exchanged { exchange: Box::new(diff), sides, together, made: Vec::new() })
     }
 
     fn notes(&self) -> Notes {

@@ -30,7 +30,8 @@ pub(crate) use diff::diff;
 use exchange::{DiffExchange, FilesExchange};
 use gather::file_rows;
 use grouping::PaimonGroupTask;
-use plan::{bound, keep, planned};
+pub(super) use plan::planned;
+use plan::{bound, keep};
 use planned::{Attach, planned_vectors};
 use program::EntryProgram;
 pub use resolved::Scan;
@@ -39,12 +40,14 @@ use task::PaimonTask;
 
 use super::index_files::IndexFiles;
 use super::prune::{EntryPruner, Rule};
+use super::reach::NamedFiles;
 use super::view::{Role, indexes};
 use crate::distributed::{
     Beforehand, Distributed, Exchanged, GroupTask, ManifestTask, Part, PlannedManifest, Works, row,
 };
 use crate::error::{Error, ErrorKind, Result};
 use crate::notes::Notes;
+use crate::reach::{OrphansExchange, ReachExchange};
 use crate::scan::{self, Batches, Numbered, ScanOptions, Step, limited, once, row_limited, threads};
 use crate::view::{View, select};
 
@@ -52,7 +55,12 @@ use crate::view::{View, select};
 pub(crate) const WORKS: Works = Works {
     tasks: &[row!(PaimonTask)],
     groups: &[row!(PaimonGroupTask)],
-    exchanges: &[row!(FilesExchange), row!(DiffExchange)],
+    exchanges: &[
+        row!(FilesExchange),
+        row!(DiffExchange),
+        row!(ReachExchange<NamedFiles>),
+        row!(OrphansExchange<NamedFiles>),
+    ],
 };
 
 impl scan::Scan for Scan {

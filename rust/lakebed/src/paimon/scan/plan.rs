@@ -35,7 +35,7 @@ impl Plan {
 }
 
 /// Manifests as engines read them.
-pub(super) fn planned<'m>(
+pub(in crate::paimon) fn planned<'m>(
     table: &Table,
     manifests: impl IntoIterator<Item = &'m ManifestFile>,
 ) -> Result<Vec<PlannedManifest>> {

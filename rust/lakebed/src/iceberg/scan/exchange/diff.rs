@@ -47,7 +47,7 @@ pub(in crate::iceberg::scan) fn exchanged(
         legs: placed.collect::<Result<_>>()?,
     };
     let together = sides.len() > 1;
-    Ok(Exchanged { exchange: Box::new(diff), sides, together })
+    Ok(Exchanged { exchange: Box::new(diff), sides, together, made: Vec::new() })
 }
 
 impl Travelling for DiffExchange {

@@ -45,7 +45,7 @@ impl Scan {
         };
         let sides: Vec<Vec<PlannedManifest>> = vec![of_side(DELETES)?, of_side(DATA)?];
         let together = sides.first().is_some_and(|deletes| !deletes.is_empty());
-        Ok(Exchanged { exchange: Box::new(plan), sides, together })
+        Ok(Exchanged { exchange: Box::new(plan), sides, together, made: Vec::new() })
     }
 
     /// The deletes of a plan, as they stand.

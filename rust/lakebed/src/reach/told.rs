@@ -1,0 +1,102 @@
+//! What is known of the roots of a walk, and rows of the files that they reach.
+
+use arrow_array::RecordBatch;
+use arrow_buffer::Buffer;
+use serde::{Deserialize, Serialize};
+
+use super::merged::{Merged, Reached};
+use super::record::records;
+use super::rows::Rows;
+use super::sets::{RootSets, Run, SetId, SharedSets};
+use super::walk::{Removed, Root, Walk};
+use crate::error::Result;
+
+/// What is known of the roots.
+pub(super) struct Told {
+    roots: Vec<Root>,
+    sets: SharedSets,
+    /// The roots that stay.
+    staying: SetId,
+    /// Whether only those files are wanted that no staying root reaches.
+    going: bool,
+}
+
+/// The same on its way to where files come together.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct StoredTold {
+    roots: Vec<Root>,
+    sets: Vec<Box<[Run]>>,
+    staying: SetId,
+    going: bool,
+}
+
+impl From<&StoredTold> for Told {
+    fn from(StoredTold { roots, sets, staying, going }: &StoredTold) -> Told {
+        let sets = SharedSets::new(RootSets::restored(sets.clone()));
+        Told { roots: roots.clone(), sets, staying: *staying, going: *going }
+    }
+}
+
+impl Told {
+    /// Takes the roots of a walk and their sets: of all files, or with `going` of those that no root reaches that stays.
+    pub(super) fn of(walk: &mut Walk, going: bool) -> Told {
+        let roots = std::mem::take(&mut walk.roots);
+        let mut sets = std::mem::replace(&mut walk.sets, RootSets::new());
+        let stays = |(place, root): (usize, &Root)| (!root.goes).then_some(place);
+        let staying = sets.of(roots.iter().enumerate().filter_map(stays));
+        Told { roots, sets: SharedSets::new(sets), staying, going }
+    }
+
+    pub(super) fn stored(&self) -> StoredTold {
+        let (roots, sets) = (self.roots.clone(), self.sets.stored());
+        StoredTold { roots, sets, staying: self.staying, going: self.going }
+    }
+
+    /// What goes and is no file, and the files that no manifest names.
+    pub(super) fn named(&self, walk: &Walk) -> Result<RecordBatch> {
+        let mut rows = Rows::default();
+        for Removed { kind, snapshot_id, name } in &walk.removed {
+            let root = Root::new(Some(*snapshot_id), name.clone());
+            rows.push(None, *kind, None, Some(&root), Some(&root));
+        }
+        let files = walk.files.reached().iter().map(|file| {
+            let size = file.size.and_then(|size| i64::try_from(size).ok());
+            Reached { path: &file.path, kind: file.kind, size, set: file.set }
+        });
+        self.add(&mut rows, files);
+        rows.finish()
+    }
+
+    /// Adds those files that are wanted.
+    fn add<'r>(&self, rows: &mut Rows, files: impl Iterator<Item = Reached<'r>>) {
+        // Files of one manifest come together, and are reached by the same roots.
+        let mut last: Option<(SetId, Option<(usize, usize)>)> = None;
+        for Reached { path, kind, size, set } in files {
+            let ends = match last {
+                Some((known, ends)) if known == set => ends,
+                _ => self.ends(set),
+            };
+            last = Some((set, ends));
+            if let Some((first, last)) = ends {
+                rows.push(Some(path), kind, size, self.roots.get(first), self.roots.get(last));
+            }
+        }
+    }
+
+    /// The first and the last of these roots; none for those whose files are not wanted.
+    fn ends(&self, set: SetId) -> Option<(usize, usize)> {
+        let is_wanted = !self.going || self.sets.difference(set, self.staying) == set;
+        self.sets.ends(set).filter(|_| is_wanted)
+    }
+
+    /// The rows of a part.
+    pub(super) fn part(&self, pieces: &[Buffer]) -> Result<RecordBatch> {
+        let mut files = Merged::default();
+        for record in pieces.iter().flat_map(|piece| records(piece)) {
+            files.take(&record?, &self.sets);
+        }
+        let mut rows = Rows::default();
+        self.add(&mut rows, files.reached(&self.sets));
+        rows.finish()
+    }
+}

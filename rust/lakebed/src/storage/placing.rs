@@ -1,0 +1,32 @@
+//! How a storage places paths, made fit to travel.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Local, Storage};
+use crate::location::{Allowed, Guarded};
+use crate::relocate::Relocated;
+
+/// Which paths a storage would open, and where the files really are: what [`Storage::place`] goes by.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct Placing {
+    /// Where paths may lead to, beside what the caller trusts.
+    pub(crate) guard: Option<(Vec<String>, Allowed)>,
+    /// The table's own location, and old prefixes with what they are now.
+    pub(crate) moved: Option<(String, Vec<(String, String)>)>,
+}
+
+impl Placing {
+    /// A storage that places paths so, and is for nothing else.
+    pub(crate) fn storage(&self) -> Arc<dyn Storage> {
+        let mut storage: Arc<dyn Storage> = Arc::new(Local);
+        if let Some((trusted, allowed)) = self.guard.clone() {
+            storage = Arc::new(Guarded::trusting(storage, trusted, allowed));
+        }
+        if let Some((location, moved)) = self.moved.clone() {
+            storage = Arc::new(Relocated::new(storage, &location, moved));
+        }
+        storage
+    }
+}

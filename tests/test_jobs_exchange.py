@@ -1,0 +1,78 @@
+"""What a table reaches and what nothing does, brought together elsewhere, is what one process finds.
+
+What executors run is run here, in several parts; how Spark moves rows between them is tested in `spark/`.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pytest
+from covering import each_covering_iceberg_table, each_covering_paimon_table
+from exchanging import exchanged
+from trust import long_or, not_in_check
+
+import lakebed
+from lakebed import errors
+from spark_rows import expected, sorted_rows
+
+if TYPE_CHECKING:
+    from iceberg_golden import GoldenTable as IcebergTable
+    from lakebed.view import ViewScan
+    from shared_data import GoldenTable
+
+pytestmark = not_in_check
+
+OLD = datetime(2020, 1, 1, tzinfo=timezone.utc)
+LATER = datetime.now(timezone.utc) + timedelta(days=365)
+
+
+def in_parts(scan: ViewScan, parts: int) -> list[str]:
+    made: list[pa.RecordBatch] = scan.exchange().made
+    return sorted([row for batch in made for row in sorted_rows(batch)] + exchanged(scan, parts=parts))
+
+
+def check(table: lakebed.Table, parts: int) -> None:
+    some = {"where": "kind IN ('data', 'manifest')", "columns": ["kind", "file_path", "first_reached_by"]}
+    scans = (table.expire_plan(LATER, 1), table.reachable(**some), table.reachable())
+    for scan in scans[: long_or(2, 3)]:
+        assert in_parts(scan, parts) == expected(scan)
+    lists = table.reachable(where="kind = 'manifest list'").exchange()
+    assert not lists.sides[0]
+
+
+def check_orphans(table: lakebed.Table, parts: int) -> None:
+    folder = Path(table.location)
+    lost = [folder / name for name in ("manifest/lost-1", "data/lost-2", "metadata/lost-3", "_hidden/lost-4")]
+    files = [str(path) for path in [*lost, *(path for path in folder.rglob("*") if path.is_file())]]
+    times = pa.array([OLD] * len(files), pa.timestamp("us", "UTC"))
+    listing = pa.table({"path": files, "size": pa.array(range(len(files))), "modified": times})
+    for given in long_or([listing], [listing, None]):
+        scan = table.orphans(None if given is None else timedelta(3), given)
+        try:
+            rows = expected(scan)
+        except errors.UnsupportedError:
+            # Its external paths are on a storage that is not here.
+            with pytest.raises(errors.UnsupportedError):
+                exchanged(scan, parts=parts, listed=True)
+            continue
+        found = exchanged(scan, parts=parts, listed=True)
+        assert found == rows
+        assert found or given is None
+
+
+@each_covering_paimon_table()
+def test_of_paimon(table: GoldenTable):
+    opened = lakebed.open_table(table.path)
+    check(opened, 3)
+    check_orphans(opened, 4)
+
+
+@each_covering_iceberg_table()
+def test_of_iceberg(table: IcebergTable):
+    opened = table.open()
+    check(opened, 5)
+    check_orphans(opened, 2)
