@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 import lakebed
 from lakebed import paimon
+
+if TYPE_CHECKING:
+    from java_engine import JavaEngine
 
 SCHEMA = pa.schema(
     [
@@ -78,3 +82,34 @@ class MadeTable:
     def newest(self) -> int:
         found: int = max(self.now().snapshots().to_arrow()["snapshot_id"].to_pylist())
         return found
+
+
+def marked_elsewhere(
+    java: JavaEngine, made: MadeTable, files: dict[str, list[int]], region: str = "emea"
+) -> tuple[pa.Table, list[str]]:
+    """Index files that Java writes for a copy of a table, and puts here; and those that they replace."""
+    copy = shutil.copytree(made.root, made.root.with_name("marked"))
+    before = {row["file_name"] for row in index_files(made.root)}
+    java.ask("prepare_mark", table=copy, files=files)
+    java.ask("commit_prepared", table=copy)
+    after = {row["file_name"]: row for row in index_files(copy)}
+    new = [row for name, row in after.items() if name not in before]
+    for row in new:
+        (made.root / "index").mkdir(exist_ok=True)
+        shutil.copy(copy / "index" / row["file_name"], made.root / "index" / row["file_name"])
+    shutil.rmtree(copy)
+    for row in new:
+        row["partition"] = {"region": region}
+        del row["kind"], row["global_index"]
+    return pa.Table.from_pylist(new), sorted(before - after.keys())
+
+
+def index_files(root: Path) -> list[dict[str, Any]]:
+    table = lakebed.open_table(root)
+    said = paimon.read_snapshot(root / "snapshot" / f"snapshot-{table.snapshot_id}")
+    if "indexManifest" not in said:
+        return []
+    found: list[dict[str, Any]] = (
+        paimon.read_index_manifest(root / "manifest" / said["indexManifest"]).to_arrow().to_pylist()
+    )
+    return found

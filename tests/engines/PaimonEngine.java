@@ -413,7 +413,7 @@ public final class PaimonEngine {
         return rows(system, system.newReadBuilder().newScan().plan().splits());
     }
 
-    /** The rows that wait for their bucket, merged as the job that gives them one reads them. */
+    /** The rows that wait for their bucket, as the job reads them that gives them one. */
     private List<Object> postponed() throws Exception {
         return rows(table, table.newSnapshotReader().withBucket(BucketMode.POSTPONE_BUCKET).read().splits());
     }

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pytest
 from java_engine import EngineError
-from paimon_real import SCHEMA, MadeTable
+from paimon_real import SCHEMA, MadeTable, index_files, marked_elsewhere
 
 import lakebed
 from lakebed import paimon
@@ -115,37 +115,6 @@ def plain(tmp_path: Path) -> MadeTable:
     for name, ids in (("a", (1, 2, 3, 4)), ("b", (5, 6, 7, 8))):
         paimon.append_files(made.now(), made.written("emea", name, *ids))
     return made
-
-
-def marked_elsewhere(
-    java: JavaEngine, made: MadeTable, files: dict[str, list[int]], region: str = "emea"
-) -> tuple[pa.Table, list[str]]:
-    """Index files that Java writes for a copy of a table, and puts here; and those that they replace."""
-    copy = shutil.copytree(made.root, made.root.with_name("marked"))
-    before = {row["file_name"] for row in index_files(made.root)}
-    java.ask("prepare_mark", table=copy, files=files)
-    java.ask("commit_prepared", table=copy)
-    after = {row["file_name"]: row for row in index_files(copy)}
-    new = [row for name, row in after.items() if name not in before]
-    for row in new:
-        (made.root / "index").mkdir(exist_ok=True)
-        shutil.copy(copy / "index" / row["file_name"], made.root / "index" / row["file_name"])
-    shutil.rmtree(copy)
-    for row in new:
-        row["partition"] = {"region": region}
-        del row["kind"], row["global_index"]
-    return pa.Table.from_pylist(new), sorted(before - after.keys())
-
-
-def index_files(root: Path) -> list[dict[str, Any]]:
-    table = lakebed.open_table(root)
-    said = paimon.read_snapshot(root / "snapshot" / f"snapshot-{table.snapshot_id}")
-    if "indexManifest" not in said:
-        return []
-    found: list[dict[str, Any]] = (
-        paimon.read_index_manifest(root / "manifest" / said["indexManifest"]).to_arrow().to_pylist()
-    )
-    return found
 
 
 def test_java_applies_the_vectors_that_are_committed(plain: MadeTable, paimon_java: JavaEngine):

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pytest
-from paimon_real import SCHEMA, MadeTable
-from test_paimon_engine_compactions import marked_elsewhere
+from paimon_real import SCHEMA, MadeTable, marked_elsewhere
 from trust import long_or
 
 import lakebed
