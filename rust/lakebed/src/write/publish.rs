@@ -28,12 +28,25 @@ const SUFFIX: &str = ".lakebed-tmp";
 /// Those of `write`; `Io`, with the cause, also where `path` is there and is to stay. The file
 /// under the other name is then removed.
 pub fn publish(path: &str, existing: Existing, write: impl FnOnce(&File) -> Result<()>) -> Result<()> {
+    appear(path, existing, true, write)?;
+    sync_folder_of(path)
+}
+
+/// The same, but that the folder is not synced, nor the file unless `synced`.
+fn appear(
+    path: &str,
+    existing: Existing,
+    synced: bool,
+    write: impl FnOnce(&File) -> Result<()>,
+) -> Result<()> {
     let target = Path::new(path);
     let io = |error: io::Error| Error::from(error).in_file(path);
     let (temporary, file) = created_beside(target).map_err(io)?;
     let written = || -> Result<()> {
         write(&file).map_err(|error| error.in_file(path))?;
-        file.sync_all().map_err(io)?;
+        if synced {
+            file.sync_all().map_err(io)?;
+        }
         match existing {
             Existing::Replace => fs::rename(&temporary, target).map_err(io),
             Existing::Refuse => link(&temporary, target).map_err(io),
@@ -42,9 +55,33 @@ pub fn publish(path: &str, existing: Existing, write: impl FnOnce(&File) -> Resu
     let outcome = written();
     // After a rename nothing is there any more.
     let _ = fs::remove_file(&temporary);
-    outcome?;
-    let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty());
-    File::open(folder.unwrap_or(Path::new("."))).and_then(|folder| folder.sync_all()).map_err(io)
+    outcome
+}
+
+/// Makes sure that the names in the folder of a local file outlast the machine.
+///
+/// # Errors
+/// `Io`.
+pub(crate) fn sync_folder_of(path: &str) -> Result<()> {
+    let folder = Path::new(path).parent().filter(|folder| !folder.as_os_str().is_empty());
+    let synced = File::open(folder.unwrap_or(Path::new("."))).and_then(|folder| folder.sync_all());
+    synced.map_err(|error| Error::from(error).in_file(path))
+}
+
+/// Writes a new file whose name does not outlast the machine until [`sync_folder_of`] it; its bytes do.
+///
+/// # Errors
+/// As [`publish_bytes`].
+pub(crate) fn create_bytes(path: &str, bytes: &[u8]) -> Result<()> {
+    appear(local_path(path)?, Existing::Refuse, true, |mut file| Ok(file.write_all(bytes)?))
+}
+
+/// Writes a file that nothing depends on in the place of the one that is there: it is not synced.
+///
+/// # Errors
+/// As [`publish_bytes`].
+pub(crate) fn replace_hint(path: &str, text: &str) -> Result<()> {
+    appear(local_path(path)?, Existing::Replace, false, |mut file| Ok(file.write_all(text.as_bytes())?))
 }
 
 /// Publishes bytes at a path as metadata spells it.

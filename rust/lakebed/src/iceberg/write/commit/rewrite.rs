@@ -11,6 +11,7 @@ use arrow_select::take::take_record_batch;
 use super::attempt::{Change, Outcome, Snapshot};
 use super::base::Base;
 use super::entries::{Entries, is_of, rows_where, with_status};
+use super::head::Listing;
 use super::scratch::Scratch;
 use super::store::{joined, write_entries};
 use super::summary::Summary;
@@ -58,7 +59,7 @@ impl Change for Rewrite {
         let counts = [new.len(), kept.num_rows(), replaced.len()];
         let mut summary = Summary::default();
         (summary.manifests, summary.entries_processed) = (counts, Some(processed));
-        let manifests = joined(&new, &kept)?;
+        let manifests = Listing::Rows(joined(&new, &kept)?);
         Ok(Some(Outcome::Snapshot(Box::new(Snapshot { operation: "replace", manifests, summary }))))
     }
 }
