@@ -12,6 +12,7 @@ from lakebed.catalogs import IcebergTable, PaimonTable
 from lakebed.opening import open_table
 from lakebed.spark.ipc import ipc_stream
 from lakebed.spark.mappers import decode_manifests, map_rows, task_schema
+from lakebed.spark.session import task_numbers
 from lakebed.spark.types import cast_batch, spark_schema, to_spark
 from lakebed.table import Table
 
@@ -58,7 +59,7 @@ def from_batches(spark: SparkSession, schema: pa.Schema, batches: Iterable[pa.Re
     types = to_spark(schema)
     rows = ipc_stream(cast_batch(batch, types) for batch in batches)
     # Not `createDataFrame`, which takes Arrow tables from PySpark 4 on only.
-    return spark.range(1, numPartitions=1).mapInArrow(partial(map_rows, rows=rows), spark_schema(schema))
+    return task_numbers(spark, 1).mapInArrow(partial(map_rows, rows=rows), spark_schema(schema))
 
 
 def decoded(

@@ -25,6 +25,7 @@ from lakebed.spark.mappers import gathered_batches
 from lakebed.spark.reach import check_pickled
 from lakebed.spark.read_ahead import in_order
 from lakebed.spark.reading import Reading
+from lakebed.spark.session import task_numbers
 from lakebed.spark.types import cast_batch, spark_schema, to_spark
 from lakebed.storage.paths import URI
 from lakebed.table import Table
@@ -133,7 +134,7 @@ def _of_tables(spark: SparkSession, tables: _Tables) -> DataFrame:
     cores = at_once(spark)
     most = cores * _TASKS_PER_CORE if cores > 1 else _UNTOLD_TASKS
     count = len(tables.paths)
-    numbers = spark.range(count, numPartitions=max(1, min(count, most)))
+    numbers = task_numbers(spark, count, max(1, min(count, most)))
     return numbers.mapInArrow(partial(_map_tables, tables=tables), spark_schema(tables.schema))
 
 

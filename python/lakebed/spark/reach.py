@@ -16,6 +16,7 @@ from lakebed import _native
 from lakebed._text import printable
 from lakebed.errors import CorruptError, LimitError
 from lakebed.spark.binary_files import absolute, at_once
+from lakebed.spark.session import task_numbers
 from lakebed.storage.adapter import Adapter
 from lakebed.storage.paths import URI, split
 
@@ -133,7 +134,7 @@ class Probe:
 
 def _asked(spark: SparkSession, probe: Probe) -> list[tuple[str | None, bool]]:
     tasks = min(at_once(spark), _TASKS)
-    rows = spark.range(tasks, numPartitions=tasks).mapInArrow(probe, "problem string, missing boolean")
+    rows = task_numbers(spark, tasks).mapInArrow(probe, "problem string, missing boolean")
     return [(row.problem, row.missing) for row in rows.collect()]
 
 

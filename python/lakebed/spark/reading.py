@@ -19,6 +19,7 @@ from lakebed.spark.binary_files import absolute, at_once, binary_files, packed
 from lakebed.spark.mappers import map_contents, prefix_error_kind
 from lakebed.spark.reach import check_pickled, reached
 from lakebed.spark.read_ahead import in_order
+from lakebed.spark.session import spare_archives, task_numbers
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -119,7 +120,7 @@ class Reading:
         ranges = self.range_bytes or min(share, _MOST_RANGE)
         tasks = spread(self.pieces(manifests, ranges, divided=divided), share, at_once=cores)
         reader = RangeReader(tasks, self.limits, self.storage, self.reads, decode)
-        return spark.range(len(tasks), numPartitions=len(tasks)).mapInArrow(reader, types)
+        return task_numbers(spark, len(tasks)).mapInArrow(reader, types)
 
     def pieces(self, manifests: Sequence[Manifest], step: int, *, divided: bool = True) -> list[Piece]:
         """Manifests, those of more than `step` bytes in ranges of that, as far as they can be divided.
@@ -159,6 +160,7 @@ class RangeReader:
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Gives the rows of the tasks whose numbers come."""
+        spare_archives()
         with _way_out_told(self.storage):
             for batch in batches:
                 for task in batch.column(0).to_pylist():
@@ -182,6 +184,7 @@ class ContentReader:
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Gives the rows of the manifests that come."""
+        spare_archives()
         return map_contents(batches, self.decode)
 
 
