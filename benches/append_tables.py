@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 OPTIONS = {
     # What small manifests cost is what is timed: nobody merges them, nor lets snapshots go.
@@ -42,7 +43,7 @@ def _write(root: Path, commits: int) -> None:
     first = paimon.read_snapshot(root / "snapshot" / "snapshot-1")
     record = paimon.read_manifest_list(manifests / first["deltaManifestList"]).to_arrow()
     entry = paimon.read_manifest(manifests / record["file_name"][0].as_py()).to_arrow()
-    names = [f"manifest-made-{number}" for number in range(1, commits)]
+    names = [f"manifest-{uuid4()}-0" for _ in range(1, commits)]
     sizes = []
     for number, name in enumerate(names, 1):
         column = entry.schema.get_field_index("file_name")

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use crate::error::{Error, Result};
 use crate::paimon::fields::{ENTRY, known};
 use crate::paimon::manifest::{EntryFilter, EntryReader, entry_columns};
-use crate::paimon::manifest_list::{ManifestFile, manifest_files};
+use crate::paimon::manifest_list::{ManifestFile, manifest_files, read_manifest_list};
 use crate::paimon::paths::{snapshot_file, tag_file};
 use crate::paimon::schema::TableSchema;
 use crate::paimon::snapshot::Snapshot;
@@ -60,6 +60,22 @@ impl Base {
     /// Those of reading.
     pub(super) fn manifests(&self) -> Result<&[ManifestFile]> {
         Ok(&self.listed()?.1)
+    }
+
+    /// Goes over the lists, unless that was done: what is damaged is not passed on.
+    ///
+    /// # Errors
+    /// Those of reading.
+    pub(super) fn check_lists(&self) -> Result<()> {
+        if self.read.get().is_some() {
+            return Ok(());
+        }
+        let names = ["file_name".to_owned()];
+        let check = |list: &ListFile| {
+            let read = read_manifest_list(list.bytes.clone(), Some(&names), self.table.decoding());
+            read.map(drop).map_err(|error| error.in_file(&list.path))
+        };
+        self.lists.iter().try_for_each(check)
     }
 
     fn listed(&self) -> Result<&(RecordBatch, Vec<ManifestFile>)> {

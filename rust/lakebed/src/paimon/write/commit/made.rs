@@ -104,8 +104,9 @@ impl<'t> Made<'t> {
         self.file("manifest-list-", FileKind::List, layout, &carried, &mut |writer, _| writer.write(records))
     }
 
-    /// Writes what the lists of `base` have into one; gives its name and size.
+    /// Writes what the lists of `base` have into one, in their order; gives its name and size.
     pub(super) fn list_again(&mut self, base: &Base) -> Result<(String, u64)> {
+        base.check_lists()?;
         let (name, options) = self.next_file("manifest-list-")?;
         match joined(&base.lists, &options, base.table.decoding())? {
             Some(bytes) => self.put(name, &bytes),

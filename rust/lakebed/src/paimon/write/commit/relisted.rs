@@ -11,7 +11,7 @@ use crate::paimon::table::ListFile;
 use crate::paimon::write::{FileKind, FileOptions, Layout, RecordWriter};
 
 /// A list of all that `lists` have, in their order; `None` unless all of them are as this writer writes lists of one
-/// layout, with the codec of `options`.
+/// layout, with the codec of `options`. They must have been read: blocks are copied as they stand.
 ///
 /// From the first small block of a list on its records are written anew: each commit adds a few, and blocks of so few would
 /// be many.
