@@ -55,7 +55,10 @@ def _write(root: Path, commits: int) -> None:
     for name, values in (("file_name", pa.array(names)), ("file_size", pa.array(sizes, pa.int64()))):
         place = records.schema.get_field_index(name)
         records = records.set_column(place, records.schema.field(place), values)
-    lists = {"base": pa.concat_tables([record, records.slice(0, commits - 2)]), "delta": records.slice(commits - 2)}
+    lists = {
+        "base": pa.concat_tables([record, records.slice(0, commits - 2)]),
+        "delta": records.slice(commits - 2),
+    }
     said = {}
     for kind, rows in lists.items():
         written = paimon.write_manifest_list(rows)

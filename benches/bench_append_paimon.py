@@ -1,5 +1,5 @@
-"""Times appends of one file to a Paimon table of many commits: lakebed's beside pypaimon's and Paimon Java's, above what
-reading the last list and writing the new files takes. See README.md.
+"""Times appends of one file to a Paimon table of many commits: lakebed's beside pypaimon's and Paimon Java's,
+above what reading the last list and writing the new files takes. See README.md.
 
 Run as `bench_append_paimon.py --side SIDE` this is the process of one side.
 """
@@ -46,7 +46,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return 1
         medians[side] = median = statistics.median(millis[1:])
         own = medians.get(REFERENCE)
-        shown = (f"{millis[0]:.1f}", f"{median:.1f}", f"{min(millis):.1f}", f"{median / own:.1f}" if own else "")
+        shown = (
+            f"{millis[0]:.1f}",
+            f"{median:.1f}",
+            f"{min(millis):.1f}",
+            f"{median / own:.1f}" if own else "",
+        )
         rows.append((side, _version(side), *shown))
     print(report.markdown(rows, (0, 1)))
     return 0
@@ -56,7 +61,15 @@ def _measured(side: str, root: Path, cache: Path, options: argparse.Namespace) -
     command = [sys.executable, __file__, "--cache", str(options.cache), "--side", side]
     command += ["--commits", str(options.commits), "--appends", str(options.appends)]
     if side == "java":
-        command = ["java", "-Xmx2g", "-cp", java_classpath(cache), "BenchAppend", str(root), str(options.appends)]
+        command = [
+            "java",
+            "-Xmx2g",
+            "-cp",
+            java_classpath(cache),
+            "BenchAppend",
+            str(root),
+            str(options.appends),
+        ]
     told = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
     return [float(line) for line in told.splitlines()]
 
@@ -119,7 +132,7 @@ def _restored(root: Path) -> Iterator[None]:
     yield
     hint.write_text(text)
     for path in _files(root) - before:
-        os.unlink(path)
+        Path(path).unlink()
 
 
 def _files(root: Path) -> set[str]:
@@ -127,7 +140,9 @@ def _files(root: Path) -> set[str]:
 
 
 def _version(side: str) -> str:
-    return {"floor": "", "java": java_version(), "pypaimon": version("pypaimon")}.get(side, version("lakebed"))
+    return {"floor": "", "java": java_version(), "pypaimon": version("pypaimon")}.get(
+        side, version("lakebed")
+    )
 
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -135,7 +150,12 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     add: Any = made.add_argument
     add("--commits", type=int, default=10_000, help="commits that the table has, a manifest each")
     add("--appends", type=int, default=20, help="appends of each side")
-    add("--sides", type=lambda text: text.split("/"), default=[*SIDES, "java"], help="which, with / between them")
+    add(
+        "--sides",
+        type=lambda text: text.split("/"),
+        default=[*SIDES, "java"],
+        help="which, with / between them",
+    )
     add("--side", default=None, help="be the process of this side")
     add("--cache", type=Path, default=Path(__file__).with_name(".cache"), help="where the table is kept")
     return made.parse_args(arguments)

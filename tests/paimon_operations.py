@@ -1,4 +1,4 @@
-"""Every operation that changes a Paimon table, in a row, and what each leaves: for writers that are killed in one."""
+"""Every operation that changes a Paimon table, and what each leaves: for writers that are killed in one."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def every_operation(location: str, writer: str) -> Iterator[int]:
 
 
 def seen(before: State, writer: str, acknowledged: int) -> list[State]:
-    """What a table may show whose writer was killed behind so many operations, the next of which it may have made."""
+    """What a table may show whose writer was killed behind so many operations; the next may be made too."""
     states = [before]
     done = steps(writer)
     for step in done[: acknowledged + 1]:
@@ -96,7 +96,8 @@ def steps(writer: str) -> list[Step]:
         comment = f"{writer} {word}"
         change = SchemaChange.update_comment(comment)
         return Step(
-            lambda table: paimon.alter_table(table, change), latest(lambda state: replace(state, comment=comment))
+            lambda table: paimon.alter_table(table, change),
+            latest(lambda state: replace(state, comment=comment)),
         )
 
     def append(*names: str) -> Step:
@@ -106,7 +107,9 @@ def steps(writer: str) -> list[Step]:
         )
 
     def tag(name: str) -> Step:
-        return Step(lambda table: paimon.create_tag(table, name), latest(lambda state: state.also(tags={name})))
+        return Step(
+            lambda table: paimon.create_tag(table, name), latest(lambda state: state.also(tags={name}))
+        )
 
     def same(run: Callable[[Table], object]) -> Step:
         return Step(run, latest(lambda state: state))

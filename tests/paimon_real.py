@@ -52,7 +52,8 @@ class MadeTable:
     ) -> pa.Table:
         """A data file of rows that ascend by `id`, somewhere in the table, as a commit takes it.
 
-        Args: by, the table at the schema that the file is written by; None for the latest; columns, of the commit.
+        Args: by, the table at the schema that the file is written by, None for the latest; columns, more of
+            what the commit is told.
         """
         path = self.root / file
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -65,7 +66,9 @@ class MadeTable:
             names = [*system.schema.names, *data.schema.names]
             stored = pa.table([*system.columns, *data.columns], names=names)
             first, last = self.sequence, self.sequence + len(data) - 1
-            ends = pa.array([{"id": data["id"][row].as_py()} for row in (0, -1)], pa.struct([SCHEMA.field("id")]))
+            ends = pa.array(
+                [{"id": data["id"][row].as_py()} for row in (0, -1)], pa.struct([SCHEMA.field("id")])
+            )
             keys = paimon.encode_rows(ends)
             columns |= {"min_key": keys[0].as_py(), "max_key": keys[1].as_py(), "level": level}
             columns |= {"min_sequence_number": first, "sequence_number": last}

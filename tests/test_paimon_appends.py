@@ -1,4 +1,4 @@
-"""Appends to tables of many manifests: the lists before become the next base list, with every record of theirs."""
+"""Appends to tables of many manifests: the lists before become the next base list, all of them."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def many(tmp_path: Path, **written: Any) -> Table:
     ids=str,
 )
 def test_lists_are_joined(written: dict[str, Any], copied: bool, tmp_path: Path) -> None:
-    """Blocks of a list as it would be written here are copied, others made anew; small ones never stay many."""
+    """Blocks of a list as it would be written here are copied, others and small ones made anew."""
     table = many(tmp_path, **written)
     before, payload = listed(table), lists(table)[0].read_bytes()[6000:6500]
     for name in ("b", "c"):

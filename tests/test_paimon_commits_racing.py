@@ -7,8 +7,8 @@ import time
 from dataclasses import asdict
 from pathlib import Path
 
-import pyarrow as pa
 import paimon_operations
+import pyarrow as pa
 import pytest
 from paimon_commits import every_commit
 from paimon_operations import every_operation, observed, seen
@@ -100,7 +100,6 @@ def test_a_killed_operation_is_made_or_not(tmp_path: Path) -> None:
     for kill in range(long_or(6, 200)):
         before = observed(location)
         done = killed(Writer(every_operation, location, str(kill)), chance, seconds)
-        print("KILL", kill, done, seconds)
         now, possible = asdict(observed(location)), [asdict(state) for state in seen(before, str(kill), done)]
         for part, found in now.items():
             assert found in [state[part] for state in possible], (part, done)

@@ -1,4 +1,4 @@
-"""Branches, tags, rollbacks, compactions and deletion vectors: pypaimon reads what lakebed has made, and goes on."""
+"""Branches, tags, compactions and deletion vectors: pypaimon reads what lakebed has made, and goes on."""
 
 from __future__ import annotations
 
@@ -94,8 +94,6 @@ def test_pypaimon_reads_behind_a_compaction_and_an_expiry(tmp_path: Path) -> Non
     assert ids(peer(made)) == [1, 2, 3, 4]
     append(peer(made), 5)
     assert (ids(peer(made)), len(made.live())) == ([1, 2, 3, 4, 5], 4)
-
-
 
 
 def vector(*positions: int) -> bytes:

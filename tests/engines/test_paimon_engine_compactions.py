@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import pyarrow as pa
 import pytest
 from java_engine import EngineError
 from paimon_real import SCHEMA, MadeTable, index_files, marked_elsewhere

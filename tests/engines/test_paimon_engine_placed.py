@@ -1,4 +1,4 @@
-"""Files of older schemas, and those that wait for their bucket: Paimon plans, reads and commits behind them."""
+"""Files of older schemas, and those that wait for their bucket: Paimon reads and commits behind them."""
 
 from __future__ import annotations
 
@@ -68,8 +68,13 @@ def test_java_reads_files_by_the_schema_that_they_name(made: MadeTable, paimon_j
     assert read(paimon_java, made) == expected
     entries = made.now().files(columns=["file_name", "schema_id"]).to_arrow().to_pylist()
     assert [row["schema_id"] for row in sorted(entries, key=lambda row: row["file_name"])] == [0, 0, 1]
-    # A column that files of the older schema lack is null there; of one that has another type now Paimon keeps more files.
-    for column, value, wanted in [("note", "c", "c"), ("note", "z", None), ("price", "1.00", "b"), ("price", "6.00", "c")]:
+    # A column that files of the older schema lack is null there; by one of another type Paimon prunes less.
+    for column, value, wanted in [
+        ("note", "c", "c"),
+        ("note", "z", None),
+        ("price", "1.00", "b"),
+        ("price", "6.00", "c"),
+    ]:
         theirs = set(paimon_java.ask("plan", table=made.root, equal={column: value})["files"])
         plan = made.now().plan(where=f"{column} = '{value}'", columns=["file_name"]).to_arrow()
         ours = set(plan["file_name"].to_pylist())
@@ -120,11 +125,16 @@ def buckets(made: MadeTable) -> dict[str, tuple[int, int]]:
     return {row["file_name"]: (row["bucket"], row["total_buckets"]) for row in rows if row["kind"] == 0}
 
 
-def test_java_reads_what_waits_for_its_bucket_and_commits_behind_it(waiting: MadeTable, paimon_java: JavaEngine):
+def test_java_reads_what_waits_for_its_bucket_and_commits_behind_it(
+    waiting: MadeTable, paimon_java: JavaEngine
+):
     first = [postponed(waiting, 1, 10, 1, 2), postponed(waiting, 2, 20, 2, 3)]
     paimon.append_files(waiting.now(), pa.concat_tables(first))
     # Readers of the table pass over them until they have a bucket.
-    assert (amounts(paimon_java, waiting, "rows"), paimon_java.ask("plan", table=waiting.root)["files"]) == ([], [])
+    assert (amounts(paimon_java, waiting, "rows"), paimon_java.ask("plan", table=waiting.root)["files"]) == (
+        [],
+        [],
+    )
     assert waiting.now().plan(columns=["file_name"]).to_arrow().num_rows == 0
     assert amounts(paimon_java, waiting, "postponed") == [(1, 10), (2, 10), (2, 20), (3, 20)]
     # Paimon's own writer adds to them, in the same bucket of as many.
@@ -132,7 +142,14 @@ def test_java_reads_what_waits_for_its_bucket_and_commits_behind_it(waiting: Mad
     assert len(waiting.live()) == 3
     assert set(buckets(waiting).values()) == {(-2, -2)}
     paimon.append_files(waiting.now(), postponed(waiting, 3, 50, 5))
-    assert amounts(paimon_java, waiting, "postponed") == [(1, 10), (2, 10), (2, 20), (3, 20), (4, 40), (5, 50)]
+    assert amounts(paimon_java, waiting, "postponed") == [
+        (1, 10),
+        (2, 10),
+        (2, 20),
+        (3, 20),
+        (4, 40),
+        (5, 50),
+    ]
     # What a job would do: rows that waited go into buckets, which readers see.
     gone = [f"region=emea/bucket-postpone/data-u-lakebed-s-0-w-{number}.parquet" for number in (1, 2)]
     rows = [{"id": one, "region": "emea", "amount": Decimal(20 - 10 * (one == 1))} for one in (1, 2, 3)]

@@ -1,4 +1,4 @@
-"""Random operations by lakebed and Paimon in turns: each plans what the other has left, after each of them."""
+"""Random operations by lakebed and Paimon in turns: each plans what the other has left, after each."""
 
 from __future__ import annotations
 
