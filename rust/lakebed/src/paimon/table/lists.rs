@@ -18,36 +18,56 @@ use crate::storage::read_recorded;
 /// Reads the bytes of a list.
 type ReadList<'a> = &'a dyn Fn(Buffer) -> Result<RecordBatch>;
 
+/// A manifest list of a snapshot.
+#[derive(Clone)]
+pub(crate) struct ListFile {
+    /// `base` or `delta`.
+    role: &'static str,
+    pub(crate) path: String,
+    pub(crate) bytes: Buffer,
+}
+
 impl Table {
     /// The records of the snapshot's base list, then of its delta list, and which is which.
     ///
     /// The sizes that the snapshot records are compared with the files'.
     pub(crate) fn manifest_list(&self) -> Result<(RecordBatch, Vec<ManifestRow>)> {
         let read = |bytes: Buffer| read_manifest_list(bytes, None, &self.decoding);
-        self.lists(&read)
+        self.lists(self.list_files()?, &read)
     }
 
-    /// The same records, with what other writers' fields hold: what a commit keeps of them.
-    pub(crate) fn carrying_list(&self) -> Result<RecordBatch> {
-        Ok(self.lists(&|bytes| read_carrying(bytes, &self.decoding))?.0)
+    /// The snapshot's base list and its delta list as they stand; neither where there is no snapshot.
+    ///
+    /// The sizes that the snapshot records are compared with the files'.
+    pub(crate) fn list_files(&self) -> Result<Vec<ListFile>> {
+        let Some(snapshot) = &self.snapshot else { return Ok(Vec::new()) };
+        let base = self.manifest_path(&snapshot.base_manifest_list);
+        let delta = self.manifest_path(&snapshot.delta_manifest_list);
+        let (base_bytes, delta_bytes) = both(
+            self.storage.as_ref(),
+            || self.list_bytes(&base, snapshot.base_manifest_list_size),
+            || self.list_bytes(&delta, snapshot.delta_manifest_list_size),
+        );
+        let files = [("base", base, base_bytes), ("delta", delta, delta_bytes)].into_iter();
+        let files = files.map(|(role, path, bytes)| match bytes {
+            Ok(bytes) => Ok(ListFile { role, path, bytes }),
+            Err(error) => Err(error.in_file(&path)),
+        });
+        files.collect()
     }
 
-    fn lists(&self, read: ReadList<'_>) -> Result<(RecordBatch, Vec<ManifestRow>)> {
+    /// The records of lists, with what other writers' fields hold: what a commit keeps of them.
+    pub(crate) fn carrying_list(&self, files: Vec<ListFile>) -> Result<RecordBatch> {
+        Ok(self.lists(files, &|bytes| read_carrying(bytes, &self.decoding))?.0)
+    }
+
+    fn lists(&self, files: Vec<ListFile>, read: ReadList<'_>) -> Result<(RecordBatch, Vec<ManifestRow>)> {
         let mut lists = Vec::new();
         let mut rows = Vec::new();
-        if let Some(snapshot) = &self.snapshot {
-            let base = self.manifest_path(&snapshot.base_manifest_list);
-            let delta = self.manifest_path(&snapshot.delta_manifest_list);
-            let (base_bytes, delta_bytes) = both(
-                self.storage.as_ref(),
-                || self.list_bytes(&base, snapshot.base_manifest_list_size),
-                || self.list_bytes(&delta, snapshot.delta_manifest_list_size),
-            );
-            for (role, path, bytes) in [("base", base, base_bytes), ("delta", delta, delta_bytes)] {
-                let list = bytes.and_then(read).map_err(|error| error.in_file(&path))?;
-                rows.extend(self.list_rows(&list, role)?);
-                lists.push(list);
-            }
+        for ListFile { role, path, bytes } in files {
+            let list = read(bytes).map_err(|error| error.in_file(&path))?;
+            rows.extend(self.list_rows(&list, role)?);
+            lists.push(list);
         }
         let schema = record_schema(&LIST.iter().collect::<Vec<_>>());
         lists.push(RecordBatch::new_empty(schema));

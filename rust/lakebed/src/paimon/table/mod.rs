@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 pub(crate) use files::Files;
+pub(crate) use lists::ListFile;
 
 use super::paths::{MAIN, manifest_file, schema_file};
 use super::schema::TableSchema;

@@ -10,7 +10,7 @@ use arrow_array::{
 };
 use arrow_schema::{DataType, Field as ArrowField, FieldRef, Fields, Schema as ArrowSchema, TimeUnit};
 use lakebed_avro::schema::{Field, Logical, Node, Schema, Wire};
-use lakebed_avro::{Limits, WriteOptions, Writer};
+use lakebed_avro::{Block, Limits, WriteOptions, Writer};
 
 use super::layout::{FileKind, Layout};
 use crate::conform::conform;
@@ -80,6 +80,14 @@ impl<W: Write> RecordWriter<W> {
         };
         let stored = written().map_err(|error| error.behind_records(Some(first)))?;
         Ok(self.writer.write(&stored)?)
+    }
+
+    /// Writes a block of another file of the same layout and codec as it stands there.
+    ///
+    /// # Errors
+    /// Those of [`Writer::copy_block`].
+    pub(crate) fn copy_block(&mut self, block: &Block) -> Result<()> {
+        Ok(self.writer.copy_block(block)?)
     }
 
     /// Rows written so far.

@@ -98,7 +98,7 @@ impl Added {
         let columns: Vec<&str> =
             PLACED.into_iter().chain(if leveled { &KEYS[..] } else { &[] }.iter().copied()).collect();
         let mut read = may_hold(base, &partitions)?;
-        for (manifest, read) in base.manifests.iter().zip(&mut read) {
+        for (manifest, read) in base.manifests()?.iter().zip(&mut read) {
             *read &= by_partition || !self.clear.borrow().contains(&manifest.file_name);
         }
         let live = live_entries_of(base, &read, Some(&columns), |entries| {
@@ -118,7 +118,7 @@ impl Added {
             ranges::check(base, &live, self)?;
         }
         // Whoever loses a race need not read them again.
-        self.clear.borrow_mut().extend(base.manifests.iter().map(|manifest| manifest.file_name.clone()));
+        self.clear.borrow_mut().extend(base.manifests()?.iter().map(|manifest| manifest.file_name.clone()));
         Ok(())
     }
 

@@ -125,10 +125,6 @@ fn write_all(
     let (entries, next_row_id) = assign(&changes.entries, base, id)?;
     let delta_rows = entries.iter().map(rows_added).sum::<Result<i64>>()?;
     let delta = made.manifests(&mut entries.into_iter().map(Ok))?;
-    let base_list = match changes.rewritten {
-        Some(rewritten) => rewritten.write(base, made)?,
-        None => base.list.clone(),
-    };
     let changelog = changes.changelog.map(|entries| -> Result<_> {
         let rows = rows_added(&entries)?;
         let manifests = made.manifests(&mut std::iter::once(Ok(entries)))?;
@@ -136,7 +132,13 @@ fn write_all(
         Ok((name, i64::try_from(size).ok(), rows))
     });
     let changelog = changelog.transpose()?;
-    let (base_name, base_size) = made.list(&base_list)?;
+    let (base_name, base_size) = match changes.rewritten {
+        Some(rewritten) => {
+            let list = rewritten.write(base, made)?;
+            made.list(&list)?
+        }
+        None => made.list_again(base)?,
+    };
     let (delta_name, delta_size) = made.list(&delta)?;
     let index_manifest = match changes.index {
         Index::AsBefore => before.and_then(|snapshot| snapshot.index_manifest.clone()),

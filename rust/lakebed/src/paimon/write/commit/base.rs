@@ -1,5 +1,7 @@
 //! What a commit starts from.
 
+use std::cell::OnceCell;
+
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, RecordBatch};
 use arrow_buffer::Buffer;
@@ -8,11 +10,11 @@ use serde_json::{Map, Value};
 use crate::error::{Error, Result};
 use crate::paimon::fields::{ENTRY, known};
 use crate::paimon::manifest::{EntryFilter, EntryReader, entry_columns};
-use crate::paimon::manifest_list::{ManifestFile, manifest_files};
+use crate::paimon::manifest_list::{ManifestFile, manifest_files, read_manifest_list};
 use crate::paimon::paths::{snapshot_file, tag_file};
 use crate::paimon::schema::TableSchema;
 use crate::paimon::snapshot::Snapshot;
-use crate::paimon::table::Table;
+use crate::paimon::table::{ListFile, Table};
 use crate::paimon::write::json::carried_keys;
 use crate::record::{carried, find};
 use crate::scan::threads;
@@ -23,10 +25,10 @@ use crate::write::commit::check_committable;
 pub(super) struct Base {
     /// With the latest schema.
     pub(super) table: Table,
-    /// The records of its base list, then of its delta list, with what other writers' fields hold.
-    pub(super) list: RecordBatch,
-    /// The same, as read.
-    pub(super) manifests: Vec<ManifestFile>,
+    /// Its base list and its delta list, as they stand.
+    pub(super) lists: Vec<ListFile>,
+    /// The same, once somebody asks what is in them.
+    read: OnceCell<(RecordBatch, Vec<ManifestFile>)>,
     /// Other writers' keys of the snapshot's file.
     pub(super) carried: Map<String, Value>,
 }
@@ -39,10 +41,50 @@ impl Base {
     pub(super) fn latest(table: &Table) -> Result<Base> {
         check_committable(table.storage().as_ref(), table.location())?;
         let table = table.latest()?;
-        let list = table.carrying_list()?;
-        let manifests = manifest_files(&list)?;
+        let lists = table.list_files()?;
         let carried = carried_of(&table)?;
-        Ok(Base { table, list, manifests, carried })
+        Ok(Base { table, lists, read: OnceCell::new(), carried })
+    }
+
+    /// The records of the base list, then of the delta list, with what other writers' fields hold.
+    ///
+    /// # Errors
+    /// Those of reading.
+    pub(super) fn list(&self) -> Result<&RecordBatch> {
+        Ok(&self.listed()?.0)
+    }
+
+    /// The manifests of both.
+    ///
+    /// # Errors
+    /// Those of reading.
+    pub(super) fn manifests(&self) -> Result<&[ManifestFile]> {
+        Ok(&self.listed()?.1)
+    }
+
+    /// Goes over the lists, unless that was done: what is damaged is not passed on.
+    ///
+    /// # Errors
+    /// Those of reading.
+    pub(super) fn check_lists(&self) -> Result<()> {
+        if self.read.get().is_some() {
+            return Ok(());
+        }
+        let names = ["file_name".to_owned()];
+        let check = |list: &ListFile| {
+            let read = read_manifest_list(list.bytes.clone(), Some(&names), self.table.decoding());
+            read.map(drop).map_err(|error| error.in_file(&list.path))
+        };
+        self.lists.iter().try_for_each(check)
+    }
+
+    fn listed(&self) -> Result<&(RecordBatch, Vec<ManifestFile>)> {
+        if let Some(read) = self.read.get() {
+            return Ok(read);
+        }
+        let list = self.table.carrying_list(self.lists.clone())?;
+        let manifests = manifest_files(&list)?;
+        Ok(self.read.get_or_init(|| (list, manifests)))
     }
 
     pub(super) fn schema(&self) -> &TableSchema {

@@ -38,7 +38,7 @@ pub(super) fn changes(base: &Base, target_bytes: Option<u64>, sort: bool) -> Res
     let target = target_bytes.map_or_else(|| manifest_target(base.schema()), Ok)?;
     let deleted = deleted(base)?;
     let (mut kept, mut rewritten) = (Vec::new(), Vec::new());
-    for (place, manifest) in base.manifests.iter().enumerate() {
+    for (place, manifest) in base.manifests()?.iter().enumerate() {
         let large = manifest.deleted == 0 && manifest.file_size >= target;
         let stays = !sort && large && (deleted.is_empty() || is_live(base, manifest, &deleted)?);
         if stays { &mut kept } else { &mut rewritten }.push(place);
@@ -54,7 +54,7 @@ pub(super) fn changes(base: &Base, target_bytes: Option<u64>, sort: bool) -> Res
 /// The files that some manifest deletes.
 fn deleted(base: &Base) -> Result<Deleted> {
     let mut deleted = Deleted::default();
-    for manifest in base.manifests.iter().filter(|manifest| manifest.deleted > 0) {
+    for manifest in base.manifests()?.iter().filter(|manifest| manifest.deleted > 0) {
         for entries in identified(base, manifest)? {
             let entries = entries?;
             deleted.extend(&identities(&of_kind(&entries, DELETE)?)?);
@@ -89,8 +89,9 @@ impl Rewritten {
     pub(super) fn write(self, base: &Base, made: &mut Made<'_>) -> Result<RecordBatch> {
         let kept =
             UInt32Array::from_iter_values(self.kept.iter().filter_map(|place| u32::try_from(*place).ok()));
-        let kept = take_record_batch(&base.list, &kept)?;
-        let manifests = self.rewritten.iter().filter_map(|place| base.manifests.get(*place));
+        let kept = take_record_batch(base.list()?, &kept)?;
+        let manifests = base.manifests()?;
+        let manifests = self.rewritten.iter().filter_map(|place| manifests.get(*place));
         let mut live = manifests.flat_map(|manifest| self.live(base, manifest));
         let new = if self.sort {
             let sorted = by_partition(base, live.collect::<Result<Vec<_>>>()?)?;

@@ -39,7 +39,7 @@ pub(super) fn live_entries(
 ) -> Result<RecordBatch> {
     let read = match partitions {
         Some(partitions) => may_hold(base, partitions)?,
-        None => vec![true; base.manifests.len()],
+        None => vec![true; base.manifests()?.len()],
     };
     live_entries_of(base, &read, columns, keep)
 }
@@ -59,7 +59,7 @@ pub(super) fn live_entries_of(
         columns.map(|names| names.iter().map(|name| (*name).to_owned()).collect());
     let wanted = entry_columns(columns.as_deref())?;
     let schema = Arc::clone(wanted.schema());
-    let manifests = base.manifests.iter().zip(read).filter(|(_, read)| **read);
+    let manifests = base.manifests()?.iter().zip(read).filter(|(_, read)| **read);
     let manifests = manifests.map(|(manifest, _)| manifest.clone()).collect();
     let source = Manifests { table: base.table.clone(), columns: wanted };
     for entries in ManifestStream::new(source, manifests, threads(0)) {

@@ -9,7 +9,8 @@ use arrow_array::{Array, RecordBatch};
 use arrow_schema::FieldRef;
 use arrow_select::concat::concat_batches;
 
-use super::base::has_values;
+use super::base::{Base, has_values};
+use super::relisted::joined;
 use crate::error::Result;
 use crate::paimon::fields::LIST;
 use crate::paimon::partition::PartitionType;
@@ -17,7 +18,7 @@ use crate::paimon::paths::manifest_file;
 use crate::paimon::table::Table;
 use crate::paimon::write::options::{file_options, manifest_target};
 use crate::paimon::write::summary::Summary;
-use crate::paimon::write::{FileKind, Layout, RecordWriter};
+use crate::paimon::write::{FileKind, FileOptions, Layout, RecordWriter};
 use crate::record::{carried, find, record_schema};
 use crate::write::commit::Written;
 use crate::write::make_folder;
@@ -103,6 +104,16 @@ impl<'t> Made<'t> {
         self.file("manifest-list-", FileKind::List, layout, &carried, &mut |writer, _| writer.write(records))
     }
 
+    /// Writes what the lists of `base` have into one, in their order; gives its name and size.
+    pub(super) fn list_again(&mut self, base: &Base) -> Result<(String, u64)> {
+        base.check_lists()?;
+        let (name, options) = self.next_file("manifest-list-")?;
+        match joined(&base.lists, &options, base.table.decoding())? {
+            Some(bytes) => self.put(name, &bytes),
+            None => self.list(base.list()?),
+        }
+    }
+
     /// Writes an index manifest; gives its name.
     pub(super) fn index(&mut self, records: &RecordBatch) -> Result<String> {
         let global = find(records, "global_index")?;
@@ -124,21 +135,31 @@ impl<'t> Made<'t> {
         carried: &[FieldRef],
         write: &mut Writing<'_>,
     ) -> Result<(String, u64)> {
-        let number = self.number.replace(self.number.get() + 1);
-        let name = format!("{prefix}{}-{number}", uuid_text(self.uuid));
-        let path = self.table.files().shared(&manifest_file(&name));
-        // Blocks of two files are told apart by their markers.
-        let sync = self.uuid.wrapping_add(u128::from(number)).to_be_bytes();
-        let mut options = file_options(self.table.schema(), sync)?;
+        let (name, mut options) = self.next_file(prefix)?;
         options.layout = layout;
         options.carried = carried.to_vec();
         let length = Cell::new(0);
         let mut writer = RecordWriter::new(Counted { bytes: Vec::new(), length: &length }, kind, options)?;
         write(&mut writer, &length)?;
         let sink = writer.finish()?;
+        self.put(name, &sink.bytes)
+    }
+
+    /// The name of the next file, and how it is written.
+    fn next_file(&self, prefix: &str) -> Result<(String, FileOptions)> {
+        let number = self.number.replace(self.number.get() + 1);
+        let name = format!("{prefix}{}-{number}", uuid_text(self.uuid));
+        // Blocks of two files are told apart by their markers.
+        let sync = self.uuid.wrapping_add(u128::from(number)).to_be_bytes();
+        Ok((name, file_options(self.table.schema(), sync)?))
+    }
+
+    /// Writes a file; gives its name and size.
+    fn put(&mut self, name: String, bytes: &[u8]) -> Result<(String, u64)> {
+        let path = self.table.files().shared(&manifest_file(&name));
         make_folder(self.table.storage().as_ref(), &path)?;
-        self.written.create(&path, &sink.bytes)?;
-        Ok((name, length.get()))
+        self.written.create(&path, bytes)?;
+        Ok((name, bytes.len() as u64))
     }
 
     /// The files.

@@ -18,6 +18,7 @@ mod made;
 mod options;
 mod prune;
 mod ranges;
+mod relisted;
 mod replace;
 mod row_ids;
 #[cfg(test)]

@@ -20,13 +20,13 @@ const MOST_COMPARED: usize = 10_000_000;
 /// For each manifest of the base whether it may have files of one of these partitions, by the bounds that its
 /// list records.
 pub(super) fn may_hold(base: &Base, partitions: &HashSet<Vec<u8>>) -> Result<Vec<bool>> {
-    let manifests = base.manifests.len();
+    let manifests = base.manifests()?.len();
     if manifests.saturating_mul(partitions.len()) > MOST_COMPARED {
         return Ok(vec![true; manifests]);
     }
     let partition = PartitionType::new(base.schema());
     let wanted = partition.decode(&BinaryArray::from_iter_values(partitions))?;
-    let stats = find(&base.list, "partition_stats")?;
+    let stats = find(base.list()?, "partition_stats")?;
     let stats = stats.as_struct();
     let [lower, upper] = [0, 1].map(|bound| partition.decode_bounds(stats.column(bound).as_binary::<i32>()));
     let nulls = stats.column(2).as_list::<i32>();

@@ -44,14 +44,14 @@ fn manifests_are_summed_up_as_the_engine_sums_them_up() {
             base => base.expect("lists"),
         };
         let partition = PartitionType::new(base.schema());
-        for (row, manifest) in base.manifests.iter().enumerate() {
+        for (row, manifest) in base.manifests().expect("lists").iter().enumerate() {
             let mut summary = Summary::new();
             let Ok(entries) = base.entries(manifest, None) else { continue };
             for entries in entries {
                 summary.extend(&entries.expect("entries")).expect("a summary");
             }
             let made = summary.finish(&manifest.file_name, manifest.file_size, &partition).expect("a record");
-            let recorded = base.list.slice(row, 1);
+            let recorded = base.list().expect("lists").slice(row, 1);
             for (name, (made, recorded)) in made
                 .schema()
                 .fields()

@@ -1,0 +1,72 @@
+//! The lists of a snapshot as the base list of the next one: blocks are copied, not made anew.
+
+use lakebed_avro::{Blocks, Inflater};
+use serde_json::Value;
+
+use crate::columnar::{Decoding, is_columnar};
+use crate::error::Result;
+use crate::json::parse;
+use crate::paimon::manifest_list::read_manifest_list;
+use crate::paimon::table::ListFile;
+use crate::paimon::write::{FileKind, FileOptions, Layout, RecordWriter};
+
+/// A list of all that `lists` have, in their order; `None` unless all of them are as this writer writes lists of one
+/// layout, with the codec of `options`. They must have been read: blocks are copied as they stand.
+///
+/// From the first small block of a list on its records are written anew: each commit adds a few, and blocks of so few would
+/// be many.
+///
+/// # Errors
+/// Those of reading the lists, with their path, and of writing.
+pub(super) fn joined(
+    lists: &[ListFile],
+    options: &FileOptions,
+    decoding: &Decoding,
+) -> Result<Option<Vec<u8>>> {
+    let layouts = [Layout::Current, Layout::V2_1].into_iter();
+    let fitting = layouts.filter(|layout| lists.iter().all(|list| is_like(list, *layout, options, decoding)));
+    let Some(layout) = fitting.last().filter(|_| !lists.is_empty()) else { return Ok(None) };
+    let options = FileOptions { layout, ..options.clone() };
+    let least = options.container.block_bytes / 2;
+    let mut writer = RecordWriter::new(Vec::new(), FileKind::List, options)?;
+    for list in lists {
+        append(&mut writer, list, least, decoding).map_err(|error| error.in_file(&list.path))?;
+    }
+    writer.finish().map(Some)
+}
+
+/// Whether a list has exactly the schema of a layout, and the codec.
+fn is_like(list: &ListFile, layout: Layout, options: &FileOptions, decoding: &Decoding) -> bool {
+    // What is wrong with one is said where it is read.
+    if is_columnar(&list.bytes) {
+        return false;
+    }
+    let Ok((header, _)) = Blocks::open(list.bytes.clone().into(), decoding.limits) else { return false };
+    let own = layout.schema(FileKind::List);
+    let same = |text: &str| text == own || parse::<Value>(text.as_bytes()).ok() == parse(own.as_bytes()).ok();
+    header.codec == options.container.codec && header.schema().is_ok_and(same)
+}
+
+fn append(
+    writer: &mut RecordWriter<Vec<u8>>,
+    list: &ListFile,
+    least: usize,
+    decoding: &Decoding,
+) -> Result<()> {
+    let (header, blocks) = Blocks::open(list.bytes.clone().into(), decoding.limits)?;
+    let mut inflater = Inflater::new(header.codec, &decoding.limits, header.sync);
+    let start = usize::try_from(header.length).unwrap_or(usize::MAX).min(list.bytes.len());
+    let mut end = start;
+    for block in blocks {
+        let block = block?;
+        if inflater.inflate(&block.payload)?.len() < least {
+            let (head, rest) = (list.bytes.get(..start), list.bytes.get(end..));
+            let small = [head.unwrap_or_default(), rest.unwrap_or_default()].concat();
+            return writer.write(&read_manifest_list(small.into(), None, decoding)?);
+        }
+        writer.copy_block(&block)?;
+        let behind = block.offset + (block.payload.len() + header.sync.len()) as u64;
+        end = usize::try_from(behind).unwrap_or(usize::MAX).min(list.bytes.len());
+    }
+    Ok(())
+}
