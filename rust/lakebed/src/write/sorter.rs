@@ -13,8 +13,8 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::record::carried;
 use crate::spill::{HELD_BYTES, Place, Spill};
 
-/// About how large a piece of a run is, of which one of each run is in memory at once \[bytes of memory\].
-const PIECE_BYTES: usize = 1 << 20;
+/// How many pieces a run is written in: one of each run is in memory at once.
+const PIECES: usize = 256;
 
 /// What a format knows of entries that are sorted.
 pub(crate) trait Sortable {
@@ -117,12 +117,10 @@ impl<S: Sortable> Sorter<S> {
 
     /// Writes what is held to disk, as a run.
     fn spill(&mut self) -> Result<()> {
-        let bytes = self.held_bytes;
         let (entries, order) = self.run()?;
         let mut disk = self.disk.take().map_or_else(Spill::create, Ok)?;
-        let pieces = bytes.div_ceil(PIECE_BYTES).max(1);
-        let mut run = VecDeque::with_capacity(pieces);
-        for rows in order.chunks(order.len().div_ceil(pieces).max(1)) {
+        let mut run = VecDeque::with_capacity(PIECES.min(order.len()));
+        for rows in order.chunks(order.len().div_ceil(PIECES).max(1)) {
             let piece = take_record_batch(&entries, &UInt32Array::from(rows.to_vec()))?;
             let (bytes, told) = self.entries.encode(&piece)?;
             run.push_back(Piece { place: disk.write(&bytes)?, told });
@@ -276,5 +274,85 @@ impl<S: Sortable> Merge<S> {
     fn note(&mut self, run: usize) {
         let key = self.runs.get(run).and_then(|run| run.now.as_ref()?.key());
         self.least.extend(key.map(|key| Reverse((key, run))));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow_array::Int64Array;
+    use arrow_array::cast::AsArray;
+    use arrow_array::types::Int64Type;
+
+    use super::*;
+
+    /// Rows of a key and a number, by the key alone, or by nothing.
+    struct Numbered {
+        sorts: bool,
+    }
+
+    fn values(entries: &RecordBatch, column: usize) -> Vec<i64> {
+        entries.column(column).as_primitive::<Int64Type>().values().to_vec()
+    }
+
+    fn rows(keys: Vec<i64>, numbers: Vec<i64>) -> RecordBatch {
+        let columns: [ArrayRef; 2] = [Arc::new(Int64Array::from(keys)), Arc::new(Int64Array::from(numbers))];
+        RecordBatch::try_from_iter(["key", "number"].into_iter().zip(columns)).expect("two columns")
+    }
+
+    impl Sortable for Numbered {
+        type Told = usize;
+
+        fn keys(&self, entries: &RecordBatch) -> Result<Vec<ArrayRef>> {
+            Ok(if self.sorts { vec![Arc::clone(entries.column(0))] } else { Vec::new() })
+        }
+
+        fn encode(&self, entries: &RecordBatch) -> Result<(Vec<u8>, usize)> {
+            let both = [values(entries, 0), values(entries, 1)].concat();
+            Ok((both.into_iter().flat_map(i64::to_le_bytes).collect(), entries.num_rows()))
+        }
+
+        fn decode(&self, bytes: Buffer, told: &usize) -> Result<RecordBatch> {
+            let both =
+                bytes.chunks_exact(8).map(|bytes| i64::from_le_bytes(bytes.try_into().expect("eight")));
+            let mut keys: Vec<i64> = both.collect();
+            let numbers = keys.split_off(*told);
+            Ok(rows(keys, numbers))
+        }
+    }
+
+    #[test]
+    fn parts_are_the_same_whether_rows_were_on_disk_or_not() {
+        let sorted = |sorts: bool, bound: usize| -> Vec<RecordBatch> {
+            let mut sorter = Sorter::new(Numbered { sorts }, Some(bound));
+            for batch in 0..7i64 {
+                let numbers: Vec<i64> = (batch * 1000..batch * 1000 + 100 * (batch + 1)).collect();
+                let keys = numbers.iter().map(|number| number.wrapping_mul(7919) % 50 - 25).collect();
+                sorter.push(rows(keys, numbers)).expect("room");
+            }
+            assert_eq!(sorter.rows(), 2800);
+            assert_eq!(sorter.disk.is_some(), bound < usize::MAX);
+            sorter.sorted(333).expect("room").collect::<Result<_>>().expect("rows")
+        };
+        for sorts in [true, false] {
+            let held = sorted(sorts, usize::MAX);
+            let sizes: Vec<usize> = held.iter().map(RecordBatch::num_rows).collect();
+            assert_eq!(sizes, [333, 333, 333, 333, 333, 333, 333, 333, 136]);
+            let all: Vec<(i64, i64)> =
+                held.iter().flat_map(|part| values(part, 0).into_iter().zip(values(part, 1))).collect();
+            // What is equal stays in its order, which is that of the numbers.
+            assert!(all.is_sorted_by_key(|(key, number)| (if sorts { *key } else { 0 }, *number)));
+            for bound in [0, 5000, 20_000] {
+                assert_eq!(sorted(sorts, bound), held, "{sorts} {bound}");
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_sorted_is_nothing() {
+        let mut sorter = Sorter::new(Numbered { sorts: true }, Some(0));
+        sorter.push(rows(Vec::new(), Vec::new())).expect("room");
+        assert_eq!(sorter.sorted(10).expect("room").count(), 0);
     }
 }
