@@ -159,3 +159,31 @@ def test_single_files_are_read(address: str, library: str) -> None:
     name = min((SAMPLE_ICEBERG_TABLE / "metadata").glob("snap-*")).name
     found = lakebed.iceberg.read_manifest_list(f"{ICEBERG}/metadata/{name}", storage=storage).to_arrow()
     assert found == lakebed.iceberg.read_manifest_list(SAMPLE_ICEBERG_TABLE / "metadata" / name).to_arrow()
+
+
+@pytest.mark.parametrize("format_name", ["paimon", "iceberg"])
+@pytest.mark.usefixtures("environment")
+def test_metadata_is_written_anew_to_a_store(format_name: str, address: str):
+    """What names no path of the table, as in Paimon, is written all the same; data files are to be copied."""
+    table, new = local(format_name), f"s3://{BUCKET}/moved/{format_name}"
+    prefixes = {"paimon": {str(SAMPLE_TABLE): new}, "iceberg": {WRITTEN: new}}[format_name]
+    files = lakebed.rewrite_paths(table, prefixes, to=new).to_arrow().to_pylist()
+    written = {row["path"] for row in client("obstore", address).list(f"moved/{format_name}/").collect()}
+    assert written
+    assert {row["kind"] for row in files} <= {"data", "index", "statistics", "puffin"}
+    assert all(row["target"].startswith(new + "/") for row in files)
+    after = lakebed.open_table(new, storage="obstore")
+    assert after.snapshot_id == table.snapshot_id
+    targets = {row["target"] for row in files}
+    assert targets >= set(after.files().to_arrow()["file_path"].to_pylist())
+    with pytest.raises(OSError, match="exists|there already"):
+        lakebed.rewrite_paths(table, prefixes, to=new)
+
+
+@pytest.mark.parametrize("library", ["pyarrow", "fsspec"])
+def test_what_only_reads_writes_nothing_anew(library: str, address: str):
+    kept = KINDS[library](client(library, address))
+    new = f"s3://{BUCKET}/refused"
+    with pytest.raises(lakebed.errors.UnsupportedError, match="only reads"):
+        lakebed.rewrite_paths(local("iceberg"), {WRITTEN: new}, to=new, storage=kept)
+    assert not client("obstore", address).list("refused/").collect()
