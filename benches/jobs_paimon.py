@@ -50,12 +50,10 @@ def _write(root: Path, sizes: Sizes) -> None:
         else:
             table = lakebed.paimon.append_files(table, _files(commit, per_commit), check_files=False)
             live.append(commit)
-        for path in _paths(commit, per_commit):
-            (root / path).touch()
-    # Of the commits that deleted the files are nobody's: those of the first as many as in the other table's listing.
-    for commit in range(DELETING, sizes.snapshots + 1, DELETING):
-        for path in _paths(commit, per_commit)[ORPHANS if commit == DELETING else 0 :]:
-            (root / path).unlink()
+            for path in _paths(commit, per_commit):
+                (root / path).touch()
+    for path in _paths(sizes.snapshots + 1, min(ORPHANS, per_commit)):
+        (root / path).touch()
 
 
 def _bucket(region: int) -> str:

@@ -145,7 +145,7 @@ def entries(table: Table) -> dict[str, Any]:
 
 
 def order(table: Table) -> list[list[dict[str, Any]]]:
-    """The manifests as the list has them, and the entries as these do, without what each commit has of its own."""
+    """Manifests and entries in their order, without what each commit has of its own."""
     own = {"path", "length", "sequence_number", "added_snapshot_id", "manifest_path"}
     found = (rows(table.manifests()), rows(table.entries()))
     return [[{name: one for name, one in row.items() if name not in own} for row in kind] for kind in found]

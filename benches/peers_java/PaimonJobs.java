@@ -57,7 +57,9 @@ public class PaimonJobs {
         try (TableCommitImpl commit = table.newCommit(UUID.randomUUID().toString())) {
           commit.compactManifests();
         }
-        return table.manifestListReader().read(table.snapshotManager().latestSnapshot().baseManifestList()).size();
+        var after = table.snapshotManager().latestSnapshot();
+        return table.store().manifestListFactory().create()
+            .read(after.baseManifestList(), after.baseManifestListSize()).size();
       }
       default -> throw new IllegalArgumentException(task);
     }
