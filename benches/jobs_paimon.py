@@ -1,13 +1,14 @@
 """A Paimon table of many snapshots for the bench of jobs, written by lakebed, and the jobs on it.
 
-Each commit adds a manifest of as many files as any other; each fiftieth deletes the files of the oldest commit there
-is. The data files are there, empty: Paimon lists folders, and knows no inventory of them.
+Each commit adds a manifest of as many files as any other; each fiftieth deletes the files of the oldest
+commit there is. The data files are there, empty: Paimon lists folders, and knows no inventory of them.
 """
 
 from __future__ import annotations
 
 import os
 import shutil
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta, timezone
@@ -89,9 +90,7 @@ def _copy(root: Path) -> Iterator[Path]:
 
 
 def run(root: Path, snapshots: int, task: str) -> tuple[int, float | None]:
-    """What a task found, and the seconds of it alone where others had to be spent: orphans, snapshots, manifests."""
-    import time
-
+    """How many orphans, snapshots or manifests a task found, and its seconds where not all are its own."""
     if task == "paimon_orphans":
         return _rows(lakebed.open_table(root).orphans(datetime.now(timezone.utc))), None
     with _copy(root) as copy:

@@ -176,8 +176,12 @@ def test_metadata_is_written_anew_to_a_store(address: str, tmp_path: Path):
     after = lakebed.open_table(new, storage="obstore")
     assert after.snapshot_id == table.snapshot_id
     assert after.files().to_arrow()["file_path"].to_pylist() == [f"{new}/data/a.parquet"]
+    table = lakebed.iceberg.append_files(table, pa.table({**files, "file_path": ["data/b.parquet"]}))
     with pytest.raises(OSError, match="already"):
         lakebed.rewrite_paths(table, prefixes, to=new)
+    # What was there is as it was, though the second copy has gone.
+    assert after.refresh().snapshot_id == after.snapshot_id
+    assert not [row for row in after.verify().to_arrow().to_pylist() if row["severity"] == "error"]
     for library in ("pyarrow", "fsspec"):
         with pytest.raises(lakebed.errors.UnsupportedError, match="only reads"):
             lakebed.rewrite_paths(table, prefixes, to=f"s3://{BUCKET}/refused", storage=library)

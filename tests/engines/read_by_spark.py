@@ -5,8 +5,9 @@ Usage: python read_by_spark.py JARS, with PySpark 3.5; JARS with commas between 
 
 A request is {"op": "iceberg", "metadata": "/…", "name": "files"} or
 {"op": "paimon", "table": "/…", "name": "files"}; {"op": "orphans", "metadata": "/…", "older_than": 0} has
-Iceberg delete orphans and say which they were, {"op": "moved", "metadata": "/…", "source": "/…", "target":
-"/…", "staging": "/…", "since": null} has it write metadata for another place and say what is to be copied. The answer is {"answer": …}, an Arrow IPC stream in base64,
+Iceberg delete orphans and say which they were; {"op": "moved", "metadata": "/…", "source": "/…", "target":
+"/…", "staging": "/…", "since": null} has it write metadata for another place and say what is to be copied.
+The answer is {"answer": …}, an Arrow IPC stream in base64,
 or {"error": …} with whatever the runtime threw.
 """
 

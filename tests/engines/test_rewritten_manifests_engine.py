@@ -1,4 +1,4 @@
-"""Iceberg's Java engine as a reader of manifests that were rewritten by other columns, in part, and through disk."""
+"""Iceberg's Java engine as a reader of manifests rewritten by other columns, in part, and through disk."""
 
 from __future__ import annotations
 

@@ -213,8 +213,8 @@ def compact_manifests(
     Returns: the table standing at the new snapshot, whose files are those of the one before; at the latest
         one where nothing is to be done.
     Raises: as `append_files`.
-    Cost: reads all entries and writes them, in memory of some blocks; to be sorted, about twice `memory_bytes`.
-        Identities of deleted files are all held.
+    Cost: reads all entries and writes them, in memory of some blocks; to be sorted, about twice
+        `memory_bytes`. Identities of deleted files are all held.
     Source: Paimon's `ManifestFileMerger.java`, `CompactManifestProcedure.java`.
     """
     positive("target_bytes", target_bytes)
