@@ -9,7 +9,7 @@ use super::columns::are_added;
 use super::{Counts, History, Written};
 use crate::error::Result;
 use crate::grouping::sums::sum;
-use crate::pipeline::Source;
+use crate::pipeline::{Give, Source};
 use crate::record::find;
 use crate::scan::ManifestSource;
 
@@ -76,12 +76,13 @@ where
         self.changes.read(written)
     }
 
-    fn make(&self, written: &Written<M>, bytes: Buffer) -> Result<(i64, Changed)> {
+    fn make(&self, written: &Written<M>, bytes: Buffer, give: Give<'_, (i64, Changed)>) -> Result<()> {
         let mut changed = Changed::default();
         for files in self.changes.open(written, bytes, 1)? {
             changed.take(&files?)?;
         }
-        Ok((written.commit.snapshot_id, changed))
+        give((written.commit.snapshot_id, changed));
+        Ok(())
     }
 
     fn interrupted(&self) -> Result<()> {

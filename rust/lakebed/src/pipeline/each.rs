@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Pipeline, Source, Width};
+use super::{Give, Pipeline, Source, Width};
 use crate::error::Result;
 use crate::storage::Storage;
 
@@ -63,8 +63,9 @@ where
         (self.read)(self.storage.as_ref(), request)
     }
 
-    fn make(&self, _request: &R, read: T) -> Result<T> {
-        Ok(read)
+    fn make(&self, _request: &R, read: T, give: Give<'_, T>) -> Result<()> {
+        give(read);
+        Ok(())
     }
 
     fn interrupted(&self) -> Result<()> {

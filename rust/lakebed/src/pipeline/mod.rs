@@ -1,14 +1,15 @@
 //! The one way in which many files are read: bytes arrive while rows are made.
 //!
 //! ```text
-//! requests, in order ─▶ reads: R at once ─▶ made into rows: C at once ─▶ given in the order of requests
+//! requests, in order ─▶ reads: R at once ─▶ made into pieces: C at once ─▶ given in the order of requests
 //! ```
 //!
 //! A read from an object store takes as long as thousands of rows take to decode, whatever the number of cores: so
 //! reads have a width and threads of their own, the storage's, and what is made of them has those of the processors;
 //! where a storage serves no more reads than there are processors, the same threads do both. What was read
-//! or made and nobody has taken yet is bounded in bytes, so that a slow consumer costs no memory. Look-ahead begins
-//! small and doubles with what is taken: who stops early has read little.
+//! or made and nobody has taken yet is bounded in bytes, so that a slow consumer costs no memory, and what is made of one
+//! request is given piece by piece, so that a large one costs none either. Look-ahead begins small and grows fourfold
+//! with what is taken: who stops early has read little.
 //!
 //! Threads belong to a pipeline and end with it: none is there at import, none outlives its stream, none is missed in a
 //! forked process.
@@ -22,6 +23,7 @@ mod state;
 mod tests;
 mod width;
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -47,7 +49,7 @@ pub(crate) trait Source: Send + Sync + 'static {
     type Request: Send + Sync + 'static;
     /// What was read.
     type Bytes: Send + 'static;
-    /// What it becomes.
+    /// What it becomes, or a piece of that.
     type Made: Send + 'static;
 
     /// Bytes that reading will take, as recorded; 0 where nobody knows.
@@ -61,13 +63,13 @@ pub(crate) trait Source: Send + Sync + 'static {
     /// Those of the storage, with the file.
     fn read(&self, request: &Self::Request) -> Result<Self::Bytes>;
 
-    /// Makes what the request is for.
+    /// Makes what the request is for, and gives it piece by piece; `give` says whether more is wanted.
     ///
     /// # Errors
-    /// Those of decoding, with the file.
-    fn make(&self, request: &Self::Request, bytes: Self::Bytes) -> Result<Self::Made>;
+    /// Those of decoding, with the file; what was given before stands.
+    fn make(&self, request: &Self::Request, bytes: Self::Bytes, give: Give<'_, Self::Made>) -> Result<()>;
 
-    /// Bytes of memory that it holds.
+    /// Bytes of memory that a piece holds.
     fn held(&self, _made: &Self::Made) -> u64 {
         0
     }
@@ -81,9 +83,14 @@ pub(crate) trait Source: Send + Sync + 'static {
     }
 }
 
+/// Takes what was made; false where nobody wants more. It waits while much is made already.
+pub(crate) type Give<'a, M> = &'a mut dyn FnMut(M) -> bool;
+
 /// What becomes of requests, in their order; the first error in that order ends it.
 pub(crate) struct Pipeline<S: Source> {
     shared: Arc<Shared<S>>,
+    /// What the thread that takes has made by itself.
+    alone: VecDeque<Result<S::Made>>,
     makers: Vec<JoinHandle<()>>,
     readers: Vec<JoinHandle<()>>,
     /// The process that the threads are in.
@@ -115,27 +122,36 @@ impl<S: Source> Pipeline<S> {
         let state = State::new(requests.len(), width, bytes);
         let shared = Arc::new(Shared { source, requests, state });
         let process = std::process::id();
-        Pipeline { shared, makers: Vec::new(), readers: Vec::new(), process, width, interrupted: false }
+        let (alone, makers, readers) = (VecDeque::new(), Vec::new(), Vec::new());
+        Pipeline { shared, alone, makers, readers, process, width, interrupted: false }
     }
 
     /// Has as many threads as the look-ahead has use for; fewer where the machine gives no more.
     fn spawn(&mut self) {
         let shared = &self.shared;
         // Those that make leave the reading to others from the beginning, before the first of these runs.
-        shared.state.has_readers(self.readers.len().max(shared.wanted(Role::Reads)));
+        shared.state.has_threads(self.makers.len(), self.readers.len().max(shared.wanted(Role::Reads)));
         shared.spawn(&mut self.makers, Role::Makes);
         if !self.makers.is_empty() {
             shared.spawn(&mut self.readers, Role::Reads);
         }
-        shared.state.has_readers(self.readers.len());
+        shared.state.has_threads(self.makers.len(), self.readers.len());
     }
 
     /// The next one, made by this thread.
     fn alone(&mut self) -> Option<Result<S::Made>> {
-        let at = self.shared.state.take_alone()?;
-        let request = self.shared.requests.get(at)?;
-        let source = &self.shared.source;
-        Some(source.read(request).and_then(|bytes| source.make(request, bytes)))
+        while self.alone.is_empty() {
+            let at = self.shared.state.take_alone()?;
+            let request = self.shared.requests.get(at)?;
+            let source = &self.shared.source;
+            let mut give = |made| {
+                self.alone.push_back(Ok(made));
+                true
+            };
+            let made = source.read(request).and_then(|bytes| source.make(request, bytes, &mut give));
+            self.alone.extend(made.err().map(Err));
+        }
+        self.alone.pop_front()
     }
 
     /// Ends what runs, and waits for it unless reads hang.
@@ -236,12 +252,12 @@ impl<S: Source> Shared<S> {
     }
 
     fn make(&self, at: usize, bytes: S::Bytes) {
-        let made = caught(|| self.source.make(&self.requests[at], bytes));
-        let held = match &made {
-            Ok(Ok(made)) => self.source.held(made),
-            _ => 0,
+        let mut give = |made| {
+            let held = self.source.held(&made);
+            self.state.put_made(at, made, held)
         };
-        self.state.put_made(at, made, held);
+        let end = caught(|| self.source.make(&self.requests[at], bytes, &mut give));
+        self.state.put_end(at, end);
     }
 
     fn size(&self, at: usize) -> u64 {

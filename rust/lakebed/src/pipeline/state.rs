@@ -1,7 +1,7 @@
 //! Where each request of a pipeline is.
 
 use std::any::Any;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -10,6 +10,9 @@ use crate::error::Result;
 
 /// Requests that are read ahead before anything is taken.
 const FIRST_AHEAD: usize = 2;
+
+/// How many times as many are once one more is asked for: slow reads are under way side by side after a second one.
+const AHEAD_GROWS: usize = 4;
 
 /// Bytes that are read ahead for each thread that makes rows of them, which takes it a tenth of a second or so: as long
 /// as a slow read. More would only take memory.
@@ -46,10 +49,26 @@ pub(super) struct State<B, M> {
     places: Mutex<Places<B, M>>,
     /// There may be more to read.
     room: Condvar,
-    /// Something may be made now.
+    /// Something may be made now, or held.
     turn: Condvar,
     /// Something was made.
     made: Condvar,
+}
+
+/// What a request has become so far.
+struct Pieces<M> {
+    /// What was made and is not taken yet, with its bytes.
+    waiting: VecDeque<(M, u64)>,
+    /// How it ended, once it did.
+    end: Option<Caught<()>>,
+}
+
+/// What the one who takes finds.
+enum Found<M> {
+    Ready(Ready<M>),
+    /// A request of which there is no more.
+    Over,
+    Nothing,
 }
 
 struct Places<B, M> {
@@ -67,6 +86,8 @@ struct Places<B, M> {
     asked: usize,
     /// How many requests from there on may be under way or waiting to be taken.
     ahead: usize,
+    /// Threads that make.
+    makers: usize,
     /// Threads that only read.
     readers: usize,
     reading: usize,
@@ -77,8 +98,15 @@ struct Places<B, M> {
     /// Read, and waiting for their turn to be made.
     read: BTreeMap<usize, B>,
     making: usize,
-    made: BTreeMap<usize, (Caught<M>, u64)>,
+    /// Those that are being made, or were.
+    made: BTreeMap<usize, Pieces<M>>,
     stopped: bool,
+}
+
+impl<M> Default for Pieces<M> {
+    fn default() -> Pieces<M> {
+        Pieces { waiting: VecDeque::new(), end: None }
+    }
 }
 
 impl<B, M> State<B, M> {
@@ -92,6 +120,7 @@ impl<B, M> State<B, M> {
             taken: 0,
             asked: 0,
             ahead: FIRST_AHEAD.max(width.threads).min(width.most()),
+            makers: 0,
             readers: 0,
             reading: 0,
             unmade: 0,
@@ -127,11 +156,11 @@ impl<B, M> State<B, M> {
         }
     }
 
-    /// Says how many threads only read, or are about to.
-    pub(super) fn has_readers(&self, readers: usize) {
+    /// Says how many threads make, and how many only read or are about to.
+    pub(super) fn has_threads(&self, makers: usize, readers: usize) {
         let mut places = self.places();
-        if places.readers != readers {
-            places.readers = readers;
+        if (places.makers, places.readers) != (makers, readers) {
+            (places.makers, places.readers) = (makers, readers);
             self.changed();
         }
     }
@@ -171,23 +200,40 @@ impl<B, M> State<B, M> {
     }
 
     /// Hands over why nothing was read, in the place of what it would have become; `size` bytes are free.
-    pub(super) fn put_unread(&self, at: usize, failed: Caught<M>, size: u64) {
+    pub(super) fn put_unread(&self, at: usize, failed: Caught<()>, size: u64) {
         let mut places = self.places();
         places.reading -= 1;
         places.unmade = places.unmade.saturating_sub(size);
-        self.put(places, at, failed, 0);
+        self.end(places, at, failed);
     }
 
-    /// Hands over what a request became, which takes `held` bytes.
-    pub(super) fn put_made(&self, at: usize, made: Caught<M>, held: u64) {
+    /// Hands over a piece of what a request becomes, which takes `held` bytes, as soon as there is room for it; false
+    /// where nobody wants it.
+    pub(super) fn put_made(&self, at: usize, made: M, held: u64) -> bool {
+        let mut places = self.places();
+        while !places.stopped && !places.may_hold(at, held) {
+            places = self.turn.wait(places).unwrap_or_else(PoisonError::into_inner);
+        }
+        if places.stopped {
+            return false;
+        }
+        places.held = places.held.saturating_add(held);
+        places.made.entry(at).or_default().waiting.push_back((made, held));
+        if at == places.taken {
+            self.made.notify_all();
+        }
+        true
+    }
+
+    /// Says that a request has become all that it becomes.
+    pub(super) fn put_end(&self, at: usize, end: Caught<()>) {
         let mut places = self.places();
         places.making -= 1;
-        self.put(places, at, made, held);
+        self.end(places, at, end);
     }
 
-    fn put(&self, mut places: MutexGuard<'_, Places<B, M>>, at: usize, made: Caught<M>, held: u64) {
-        places.held = places.held.saturating_add(held);
-        places.made.insert(at, (made, held));
+    fn end(&self, mut places: MutexGuard<'_, Places<B, M>>, at: usize, end: Caught<()>) {
+        places.made.entry(at).or_default().end = Some(end);
         if at == places.taken {
             self.made.notify_all();
         }
@@ -200,29 +246,31 @@ impl<B, M> State<B, M> {
         self.turn.notify_all();
     }
 
-    /// What the next request became, for which nobody waits longer than `patience`.
+    /// The next piece, for which nobody waits longer than `patience`.
     pub(super) fn take(&self, patience: Duration) -> Ready<M> {
-        let mut places = self.places();
-        if places.taken == places.count || places.stopped {
-            return Ready::End;
-        }
-        let taken = places.taken;
-        if taken > places.asked {
-            places.ahead = places.ahead.saturating_mul(2).min(places.width.most());
-            places.asked = taken;
-            self.changed();
-        }
-        if !places.made.contains_key(&taken) {
-            places = self.made.wait_timeout(places, patience).unwrap_or_else(PoisonError::into_inner).0;
-        }
-        let Some((made, held)) = places.made.remove(&taken) else { return Ready::NotYet };
-        places.taken += 1;
-        places.held = places.held.saturating_sub(held);
-        drop(places);
-        self.changed();
-        match made {
-            Ok(made) => Ready::Made(made),
-            Err(panic) => Ready::Panicked(panic),
+        let (mut places, mut has_waited) = (self.places(), false);
+        loop {
+            if places.taken == places.count || places.stopped {
+                return Ready::End;
+            }
+            if places.taken > places.asked {
+                places.ahead = places.ahead.saturating_mul(AHEAD_GROWS).min(places.width.most());
+                places.asked = places.taken;
+                self.changed();
+            }
+            match places.find() {
+                Found::Ready(ready) => {
+                    drop(places);
+                    self.changed();
+                    return ready;
+                }
+                Found::Over => self.changed(),
+                Found::Nothing if has_waited => return Ready::NotYet,
+                Found::Nothing => {
+                    let waited = self.made.wait_timeout(places, patience);
+                    (places, has_waited) = (waited.unwrap_or_else(PoisonError::into_inner).0, true);
+                }
+            }
         }
     }
 
@@ -260,8 +308,47 @@ impl<B, M> Places<B, M> {
         }
         let read = self.read.remove(&at)?;
         self.making += 1;
+        self.made.entry(at).or_default();
         self.unmade = self.unmade.saturating_sub(size(at));
         Some(Job::Make(at, read))
+    }
+
+    /// Whether a piece of what a request becomes may be held: there is room for it, or the one who takes waits for it.
+    /// Where all threads make later ones, one of them must go on, to make the one that is waited for.
+    fn may_hold(&self, at: usize, bytes: u64) -> bool {
+        if self.held.saturating_add(bytes) <= self.most_bytes / 2 {
+            return true;
+        }
+        match self.made.get(&self.taken) {
+            Some(front) => at == self.taken && front.waiting.is_empty(),
+            None => self.making >= self.makers && self.first_making() == Some(at),
+        }
+    }
+
+    fn first_making(&self) -> Option<usize> {
+        self.made.iter().find(|(_, pieces)| pieces.end.is_none()).map(|(at, _)| *at)
+    }
+
+    /// The next piece of the request that is waited for, and what is known of its end.
+    fn find(&mut self) -> Found<M> {
+        let Some(front) = self.made.get_mut(&self.taken) else { return Found::Nothing };
+        let piece = front.waiting.pop_front();
+        let is_over = front.waiting.is_empty() && matches!(front.end, Some(Ok(Ok(()))));
+        let end = if piece.is_none() { front.end.take() } else { None };
+        if is_over || end.is_some() {
+            self.made.remove(&self.taken);
+            self.taken += 1;
+        }
+        match (piece, end) {
+            (Some((made, held)), _) => {
+                self.held = self.held.saturating_sub(held);
+                Found::Ready(Ready::Made(Ok(made)))
+            }
+            (None, Some(Err(panic))) => Found::Ready(Ready::Panicked(panic)),
+            (None, Some(Ok(Err(error)))) => Found::Ready(Ready::Made(Err(error))),
+            (None, Some(Ok(Ok(())))) => Found::Over,
+            (None, None) => Found::Nothing,
+        }
     }
 
     /// The next request to read, if there is room for it.

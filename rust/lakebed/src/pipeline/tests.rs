@@ -69,7 +69,7 @@ impl Source for Scripted {
         Ok(told.size)
     }
 
-    fn make(&self, (number, told): &(usize, Told), _bytes: u64) -> Result<usize> {
+    fn make(&self, (number, told): &(usize, Told), _bytes: u64, give: Give<'_, usize>) -> Result<()> {
         self.0.makers.lock().unwrap().insert(this_thread());
         self.0.bytes.lock().unwrap().0 -= told.size;
         within(&self.0.making, &self.0.most_making, || sleep(MILLI * told.make_ms));
@@ -77,7 +77,8 @@ impl Source for Scripted {
         if told.fails {
             return Err(Error::new(ErrorKind::Argument, format!("number {number}")));
         }
-        Ok(*number)
+        give(*number);
+        Ok(())
     }
 
     fn held(&self, _made: &usize) -> u64 {
@@ -164,11 +165,11 @@ fn a_slow_file_holds_up_nobody_but_who_waits_for_it() {
 }
 
 #[test]
-fn look_ahead_begins_small_and_doubles() {
+fn look_ahead_begins_small_and_grows() {
     let (mut pipeline, seen) = run(vec![Told { read_ms: 1, ..Told::default() }; 200], 64, 2);
     pipeline.next();
     sleep(MILLI * 30);
-    // Two before anything was taken, twice as many behind what was.
+    // Two before anything was taken, as many again at the most before more is asked for.
     assert!(seen.reads.load(Ordering::SeqCst) <= 5, "{:?}", seen.reads);
     for _ in 0..6 {
         pipeline.next();
@@ -195,8 +196,9 @@ fn bytes_ahead_are_bounded_and_one_large_file_is_read_all_the_same() {
     assert!(most[&10] <= 1000 + 70 + 20, "{most:?}");
 }
 
-/// Makes a hundred bytes of each ten, and counts how many of these there are.
+/// Makes so many pieces of a hundred bytes of each ten, and counts how many of these there are.
 struct Growing {
+    pieces: usize,
     there: Arc<AtomicUsize>,
     most: Arc<AtomicUsize>,
 }
@@ -222,10 +224,15 @@ impl Source for Growing {
         Ok(())
     }
 
-    fn make(&self, (): &(), (): ()) -> Result<Grown> {
-        let there = self.there.fetch_add(100, Ordering::SeqCst) + 100;
-        self.most.fetch_max(there, Ordering::SeqCst);
-        Ok(Grown(Arc::clone(&self.there)))
+    fn make(&self, (): &(), (): (), give: Give<'_, Grown>) -> Result<()> {
+        for _ in 0..self.pieces {
+            let there = self.there.fetch_add(100, Ordering::SeqCst) + 100;
+            self.most.fetch_max(there, Ordering::SeqCst);
+            if !give(Grown(Arc::clone(&self.there))) {
+                break;
+            }
+        }
+        Ok(())
     }
 
     fn held(&self, _: &Grown) -> u64 {
@@ -235,20 +242,92 @@ impl Source for Growing {
 
 #[test]
 fn what_is_made_ahead_is_bounded_too() {
-    let (there, most) = (Arc::default(), Arc::default());
-    let source = Growing { there, most: Arc::clone(&most) };
-    let width = Width { reads: 32, threads: 2 };
-    let pipeline = Pipeline::bounded(source, vec![(); 60], width, 600);
-    let mut made = 0;
-    for grown in pipeline {
-        sleep(MILLI * 2);
-        drop(grown);
-        made += 1;
+    // Requests of one piece, and of more pieces than may be held of all.
+    for (requests, pieces) in [(60, 1), (6, 20)] {
+        let (there, most) = (Arc::default(), Arc::default());
+        let source = Growing { pieces, there, most: Arc::clone(&most) };
+        let width = Width { reads: 32, threads: 2 };
+        let pipeline = Pipeline::bounded(source, vec![(); requests], width, 600);
+        let mut made = 0;
+        for grown in pipeline {
+            sleep(MILLI * 2);
+            drop(grown);
+            made += 1;
+        }
+        assert_eq!(made, requests * pieces);
+        // Half of the bytes, the piece that is waited for, one that each thread has made, and the one that was taken.
+        let most = most.load(Ordering::SeqCst);
+        assert!(most <= 300 + 100 + 2 * 100 + 100, "{most}");
     }
-    assert_eq!(made, 60);
-    // Half of the bytes, what each thread makes beyond them, and what is taken.
-    let most = most.load(Ordering::SeqCst);
-    assert!(most <= 300 + 2 * 100 + 100, "{most}");
+}
+
+/// Makes as many pieces as a request says, the number of the request each; and fails behind these where it is told to.
+struct Numbered {
+    fails: Option<usize>,
+}
+
+impl Source for Numbered {
+    type Request = (usize, usize);
+    type Bytes = ();
+    type Made = usize;
+
+    fn read(&self, (number, _): &(usize, usize)) -> Result<()> {
+        // The later ones are there before the first.
+        sleep(MILLI * (20 / (*number as u32 + 1)));
+        Ok(())
+    }
+
+    fn make(&self, (number, pieces): &(usize, usize), (): (), give: Give<'_, usize>) -> Result<()> {
+        (0..*pieces).take_while(|_| give(*number)).for_each(drop);
+        match self.fails == Some(*number) {
+            true => Err(Error::new(ErrorKind::Argument, format!("behind the pieces of {number}"))),
+            false => Ok(()),
+        }
+    }
+
+    fn held(&self, _: &usize) -> u64 {
+        100
+    }
+}
+
+#[test]
+fn pieces_come_in_the_order_of_their_requests() {
+    let pieces = [3, 0, 50, 1, 0, 0, 7, 0];
+    let wanted: Vec<usize> = pieces.iter().enumerate().flat_map(|(at, count)| vec![at; *count]).collect();
+    // With room for less than a request, for some, and for all of them.
+    for bytes in [100, 1_000, 1 << 20] {
+        for (reads, threads) in [(1, 1), (1, 2), (2, 2), (16, 2), (16, 1)] {
+            let requests = pieces.into_iter().enumerate().collect();
+            let source = Numbered { fails: None };
+            let pipeline = Pipeline::bounded(source, requests, Width { reads, threads }, bytes);
+            let made: Vec<usize> = pipeline.map(|made| made.expect("no error")).collect();
+            assert_eq!(made, wanted, "{bytes} bytes, {reads} reads, {threads} threads");
+        }
+    }
+}
+
+#[test]
+fn an_error_comes_behind_the_pieces_that_were_made_before_it() {
+    for (reads, threads) in [(1, 1), (2, 2), (16, 2)] {
+        let requests = (0..6).map(|number| (number, 4)).collect();
+        let source = Numbered { fails: Some(2) };
+        let mut pipeline = Pipeline::bounded(source, requests, Width { reads, threads }, 300);
+        let made: Vec<_> = pipeline.by_ref().collect();
+        assert_eq!(made.len(), 13);
+        let error = made.last().and_then(|made| made.as_ref().err()).expect("an error");
+        assert_eq!(error.to_string(), "behind the pieces of 2");
+        assert!(pipeline.next().is_none());
+    }
+}
+
+#[test]
+fn who_stops_within_a_request_leaves_no_thread_that_waits_for_room() {
+    let requests = (0..6).map(|number| (number, 1_000)).collect();
+    let width = Width { reads: 8, threads: 2 };
+    let mut pipeline = Pipeline::bounded(Numbered { fails: None }, requests, width, 300);
+    pipeline.next().expect("one").expect("no error");
+    // Stops, and waits for its threads.
+    drop(pipeline);
 }
 
 #[test]

@@ -9,7 +9,7 @@ use arrow_buffer::Buffer;
 use super::deal::PARTS;
 use super::record::foreign;
 use crate::error::Result;
-use crate::pipeline::{Pipeline, Source, Width};
+use crate::pipeline::{Give, Pipeline, Source, Width};
 use crate::record::find;
 use crate::spill::{HELD_BYTES, Place, Spill};
 use crate::storage::Storage;
@@ -123,8 +123,9 @@ where
         self.partitions.part(*part)
     }
 
-    fn make(&self, _part: &usize, records: Vec<Buffer>) -> Result<RecordBatch> {
-        (self.make)(&records)
+    fn make(&self, _part: &usize, records: Vec<Buffer>, give: Give<'_, RecordBatch>) -> Result<()> {
+        give((self.make)(&records)?);
+        Ok(())
     }
 
     fn held(&self, made: &RecordBatch) -> u64 {

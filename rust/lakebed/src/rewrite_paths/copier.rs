@@ -9,7 +9,7 @@ use lakebed_avro::Limits;
 use super::{Prefixes, RewritePaths};
 use crate::error::{Error, ErrorKind, Result};
 use crate::notes::Notes;
-use crate::pipeline::{Pipeline, Source, Width};
+use crate::pipeline::{Give, Pipeline, Source, Width};
 use crate::reach::Kind;
 use crate::relocate::below;
 use crate::storage::{Storage, present, read_recorded};
@@ -167,8 +167,21 @@ where
         if job.may_be_gone { present(read) } else { read.map(Some) }
     }
 
-    fn make(&self, job: &Job, bytes: Option<Buffer>) -> Result<Option<Copied>> {
-        let Some(bytes) = bytes else { return Ok(None) };
+    fn make(&self, job: &Job, bytes: Option<Buffer>, give: Give<'_, Option<Copied>>) -> Result<()> {
+        give(bytes.map(|bytes| self.copied(job, bytes)).transpose()?);
+        Ok(())
+    }
+
+    fn interrupted(&self) -> Result<()> {
+        self.source.interrupted()
+    }
+}
+
+impl<F> Copying<F>
+where
+    F: Fn(&str, Buffer, &Lengths) -> Result<Buffer>,
+{
+    fn copied(&self, job: &Job, bytes: Buffer) -> Result<Copied> {
         let made = (self.rewrite)(&job.path, bytes, &self.copied);
         let made = made.map_err(|error| error.in_file(&job.path))?;
         let target = self.shared.prefixes.moved(job.said.as_deref().unwrap_or(&job.path))?;
@@ -176,11 +189,8 @@ where
         if job.is_new {
             self.shared.write(&staged, &made)?;
         }
-        Ok(Some(Copied { kind: job.kind, staged, target, length: made.len() as u64, is_new: job.is_new }))
-    }
-
-    fn interrupted(&self) -> Result<()> {
-        self.source.interrupted()
+        let length = made.len() as u64;
+        Ok(Copied { kind: job.kind, staged, target, length, is_new: job.is_new })
     }
 }
 

@@ -7,7 +7,7 @@ use arrow_buffer::Buffer;
 
 use super::Batches;
 use crate::error::Result;
-use crate::pipeline::{Pipeline, Source, Width};
+use crate::pipeline::{Give, Pipeline, Source, Width};
 use crate::storage::Storage;
 
 /// What threads share: how a manifest is read, and how the rows of one are made.
@@ -35,8 +35,8 @@ pub(crate) trait ManifestSource: Send + Sync + 'static {
 
 /// The rows of manifests, in the order of the manifest lists.
 ///
-/// A single manifest is made into rows batch by batch, by all threads; so are many where one thread reads and makes
-/// everything. Else manifests go through a [`Pipeline`], each whole.
+/// A single manifest is made into rows by all threads; so are many where one thread reads and makes everything. Else
+/// manifests go through a [`Pipeline`], each on one thread.
 pub(crate) struct ManifestStream<S: ManifestSource> {
     threads: usize,
     stage: Stage<S>,
@@ -50,10 +50,7 @@ enum Stage<S: ManifestSource> {
         manifests: VecDeque<S::Manifest>,
         open: Option<Batches>,
     },
-    Together {
-        manifests: Pipeline<Whole<S>>,
-        ready: VecDeque<RecordBatch>,
-    },
+    Together(Pipeline<Manifests<S>>),
     Ended,
 }
 
@@ -68,8 +65,7 @@ impl<S: ManifestSource> ManifestStream<S> {
         if manifests.len() <= 1 || width.is_one() {
             return Ok(Stage::OneByOne { source, manifests: manifests.into(), open: None });
         }
-        let manifests = Pipeline::new(Whole(source), manifests, width);
-        Ok(Stage::Together { manifests, ready: VecDeque::new() })
+        Ok(Stage::Together(Pipeline::new(Manifests(source), manifests, width)))
     }
 
     /// The next batch, which may be empty.
@@ -98,13 +94,7 @@ impl<S: ManifestSource> ManifestStream<S> {
                         Err(error) => return Some(Err(error)),
                     }
                 }
-                Stage::Together { manifests, ready } => match ready.pop_front() {
-                    Some(batch) => return Some(Ok(batch)),
-                    None => match manifests.next()? {
-                        Ok(batches) => ready.extend(batches),
-                        Err(error) => return Some(Err(error)),
-                    },
-                },
+                Stage::Together(manifests) => return manifests.next(),
                 Stage::Ended => return None,
             }
         }
@@ -129,13 +119,13 @@ impl<S: ManifestSource> Iterator for ManifestStream<S> {
     }
 }
 
-/// Manifests that are made into rows whole, each by one thread.
-struct Whole<S>(S);
+/// Manifests whose rows come batch by batch, each made by one thread.
+struct Manifests<S>(S);
 
-impl<S: ManifestSource> Source for Whole<S> {
+impl<S: ManifestSource> Source for Manifests<S> {
     type Request = S::Manifest;
     type Bytes = Buffer;
-    type Made = Vec<RecordBatch>;
+    type Made = RecordBatch;
 
     fn size(&self, manifest: &S::Manifest) -> u64 {
         self.0.size(manifest)
@@ -145,12 +135,17 @@ impl<S: ManifestSource> Source for Whole<S> {
         self.0.read(manifest)
     }
 
-    fn make(&self, manifest: &S::Manifest, bytes: Buffer) -> Result<Vec<RecordBatch>> {
-        self.0.open(manifest, bytes, 1)?.collect()
+    fn make(&self, manifest: &S::Manifest, bytes: Buffer, give: Give<'_, RecordBatch>) -> Result<()> {
+        for batch in self.0.open(manifest, bytes, 1)? {
+            if !give(batch?) {
+                break;
+            }
+        }
+        Ok(())
     }
 
-    fn held(&self, batches: &Vec<RecordBatch>) -> u64 {
-        batches.iter().map(|batch| batch.get_array_memory_size() as u64).sum()
+    fn held(&self, batch: &RecordBatch) -> u64 {
+        batch.get_array_memory_size() as u64
     }
 
     fn interrupted(&self) -> Result<()> {

@@ -12,7 +12,7 @@ use super::totals::Totals;
 use super::{Verified, caught};
 use crate::error::Result;
 use crate::notes::Notes;
-use crate::pipeline::{Pipeline, Source, Width};
+use crate::pipeline::{Give, Pipeline, Source, Width};
 use crate::scan::Batches;
 use crate::storage::read_recorded;
 
@@ -81,7 +81,12 @@ impl<V: Verified, T: Take> Source for Manifests<V, T> {
         caught(storage, read_recorded(storage, &path, size, &self.table.limits()))
     }
 
-    fn make(&self, named: &Self::Request, bytes: Result<Buffer>) -> Result<Read<T::Taken>> {
+    fn make(
+        &self,
+        named: &Self::Request,
+        bytes: Result<Buffer>,
+        give: Give<'_, Read<T::Taken>>,
+    ) -> Result<()> {
         let (path, _) = self.table.place_of(&named.manifest);
         let (taken, notes) = (T::Taken::default(), Notes::default());
         let mut read = Read { findings: Vec::new(), taken, is_whole: true, is_live: named.is_live, path };
@@ -101,7 +106,8 @@ impl<V: Verified, T: Take> Source for Manifests<V, T> {
         }
         let placed = |finding: Finding| finding.in_file(&read.path).told_by(&named.told_by);
         read.findings = std::mem::take(&mut read.findings).into_iter().map(placed).collect();
-        Ok(read)
+        give(read);
+        Ok(())
     }
 
     fn held(&self, read: &Read<T::Taken>) -> u64 {

@@ -18,7 +18,7 @@ use crate::paimon::manifest::ADD;
 use crate::paimon::prune::{EntryPruner, PartitionPredicate};
 use crate::paimon::table::Table;
 use crate::paimon::view::{DeletesView, ExternalFiles, Vectors};
-use crate::pipeline::{Pipeline, Source, Width, read_each};
+use crate::pipeline::{Give, Pipeline, Source, Width, read_each};
 use crate::record::find;
 use crate::scan::{Batches, Scan as _, ScanOptions, threads};
 use crate::storage::Storage;
@@ -128,9 +128,15 @@ impl Source for Reader {
         Ok((vectors, loaded))
     }
 
-    fn make(&self, _: &IndexFiles, (vectors, loaded): (Vectors, Vec<DeletionVector>)) -> Result<RecordBatch> {
+    fn make(
+        &self,
+        _: &IndexFiles,
+        (vectors, loaded): (Vectors, Vec<DeletionVector>),
+        give: Give<'_, RecordBatch>,
+    ) -> Result<()> {
         let positions = position_lists(loaded.iter().map(Some), &self.table.decoding().limits)?;
-        self.view.build(&vectors, Some(counts(&loaded)), Some(positions), &self.external)
+        give(self.view.build(&vectors, Some(counts(&loaded)), Some(positions), &self.external)?);
+        Ok(())
     }
 
     fn held(&self, rows: &RecordBatch) -> u64 {

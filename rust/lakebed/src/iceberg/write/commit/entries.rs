@@ -19,7 +19,7 @@ use crate::iceberg::manifest::{
 use crate::iceberg::manifest_list::ManifestFile;
 use crate::iceberg::partition::{PartitionSpec, PartitionType};
 use crate::iceberg::table::{Table, TableTypes};
-use crate::pipeline::{Pipeline, Source, Width};
+use crate::pipeline::{Give, Pipeline, Source, Width};
 use crate::record::{carried, find};
 use crate::scan::threads;
 
@@ -155,9 +155,10 @@ impl Source for SpecEntries {
         self.table.read_recorded(&manifest.path, manifest.length)
     }
 
-    fn make(&self, manifest: &ManifestFile, bytes: Buffer) -> Result<RecordBatch> {
+    fn make(&self, manifest: &ManifestFile, bytes: Buffer, give: Give<'_, RecordBatch>) -> Result<()> {
         let live = self.decode(manifest, bytes, Statuses::LIVE);
-        live.map_err(|error| error.in_file(&manifest.path))
+        give(live.map_err(|error| error.in_file(&manifest.path))?);
+        Ok(())
     }
 
     fn held(&self, made: &RecordBatch) -> u64 {
