@@ -103,8 +103,9 @@ trust-twin: $(PYTHON) ## The long forms of the Rust tests: 100,000 random files 
 	LAKEBED_TWIN_FILES=3000 cargo test --release --locked -p lakebed-avro --test '*'
 	LAKEBED_TRUST=1 cargo test --release --locked -p lakebed
 
-trust-peers: $(RELEASED) ## Make docs/peers.md again: what each reader does with damaged files
-	$(BIN)/python tests/peers/table.py
+trust-peers: $(RELEASED) ## Make docs/peers.md and docs/answers.md again: damaged files in each reader, and what engines answered
+	$(BIN)/python tests/peers/table.py --write docs/peers.md
+	$(BIN)/python tests/peers/answers.py
 
 trust-wheel: $(TOOLS) ## Build the wheel twice, and compare
 	.ci/wheel_twice.sh

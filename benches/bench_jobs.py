@@ -34,7 +34,7 @@ class Goal:
     most: float | None = None
     least: float | None = None
 
-    def told(self, medians: dict[tuple[str, str], float]) -> str | None:
+    def verdict(self, medians: dict[tuple[str, str], float]) -> str | None:
         """A line for the report; None where one of both was not measured."""
         one, other = medians.get((self.side, self.task)), medians.get(self.than)
         if one is None or other is None:
@@ -80,7 +80,7 @@ def document(results: Sequence[Result]) -> str:
     medians = {(one.contestant.label, one.contestant.task): one.median for one in results if one.median}
     header = ("task", "reader", "version", "seconds", "processor s", "MB", "rows", "times lakebed")
     rows = [header, *(_row(result, medians) for result in results)]
-    goals = [told for goal in GOALS if (told := goal.told(medians)) is not None]
+    goals = [verdict for goal in GOALS if (verdict := goal.verdict(medians)) is not None]
     return "\n".join([report.markdown(rows, (0, 1, 2)), "", *goals])
 
 
@@ -91,7 +91,7 @@ def _row(result: Result, medians: dict[tuple[str, str], float]) -> tuple[str, ..
         return (task, label, result.contestant.version, result.error or "n/a", "", "", "", "")
     times = f"{result.median / own:.1f}" if own else ""
     last = result.answers[-1]
-    # The JVM is another process, whose processor seconds are not told.
+    # The JVM is another process, whose processor seconds are not known.
     spent = f"{last['processor']:.2f}" if label == report.REFERENCE else ""
     most = f"{last['most_bytes'] / 1e6:,.0f}" if label == report.REFERENCE else ""
     found = f"{last['found']:,}"

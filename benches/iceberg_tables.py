@@ -136,7 +136,7 @@ def _complete(table: Path, given: Path | None) -> bool:
 
 
 def current_snapshot(metadata: dict[str, Any]) -> dict[str, Any]:
-    """The snapshot that the table stands at."""
+    """The table's snapshot."""
     snapshots = {snapshot["snapshot-id"]: snapshot for snapshot in metadata["snapshots"]}
     found: dict[str, Any] = snapshots[metadata["current-snapshot-id"]]
     return found

@@ -21,7 +21,7 @@ def schema() -> pa.Schema:
 
 
 def read(path: str) -> pa.Array:
-    """The rows, each behind its arity."""
+    """The rows, each after its arity."""
     with pa.ipc.open_file(path) as reader:
         return reader.read_all()["row"].combine_chunks()
 

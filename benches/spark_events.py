@@ -28,7 +28,7 @@ class Events:
         self._folder = folder
         self._read = 0
 
-    def told(self, spark: Any) -> dict[str, int]:
+    def counts(self, spark: Any) -> dict[str, int]:
         """Of tasks that ended since: `tasks`, `step_rows` (the most that a step gave), and bytes by way."""
         spark.sparkContext._jsc.sc().listenerBus().waitUntilEmpty()
         (log,) = self._folder.iterdir()

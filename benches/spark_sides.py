@@ -129,7 +129,7 @@ def sides(corpus: Corpus, task: str) -> list[str]:
 
 
 def pyspark_version() -> str:
-    """That of the PySpark that both sides run in. It is told by its module: `PYTHONPATH` may lead to another
+    """That of the PySpark that both sides run in. Its module tells: `PYTHONPATH` may lead to another
     than the one that is installed.
     """
     import pyspark
@@ -199,11 +199,11 @@ def _measured(
     seconds = time.perf_counter() - start
     watch.stop()
     after = process_tree.processor_seconds(root)
-    told = events.told(spark)
+    counts = events.counts(spark)
     cpu = {name: round(spent - before.get(name, 0), 2) for name, spent in after.items()}
     # What was read is counted in files.
-    answer = {"seconds": seconds, "rows": totals[0] if totals else told["step_rows"], "totals": totals}
-    return {**answer, "groups": groups, **told, "cpu_seconds": cpu, "peak_bytes": watch.peak}
+    answer = {"seconds": seconds, "rows": totals[0] if totals else counts["step_rows"], "totals": totals}
+    return {**answer, "groups": groups, **counts, "cpu_seconds": cpu, "peak_bytes": watch.peak}
 
 
 def main() -> None:

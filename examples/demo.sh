@@ -19,7 +19,7 @@ show() {
 
 show "What a Paimon table is, and how it is" show "$1"
 show "Its files in one region" files "$1" "${files[@]}" partition,bucket,record_count,file_size_in_bytes
-show "Its partitions, those with most files first" partitions "$1" --sort -file_count --limit 5
+show "Its partitions, those with most small files first" partitions "$1" --sort -small_file_count --limit 5
 show "An Iceberg table, in the same words; it was copied to here" show "$2" "${moved[@]}"
 show "How it is, number by number" health "$2" "${moved[@]}"
 show "Its files in one region" files "$2" "${moved[@]}" "${files[@]}" content,partition,record_count,file_size_in_bytes

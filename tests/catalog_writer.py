@@ -1,4 +1,4 @@
-"""Writers of many commits through a catalog, side by side or killed, and what must be there behind them.
+"""Writers of many commits through a catalog, side by side or killed, and what must be there after them.
 
 Each is a program for `writers.py`; its files are named by its own name and the number of the commit.
 """
@@ -21,7 +21,7 @@ from trust import long_or
 import lakebed
 from lakebed import iceberg
 
-# In the long form a table anew behind some kills, so that those are most of what it takes.
+# In the long form a table anew after some kills, so that those are most of what it takes.
 KILLS = long_or((6,), (10,) * 20, (2,))
 """How often writers of one table are killed, for each table."""
 

@@ -31,7 +31,7 @@ Node = dict[str, Any]
 _T = TypeVar("_T")
 _Golden = TypeVar("_Golden", GoldenTable, GoldenIcebergTable)
 
-# Of Avro's header: the name of the codec behind its length.
+# Of Avro's header: the name of the codec after its length.
 _CODEC = re.compile(rb"avro\.codec[\x00-\x7f]([a-z0-9]+)")
 _HEADER_BYTES = 1 << 15
 # Options that say how metadata is laid out or what it means; others are of the writing engine alone.

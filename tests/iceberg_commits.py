@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -10,19 +11,45 @@ import pyarrow as pa
 
 import lakebed
 from lakebed import iceberg
+from lakebed.iceberg import SchemaChange
 
 
-def appends(location: str, name: str, commits: int, rewrites: bool = False) -> Iterator[int]:
-    """A program for `writers.py`: appends a file in each commit."""
+def appends(location: str, name: str, commits: int, others: bool = False) -> Iterator[int]:
+    """A program for `writers.py`: a file in each commit; with `others` one of another kind follows."""
     table = lakebed.open_table(location)
     yield -1
     for number in range(commits):
         path = f"data/{name}-{number}.parquet"
-        rows = {"file_path": [path], "record_count": [1], "file_size_in_bytes": [1]}
-        table = iceberg.append_files(table, pa.table(rows))
-        if rewrites and number % 5 == 4:
-            table = iceberg.rewrite_manifests(table)
+        rows = {"file_path": [path], "record_count": [1], "file_size_in_bytes": [1], "spec_id": [0]}
+        table = iceberg.append_files(table, pa.table(rows), merge=number % 2 == 0)
+        if others:
+            table = _other(table, f"{name}-{number}", number)
         yield number
+
+
+def _other(table: lakebed.Table, name: str, number: int) -> lakebed.Table:
+    """A commit that no data file comes by and none goes."""
+    kind, stored = number % 7, metadata(table)
+    schemas = {schema["schema-id"]: schema for schema in stored["schemas"]}
+    column = schemas[stored["current-schema-id"]]["fields"][0]["name"]
+    if kind == 0:
+        renamed = SchemaChange.rename_column(column, "key" if column == "id" else "id")
+        return iceberg.update_schema(table, renamed)
+    if kind == 1:
+        if stored["default-spec-id"]:
+            return iceberg.update_spec(table, remove=["part"])
+        return iceberg.update_spec(table, add={"part": f"bucket(2, {column})"})
+    if kind == 2:
+        iceberg.create_tag(table, "tag", replace="tag" in stored["refs"])
+        return table.refresh()
+    if kind == 3:
+        file = {"file_path": [f"data/{name}-d.parquet"], "record_count": [1], "file_size_in_bytes": [1]}
+        return iceberg.row_delta(table, delete_files=pa.table(file | {"content": [1], "spec_id": [0]}))
+    if kind == 4:
+        return iceberg.rewrite_manifests(table)
+    if kind == 5:
+        return iceberg.expire_snapshots(table, timedelta(0), retain_last=20)[0]
+    return iceberg.set_properties(table, {"last": name})
 
 
 def live(table: lakebed.Table) -> list[str]:

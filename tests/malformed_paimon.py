@@ -113,7 +113,7 @@ def manifest_list() -> Named:
     yield "n_version_9.avro", container(schema, [[{**good, "_VERSION": 9}]])
 
 
-# A BinaryRow of one INT, 7, behind its arity.
+# A BinaryRow of one INT, 7, after its arity.
 ROW = struct.pack(">i", 1) + bytes(8) + struct.pack("<q", 7)
 
 
@@ -227,7 +227,7 @@ def index_manifest() -> Named:
 
 
 def vector() -> Named:
-    """Vectors behind the version of their file, from its second byte to its end."""
+    """Vectors after the version of their file, from its second byte to its end."""
     array = struct.pack("<HH", 3, 9)
     one = bitmap((0, 2, array))
     magic = struct.pack(">i", 1581511376)

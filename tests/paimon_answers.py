@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 
-# By the numbers in brackets behind the name; lengths and the precision of TIME change nothing.
+# By the numbers in brackets after the name; lengths and the precision of TIME change nothing.
 _SCALARS: dict[str, Callable[..., pa.DataType]] = {
     "BOOLEAN": lambda: pa.bool_(),
     "TINYINT": lambda: pa.int8(),

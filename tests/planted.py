@@ -90,7 +90,7 @@ BUGS = [
     ),
     Planted(
         "Spark range",
-        "a share that ends where a marker begins takes the block behind it too",
+        "a share that ends where a marker begins takes the block after it too",
         "lakebed/src/scan/share.rs",
         "window.marker(&parsed.sync, range.end)?.map_or",
         "window.marker(&parsed.sync, range.end.saturating_add(u64::from(BUG)))?.map_or",

@@ -181,7 +181,7 @@ def _tables(draw: st.DrawFn) -> tuple[list[str], list[list[Any]]]:
 
 
 def _fixed_part_only(sql: str) -> bool:
-    """Whether a null of the type takes no room behind the slots.
+    """Whether a null of the type takes no room after the slots.
 
     Java reserves 16 bytes for a null decimal and 8 for a null timestamp that do not fit their slots;
     pypaimon does not, and Java reads both.

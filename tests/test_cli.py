@@ -382,7 +382,7 @@ def test_a_closed_pipe_is_quiet():
 
 
 WIDTHS = (40, 80, 132)
-# One process for all views and widths, with a form feed behind what each of them prints.
+# One process for all views and widths, with a form feed after what each of them prints.
 ON_TERMINALS = f"""
 import os, sys
 from lakebed.cli import cli

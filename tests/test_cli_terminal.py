@@ -4,54 +4,41 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import documents
 import pyarrow as pa
 import pytest
-from click.testing import CliRunner, Result
+from documents import command as run
 
 import lakebed
-from lakebed.cli import cli, health, openmetrics, output, render, views
+from lakebed.cli import cli, openmetrics, output
 from shared_data import SAMPLE_ICEBERG_TABLE, SAMPLE_MOVED, SAMPLE_TABLE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from click.testing import Result
 
 TABLE, ICEBERG = str(SAMPLE_TABLE), str(SAMPLE_ICEBERG_TABLE)
 MOVED = tuple(word for old, new in SAMPLE_MOVED.items() for word in ("--relocate", f"{old}={new}"))
 
 
-def run(*words: str) -> Result:
-    return CliRunner().invoke(cli, words)
-
-
 @pytest.fixture
-def terminal(monkeypatch: pytest.MonkeyPatch) -> Any:
+def terminal() -> Iterator[Any]:
     """Runs a command on a terminal of 80 columns, without colours: its standard output."""
-
-    class Terminal:
-        """A stand-in for `sys` in the modules that ask whether they print to a terminal."""
-
-        def __init__(self, module: Any) -> None:
-            self.real = module
-
-        def __getattr__(self, name: str) -> Any:
-            return self if name == "stdout" else getattr(self.real, name)
-
-        def isatty(self) -> bool:
-            return True
-
-    for module in (health, output, render, views):
-        monkeypatch.setattr(module, "sys", Terminal(sys))
-    monkeypatch.setenv("COLUMNS", "80")
-    monkeypatch.setenv("NO_COLOR", "1")
 
     def printed(*words: str) -> Result:
         result = run(*words)
         assert max(map(len, result.stdout.splitlines())) <= 80
         return result
 
-    return printed
+    with documents.terminal(80):
+        yield printed
 
 
 def test_files_show_their_size_and_the_end_of_their_path(terminal: Any) -> None:
@@ -71,12 +58,22 @@ def test_sums_are_ordered_and_have_a_total(terminal: Any, view: str) -> None:
     *rows, total = terminal(view, TABLE).stdout.splitlines()[2:]
     sums = getattr(lakebed.open_table(TABLE), view)().to_arrow()
     sizes = sorted(sums["file_size_in_bytes"].to_pylist(), reverse=True)
-    shown = [row.split()[-2] for row in rows if row.strip()]
+    shown = [size for row in rows for size in re.findall(r"([\d.]+) kB", row)]
     assert shown == [f"{size / 1000:.1f}" for size in sizes]
     assert total.split()[0] == "total"
     assert f"{sum(sizes) / 1000:.1f} kB" in total
     # Of some rows alone nobody knows it.
     assert "total" not in terminal(view, TABLE, "--limit", "3").stdout
+
+
+def test_partitions_show_their_small_files(terminal: Any) -> None:
+    head, *_ = terminal("partitions", TABLE).stdout.splitlines()
+    assert head.split()[:3] == ["partition", "file_count", "small_file_count"]
+
+
+def test_views_without_rows_say_so(terminal: Any) -> None:
+    assert terminal("verify", TABLE).stderr.startswith("nothing is wrong\n")
+    assert terminal("files", TABLE, "--where", "region = 'nowhere'").stderr.startswith("no rows\n")
 
 
 def test_a_difference_says_what_it_comes_to(terminal: Any) -> None:

@@ -67,6 +67,13 @@ def test_the_caption_says_whether_there_are_more_rows() -> None:
     assert parts(paimon().files(limit=10)._repr_html_(), "caption")[0].endswith(": 10 rows")
 
 
+def test_health_is_upright() -> None:
+    cells = parts(paimon().health()._repr_html_(), "td")
+    shown = dict(zip(cells[::2], cells[1::2], strict=True))
+    assert (shown["small_file_count"], shown["file_size_in_bytes"]) == ("34", "78.3 kB")
+    assert "format_version" not in shown  # null of Paimon's
+
+
 def test_rows_of_no_view_are_shown_too() -> None:
     shown = paimon().metadata_table("options")._repr_html_()
     assert parts(shown, "th") == ["key", "value"]

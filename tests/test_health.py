@@ -124,7 +124,7 @@ def check(table: lakebed.Table, where: str | None = None) -> None:
         return
     found = health(table, where=where, small_bytes=SMALL)
     assert isinstance(found.pop("schema_id"), int)
-    # How manifests are clustered stands behind, and has tests of its own.
+    # How manifests are clustered follows, and has tests of its own.
     for name in list(found)[-5:]:
         assert found.pop(name) is None or "manifest_count" in name
     if not found["manifest_count"]:

@@ -32,7 +32,7 @@ def snapshots(table: GoldenTable) -> list[int]:
 
 
 def pairs(table: GoldenTable) -> Iterator[tuple[int, int]]:
-    """Snapshots one behind the other, the other way round too, the first and the last, one and itself."""
+    """Snapshots one after the other, the other way round too, the first and the last, one and itself."""
     ids = snapshots(table)
     if not ids:
         pytest.skip(f"{table.name} has no snapshot")

@@ -89,7 +89,7 @@ def nullable(schema: Any) -> Any:
 
 
 def null_second(schema: Any) -> Any:
-    """A schema with null behind the other branch, not before it."""
+    """A schema with null after the other branch, not before it."""
     if isinstance(schema, dict):
         return {key: null_second(value) for key, value in schema.items() if key != "default"}
     return (

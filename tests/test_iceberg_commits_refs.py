@@ -271,7 +271,7 @@ def test_a_change_whose_answer_is_lost_is_made(tmp_path: Path):
     there = catalog.create_table("db.t", SCHEMA)
 
     class Lost:
-        """A catalog whose answer does not arrive, behind `commits` of others."""
+        """A catalog whose answer does not arrive, after `commits` of others."""
 
         made = True
 

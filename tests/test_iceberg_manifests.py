@@ -236,7 +236,7 @@ def header(kind: dict[str, Any]) -> bytes:
 
 
 def body(content: bytes) -> bytes:
-    """The blocks of a file, behind a known sync marker."""
+    """The blocks of a file, after a known sync marker."""
     marker = content[-16:]
     return content.split(marker, 1)[1].replace(marker, SYNC)
 

@@ -45,7 +45,9 @@ def named_files(table: lakebed.Table) -> list[str]:
 
 
 def test_a_killed_writer_breaks_no_table(tmp_path: Path):
-    """A writer is killed, again and again; behind each the table opens, and holds what was reported."""
+    """A writer of commits of all kinds is killed, many times; after each the table opens, and holds what
+    was reported.
+    """
     moments = random.Random(7)
     path = tmp_path / "t"
     iceberg.create_table(path, pa.schema([("id", pa.int64())]))

@@ -33,7 +33,8 @@ MAY_JUDGE_ARROW = {
 # Lines. A Rust file's own `mod tests` is counted apart from its code.
 BUDGETS = {"README.md": 150, "ARCHITECTURE.md": 180, "CONTRIBUTING.md": 130, "Makefile": 200}
 RUST_CODE, RUST_TESTS, PYTHON_MODULE, PYTHON_TEST = 500, 400, 400, 500
-DOCUMENTS = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", ".ci/run"]
+RELEASE = ".github/workflows/release.yml"
+DOCUMENTS = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "RELEASING.md", ".ci/run", RELEASE]
 
 
 def project_files(folder: str, suffix: str) -> list[str]:
@@ -103,8 +104,20 @@ def test_errors_of_arrow_are_judged_in_named_files() -> None:
 @pytest.mark.parametrize("document", DOCUMENTS)
 def test_make_targets_that_documents_name_exist(document: str) -> None:
     targets = set(re.findall(r"^([a-z-]+):", read("Makefile"), re.MULTILINE))
-    named = set(re.findall(r"(?:^|`|exec )make ([a-z-]+)", read(document), re.MULTILINE))
+    named = set(re.findall(r"(?:^|`|exec |run: )make ([a-z-]+)", read(document), re.MULTILINE))
     assert named <= targets
+
+
+@pytest.mark.parametrize("document", ["RELEASING.md", RELEASE, ".ci/wheels.sh", ".ci/try_wheel.sh"])
+def test_scripts_that_a_release_names_can_be_run(document: str) -> None:
+    named = set(re.findall(r"\.ci/[\w]+\.sh", read(document)))
+    assert [path for path in named if not os.access(PROJECT / path, os.X_OK)] == []
+
+
+def test_a_release_has_the_wheels_that_are_built_and_tried_here() -> None:
+    built = re.findall(r"^    \[([\w-]+)\]=(?:many|musl)linux", read(".ci/wheels.sh"), re.MULTILINE)
+    released = re.findall(r"target: ([\w-]+),", read(RELEASE))
+    assert sorted(built) == sorted(released) != []
 
 
 def test_every_make_target_is_documented() -> None:

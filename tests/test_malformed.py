@@ -24,7 +24,7 @@ NAMES = sorted(str(path.relative_to(MALFORMED)) for path in MALFORMED.rglob("*.*
 
 
 def vector(content: bytes) -> Any:
-    """The vector that begins behind its file's version, of the length that would be recorded for it."""
+    """The vector that begins after its file's version, of the length that would be recorded for it."""
     wide = content[5:9] == MAGIC
     length = len(content) - 1 if wide else max(0, len(content) - 9)
     return lakebed.paimon.read_deletion_vector(content, 1, length, limits=LIMITS)

@@ -33,7 +33,7 @@ def places(table: GoldenTable) -> dict[str, tuple[Any, Row]]:
 
 
 def pairs(table: GoldenTable) -> Iterator[tuple[tuple[Any, Row], tuple[Any, Row]]]:
-    """Snapshots one behind the other, the other way round too, the first and the last, tags and the last."""
+    """Snapshots one after the other, the other way round too, the first and the last, tags and the last."""
     found = places(table)
     if not found:
         pytest.skip(f"{table.name} has no snapshot")

@@ -52,7 +52,7 @@ def test_files_take_the_place_of_those_they_were_made_of(table: Table) -> None:
     assert [(row["file_name"], row["kind"], row["file_source"]) for row in entries] == [("changelog-1", 0, 0)]
     found = one.files(columns=["file_source"]).to_arrow()["file_source"].to_pylist()
     assert found == [1]
-    # A snapshot behind it has no changelog of its own.
+    # A snapshot after it has no changelog of its own.
     assert "changelogManifestList" not in snapshot(paimon.append_files(one, keyed("d", 1, 1)))
     assert paimon.compact_files(one, [], keyed("d", 1, 1).slice(0, 0)).snapshot_id == 3
 

@@ -1,7 +1,8 @@
-"""The program behind docs/peers.md tells outcomes apart."""
+"""What makes docs/peers.md and docs/answers.md: outcomes, and pages that are as the programs make them."""
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Iterator
 from signal import SIGKILL, SIGSTOP
@@ -13,6 +14,7 @@ from shared_data import PROJECT
 
 sys.path.insert(0, str(PROJECT / "tests" / "peers"))
 
+import answers
 import table
 
 
@@ -45,3 +47,18 @@ def test_a_process_that_waits_or_dies_is_begun_again(monkeypatch, signal, outcom
 def test_the_document_is_where_the_program_puts_its_tables():
     text = (PROJECT / "docs" / "peers.md").read_text("utf-8")
     assert text.count(table._BEGIN) == text.count(table._END) == 1
+
+
+def test_the_page_of_answers_is_as_the_program_makes_it():
+    stored, text = json.loads(answers.STORED.read_text("utf-8")), answers.PAGE.read_text("utf-8")
+    assert answers.page(stored, text) == text
+    assert list(stored["answers"]) == [question.test for question in answers.QUESTIONS]
+    assert all(0 < found["equal"] <= found["asked"] for found in stored["answers"].values())
+    equal, asked = (sum(found[kind] for found in stored["answers"].values()) for kind in ("equal", "asked"))
+    assert f"{equal:,} of {asked:,}" in (PROJECT / "README.md").read_text("utf-8")
+
+
+def test_questions_are_tests():
+    for question in answers.QUESTIONS:
+        file, _, name = question.test.partition("::")
+        assert f"def {name}(" in (PROJECT / "tests" / file).read_text("utf-8")

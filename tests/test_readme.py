@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import documents
 import pytest
 
 from shared_data import PROJECT, SAMPLE_TABLE
@@ -18,10 +20,12 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-# Of the other documents, what stands in them needs a bucket or a cluster of the reader's own.
 PYTHON = (
     "README.md",
-    *(f"docs/{name}.md" for name in ("index", "concepts", "python", "engines", "writing", "migration")),
+    *(
+        f"docs/{name}.md"
+        for name in ("concepts", "python", "engines", "writing", "writing-paimon", "migration", "storage")
+    ),
 )
 DOCUMENTS = (*PYTHON, "docs/command-line.md", "docs/spark.md")
 TEXTS = {name: (PROJECT / name).read_text("utf-8") for name in DOCUMENTS}
@@ -29,14 +33,11 @@ TEXTS = {name: (PROJECT / name).read_text("utf-8") for name in DOCUMENTS}
 
 def blocks(document: str, *, spark: bool = False) -> str:
     """The Python blocks that need Spark, or those that do not, as one program on the document's own lines."""
-    text = TEXTS[document]
-    lines = [""] * len(text.splitlines())
-    for block in re.finditer(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
-        code = block.group(1).splitlines()
-        if ("lakebed.spark" in block.group(1)) is spark:
-            first = text.count("\n", 0, block.start(1))
-            lines[first : first + len(code)] = code
-    return "\n".join(lines)
+    program = ""
+    for block in documents.blocks(TEXTS[document]):
+        if ("lakebed.spark" in block.code) is spark:
+            program += "\n" * (block.line - program.count("\n")) + block.code
+    return program
 
 
 def run(document: str, **names: Any) -> dict[str, Any]:
@@ -54,7 +55,7 @@ def project_folder(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def far_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """What the examples of other storage find: a bucket, and a catalog that PyIceberg is told of."""
+    """What the examples of other storage find: a bucket, and a catalog that PyIceberg finds."""
     pytest.importorskip("obstore")
     import catalog_tables
     from object_store import BUCKET, KEY, SECRET, server, upload
@@ -90,25 +91,49 @@ def test_the_python_blocks_run(document: str, capsys: pytest.CaptureFixture[str]
         assert "shop.orders 10\n" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("document", documents.SHOWN)
+def test_examples_print_what_is_shown(document: str) -> None:
+    text = (PROJECT / document).read_text("utf-8")
+    with documents.folder():
+        for block, shows in documents.printed(text, document):
+            expected = block.code if block.language == "console" else block.shown or ""
+            assert shows == expected, f"python tests/documents.py {document} writes it anew"
+
+
+def test_every_document_with_examples_is_run() -> None:
+    with_code = {
+        f"docs/{path.name}"
+        for path in (PROJECT / "docs").glob("*.md")
+        if any(True for _ in documents.blocks(path.read_text("utf-8")))
+    }
+    assert with_code - {*DOCUMENTS, *documents.SHOWN} == set()
+
+
 COMMANDS = [
     line for text in TEXTS.values() for line in re.findall(r"^(lakebed .*?)(?:  +#.*)?$", text, re.MULTILINE)
 ]
 
 
 @pytest.mark.parametrize("line", dict.fromkeys(COMMANDS))
-def test_the_commands_run(line: str, tmp_path: Path) -> None:
+def test_the_commands_run(line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "examples").symlink_to(PROJECT / "examples")
+    monkeypatch.chdir(tmp_path)
+    if set(line) & set("|$"):
+        code, out, err = _by_a_shell(line)
+    else:
+        # In this process: a process for each takes most of a second.
+        done = documents.command(*shlex.split(line)[1:])
+        code, out, err = done.exit_code, done.stdout, done.stderr
+    assert (code, err) == (0, "")
+    assert out or "--output-file" in line
+
+
+def _by_a_shell(line: str) -> tuple[int, str, str]:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(
-        ["bash", "-c", line],
-        cwd=tmp_path,
-        env={**os.environ, "PATH": path},
-        capture_output=True,
-        text=True,
-        check=False,
+        ["bash", "-c", line], env={**os.environ, "PATH": path}, capture_output=True, text=True, check=False
     )
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout or "--output-file" in line
+    return done.returncode, done.stdout, done.stderr
 
 
 @pytest.mark.spark

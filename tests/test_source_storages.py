@@ -17,7 +17,7 @@ from lakebed.errors import LakebedError, UnsupportedError
 from lakebed.scan import Scan
 from shared_data import SAMPLE_ICEBERG_TABLE, SAMPLE_TABLE, data_root
 
-# Each with the position 4, as Paimon writes it behind its first byte.
+# Each with the position 4, as Paimon writes it after its first byte.
 PAIMON_VECTOR = bytes.fromhex("0100000016 5e43f2d0 3a300000 01000000 0000 0000 10000000 0400 875ca5d7")
 ROWS = pa.table({"id": pa.array([1, 2], pa.int64())})
 

@@ -35,11 +35,11 @@ FIRST = {
         *("content", "bucket", "level", "created_at"),
     ),
     "partitions": (
-        *("partition", "file_count", "record_count", "file_size_in_bytes"),
+        *("partition", "file_count", "small_file_count", "file_size_in_bytes", "record_count"),
         *("delete_file_count", "last_updated_at"),
     ),
     "buckets": (
-        *("partition", "bucket", "file_count", "record_count", "file_size_in_bytes"),
+        *("partition", "bucket", "file_count", "file_size_in_bytes", "small_file_count", "record_count"),
         *("delete_file_count", "last_updated_at"),
     ),
     "health": (
@@ -125,7 +125,7 @@ def size(number: float) -> str:
 
 
 def moment(text: str) -> str:
-    """A time as JSON has it, to the second: `2026-01-02 10:11:12`, with `UTC` behind an instant."""
+    """A time as JSON has it, to the second: `2026-01-02 10:11:12`, with `UTC` after an instant."""
     zone = " UTC" if text.endswith("Z") else ""
     return text.removesuffix("Z").partition(".")[0].replace("T", " ") + zone
 

@@ -35,6 +35,7 @@ __all__ = [
     "health_schema",
     "iceberg_commit",
     "iceberg_create_table",
+    "iceberg_fields",
     "iceberg_layout",
     "iceberg_read_deletion_vector",
     "iceberg_read_manifest",
@@ -397,6 +398,7 @@ def iceberg_create_table(
     random: bytes,
     limits: object,
 ) -> None: ...
+def iceberg_fields(schema: object) -> str: ...
 def iceberg_layout(table: Table, spec_id: int | None) -> tuple[str, str]: ...
 def iceberg_write_manifest(
     entries: Any,

@@ -42,7 +42,7 @@ def resolve_source(source: Source, storage: object | None = None) -> Resolved:
 def resolve_range(source: Source, start: int, end: int, storage: object | None = None) -> Resolved:
     """A local path for the compiled core to read from, or the bytes from `start` up to `end`.
 
-    Args: source and storage, as `resolve_source` has them; start and end, which may lie behind the source's
+    Args: source and storage, as `resolve_source` has them; start and end, which may lie after the source's
         end [bytes].
     Raises: as `resolve_source`.
     Cost: of a URI or a buffer no other bytes are touched; open files are read to their end.

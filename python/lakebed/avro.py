@@ -103,7 +103,7 @@ def read_blocks(source: Source, limits: Limits = LIMITS, *, storage: object | No
     """The blocks of an Avro file, one row each, without decoding a record.
 
     Args: as in `read`.
-    Returns: `offset` int64 [byte in the file] of the block's data, behind its two counts, `row_count` int64,
+    Returns: `offset` int64 [byte in the file] of the block's data, after its two counts, `row_count` int64,
         `size_in_bytes` int64 (as stored, compressed).
     Raises: CorruptError, TruncatedError, LimitError.
     Cost: reads the file, inflates nothing.
@@ -138,7 +138,7 @@ def write(
         level: of the codec, None for its own (deflate 0 to 12, zstandard -7 to 22, bzip2 1 to 9, xz 0 to 9).
         block_bytes: bytes of records, not compressed, at which a block ends.
         metadata: more keys of the header.
-        sync: the marker of 16 bytes behind each block, None for a random one. The same data, arguments and
+        sync: the marker of 16 bytes after each block, None for a random one. The same data, arguments and
             marker give the same bytes.
         verify: read every block again and hold its rows against those written.
         threads: blocks compressed at once; None for all cores. The bytes are the same.

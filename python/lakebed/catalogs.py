@@ -250,7 +250,7 @@ def asking(name: str, *holders: Any) -> Iterator[None]:
         yield
     except (LakebedError, MemoryError, ImportError):
         raise
-    except Exception as error:  # noqa: BLE001 - libraries have classes of their own; all are told
+    except Exception as error:  # noqa: BLE001 - libraries have classes of their own; each is reported
         if type(error).__name__ in _NOT_THERE:
             message = f"the catalog has no table {name}"
             raise TableNotFoundError(message, kind="table-not-found", path=name) from None

@@ -91,7 +91,7 @@ class FileIOStorage(ABC):
             yield
         except (FileNotFoundError, LakebedError, MemoryError, ImportError):
             raise
-        except Exception as error:  # noqa: BLE001 - libraries have classes of their own; all are told
+        except Exception as error:  # noqa: BLE001 - libraries have classes of their own; each is reported
             # The cause's own text may hold credentials.
             raise failure(error, path, self._io) from None
 

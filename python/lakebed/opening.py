@@ -31,7 +31,7 @@ def open_table(
     limits: Limits = LIMITS,
     concurrent_reads: int | None = None,
 ) -> Table:
-    """The Paimon or Iceberg table at `path`, standing at its latest snapshot.
+    """The Paimon or Iceberg table at `path` at its latest snapshot.
 
     Args:
         path: local path, `file:` URI, or the URI of a remote storage; of Iceberg the table's folder or one of

@@ -260,7 +260,7 @@ def _decimal(value: Decimal) -> str:
 
 
 def _datetime(value: dt.datetime) -> str:
-    """An aware time with its offset; SQL offsets are whole minutes, others are told in UTC."""
+    """An aware time with its offset; SQL offsets are whole minutes, others are written in UTC."""
     offset = value.utcoffset()
     if offset is not None and offset % dt.timedelta(minutes=1):
         value = value.astimezone(dt.timezone.utc)

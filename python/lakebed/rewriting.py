@@ -58,7 +58,7 @@ def rewrite_paths(
     options. Whatever else a file holds, other writers' fields too, stays as it is.
 
     Args:
-        table: the whole of it is copied, whatever it stands at.
+        table: the whole of it is copied, whatever its snapshot.
         prefixes: what paths begin with, and what they are to begin with, as whole names, `s3://b/t` not
             being one of `s3://b/t10`; of several the longest. A path that none of them covers is an error:
             map what is to stay onto itself.

@@ -68,22 +68,35 @@ class Scan:
         return self.to_arrow_batch_reader().read_all()
 
     def to_arrow_batch_reader(self) -> pa.RecordBatchReader:
-        """The rows batch by batch, in bounded memory. Raises: as `to_arrow`, while it is read."""
+        """The rows batch by batch, as a `pa.RecordBatchReader`.
+
+        Raises: as `to_arrow`, while it is read.
+        Cost: one pass; memory is that of a batch and of what is read ahead, whatever the number of rows.
+        """
         return _arrow.reader(self._source.stream())
 
     def to_pandas(self) -> pd.DataFrame:
-        """All rows as a pandas DataFrame. Raises: as `to_arrow`; ImportError without pandas."""
+        """All rows as a pandas DataFrame. Cost: that of `to_arrow`, and the copy that pandas makes.
+
+        Raises: as `to_arrow`; ImportError without pandas.
+        """
         return self.to_arrow().to_pandas()
 
     def to_polars(self) -> pl.DataFrame:
-        """All rows as a Polars DataFrame. Raises: as `to_arrow`; ImportError without polars."""
+        """All rows as a Polars DataFrame. Cost: that of `to_arrow`; buffers are shared where Polars can.
+
+        Raises: as `to_arrow`; ImportError without polars.
+        """
         import polars as pl
 
         # By way of the table: out of the C stream, polars would raise errors of its own.
         return pl.DataFrame(self.to_arrow())
 
     def head(self, count: int = _PREVIEW_ROWS) -> pa.Table:
-        """The first rows, reading no further than it takes. Raises: as `to_arrow`."""
+        """The first `count` rows as a `pa.Table`. Cost: reads no further than it takes.
+
+        Raises: as `to_arrow`.
+        """
         import pyarrow as pa
 
         stream = self._source.stream()
@@ -130,9 +143,14 @@ class Scan:
         """The first rows, a line each, with bytes and times as people read them.
 
         Of a view whose columns were not chosen, the columns that are looked at first; the others are named.
+        The one row of `health` is upright, a line for each column that has a value.
         Cost: as `head`.
         """
         rows = self.head(_PREVIEW_ROWS + 1)
+        if self._view_name == "health" and rows.num_rows == 1:
+            (cells,) = _display.cells(rows, self._view_name)
+            lines = [line for line in zip(rows.schema.names, cells, strict=True) if line[1] != "null"]
+            return _html.table(["", ""], lines, caption=self._name, numbers=[1])
         more = rows.num_rows > _PREVIEW_ROWS
         rows = rows.slice(0, _PREVIEW_ROWS)
         names = _display.shown(rows, self._first) or rows.schema.names[:_PREVIEW_COLUMNS]

@@ -69,7 +69,7 @@ class Manifest(TypedDict):
 
 @dataclass(frozen=True)
 class Exchange:
-    """Work on manifests whose entries are brought together.
+    """Work on manifests whose entries are combined.
 
     `sides`: the manifests of each side; one may be of several. `together`: whether entries must come
     together, or may be gathered manifest by manifest. `task`: the work as JSON text for `_native.Exchange`.

@@ -1,6 +1,7 @@
 import com.fasterxml.jackson.core.JsonGenerator;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.BufferedReader;
 import java.io.FileDescriptor;
 import java.io.FileOutputStream;
@@ -43,6 +44,7 @@ import org.apache.iceberg.Metrics;
 import org.apache.iceberg.OverwriteFiles;
 import org.apache.iceberg.RewriteFiles;
 import org.apache.iceberg.RowDelta;
+import org.apache.iceberg.SchemaParser;
 import org.apache.iceberg.Snapshot;
 import org.apache.iceberg.SnapshotParser;
 import org.apache.iceberg.StaticTableOperations;
@@ -51,9 +53,14 @@ import org.apache.iceberg.Table;
 import org.apache.iceberg.TableMetadata;
 import org.apache.iceberg.TableMetadataParser;
 import org.apache.iceberg.TableOperations;
+import org.apache.iceberg.UpdatePartitionSpec;
+import org.apache.iceberg.UpdateSchema;
 import org.apache.iceberg.data.IcebergGenerics;
 import org.apache.iceberg.data.Record;
 import org.apache.iceberg.expressions.ExpressionParser;
+import org.apache.iceberg.expressions.Expressions;
+import org.apache.iceberg.expressions.Literal;
+import org.apache.iceberg.expressions.Term;
 import org.apache.iceberg.hadoop.HadoopTables;
 import org.apache.iceberg.io.CloseableIterable;
 import org.apache.iceberg.io.FileIO;
@@ -430,9 +437,108 @@ public final class IcebergEngine {
                 TableMetadata base = operations.refresh();
                 operations.commit(base, base.upgradeToFormatVersion(step.get(1).asInt()));
             }
+            case "schema" -> updateSchema(table, step.get(1));
+            case "spec" -> updateSpec(table, step.get(1));
+            case "sort" -> table.replaceSortOrder().asc(name).commit();
             case "expire" -> table.expireSnapshots().expireOlderThan(step.get(1).asLong()).cleanExpiredFiles(false).commit();
             default -> throw new IllegalArgumentException(step.toString());
         }
+    }
+
+    /** One commit of changes of the schema, each {name: arguments} as lakebed takes them. */
+    private static void updateSchema(Table table, JsonNode changes) {
+        UpdateSchema update = table.updateSchema();
+        if (changes.path("allow_incompatible_changes").asBoolean()) {
+            update.allowIncompatibleChanges();
+        }
+        for (JsonNode change : changes.get("changes")) {
+            Map.Entry<String, JsonNode> entry = change.fields().next();
+            JsonNode given = entry.getValue();
+            String first = given.path(0).asText();
+            String second = given.path(1).asText();
+            switch (entry.getKey()) {
+                case "add_column" -> addColumn(update, given);
+                case "delete_column" -> update.deleteColumn(given.asText());
+                case "rename_column" -> update.renameColumn(first, second);
+                case "update_column" -> update.updateColumn(first, type(given.get(1)).asPrimitiveType());
+                case "update_column_doc" -> update.updateColumnDoc(first, given.get(1).isNull() ? null : second);
+                case "update_column_default" -> update.updateColumnDefault(first, literal(given.get(1)));
+                case "make_column_optional" -> update.makeColumnOptional(given.asText());
+                case "require_column" -> update.requireColumn(given.asText());
+                case "move_first" -> update.moveFirst(given.asText());
+                case "move_before" -> update.moveBefore(first, second);
+                case "move_after" -> update.moveAfter(first, second);
+                case "set_identifier_fields" -> {
+                    List<String> names = new ArrayList<>();
+                    given.forEach(name -> names.add(name.asText()));
+                    update.setIdentifierFields(names);
+                }
+                default -> throw new IllegalArgumentException(change.toString());
+            }
+        }
+        update.commit();
+    }
+
+    private static void addColumn(UpdateSchema update, JsonNode given) {
+        String parent = given.get("parent").isNull() ? null : given.get("parent").asText();
+        String doc = given.get("doc").isNull() ? null : given.get("doc").asText();
+        String name = given.get("name").asText();
+        Type type = type(given.get("field_type"));
+        if (given.get("required").asBoolean()) {
+            update.addRequiredColumn(parent, name, type, doc, literal(given.get("default_value")));
+        } else {
+            update.addColumn(parent, name, type, doc, literal(given.get("default_value")));
+        }
+    }
+
+    /** A type as schemas have it in JSON. */
+    private static Type type(JsonNode json) {
+        ObjectNode field = JSON.createObjectNode().put("id", 1_000_000).put("name", "a").put("required", false);
+        field.set("type", json);
+        ObjectNode schema = JSON.createObjectNode().put("type", "struct");
+        schema.putArray("fields").add(field);
+        return SchemaParser.fromJson(schema.toString()).columns().get(0).type();
+    }
+
+    /** A default, of which texts become times and decimals. */
+    private static Literal<?> literal(JsonNode json) {
+        if (json.isNull()) {
+            return null;
+        }
+        if (json.isTextual()) {
+            return Expressions.lit(json.asText());
+        }
+        return json.isBoolean() ? Expressions.lit(json.asBoolean()) : Expressions.lit(json.numberValue());
+    }
+
+    /** One commit of changes of the partition spec: {"remove": […], "rename": [[…, …]], "add": [[transform, column, name]]}. */
+    private static void updateSpec(Table table, JsonNode changes) {
+        UpdatePartitionSpec update = table.updateSpec();
+        changes.path("remove").forEach(name -> update.removeField(name.asText()));
+        changes.path("rename").forEach(pair -> update.renameField(pair.get(0).asText(), pair.get(1).asText()));
+        for (JsonNode field : changes.path("add")) {
+            Term term = term(field.get(0).asText(), field.get(1).asText());
+            if (field.hasNonNull(2)) {
+                update.addField(field.get(2).asText(), term);
+            } else {
+                update.addField(term);
+            }
+        }
+        update.commit();
+    }
+
+    private static Term term(String transform, String column) {
+        String[] parts = transform.split("\\W");
+        return switch (parts[0]) {
+            case "identity" -> Expressions.ref(column);
+            case "bucket" -> Expressions.bucket(column, Integer.parseInt(parts[1]));
+            case "truncate" -> Expressions.truncate(column, Integer.parseInt(parts[1]));
+            case "year" -> Expressions.year(column);
+            case "month" -> Expressions.month(column);
+            case "day" -> Expressions.day(column);
+            case "hour" -> Expressions.hour(column);
+            default -> throw new IllegalArgumentException(transform);
+        };
     }
 
     /** Data files that exist nowhere: {"path", "partition" as in a folder's name, "records", "size", "bounds" of "id"}. */

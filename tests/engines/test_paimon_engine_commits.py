@@ -97,7 +97,7 @@ def test_pypaimon_reads_and_commits(made: MadeTable):
 
 
 def writing(table: Any) -> Iterator[tuple[Any, Any]]:
-    """pypaimon's writer and commit, closed behind the loop."""
+    """pypaimon's writer and commit, closed after the loop."""
     builder = table.new_batch_write_builder()
     write, commit = builder.new_write(), builder.new_commit()
     yield write, commit
@@ -108,7 +108,7 @@ def writing(table: Any) -> Iterator[tuple[Any, Any]]:
 def check_commits(
     made: MadeTable, read: Callable[[], tuple[set[str], list[int]]], append: Callable[[int], None]
 ) -> None:
-    """The engine reads lakebed's table, and lakebed and it read what either appends behind the other."""
+    """The engine reads lakebed's table, and lakebed and it read what either appends after the other."""
     before = made.newest()
     assert read() == (LIVE, IDS)
     append(20)

@@ -1,6 +1,6 @@
 """Reads files with one reader, one file after the other; run as a program by `table.py`.
 
-Usage: python serve.py READER. On standard input comes each file behind its length (4 bytes, big-endian); for
+Usage: python serve.py READER. On standard input comes each file after its length (4 bytes, big-endian); for
 each goes a line of JSON to standard output: `rows`, or the `error` it was refused with, and the `peak` memory
 of the process so far [bytes]. The first line names the reader's version.
 """

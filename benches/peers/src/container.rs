@@ -11,7 +11,7 @@ use crate::Result;
 /// What a compressed block may grow to before it is taken for a mistake \[bytes\].
 const BLOCK_LIMIT: usize = 256 << 20;
 
-/// Readable bytes kept behind the payload, so that eight bytes can always be loaded at once.
+/// Readable bytes kept after the payload, so that eight bytes can always be loaded at once.
 const PADDING: usize = 8;
 
 /// Block compression, by the names the Avro specification gives the codecs.
@@ -68,7 +68,7 @@ impl Container {
 
     /// Calls `each(records, payload, inflated bytes)` for every block; the payload is followed by [`PADDING`].
     ///
-    /// What is not compressed is not copied: the marker behind it is its padding.
+    /// What is not compressed is not copied: the marker after it is its padding.
     pub fn for_each_block(
         &self,
         inflater: &mut Inflater,

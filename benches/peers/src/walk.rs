@@ -45,7 +45,7 @@ impl Program {
         Ok(Self(compiler.ops))
     }
 
-    /// Steps over one record that starts at `pos` and returns the position behind it.
+    /// Steps over one record that starts at `pos` and returns the position after it.
     ///
     /// `bytes` must be readable for eight bytes beyond the payload.
     pub fn walk(&self, bytes: &[u8], mut pos: usize, left: &mut Vec<u64>) -> usize {
@@ -105,7 +105,7 @@ fn each_block(bytes: &[u8], pos: &mut usize, mut items: impl FnMut(&[u8], &mut u
     }
 }
 
-/// The item count of an array's or map's next block; the optional byte size behind it is stepped over.
+/// The item count of an array's or map's next block; the optional byte size after it is stepped over.
 fn block_count(bytes: &[u8], pos: &mut usize) -> u64 {
     let count = read_varint(bytes, pos);
     if count < 0 {

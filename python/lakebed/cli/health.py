@@ -145,4 +145,6 @@ def _print(row: pa.Table, small_bytes: int) -> None:
                 sections[-1][1].append((name, cell))
         shown = [section for section in sections if section[1]]
         marks = {finding.column for finding in found}
-        render.sections([*shown, (verdict(found), render.worth_a_look(found))], marks)
+        render.sections(shown, marks)
+        click.echo()
+        render.sections([(verdict(found), render.worth_a_look(found))])

@@ -196,7 +196,7 @@ _filter = click.option(
     "table's.",
 )
 _sort = click.option(
-    "--sort", metavar="A,-B", callback=_names, help="Order by these columns; largest first behind a minus."
+    "--sort", metavar="A,-B", callback=_names, help="Order by these columns; largest first after a minus."
 )
 
 

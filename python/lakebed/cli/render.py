@@ -32,7 +32,7 @@ _LEAST_WIDTH = 16
 _PADDING = 2
 _SUMMED_UP = ("partitions", "buckets")
 READ_WHOLE = frozenset({*_SUMMED_UP, "diff"})
-"""Views of which a terminal is told what all rows come to."""
+"""Views that have a line of totals on a terminal, for which all rows are read."""
 
 
 def plain_lines(reader: Batches) -> Iterator[str]:
@@ -88,7 +88,8 @@ def terminal_table(
         cells = (_cut(cell, width, field) for cell, width, field in zip(row, widths, fields, strict=False))
         output.add_row(*(Text(cell, style="dim" if cell == "null" else "") for cell in cells))
     console.print(output)
-    notes = [changes] if changes else []
+    notes = [] if table.num_rows else ["nothing is wrong" if view == "verify" else "no rows"]
+    notes += [changes] if changes else []
     notes += [f"first {most} rows: --limit N for more"] if more else []
     if hidden := names[len(widths) :]:
         notes.append(f"{count(len(hidden), 'more column')}, --columns to choose: {', '.join(hidden)}")

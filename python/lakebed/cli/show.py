@@ -54,7 +54,7 @@ def _naming_those_below() -> Iterator[None]:
             raise
         more = f", …: `lakebed find {error.path}` has all" if len(below) > _NAMED else ""
         named = ", ".join(below[:_NAMED])
-        raise BadTable(f"{error.path} is no table; tables below it: {named}{more}") from error
+        raise BadTable(f"{error.path} is not a table; tables below it: {named}{more}") from error
 
 
 def _print(about: dict[str, Any]) -> None:

@@ -45,6 +45,7 @@ def command(
     with render.progress("reading"):
         found = table.verify(data_files=data_files, where=where, limit=limit).to_arrow()
     rows = found if columns is None else found.select(columns)
-    write(Read(rows), output, output_file, all_rows=True, first=() if columns else FIRST["findings"])
+    first = () if columns else FIRST["findings"]
+    write(Read(rows), output, output_file, all_rows=True, first=first, view="verify")
     if "error" in found["severity"].to_pylist():
         raise click.exceptions.Exit(1)

@@ -23,10 +23,12 @@ from lakebed.iceberg.refs import (
     set_current_snapshot,
     set_retention,
 )
+from lakebed.iceberg.schemas import SchemaChange, update_schema, update_spec
 from lakebed.iceberg.settings import remove_statistics, set_properties, set_statistics, upgrade
 from lakebed.iceberg.writing import write_manifest, write_manifest_list, write_metadata
 
 __all__ = [
+    "SchemaChange",
     "StagedCommit",
     "append_files",
     "cherry_pick",
@@ -54,6 +56,8 @@ __all__ = [
     "set_properties",
     "set_retention",
     "set_statistics",
+    "update_schema",
+    "update_spec",
     "upgrade",
     "write_manifest",
     "write_manifest_list",

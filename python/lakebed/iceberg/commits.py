@@ -104,7 +104,7 @@ def append_files(
     Args:
         table: a table on the local file system, or one that a catalog of PyIceberg loaded: the catalog then
             makes the commit, of files that are written through the table's `FileIO`. The commit builds on the
-            latest snapshot of the branch that the table stands on (`table.at(branch="…")`), wherever it
+            latest snapshot of the table's branch (`table.at(branch="…")`), wherever it
             stands.
         files: anything with `__arrow_c_stream__` and columns of the view `files`: `file_path` (absolute, or
             relative to the table's location), `record_count` and `file_size_in_bytes`; `partition`, a struct
@@ -124,7 +124,7 @@ def append_files(
         where there must be a value, a value that does not fit; with `.field` and `.record`), before anything
         is written; UnsupportedError (a table of a catalog's that was opened by its path, with `commit=True`;
         one on another storage, which its catalog did not give, or opened by `relocate=`);
-        SnapshotNotFoundError (the branch that the table stands on is gone); CommitConflictError where all
+        SnapshotNotFoundError (the table's branch is gone); CommitConflictError where all
         attempts that `commit.retry.num-retries` allows (1,000 unless told) were lost to others; OSError. The
         table is then as before, but where the message says that the commit may have happened.
     Cost: reads the metadata file and the manifest list; writes one manifest per spec (several where one would

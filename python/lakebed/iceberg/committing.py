@@ -119,17 +119,23 @@ def commit(table: Table, change: Change, limits: Limits = LIMITS) -> Table:
     """Makes a change. Returns: the table behind it, on its branch; itself as it is now where nothing is to be
     done.
     """
-    return commit_from(table, change, limits)[0]
+    return _committed(table, change, limits)[0]
 
 
 def commit_from(table: Table, change: Change, limits: Limits = LIMITS) -> tuple[Table, Table | None]:
     """Makes a change. Returns: as `commit`, and the table that the commit builds on; None where there was
     nothing to do.
     """
+    after, before = _committed(table, change, limits)
+    return after, open_table(before, format="iceberg", limits=limits) if isinstance(before, str) else before
+
+
+def _committed(table: Table, change: Change, limits: Limits) -> tuple[Table, Table | str | None]:
+    """The table behind a change, and what the commit builds on, or its metadata file."""
     if not _has_catalog(table):
         before = change.run(table._native, False, limits)
         after = on_branch(open_table(table.location, format="iceberg", limits=limits), table.branch)
-        return after, None if before is None else open_table(before, format="iceberg", limits=limits)
+        return after, before
     bases: list[Table | None] = []
 
     def stage(now: Table) -> StagedCommit | None:

@@ -60,7 +60,7 @@ def overwrite_files(
     or `append` and `delete` where nothing goes or comes.
 
     Args:
-        table: as in `append_files`. The snapshot that it stands at is the one that the change was begun at.
+        table: as in `append_files`. Its snapshot is the one that the change was begun at.
         files: data files that come, as in `append_files`.
         removed: data files that go, as in `delete_files`.
         where: a filter on rows; data files go of which all rows match, by their partitions and metrics.

@@ -32,7 +32,7 @@ def create_branch(
     Args:
         table: as in `append_files`.
         name: of the branch.
-        snapshot_id: its first head, any snapshot of the table; None for the one that the table stands at.
+        snapshot_id: its first head, any snapshot of the table; None for the table's own.
         replace: move a branch that is there, with the rules of retention that are not said anew.
         min_snapshots_to_keep: how many of its snapshots an expiry keeps, however old they are.
         max_snapshot_age: for how long an expiry keeps its other snapshots.
@@ -120,7 +120,7 @@ def set_retention(
 
 
 def fast_forward(table: Table, to: str, *, limits: Limits = LIMITS) -> Table:
-    """Moves the branch that the table stands on forward to where another branch or a tag is.
+    """Moves the table's branch forward to where another branch or a tag is.
 
     Args: table, as in `append_files`; to, the name of a branch or tag whose snapshot was made from the head
         of the table's branch.
@@ -133,7 +133,7 @@ def fast_forward(table: Table, to: str, *, limits: Limits = LIMITS) -> Table:
 
 
 def rollback_to(table: Table, snapshot_id: int, *, limits: Limits = LIMITS) -> Table:
-    """Moves the branch that the table stands on back to a snapshot that its head was made from.
+    """Moves the table's branch back to a snapshot that its head was made from.
 
     Args: table, as in `append_files`; snapshot_id, the snapshot. What was committed since stays in the table
         until it expires.
@@ -147,7 +147,7 @@ def rollback_to(table: Table, snapshot_id: int, *, limits: Limits = LIMITS) -> T
 
 
 def set_current_snapshot(table: Table, snapshot_id: int, *, limits: Limits = LIMITS) -> Table:
-    """Moves the branch that the table stands on to any snapshot of the table.
+    """Moves the table's branch to any snapshot of the table.
 
     Args: table, as in `append_files`; snapshot_id, the snapshot.
     Returns: the table at that snapshot, the head of its branch.
@@ -159,7 +159,7 @@ def set_current_snapshot(table: Table, snapshot_id: int, *, limits: Limits = LIM
 
 
 def cherry_pick(table: Table, snapshot_id: int, *, limits: Limits = LIMITS) -> Table:
-    """Brings what another snapshot of the table changed to the branch that the table stands on.
+    """Brings what another snapshot of the table changed to the table's branch.
 
     The branch moves to the snapshot where that was made from its head. The data files of another append are
     added in a new snapshot, whose summary says `source-snapshot-id` (and `published-wap-id`, where the

@@ -171,7 +171,9 @@ _CHANGED = (
     "refs",
     "current-snapshot-id",
     "current-schema-id",
+    "last-column-id",
     "default-spec-id",
+    "last-partition-id",
     "statistics",
     "partition-statistics",
 )

@@ -50,7 +50,7 @@ def write_manifest(
         codec: "deflate" as Java has it, "null", "snappy", "zstandard", "bzip2" or "xz".
         level: of the codec, None for its own.
         block_bytes: bytes of records, not compressed, at which a block ends.
-        sync: the marker of 16 bytes behind each block, None for a random one. The same rows, arguments and
+        sync: the marker of 16 bytes after each block, None for a random one. The same rows, arguments and
             marker give the same bytes.
         verify: read every block again and hold its rows against those written.
         threads: blocks compressed at once; None for all cores. The bytes are the same.
@@ -131,7 +131,7 @@ def write_manifest_list(
         codec: "deflate" as Java has it, "null", "snappy", "zstandard", "bzip2" or "xz".
         level: of the codec, None for its own.
         block_bytes: bytes of records, not compressed, at which a block ends.
-        sync: the marker of 16 bytes behind each block, None for a random one. The same rows, arguments and
+        sync: the marker of 16 bytes after each block, None for a random one. The same rows, arguments and
             marker give the same bytes.
         verify: read every block again and hold its rows against those written.
         threads: blocks compressed at once; None for all cores. The bytes are the same.
@@ -167,7 +167,7 @@ def write_metadata(
 
     Args:
         metadata: the object, as `read_metadata` gives it. Its keys come in the order of Iceberg's Java
-            library, those that the format does not have behind them; nothing is added or left out.
+            library, those that the format does not have after them; nothing is added or left out.
         sink: a local path, compressed with gzip where it ends in `.gz.metadata.json` or `.metadata.json.gz`,
             an open binary file, or None for the text as bytes.
         overwrite: replace a file that is there.

@@ -27,7 +27,7 @@ def committable(table: Table) -> _native.Table:
 
 
 def made(table: Table, native: _native.Table) -> Table:
-    """The table behind a commit, opened as it was before."""
+    """The table after a commit, opened as it was before."""
     return Table(native, table._storage, table._opening)
 
 

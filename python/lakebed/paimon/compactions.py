@@ -32,7 +32,7 @@ def compact_files(
     Args:
         table: as in `append_files`.
         removed: the files before, as in `delete_files`. One that only moves to another level is in both.
-        added: the files behind, as in `append_files`, which hold the same rows; `level` is that of the
+        added: the files after it, as in `append_files`, which hold the same rows; `level` is that of the
             table's merge tree, `file_source` is 1 unless they say otherwise, and `first_row_id` may be given.
         changelog: as in `append_files`.
         index_files: new index files of deletion vectors, as in `replace_deletion_vectors`. Vectors of the

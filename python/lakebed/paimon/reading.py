@@ -28,7 +28,7 @@ __all__ = [
     "read_snapshot",
 ]
 
-# Bytes of the size before a deletion vector and the checksum behind it, which the length may leave out.
+# Bytes of the size before a deletion vector and the checksum after it, which the length may leave out.
 _VECTOR_FRAMING = 8
 
 
@@ -181,7 +181,7 @@ def decode_rows(binary: pa.Array, types: pa.Schema) -> pa.StructArray:
     """Serialised BinaryRows as a struct array, one struct per row, null where the binary is null.
 
     Args:
-        binary: `binary` or `large_binary`, each value a row behind its 4-byte big-endian arity, as stored.
+        binary: `binary` or `large_binary`, each value a row after its 4-byte big-endian arity, as stored.
         types: names and types of the fields; field metadata may carry the Paimon type.
     Raises: CorruptError with `.record` and `.field` (arity, offset, truncated, decimal, timestamp, utf8),
         UnsupportedError (a type without a BinaryRow form).
@@ -198,7 +198,7 @@ def encode_rows(struct: pa.StructArray, types: pa.Schema | None = None) -> pa.Ar
         struct: one struct per row.
         types: names and types of the fields, where they differ from the struct's own (precision, CHAR
             lengths).
-    Returns: `binary`, each value a row behind its 4-byte big-endian arity; null where the struct is null.
+    Returns: `binary`, each value a row after its 4-byte big-endian arity; null where the struct is null.
     Raises: SchemaError (a type without a BinaryRow form, fields that do not match).
     Source: Paimon's `BinaryRowWriter.java`.
     """

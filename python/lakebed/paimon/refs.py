@@ -91,7 +91,7 @@ def delete_branch(table: Table, name: str) -> Freed:
         name: of the branch.
     Returns: the table at its latest snapshot, and the files that only the branch reached, which are not
         deleted: nor does Paimon's own `deleteBranch` delete them.
-    Raises: SnapshotNotFoundError (no such branch), SchemaError ("main", the branch that the table stands on,
+    Raises: SnapshotNotFoundError (no such branch), SchemaError ("main", the table's branch,
         or one that an option of the table names), others as `delete_tag`.
     Cost: that of `Table.reachable`, before anything is removed.
     Source: Paimon's `FileSystemBranchManager.java`, `AbstractFileStoreTable.java`.

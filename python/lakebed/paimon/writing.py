@@ -40,7 +40,7 @@ def write_manifest(
         codec: "zstandard", "null", "deflate", "snappy", "bzip2" or "xz".
         level: of the codec, None for Java's (zstandard 1) or the codec's own.
         block_bytes: bytes of records, not compressed, at which a block ends.
-        sync: the marker of 16 bytes behind each block, None for a random one. The same entries, arguments and
+        sync: the marker of 16 bytes after each block, None for a random one. The same entries, arguments and
             marker give the same bytes.
         verify: read every block again and hold its rows against those written.
         threads: blocks compressed at once; None for all cores. The bytes are the same.

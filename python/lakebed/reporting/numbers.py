@@ -38,7 +38,7 @@ class Numbers:
 
 
 def gather(table: Table, name: str, small_bytes: int, threads: int | None) -> Numbers:
-    """The numbers of a table where it stands. Raises: as its views. Cost: that of each view once."""
+    """The numbers of a table at its snapshot. Raises: as its views. Cost: that of each view once."""
     health = table.health(small_bytes=small_bytes, threads=threads).to_arrow().to_pylist()[0]
     growth = ("snapshot_id", "committed_at", "file_count", "record_count", "file_size_in_bytes")
     snapshots = ("snapshot_id", "committed_at", "operation")

@@ -145,7 +145,7 @@ def _svg(name: str, title: str, draw: Callable[[Axes], None], height: float = 3.
 
 
 def _date(axes: Axes) -> None:
-    """Times below a picture, as short as they are told apart."""
+    """Times below a picture, as short as keeps them distinct."""
     from matplotlib import dates
 
     made: Any = dates

@@ -67,7 +67,7 @@ def binary_files(spark: SparkSession, paths: Sequence[str]) -> DataFrame:
 
 
 def _given(files: DataFrame) -> int:
-    """How many files Spark is going to read of those that it was told to."""
+    """How many files Spark is going to read of those that it was given."""
     from pyspark.errors import PySparkException
 
     try:

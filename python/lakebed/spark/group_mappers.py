@@ -44,7 +44,7 @@ def sum_manifests(contents: Contents, task: str, limits: Limits, deleted: bytes)
 def sum_files(
     batches: Iterator[pa.RecordBatch], task: str, limits: Limits, schema: pa.Schema
 ) -> Iterator[pa.RecordBatch]:
-    """Sums up live files; made for `mapInArrow`, behind the join that takes deleted files away.
+    """Sums up live files; made for `mapInArrow`, after the join that takes deleted files away.
 
     Args: schema, of the rows, before they got the types of Spark; the others and Returns as `sum_manifests`.
     """

@@ -1,4 +1,4 @@
-"""Partitions and buckets: live files summed up where their manifests are read, then brought together."""
+"""Partitions and buckets: live files summed up where their manifests are read, then combined."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ def reachable(
 ) -> DataFrame:
     """One row per file that anything of the table still reaches; the rows and columns of `Table.reachable`.
 
-    Args: as `Table.reachable`; path and at, which table, and where it stands; limits, what one file may cost.
+    Args: as `Table.reachable`; path and at, which table and snapshot; limits, what one file may cost.
     Raises: what `open_table` and `Table.reachable` raise at once, here; TypeError for a storage that cannot
         be pickled; errors of reading when the DataFrame is computed.
     Cost: one task opens the table again, through the same storage, and reads what `Table.reachable` says,
@@ -130,7 +130,7 @@ def growth(
     at: At = None,
     limits: Limits = LIMITS,
 ) -> DataFrame:
-    """One row per snapshot that led to where the table stands; the rows and columns of `Table.growth`.
+    """One row per snapshot that led to the table's own; the rows and columns of `Table.growth`.
 
     Args: as `Table.growth`; path, at and limits, as in `reachable`.
     Raises, Cost: as `reachable`.
@@ -169,7 +169,7 @@ def _by_task(
     listing: DataFrame | None = None,
 ) -> DataFrame:
     reader = _Reader.of(table, view, keywords, has_listing=listing is not None)
-    # What is asked for wrongly is told here.
+    # Wrong arguments raise here, not in a task.
     types = spark_schema(reader.scan(table).schema)
     # Not `coalesce`, with which the listing would be read by that task too.
     rows = spark.range(1, numPartitions=1) if listing is None else listing.repartition(1)
@@ -180,7 +180,7 @@ def _by_task(
 class _Reader:
     """Opens a table again and reads a view of it; made for `mapInArrow` over one row, or all of a listing.
 
-    Attributes: path, what was opened; place, the keywords of `Table.at` for where it stands. It may hold
+    Attributes: path, what was opened; place, the keywords of `Table.at` for its snapshot. It may hold
         credentials, which its `repr` does not show.
     """
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 Read: TypeAlias = Literal["executors", "spark"]
 """Who reads manifests: the executors' Python through the table's storage, or Spark's source `binaryFile`."""
 
-# Executors that are asked, at most. A few that do not reach a storage are told of when they read.
+# Executors that are asked, at most. A few that do not reach a storage show it when they read.
 _TASKS = 32
 # Seconds that an executor waits for a storage: one behind a firewall may never answer.
 _PATIENCE = 20.0
@@ -62,8 +62,8 @@ def reached(
     known, key = _found.setdefault(spark, {}), _key(storage, probe.path)
     if key not in known:
         answers = _asked(spark, probe)
-        told = sorted(problem for problem, _ in answers if problem is not None)
-        problem = told[0] if told else None
+        found = sorted(problem for problem, _ in answers if problem is not None)
+        problem = found[0] if found else None
         if any(missing for _, missing in answers):
             # Of a file that is not there nobody knows whether others are.
             return problem
@@ -107,11 +107,11 @@ class Probe:
 
     def answer(self) -> tuple[str | None, bool]:
         """What keeps this process from reading, None for nothing, and whether it is that no file is there."""
-        told: list[tuple[str | None, bool]] = []
-        thread = Thread(target=lambda: told.append(self._read()), daemon=True)
+        found: list[tuple[str | None, bool]] = []
+        thread = Thread(target=lambda: found.append(self._read()), daemon=True)
         thread.start()
         thread.join(_PATIENCE)
-        return told[0] if told else (f"no answer within {_PATIENCE:.0f} seconds", False)
+        return found[0] if found else (f"no answer within {_PATIENCE:.0f} seconds", False)
 
     def pickled(self) -> bytes:
         """The probe, for a function that is sent by value."""

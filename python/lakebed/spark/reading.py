@@ -161,7 +161,7 @@ class RangeReader:
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Gives the rows of the tasks whose numbers come."""
         spare_archives()
-        with _way_out_told(self.storage):
+        with _with_hint(self.storage):
             for batch in batches:
                 for task in batch.column(0).to_pylist():
                     yield from self.decode(contents(self.tasks[task], self.storage, self.limits, self.reads))
@@ -259,14 +259,14 @@ def _by_spark(
         if reader.why is None or isinstance(error, LakebedError):
             raise
         # Java's own words stand below those of the bridge to it.
-        told = printable(" ".join(str(error).split("\n")[:2]))
-        message = f"neither executors nor Spark read the manifests: executors: {reader.why}; Spark: {told}"
+        shown = printable(" ".join(str(error).split("\n")[:2]))
+        message = f"neither executors nor Spark read the manifests: executors: {reader.why}; Spark: {shown}"
         raise UnsupportedError(message, kind="unsupported") from error
     return files.mapInArrow(reader, types)
 
 
 @contextlib.contextmanager
-def _way_out_told(storage: Storage | None) -> Iterator[None]:
+def _with_hint(storage: Storage | None) -> Iterator[None]:
     """Says of a file that was not read who else may read it: Spark, unless a catalog gave the credentials."""
     try:
         yield

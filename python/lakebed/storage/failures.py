@@ -55,7 +55,7 @@ def as_oserror(error: Exception, path: str, filesystem: object) -> Exception:
     """
     if isinstance(error, _OF_PROGRAMS):
         return error
-    return OSError(errno_of(error), _told(error, filesystem), _native.without_credentials(path))
+    return OSError(errno_of(error), _message(error, filesystem), _native.without_credentials(path))
 
 
 def errno_of(error: Exception) -> int:
@@ -78,7 +78,7 @@ def of_a_range(error: Exception) -> bool:
     return "range" in str(error).lower() or getattr(error, "errno", None) == errno.EINVAL
 
 
-def _told(error: Exception, filesystem: object) -> str:
+def _message(error: Exception, filesystem: object) -> str:
     text = (isinstance(error, OSError) and error.strerror) or str(error) or type(error).__name__
     # obstore prints all that it knows below its sentence.
     text = text.partition("\n\nDebug source")[0]
@@ -90,7 +90,7 @@ def _told(error: Exception, filesystem: object) -> str:
 
 
 def _without_body(answer: re.Match[str]) -> str:
-    """The status of an answer where it is told, and the server's own word for what is wrong."""
+    """The status of an answer where it is known, and the server's own word for what is wrong."""
     code = _CODE.search(answer[0])
     word = (code[1] or code[2]) if code else "…"
     return f"{answer['status']}: {word}" if answer["status"] else word

@@ -68,7 +68,7 @@ class FsspecStorage(Adapter):
             self._filesystem.invalidate_cache(directory)
             listed = self._filesystem.ls(directory, detail=True)
             found = {info["name"].lstrip("/"): info for info in listed}
-            # Of a file its own path is listed, of a directory its marker, with a slash behind it.
+            # Of a file its own path is listed, of a directory its marker, with a slash after it.
             if {name: info["type"] for name, info in found.items()} == {directory.strip("/"): "file"}:
                 raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), prefix)
             paths = ((path.rstrip("/"), info) for path, info in found.items())

@@ -96,7 +96,7 @@ class ChangeViews(Standing):
         threads: int | None = None,
     ) -> ViewScan:
         """One row for each file that the commit of a snapshot added or removed, of all snapshots that led to
-        where the table stands, oldest first.
+        the table's snapshot, oldest first.
 
         Which snapshot added a file, and which removed it: `where="file_path = '…'"`. What a commit did is
         what its own manifests say; where they do not account for what the lists count, it is what `diff` of

@@ -59,6 +59,7 @@ class ContentViews(Standing):
             `file_sequence_number` int64 (after inheritance), then the data file's fields, metrics as stored
             (map<int32, int64> and map<int32, binary> by field id). Last, `manifest` utf8.
         Units: sizes in bytes; Paimon's `creation_time` is the writer's local wall clock, without a zone.
+        Raises: SchemaError (no such column), PredicateError, at once; errors of the data when read.
         Cost: reads the manifests that `where` leaves; Paimon's entries that it drops are not decoded beyond
             what it tests.
         Source: Paimon's `ManifestEntry.java`, `DataFileMeta.java`; Iceberg specification, "Manifests" and
@@ -92,6 +93,7 @@ class ContentViews(Standing):
             Paimon's files that `where` leaves may hold rows that match, by partition, bucket, statistics and
             indexes. Of a table with primary keys a file stays with those whose rows it may hide; files of
             level 0 that batch reads pass over are live all the same.
+        Raises: SchemaError (no such column), PredicateError, at once; errors of the data when read.
         Cost: as `entries`; for Paimon plus one hash of the identity of each deletion. Filters on values of a
             Paimon table with primary keys, or of data evolution, hold the files that keys leave in memory.
         Source: Paimon's `FileEntry.java` (merge), `DataFilePathFactory.java` (paths); Iceberg specification,
@@ -156,6 +158,8 @@ class ContentViews(Standing):
             `row_range_start` and `row_range_end` int64 (row ids, the last one included), `index_field_id`
             int32, `index_field_name` utf8, `extra_field_ids` list<int32>; `file_name` and `external_path`
             utf8.
+        Raises: SchemaError (no such column, or an Iceberg table), PredicateError, at once; errors of the data
+            when read.
         Cost: the index manifest.
         Source: Paimon's `IndexManifestEntry.java`, `GlobalIndexMeta.java`.
         """

@@ -35,6 +35,7 @@ class HistoryViews(Standing):
             `commit_operation` utf8 ("MERGE", of newer writers), `log_offsets` map<int32, int64> (by bucket,
             of older ones) and others; Iceberg's `sequence_number`, `first_row_id`, `added_rows` int64 and
             others.
+        Raises: SchemaError (no such column), PredicateError, at once; errors of the data when read.
         Cost: Paimon: reads every snapshot file. Iceberg: reads the metadata file.
         Source: Paimon's `Snapshot.java`; Iceberg specification, "Snapshots".
         """
@@ -57,6 +58,7 @@ class HistoryViews(Standing):
             which has no such rules), then the format's own, among them Paimon's `schema_id` int64 and
             `committed_at` timestamp[us, UTC] of the snapshot, `created_at` timestamp[us] (wall clock of the
             tag's writer, only where it is kept for a time).
+        Raises: SchemaError (no such column), PredicateError, at once; errors of the data when read.
         Cost: Paimon: lists branches and tags; reads one snapshot per branch, and every tag. Iceberg: nothing
             that opening has not read.
         Source: Paimon's `Tag.java`, `BranchManager.java`; Iceberg's metadata table `refs`.
@@ -75,6 +77,8 @@ class HistoryViews(Standing):
 
         Returns: the columns of `snapshots`. Only the changelog's list need still be there; base and delta
             lists may be gone.
+        Raises: SchemaError (no such column, or an Iceberg table), PredicateError, at once; errors of the data
+            when read.
         Cost: reads every changelog file.
         Source: Paimon's `Changelog.java`.
         """
@@ -92,6 +96,7 @@ class HistoryViews(Standing):
 
         Returns: `schema_id` int64, `fields` list<struct<id, name, type, required, doc>>, then the format's
             own: Paimon's keys and `options`, Iceberg's `identifier_field_ids`.
+        Raises: SchemaError (no such column), PredicateError, at once; errors of the data when read.
         Cost: Paimon: reads every schema file. Iceberg: reads the metadata file.
         Source: Paimon's `TableSchema.java`; Iceberg specification, "Schemas and Data Types".
         """
@@ -105,7 +110,7 @@ class HistoryViews(Standing):
         limit: int | None = None,
         threads: int | None = None,
     ) -> ViewScan:
-        """One row per snapshot that led to where the table stands, oldest first: what is live there, and what
+        """One row per snapshot that led to the table's own, oldest first: what is live there, and what
         its commit added and removed.
 
         All numbers come from manifests and their lists, never from what a writer's summary claims, so they

@@ -47,7 +47,7 @@ class JobViews(Standing):
             `file_size_in_bytes` int64 (as recorded; null where nothing records it), `first_snapshot_id` and
             `last_snapshot_id` int64 (in the order of commits; null for what the table itself keeps),
             `first_reached_by` and `last_reached_by` utf8 ("snapshot 3", "tag v1", "changelog 2", with "of
-            branch b" behind on a branch of Paimon's; "table", "branch b", "metadata log"). Files of the
+            branch b" after on a branch of Paimon's; "table", "branch b", "metadata log"). Files of the
             metadata come first, the others in no order that means anything.
         Raises: SchemaError, PredicateError, at once; when it is read, CorruptError and its kin for a list or
             manifest that is damaged, OSError for one that is gone.
@@ -74,7 +74,7 @@ class JobViews(Standing):
     ) -> ViewScan:
         """One row per file that lies in the table's folders and that nothing of the table reaches.
 
-        Files are listed first; then the table is read as it is by then, whatever it stands at, so that a
+        Files are listed first; then the table is read as it is by then, whatever its snapshot, so that a
         commit in between takes nothing along. Of a table opened by a metadata file without a catalog that
         file stays the newest: what later commits added would be an orphan.
 
@@ -131,7 +131,7 @@ class JobViews(Standing):
         Iceberg: `history.expire.max-snapshot-age-ms`, `history.expire.min-snapshots-to-keep`,
         `history.expire.max-ref-age-ms`, and what branches and tags say for themselves, which wins. Paimon:
         `snapshot.num-retained.min` and `.max`, `snapshot.time-retained`, `snapshot.expire.limit`, consumers
-        and, where changelogs are kept for longer, `changelog.*`, of the branch that the table stands on; tags
+        and, where changelogs are kept for longer, `changelog.*`, of the table's branch; tags
         and other branches keep what they reach. Tags and consumers that are overdue themselves stay.
 
         Args: older_than, snapshots older than this, or before this instant, are old, whatever the table says.

@@ -1,4 +1,4 @@
-"""A table of the compiled core, and where it stands."""
+"""A table of the compiled core, and which snapshot it is at."""
 
 from __future__ import annotations
 
@@ -52,15 +52,15 @@ class Standing:
 
     @property
     def tag(self) -> str | None:
-        """The tag the table was asked to stand at, or None."""
+        """The tag that `at` asked for, or None."""
         return self._native.tag
 
     @property
     def schema(self) -> pa.Schema:
         """The columns of the table's rows, in the Arrow types that views show their values in.
 
-        Its schema where it stands: the latest one, or that of the snapshot it was asked to stand at. Cost:
-        none, it was read when the table was opened.
+        The latest schema, or that of the snapshot that `at` asked for. Cost: none, it was read when the
+        table was opened.
         """
         return _arrow.schema(self._native.data_schema)
 

@@ -38,9 +38,9 @@ class VerifyViews(Standing):
         Returns: `severity` utf8 ("error": rows are lost, doubled or not to be read; "warning": other than
             recorded, which readers can live with), `kind` utf8 (that of the error which reading raises, such
             as "missing", "truncated" and "mismatch"; "duplicate": twice in the table; "odd": what reading
-            warns of), `message` utf8, `path` utf8 of the file that is wrong, `told_by` utf8 (the file that
-            names it), `offset` int64 [bytes], `block` int64, `record` int64 and `field` utf8 within it, where
-            they are known.
+            warns of), `message` utf8, `path` utf8 of the file that is wrong, `told_by` utf8 (the file
+            that names it), `offset` int64 [bytes], `block` int64, `record` int64 and `field` utf8 within it,
+            where they are known.
         Raises: when read, OSError where folders cannot be listed; the error of a metadata file that cannot be
             read, which opening raises too.
         Cost: every snapshot, list and manifest that the table has, whole, side by side, and of Iceberg the

@@ -62,6 +62,45 @@ fn the_twin_reads_what_is_written() {
     }
 }
 
+/// Blocks of another file stand behind rows as they stood there, under this file's marker.
+#[test]
+fn blocks_are_copied() {
+    let schema = r#"{"type": "record", "name": "r", "fields": [{"name": "id", "type": "long"}]}"#;
+    let batch = |ids: std::ops::Range<i64>| {
+        let column = Arc::new(Int64Array::from_iter_values(ids));
+        RecordBatch::try_from_iter([("id", column as ArrayRef)]).unwrap()
+    };
+    for (codec, _) in CODECS {
+        let options = WriteOptions { codec, block_bytes: 50, ..WriteOptions::new(SYNC) };
+        let before = write(schema, &[batch(3..200)], options.clone()).unwrap();
+        let options = WriteOptions { sync: *b"another marker!!", ..options };
+        let copied = |limits: Limits| -> Result<Vec<u8>> {
+            let options = WriteOptions { limits, ..options.clone() };
+            let mut writer = Writer::new(Vec::new(), schema, &batch(0..0).schema(), options)?;
+            writer.write(&batch(0..3))?;
+            for block in Blocks::open(memory(&before), Limits::DEFAULT)?.1 {
+                writer.copy_block(&block?)?;
+            }
+            assert_eq!(writer.rows(), 200);
+            writer.finish()
+        };
+        let bytes = copied(Limits::DEFAULT).unwrap();
+        let again = read(memory(&bytes), ReadOptions::default()).unwrap();
+        let ids = again.iter().flat_map(|batch| {
+            let ids: &Int64Array = batch.column(0).as_any().downcast_ref().unwrap();
+            ids.values().to_vec()
+        });
+        assert!(ids.eq(0..200), "{codec:?}");
+        let payloads = |bytes: &[u8]| -> Vec<Vec<u8>> {
+            let blocks = Blocks::open(memory(bytes), Limits::DEFAULT).unwrap().1;
+            blocks.map(|block| block.unwrap().payload.to_vec()).collect()
+        };
+        assert_eq!(payloads(&bytes)[1..], payloads(&before));
+        let few = Limits { max_rows: 150, ..Limits::DEFAULT };
+        assert_eq!(copied(few).unwrap_err().kind(), ErrorKind::Limit);
+    }
+}
+
 /// Shares of several megabytes go to threads, block by block in file order.
 #[test]
 fn threads_write_the_bytes_that_one_writes() {

@@ -8,7 +8,7 @@ use lakebed::iceberg::Table as IcebergTable;
 use lakebed::iceberg::write::FormatVersion;
 use lakebed::iceberg::write::commit::{
     Action, CommitOptions, FileChange, FileChangeKind, Identity, Isolation, NewTable, Rewrite, commit_action,
-    create_table, stage_action,
+    create_table, fields_json, stage_action,
 };
 use lakebed::reach::Retention;
 use lakebed::{Error, ErrorKind, Result};
@@ -45,6 +45,14 @@ fn pending(change: Named<'_>) -> PyResult<Pending> {
         "settings" => {
             let change = parsed(&given)?;
             Box::new(move || Ok(Action::Settings(change)))
+        }
+        "schema" => {
+            let change = parsed(&given)?;
+            Box::new(move || Ok(Action::Schema(change)))
+        }
+        "spec" => {
+            let change = parsed(&given)?;
+            Box::new(move || Ok(Action::Spec(change)))
         }
         "cherry_pick" => {
             let snapshot_id = given.extract()?;
@@ -189,9 +197,8 @@ pub fn iceberg_commit(
         let storage = Arc::clone(table.storage());
         let staged = stage_action(table.metadata_file(), storage, action()?, &options)?;
         Ok(staged.map(|staged| {
-            let [metadata, requirements, updates] =
-                [staged.metadata, staged.requirements, staged.updates].map(|json| json.to_string());
-            Committed::Staged(staged.files, metadata, requirements, updates)
+            let [requirements, updates] = [staged.requirements, staged.updates].map(|json| json.to_string());
+            Committed::Staged(staged.files, staged.metadata, requirements, updates)
         }))
     })
 }
@@ -235,4 +242,11 @@ pub fn iceberg_layout(
         })?;
         Ok((table.schema().to_json().to_string(), spec.to_json().to_string()))
     })
+}
+
+/// What the columns of an Arrow schema are in a schema of Iceberg's, in JSON.
+#[pyfunction]
+pub fn iceberg_fields(py: Python<'_>, schema: &Bound<'_, PyAny>) -> PyResult<String> {
+    let schema = import_schema(schema)?;
+    committed(py, || Ok(fields_json(schema.fields())?.to_string()))
 }

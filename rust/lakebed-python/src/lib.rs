@@ -50,7 +50,7 @@ mod _native {
         iceberg_read_metadata,
     };
     #[pymodule_export]
-    use super::iceberg_commit::{iceberg_commit, iceberg_create_table, iceberg_layout};
+    use super::iceberg_commit::{iceberg_commit, iceberg_create_table, iceberg_fields, iceberg_layout};
     #[pymodule_export]
     use super::iceberg_write::{iceberg_write_manifest, iceberg_write_manifest_list, iceberg_write_metadata};
     #[pymodule_export]

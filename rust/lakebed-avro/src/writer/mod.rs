@@ -9,7 +9,7 @@ use arrow_schema::Schema as ArrowSchema;
 
 use self::frames::Frames;
 use crate::codec::Codec;
-use crate::container::MAGIC;
+use crate::container::{Block, MAGIC};
 use crate::encode::{Output, bind_row, check};
 use crate::error::{Error, ErrorKind, Location, Result};
 use crate::limits::Limits;
@@ -140,6 +140,35 @@ impl<W: Write> Writer<W> {
         Ok(())
     }
 
+    /// Writes a block of another file of the same schema and codec as it stands there, behind the rows written so far,
+    /// which end their block. It is neither inflated nor looked into: whoever has read it knows that it is good.
+    ///
+    /// # Errors
+    /// Those of [`Writer::write`].
+    pub fn copy_block(&mut self, block: &Block) -> Result<()> {
+        self.end_block()?;
+        self.frames.write(&self.schema, &mut self.sink)?;
+        self.rows = self.rows.saturating_add(block.count);
+        if self.rows > self.most_rows {
+            return Err(self.too_many_rows());
+        }
+        let mut out = Output::new(self.options.limits);
+        out.long(block.count.cast_signed());
+        out.long(block.payload.len() as i64);
+        self.sink.write_all(&out.buffer)?;
+        self.sink.write_all(&block.payload)?;
+        self.sink.write_all(&self.options.sync)?;
+        Ok(())
+    }
+
+    #[cold]
+    fn too_many_rows(&self) -> Error {
+        let limits = &self.options.limits;
+        let name = if self.most_rows < limits.max_rows { "max_cells" } else { "max_rows" };
+        let bound = if self.most_rows < limits.max_rows { limits.max_cells } else { limits.max_rows };
+        Limits::exceeded(name, bound, bound.saturating_add(1))
+    }
+
     /// Counts the record that was just written.
     fn count(&mut self) -> Result<()> {
         let limits = &self.options.limits;
@@ -148,9 +177,7 @@ impl<W: Write> Writer<W> {
             return Err(Limits::exceeded("max_block_bytes", limits.max_block_bytes, bytes));
         }
         if self.rows >= self.most_rows {
-            let name = if self.most_rows < limits.max_rows { "max_cells" } else { "max_rows" };
-            let bound = if self.most_rows < limits.max_rows { limits.max_cells } else { limits.max_rows };
-            return Err(Limits::exceeded(name, bound, bound.saturating_add(1)));
+            return Err(self.too_many_rows());
         }
         self.pending += 1;
         self.rows += 1;

@@ -15,7 +15,7 @@ use local_folder::{local_contents, modified};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::local_path::local_path;
-use crate::write::publish::{Existing, is_taken, publish_bytes};
+use crate::write::publish::{Existing, create_bytes, is_taken, publish_bytes, sync_folder_of};
 
 /// Reads files and lists folders; all I/O of this crate goes through one of these.
 ///
@@ -114,6 +114,22 @@ pub trait Storage: Send + Sync {
     /// `Unsupported` for a storage that only reads.
     fn create(&self, path: &str, bytes: &[u8]) -> Result<()> {
         self.inner().map_or_else(|| Err(read_only(path)), |storage| storage.create(path, bytes))
+    }
+
+    /// The same of one of several files of a folder, which are there for good once [`Storage::settle`] is done.
+    ///
+    /// # Errors
+    /// As [`Storage::create`].
+    fn create_one(&self, path: &str, bytes: &[u8]) -> Result<()> {
+        self.create(path, bytes)
+    }
+
+    /// Makes sure of the files in the folder of that path.
+    ///
+    /// # Errors
+    /// `Io`.
+    fn settle(&self, path: &str) -> Result<()> {
+        self.inner().map_or(Ok(()), |storage| storage.settle(path))
     }
 
     /// Whether it decides by itself who of several writers a path is given to: whether it has [`Storage::publish`],
@@ -231,6 +247,14 @@ impl Storage for Local {
 
     fn create(&self, path: &str, bytes: &[u8]) -> Result<()> {
         publish_bytes(path, Existing::Refuse, bytes)
+    }
+
+    fn create_one(&self, path: &str, bytes: &[u8]) -> Result<()> {
+        create_bytes(path, bytes)
+    }
+
+    fn settle(&self, path: &str) -> Result<()> {
+        sync_folder_of(local_path(path)?)
     }
 
     fn is_committable(&self) -> bool {

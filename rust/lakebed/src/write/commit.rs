@@ -1,6 +1,7 @@
 //! A commit: tried until no other came in between. Each attempt starts from the latest state, writes its files, and
 //! is made by the one file that it publishes last, under the name of the next state, which must not be there yet.
 
+use std::collections::HashMap;
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
 use std::sync::Arc;
@@ -81,6 +82,7 @@ pub(crate) fn commit<C: Commit>(mut work: C) -> Result<C::Made> {
         if attempt == 1 {
             written.check_storage()?;
         }
+        written.settle()?;
         match publish_next(written.storage.as_ref(), &path, &bytes)? {
             Published::Made => {
                 written.keep();
@@ -185,9 +187,19 @@ impl Written {
     /// # Errors
     /// Those of the storage.
     pub(crate) fn create(&mut self, path: &str, bytes: &[u8]) -> Result<()> {
-        self.storage.create(path, bytes)?;
+        self.storage.create_one(path, bytes)?;
         self.push(path.to_owned());
         Ok(())
+    }
+
+    /// Makes sure that all files outlast the machine: what names them does.
+    ///
+    /// # Errors
+    /// `Io`.
+    pub(crate) fn settle(&self) -> Result<()> {
+        let folder = |path: &str| path.rsplit_once('/').map(|(folder, _)| folder.to_owned());
+        let folders: HashMap<_, &String> = self.paths.iter().map(|path| (folder(path), path)).collect();
+        folders.values().try_for_each(|path| self.storage.settle(path))
     }
 
     /// Asks the storage to write one of the files again where it is: a server that passes over the condition would

@@ -21,19 +21,32 @@ pub enum Existing {
 const SUFFIX: &str = ".lakebed-tmp";
 
 /// Writes a local file: under a name of its own in the same folder, created anew, synced, then published
-/// under `path` in one step, and the folder synced. Whoever looks sees no file, or all of it. A process that
+/// under `path` in one step, and the folder synced (not on Windows). Whoever looks sees no file, or all of it. A process that
 /// is killed may leave a file `.<name>.<process>.<number>.lakebed-tmp` behind.
 ///
 /// # Errors
 /// Those of `write`; `Io`, with the cause, also where `path` is there and is to stay. The file
 /// under the other name is then removed.
 pub fn publish(path: &str, existing: Existing, write: impl FnOnce(&File) -> Result<()>) -> Result<()> {
+    appear(path, existing, true, write)?;
+    sync_folder_of(path)
+}
+
+/// The same, but that the folder is not synced, nor the file unless `synced`.
+fn appear(
+    path: &str,
+    existing: Existing,
+    synced: bool,
+    write: impl FnOnce(&File) -> Result<()>,
+) -> Result<()> {
     let target = Path::new(path);
     let io = |error: io::Error| Error::from(error).in_file(path);
     let (temporary, file) = created_beside(target).map_err(io)?;
     let written = || -> Result<()> {
         write(&file).map_err(|error| error.in_file(path))?;
-        file.sync_all().map_err(io)?;
+        if synced {
+            file.sync_all().map_err(io)?;
+        }
         match existing {
             Existing::Replace => fs::rename(&temporary, target).map_err(io),
             Existing::Refuse => link(&temporary, target).map_err(io),
@@ -42,9 +55,44 @@ pub fn publish(path: &str, existing: Existing, write: impl FnOnce(&File) -> Resu
     let outcome = written();
     // After a rename nothing is there any more.
     let _ = fs::remove_file(&temporary);
-    outcome?;
-    let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty());
-    File::open(folder.unwrap_or(Path::new("."))).and_then(|folder| folder.sync_all()).map_err(io)
+    outcome
+}
+
+/// Makes sure that the names in the folder of a local file outlast the machine.
+///
+/// # Errors
+/// `Io`.
+pub(crate) fn sync_folder_of(path: &str) -> Result<()> {
+    let folder = Path::new(path).parent().filter(|folder| !folder.as_os_str().is_empty());
+    sync_folder(folder.unwrap_or(Path::new("."))).map_err(|error| Error::from(error).in_file(path))
+}
+
+/// Has the name of a new file outlive a crash of the machine.
+#[cfg(not(windows))]
+fn sync_folder(folder: &Path) -> io::Result<()> {
+    File::open(folder)?.sync_all()
+}
+
+/// Windows opens no folder as a file, and has no call that syncs one: NTFS keeps a journal of names.
+#[cfg(windows)]
+fn sync_folder(_: &Path) -> io::Result<()> {
+    Ok(())
+}
+
+/// Writes a new file whose name does not outlast the machine until [`sync_folder_of`] it; its bytes do.
+///
+/// # Errors
+/// As [`publish_bytes`].
+pub(crate) fn create_bytes(path: &str, bytes: &[u8]) -> Result<()> {
+    appear(local_path(path)?, Existing::Refuse, true, |mut file| Ok(file.write_all(bytes)?))
+}
+
+/// Writes a file that nothing depends on in the place of the one that is there: it is not synced.
+///
+/// # Errors
+/// As [`publish_bytes`].
+pub(crate) fn replace_hint(path: &str, text: &str) -> Result<()> {
+    appear(local_path(path)?, Existing::Replace, false, |mut file| Ok(file.write_all(text.as_bytes())?))
 }
 
 /// Publishes bytes at a path as metadata spells it.

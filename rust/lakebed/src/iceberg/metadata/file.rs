@@ -9,7 +9,7 @@ use lakebed_avro::Limits;
 
 use super::{TableMetadata, Wanted};
 use crate::error::{Error, ErrorKind, Result};
-use crate::storage::Storage;
+use crate::storage::{Storage, read_recorded};
 
 /// How much of a file is read at a time; files that are shorter are read once and kept.
 const PIECE_BYTES: u64 = 4 << 20;
@@ -46,6 +46,16 @@ impl MetadataFile {
         MetadataFile { path: None, limits, head: bytes, rest: None }
     }
 
+    /// The same with all of its bytes, for who reads it more than once.
+    ///
+    /// # Errors
+    /// What storage gives; `Limit` for more than `max_file_bytes`.
+    pub(in crate::iceberg) fn whole(self) -> Result<MetadataFile> {
+        let Some(storage) = &self.rest else { return Ok(self) };
+        let head = read_recorded(storage.as_ref(), self.path(), None, &self.limits)?;
+        Ok(MetadataFile { head, rest: None, ..self })
+    }
+
     /// Where the file is; empty for bytes from elsewhere.
     pub fn path(&self) -> &str {
         self.path.as_deref().unwrap_or_default()
@@ -70,6 +80,14 @@ impl MetadataFile {
     /// Those of [`TableMetadata::read`].
     pub fn to_json(&self) -> Result<String> {
         TableMetadata::read(self, &Wanted::ALL)?;
+        self.to_text()
+    }
+
+    /// The text, of a file that was read before and found to be within limits.
+    ///
+    /// # Errors
+    /// `Utf8`; what storage gives.
+    pub(in crate::iceberg) fn to_text(&self) -> Result<String> {
         let mut json = String::new();
         let read = self.text()?.read_to_string(&mut json);
         read.map_err(|error| self.place(Error::new(ErrorKind::Utf8, error.to_string())))?;

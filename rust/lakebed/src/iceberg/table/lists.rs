@@ -9,9 +9,7 @@ use super::Table;
 use crate::columnar::Decoding;
 use crate::error::Result;
 use crate::iceberg::manifest::ManifestHeader;
-use crate::iceberg::manifest_list::{
-    InlineManifest, brief, inline_manifests, read_carrying, read_manifest_list,
-};
+use crate::iceberg::manifest_list::{InlineManifest, brief, inline_manifests, read_manifest_list};
 use crate::iceberg::metadata::{Snapshot, Wanted};
 use crate::storage::read_recorded;
 
@@ -29,15 +27,15 @@ impl Table {
         }
     }
 
-    /// The same, and behind its columns what other writers' fields of the list hold.
+    /// The file of the same, and its path; `None` where there is no snapshot, and where that names its manifests itself.
     ///
     /// # Errors
     /// As [`Table::manifest_list`].
-    pub(crate) fn carrying_list(&self) -> Result<RecordBatch> {
-        match self.snapshot()? {
-            Some(snapshot) => self.list_by(snapshot, read_carrying),
-            None => inline_manifests(&[], 0),
-        }
+    pub(crate) fn list_file(&self) -> Result<Option<(&str, Buffer)>> {
+        let Some(path) = self.snapshot()?.and_then(|snapshot| snapshot.manifest_list.as_deref()) else {
+            return Ok(None);
+        };
+        Ok(Some((path, self.read_recorded(path, None)?)))
     }
 
     /// The manifest list of any snapshot of the table.

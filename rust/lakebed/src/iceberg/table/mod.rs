@@ -12,6 +12,8 @@ mod whole;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use lakebed_avro::Limits;
+
 pub(crate) use travel::as_of;
 pub(crate) use types::{StoredTypes, TableTypes};
 
@@ -70,18 +72,38 @@ impl Table {
         let notes = Notes::default();
         let open = |path: &str| MetadataFile::open(path, Arc::clone(&storage), decoding.limits);
         let file = current_metadata(location, &storage, open, &notes)?;
-        Table::of_file(location, file, storage, decoding, notes)
+        Table::of_file(location, file, storage, decoding, notes, &Wanted::CURRENT)
     }
 
-    /// The table that was opened by `opened`, of its current metadata file.
+    /// The same table with all that is wanted of its metadata, and the text of its metadata file, which is read once.
+    ///
+    /// # Errors
+    /// As [`Table::open`].
+    pub(crate) fn open_whole(
+        location: &str,
+        storage: Arc<dyn Storage>,
+        limits: Limits,
+        wanted: &Wanted,
+    ) -> Result<(Table, String)> {
+        let (location, notes) = (location.trim_end_matches('/'), Notes::default());
+        let decoding = Decoding::from(limits.capped());
+        let open = |path: &str| MetadataFile::open(path, Arc::clone(&storage), decoding.limits);
+        let file = current_metadata(location, &storage, open, &notes)?.whole()?;
+        let table = Table::of_file(location, file, storage, decoding, notes, wanted)?;
+        let text = table.file.to_text()?;
+        Ok((table, text))
+    }
+
+    /// The table that was opened by `opened`, of its current metadata file, with what is wanted of that.
     fn of_file(
         opened: &str,
         file: MetadataFile,
         storage: Arc<dyn Storage>,
         decoding: Decoding,
         notes: Notes,
+        wanted: &Wanted,
     ) -> Result<Table> {
-        let metadata = Arc::new(TableMetadata::read(&file, &Wanted::CURRENT)?);
+        let metadata = Arc::new(TableMetadata::read(&file, wanted)?);
         let place = |odd: &String| notes.add(format!("{odd} ({})", file.path()));
         metadata.oddities.iter().for_each(place);
         let (standing, schema) = (head(&metadata, metadata.current_snapshot_id)?, current_schema(&metadata)?);
@@ -119,6 +141,11 @@ impl Table {
     /// The metadata, of whose lists only what is current is there: see [`Table::read`] for more.
     pub fn metadata(&self) -> &TableMetadata {
         &self.metadata
+    }
+
+    /// The same, shared.
+    pub(crate) fn shared_metadata(&self) -> Arc<TableMetadata> {
+        Arc::clone(&self.metadata)
     }
 
     /// Reads more of the metadata file that the table was opened from.

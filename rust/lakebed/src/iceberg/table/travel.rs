@@ -42,7 +42,8 @@ impl Table {
             return self.at_branch(&self.branch);
         }
         let (storage, decoding) = (Arc::clone(&self.storage), self.decoding.clone());
-        Table::of_file(&self.opened, file, storage, decoding, notes)?.at_branch(&self.branch)
+        Table::of_file(&self.opened, file, storage, decoding, notes, &Wanted::CURRENT)?
+            .at_branch(&self.branch)
     }
 
     /// The table at a tag, with the schema of the tag's snapshot.

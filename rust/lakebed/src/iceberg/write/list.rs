@@ -4,16 +4,21 @@ use std::io::Write;
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
+use arrow_buffer::Buffer;
 use arrow_schema::SchemaRef;
-use lakebed_avro::{WriteOptions, Writer};
+use lakebed_avro::{Blocks, Codec, Inflater, Limits, WriteOptions, Writer};
+use serde_json::Value;
 
 use super::FormatVersion;
 use super::avro::record_schema;
 use super::columns::{check_absent, check_names, column, record_rows};
 use super::layout::manifest_file;
+use crate::columnar::Decoding;
 use crate::error::Result;
 use crate::iceberg::fields::{LIST, PARTITIONS_ON_DISK};
+use crate::iceberg::manifest_list::read_manifest_list;
 use crate::iceberg::types::{FieldRef, Schema};
+use crate::json::parse;
 use crate::record::carried;
 use crate::write::with_level;
 
@@ -81,6 +86,60 @@ pub fn write_manifest_list<W: Write>(
         let written = writer.rows();
         let rows = rows(&batch?, &fields, header.version);
         writer.write(&rows.map_err(|error| error.behind_records(Some(written)))?)?;
+    }
+    Ok(writer.finish()?)
+}
+
+/// Whether a file is a manifest list as this writer writes those of a version, with blocks of that codec.
+pub(crate) fn is_list_of(bytes: &Buffer, version: FormatVersion, codec: Codec, limits: Limits) -> bool {
+    // What is no Avro file is of another writer.
+    let Ok((header, _)) = Blocks::open(bytes.clone().into(), limits) else { return false };
+    let Some(schema) = header.schema().ok().and_then(|text| parse::<Value>(text.as_bytes()).ok()) else {
+        return false;
+    };
+    header.codec == codec && schema == record_schema("manifest_file", &manifest_file(version))
+}
+
+/// Writes a manifest list of a batch of rows and, behind them, all that `before` has, which [`is_list_of`] knows as
+/// such a list. Its blocks are copied as they are, but for the first ones where they are small: each commit puts its
+/// rows in front, and blocks of few rows would be many.
+///
+/// # Errors
+/// Those of [`write_manifest_list`], and of reading `before`.
+pub(crate) fn write_in_front(
+    new: &RecordBatch,
+    before: &Buffer,
+    header: &ListHeader,
+    options: WriteOptions,
+    decoding: &Decoding,
+) -> Result<Vec<u8>> {
+    let limits = decoding.limits;
+    let (head, blocks) = Blocks::open(before.clone().into(), limits)?;
+    let mut inflater = Inflater::new(head.codec, &limits, head.sync);
+    let (least, mut end, mut large) = (options.block_bytes / 2, head.length, None);
+    let mut blocks = blocks.into_iter();
+    for block in blocks.by_ref() {
+        let block = block?;
+        if inflater.inflate(&block.payload)?.len() >= least {
+            large = Some(block);
+            break;
+        }
+        end = block.offset + (block.payload.len() + head.sync.len()) as u64;
+    }
+    let fields = manifest_file(header.version);
+    let mut metadata = header.metadata(&fields)?;
+    let options = with_level(options);
+    metadata.extend(options.metadata);
+    let text = record_schema("manifest_file", &fields).to_string();
+    let new = rows(new, &fields, header.version)?;
+    let mut writer = Writer::new(Vec::new(), &text, &new.schema(), WriteOptions { metadata, ..options })?;
+    writer.write(&new)?;
+    // A file ends well behind any block.
+    let small = before.slice_with_length(0, usize::try_from(end).unwrap_or(usize::MAX).min(before.len()));
+    writer.write(&rows(&read_manifest_list(small, None, decoding)?, &fields, header.version)?)?;
+    large.into_iter().try_for_each(|block| writer.copy_block(&block))?;
+    for block in blocks {
+        writer.copy_block(&block?)?;
     }
     Ok(writer.finish()?)
 }

@@ -28,7 +28,12 @@ pub fn metadata_text(json: &str, limits: Limits) -> Result<String> {
 
 /// The text of metadata that is known to be some.
 pub(in crate::iceberg) fn compact(metadata: Map<String, Value>) -> String {
-    Value::Object(ordered(metadata, &METADATA)).to_string()
+    Value::Object(in_order(metadata)).to_string()
+}
+
+/// Metadata with its keys in order.
+pub(super) fn in_order(metadata: Map<String, Value>) -> Map<String, Value> {
+    ordered(metadata, &METADATA)
 }
 
 /// Whether a metadata file of that name is compressed: `v3.gz.metadata.json`, `v3.metadata.json.gz`.

@@ -13,6 +13,7 @@ mod partition;
 mod version;
 
 pub use list::{ListHeader, write_manifest_list};
+pub(crate) use list::{is_list_of, write_in_front};
 pub use manifest::{ManifestContent, ManifestLayout, write_manifest};
 pub(in crate::iceberg) use metadata::compact;
 pub use metadata::{is_gzip_name, metadata_bytes, metadata_text};

@@ -3,10 +3,11 @@
 
 use std::sync::Arc;
 
-use arrow_array::RecordBatch;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::base::Base;
+use super::document::Document;
+use super::head::Listing;
 use super::next::{NewSnapshot, at_the_head, next_metadata};
 use super::options::CommitOptions;
 use super::scratch::Scratch;
@@ -14,11 +15,11 @@ use super::store::write_list;
 use super::summary::Summary;
 use super::update::{Update, requirements};
 use crate::error::{Error, ErrorKind, Result};
-use crate::iceberg::write::metadata::compact;
 use crate::iceberg::write::metadata_bytes;
 use crate::storage::{Local, Storage};
 use crate::write::commit::{self as engine, Commit, Patience, Prepared};
-use crate::write::{Existing, now_millis, publish_bytes};
+use crate::write::now_millis;
+use crate::write::publish::replace_hint;
 
 /// What a commit does to the latest state of a table.
 pub(super) trait Change {
@@ -39,7 +40,7 @@ pub(super) enum Outcome {
 pub(super) struct Snapshot {
     pub(super) operation: &'static str,
     /// Its manifest list.
-    pub(super) manifests: RecordBatch,
+    pub(super) manifests: Listing,
     pub(super) summary: Summary,
 }
 
@@ -48,8 +49,8 @@ pub(super) struct Snapshot {
 pub struct Staged {
     /// The files that were written.
     pub files: Vec<String>,
-    /// The metadata that the table would have.
-    pub metadata: Value,
+    /// The text of the metadata that the table would have.
+    pub metadata: String,
     /// What must still hold, as the REST catalog specification spells it.
     pub requirements: Value,
     /// What changes, likewise.
@@ -98,14 +99,14 @@ impl Commit for Changing<'_> {
         };
         let next = number.saturating_add(1);
         let path = base.metadata_path(next);
-        let bytes = metadata_bytes(compact(prepared.metadata), &path)?;
+        let bytes = metadata_bytes(prepared.metadata.into_text(), &path)?;
         Ok(Prepared::Next { written: scratch.written(), path, bytes, next })
     }
 
     fn made(&mut self, base: Base, next: u64) -> Result<Option<String>> {
         // The version counts; the hint only says from where on to look for it.
         let hint = base.path("version-hint.text");
-        let _ = publish_bytes(&hint, Existing::Replace, next.to_string().as_bytes());
+        let _ = replace_hint(&hint, &next.to_string());
         Ok(Some(base.table.metadata_file().to_owned()))
     }
 
@@ -118,7 +119,7 @@ impl Commit for Changing<'_> {
 
 /// A commit whose metadata only wants to be published.
 struct NextState {
-    metadata: Map<String, Value>,
+    metadata: Document,
     updates: Vec<Update>,
 }
 
@@ -161,8 +162,10 @@ pub(super) fn stage(
     let Some(prepared) = prepare(&base, change, options, 1, &mut scratch)? else { return Ok(None) };
     let requirements = requirements(&base, &prepared.updates);
     let updates = prepared.updates.iter().map(Update::json).collect();
-    let metadata = Value::Object(prepared.metadata);
-    Ok(Some(Staged { files: scratch.written().keep(), metadata, requirements, updates }))
+    let metadata = prepared.metadata.into_text();
+    let written = scratch.written();
+    written.settle()?;
+    Ok(Some(Staged { files: written.keep(), metadata, requirements, updates }))
 }
 
 #[cold]

@@ -1,34 +1,42 @@
 //! The table as a commit finds it.
 
+use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use lakebed_avro::{Codec, Limits};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
+use super::document::Document;
+use super::head::HeadList;
 use crate::error::{Error, ErrorKind, Result};
-use crate::iceberg::metadata::{MetadataFile, SnapshotRef, TableMetadata, Wanted};
+use crate::iceberg::metadata::{Snapshot, SnapshotRef, TableMetadata, Wanted, Which};
 use crate::iceberg::partition::PartitionSpec;
 use crate::iceberg::table::Table;
 use crate::iceberg::types::Schema;
 use crate::iceberg::write::{FormatVersion, is_gzip_name};
-use crate::json::invalid;
 use crate::local_path::local_path;
 use crate::storage::Storage;
 
 /// Properties that move files elsewhere, which tables without a catalog do not do.
 const MOVED_METADATA: &str = "write.metadata.path";
 
-/// A table's latest metadata, whole: what a commit builds on.
+/// What a commit reads of the metadata: of the snapshots the current one, and of the others where they stand among
+/// each other.
+const WANTED: Wanted = Wanted { schemas: Which::All, lineage: true, ..Wanted::CURRENT };
+
+/// A table's latest metadata: what a commit builds on.
 pub(super) struct Base {
     /// The table, standing at the head of the branch that is committed to.
     pub(super) table: Table,
-    /// The metadata with all of its lists.
-    pub(super) metadata: TableMetadata,
+    /// The metadata, as far as [`WANTED`] says.
+    pub(super) metadata: Arc<TableMetadata>,
     /// The metadata as it is stored, keys that the format does not have included.
-    pub(super) json: Map<String, Value>,
+    pub(super) json: Document,
+    /// All snapshots, once one is asked for that is not current.
+    snapshots: OnceCell<HashMap<i64, Snapshot>>,
     /// The version of its format.
     pub(super) version: FormatVersion,
 }
@@ -54,13 +62,11 @@ impl Base {
         storage: Arc<dyn Storage>,
         limits: Limits,
     ) -> Result<Base> {
-        let table = Table::open(location, Arc::clone(&storage), limits)?.at_branch(branch)?;
-        let path = table.metadata_file();
-        let json = MetadataFile::open(path, storage, limits)?.to_json()?;
-        let json = serde_json::from_str(&json).map_err(|error| invalid(error.to_string()).in_file(path))?;
-        let metadata = table.read(&Wanted::ALL)?;
+        let (table, text) = Table::open_whole(location, storage, limits, &WANTED)?;
+        let json = Document::parse(&text).map_err(|error| error.in_file(table.metadata_file()))?;
+        let (metadata, table) = (table.shared_metadata(), table.at_branch(branch)?);
         let version = FormatVersion::try_from(metadata.format_version)?;
-        let base = Base { table, metadata, json, version };
+        let base = Base { table, metadata, json, version, snapshots: OnceCell::new() };
         base.check_place()?;
         Ok(base)
     }
@@ -129,6 +135,26 @@ impl Base {
         self.table.snapshot_id()
     }
 
+    /// Whether the table has a snapshot.
+    pub(super) fn has_snapshot(&self, id: i64) -> bool {
+        self.metadata.lineage.iter().any(|one| one.snapshot_id == id)
+    }
+
+    /// A snapshot of the table, if it has it; the first that is not current costs reading all.
+    ///
+    /// # Errors
+    /// Those of [`Table::read`].
+    pub(super) fn snapshot(&self, id: i64) -> Result<Option<&Snapshot>> {
+        if let Some(known) = self.metadata.snapshot(id) {
+            return Ok(Some(known));
+        }
+        if self.snapshots.get().is_none() {
+            let all = self.table.read(&Wanted { snapshots: Which::All, ..Wanted::CURRENT })?.snapshots;
+            _ = self.snapshots.set(all.into_iter().map(|one| (one.snapshot_id, one)).collect());
+        }
+        Ok(self.snapshots.get().and_then(|all| all.get(&id)))
+    }
+
     /// The branch at another snapshot, with the rules of retention that it has.
     pub(super) fn head_ref(&self, snapshot_id: i64) -> SnapshotRef {
         match self.metadata.refs.get(self.branch()) {
@@ -160,6 +186,14 @@ impl Base {
         }
     }
 
+    /// The schema that the table has now.
+    pub(super) fn current_schema(&self) -> Result<&Schema> {
+        let schema = self.metadata.schema(self.metadata.current_schema_id);
+        schema
+            .map(Arc::as_ref)
+            .ok_or_else(|| Error::new(ErrorKind::Required, "the table has no current schema"))
+    }
+
     /// The spec of that id.
     pub(super) fn spec(&self, id: i32) -> Result<&PartitionSpec> {
         let spec = self.metadata.partition_specs.iter().find(|spec| spec.spec_id == id);
@@ -179,7 +213,7 @@ impl Base {
         let newest = || self.metadata.schemas.iter().rev().find(|schema| has_all(schema));
         let schema = current.filter(|schema| has_all(schema)).or_else(newest).or(current);
         let schema = schema.ok_or_else(|| Error::new(ErrorKind::Required, "the table has no schema"))?;
-        let stored = self.json.get("schemas").and_then(Value::as_array).into_iter().flatten();
+        let stored = self.json.values().get("schemas").and_then(Value::as_array).into_iter().flatten();
         let same =
             |json: &&Value| json.get("schema-id").and_then(Value::as_i64) == Some(schema.schema_id.into());
         Ok(stored.clone().find(same).cloned().unwrap_or_else(|| schema.to_json()))
@@ -227,6 +261,6 @@ impl Base {
     /// # Errors
     /// Those of reading the list.
     pub(super) fn manifests(&self) -> Result<RecordBatch> {
-        self.table.carrying_list()
+        HeadList::read(self)?.rows()
     }
 }

@@ -36,7 +36,7 @@ pub(super) struct CherryPick {
 
 impl Change for CherryPick {
     fn apply(&self, base: &Base, scratch: &mut Scratch) -> Result<Option<Outcome>> {
-        let Some(picked) = base.metadata.snapshot(self.snapshot_id) else {
+        let Some(picked) = base.snapshot(self.snapshot_id)? else {
             return Err(refused(
                 base,
                 ErrorKind::SnapshotNotFound,
@@ -83,7 +83,7 @@ impl CherryPick {
         let id = self.snapshot_id.to_string();
         let named = said(picked, STAGED_AS);
         for ancestor in base.ancestors(base.head()) {
-            let summary = base.metadata.snapshot(ancestor);
+            let summary = base.snapshot(ancestor)?;
             let says = |key: &str| summary.and_then(|snapshot| said(snapshot, key));
             let same_name = named.is_some() && (says(STAGED_AS) == named || says(PUBLISHED) == named);
             if ancestor == self.snapshot_id || says(SOURCE) == Some(id.as_str()) || same_name {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, FieldRef as ArrowField, Fields, TimeUnit};
+use serde_json::Value;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::types::{FieldRef, MAX_PRECISION, NestedField, Type};
@@ -11,6 +12,16 @@ use crate::iceberg::write::FormatVersion;
 /// What says that a column of 16 bytes holds UUIDs.
 const EXTENSION: &str = "ARROW:extension:name";
 const UUID: &str = "arrow.uuid";
+
+/// The fields that Arrow fields are in a schema of the latest version, as schemas have them in JSON, with ids from 1 on.
+///
+/// # Errors
+/// `Unsupported` for an Arrow type that the format has none for, `Argument` for a name that is there twice; with the
+/// field.
+pub fn fields_json(fields: &Fields) -> Result<Value> {
+    let fields = FreshIds::new(FormatVersion::V3).fields(fields)?;
+    Ok(Type::Struct(fields).to_json()["fields"].take())
+}
 
 /// Gives out ids, from 1 on.
 pub(super) struct FreshIds {

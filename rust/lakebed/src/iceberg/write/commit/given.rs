@@ -21,7 +21,6 @@ use crate::iceberg::fields::{ENTRY, PARTITION};
 use crate::iceberg::manifest::ADDED;
 use crate::iceberg::partition::{PartitionSpec, PartitionType};
 use crate::iceberg::transform::Transform;
-use crate::iceberg::types::Schema;
 use crate::iceberg::write::ManifestContent;
 
 /// What must be there.
@@ -240,7 +239,7 @@ pub(super) fn entries_of(
 ) -> Result<Vec<(i32, RecordBatch)>> {
     let files = &given.files;
     let rows = files.num_rows();
-    let schema = current_schema(base)?;
+    let schema = base.current_schema()?;
     let maps = match files.column_by_name(STATS) {
         Some(stats) => metric_maps(stats, schema)?,
         None => HashMap::new(),
@@ -273,11 +272,6 @@ pub(super) fn entries_of(
     }
     let entries = RecordBatch::try_new(Arc::new(ArrowSchema::new(fields)), columns)?;
     by_spec(&entries, &specs, base)
-}
-
-fn current_schema(base: &Base) -> Result<&Schema> {
-    let schema = base.metadata.schema(base.metadata.current_schema_id);
-    schema.map(Arc::as_ref).ok_or_else(|| Error::new(ErrorKind::Required, "the table has no current schema"))
 }
 
 /// The spec of each file: the table's default one where nothing is said.

@@ -46,7 +46,7 @@ impl<'b> History<'b> {
             if Some(id) == since {
                 return Ok(History { base, types, snapshots });
             }
-            snapshots.extend(base.metadata.snapshot(id));
+            snapshots.extend(base.snapshot(id)?);
         }
         let parent = snapshots.last().map_or(since, |oldest| oldest.parent_id);
         if parent == since || base.head().is_none() && since.is_none() {

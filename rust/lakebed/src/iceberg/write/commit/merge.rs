@@ -2,20 +2,21 @@
 
 use std::collections::BTreeMap;
 
-use arrow_array::{Int32Array, RecordBatch, UInt32Array};
+use arrow_array::{Int32Array, UInt32Array};
 use arrow_buffer::Buffer;
 use arrow_select::take::take_record_batch;
 
 use super::base::Base;
 use super::entries::{Entries, rows_where, with_status};
-use super::scratch::Scratch;
+use super::head::{HeadList, Listing};
+use super::scratch::{LIST_CODEC, Scratch};
 use super::select::Selected;
 use super::store::{Draft, draft, joined};
 use super::summary::Summary;
 use crate::error::Result;
 use crate::iceberg::manifest::{EXISTING, Statuses};
-use crate::iceberg::manifest_list::{DATA, ManifestFile};
-use crate::iceberg::write::ManifestContent;
+use crate::iceberg::manifest_list::{DATA, DELETES, ManifestFile, manifest_rows};
+use crate::iceberg::write::{FormatVersion, ManifestContent, is_list_of};
 use crate::record::carried;
 
 /// A manifest of the new snapshot.
@@ -134,7 +135,7 @@ pub(super) fn stored(
     selected: &Selected,
     all: Vec<Listed>,
     summary: &mut Summary,
-) -> Result<RecordBatch> {
+) -> Result<Listing> {
     let (mut new, mut order) = (Vec::new(), Vec::new());
     let mut kept = vec![false; selected.manifests.len()];
     let mut replaced = 0;
@@ -152,8 +153,18 @@ pub(super) fn stored(
             }
         }
     }
-    let rows = rows_where(&selected.list, &kept.iter().copied().map(Some).collect())?;
-    summary.manifests = [new.len(), rows.num_rows(), replaced];
+    let stay = kept.iter().filter(|kept| **kept).count();
+    summary.manifests = [new.len(), stay, replaced];
+    order.sort_by_key(|(content, ..)| *content);
+    if let Some(list) = list_behind(base, selected, &order) {
+        let new: Vec<ManifestFile> = order
+            .into_iter()
+            .filter(|(_, is_kept, _)| !is_kept)
+            .filter_map(|(_, _, row)| new.get(row).cloned())
+            .collect();
+        return Ok(Listing::InFront(manifest_rows(&new)?, list));
+    }
+    let rows = rows_where(&selected.list.rows()?, &kept.iter().copied().map(Some).collect())?;
     // Where each row of the list before stands among those that stay.
     let places = kept.iter().scan(0, |next, kept| {
         let place = *next;
@@ -161,12 +172,26 @@ pub(super) fn stored(
         Some(place)
     });
     let places: Vec<usize> = places.collect();
-    order.sort_by_key(|(content, ..)| *content);
     let place = |(_, is_kept, row): (i32, bool, usize)| match is_kept {
         true => new.len() + places.get(row).copied().unwrap_or_default(),
         false => row,
     };
     let order =
         UInt32Array::from_iter_values(order.into_iter().filter_map(|one| u32::try_from(place(one)).ok()));
-    take_record_batch(&joined(&new, &rows)?, &order).map_err(Into::into)
+    Ok(Listing::Rows(take_record_batch(&joined(&new, &rows)?, &order)?))
+}
+
+/// The list before, where all of it stays, in its order, behind what is new.
+fn list_behind(base: &Base, selected: &Selected, order: &[(i32, bool, usize)]) -> Option<Buffer> {
+    let HeadList::File { bytes, decoding, .. } = &selected.list else { return None };
+    let first = order.iter().position(|(_, is_kept, _)| *is_kept).unwrap_or(order.len());
+    let kept = order.get(first..).unwrap_or_default();
+    let all_stay = kept.len() == selected.manifests.len()
+        && kept.iter().enumerate().all(|(place, (_, is_kept, row))| *is_kept && *row == place);
+    // Row ids that are not given out yet stand in rows that change.
+    let has_ids = |file: &ManifestFile| file.content == DELETES || file.first_row_id.is_some();
+    let same = all_stay
+        && (base.version != FormatVersion::V3 || selected.manifests.iter().all(has_ids))
+        && is_list_of(bytes, base.version, LIST_CODEC, decoding.limits);
+    same.then(|| bytes.clone())
 }

@@ -11,11 +11,13 @@ mod base;
 mod cherry_pick;
 mod columns;
 mod create;
+mod document;
 mod entries;
 mod expire;
 mod files;
 mod filter;
 mod given;
+mod head;
 mod history;
 mod merge;
 mod next;
@@ -23,9 +25,11 @@ mod options;
 mod partition_by;
 mod refs;
 mod rewrite;
+mod schema;
 mod scratch;
 mod select;
 mod settings;
+mod spec;
 mod stats;
 mod store;
 mod summary;
@@ -34,12 +38,15 @@ mod update;
 mod upgrade;
 
 pub use attempt::Staged;
+pub use columns::fields_json;
 pub use create::{NewTable, create_table};
 pub use files::{FileChange, FileChangeKind, Isolation};
 pub use options::{CommitOptions, Identity};
 pub use refs::{NewRef, RefChange, Rules};
 pub use rewrite::Rewrite;
+pub use schema::{ColumnChange, SchemaChange};
 pub use settings::{SettingsChange, StatisticsKind};
+pub use spec::SpecChange;
 
 use std::sync::Arc;
 
@@ -61,6 +68,10 @@ pub enum Action {
     Refs(RefChange),
     /// Properties and the version of the format.
     Settings(SettingsChange),
+    /// Columns come, go and change.
+    Schema(SchemaChange),
+    /// Partition fields come and go.
+    Spec(SpecChange),
     /// Snapshots, branches and tags go that the rules of retention let go; their files stay.
     Expire(Retention),
     /// What a snapshot of the table added is added to the branch.
@@ -74,6 +85,8 @@ impl Action {
             Action::RewriteManifests(rewrite) => Box::new(rewrite),
             Action::Refs(change) => Box::new(change),
             Action::Settings(change) => Box::new(change),
+            Action::Schema(change) => Box::new(change),
+            Action::Spec(change) => Box::new(change),
             Action::Expire(retention) => Box::new(Expire { retention }),
             Action::CherryPick(snapshot_id) => Box::new(CherryPick { snapshot_id }),
         })

@@ -3,8 +3,9 @@
 use serde_json::{Map, Value, json};
 
 use super::base::Base;
+use super::document::Document;
 use super::store::RowIds;
-use super::update::{Update, list};
+use super::update::Update;
 use crate::error::Result;
 use crate::iceberg::write::FormatVersion;
 
@@ -24,17 +25,17 @@ pub(super) struct NewSnapshot {
 ///
 /// # Errors
 /// Those of the updates.
-pub(super) fn next_metadata(base: &Base, updates: &[Update], now_ms: i64) -> Result<Map<String, Value>> {
-    let mut json = base.json.clone();
+pub(super) fn next_metadata(base: &Base, updates: &[Update], now_ms: i64) -> Result<Document> {
+    let mut next = base.json.clone();
     for update in updates {
-        update.apply(base, &mut json, now_ms)?;
+        update.apply(base, &mut next, now_ms)?;
     }
-    json.insert("last-updated-ms".to_owned(), now_ms.into());
+    next.values_mut().insert("last-updated-ms".to_owned(), now_ms.into());
     let previous = base.path(base.table.metadata_file().rsplit('/').next().unwrap_or_default());
     let replaced = json!({ "timestamp-ms": base.metadata.last_updated_ms, "metadata-file": previous });
-    list(&mut json, "metadata-log")?.push(replaced);
-    shorten_log(&mut json);
-    Ok(json)
+    next.list("metadata-log")?.push(replaced);
+    shorten_log(next.values_mut());
+    Ok(next)
 }
 
 /// What adds a snapshot as the head of the branch.

@@ -5,7 +5,7 @@ use arrow_array::new_empty_array;
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::partition::{PartitionField, PartitionSpec};
 use crate::iceberg::transform::Transform;
-use crate::iceberg::types::{Schema, Type};
+use crate::iceberg::types::{FieldRef, Schema, Type};
 
 /// The id of the first partition field of a table.
 const FIRST_ID: i32 = 1000;
@@ -32,6 +32,26 @@ pub(super) fn spec_of(texts: &[String], schema: &Schema) -> Result<PartitionSpec
 }
 
 fn field_of(text: &str, schema: &Schema, field_id: i32) -> Result<PartitionField> {
+    let (transform, source) = term_of(text, schema)?;
+    let column = schema.name_of(source.id).unwrap_or_default();
+    let name = match &transform {
+        Transform::Identity => column.to_owned(),
+        Transform::Bucket(_) => format!("{column}_bucket"),
+        Transform::Truncate(_) => format!("{column}_trunc"),
+        Transform::Void => format!("{column}_null"),
+        other => format!("{column}_{other}"),
+    };
+    if transform != Transform::Identity && schema.field_by_name(&name).is_some() {
+        return Err(argument(format!("the partition field {name:?} would be called as a column is")));
+    }
+    Ok(PartitionField { source_ids: vec![source.id], field_id, name, transform })
+}
+
+/// The transform and the column that a text says.
+///
+/// # Errors
+/// As [`spec_of`], without the text.
+pub(super) fn term_of<'s>(text: &str, schema: &'s Schema) -> Result<(Transform, &'s FieldRef)> {
     let (transform, column) = parse(text, schema)?;
     let source = schema.field_by_name(column).ok_or_else(|| {
         let known: Vec<&str> = schema.primitives().map(|(name, _)| name).collect();
@@ -46,17 +66,7 @@ fn field_of(text: &str, schema: &Schema, field_id: i32) -> Result<PartitionField
     }
     // Whether the transform takes the type does not depend on values.
     transform.apply(&new_empty_array(&source.ty.arrow()), &source.ty)?;
-    let name = match &transform {
-        Transform::Identity => column.to_owned(),
-        Transform::Bucket(_) => format!("{column}_bucket"),
-        Transform::Truncate(_) => format!("{column}_trunc"),
-        Transform::Void => format!("{column}_null"),
-        other => format!("{column}_{other}"),
-    };
-    if transform != Transform::Identity && schema.field_by_name(&name).is_some() {
-        return Err(argument(format!("the partition field {name:?} would be called as a column is")));
-    }
-    Ok(PartitionField { source_ids: vec![source.id], field_id, name, transform })
+    Ok((transform, source))
 }
 
 /// The transform and the column of a text; a column of that very name is meant itself.

@@ -137,7 +137,7 @@ fn moved(base: &Base, id: i64) -> Vec<Update> {
 
 /// Refuses a snapshot that the table does not have.
 fn check_there(base: &Base, id: i64) -> Result<()> {
-    if base.metadata.snapshot(id).is_some() {
+    if base.has_snapshot(id) {
         return Ok(());
     }
     let ids: Vec<i64> = base.metadata.lineage.iter().map(|one| one.snapshot_id).collect();

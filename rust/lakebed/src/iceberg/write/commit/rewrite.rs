@@ -9,6 +9,7 @@ use lakebed_avro::{Codec, WriteOptions};
 use super::attempt::{Change, Outcome, Snapshot};
 use super::base::Base;
 use super::entries::{Entries, SpecEntries, is_of, rows_where, with_status};
+use super::head::Listing;
 use super::scratch::Scratch;
 use super::store::{encoded, joined, write_entries};
 use super::summary::Summary;
@@ -60,7 +61,7 @@ impl Change for Rewrite {
         let counts = [new.len(), kept.num_rows(), replaced.len()];
         let mut summary = Summary::default();
         (summary.manifests, summary.entries_processed) = (counts, Some(processed));
-        let manifests = joined(&new, &kept)?;
+        let manifests = Listing::Rows(joined(&new, &kept)?);
         Ok(Some(Outcome::Snapshot(Box::new(Snapshot { operation: "replace", manifests, summary }))))
     }
 }

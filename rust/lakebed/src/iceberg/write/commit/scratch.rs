@@ -10,6 +10,9 @@ use crate::error::Result;
 use crate::scan::threads;
 use crate::write::commit::Written;
 
+/// The codec of manifest lists, whatever the table says of manifests.
+pub(super) const LIST_CODEC: Codec = Codec::Deflate;
+
 /// The files that an attempt has written so far.
 pub(super) struct Scratch {
     identity: Identity,
@@ -46,7 +49,7 @@ impl Scratch {
 
     /// How its manifest list is written: whatever the table says of manifests, as Java has it.
     pub(super) fn list_options(&self, limits: Limits) -> WriteOptions {
-        WriteOptions { codec: Codec::Deflate, limits, ..WriteOptions::new(self.identity.uuid()) }
+        WriteOptions { codec: LIST_CODEC, limits, ..WriteOptions::new(self.identity.uuid()) }
     }
 
     /// Writes a file whole, which must not be there.

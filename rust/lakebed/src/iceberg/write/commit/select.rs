@@ -11,6 +11,7 @@ use super::base::Base;
 use super::entries::{Entries, rows_where};
 use super::filter::FileFilter;
 use super::given::written_path;
+use super::head::HeadList;
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::deletes::{DELETE_INPUT, DeleteIndex};
 use crate::iceberg::manifest_list::{DELETES, ManifestFile};
@@ -65,7 +66,7 @@ pub(super) struct Leaving<'c> {
 
 /// The manifests of a table, and which of them hold files that go.
 pub(super) struct Selected {
-    pub(super) list: RecordBatch,
+    pub(super) list: HeadList,
     pub(super) manifests: Vec<ManifestFile>,
     pub(super) hit: Vec<bool>,
     /// Data files, by path.
@@ -89,6 +90,10 @@ impl Leaving<'_> {
     /// `Argument` for a path that is no live file of the table, with its row; those of [`FileFilter::matches`].
     pub(super) fn select(&self, base: &Base, types: &TableTypes) -> Result<Selected> {
         let mut selected = Selected::none(base)?;
+        if self.filter.is_some() {
+            // With what is in their partitions.
+            selected.manifests = ManifestFile::all(&selected.list.rows()?)?;
+        }
         if self.takes_data() || !self.targets.is_empty() {
             self.select_data(base, types, &mut selected)?;
         }
@@ -213,8 +218,8 @@ impl Leaving<'_> {
 impl Selected {
     /// The manifests of the branch's head, of which nothing goes.
     pub(super) fn none(base: &Base) -> Result<Selected> {
-        let list = base.manifests()?;
-        let manifests = ManifestFile::all(&list)?;
+        let list = HeadList::read(base)?;
+        let manifests = list.manifests()?;
         let hit = vec![false; manifests.len()];
         let (data, deletes, unmarked) = (HashSet::new(), HashSet::new(), HashSet::new());
         Ok(Selected { list, manifests, hit, data, deletes, unmarked, files: Vec::new() })

@@ -135,7 +135,7 @@ fn upgrade(base: &Base, number: i32, scratch: &Scratch) -> Result<Vec<Update>> {
 
 /// What the metadata says of the statistics of a snapshot.
 fn named(base: &Base, kind: StatisticsKind, snapshot_id: i64) -> Option<&Value> {
-    let mut files = base.json.get(kind.name()).and_then(Value::as_array).into_iter().flatten();
+    let mut files = base.json.values().get(kind.name()).and_then(Value::as_array).into_iter().flatten();
     files.find(|file| file.get("snapshot-id").and_then(Value::as_i64) == Some(snapshot_id))
 }
 
@@ -150,8 +150,8 @@ fn check_statistics(base: &Base, kind: StatisticsKind, file: &Value) -> Result<i
         StatisticsKind::Partitions => PartitionStatisticsFile::deserialize(file).map(|file| file.snapshot_id),
     };
     let id = id.map_err(|error| refused(words(&error)))?;
-    match base.metadata.snapshot(id) {
-        Some(_) => Ok(id),
-        None => Err(refused(format!("the table has no snapshot {id}"))),
+    match base.has_snapshot(id) {
+        true => Ok(id),
+        false => Err(refused(format!("the table has no snapshot {id}"))),
     }
 }

@@ -8,6 +8,7 @@ use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch};
 use lakebed_avro::WriteOptions;
 
 use super::base::Base;
+use super::head::Listing;
 use super::scratch::Scratch;
 use super::summary::Summary;
 use super::tally::Tally;
@@ -15,7 +16,8 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::manifest_list::{DATA, DELETES, ManifestFile, manifest_rows};
 use crate::iceberg::partition::PartitionSpec;
 use crate::iceberg::write::{
-    FormatVersion, ListHeader, ManifestContent, ManifestLayout, write_manifest, write_manifest_list,
+    FormatVersion, ListHeader, ManifestContent, ManifestLayout, write_in_front, write_manifest,
+    write_manifest_list,
 };
 use crate::record::{carried, find};
 
@@ -140,8 +142,12 @@ pub(super) fn write_list(
     base: &Base,
     scratch: &mut Scratch,
     attempt: u32,
-    manifests: RecordBatch,
+    listing: Listing,
 ) -> Result<(String, Option<RowIds>)> {
+    let (manifests, before) = match listing {
+        Listing::Rows(manifests) => (manifests, None),
+        Listing::InFront(manifests, before) => (manifests, Some(before)),
+    };
     let (manifests, row_ids) = match base.version {
         FormatVersion::V3 => {
             let (manifests, row_ids) = with_row_ids(manifests, base.metadata.next_row_id.unwrap_or(0))?;
@@ -157,9 +163,15 @@ pub(super) fn write_list(
         sequence_number: base.next_sequence_number(),
         first_row_id: row_ids.as_ref().map(|ids| ids.first),
     };
-    let options = scratch.list_options(base.table.decoding().limits);
-    let schema = manifests.schema();
-    let bytes = write_manifest_list(&schema, std::iter::once(Ok(manifests)), &header, Vec::new(), options)?;
+    let decoding = base.table.decoding();
+    let options = scratch.list_options(decoding.limits);
+    let bytes = match &before {
+        Some(before) => write_in_front(&manifests, before, &header, options, decoding)?,
+        None => {
+            let schema = manifests.schema();
+            write_manifest_list(&schema, std::iter::once(Ok(manifests)), &header, Vec::new(), options)?
+        }
+    };
     let name = format!("snap-{}-{attempt}-{}.avro", identity.snapshot_id(), identity.text());
     let path = base.path(&name);
     scratch.write(&path, &bytes)?;

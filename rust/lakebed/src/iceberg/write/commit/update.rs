@@ -4,11 +4,16 @@
 use serde_json::{Map, Value, json};
 
 use super::base::Base;
+use super::document::Document;
 use super::settings::StatisticsKind;
 use super::upgrade::upgrade;
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::metadata::{MAIN, SnapshotRef};
+use crate::iceberg::partition::PartitionSpec;
 use crate::iceberg::write::FormatVersion;
+
+/// The id by which updates name the schema or spec that was added last.
+const LAST_ADDED: i32 = -1;
 
 /// One change of the metadata.
 #[derive(Debug, Clone)]
@@ -24,6 +29,22 @@ pub(super) enum Update {
     /// The table has had no UUID.
     AssignUuid(String),
     UpgradeFormatVersion(FormatVersion),
+    /// A schema, as its JSON.
+    AddSchema {
+        schema: Value,
+        last_column_id: i32,
+    },
+    SetCurrentSchema {
+        id: i32,
+        /// Whether it is the one that was just added.
+        is_new: bool,
+    },
+    AddSpec(PartitionSpec),
+    SetDefaultSpec {
+        id: i32,
+        /// Whether it is the one that was just added.
+        is_new: bool,
+    },
     /// A file of statistics of a snapshot.
     SetStatistics(StatisticsKind, i64, Value),
     RemoveStatistics(StatisticsKind, i64),
@@ -56,6 +77,16 @@ impl Update {
             Update::UpgradeFormatVersion(version) => {
                 action("upgrade-format-version", json!({ "format-version": version.number() }))
             }
+            Update::AddSchema { schema, last_column_id } => {
+                action("add-schema", json!({ "schema": schema, "last-column-id": last_column_id }))
+            }
+            Update::SetCurrentSchema { id, is_new } => {
+                action("set-current-schema", json!({ "schema-id": if *is_new { LAST_ADDED } else { *id } }))
+            }
+            Update::AddSpec(spec) => action("add-spec", json!({ "spec": spec.to_json() })),
+            Update::SetDefaultSpec { id, is_new } => {
+                action("set-default-spec", json!({ "spec-id": if *is_new { LAST_ADDED } else { *id } }))
+            }
             Update::SetStatistics(kind, id, file) => {
                 let mut update = Map::from_iter([(kind.name().to_owned(), file.clone())]);
                 if *kind == StatisticsKind::Table {
@@ -69,60 +100,122 @@ impl Update {
         }
     }
 
-    /// Makes the change in `json`, the metadata of `base` and what was changed of it before.
+    /// Makes the change in `to`, the metadata of `base` and what was changed of it before.
     ///
     /// # Errors
     /// `Json` for metadata whose lists are none; `Mismatch` where numbers run out.
-    pub(super) fn apply(&self, base: &Base, json: &mut Map<String, Value>, now_ms: i64) -> Result<()> {
+    pub(super) fn apply(&self, base: &Base, to: &mut Document, now_ms: i64) -> Result<()> {
         match self {
-            Update::AddSnapshot(snapshot) => add_snapshot(json, snapshot),
-            Update::SetRef(name, one) => set_ref(json, name, one, now_ms),
+            Update::AddSnapshot(snapshot) => add_snapshot(to, snapshot),
+            Update::SetRef(name, one) => set_ref(to, name, one, now_ms),
             Update::RemoveRef(name) => {
-                object(json, "refs")?.shift_remove(name);
+                to.object("refs")?.shift_remove(name);
                 Ok(())
             }
-            Update::RemoveSnapshots(ids) => remove_snapshots(json, ids),
+            Update::RemoveSnapshots(ids) => remove_snapshots(to, ids),
             Update::SetProperties(pairs) => {
-                let properties = object(json, "properties")?;
+                let properties = to.object("properties")?;
                 let pairs = pairs.iter().map(|(key, value)| (key.clone(), Value::from(value.as_str())));
                 properties.extend(pairs);
                 Ok(())
             }
             Update::RemoveProperties(keys) => {
-                let properties = object(json, "properties")?;
+                let properties = to.object("properties")?;
                 keys.iter().for_each(|key| drop(properties.shift_remove(key)));
                 Ok(())
             }
             Update::AssignUuid(uuid) => {
-                json.insert("table-uuid".to_owned(), uuid.as_str().into());
+                to.values_mut().insert("table-uuid".to_owned(), uuid.as_str().into());
                 Ok(())
             }
-            Update::UpgradeFormatVersion(version) => upgrade(base, json, *version),
+            Update::UpgradeFormatVersion(version) => upgrade(base, to.values_mut(), *version),
+            Update::AddSchema { schema, last_column_id } => add_schema(base, to, schema, *last_column_id),
+            Update::SetCurrentSchema { id, .. } => set_current_schema(base, to, *id),
+            Update::AddSpec(spec) => add_spec(base, to, spec),
+            Update::SetDefaultSpec { id, .. } => set_default_spec(base, to, *id),
             Update::SetStatistics(kind, id, file) => {
-                let files = list(json, kind.name())?;
+                let files = to.list(kind.name())?;
                 files.retain(|file| !is_of(file, *id));
                 files.push(file.clone());
                 Ok(())
             }
             Update::RemoveStatistics(kind, id) => {
-                list(json, kind.name())?.retain(|file| !is_of(file, *id));
+                to.list(kind.name())?.retain(|file| !is_of(file, *id));
                 Ok(())
             }
         }
     }
 }
 
-fn add_snapshot(json: &mut Map<String, Value>, snapshot: &Map<String, Value>) -> Result<()> {
+fn add_schema(base: &Base, to: &mut Document, schema: &Value, last_column_id: i32) -> Result<()> {
+    to.values_mut().insert("last-column-id".to_owned(), last_column_id.into());
+    let schemas = schemas(base, to)?;
+    let id = |schema: &Value| schema.get("schema-id").and_then(Value::as_i64);
+    if !schemas.iter().any(|known| id(known) == id(schema)) {
+        schemas.push(schema.clone());
+    }
+    Ok(())
+}
+
+/// The schemas; version 1 may have had the current one alone.
+fn schemas<'d>(base: &Base, to: &'d mut Document) -> Result<&'d mut Vec<Value>> {
+    let is_there = to.values().get("schemas").is_some_and(|schemas| !schemas.is_null());
+    let schemas = to.list("schemas")?;
+    if !is_there {
+        schemas.extend(base.metadata.schemas.iter().map(|schema| schema.to_json()));
+    }
+    Ok(schemas)
+}
+
+fn set_current_schema(base: &Base, to: &mut Document, id: i32) -> Result<()> {
+    to.values_mut().insert("current-schema-id".to_owned(), id.into());
+    let is_meant = |schema: &&Value| schema.get("schema-id").and_then(Value::as_i64) == Some(id.into());
+    let schema = schemas(base, to)?.iter().find(is_meant).cloned();
+    if let Some(schema) = schema.filter(|_| base.version == FormatVersion::V1) {
+        to.values_mut().insert("schema".to_owned(), schema);
+    }
+    Ok(())
+}
+
+fn add_spec(base: &Base, to: &mut Document, spec: &PartitionSpec) -> Result<()> {
+    let ids = spec.fields.iter().map(|field| field.field_id);
+    let last = ids.fold(base.metadata.last_partition_id, i32::max);
+    to.values_mut().insert("last-partition-id".to_owned(), last.into());
+    specs(base, to)?.push(spec.to_json());
+    Ok(())
+}
+
+/// The partition specs; version 1 may have had the default one alone.
+fn specs<'d>(base: &Base, to: &'d mut Document) -> Result<&'d mut Vec<Value>> {
+    let is_there = to.values().get("partition-specs").is_some_and(|specs| !specs.is_null());
+    let specs = to.list("partition-specs")?;
+    if !is_there {
+        specs.extend(base.metadata.partition_specs.iter().map(PartitionSpec::to_json));
+    }
+    Ok(specs)
+}
+
+fn set_default_spec(base: &Base, to: &mut Document, id: i32) -> Result<()> {
+    to.values_mut().insert("default-spec-id".to_owned(), id.into());
+    let is_meant = |spec: &&Value| spec.get("spec-id").and_then(Value::as_i64) == Some(id.into());
+    let fields = specs(base, to)?.iter().find(is_meant).and_then(|spec| spec.get("fields")).cloned();
+    if let Some(fields) = fields.filter(|_| base.version == FormatVersion::V1) {
+        to.values_mut().insert("partition-spec".to_owned(), fields);
+    }
+    Ok(())
+}
+
+fn add_snapshot(to: &mut Document, snapshot: &Map<String, Value>) -> Result<()> {
     if let Some(number) = snapshot.get("sequence-number") {
-        json.insert("last-sequence-number".to_owned(), number.clone());
+        to.values_mut().insert("last-sequence-number".to_owned(), number.clone());
     }
     let number = |key: &str| snapshot.get(key).and_then(Value::as_i64);
     if let Some((first, count)) = number("first-row-id").zip(number("added-rows")) {
         let next = first.checked_add(count);
         let next = next.ok_or_else(|| Error::new(ErrorKind::Mismatch, "row ids are beyond 64 bits"))?;
-        json.insert("next-row-id".to_owned(), next.into());
+        to.values_mut().insert("next-row-id".to_owned(), next.into());
     }
-    list(json, "snapshots")?.push(Value::Object(snapshot.clone()));
+    to.push_snapshot(Value::Object(snapshot.clone()));
     Ok(())
 }
 
@@ -130,20 +223,17 @@ fn add_snapshot(json: &mut Map<String, Value>, snapshot: &Map<String, Value>) ->
 const RULES: [&str; 3] = ["min-snapshots-to-keep", "max-snapshot-age-ms", "max-ref-age-ms"];
 
 /// Moves a branch or tag; of `main` the current snapshot and the log follow.
-fn set_ref(json: &mut Map<String, Value>, name: &str, one: &SnapshotRef, now_ms: i64) -> Result<()> {
-    let refs = object(json, "refs")?;
+fn set_ref(to: &mut Document, name: &str, one: &SnapshotRef, now_ms: i64) -> Result<()> {
+    let refs = to.object("refs")?;
     // What others put beside the format's keys stays.
     let mut kept = refs.get(name).and_then(Value::as_object).cloned().unwrap_or_default();
     RULES.iter().for_each(|key| _ = kept.remove(*key));
     kept.extend(ref_json(one));
     refs.insert(name.to_owned(), Value::Object(kept));
-    let is_current = |json: &Map<String, Value>| {
-        json.get("current-snapshot-id").and_then(Value::as_i64) == Some(one.snapshot_id)
-    };
-    if name == MAIN && !is_current(json) {
-        json.insert("current-snapshot-id".to_owned(), one.snapshot_id.into());
-        let moved = json!({ "timestamp-ms": now_ms, "snapshot-id": one.snapshot_id });
-        list(json, "snapshot-log")?.push(moved);
+    let current = to.values().get("current-snapshot-id").and_then(Value::as_i64);
+    if name == MAIN && current != Some(one.snapshot_id) {
+        to.values_mut().insert("current-snapshot-id".to_owned(), one.snapshot_id.into());
+        to.push_log(json!({ "timestamp-ms": now_ms, "snapshot-id": one.snapshot_id }));
     }
     Ok(())
 }
@@ -158,50 +248,20 @@ fn ref_json(one: &SnapshotRef) -> Map<String, Value> {
     json
 }
 
-/// Takes snapshots out, their statistics, and of the log all up to the last that is gone: what comes before a gap would
-/// seem to have been current in it.
-fn remove_snapshots(json: &mut Map<String, Value>, ids: &[i64]) -> Result<()> {
-    let goes = |row: &Value| {
-        row.get("snapshot-id").and_then(Value::as_i64).is_some_and(|id| ids.binary_search(&id).is_ok())
-    };
-    for key in ["snapshots", "statistics", "partition-statistics"] {
-        if json.contains_key(key) {
-            list(json, key)?.retain(|row| !goes(row));
+/// Takes snapshots out, and their statistics.
+fn remove_snapshots(to: &mut Document, ids: &[i64]) -> Result<()> {
+    let goes = |id: i64| ids.binary_search(&id).is_ok();
+    for key in ["statistics", "partition-statistics"] {
+        if to.values().contains_key(key) {
+            to.list(key)?.retain(|row| !row.get("snapshot-id").and_then(Value::as_i64).is_some_and(goes));
         }
     }
-    let log = list(json, "snapshot-log")?;
-    if let Some(last) = log.iter().rposition(goes) {
-        log.drain(..=last);
-    }
-    Ok(())
+    to.remove_snapshots(goes)
 }
 
 /// Whether something is of a snapshot.
 fn is_of(one: &Value, snapshot_id: i64) -> bool {
     one.get("snapshot-id").and_then(Value::as_i64) == Some(snapshot_id)
-}
-
-/// A list of the metadata, which need not be there.
-pub(super) fn list<'j>(json: &'j mut Map<String, Value>, key: &str) -> Result<&'j mut Vec<Value>> {
-    let list = json.entry(key).or_insert(Value::Null);
-    if list.is_null() {
-        *list = Value::Array(Vec::new());
-    }
-    list.as_array_mut().ok_or_else(|| not_a(key, "list"))
-}
-
-/// An object of the metadata, which need not be there.
-fn object<'j>(json: &'j mut Map<String, Value>, key: &str) -> Result<&'j mut Map<String, Value>> {
-    let object = json.entry(key).or_insert(Value::Null);
-    if object.is_null() {
-        *object = Value::Object(Map::new());
-    }
-    object.as_object_mut().ok_or_else(|| not_a(key, "object"))
-}
-
-#[cold]
-fn not_a(key: &str, what: &str) -> Error {
-    Error::new(ErrorKind::Json, format!("{key} is not a JSON {what}")).in_field(key)
 }
 
 /// What must still hold for `updates` to be made (Iceberg's `UpdateRequirements.java`).
@@ -218,6 +278,23 @@ pub(super) fn requirements(base: &Base, updates: &[Update]) -> Value {
             Update::SetRef(name, _) | Update::RemoveRef(name) => all.push(stands(name)),
             // What another commit has named meanwhile must not go.
             Update::RemoveSnapshots(_) => all.extend(base.metadata.refs.keys().map(|name| stands(name))),
+            Update::AddSchema { .. } => {
+                let id = base.metadata.last_column_id;
+                all.push(json!({ "type": "assert-last-assigned-field-id", "last-assigned-field-id": id }));
+            }
+            Update::SetCurrentSchema { .. } => {
+                let id = base.metadata.current_schema_id;
+                all.push(json!({ "type": "assert-current-schema-id", "current-schema-id": id }));
+            }
+            Update::AddSpec(_) => {
+                let id = base.metadata.last_partition_id;
+                let key = "last-assigned-partition-id";
+                all.push(json!({ "type": "assert-last-assigned-partition-id", key: id }));
+            }
+            Update::SetDefaultSpec { .. } => {
+                let id = base.metadata.default_spec_id;
+                all.push(json!({ "type": "assert-default-spec-id", "default-spec-id": id }));
+            }
             _ => {}
         }
     }

@@ -1,0 +1,198 @@
+"""Times single appends to an Iceberg table of many snapshots and manifests: by lakebed, PyIceberg and
+Iceberg's Java library, each on a table of its own. See README.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import statistics
+import sys
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pyarrow as pa
+
+import lakebed
+from lakebed import iceberg
+
+SCHEMA = pa.schema([("id", pa.int64()), ("region", pa.string())])
+ROWS, BYTES = 1000, 123_456
+UNMERGED = {"commit.manifest-merge.enabled": "false"}
+
+Append = Callable[[str], Any]
+"""Appends the file of that path."""
+
+
+def made(folder: Path, commits: int, version: int = 2) -> Path:
+    """A table as so many fast appends would leave it: one manifest of one file each, all in the last list."""
+    table = iceberg.create_table(
+        folder, SCHEMA, partition_by=["region"], format_version=version, properties=UNMERGED
+    )
+    iceberg.append_files(table, rows(f"{folder}/data/region=emea/0.parquet"))
+    first = folder / "metadata" / "v2.metadata.json"
+    metadata = iceberg.read_metadata(first)
+    (snapshot,) = metadata["snapshots"]
+    manifests = iceberg.read_manifest_list(snapshot["manifest-list"]).to_arrow()
+    (manifest,) = manifests.to_pylist()
+    start = snapshot["timestamp-ms"] - commits * 1000
+    snapshots, rows_of_list = [], []
+    for number in range(commits):
+        path, id_ = f"{folder}/metadata/{uuid4()}-m0.avro", uuid4().int >> 65
+        os.link(manifest["manifest_path"], path)
+        parent = {"parent-snapshot-id": snapshots[-1]["snapshot-id"]} if snapshots else {}
+        totals = {"total-records": ROWS, "total-files-size": BYTES, "total-data-files": 1}
+        summary = {key: str(value * (number + 1)) for key, value in totals.items()}
+        one = {
+            "snapshot-id": id_,
+            "timestamp-ms": start + number * 1000,
+            "manifest-list": f"{folder}/metadata/snap-{id_}-1-{uuid4()}.avro",
+            "summary": snapshot["summary"] | summary,
+            **parent,
+        }
+        numbers = {"sequence-number": number + 1} if version > 1 else {}
+        ids = {"first-row-id": ROWS * number} if version > 2 else {}
+        snapshots.append(snapshot | one | numbers | ids)
+        row = manifest | {"manifest_path": path, "added_snapshot_id": id_}
+        row |= {"sequence_number": number + 1, "min_sequence_number": number + 1} if version > 1 else {}
+        rows_of_list.append(row | ({"first_row_id": ROWS * number} if version > 2 else {}))
+    head = snapshots[-1]["snapshot-id"]
+    iceberg.write_manifest_list(
+        pa.Table.from_pylist(rows_of_list[::-1], manifests.schema),
+        snapshots[-1]["manifest-list"],
+        format_version=version,
+        snapshot_id=head,
+        sequence_number=commits if version > 1 else 0,
+        first_row_id=ROWS * commits if version > 2 else None,
+    )
+    log = ("timestamp-ms", "snapshot-id")
+    metadata |= {
+        "snapshots": snapshots,
+        "snapshot-log": [{key: one[key] for key in log} for one in snapshots],
+        "metadata-log": [],
+        "current-snapshot-id": head,
+        "refs": {"main": {"snapshot-id": head, "type": "branch"}},
+        "last-updated-ms": snapshots[-1]["timestamp-ms"],
+    }
+    metadata |= {"last-sequence-number": commits} if version > 1 else {}
+    metadata |= {"next-row-id": ROWS * commits} if version > 2 else {}
+    for old in folder.glob("metadata/v*.metadata.json"):
+        old.unlink()
+    iceberg.write_metadata(metadata, folder / "metadata" / f"v{commits}.metadata.json")
+    (folder / "metadata" / "version-hint.text").write_text(str(commits))
+    return folder
+
+
+def rows(path: str) -> pa.Table:
+    """A data file that exists nowhere."""
+    numbers = {"record_count": [ROWS], "file_size_in_bytes": [BYTES]}
+    return pa.table({"file_path": [path], **numbers, "partition": pa.array([{"region": "emea"}])})
+
+
+def by_lakebed(folder: Path) -> Append:
+    table = lakebed.open_table(folder)
+    return lambda path: iceberg.append_files(table, rows(path))
+
+
+def by_pyiceberg(folder: Path) -> Append:
+    from pyiceberg.catalog.sql import SqlCatalog
+    from pyiceberg.manifest import DataFile, DataFileContent, FileFormat
+    from pyiceberg.typedef import Record
+
+    catalog = SqlCatalog("bench", uri=f"sqlite:///{folder}/catalog.db", warehouse=str(folder))
+    catalog.create_namespace("db")
+    table = catalog.register_table("db.t", f"file://{next(folder.glob('metadata/v*.metadata.json'))}")
+
+    def append(path: str) -> None:
+        with table.transaction() as change, change.update_snapshot().fast_append() as files:
+            file = DataFile.from_args(
+                content=DataFileContent.DATA,
+                file_path=path,
+                file_format=FileFormat.PARQUET,
+                partition=Record("emea"),
+                record_count=ROWS,
+                file_size_in_bytes=BYTES,
+            )
+            file.spec_id = table.spec().spec_id
+            files.append_data_file(file)
+
+    return append
+
+
+def by_java(folder: Path) -> Append:
+    """Asks the judge of the tests, which loads the table for each commit, as whoever commits anew does."""
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+    from java_engine import JavaEngine
+
+    java = JavaEngine("IcebergEngine")
+    file = {"partition": "region=emea", "records": ROWS, "size": BYTES}
+    return lambda path: java.ask("fast_append", table=folder, files=[{"path": path, **file}])
+
+
+SIDES: dict[str, Callable[[Path], Append]] = {
+    "lakebed": by_lakebed,
+    "pyiceberg": by_pyiceberg,
+    "java": by_java,
+}
+
+
+def floor(folder: Path) -> list[float]:
+    """What writing the bytes of the metadata and of the list takes, and having the disk keep them [s]."""
+    newest = max(folder.glob("metadata/*.metadata.json"), key=lambda path: path.stat().st_mtime)
+    lists = max(folder.glob("metadata/snap-*.avro"), key=lambda path: path.stat().st_mtime)
+    all_bytes, seconds = [newest.read_bytes(), lists.read_bytes()], []
+    for _ in range(5):
+        start = time.perf_counter()
+        for content in all_bytes:
+            with (folder / "floor").open("wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+        seconds.append(time.perf_counter() - start)
+    (folder / "floor").unlink()
+    return seconds
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Prints, for each side, what an append takes. Returns: 0."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    add = parser.add_argument
+    add("--commits", type=int, default=10_000, help="snapshots and manifests of the table")
+    add("--appends", type=int, default=20, help="appends that are timed, behind two that are not")
+    add("--version", type=int, default=2, help="of the format")
+    add("--sides", nargs="+", choices=SIDES, default=list(SIDES))
+    add(
+        "--cache", type=Path, default=Path(__file__).resolve().parent / ".cache", help="where tables are made"
+    )
+    options = parser.parse_args(arguments)
+    print("| side | appends | median ms | least ms |\n|---|---:|---:|---:|")
+    for side in options.sides:
+        folder = options.cache.resolve() / f"append-{side}"
+        with suppress(FileNotFoundError):
+            shutil.rmtree(folder)
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        append = SIDES[side](made(folder, options.commits, options.version))
+        seconds = []
+        for number in range(options.appends + 2):
+            path = f"{folder}/data/region=emea/{uuid4()}-{number}.parquet"
+            start = time.perf_counter()
+            append(path)
+            seconds.append(time.perf_counter() - start)
+        told = seconds[2:]
+        print(f"| {side} | {len(told)} | {statistics.median(told) * 1000:.1f} | {min(told) * 1000:.1f} |")
+        if side == "lakebed":
+            bare = floor(folder)
+            told = f"{statistics.median(bare) * 1000:.1f} | {min(bare) * 1000:.1f}"
+            print(f"| writing and syncing its bytes | | {told} |")
+        assert lakebed.open_table(folder).format_version == options.version
+        shutil.rmtree(folder)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

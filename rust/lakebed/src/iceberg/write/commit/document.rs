@@ -1,0 +1,267 @@
+//! A metadata file's JSON as a commit changes it: what is long stays text, of which no snapshot is parsed that does
+//! not go.
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde::de::{Deserializer, MapAccess, Visitor};
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::iceberg::write::metadata::in_order;
+use crate::json::{invalid, words};
+
+/// The lists that grow with every commit.
+const LONG: [&str; 2] = ["snapshots", "snapshot-log"];
+
+/// The metadata of a table: its long lists as the text that they are stored as, and all else as values.
+#[derive(Debug, Clone)]
+pub(super) struct Document {
+    /// All but the long lists, with a null where one stands.
+    values: Map<String, Value>,
+    lists: [LongList; 2],
+}
+
+/// The elements of a list.
+#[derive(Debug, Clone, Default)]
+struct LongList {
+    /// The text between the brackets.
+    text: Arc<str>,
+    /// What comes behind it.
+    added: Vec<Value>,
+}
+
+impl Document {
+    /// The metadata that a text is.
+    ///
+    /// # Errors
+    /// `Json`.
+    pub(super) fn parse(text: &str) -> Result<Document> {
+        let Stored { values, lists } = serde_json::from_str(text).map_err(|error| invalid(words(&error)))?;
+        let list = |(raw, key): (Option<&RawValue>, &str)| -> Result<LongList> {
+            let text = raw.map_or("null", RawValue::get);
+            if text == "null" {
+                return Ok(LongList::default());
+            }
+            let inner = text.strip_prefix('[').and_then(|text| text.strip_suffix(']'));
+            let inner = inner.ok_or_else(|| not_a(key, "list"))?;
+            Ok(LongList { text: inner.trim().into(), added: Vec::new() })
+        };
+        let [snapshots, log] = lists;
+        Ok(Document { values, lists: [list((snapshots, LONG[0]))?, list((log, LONG[1]))?] })
+    }
+
+    /// All but the long lists.
+    pub(super) fn values(&self) -> &Map<String, Value> {
+        &self.values
+    }
+
+    /// The same, to be changed.
+    pub(super) fn values_mut(&mut self) -> &mut Map<String, Value> {
+        &mut self.values
+    }
+
+    /// A list, which need not be there.
+    pub(super) fn list(&mut self, key: &str) -> Result<&mut Vec<Value>> {
+        let list = self.values.entry(key).or_insert(Value::Null);
+        if list.is_null() {
+            *list = Value::Array(Vec::new());
+        }
+        list.as_array_mut().ok_or_else(|| not_a(key, "list"))
+    }
+
+    /// An object, which need not be there.
+    pub(super) fn object(&mut self, key: &str) -> Result<&mut Map<String, Value>> {
+        let object = self.values.entry(key).or_insert(Value::Null);
+        if object.is_null() {
+            *object = Value::Object(Map::new());
+        }
+        object.as_object_mut().ok_or_else(|| not_a(key, "object"))
+    }
+
+    /// Puts a snapshot behind the others.
+    pub(super) fn push_snapshot(&mut self, snapshot: Value) {
+        self.push(0, snapshot);
+    }
+
+    /// Puts an entry behind the others of the log of snapshots.
+    pub(super) fn push_log(&mut self, entry: Value) {
+        self.push(1, entry);
+    }
+
+    fn push(&mut self, place: usize, value: Value) {
+        if let (Some(list), Some(key)) = (self.lists.get_mut(place), LONG.get(place)) {
+            list.added.push(value);
+            self.values.entry(*key).or_insert(Value::Null);
+        }
+    }
+
+    /// Takes snapshots out, and of the log all up to the last entry that goes: what comes before a gap would seem to
+    /// have been current in it.
+    ///
+    /// # Errors
+    /// `Json` for elements that are of no snapshot.
+    pub(super) fn remove_snapshots(&mut self, goes: impl Fn(i64) -> bool) -> Result<()> {
+        let [snapshots, log] = &mut self.lists;
+        snapshots.keep(LONG[0], |ids| ids.iter().map(|id| !goes(*id)).collect())?;
+        log.keep(LONG[1], |ids| {
+            let last = ids.iter().rposition(|id| goes(*id)).map_or(0, |last| last + 1);
+            (0..ids.len()).map(|place| place >= last).collect()
+        })
+    }
+
+    /// The text, compact but for what was stored otherwise, its keys in the order of Java's library.
+    pub(super) fn into_text(self) -> String {
+        let Document { values, lists } = self;
+        let long: usize = lists.iter().map(|list| list.text.len()).sum();
+        let mut out = String::with_capacity(long + (long >> 4) + 4096);
+        out.push('{');
+        for (key, value) in in_order(values) {
+            if out.len() > 1 {
+                out.push(',');
+            }
+            out.push_str(&Value::from(key.as_str()).to_string());
+            out.push(':');
+            match LONG.iter().zip(&lists).find(|(long, _)| **long == key) {
+                Some((_, list)) => list.write(&mut out),
+                None => out.push_str(&value.to_string()),
+            }
+        }
+        out.push('}');
+        out
+    }
+}
+
+impl LongList {
+    /// Keeps the elements that `keep` says, given the snapshots that they are of.
+    fn keep(&mut self, key: &str, keep: impl FnOnce(&[i64]) -> Vec<bool>) -> Result<()> {
+        let all = format!("[{}]", self.text);
+        let mut elements: Vec<&RawValue> = parsed(&all, key)?;
+        let mut ids = elements.iter().map(|raw| of_snapshot(raw, key)).collect::<Result<Vec<i64>>>()?;
+        let added = self.added.iter().map(|value| value.get("snapshot-id").and_then(Value::as_i64));
+        ids.extend(added.map(Option::unwrap_or_default));
+        let kept = keep(&ids);
+        let mut flags = kept.iter().copied();
+        elements.retain(|_| flags.next().unwrap_or(true));
+        self.added.retain(|_| flags.next().unwrap_or(true));
+        let texts: Vec<&str> = elements.iter().map(|raw| raw.get()).collect();
+        let text = texts.join(",").into();
+        self.text = text;
+        Ok(())
+    }
+
+    fn write(&self, out: &mut String) {
+        out.push('[');
+        out.push_str(&self.text);
+        for value in &self.added {
+            if !out.ends_with('[') {
+                out.push(',');
+            }
+            out.push_str(&value.to_string());
+        }
+        out.push(']');
+    }
+}
+
+fn of_snapshot(raw: &RawValue, key: &str) -> Result<i64> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    struct Head {
+        snapshot_id: i64,
+    }
+    parsed::<Head>(raw.get(), key).map(|head| head.snapshot_id)
+}
+
+fn parsed<'t, T: Deserialize<'t>>(text: &'t str, key: &str) -> Result<T> {
+    serde_json::from_str(text).map_err(|error| invalid(words(&error)).in_field(key))
+}
+
+/// The members of the metadata; of keys that are there twice the last one counts.
+struct Stored<'t> {
+    values: Map<String, Value>,
+    lists: [Option<&'t RawValue>; 2],
+}
+
+impl<'t> Deserialize<'t> for Stored<'t> {
+    fn deserialize<D: Deserializer<'t>>(from: D) -> Result<Self, D::Error> {
+        struct Members;
+        impl<'t> Visitor<'t> for Members {
+            type Value = Stored<'t>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'t>>(self, mut map: A) -> Result<Stored<'t>, A::Error> {
+                let (mut values, mut lists) = (Map::new(), [None; 2]);
+                while let Some(key) = map.next_key::<String>()? {
+                    match LONG.iter().position(|long| *long == key).and_then(|place| lists.get_mut(place)) {
+                        Some(list) => {
+                            *list = Some(map.next_value()?);
+                            values.insert(key, Value::Null);
+                        }
+                        None => _ = values.insert(key, map.next_value()?),
+                    }
+                }
+                Ok(Stored { values, lists })
+            }
+        }
+        from.deserialize_map(Members)
+    }
+}
+
+#[cold]
+fn not_a(key: &str, what: &str) -> Error {
+    Error::new(ErrorKind::Json, format!("{key} is not a JSON {what}")).in_field(key)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn document(text: &str) -> Document {
+        Document::parse(text).unwrap()
+    }
+
+    #[test]
+    fn what_is_long_stays_as_it_is_stored() {
+        let stored = r#"{"snapshots": [ {"snapshot-id":1, "n": 1.0e2} ],"x":[1,2],"format-version":2}"#;
+        let mut one = document(stored);
+        one.push_snapshot(json!({ "snapshot-id": 2 }));
+        one.push_log(json!({ "snapshot-id": 2 }));
+        let text = concat!(
+            r#"{"format-version":2,"snapshots":[{"snapshot-id":1, "n": 1.0e2},{"snapshot-id":2}],"#,
+            r#""snapshot-log":[{"snapshot-id":2}],"x":[1,2]}"#
+        );
+        assert_eq!(one.into_text(), text);
+        for empty in [r#"{"snapshots":[]}"#, r#"{"snapshots":null}"#, r#"{"snapshots":[ ]}"#] {
+            assert_eq!(document(empty).into_text(), r#"{"snapshots":[]}"#);
+        }
+        assert_eq!(
+            document(r#"{"snapshots":[{}],"snapshots":[{"a":1}]}"#).into_text(),
+            r#"{"snapshots":[{"a":1}]}"#
+        );
+        assert_eq!(Document::parse(r#"{"snapshots":{}}"#).unwrap_err().kind(), ErrorKind::Json);
+        assert_eq!(Document::parse("[]").unwrap_err().kind(), ErrorKind::Json);
+    }
+
+    #[test]
+    fn snapshots_go_and_the_log_up_to_the_last_of_them() {
+        let list = r#"[{"snapshot-id":1},{"snapshot-id":2},{"snapshot-id":3}]"#;
+        let mut one = document(&format!(r#"{{"snapshots":{list},"snapshot-log":{list}}}"#));
+        one.push_log(json!({ "snapshot-id": 1 }));
+        one.remove_snapshots(|id| id == 2).unwrap();
+        let text = concat!(
+            r#"{"snapshots":[{"snapshot-id":1},{"snapshot-id":3}],"#,
+            r#""snapshot-log":[{"snapshot-id":3},{"snapshot-id":1}]}"#
+        );
+        assert_eq!(one.into_text(), text);
+        let mut none = document("{}");
+        none.remove_snapshots(|_| true).unwrap();
+        assert_eq!(none.into_text(), "{}");
+    }
+}

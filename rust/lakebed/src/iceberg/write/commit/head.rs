@@ -1,0 +1,64 @@
+//! The manifest list of the head of a branch, read as far as a commit needs it.
+
+use arrow_array::RecordBatch;
+use arrow_buffer::Buffer;
+
+use super::base::Base;
+use crate::columnar::Decoding;
+use crate::error::{Error, Result};
+use crate::iceberg::manifest_list::{ManifestFile, brief, read_carrying, read_manifest_list};
+
+/// The list of the head.
+pub(super) enum HeadList {
+    /// Its file, and where that is.
+    File { path: String, bytes: Buffer, decoding: Decoding },
+    /// Its rows, of a snapshot that names its manifests itself, and of none.
+    Rows(RecordBatch),
+}
+
+impl HeadList {
+    /// # Errors
+    /// Those of reading the file.
+    pub(super) fn read(base: &Base) -> Result<HeadList> {
+        Ok(match base.table.list_file()? {
+            Some((path, bytes)) => {
+                HeadList::File { path: path.to_owned(), bytes, decoding: base.table.decoding().clone() }
+            }
+            None => HeadList::Rows(base.table.manifest_list()?),
+        })
+    }
+
+    /// All of it, with what other writers' fields hold.
+    ///
+    /// # Errors
+    /// Those of decoding.
+    pub(super) fn rows(&self) -> Result<RecordBatch> {
+        self.by(read_carrying)
+    }
+
+    /// The manifests, without what is in their partitions.
+    ///
+    /// # Errors
+    /// Those of decoding.
+    pub(super) fn manifests(&self) -> Result<Vec<ManifestFile>> {
+        let columns = brief();
+        ManifestFile::all(&self.by(|bytes, decoding| read_manifest_list(bytes, Some(&columns), decoding))?)
+    }
+
+    fn by(&self, read: impl FnOnce(Buffer, &Decoding) -> Result<RecordBatch>) -> Result<RecordBatch> {
+        match self {
+            HeadList::File { path, bytes, decoding } => {
+                read(bytes.clone(), decoding).map_err(|error: Error| error.in_file(path))
+            }
+            HeadList::Rows(rows) => Ok(rows.clone()),
+        }
+    }
+}
+
+/// The manifests of a snapshot that is to be.
+pub(super) enum Listing {
+    /// All of them, as rows of its list.
+    Rows(RecordBatch),
+    /// Those that are new, and the list before, all of which stays behind them.
+    InFront(RecordBatch, Buffer),
+}

@@ -1,0 +1,103 @@
+//! A schema with its changes made.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use super::draft::{Draft, Place, ROOT};
+use super::refused;
+use crate::error::Result;
+use crate::iceberg::types::{FieldRef, NestedField, Type};
+
+impl Draft<'_> {
+    /// The columns behind the changes.
+    ///
+    /// # Errors
+    /// `Argument` for changes of what lists and maps are made of, and for names that are there twice.
+    pub(super) fn fields(&self) -> Result<Vec<FieldRef>> {
+        let fields = self.of_struct(ROOT, &self.schema.fields)?;
+        check_names(&fields, "", &mut HashSet::new())?;
+        if fields.is_empty() {
+            return Err(refused("no column is left", ""));
+        }
+        Ok(fields)
+    }
+
+    /// The fields of the struct that the field `owner` is.
+    fn of_struct(&self, owner: i32, before: &[FieldRef]) -> Result<Vec<FieldRef>> {
+        let mut fields = Vec::with_capacity(before.len());
+        for field in before.iter().filter(|field| !self.deletes.contains(&field.id)) {
+            let ty = self.of_type(field)?;
+            let now = self.updates.get(&field.id).unwrap_or(field);
+            fields.push(Arc::new(NestedField { ty, ..now.clone() }));
+        }
+        let new = self.added.get(&owner).into_iter().flatten().filter_map(|id| self.updates.get(id));
+        fields.extend(new.map(|field| Arc::new(field.clone())));
+        for (id, place) in self.moves.get(&owner).into_iter().flatten() {
+            shift(&mut fields, *id, *place);
+        }
+        Ok(fields)
+    }
+
+    /// The type of a field.
+    fn of_type(&self, field: &NestedField) -> Result<Type> {
+        if let Some(update) = self.updates.get(&field.id).filter(|update| update.ty != field.ty) {
+            return Ok(update.ty.clone());
+        }
+        Ok(match &field.ty {
+            Type::Struct(fields) => Type::Struct(self.of_struct(field.id, fields)?),
+            Type::List(element) => Type::List(self.held(element)?),
+            Type::Map(key, value) => {
+                if self.is_touched(key) {
+                    let name = self.schema.name_of(key.id).unwrap_or_default();
+                    return Err(refused("the keys of a map do not change", name));
+                }
+                Type::Map(Arc::clone(key), self.held(value)?)
+            }
+            plain => plain.clone(),
+        })
+    }
+
+    /// What a list or a map holds.
+    fn held(&self, field: &NestedField) -> Result<FieldRef> {
+        if self.deletes.contains(&field.id) {
+            let name = self.schema.name_of(field.id).unwrap_or_default();
+            return Err(refused("what lists and maps hold does not go without them", name));
+        }
+        let required = self.updates.get(&field.id).map_or(field.required, |update| update.required);
+        Ok(Arc::new(NestedField { required, ty: self.of_type(field)?, ..field.clone() }))
+    }
+
+    /// Whether something becomes of a field, or of what it holds.
+    fn is_touched(&self, field: &NestedField) -> bool {
+        self.deletes.contains(&field.id)
+            || self.updates.contains_key(&field.id)
+            || self.added.contains_key(&field.id)
+            || self.moves.contains_key(&field.id)
+            || field.ty.children().into_iter().any(|child| self.is_touched(child))
+    }
+}
+
+fn shift(fields: &mut Vec<FieldRef>, id: i32, place: Place) {
+    let find = |fields: &[FieldRef], id: i32| fields.iter().position(|field| field.id == id);
+    let Some(from) = find(fields, id) else { return };
+    let field = fields.remove(from);
+    let to = match place {
+        Place::First => 0,
+        Place::Before(other) => find(fields, other).unwrap_or(0),
+        Place::After(other) => find(fields, other).map_or(fields.len(), |other| other + 1),
+    };
+    fields.insert(to, field);
+}
+
+/// Refuses full names that two fields have: nobody could tell which is meant (Iceberg's `IndexByName.java`).
+fn check_names(fields: &[FieldRef], parent: &str, known: &mut HashSet<String>) -> Result<()> {
+    for field in fields {
+        let full = format!("{parent}{}", field.name);
+        if !known.insert(full.clone()) {
+            return Err(refused(format!("two columns would be called {full:?}"), &full));
+        }
+        let children: Vec<FieldRef> = field.ty.children().into_iter().cloned().collect();
+        check_names(&children, &format!("{full}."), known)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,71 @@
+//! Types of columns that come and change, and their defaults.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::draft::Draft;
+use super::refused;
+use crate::error::{Error, ErrorKind, Result};
+use crate::iceberg::types::{FieldRef, NestedField, Type};
+use crate::iceberg::value::{from_json, to_json};
+use crate::iceberg::write::FormatVersion;
+
+impl Draft<'_> {
+    /// A type whose fields have ids that were never given out: those of a struct before what they hold (Iceberg's
+    /// `AssignFreshIds.java`).
+    pub(super) fn with_fresh_ids(&mut self, ty: &Type) -> Type {
+        match ty {
+            Type::Struct(fields) => {
+                let ids: Vec<i32> = fields.iter().map(|_| self.next_id()).collect();
+                Type::Struct(ids.into_iter().zip(fields).map(|(id, field)| self.fresh(id, field)).collect())
+            }
+            Type::List(element) => {
+                let id = self.next_id();
+                Type::List(self.fresh(id, element))
+            }
+            Type::Map(key, value) => {
+                let (key_id, value_id) = (self.next_id(), self.next_id());
+                let key = self.fresh(key_id, key);
+                Type::Map(key, self.fresh(value_id, value))
+            }
+            plain => plain.clone(),
+        }
+    }
+
+    fn fresh(&mut self, id: i32, field: &NestedField) -> FieldRef {
+        let ty = self.with_fresh_ids(&field.ty);
+        Arc::new(NestedField { id, ty, ..field.clone() })
+    }
+
+    /// A default as schemas have it.
+    ///
+    /// # Errors
+    /// `Unsupported` before version 3; `Json` and others for what is no value of the field's type.
+    pub(super) fn default_of(&self, field: &NestedField, value: &Value) -> Result<Value> {
+        if self.version < FormatVersion::V3 {
+            let message = "defaults need format version 3: upgrade the table";
+            return Err(Error::new(ErrorKind::Unsupported, message).in_field(&field.name));
+        }
+        if !field.ty.is_primitive() || field.ty == Type::Unknown {
+            return Err(refused(format!("a column of {} has no default but null", field.ty), &field.name));
+        }
+        let read = || to_json(&from_json(std::slice::from_ref(value), &field.ty)?, &field.ty);
+        let values = read().map_err(|error| {
+            let message = format!("the default is no {}: {}", field.ty, error.message());
+            refused(message, &field.name)
+        })?;
+        Ok(values.into_iter().next().unwrap_or_default())
+    }
+}
+
+/// Whether a column may become of another type (Iceberg's `TypeUtil.isPromotionAllowed`).
+pub(super) fn is_promotion(from: &Type, to: &Type) -> bool {
+    match (from, to) {
+        (Type::Int, Type::Long) | (Type::Float, Type::Double) => true,
+        (Type::Decimal { precision: old, scale: same }, Type::Decimal { precision: new, scale }) => {
+            old <= new && same == scale
+        }
+        _ => false,
+    }
+}

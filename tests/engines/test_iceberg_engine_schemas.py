@@ -1,0 +1,313 @@
+"""Changes of schemas and partition specs, by lakebed and by Iceberg Java on tables of the same content: the
+metadata must come out the same, and what one refuses the other does.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pytest
+from iceberg_commits import metadata
+from java_engine import EngineError
+
+import lakebed
+from lakebed import iceberg
+from lakebed.errors import LakebedError, UnsupportedError
+from lakebed.iceberg import SchemaChange as Change
+
+if TYPE_CHECKING:
+    from java_engine import JavaEngine
+
+pytestmark = pytest.mark.jvm
+
+INNER = pa.struct([pa.field("x", pa.int32()), pa.field("y", pa.float32(), nullable=False)])
+SCHEMA = pa.schema(
+    [
+        pa.field("id", pa.int64(), nullable=False),
+        pa.field("n", pa.int32()),
+        pa.field("region", pa.string(), nullable=False),
+        pa.field("ts", pa.timestamp("us")),
+        pa.field("price", pa.decimal128(9, 2)),
+        pa.field("point", INNER, nullable=False),
+        pa.field("points", pa.list_(INNER)),
+        pa.field("named", pa.map_(pa.struct([("k", pa.int32())]), INNER)),
+    ]
+)
+MAPPING = json.dumps(
+    [
+        {"field-id": 1, "names": ["id", "key"]},
+        {"field-id": 2, "names": ["n"]},
+        {"field-id": 6, "names": ["point"], "fields": [{"field-id": 9, "names": ["x"]}]},
+    ]
+)
+PROPERTIES = {
+    "schema.name-mapping.default": MAPPING,
+    "write.metadata.metrics.column.n": "none",
+    "write.metadata.metrics.column.point.x": "counts",
+    "write.parquet.bloom-filter-enabled.column.price": "true",
+}
+KEYS = (
+    "current-schema-id",
+    "schemas",
+    "schema",
+    "last-column-id",
+    "default-spec-id",
+    "partition-specs",
+    "partition-spec",
+    "last-partition-id",
+    "sort-orders",
+    "properties",
+)
+
+
+@dataclass
+class Both:
+    """Two tables: what is done is done to both, and comes to the same or is refused by both."""
+
+    ours: Path
+    theirs: Path
+    java: JavaEngine
+    version: int
+
+    def step(self, name: str, given: dict[str, Any], **more: Any) -> bool:
+        """Whether it was done. Java says so by its metadata, or by what it throws."""
+        table = lakebed.open_table(self.ours)
+        before = metadata(table)
+        refused = []
+        try:
+            if name == "schema":
+                changes = [Change(json.dumps(change)) for change in given["changes"]]
+                iceberg.update_schema(table, changes, **more)
+            else:
+                add = {called: text for text, called in given.get("add", ()) if called}
+                plain = [text for text, called in given.get("add", ()) if not called]
+                assert not (add and plain)
+                rename = dict(given.get("rename", ()))
+                iceberg.update_spec(table, add=add or plain, remove=given.get("remove", ()), rename=rename)
+        except LakebedError as error:
+            refused.append(f"{error.field}: {error}")
+        if refused:
+            assert not refused[0].startswith("None: ")
+            assert metadata(table) == before
+        asked = {**given, **more}
+        if name == "spec":
+            asked["add"] = [[*term(text), called] for text, called in given.get("add", ())]
+        try:
+            self.java.ask("manage", table=self.theirs, steps=[[name, asked]])
+        except EngineError as error:
+            refused.append(str(error).splitlines()[0])
+        assert len(refused) in (0, 2), (given, refused)
+        self.check()
+        return not refused
+
+    def check(self) -> None:
+        ours, theirs = (self.state(path) for path in (self.ours, self.theirs))
+        assert ours == theirs
+
+    def state(self, path: Path) -> dict[str, Any]:
+        table = lakebed.open_table(path)
+        found = {key: value for key, value in metadata(table).items() if key in KEYS}
+        properties = dict(found["properties"])
+        mapping = properties.pop("schema.name-mapping.default", None)
+        found["properties"] = properties
+        found["mapping"] = mapping and unordered(json.loads(mapping))
+        table.plan().to_arrow()
+        return found
+
+
+def unordered(fields: Sequence[dict[str, Any]]) -> list[Any]:
+    """A name mapping, of which names are in no order."""
+    return [
+        (field.get("field-id"), sorted(field["names"]), unordered(field.get("fields", ())))
+        for field in fields
+    ]
+
+
+def term(text: str) -> list[str]:
+    """A transform and its column, as Java takes them."""
+    name, _, rest = text.rstrip(")").partition("(")
+    number, _, column = rest.rpartition(",")
+    if not rest:
+        return ["identity", name]
+    return [f"{name}[{number.strip()}]" if number else name, column.strip()]
+
+
+@pytest.fixture(params=[1, 2, 3], ids="v{}".format)
+def both(request: pytest.FixtureRequest, tmp_path: Path, iceberg_java: JavaEngine) -> Both:
+    made = []
+    for name in ("ours", "java"):
+        table = iceberg.create_table(
+            tmp_path / name,
+            SCHEMA,
+            partition_by=["region", "bucket(4, id)"],
+            format_version=request.param,
+            properties=PROPERTIES,
+        )
+        file = {"file_path": ["data/a.parquet"], "record_count": [1], "file_size_in_bytes": [1]}
+        partition = pa.array([{"region": "emea", "id_bucket": 1}])
+        iceberg.append_files(table, pa.table({**file, "partition": partition}))
+        made.append(tmp_path / name)
+    return Both(*made, iceberg_java, request.param)
+
+
+def changes(*every: Change) -> dict[str, Any]:
+    return {"changes": [json.loads(change.json) for change in every]}
+
+
+STRUCT = pa.struct([pa.field("a", pa.int32(), nullable=False), pa.field("b", pa.list_(pa.string()))])
+DONE: list[Sequence[Change]] = [
+    [Change.add_column("note", pa.string(), "what was said"), Change.add_column("more", STRUCT)],
+    [Change.add_column(["point", "z"], "double"), Change.add_column(["points", "z"], "decimal(3, 1)")],
+    [
+        Change.add_column(["named", "z"], pa.map_(pa.string(), STRUCT)),
+        Change.move_first(["named", "value", "z"]),
+    ],
+    [
+        Change.rename_column("n", "number"),
+        Change.update_column("n", "long"),
+        Change.update_column_doc("n", "N"),
+    ],
+    [Change.rename_column("point.x", "east"), Change.move_after("point.x", "point.y")],
+    [Change.update_column("price", "decimal(11, 2)"), Change.update_column("points.element.y", "double")],
+    [Change.delete_column("ts"), Change.add_column("ts", pa.date32()), Change.move_before("ts", "id")],
+    [Change.make_column_optional("region"), Change.set_identifier_fields(["id", "point.y"][:1])],
+    [Change.delete_column("points"), Change.rename_column("named", "points")],
+    [Change.rename_column("id", "key"), Change.move_after("id", "more")],
+    [Change.move_first("key"), Change.move_first("note"), Change.move_before("number", "note")],
+    [Change.set_identifier_fields([]), Change.delete_column("note")],
+    [
+        Change.add_column("u", pa.uuid() if hasattr(pa, "uuid") else "uuid"),
+        Change.rename_column("point", "at"),
+    ],
+    [Change.delete_column("more.a"), Change.add_column(["more", "a"], "string")],
+    [Change.update_column_doc("number", None)],
+]
+"""One commit each, one after the other."""
+REFUSED: list[Sequence[Change]] = [
+    [Change.add_column("id", "int")],
+    [Change.add_column(["point", "x"], "int")],
+    [Change.add_column(["none", "x"], "int")],
+    [Change.add_column(["n", "x"], "int")],
+    [Change.add_column("must", "int", required=True)],
+    [Change.add_column("twice", "int"), Change.add_column("twice", "int")],
+    [Change.delete_column("none")],
+    [Change.delete_column("region")],
+    [Change.delete_column("id")],
+    [Change.delete_column("n"), Change.rename_column("n", "m")],
+    [Change.rename_column("n", "m"), Change.delete_column("n")],
+    [Change.delete_column("point"), Change.add_column(["point", "z"], "int")],
+    [Change.delete_column("points.element")],
+    [Change.delete_column("named.key")],
+    [Change.rename_column("none", "m")],
+    [Change.rename_column("n", "price")],
+    [Change.rename_column("n", "id_bucket")],
+    [Change.update_column("n", "string")],
+    [Change.update_column("id", "int")],
+    [Change.update_column("price", "decimal(12, 3)")],
+    [Change.update_column("price", "decimal(8, 2)")],
+    [Change.update_column("point", "int")],
+    [Change.require_column("n")],
+    [Change.add_column(["named", "key", "k2"], "int")],
+    [Change.update_column("named.key.k", "long")],
+    [Change.move_first("none")],
+    [Change.move_after("n", "n")],
+    [Change.move_after("n", "point.x")],
+    [Change.move_before("points.element", "id")],
+    [Change.set_identifier_fields(["n"])],
+    [Change.set_identifier_fields(["none"])],
+    [Change.set_identifier_fields(["point.y"])],
+    [Change.set_identifier_fields(["points.element.y"])],
+    [Change.set_identifier_fields(["id"]), Change.delete_column("id")],
+]
+
+
+def test_schemas_change_as_javas(both: Both):
+    for some in REFUSED:
+        assert not both.step("schema", changes(*some)), some
+    assert both.step("schema", changes(Change.require_column("n")), allow_incompatible_changes=True)
+    assert both.step("schema", changes(Change.make_column_optional("n")))
+    # The schema is one that the table had.
+    assert len(metadata(lakebed.open_table(both.ours))["schemas"]) == 2
+    for some in DONE:
+        assert both.step("schema", changes(*some)), some
+    assert both.step("schema", changes())
+    # The specification would have it in version 3; Java's library does not.
+    assert not both.step("schema", changes(Change.update_column("ts", "timestamp")))
+
+
+DEFAULTS: list[tuple[Sequence[Change], bool]] = [
+    ([Change.add_column("a", "int", required=True, default_value=7), Change.add_column("b", "date")], True),
+    ([Change.update_column_default("b", "2024-02-29"), Change.update_column_default("a", 8)], True),
+    ([Change.update_column_default("b", None), Change.update_column("a", "long")], True),
+    ([Change.add_column("c", "decimal(5, 2)", default_value="1.50"), Change.require_column("c")], True),
+    ([Change.add_column("d", "timestamptz", default_value="2024-02-29T01:02:03+00:00")], True),
+    ([Change.add_column("e", "string", default_value="é")], True),
+    ([Change.add_column("f", "timestamp_ns"), Change.add_column("g", "unknown")], True),
+    ([Change.add_column("h", "int", default_value="x")], False),
+    ([Change.update_column_default("a", "x")], False),
+    ([Change.add_column("h", "unknown", required=True)], False),
+    ([Change.update_column("g", "int")], False),
+]
+
+
+def test_defaults_are_of_version_3(both: Both):
+    for some, is_done in DEFAULTS:
+        if both.version == 3:
+            assert both.step("schema", changes(*some)) == is_done, some
+    if both.version < 3:
+        table = lakebed.open_table(both.ours)
+        for change in (
+            Change.add_column("a", "int", default_value=1),
+            Change.update_column_default("n", 1),
+            Change.add_column("f", "timestamp_ns"),
+        ):
+            with pytest.raises(UnsupportedError, match="need format version 3"):
+                iceberg.update_schema(table, change)
+
+
+def test_what_sorts_a_table_stays(both: Both):
+    for path in (both.ours, both.theirs):
+        both.java.ask("manage", table=path, steps=[["sort", "price"]])
+    assert not both.step("schema", changes(Change.delete_column("price")))
+    assert both.step("schema", changes(Change.rename_column("price", "cost")))
+
+
+SPECS: list[tuple[dict[str, Any], bool]] = [
+    ({"remove": ["none"]}, False),
+    ({"rename": [["none", "some"]]}, False),
+    ({"rename": [["region", "id_bucket"]]}, False),
+    ({"rename": [["id_bucket", "price"]]}, False),
+    ({"remove": ["region"], "rename": [["region", "area"]]}, False),
+    ({"add": [["region", None]]}, False),
+    ({"add": [["bucket(4, id)", "other"]]}, False),
+    ({"add": [["none", None]]}, False),
+    ({"add": [["day(n)", None]]}, False),
+    ({"add": [["bucket(0, id)", None]]}, False),
+    ({"add": [["points.element.x", None]]}, False),
+    ({"add": [["truncate(3, price)", "n"]]}, False),
+    ({"add": [["day(ts)", None], ["hour(ts)", None]]}, False),
+    ({"add": [["truncate(3, region)", "region"]]}, False),
+    ({"remove": ["region"], "add": [["region", None]]}, True),
+    ({"add": [["day(ts)", None], ["truncate(3, price)", None]]}, True),
+    ({"remove": ["id_bucket"], "rename": [["ts_day", "day"]]}, True),
+    ({"add": [["bucket(8, id)", "id_bucket"]]}, True),
+    ({"add": [["point.x", None]]}, True),
+    ({"remove": ["region", "day", "point.x", "price_trunc_3"]}, True),
+    ({"add": [["region", None], ["month(ts)", None]]}, True),
+    ({"remove": ["ts_month"], "add": [["hour(ts)", "ts_month"]]}, True),
+    ({"remove": ["region"], "add": [["region", "area"]]}, True),
+]
+"""Changes of the spec of (region, id_bucket), one commit each, and whether they are made."""
+
+
+def test_specs_change_as_javas(both: Both):
+    for given, is_done in SPECS:
+        assert both.step("spec", given) == is_done, given
+    assert both.step("spec", {"remove": ["id_bucket", "ts_month", "area"]})
+    # What partitioned the table once may go where both say so.
+    both.step("schema", changes(Change.delete_column("region")))

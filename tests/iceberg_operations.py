@@ -1,0 +1,147 @@
+"""Every operation that commits to an Iceberg table, each once, with what a catalog is told of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+
+import pyarrow as pa
+
+import lakebed
+from lakebed import iceberg
+from lakebed.iceberg import SchemaChange
+
+SCHEMA = pa.schema([pa.field("id", pa.int64()), pa.field("region", pa.string())])
+
+Make = Callable[[lakebed.Table], object]
+
+
+@dataclass(frozen=True)
+class Operation:
+    """A commit: what makes it, the names of its updates, and of what must hold, beside the table's UUID."""
+
+    make: Make
+    updates: tuple[str, ...]
+    requirements: tuple[str, ...]
+
+    @property
+    def is_once(self) -> bool:
+        """Whether what it requires is what it changes."""
+        once = ("add-snapshot", "add-schema", "set-current-schema", "add-spec", "set-default-spec")
+        return self.updates[0] in once
+
+
+def files(*names: str, **more: object) -> pa.Table:
+    count = len(names)
+    paths = [f"data/{name}.parquet" for name in names]
+    rows = {"file_path": paths, "record_count": [7] * count, "file_size_in_bytes": [1] * count}
+    return pa.table(rows | {key: [value] * count for key, value in more.items()})
+
+
+def begun(table: lakebed.Table) -> lakebed.Table:
+    """An empty table with two commits, a tag and a branch."""
+    table = iceberg.append_files(iceberg.append_files(table, files("a")), files("b", "c"))
+    iceberg.create_tag(table, "tag")
+    first = table.snapshots().to_arrow()["snapshot_id"][0].as_py()
+    iceberg.create_branch(table, "old", snapshot_id=first)
+    staged = iceberg.create_branch(table, "staged", snapshot_id=first)
+    iceberg.append_files(staged, files("picked"))
+    return table.refresh()
+
+
+def head(table: lakebed.Table, branch: str) -> int:
+    found = table.at(branch=branch).snapshot_id
+    assert found is not None
+    return found
+
+
+def path(table: lakebed.Table, name: str) -> str:
+    paths = table.files(columns=["file_path"]).to_arrow()["file_path"].to_pylist()
+    return str(next(found for found in paths if Path(found).stem == name))
+
+
+SNAPSHOT, MOVED = ("add-snapshot", "set-snapshot-ref"), ("set-snapshot-ref",)
+OF_REF = ("assert-ref-snapshot-id",)
+STATISTICS = {
+    "statistics-path": "s3://x",
+    "file-size-in-bytes": 1,
+    "file-footer-size-in-bytes": 1,
+    "blob-metadata": [],
+}
+
+
+def commit(make: Make) -> Operation:
+    """One that makes a snapshot."""
+    return Operation(make, SNAPSHOT, OF_REF)
+
+
+def _statistics(table: lakebed.Table) -> lakebed.Table:
+    return iceberg.set_statistics(table, {"snapshot-id": table.snapshot_id, **STATISTICS})
+
+
+OPERATIONS: dict[str, Operation] = {
+    "append_files": commit(lambda t: iceberg.append_files(t, files("d"))),
+    "fast append": commit(lambda t: iceberg.append_files(t, files("d"), merge=False)),
+    "delete_files": commit(lambda t: iceberg.delete_files(t, [path(t, "a")])),
+    "overwrite_files": commit(lambda t: iceberg.overwrite_files(t, files("d"), removed=[path(t, "a")])),
+    "replace_files": commit(lambda t: iceberg.replace_files(t, [path(t, "a")], files("d"))),
+    "row_delta": commit(lambda t: iceberg.row_delta(t, delete_files=files("p", content=1))),
+    "rewrite_manifests": commit(iceberg.rewrite_manifests),
+    "cherry_pick": commit(lambda t: iceberg.cherry_pick(t, head(t, "staged"))),
+    "commit to a branch": commit(lambda t: iceberg.append_files(t.at(branch="old"), files("d"))),
+    "create_branch": Operation(lambda t: iceberg.create_branch(t, "new"), MOVED, OF_REF),
+    "create_tag": Operation(lambda t: iceberg.create_tag(t, "new"), MOVED, OF_REF),
+    "set_retention": Operation(
+        lambda t: iceberg.set_retention(t, "old", max_ref_age=timedelta(days=1)), MOVED, OF_REF
+    ),
+    "delete_branch": Operation(lambda t: iceberg.delete_branch(t, "old"), ("remove-snapshot-ref",), OF_REF),
+    "delete_tag": Operation(lambda t: iceberg.delete_tag(t, "tag"), ("remove-snapshot-ref",), OF_REF),
+    "fast_forward": Operation(lambda t: iceberg.fast_forward(t.at(branch="old"), "main"), MOVED, OF_REF),
+    "rollback_to": Operation(lambda t: iceberg.rollback_to(t, head(t, "old")), MOVED, OF_REF),
+    "set_current_snapshot": Operation(
+        lambda t: iceberg.set_current_snapshot(t, head(t, "staged")), MOVED, OF_REF
+    ),
+    "expire_snapshots": Operation(
+        lambda t: iceberg.expire_snapshots(iceberg.delete_branch(t, "staged"), timedelta(0), retain_last=1),
+        ("remove-snapshots",),
+        OF_REF,
+    ),
+    "set_properties": Operation(
+        lambda t: iceberg.set_properties(iceberg.set_properties(t, {"a": "1"}), {"b": "2"}, remove=["a"]),
+        ("set-properties", "remove-properties"),
+        (),
+    ),
+    "set_statistics": Operation(_statistics, ("set-statistics",), ()),
+    "remove_statistics": Operation(
+        lambda t: iceberg.remove_statistics(_statistics(t), t.snapshot_id or 0), ("remove-statistics",), ()
+    ),
+    "update_schema": Operation(
+        lambda t: iceberg.update_schema(
+            t, [SchemaChange.add_column("note", pa.string()), SchemaChange.rename_column("region", "area")]
+        ),
+        ("add-schema", "set-current-schema"),
+        ("assert-last-assigned-field-id", "assert-current-schema-id"),
+    ),
+    "update_schema to one of before": Operation(
+        lambda t: iceberg.update_schema(
+            iceberg.update_schema(t, SchemaChange.rename_column("region", "area")),
+            SchemaChange.rename_column("area", "region"),
+        ),
+        ("set-current-schema",),
+        ("assert-current-schema-id",),
+    ),
+    "update_spec": Operation(
+        lambda t: iceberg.update_spec(t, add=["region", "bucket(4, id)"]),
+        ("add-spec", "set-default-spec"),
+        ("assert-last-assigned-partition-id", "assert-default-spec-id"),
+    ),
+    "update_spec to one of before": Operation(
+        lambda t: iceberg.update_spec(iceberg.update_spec(t, add=["region"]), remove=["region"]),
+        ("set-default-spec",),
+        ("assert-default-spec-id",),
+    ),
+    "upgrade": Operation(lambda t: iceberg.upgrade(t, 3), ("upgrade-format-version",), ()),
+}
+"""By what they are called. The last commit that each makes is the one that is described."""
