@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 import lakebed
 from lakebed import paimon
+
+if TYPE_CHECKING:
+    from java_engine import JavaEngine
 
 SCHEMA = pa.schema(
     [
@@ -36,29 +40,41 @@ class MadeTable:
     def now(self) -> lakebed.Table:
         return lakebed.open_table(self.root, storage=self.storage)
 
-    def written(self, region: str, name: str, *ids: int, level: int = 0) -> pa.Table:
-        """A data file of rows with these ids, ascending, as a commit takes it."""
-        path = self.root / f"region={region}" / "bucket-0" / f"data-{name}-0.parquet"
-        path.parent.mkdir(parents=True, exist_ok=True)
+    def written(self, region: str, name: str, *ids: int, level: int = 0, **columns: Any) -> pa.Table:
+        """A data file of rows with these ids, ascending, as a commit takes it; `columns` as in `placed`."""
         values = [(number, region, Decimal(number) / 4, date(2026, 1, 1)) for number in ids]
         data = pa.Table.from_pylist([dict(zip(SCHEMA.names, row, strict=True)) for row in values], SCHEMA)
-        columns: dict[str, Any] = {"bucket": 0}
+        path = f"region={region}/bucket-0/data-{name}-0.parquet"
+        return self.placed(path, data, level, **{"bucket": 0, **columns})
+
+    def placed(
+        self, file: str, data: pa.Table, level: int = 0, by: lakebed.Table | None = None, **columns: Any
+    ) -> pa.Table:
+        """A data file of rows that ascend by `id`, somewhere in the table, as a commit takes it.
+
+        Args: by, the table at the schema that the file is written by, None for the latest; columns, more of
+            what the commit is told.
+        """
+        path = self.root / file
+        path.parent.mkdir(parents=True, exist_ok=True)
         stored = data
         if self.primary_keys:
             # The key, where the row came in, and what it does come before the values.
-            sequence = pa.array(range(self.sequence, self.sequence + len(ids)), pa.int64())
-            kinds = pa.array([0] * len(ids), pa.int8())
+            sequence = pa.array(range(self.sequence, self.sequence + len(data)), pa.int64())
+            kinds = pa.array([0] * len(data), pa.int8())
             system = pa.table({"_KEY_id": data["id"], "_SEQUENCE_NUMBER": sequence, "_VALUE_KIND": kinds})
-            stored = pa.table([*system.columns, *data.columns], names=[*system.schema.names, *SCHEMA.names])
-            first, last = self.sequence, self.sequence + len(ids) - 1
-            keys = paimon.encode_rows(
-                pa.array([{"id": ids[0]}, {"id": ids[-1]}], pa.struct([SCHEMA.field("id")]))
+            names = [*system.schema.names, *data.schema.names]
+            stored = pa.table([*system.columns, *data.columns], names=names)
+            first, last = self.sequence, self.sequence + len(data) - 1
+            ends = pa.array(
+                [{"id": data["id"][row].as_py()} for row in (0, -1)], pa.struct([SCHEMA.field("id")])
             )
+            keys = paimon.encode_rows(ends)
             columns |= {"min_key": keys[0].as_py(), "max_key": keys[1].as_py(), "level": level}
             columns |= {"min_sequence_number": first, "sequence_number": last}
-            self.sequence += len(ids)
+            self.sequence += len(data)
         pq.write_table(stored, path)
-        return lakebed.describe_file(self.now(), path, data, columns=columns)
+        return lakebed.describe_file(by or self.now(), path, data, columns=columns)
 
     def live(self) -> set[str]:
         """The names of the live files as lakebed finds them."""
@@ -69,3 +85,34 @@ class MadeTable:
     def newest(self) -> int:
         found: int = max(self.now().snapshots().to_arrow()["snapshot_id"].to_pylist())
         return found
+
+
+def marked_elsewhere(
+    java: JavaEngine, made: MadeTable, files: dict[str, list[int]], region: str = "emea"
+) -> tuple[pa.Table, list[str]]:
+    """Index files that Java writes for a copy of a table, and puts here; and those that they replace."""
+    copy = shutil.copytree(made.root, made.root.with_name("marked"))
+    before = {row["file_name"] for row in index_files(made.root)}
+    java.ask("prepare_mark", table=copy, files=files)
+    java.ask("commit_prepared", table=copy)
+    after = {row["file_name"]: row for row in index_files(copy)}
+    new = [row for name, row in after.items() if name not in before]
+    for row in new:
+        (made.root / "index").mkdir(exist_ok=True)
+        shutil.copy(copy / "index" / row["file_name"], made.root / "index" / row["file_name"])
+    shutil.rmtree(copy)
+    for row in new:
+        row["partition"] = {"region": region}
+        del row["kind"], row["global_index"]
+    return pa.Table.from_pylist(new), sorted(before - after.keys())
+
+
+def index_files(root: Path) -> list[dict[str, Any]]:
+    table = lakebed.open_table(root)
+    said = paimon.read_snapshot(root / "snapshot" / f"snapshot-{table.snapshot_id}")
+    if "indexManifest" not in said:
+        return []
+    found: list[dict[str, Any]] = (
+        paimon.read_index_manifest(root / "manifest" / said["indexManifest"]).to_arrow().to_pylist()
+    )
+    return found

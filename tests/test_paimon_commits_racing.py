@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import random
+import time
+from dataclasses import asdict
 from pathlib import Path
 
+import paimon_operations
 import pyarrow as pa
 import pytest
 from paimon_commits import every_commit
+from paimon_operations import every_operation, observed, seen
 from trust import long_or
 from writers import Writer, killed, left, race
 
@@ -82,6 +86,29 @@ def test_a_killed_writer_breaks_nothing(table: Table) -> None:
     assert all(name.startswith(".") and name.endswith(".lakebed-tmp") for name in others)
     after = paimon.append_files(lakebed.open_table(table.location), one_file("last"))
     assert set(live(after)) >= acknowledged | {"last"}
+
+
+def test_a_killed_operation_is_made_or_not(tmp_path: Path) -> None:
+    """Every operation, killed within: what the table shows is what it showed before or shows behind it."""
+    location = paimon_operations.created(tmp_path / "t").location
+    chance = random.Random(11)
+    before, whole = observed(location), Writer(every_operation, location, "whole")
+    begun = time.monotonic()
+    race(whole, commits=len(paimon_operations.steps("whole")))
+    seconds = time.monotonic() - begun
+    assert observed(location) == seen(before, "whole", len(paimon_operations.steps("whole")))[-1]
+    for kill in range(long_or(6, 200)):
+        before = observed(location)
+        done = killed(Writer(every_operation, location, str(kill)), chance, seconds)
+        now, possible = asdict(observed(location)), [asdict(state) for state in seen(before, str(kill), done)]
+        for part, found in now.items():
+            assert found in [state[part] for state in possible], (part, done)
+        table = lakebed.open_table(location)
+        assert table.verify(where="severity = 'error'").to_arrow().to_pylist() == []
+        for row in table.refs(where="type = 'branch' AND name <> 'main'").to_arrow().to_pylist():
+            assert row["name"] == f"{kill}-branch"
+            table = paimon.delete_branch(table, row["name"]).table
+        paimon.append_files(table, paimon_operations.one_file(f"last-{kill}"))
 
 
 def one_file(name: str) -> pa.Table:

@@ -22,8 +22,16 @@ if TYPE_CHECKING:
 
 _SECONDS = 2000
 _forks = multiprocessing.get_context("forkserver")
+# pandas is what PyArrow looks for where it is first given a list: a second in which nothing is committed.
 _forks.set_forkserver_preload(
-    ["pyarrow", "lakebed.iceberg", "lakebed.paimon", "pyiceberg.catalog.sql", "pyiceberg.catalog.rest"]
+    [
+        "pandas",
+        "pyarrow",
+        "lakebed.iceberg",
+        "lakebed.paimon",
+        "pyiceberg.catalog.sql",
+        "pyiceberg.catalog.rest",
+    ]
 )
 
 Program = Callable[..., Iterator[int]]

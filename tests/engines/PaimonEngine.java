@@ -44,12 +44,14 @@ import org.apache.paimon.manifest.IndexManifestEntry;
 import org.apache.paimon.manifest.ManifestEntry;
 import org.apache.paimon.manifest.ManifestFileMeta;
 import org.apache.paimon.operation.LocalOrphanFilesClean;
+import org.apache.paimon.predicate.PredicateBuilder;
 import org.apache.paimon.reader.RecordReader;
 import org.apache.paimon.schema.SchemaChange;
 import org.apache.paimon.shade.jackson2.com.fasterxml.jackson.core.JsonGenerator;
 import org.apache.paimon.shade.jackson2.com.fasterxml.jackson.databind.JsonNode;
 import org.apache.paimon.shade.jackson2.com.fasterxml.jackson.databind.ObjectMapper;
 import org.apache.paimon.stats.SimpleStats;
+import org.apache.paimon.table.BucketMode;
 import org.apache.paimon.table.FileStoreTable;
 import org.apache.paimon.table.FileStoreTableFactory;
 import org.apache.paimon.table.Table;
@@ -117,7 +119,10 @@ public final class PaimonEngine {
                 return read();
             }
             case "plan" -> {
-                return orError(this::plan);
+                return orError(() -> plan(request.get("equal")));
+            }
+            case "postponed" -> {
+                return postponed();
             }
             case "rows" -> {
                 return rows(table);
@@ -234,7 +239,7 @@ public final class PaimonEngine {
         found.put("lists", lists);
         found.put("manifests", manifests);
         found.put("index_manifests", indexes);
-        found.put("plan", orError(this::plan));
+        found.put("plan", orError(() -> plan(null)));
         Map<String, Object> system = new LinkedHashMap<>();
         for (String name : SYSTEM_TABLES) {
             system.put(name, orError(() -> rows(SystemTableLoader.load(name, table))));
@@ -373,11 +378,19 @@ public final class PaimonEngine {
         return row;
     }
 
-    /** The files that a query of the whole latest snapshot reads, and the deletion vectors that it applies. */
-    private Map<String, Object> plan() {
+    /** The files that a query of the latest snapshot reads, by one value of some columns, and the deletion vectors that it applies. */
+    private Map<String, Object> plan(JsonNode equal) {
         List<String> files = new ArrayList<>();
         Map<String, Object> deletions = new TreeMap<>();
-        for (Split split : table.newReadBuilder().newScan().plan().splits()) {
+        ReadBuilder builder = table.newReadBuilder();
+        if (equal != null) {
+            PredicateBuilder predicates = new PredicateBuilder(table.rowType());
+            equal.fields().forEachRemaining(one -> {
+                int column = table.rowType().getFieldIndex(one.getKey());
+                builder.withFilter(predicates.equal(column, value(table.rowType().getTypeAt(column), one.getValue())));
+            });
+        }
+        for (Split split : builder.newScan().plan().splits()) {
             DataSplit data = (DataSplit) split;
             List<DeletionFile> attached = data.deletionFiles().orElse(null);
             for (int i = 0; i < data.dataFiles().size(); i++) {
@@ -397,11 +410,19 @@ public final class PaimonEngine {
 
     /** The rows of the table itself or of one of its system tables, as texts. */
     private List<Object> rows(Table system) throws Exception {
+        return rows(system, system.newReadBuilder().newScan().plan().splits());
+    }
+
+    /** The rows that wait for their bucket, as the job reads them that gives them one. */
+    private List<Object> postponed() throws Exception {
+        return rows(table, table.newSnapshotReader().withBucket(BucketMode.POSTPONE_BUCKET).read().splits());
+    }
+
+    private List<Object> rows(Table from, List<Split> splits) throws Exception {
         List<Object> found = new ArrayList<>();
-        ReadBuilder builder = system.newReadBuilder();
-        for (Split split : builder.newScan().plan().splits()) {
-            try (RecordReader<InternalRow> reader = builder.newRead().createReader(split)) {
-                reader.forEachRemaining(row -> found.add(row(system.rowType().getFields(), row)));
+        for (Split split : splits) {
+            try (RecordReader<InternalRow> reader = from.newReadBuilder().newRead().createReader(split)) {
+                reader.forEachRemaining(row -> found.add(row(from.rowType().getFields(), row)));
             }
         }
         return found;

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import random
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import pyarrow as pa
 import pytest
 from java_engine import EngineError
-from paimon_real import SCHEMA, MadeTable
-from trust import long_or
+from paimon_real import SCHEMA, MadeTable, index_files, marked_elsewhere
 
 import lakebed
 from lakebed import paimon
@@ -23,6 +20,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.jvm
 
 TOP = 5
+A, B = "data-a-0.parquet", "data-b-0.parquet"
 
 
 @pytest.fixture
@@ -118,44 +116,13 @@ def plain(tmp_path: Path) -> MadeTable:
     return made
 
 
-def marked_elsewhere(java: JavaEngine, made: MadeTable, **files: list[int]) -> tuple[pa.Table, list[str]]:
-    """Index files that Java writes for a copy of a table, and puts here; and those that they replace."""
-    copy = shutil.copytree(made.root, made.root.with_name("marked"))
-    before = {row["file_name"] for row in index_files(made.root)}
-    java.ask(
-        "prepare_mark", table=copy, files={f"data-{name}-0.parquet": rows for name, rows in files.items()}
-    )
-    java.ask("commit_prepared", table=copy)
-    after = {row["file_name"]: row for row in index_files(copy)}
-    new = [row for name, row in after.items() if name not in before]
-    for row in new:
-        (made.root / "index").mkdir(exist_ok=True)
-        shutil.copy(copy / "index" / row["file_name"], made.root / "index" / row["file_name"])
-    shutil.rmtree(copy)
-    for row in new:
-        row["partition"] = {"region": "emea"}
-        del row["kind"], row["global_index"]
-    return pa.Table.from_pylist(new), sorted(before - after.keys())
-
-
-def index_files(root: Path) -> list[dict[str, Any]]:
-    table = lakebed.open_table(root)
-    said = paimon.read_snapshot(root / "snapshot" / f"snapshot-{table.snapshot_id}")
-    if "indexManifest" not in said:
-        return []
-    found: list[dict[str, Any]] = (
-        paimon.read_index_manifest(root / "manifest" / said["indexManifest"]).to_arrow().to_pylist()
-    )
-    return found
-
-
 def test_java_applies_the_vectors_that_are_committed(plain: MadeTable, paimon_java: JavaEngine):
-    files, removed = marked_elsewhere(paimon_java, plain, a=[0, 2])
+    files, removed = marked_elsewhere(paimon_java, plain, {A: [0, 2]})
     table = paimon.replace_deletion_vectors(plain.now(), files, removed)
     said = paimon.read_snapshot(plain.root / "snapshot" / f"snapshot-{table.snapshot_id}")
     assert (said["commitKind"], said["deltaRecordCount"]) == ("OVERWRITE", 0)
     assert rows(paimon_java, plain) == [2, 4, 5, 6, 7, 8]
-    files, removed = marked_elsewhere(paimon_java, plain, a=[1], b=[3])
+    files, removed = marked_elsewhere(paimon_java, plain, {A: [1], B: [3]})
     assert removed
     with pytest.raises(CommitConflictError, match="has a vector in"):
         paimon.replace_deletion_vectors(plain.now(), files)
@@ -175,12 +142,12 @@ def test_java_applies_the_vectors_that_are_committed(plain: MadeTable, paimon_ja
 
 
 def test_vectors_race_with_java(plain: MadeTable, paimon_java: JavaEngine):
-    files, _ = marked_elsewhere(paimon_java, plain, a=[0])
+    files, _ = marked_elsewhere(paimon_java, plain, {A: [0]})
     paimon_java.ask("prepare_mark", table=plain.root, files={"data-a-0.parquet": [1]})
     paimon.replace_deletion_vectors(plain.now(), files)
     with pytest.raises(EngineError, match="onflict"):
         paimon_java.ask("commit_prepared", table=plain.root)
-    late, removed = marked_elsewhere(paimon_java, plain, a=[3])
+    late, removed = marked_elsewhere(paimon_java, plain, {A: [3]})
     paimon_java.ask("prepare_mark", table=plain.root, files={"data-a-0.parquet": [2]})
     paimon_java.ask("commit_prepared", table=plain.root)
     with pytest.raises(CommitConflictError, match="another commit has replaced it"):
@@ -198,52 +165,3 @@ def test_the_same_partitions_are_overwritten(plain: MadeTable, paimon_java: Java
     paimon.overwrite_partition(plain.now(), plain.written("emea", "d", 20), None)
     theirs = paimon_java.ask("rows", table=twin)
     assert sorted(int(row["id"]) for row in theirs) == rows(paimon_java, plain) == [9, 20]
-
-
-def steps(made: MadeTable, java: JavaEngine, chance: random.Random, count: int) -> None:
-    """Operations by lakebed and Java in turns; each engine reads what the other has left after each."""
-    expected: dict[str, set[int]] = {}
-    for number in range(count):
-        live = sorted(expected)
-        kind = chance.choice(
-            ["append", "append", "delete", "compact", "manifests", "tag", "rollback", "java"]
-        )
-        name, ids = f"s{number}", [100 + number * 2, 101 + number * 2]
-        if kind == "java":
-            java.ask("append", table=made.root, rows=[[one, "emea", None, None] for one in ids])
-            (new,) = made.live() - expected.keys()
-            expected[new] = set(ids)
-        elif kind == "delete" and live:
-            gone = chance.choice(live)
-            paimon.delete_files(made.now(), [f"region=emea/bucket-0/{gone}"])
-            del expected[gone]
-        elif kind == "compact" and len(live) > 1:
-            gone_files = chance.sample(live, 2)
-            kept = sorted(set().union(*(expected.pop(file) for file in gone_files)))
-            paths = [f"region=emea/bucket-0/{file}" for file in gone_files]
-            paimon.compact_files(made.now(), paths, made.written("emea", name, *kept))
-            expected[f"data-{name}-0.parquet"] = set(kept)
-        elif kind == "manifests":
-            paimon.compact_manifests(made.now()) if chance.random() < 0.5 else java.ask(
-                "compact_manifests", table=made.root
-            )
-        elif kind == "tag" and live:
-            paimon.create_tag(made.now(), name)
-        elif kind == "rollback" and live:
-            before = made.now()
-            paimon.create_tag(before, name)
-            paimon.append_files(made.now(), made.written("emea", f"{name}x", 99))
-            paimon.rollback_to(made.now(), tag=name)
-        else:
-            paimon.append_files(made.now(), made.written("emea", name, *ids))
-            expected[f"data-{name}-0.parquet"] = set(ids)
-        plan = java.ask("plan", table=made.root)
-        assert set(plan["files"]) == made.live() == expected.keys(), (number, kind)
-    assert rows(java, made) == sorted(set().union(*expected.values()))
-
-
-@pytest.mark.parametrize("seed", range(long_or(2, 10)))
-def test_random_operations_in_turns(seed: int, tmp_path: Path, paimon_java: JavaEngine):
-    made = MadeTable(tmp_path / "own")
-    paimon.create_table(made.root, SCHEMA, partition_by=["region"], options={"bucket": "-1"})
-    steps(made, paimon_java, random.Random(seed), long_or(10, 50))

@@ -1,0 +1,335 @@
+"""Random operations by lakebed and Paimon in turns: each plans what the other has left, after each."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pytest
+from paimon_real import SCHEMA, MadeTable, marked_elsewhere
+from trust import long_or
+
+import lakebed
+from lakebed import paimon
+from lakebed.paimon import SchemaChange
+
+if TYPE_CHECKING:
+    from java_engine import JavaEngine
+
+pytestmark = pytest.mark.jvm
+
+Files = dict[str, frozenset[int]]
+"""Live files, and the ids of their rows that are not deleted."""
+REGIONS = ("emea", "us")
+
+
+@dataclass
+class Branch:
+    """What a branch has."""
+
+    files: dict[int, Files] = field(default_factory=dict)
+    """By snapshot, those that are there and those that tags hold."""
+    tags: dict[str, int] = field(default_factory=dict)
+    columns: int = len(SCHEMA)
+
+    @property
+    def latest(self) -> int:
+        return max(self.files)
+
+    def live(self) -> Files:
+        return dict(self.files[self.latest])
+
+
+@dataclass
+class Turns:
+    """A table that lakebed and Paimon change, and what it must have."""
+
+    made: MadeTable
+    first: lakebed.Table
+    """At the schema that it began with."""
+    java: JavaEngine
+    chance: random.Random
+    number: int = 0
+    main: Branch = field(default_factory=Branch)
+    branches: dict[str, Branch] = field(default_factory=dict)
+
+    def ask(self, operation: str, **request: Any) -> Any:
+        return self.java.ask(operation, table=self.made.root, **request)
+
+    def turn(self) -> str:
+        """One operation; gives what it was."""
+        self.number += 1
+        by_java = self.chance.random() < 0.5
+        operations = [getattr(self, name) for name in dir(self) if name.startswith("do_")]
+        possible = [one for one in operations if self.number > 1 or one == self.do_append]
+        operation: Callable[[bool], bool] = self.chance.choice(possible)
+        # What there is nothing for is another append.
+        if not operation(by_java):
+            operation = self.do_append
+            operation(by_java)
+        return f"{self.number}: {operation.__name__} by {'Java' if by_java else 'lakebed'}"
+
+    def check(self, rows: bool) -> None:
+        """The same plan in both, of the table and of each branch; rows where they are asked for."""
+        for name, branch in [("main", self.main), *self.branches.items()]:
+            there = {} if name == "main" else {"branch": name}
+            expected = branch.live() if branch.files else {}
+            table = self.made.now().at(branch=name)
+            ours = table.files(columns=["file_name"]).to_arrow()["file_name"].to_pylist()
+            assert sorted(ours) == sorted(expected), name
+            if branch.files:
+                plan = self.ask("plan", **there)
+                # A file all of whose rows are deleted is planned all the same.
+                assert sorted(plan["files"]) == sorted(expected), name
+                planned = table.plan(columns=["file_name", "delete_files"]).to_arrow().to_pylist()
+                marked = {row["file_name"] for row in planned if row["delete_files"]}
+                assert marked == set(plan["deletion_files"]), name
+            if rows:
+                found = [int(row["id"]) for row in self.ask("rows", **there)] if branch.files else []
+                assert sorted(found) == sorted(one for ids in expected.values() for one in ids), name
+        assert self.made.now().verify(where="severity = 'error'").to_arrow().to_pylist() == []
+
+    # What they do: whether there was anything to do it with.
+
+    def do_append(self, by_java: bool) -> bool:
+        self.appended(self.main, by_java, None)
+        return True
+
+    def do_append_to_branch(self, by_java: bool) -> bool:
+        if not self.branches:
+            return False
+        name = self.chance.choice(sorted(self.branches))
+        self.appended(self.branches[name], by_java, name)
+        return True
+
+    def appended(self, branch: Branch, by_java: bool, name: str | None) -> None:
+        ids = [self.number * 10, self.number * 10 + 1]
+        region = self.chance.choice(REGIONS)
+        at = {} if name is None else {"branch": name}
+        files = branch.live() if branch.files else {}
+        if by_java:
+            self.ask("append", rows=[self.row(branch, one, region) for one in ids], **at)
+        else:
+            table = self.made.now().at(branch=name or "main")
+            # By the schema that the table began with, whatever became of it.
+            paimon.append_files(table, self.written(region, *ids))
+        self.grown(branch, {**files, self.new(name, files): frozenset(ids)}, name)
+
+    def do_delete(self, by_java: bool) -> bool:
+        live = self.main.live()
+        # The entry alone is not enough where a file has a vector: Paimon's own jobs take that away beside it.
+        free = sorted(live.keys() - self.marked()) if by_java else sorted(live)
+        if not free:
+            return False
+        gone = self.chance.choice(free)
+        if by_java:
+            self.ask("delete", files=[gone])
+        else:
+            paimon.delete_files(self.made.now(), [self.path(gone)])
+        del live[gone]
+        return self.grown(self.main, live)
+
+    def do_overwrite(self, by_java: bool) -> bool:
+        region, one = self.chance.choice(REGIONS), self.number * 10
+        kept = {name: ids for name, ids in self.main.live().items() if self.region(name) != region}
+        before = self.main.live()
+        if by_java:
+            self.ask("overwrite", rows=[self.row(self.main, one, region)], partition={"region": region})
+        else:
+            partition = self.chance.choice([{"region": region}, None])
+            paimon.overwrite_partition(self.made.now(), self.written(region, one), partition)
+        return self.grown(self.main, {**kept, self.new(None, before): frozenset([one])})
+
+    def do_compact(self, by_java: bool) -> bool:
+        """Of tables without buckets it is an engine's job: lakebed's turn it is."""
+        live = self.main.live()
+        region = self.chance.choice(REGIONS)
+        gone = [name for name in live if self.region(name) == region][: self.chance.randint(2, 3)]
+        ids = sorted(one for name in gone for one in live[name])
+        if by_java or len(gone) < 2:
+            return False
+        table = self.made.now()
+        paimon.compact_files(table, [self.path(name) for name in gone], self.written(region, *ids))
+        left = {name: rows for name, rows in live.items() if name not in gone}
+        return self.grown(self.main, {**left, self.new(None, live): frozenset(ids)})
+
+    def do_compact_manifests(self, by_java: bool) -> bool:
+        if by_java:
+            self.ask("compact_manifests")
+        else:
+            paimon.compact_manifests(self.made.now(), sort=self.chance.random() < 0.5)
+        return self.grown(self.main, self.main.live())
+
+    def do_mark(self, by_java: bool) -> bool:
+        """Rows are marked as deleted; Paimon writes the vectors, and either commits them."""
+        live = self.main.live()
+        names = [name for name in sorted(live) if len(live[name]) == 2 and self.path(name)]
+        if not names:
+            return False
+        name = self.chance.choice(names)
+        keep, _ = sorted(live[name])
+        if by_java:
+            self.ask("prepare_mark", files={name: [1]})
+            self.ask("commit_prepared")
+        else:
+            files, removed = marked_elsewhere(self.java, self.made, {name: [1]}, self.region(name))
+            paimon.replace_deletion_vectors(self.made.now(), files, removed)
+        return self.grown(self.main, {**live, name: frozenset([keep])})
+
+    def do_alter(self, by_java: bool) -> bool:
+        changes = [
+            SchemaChange.add_column(f"c{self.number}", pa.string()),
+            SchemaChange.set_option("snapshot.num-retained.max", str(100 + self.number)),
+        ]
+        if self.chance.random() < 0.5:
+            changes.append(SchemaChange.update_comment(f"changed {self.number} times"))
+        if by_java:
+            self.ask("alter", changes=[json.loads(change.json) for change in changes])
+        else:
+            paimon.alter_table(self.made.now(), changes)
+        self.main.columns += 1
+        return True
+
+    def do_tag(self, by_java: bool) -> bool:
+        name = f"t{self.number}"
+        if by_java:
+            self.ask("create_tag", name=name)
+        else:
+            paimon.create_tag(self.made.now(), name)
+        self.main.tags[name] = self.main.latest
+        return True
+
+    def do_delete_tag(self, by_java: bool) -> bool:
+        # Paimon's main branch deletes what only other branches reach, unless a tag holds it.
+        held = {tag for branch in self.branches.values() for tag in branch.tags}
+        free = sorted(self.main.tags.keys() - held)
+        if not free:
+            return False
+        name = self.chance.choice(free)
+        if by_java:
+            self.ask("delete_tag", name=name)
+        else:
+            paimon.delete_tag(self.made.now(), name)
+        del self.main.tags[name]
+        return True
+
+    def do_branch(self, by_java: bool) -> bool:
+        if not self.main.tags or len(self.branches) > 2:
+            return False
+        tag, name = self.chance.choice(sorted(self.main.tags)), f"b{self.number}"
+        if by_java:
+            self.ask("create_branch", name=name, tag=tag)
+        else:
+            paimon.create_branch(self.made.now(), name, tag=tag)
+        snapshot = self.main.tags[tag]
+        columns = len(self.made.now().at(branch=name).schema)
+        self.branches[name] = Branch({snapshot: self.main.files[snapshot]}, {tag: snapshot}, columns)
+        return True
+
+    def do_delete_branch(self, by_java: bool) -> bool:
+        if not self.branches:
+            return False
+        name = self.chance.choice(sorted(self.branches))
+        if by_java:
+            self.ask("delete_branch", name=name)
+        else:
+            paimon.delete_branch(self.made.now(), name)
+        del self.branches[name]
+        return True
+
+    def do_fast_forward(self, by_java: bool) -> bool:
+        if not self.branches:
+            return False
+        name = max(self.branches, key=lambda name: min(self.branches[name].files))
+        if by_java:
+            self.ask("fast_forward", name=name)
+        else:
+            paimon.fast_forward(self.made.now(), name)
+        # What both would have then either of them could take away.
+        self.ask("delete_branch", name=name)
+        branch = self.branches.pop(name)
+        first = min(branch.files)
+        past = {number: files for number, files in self.main.files.items() if number < first}
+        tags = {tag: number for tag, number in self.main.tags.items() if number < first}
+        self.main = Branch({**past, **branch.files}, {**tags, **branch.tags}, branch.columns)
+        return True
+
+    def do_roll_back(self, by_java: bool) -> bool:
+        held = max((min(branch.files) for branch in self.branches.values()), default=0)
+        later = [tag for tag, number in sorted(self.main.tags.items()) if number >= held]
+        if not later:
+            return False
+        tag = self.chance.choice(later)
+        if by_java:
+            self.ask("rollback_to", name=tag)
+        else:
+            paimon.rollback_to(self.made.now(), tag=tag)
+        to = self.main.tags[tag]
+        files = {number: files for number, files in self.main.files.items() if number <= to}
+        tags = {name: number for name, number in self.main.tags.items() if number <= to}
+        self.main = replace(self.main, files=files, tags=tags)
+        return True
+
+    def do_expire(self, by_java: bool) -> bool:
+        kept = self.chance.randint(1, 5)
+        if by_java:
+            options = {"snapshot.num-retained.min": str(kept), "snapshot.time-retained": "0 ms"}
+            self.ask("expire", options=options)
+        else:
+            paimon.expire_snapshots(self.made.now(), timedelta(0), kept)
+        return True
+
+    # Parts of them.
+
+    def marked(self) -> set[str]:
+        """The files of which rows are deleted."""
+        rows = self.made.now().plan(columns=["file_name", "delete_files"]).to_arrow().to_pylist()
+        return {row["file_name"] for row in rows if row["delete_files"]}
+
+    def grown(self, branch: Branch, files: Files, name: str | None = None) -> bool:
+        """The branch is at another snapshot, or still at the same where there was nothing to do."""
+        newest = self.made.now().at(branch=name or "main").snapshot_id
+        assert newest is not None
+        branch.files[newest] = files
+        return True
+
+    def new(self, name: str | None, before: Files) -> str:
+        """The name of the one file that came."""
+        rows = self.made.now().at(branch=name or "main").files(columns=["file_name"]).to_arrow().to_pylist()
+        (new,) = {row["file_name"] for row in rows} - before.keys()
+        return str(new)
+
+    def written(self, region: str, *ids: int) -> pa.Table:
+        return self.made.written(region, f"s{self.number}", *ids, schema_id=0, by=self.first)
+
+    def row(self, branch: Branch, one: int, region: str) -> list[Any]:
+        return [one, region, "1.50", "2026-01-02", *[None] * (branch.columns - len(SCHEMA))]
+
+    def region(self, name: str) -> str:
+        (path,) = self.made.root.glob(f"region=*/bucket-0/{name}")
+        return path.parts[-3].partition("=")[2]
+
+    def path(self, name: str) -> str:
+        return f"region={self.region(name)}/bucket-0/{name}"
+
+
+@pytest.mark.parametrize("seed", range(long_or(2, 20)))
+def test_random_operations_in_turns(seed: int, tmp_path: Path, paimon_java: JavaEngine):
+    made = MadeTable(tmp_path / "own")
+    options = {"bucket": "-1", "deletion-vectors.enabled": "true"}
+    first = paimon.create_table(made.root, SCHEMA, partition_by=["region"], options=options)
+    turns, told = Turns(made, first, paimon_java, random.Random(seed)), []
+    count = long_or(12, 50)
+    for number in range(count):
+        told.append(turns.turn())
+        try:
+            turns.check(rows=number % 10 == 9 or number == count - 1)
+        except AssertionError as error:
+            raise AssertionError("; ".join(told)) from error
+    assert lakebed.open_table(made.root).snapshot_id == turns.main.latest

@@ -1,0 +1,203 @@
+"""Every operation that changes a Paimon table, and what each leaves: for writers that are killed in one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+import lakebed
+from lakebed import Table, paimon
+from lakebed.paimon import SchemaChange
+
+SCHEMA = pa.schema([("id", pa.int64()), ("writer", pa.string())])
+
+
+@dataclass(frozen=True)
+class State:
+    """What a table shows."""
+
+    live: frozenset[str]
+    marked: frozenset[str]
+    """Files of which rows are deleted."""
+    tags: frozenset[str]
+    comment: str
+
+    def also(self, **parts: set[str]) -> State:
+        return replace(self, **{part: getattr(self, part) | names for part, names in parts.items()})
+
+    def without(self, **parts: set[str]) -> State:
+        return replace(self, **{part: getattr(self, part) - names for part, names in parts.items()})
+
+
+@dataclass(frozen=True)
+class Step:
+    run: Callable[[Table], object]
+    effect: Callable[[list[State]], State]
+    """What it leaves, from the states before it."""
+    through: int = 0
+    """How many of the states before it may be seen meanwhile: those of snapshots that go one by one."""
+
+
+def created(location: Path) -> Table:
+    options = {"deletion-vectors.enabled": "true"}
+    made = paimon.create_table(location, SCHEMA, partition_by=["writer"], options=options, comment="new")
+    return paimon.append_files(made, _files("first", "0"))
+
+
+def observed(location: str) -> State:
+    table = lakebed.open_table(location)
+    files = table.files(columns=["file_name"]).to_arrow()["file_name"].to_pylist()
+    assert len(files) == len(set(files))
+    deletes = table.deletes(columns=["referenced_data_file"]).to_arrow()["referenced_data_file"].to_pylist()
+    refs = table.refs(columns=["name", "type"]).to_arrow().to_pylist()
+    return State(
+        live=frozenset(files),
+        marked=frozenset(path.rpartition("/")[2] for path in deletes),
+        tags=frozenset(row["name"] for row in refs if row["type"] == "tag"),
+        comment=table.schemas().to_arrow().sort_by("schema_id")["comment"][-1].as_py(),
+    )
+
+
+def every_operation(location: str, writer: str) -> Iterator[int]:
+    """A program for `writers.py`: each operation once."""
+    operations = steps(writer)
+    yield -1
+    for number, step in enumerate(operations):
+        step.run(lakebed.open_table(location))
+        yield number
+
+
+def seen(before: State, writer: str, acknowledged: int) -> list[State]:
+    """What a table may show whose writer was killed behind so many operations; the next may be made too."""
+    states = [before]
+    done = steps(writer)
+    for step in done[: acknowledged + 1]:
+        states.append(step.effect(states))
+    if acknowledged == len(done):
+        return states[-1:]
+    return states[-2 - done[acknowledged].through :]
+
+
+def steps(writer: str) -> list[Step]:
+    """The operations of a writer, in a partition of its own."""
+    a, b, c, d, e, x = (f"{writer}-{name}" for name in "abcdex")
+    joined = f"{writer}-joined"
+    start, keep, branch = f"{writer}-start", f"{writer}-keep", f"{writer}-branch"
+
+    def latest(effect: Callable[[State], State]) -> Callable[[list[State]], State]:
+        return lambda states: effect(states[-1])
+
+    def alter(word: str) -> Step:
+        comment = f"{writer} {word}"
+        change = SchemaChange.update_comment(comment)
+        return Step(
+            lambda table: paimon.alter_table(table, change),
+            latest(lambda state: replace(state, comment=comment)),
+        )
+
+    def append(*names: str) -> Step:
+        files = _files(writer, *names)
+        return Step(
+            lambda table: paimon.append_files(table, files), latest(lambda state: state.also(live=set(names)))
+        )
+
+    def tag(name: str) -> Step:
+        return Step(
+            lambda table: paimon.create_tag(table, name), latest(lambda state: state.also(tags={name}))
+        )
+
+    def same(run: Callable[[Table], object]) -> Step:
+        return Step(run, latest(lambda state: state))
+
+    return [
+        append(a, b),
+        alter("one"),
+        append(c),
+        tag(start),
+        Step(
+            lambda table: paimon.compact_files(table, _paths(writer, a, b), _files(writer, joined)),
+            latest(lambda state: state.without(live={a, b}).also(live={joined})),
+        ),
+        Step(
+            lambda table: paimon.replace_deletion_vectors(table, _vector(writer, c)),
+            latest(lambda state: state.also(marked={c})),
+        ),
+        Step(
+            lambda table: paimon.overwrite_partition(table, _files(writer, d), {"writer": writer}),
+            latest(lambda state: state.without(live={joined, c}, marked={c}).also(live={d})),
+        ),
+        alter("two"),
+        same(lambda table: paimon.create_branch(table, branch, tag=start)),
+        same(lambda table: paimon.append_files(table.at(branch=branch), _files(writer, e))),
+        # Back to the snapshot of the tag, and on from there: the schema too.
+        Step(
+            lambda table: paimon.fast_forward(table, branch),
+            lambda states: replace(states[4].also(live={e}), comment=states[4].comment),
+            through=6,
+        ),
+        same(lambda table: paimon.delete_branch(table, branch)),
+        tag(keep),
+        append(x),
+        Step(
+            lambda table: paimon.rollback_to(table, tag=keep),
+            latest(lambda state: state.without(live={x})),
+            through=1,
+        ),
+        Step(
+            lambda table: paimon.delete_files(table, _paths(writer, e)),
+            latest(lambda state: state.without(live={e})),
+        ),
+        same(lambda table: paimon.compact_manifests(table, sort=True)),
+        same(lambda table: paimon.expire_snapshots(table, timedelta(0), 2)),
+        *(
+            Step(
+                lambda table, name=name: paimon.delete_tag(table, name),  # type: ignore[misc]
+                latest(lambda state, name=name: state.without(tags={name})),  # type: ignore[misc]
+            )
+            for name in (start, keep)
+        ),
+        Step(
+            lambda table: paimon.delete_files(table, _paths(writer, a, b, c)),
+            latest(lambda state: state.without(live={a, b, c})),
+        ),
+    ]
+
+
+def one_file(name: str) -> pa.Table:
+    """A file that no writer of these operations has."""
+    return _files("others", name)
+
+
+def _paths(writer: str, *names: str) -> list[str]:
+    return [f"writer={writer}/bucket-0/{name}" for name in names]
+
+
+def _files(writer: str, *names: str) -> pa.Table:
+    kind = pa.struct([("writer", pa.string())])
+    columns: dict[str, Any] = {
+        "file_path": _paths(writer, *names),
+        "record_count": [1] * len(names),
+        "file_size_in_bytes": [1] * len(names),
+        "partition": pa.array([{"writer": writer}] * len(names), kind),
+    }
+    return pa.table(columns)
+
+
+def _vector(writer: str, name: str) -> pa.Table:
+    members = [("f0", pa.string()), ("f1", pa.int32()), ("f2", pa.int32()), ("cardinality", pa.int64())]
+    ranges = [[{"f0": name, "f1": 1, "f2": 22, "cardinality": 1}]]
+    columns: dict[str, Any] = {
+        "index_type": ["DELETION_VECTORS"],
+        "file_name": [f"index-{name}"],
+        "file_size": [31],
+        "row_count": [1],
+        "bucket": [0],
+        "partition": pa.array([{"writer": writer}], pa.struct([("writer", pa.string())])),
+        "deletions_vectors_ranges": pa.array(ranges, pa.list_(pa.struct(members))),
+    }
+    return pa.table(columns)
