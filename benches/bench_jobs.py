@@ -1,19 +1,22 @@
 """Times jobs on a table of many snapshots: lakebed's views above what they cannot do without, and beside
-Iceberg's own procedures for Spark. See README.md.
+Iceberg's own procedures for Spark and what Paimon's call. See README.md.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import shutil
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
 
+import jobs_paimon
 import jobs_sides
 import jobs_tables
+import paimon_tables
 import report
 import spark_sides
 from corpus import Corpus
@@ -47,7 +50,9 @@ GOALS = (
     *(Goal(task, "lakebed", ("lakebed", "manifests"), most=3) for task in ("reachable", "expire_plan")),
     *(Goal(task, "lakebed", ("lakebed", "plan"), most=2) for task in ("growth", "file_history")),
     *(Goal(task, "iceberg", ("lakebed", task), least=5) for task in ("orphans", "expire_plan")),
+    *(Goal(task, "paimon", ("lakebed", task), least=5) for task in ("paimon_orphans", "paimon_expire_plan")),
     Goal("rewrite_manifests", "iceberg", ("lakebed", "rewrite_manifests"), least=3),
+    Goal("paimon_compact_manifests", "paimon", ("lakebed", "paimon_compact_manifests"), least=3),
 )
 
 
@@ -58,13 +63,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     options = _options(arguments)
     sizes = jobs_tables.Sizes(options.files, options.snapshots)
-    root = jobs_tables.made(options.cache.resolve(), sizes)
-    jobs_tables.listing(root, sizes)
     results: list[Result] = []
     for task in options.tasks:
         sides = [side for side, tasks in jobs_sides.SIDES.items() if task in tasks and side in options.sides]
-        corpus = _corpus(root, sizes)
-        contestants = [_contestant(side, task, options.master, corpus) for side in sides]
+        corpus = _corpus(task, options.cache.resolve(), sizes)
+        contestants = [_contestant(side, task, options, corpus) for side in sides]
         results += run_round_robin(contestants, corpus, options.repeats, _progress, options.clock)
         if options.json:
             report.write_json(results, options.json)
@@ -75,7 +78,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def document(results: Sequence[Result]) -> str:
     """The table, and the goals."""
     medians = {(one.contestant.label, one.contestant.task): one.median for one in results if one.median}
-    header = ("task", "reader", "version", "seconds", "processor s", "rows", "times lakebed")
+    header = ("task", "reader", "version", "seconds", "processor s", "MB", "rows", "times lakebed")
     rows = [header, *(_row(result, medians) for result in results)]
     goals = [verdict for goal in GOALS if (verdict := goal.verdict(medians)) is not None]
     return "\n".join([report.markdown(rows, (0, 1, 2)), "", *goals])
@@ -85,28 +88,34 @@ def _row(result: Result, medians: dict[tuple[str, str], float]) -> tuple[str, ..
     label, task = result.contestant.label, result.contestant.task
     own = medians.get((report.REFERENCE, task))
     if result.median is None:
-        return (task, label, result.contestant.version, result.error or "n/a", "", "", "")
+        return (task, label, result.contestant.version, result.error or "n/a", "", "", "", "")
     times = f"{result.median / own:.1f}" if own else ""
     last = result.answers[-1]
     # The JVM is another process, whose processor seconds are not known.
     spent = f"{last['processor']:.2f}" if label == report.REFERENCE else ""
+    most = f"{last['most_bytes'] / 1e6:,.0f}" if label == report.REFERENCE else ""
     found = f"{last['found']:,}"
-    return (task, label, result.contestant.version, f"{result.median:.2f}", spent, found, times)
+    return (task, label, result.contestant.version, f"{result.median:.2f}", spent, most, found, times)
 
 
 def _differ(results: Sequence[Result]) -> bool:
     """Whether sides found other files. Manifests are as many as each makes."""
     found: dict[str, set[int]] = {}
     for result in results:
-        if result.contestant.task != "rewrite_manifests":
+        if result.contestant.task not in ("rewrite_manifests", "paimon_compact_manifests"):
             found.setdefault(result.contestant.task, set()).update(one["found"] for one in result.answers)
     return any(len(counts) > 1 for counts in found.values())
 
 
-def _corpus(root: Path, sizes: jobs_tables.Sizes) -> Corpus:
-    """The table, as the processes of all sides take it; `columns` are its snapshots."""
+def _corpus(task: str, cache: Path, sizes: jobs_tables.Sizes) -> Corpus:
+    """The table of a task, as the processes of all sides take it; `columns` are its snapshots."""
+    if task in jobs_paimon.TASKS:
+        root = jobs_paimon.made(cache, sizes)
+    else:
+        root = jobs_tables.made(cache, sizes)
+        jobs_tables.listing(root, sizes)
     return Corpus(
-        format="iceberg",
+        format="paimon" if task in jobs_paimon.TASKS else "iceberg",
         writer=f"lakebed {version('lakebed')}",
         path=str(root),
         name=root.name,
@@ -122,8 +131,14 @@ def _corpus(root: Path, sizes: jobs_tables.Sizes) -> Corpus:
     )
 
 
-def _contestant(side: str, task: str, master: str, corpus: Corpus) -> Contestant:
-    own = side == report.REFERENCE
+def _contestant(side: str, task: str, options: argparse.Namespace, corpus: Corpus) -> Contestant:
+    if side == "paimon":
+        program = str(Path(jobs_sides.__file__).with_name("peers_java") / "PaimonJobs.java")
+        jars = paimon_tables.java_classpath(options.cache.resolve())
+        kept = str(jobs_paimon.kept(corpus.columns))
+        java = ("java", "-Xmx6g", "-Dlog4j2.level=OFF", "-cp", jars, program, corpus.path, task, kept)
+        return Contestant(side, task, paimon_tables.java_version(), "", java, every_round=True)
+    own, master = side == report.REFERENCE, options.master
     shown = version("lakebed") if own else f"{JAVA_VERSION}, Spark {spark_sides.pyspark_version()}"
     command = (sys.executable, str(jobs_sides.__file__), side, task, master)
     return Contestant(side, task, shown, master, command, json.dumps(asdict(corpus)), every_round=True)
@@ -146,8 +161,10 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 
 def _sides() -> tuple[str, ...]:
-    """Those that are here: Iceberg's need its runtime for this PySpark."""
-    return tuple(jobs_sides.SIDES) if spark_sides.jar("iceberg") is not None else (report.REFERENCE,)
+    """Those that are here: Iceberg's need its runtime for this PySpark, Paimon's a JDK and Maven."""
+    is_here = {"iceberg": spark_sides.jar("iceberg") is not None}
+    is_here["paimon"] = all(shutil.which(tool) for tool in ("java", "mvn"))
+    return tuple(side for side in jobs_sides.SIDES if is_here.get(side, True))
 
 
 def _words(text: str) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import resource
 import sys
 import tempfile
 import time
@@ -18,6 +19,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
+import jobs_paimon
 import jobs_tables
 import spark_sides
 
@@ -144,8 +146,10 @@ SIDES: dict[str, tuple[str, ...]] = {
     "lakebed": (
         *("manifests", "plan", "reachable", "orphans", "expire_plan"),
         *("growth", "file_history", "rewrite_manifests"),
+        *jobs_paimon.TASKS,
     ),
     "iceberg": ("orphans", "expire_plan", "rewrite_manifests"),
+    "paimon": jobs_paimon.TASKS,
 }
 """Who does which tasks."""
 
@@ -156,22 +160,34 @@ def main() -> None:
     corpus = json.loads(sys.stdin.readline())
     root, snapshots = Path(corpus["path"]), int(corpus["columns"])
     try:
-        ready: Lakebed | Iceberg = (
-            Lakebed(root, snapshots) if side == "lakebed" else Iceberg(root, snapshots, master)
-        )
+        run = _ready(side, root, snapshots, master)
         print("{}", flush=True)
         for _ in sys.stdin:
-            print(json.dumps(_measured(ready.run, task)), flush=True)
+            print(json.dumps(_measured(run, task)), flush=True)
     except Exception as error:  # noqa: BLE001 - a failed side is a result: the report shows its text
         print(json.dumps({"error": f"{type(error).__name__}: {error}"}), flush=True)
 
 
-def _measured(run: Callable[[str], int], task: str) -> dict[str, Any]:
+def _ready(side: str, root: Path, snapshots: int, master: str) -> Callable[[str], tuple[int, float | None]]:
+    """What runs a task: how much it found, and its seconds where not all are its own."""
+
+    def run(task: str) -> tuple[int, float | None]:
+        if task in jobs_paimon.TASKS:
+            return jobs_paimon.run(root, snapshots, task)
+        return one.run(task), None
+
+    one = Iceberg(root, snapshots, master) if side == "iceberg" else Lakebed(root, snapshots)
+    return run
+
+
+def _measured(run: Callable[[str], tuple[int, float | None]], task: str) -> dict[str, Any]:
     start, before = time.perf_counter(), os.times()
-    found = run(task)
+    found, alone = run(task)
     seconds, after = time.perf_counter() - start, os.times()
     processor = after.user + after.system - before.user - before.system
-    return {"seconds": seconds, "rows": None, "found": found, "processor": processor}
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
+    answer = {"rows": None, "found": found, "processor": processor, "most_bytes": most}
+    return {"seconds": seconds if alone is None else alone, **answer}
 
 
 if __name__ == "__main__":

@@ -41,6 +41,11 @@ class SparkRuntimes(Engine):
         found: list[str] = _table(answer)[0].to_pylist()
         return found
 
+    def moved(self, **request: Any) -> set[tuple[str, str]]:
+        """What Iceberg's action lists as to be copied, and where to. Raises: as `read`."""
+        rows = _table(self.ask("moved", **request)).to_pylist()
+        return {(row["source"], row["target"]) for row in rows}
+
 
 def _table(answer: str) -> pa.Table:
     return pa.ipc.open_stream(base64.b64decode(answer)).read_all()

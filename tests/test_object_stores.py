@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from object_store import BUCKET, KEY, LIBRARIES, SECRET, client, proxy, server, upload
 
@@ -159,3 +161,29 @@ def test_single_files_are_read(address: str, library: str) -> None:
     name = min((SAMPLE_ICEBERG_TABLE / "metadata").glob("snap-*")).name
     found = lakebed.iceberg.read_manifest_list(f"{ICEBERG}/metadata/{name}", storage=storage).to_arrow()
     assert found == lakebed.iceberg.read_manifest_list(SAMPLE_ICEBERG_TABLE / "metadata" / name).to_arrow()
+
+
+@pytest.mark.usefixtures("environment")
+def test_metadata_is_written_anew_to_a_store(address: str, tmp_path: Path):
+    files = {"file_path": ["data/a.parquet"], "record_count": [1], "file_size_in_bytes": [1]}
+    table = lakebed.iceberg.create_table(tmp_path / "t", pa.schema([("id", pa.int64())]))
+    table = lakebed.iceberg.append_files(table, pa.table(files))
+    new = f"s3://{BUCKET}/moved/t"
+    prefixes = {str(tmp_path / "t"): new}
+    copied = lakebed.rewrite_paths(table, prefixes, to=new).to_arrow().to_pylist()
+    # Metadata is where it is to be; no row is left but of the data.
+    assert [(row["kind"], row["target"]) for row in copied] == [("data", f"{new}/data/a.parquet")]
+    after = lakebed.open_table(new, storage="obstore")
+    assert after.snapshot_id == table.snapshot_id
+    assert after.files().to_arrow()["file_path"].to_pylist() == [f"{new}/data/a.parquet"]
+    table = lakebed.iceberg.append_files(table, pa.table({**files, "file_path": ["data/b.parquet"]}))
+    with pytest.raises(OSError, match="already"):
+        lakebed.rewrite_paths(table, prefixes, to=new)
+    # What was there is as it was, though the second copy has gone.
+    assert after.refresh().snapshot_id == after.snapshot_id
+    assert not [row for row in after.verify().to_arrow().to_pylist() if row["severity"] == "error"]
+    for library in ("pyarrow", "fsspec"):
+        with pytest.raises(lakebed.errors.UnsupportedError, match="only reads"):
+            lakebed.rewrite_paths(table, prefixes, to=f"s3://{BUCKET}/refused", storage=library)
+    listed = client("obstore", address).list("refused/").collect()
+    assert not listed

@@ -59,8 +59,6 @@ def made(folder: Path, count: int = 3) -> Table:
     "format", "several", "one ", "no ", "content", "status", "file_format", "container"
 )
 def test_iceberg_tables_are_the_same_elsewhere(table: GoldenIcebergTable, tmp_path: Path):
-    if table.name == "java_fixed_partition_v2":
-        pytest.skip("its manifests are not what their own Avro schema says")
     old, new = table.info["location"].removeprefix("file://"), str(tmp_path / "new")
     before = with_deletes(table, tmp_path / "old")
     prefixes = dict.fromkeys(table.relocate, new)
@@ -106,6 +104,24 @@ def without(value: Any, keys: set[str]) -> Any:
     if isinstance(value, dict):
         return {key: without(one, keys) for key, one in value.items() if key not in keys}
     return value
+
+
+def test_fixed_partition_values_with_a_length_in_front_keep_it(tmp_path: Path):
+    from iceberg_golden import golden_iceberg_tables
+
+    table = next(
+        (table for table in golden_iceberg_tables() if table.name == "java_fixed_partition_v2"), None
+    )
+    if table is None:
+        pytest.skip("no golden table java_fixed_partition_v2")
+    before = with_deletes(table, tmp_path / "old")
+    copied(lakebed.rewrite_paths(before, dict.fromkeys(table.relocate, str(tmp_path)), to=tmp_path))
+    after = lakebed.open_table(tmp_path / table.info["metadata_file"])
+    values = [
+        [row["partition"] for row in rows(one.entries(columns=["partition"]))] for one in (before, after)
+    ]
+    assert values[0] == values[1]
+    assert any(value["fx"] is not None for value in values[0])
 
 
 def test_rows_say_where_each_file_is_and_where_it_is_to_be(tmp_path: Path):

@@ -467,6 +467,7 @@ def paimon_compact_manifests(
     table: Table,
     target_bytes: int | None,
     sort: bool,
+    memory_bytes: int,
     who: object,
 ) -> Table: ...
 def paimon_create_tag(table: Table, name: str, retained_micros: int | None, who: object) -> Table: ...

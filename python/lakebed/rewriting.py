@@ -66,7 +66,8 @@ def rewrite_paths(
         since: what was copied before: a snapshot's id, for Iceberg also a metadata file of the log, by its
             path or name. Files that it reached are left out, and have to be where an earlier call with the
             same prefixes said.
-        storage: how to write to `to`, as `open_table` has it; None takes obstore for a URI.
+        storage: how to write to `to`, as `open_table` has it; None takes obstore for a URI. A store has to
+            write a file only where none is, by conditional puts.
         columns: these of the columns below, in this order.
         where: SQL or `lakebed.col(…)`, on the columns below.
         limit: the most rows.

@@ -5,7 +5,9 @@ Usage: python read_by_spark.py JARS, with PySpark 3.5; JARS with commas between 
 
 A request is {"op": "iceberg", "metadata": "/…", "name": "files"} or
 {"op": "paimon", "table": "/…", "name": "files"}; {"op": "orphans", "metadata": "/…", "older_than": 0} has
-Iceberg delete orphans and say which they were. The answer is {"answer": …}, an Arrow IPC stream in base64,
+Iceberg delete orphans and say which they were; {"op": "moved", "metadata": "/…", "source": "/…", "target":
+"/…", "staging": "/…", "since": null} has it write metadata for another place and say what is to be copied.
+The answer is {"answer": …}, an Arrow IPC stream in base64,
 or {"error": …} with whatever the runtime threw.
 """
 
@@ -62,14 +64,27 @@ class Reader:
 
     def orphans(self, metadata: str, older_than: int) -> DataFrame:
         """The files that Iceberg's action deletes of the table of a metadata file."""
+        deleted = self._actions().deleteOrphanFiles(self._table(metadata)).olderThan(older_than).execute()
+        paths = [(str(path),) for path in deleted.orphanFileLocations()]
+        return self._spark.createDataFrame(paths, "file_path string")
+
+    def moved(self, metadata: str, source: str, target: str, staging: str, since: str | None) -> DataFrame:
+        """What Iceberg's action lists as to be copied for the table of a metadata file to be elsewhere."""
+        action = self._actions().rewriteTablePath(self._table(metadata))
+        action = action.rewriteLocationPrefix(source, target).stagingLocation(staging)
+        if since is not None:
+            action = action.startVersion(since)
+        return self._spark.read.csv(action.execute().fileListLocation(), "source string, target string")
+
+    def _table(self, metadata: str) -> Any:
         jvm = cast("Any", self._spark._jvm)
         files = jvm.org.apache.iceberg.hadoop.HadoopFileIO(self._spark._jsc.hadoopConfiguration())
         operations = jvm.org.apache.iceberg.StaticTableOperations(metadata, files)
-        table = jvm.org.apache.iceberg.BaseTable(operations, "table")
-        actions = jvm.org.apache.iceberg.spark.actions.SparkActions.get(self._spark._jsparkSession)
-        deleted = actions.deleteOrphanFiles(table).olderThan(older_than).execute()
-        paths = [(str(path),) for path in deleted.orphanFileLocations()]
-        return self._spark.createDataFrame(paths, "file_path string")
+        return jvm.org.apache.iceberg.BaseTable(operations, "table")
+
+    def _actions(self) -> Any:
+        jvm = cast("Any", self._spark._jvm)
+        return jvm.org.apache.iceberg.spark.actions.SparkActions.get(self._spark._jsparkSession)
 
     def answer(self, request: dict[str, Any]) -> dict[str, str]:
         try:

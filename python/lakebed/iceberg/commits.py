@@ -196,6 +196,7 @@ def rewrite_manifests(
     target_bytes: int = ...,
     by: Sequence[str] | None = ...,
     where: str | Predicate | None = ...,
+    memory_bytes: int = ...,
     codec: str | None = ...,
     block_bytes: int = ...,
     properties: Mapping[str, str] | None = ...,
@@ -209,6 +210,7 @@ def rewrite_manifests(
     target_bytes: int = ...,
     by: Sequence[str] | None = ...,
     where: str | Predicate | None = ...,
+    memory_bytes: int = ...,
     codec: str | None = ...,
     block_bytes: int = ...,
     properties: Mapping[str, str] | None = ...,
@@ -221,6 +223,7 @@ def rewrite_manifests(
     target_bytes: int = 8 << 20,
     by: Sequence[str] | None = None,
     where: str | Predicate | None = None,
+    memory_bytes: int = 256 << 20,
     codec: str | None = None,
     block_bytes: int = 64_000,
     properties: Mapping[str, str] | None = None,
@@ -238,6 +241,8 @@ def rewrite_manifests(
             with single values, such as `file_path` or `sequence_number`. None for all partition fields.
         where: SQL or `lakebed.col(…)`, on the table's columns and its partition fields: of all manifests
             those alone that may hold files which match, as `Table.manifests` has it, whole.
+        memory_bytes: about how many bytes of entries are held in memory; more than that lies on disk
+            meanwhile, in the folder for temporary files, sorted.
         codec: that of the manifests written, as in `write_manifest`; None for what the table's property
             `write.manifest.compression-codec` says.
         block_bytes: bytes of entries, not compressed, at which a block ends.
@@ -246,11 +251,12 @@ def rewrite_manifests(
         limits: as in `append_files`.
     Returns: as `append_files`; without such manifests the table itself, or None.
     Raises: SchemaError (no such field or column), PredicateError; as `append_files`.
-    Cost: reads and writes every live entry of a data file; memory holds those of one spec.
+    Cost: reads and writes every live entry of a data file, in memory of about twice `memory_bytes`.
     Source: Iceberg's `BaseRewriteManifests.java`, `RewriteManifestsSparkAction.java`.
     """
     positive("target_bytes", target_bytes)
     positive("block_bytes", block_bytes)
-    given = (target_bytes, names("by", by), to_sql(where))
+    positive("memory_bytes", memory_bytes)
+    given = (target_bytes, names("by", by), to_sql(where), memory_bytes)
     change = Change("rewrite_manifests", given, properties, codec, block_bytes)
     return commit_change(table, change, limits) if commit else change.stage(table, limits)

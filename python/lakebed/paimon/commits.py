@@ -197,6 +197,7 @@ def compact_manifests(
     *,
     target_bytes: int | None = None,
     sort: bool = False,
+    memory_bytes: int = 256 << 20,
     commit_user: str | None = None,
 ) -> Table:
     """Writes the manifests of the latest snapshot anew, without entries of files that are deleted.
@@ -206,16 +207,21 @@ def compact_manifests(
         target_bytes: the size of manifests; None for option `manifest.target-file-size` (8 MB). Larger ones
             without deleted files stay as they are, unless they are sorted.
         sort: put entries in the order of their partitions and buckets, so that filters leave out manifests.
+        memory_bytes: of entries that are sorted, about how many bytes are held in memory; more than that lies
+            on disk meanwhile, in the folder for temporary files.
         commit_user: as in `append_files`; the kind is COMPACT.
     Returns: the table standing at the new snapshot, whose files are those of the one before; at the latest
         one where nothing is to be done.
     Raises: as `append_files`.
-    Cost: reads all entries and writes them, in memory of some blocks; to be sorted they are all in memory.
+    Cost: reads all entries and writes them, in memory of some blocks; to be sorted, about twice
+        `memory_bytes`. Identities of deleted files are all held.
     Source: Paimon's `ManifestFileMerger.java`, `CompactManifestProcedure.java`.
     """
     positive("target_bytes", target_bytes)
+    positive("memory_bytes", memory_bytes)
     who = who_commits(commit_user, None, None, None)
-    return made(table, _native.paimon_compact_manifests(committable(table), target_bytes, sort, who))
+    native = _native.paimon_compact_manifests(committable(table), target_bytes, sort, memory_bytes, who)
+    return made(table, native)
 
 
 def _partition(table: Table, partition: Mapping[str, Any]) -> Any:

@@ -35,8 +35,8 @@ fn pending(change: Named<'_>) -> PyResult<Pending> {
     Ok(match name.as_str() {
         "files" => file_change(given.extract()?)?,
         "rewrite_manifests" => {
-            let (target_bytes, by, filter) = given.extract()?;
-            Box::new(move || Ok(Action::RewriteManifests(Rewrite { target_bytes, by, filter })))
+            let (target_bytes, by, filter, memory_bytes) = given.extract()?;
+            Box::new(move || Ok(Action::RewriteManifests(Rewrite { target_bytes, by, filter, memory_bytes })))
         }
         "refs" => {
             let change = parsed(&given)?;

@@ -166,9 +166,12 @@ pub fn paimon_compact_manifests(
     table: &Bound<'_, Table>,
     target_bytes: Option<u64>,
     sort: bool,
+    memory_bytes: usize,
     who: Who,
 ) -> PyResult<Table> {
-    committed(py, table.get(), |table| write::compact_manifests(table, target_bytes, sort, &options(who)))
+    let compacted =
+        |table: &_| write::compact_manifests(table, target_bytes, sort, Some(memory_bytes), &options(who));
+    committed(py, table.get(), compacted)
 }
 
 /// Columns as an Arrow schema, or as JSON.

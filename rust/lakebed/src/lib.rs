@@ -33,6 +33,7 @@ pub mod record;
 pub mod relocate;
 pub mod rewrite_paths;
 pub mod scan;
+mod spill;
 pub mod storage;
 mod system;
 pub mod table;

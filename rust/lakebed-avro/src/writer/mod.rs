@@ -79,10 +79,25 @@ impl<W: Write> Writer<W> {
     /// [`ErrorKind::Type`] for columns that do not fit it, by name; [`ErrorKind::Codec`];
     /// [`ErrorKind::Duplicate`] for metadata that is there twice or is Avro's own; [`ErrorKind::Limit`];
     /// [`ErrorKind::Io`].
-    pub fn new(mut sink: W, text: &str, arrow: &ArrowSchema, options: WriteOptions) -> Result<Writer<W>> {
+    pub fn new(sink: W, text: &str, arrow: &ArrowSchema, options: WriteOptions) -> Result<Writer<W>> {
+        let schema = Schema::parse(text, &options.limits.capped())?;
+        Writer::storing(sink, text, schema, arrow, options)
+    }
+
+    /// The same with records that are stored as `schema` has it, whatever `text` says: for a copy of a file whose
+    /// writer did not keep to its own schema.
+    ///
+    /// # Errors
+    /// As [`Writer::new`].
+    pub fn storing(
+        mut sink: W,
+        text: &str,
+        schema: Schema,
+        arrow: &ArrowSchema,
+        options: WriteOptions,
+    ) -> Result<Writer<W>> {
         let options = WriteOptions { limits: options.limits.capped(), ..options };
         let limits = options.limits;
-        let schema = Schema::parse(text, &limits)?;
         check(&schema, arrow)?;
         let leaves = Program::resolve(&schema, &Projection::All, &[])?.pools.leaves();
         let header = header(text, &options)?;

@@ -1,10 +1,6 @@
 //! What is known of files, in parts: memory is bounded however many files there are.
 
-use std::fs::File;
-use std::io::{Read, Seek, SeekFrom, Write};
-use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, LargeBinaryArray, RecordBatch};
@@ -12,13 +8,11 @@ use arrow_buffer::Buffer;
 
 use super::deal::PARTS;
 use super::record::foreign;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 use crate::pipeline::{Give, Pipeline, Source, Width};
 use crate::record::find;
+use crate::spill::{HELD_BYTES, Place, Spill};
 use crate::storage::Storage;
-
-/// Bytes of all parts that are held in memory; more goes to a file on disk.
-const HELD_BYTES: usize = 256 << 20;
 
 /// The records of all files.
 pub(super) struct Partitions {
@@ -29,13 +23,11 @@ pub(super) struct Partitions {
     disk: Option<Disk>,
 }
 
-/// What memory had no room for, in one file that nobody else sees.
+/// What memory had no room for.
 struct Disk {
-    file: Mutex<File>,
-    path: PathBuf,
-    end: u64,
+    file: Spill,
     /// Where each part's records are.
-    places: Vec<Vec<(u64, usize)>>,
+    places: Vec<Vec<Place>>,
 }
 
 impl Partitions {
@@ -147,64 +139,24 @@ where
 
 impl Disk {
     fn create() -> Result<Disk> {
-        static MADE: AtomicU64 = AtomicU64::new(0);
-        let name = format!("lakebed-{}-{}.tmp", std::process::id(), MADE.fetch_add(1, Ordering::Relaxed));
-        let path = std::env::temp_dir().join(name);
-        let mut options = File::options();
-        options.read(true).write(true).create_new(true);
-        // Paths may tell what is nobody else's business.
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let file = options.open(&path).map_err(|error| failed(&path, error))?;
-        let disk = Disk { file: Mutex::new(file), path, end: 0, places: vec![Vec::new(); PARTS] };
-        // Where open files may be without a name, none is left behind by a killed process.
-        #[cfg(unix)]
-        disk.unlink();
-        Ok(disk)
+        Ok(Disk { file: Spill::create()?, places: vec![Vec::new(); PARTS] })
     }
 
     fn write(&mut self, part: usize, pieces: &[Buffer]) -> Result<()> {
         let mut all = Vec::with_capacity(pieces.iter().map(|piece| piece.len()).sum());
         pieces.iter().for_each(|piece| all.extend_from_slice(piece));
-        // Nothing that panics runs while it is held.
-        let file = self.file.get_mut().unwrap_or_else(PoisonError::into_inner);
-        file.write_all(&all).map_err(|error| failed(&self.path, error))?;
-        self.places.get_mut(part).ok_or_else(foreign)?.push((self.end, all.len()));
-        self.end += all.len() as u64;
+        let place = self.file.write(&all)?;
+        self.places.get_mut(part).ok_or_else(foreign)?.push(place);
         Ok(())
     }
 
     fn read(&self, part: usize) -> Result<Vec<u8>> {
         let mut all = Vec::new();
-        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
-        for (start, length) in self.places.get(part).ok_or_else(foreign)? {
-            let mut read = || {
-                file.seek(SeekFrom::Start(*start))?;
-                (&mut *file).take(*length as u64).read_to_end(&mut all)
-            };
-            if read().map_err(|error| failed(&self.path, error))? < *length {
-                return Err(foreign());
-            }
+        for place in self.places.get(part).ok_or_else(foreign)? {
+            self.file.read(*place, &mut all)?;
         }
         Ok(all)
     }
-
-    fn unlink(&self) {
-        let _ = std::fs::remove_file(&self.path);
-    }
-}
-
-impl Drop for Disk {
-    fn drop(&mut self) {
-        #[cfg(not(unix))]
-        self.unlink();
-    }
-}
-
-#[cold]
-fn failed(path: &std::path::Path, error: std::io::Error) -> Error {
-    let message = format!("the folder for temporary files has no room: {error}");
-    Error::new(ErrorKind::Io, message).in_file(&path.to_string_lossy()).caused_by(error)
 }
 
 #[cfg(test)]

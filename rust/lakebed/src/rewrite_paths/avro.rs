@@ -24,13 +24,26 @@ pub(crate) fn rewritten<'e>(
     limits: Limits,
     edit: impl FnOnce(&Schema) -> Result<Edit<'e>>,
 ) -> Result<Vec<u8>> {
+    rewritten_as(bytes, limits, Ok, edit)
+}
+
+/// The same of a file whose records are stored otherwise than its schema says: as `stored` has it.
+///
+/// # Errors
+/// As [`rewritten`].
+pub(crate) fn rewritten_as<'e>(
+    bytes: &Buffer,
+    limits: Limits,
+    stored: impl FnOnce(Schema) -> Result<Schema>,
+    edit: impl FnOnce(&Schema) -> Result<Edit<'e>>,
+) -> Result<Vec<u8>> {
     if [b"ORC".as_slice(), b"PAR1"].iter().any(|magic| bytes.starts_with(magic)) {
         let message = "metadata in ORC and Parquet is read, not written: its paths cannot be exchanged";
         return Err(Error::new(ErrorKind::Unsupported, message));
     }
     let (header, blocks) = Blocks::open(bytes.clone().into(), limits)?;
     let text = header.schema()?;
-    let schema = Schema::parse(text, &limits)?;
+    let schema = stored(Schema::parse(text, &limits)?)?;
     let edit = edit(&schema)?;
     let program = Arc::new(Program::resolve(&schema, &Projection::All, &[])?);
     let reader =
@@ -39,7 +52,7 @@ pub(crate) fn rewritten<'e>(
     let metadata = header.metadata.iter().filter(|(key, _)| own(key)).cloned().collect();
     let options = WriteOptions { codec: header.codec, metadata, limits, ..WriteOptions::new(header.sync) };
     let room = Vec::with_capacity(bytes.len());
-    let mut writer = Writer::new(room, text, reader.schema(), options)?;
+    let mut writer = Writer::storing(room, text, schema, reader.schema(), options)?;
     for batch in reader {
         writer.write(&edit(&batch?)?)?;
     }

@@ -8,13 +8,13 @@ use lakebed_avro::Limits;
 
 use super::{Prefixes, RewritePaths};
 use crate::error::{Error, ErrorKind, Result};
-use crate::local_path::local_path;
 use crate::notes::Notes;
 use crate::pipeline::{Give, Pipeline, Source, Width};
 use crate::reach::Kind;
 use crate::relocate::below;
 use crate::storage::{Storage, present, read_recorded};
 use crate::write::commit::Written;
+use crate::write::{make_folder, publish_new};
 
 /// A file that is to be written.
 #[derive(Debug, Clone)]
@@ -207,11 +207,12 @@ impl Shared {
 
     fn write(&self, path: &str, bytes: &[u8]) -> Result<()> {
         if self.target.is_local() {
-            let folder = path.rsplit_once('/').map_or(".", |(folder, _)| folder);
-            let made = std::fs::create_dir_all(local_path(folder)?);
-            made.map_err(|error| Error::from(error).in_file(folder))?;
+            make_folder(self.target.as_ref(), path)?;
+            self.target.create(path, bytes)?;
+        } else {
+            // A store would replace what is there, and it would go with the others where this fails.
+            publish_new(self.target.as_ref(), path, bytes)?;
         }
-        self.target.create(path, bytes)?;
         if let Ok(mut written) = self.written.lock() {
             written.push(path.to_owned());
         }

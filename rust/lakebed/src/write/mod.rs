@@ -2,6 +2,7 @@
 
 pub(crate) mod commit;
 pub(crate) mod publish;
+pub(crate) mod sorter;
 
 use std::io;
 use std::path::Path;

@@ -15,9 +15,9 @@ use arrow_select::take::take;
 use lakebed_avro::Limits;
 use lakebed_avro::schema::Schema;
 
-use super::super::manifest::canonical::{canonical_entry, canonical_list};
+use super::super::manifest::canonical::{canonical_entry, canonical_list, canonical_prefixed_entry};
 use crate::error::{Error, ErrorKind, Result};
-use crate::rewrite_paths::avro::{Edit, column_at, place_of, rewritten, with_column};
+use crate::rewrite_paths::avro::{Edit, column_at, place_of, rewritten, rewritten_as, with_column};
 use crate::rewrite_paths::{Lengths, Prefixes};
 
 /// The content of files with position deletes, deletion vectors among them.
@@ -48,7 +48,8 @@ pub(super) fn list(bytes: &Buffer, limits: Limits, prefixes: &Prefixes, copied: 
     })
 }
 
-/// A manifest with its paths exchanged, and the lengths of delete files as they were copied.
+/// A manifest with its paths exchanged, and the lengths of delete files as they were copied. `fixed` partition values
+/// that have a length in front, as Iceberg's Java library writes them against its own schema, keep it.
 ///
 /// # Errors
 /// As [`list`].
@@ -58,10 +59,15 @@ pub(super) fn manifest(
     prefixes: &Prefixes,
     copied: &Lengths,
 ) -> Result<Vec<u8>> {
-    rewritten(bytes, limits, |schema| {
+    let edit = |schema: &Schema| {
         let places = Places::of(schema)?;
         let edit: Edit<'_> = Box::new(move |entries| places.edited(entries, prefixes, copied));
         Ok(edit)
+    };
+    let prefixed = |schema| canonical_prefixed_entry(schema).map(|(stored, _)| stored);
+    rewritten(bytes, limits, edit).or_else(|error| {
+        // Where that fails too, what is wrong is the first error.
+        rewritten_as(bytes, limits, prefixed, edit).map_err(|_| error)
     })
 }
 

@@ -18,8 +18,10 @@ use crate::iceberg::manifest::{
 };
 use crate::iceberg::manifest_list::ManifestFile;
 use crate::iceberg::partition::{PartitionSpec, PartitionType};
-use crate::iceberg::table::TableTypes;
+use crate::iceberg::table::{Table, TableTypes};
+use crate::pipeline::{Give, Pipeline, Source, Width};
 use crate::record::{carried, find};
+use crate::scan::threads;
 
 /// Reads entries of manifests of one table.
 pub(super) struct Entries<'b> {
@@ -76,12 +78,50 @@ impl Entries<'_> {
         bytes: Buffer,
         wanted: Statuses,
     ) -> Result<RecordBatch> {
+        self.of_spec(self.base.spec(manifest.spec_id)?).decode(manifest, bytes, wanted)
+    }
+
+    /// The same of manifests of one spec, for threads that read them side by side.
+    pub(super) fn of_spec(&self, spec: &PartitionSpec) -> SpecEntries {
+        let table = self.base.table.clone();
+        let (columns, layout) = (Arc::clone(&self.columns), self.layout(spec));
+        SpecEntries { table, columns, are_whole: self.are_whole, layout }
+    }
+
+    /// Tuples of the spec alone, in the types that any of the table's schemas gives them, unless as the table's.
+    fn layout(&self, spec: &PartitionSpec) -> PartitionLayout {
+        if let Some(unified) = &self.partition {
+            return PartitionLayout { unified: Arc::clone(unified), spec: Arc::new(spec.clone()) };
+        }
+        let newest = self.base.metadata.schemas.iter().rev();
+        let schemas: Vec<_> = newest.map(|schema| schema.as_ref()).collect();
+        let unified = PartitionType::unify(std::slice::from_ref(spec), &schemas);
+        PartitionLayout { unified: Arc::new(unified), spec: Arc::new(spec.clone()) }
+    }
+}
+
+/// Reads entries of manifests of one spec.
+pub(super) struct SpecEntries {
+    table: Table,
+    columns: Arc<EntryColumns>,
+    are_whole: bool,
+    layout: PartitionLayout,
+}
+
+impl SpecEntries {
+    /// As [`Entries::decode`].
+    pub(super) fn decode(
+        &self,
+        manifest: &ManifestFile,
+        bytes: Buffer,
+        wanted: Statuses,
+    ) -> Result<RecordBatch> {
         let known = ManifestContext {
             manifest: Some(manifest.clone()),
-            partition: Some(self.layout(self.base.spec(manifest.spec_id)?)),
+            partition: Some(self.layout.clone()),
             ..ManifestContext::default()
         };
-        let decoding = self.base.table.decoding();
+        let decoding = self.table.decoding();
         let carried = if self.are_whole { carried_entries(&bytes, decoding.limits)? } else { None };
         // What is carried is of all entries.
         let statuses = if carried.is_some() { Statuses::ALL } else { wanted };
@@ -95,15 +135,38 @@ impl Entries<'_> {
         }
     }
 
-    /// Tuples of the spec alone, in the types that any of the table's schemas gives them, unless as the table's.
-    fn layout(&self, spec: &PartitionSpec) -> PartitionLayout {
-        if let Some(unified) = &self.partition {
-            return PartitionLayout { unified: Arc::clone(unified), spec: Arc::new(spec.clone()) };
-        }
-        let newest = self.base.metadata.schemas.iter().rev();
-        let schemas: Vec<_> = newest.map(|schema| schema.as_ref()).collect();
-        let unified = PartitionType::unify(std::slice::from_ref(spec), &schemas);
-        PartitionLayout { unified: Arc::new(unified), spec: Arc::new(spec.clone()) }
+    /// The live entries of each manifest, in the order given; memory is bounded whoever waits.
+    pub(super) fn live(self, manifests: Vec<ManifestFile>) -> Pipeline<SpecEntries> {
+        let width = Width::new(self.table.storage().as_ref(), threads(0));
+        Pipeline::new(self, manifests, width).at_once()
+    }
+}
+
+impl Source for SpecEntries {
+    type Request = ManifestFile;
+    type Bytes = Buffer;
+    type Made = RecordBatch;
+
+    fn size(&self, manifest: &ManifestFile) -> u64 {
+        manifest.length.unwrap_or(0)
+    }
+
+    fn read(&self, manifest: &ManifestFile) -> Result<Buffer> {
+        self.table.read_recorded(&manifest.path, manifest.length)
+    }
+
+    fn make(&self, manifest: &ManifestFile, bytes: Buffer, give: Give<'_, RecordBatch>) -> Result<()> {
+        let live = self.decode(manifest, bytes, Statuses::LIVE);
+        give(live.map_err(|error| error.in_file(&manifest.path))?);
+        Ok(())
+    }
+
+    fn held(&self, made: &RecordBatch) -> u64 {
+        made.get_array_memory_size() as u64
+    }
+
+    fn interrupted(&self) -> Result<()> {
+        self.table.storage().interrupted()
     }
 }
 

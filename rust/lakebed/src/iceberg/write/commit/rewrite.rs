@@ -1,28 +1,26 @@
 //! Manifests written anew, their entries together by partition (Iceberg's `BaseRewriteManifests.java`).
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
-use arrow_array::{ArrayRef, BooleanArray, Int32Array, RecordBatch, UInt32Array};
-use arrow_row::{RowConverter, SortField};
-use arrow_schema::DataType;
-use arrow_select::take::take_record_batch;
+use arrow_array::{ArrayRef, BooleanArray, Int32Array, RecordBatch};
+use arrow_buffer::Buffer;
+use lakebed_avro::{Codec, WriteOptions};
 
 use super::attempt::{Change, Outcome, Snapshot};
 use super::base::Base;
-use super::entries::{Entries, is_of, rows_where, with_status};
+use super::entries::{Entries, SpecEntries, is_of, rows_where, with_status};
 use super::head::Listing;
 use super::scratch::Scratch;
-use super::store::{joined, write_entries};
+use super::store::{encoded, joined, write_entries};
 use super::summary::Summary;
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::fields::ENTRY;
-use crate::iceberg::manifest::EXISTING;
+use crate::iceberg::manifest::{EXISTING, Statuses};
 use crate::iceberg::manifest_list::{DATA, ManifestFile};
 use crate::iceberg::partition::PartitionSpec;
 use crate::iceberg::prune::{Pruner, Summaries};
 use crate::iceberg::write::{ManifestContent, ManifestLayout};
-use crate::record::carried;
+use crate::write::sorter::{Sortable, Sorter};
 
 /// Which manifests of data files are written anew, and how: live entries alone. Manifests of delete files stay.
 #[derive(Debug, Clone, Default)]
@@ -33,10 +31,13 @@ pub struct Rewrite {
     pub by: Option<Vec<String>>,
     /// Those manifests alone that may hold files which match; `None` for all.
     pub filter: Option<String>,
+    /// Bytes of entries that are held in memory before they go to disk; `None` for 256 MiB.
+    pub memory_bytes: Option<usize>,
 }
 
 impl Change for Rewrite {
     fn apply(&self, base: &Base, scratch: &mut Scratch) -> Result<Option<Outcome>> {
+        self.check(base)?;
         let list = base.manifests()?;
         let is_data = self.chosen(base, &list)?;
         let replaced = ManifestFile::all(&rows_where(&list, &is_data)?)?;
@@ -50,10 +51,11 @@ impl Change for Rewrite {
         let (mut new, mut processed) = (Vec::new(), 0);
         for (spec_id, manifests) in by_spec {
             let spec = base.spec(spec_id)?;
-            let entries = self.sorted(base, spec, &self.live(base, &manifests)?)?;
-            processed += entries.num_rows();
-            for part in self.parts(&entries, &manifests) {
-                new.push(write_entries(base, scratch, spec, ManifestContent::Data, &part)?);
+            let entries = self.live(base, spec, &manifests)?;
+            processed += entries.rows();
+            let rows = self.rows_of_a_part(entries.rows(), &manifests);
+            for part in entries.sorted(rows)? {
+                new.push(write_entries(base, scratch, spec, ManifestContent::Data, &part?)?);
             }
         }
         let counts = [new.len(), kept.num_rows(), replaced.len()];
@@ -77,84 +79,103 @@ impl Rewrite {
     }
 
     /// The live entries of some manifests of one spec, all of them EXISTING.
-    fn live(&self, base: &Base, manifests: &[&ManifestFile]) -> Result<RecordBatch> {
+    fn live<'r>(
+        &'r self,
+        base: &'r Base,
+        spec: &'r PartitionSpec,
+        manifests: &[&ManifestFile],
+    ) -> Result<Sorter<Rewritten<'r>>> {
         let entries = Entries::all(base)?;
+        let rewritten = Rewritten { by: self.by.as_deref(), base, spec, entries: entries.of_spec(spec) };
+        let mut sorter = Sorter::new(rewritten, self.memory_bytes);
         let live = manifests.iter().filter(|manifest| manifest.may_be_live());
-        let batches = live.map(|manifest| entries.live(manifest)).collect::<Result<Vec<_>>>()?;
-        if batches.is_empty() {
-            return Ok(RecordBatch::new_empty(empty_schema()));
+        for live in entries.of_spec(spec).live(live.map(|manifest| (*manifest).clone()).collect()) {
+            let live = live?;
+            // None of them is new, so that no snapshot id changes.
+            sorter.push(with_status(&live, &Int32Array::from_value(EXISTING, live.num_rows()), 0)?)?;
         }
-        let all = carried::joined(&batches)?;
-        // None of them is new, so that no snapshot id changes.
-        with_status(&all, &Int32Array::from_value(EXISTING, all.num_rows()), 0)
+        Ok(sorter)
     }
 
-    /// As many parts as those bytes make that the entries took before.
-    fn parts(&self, entries: &RecordBatch, manifests: &[&ManifestFile]) -> Vec<RecordBatch> {
+    /// So many that there are as many parts as those bytes make that the entries took before.
+    fn rows_of_a_part(&self, rows: usize, manifests: &[&ManifestFile]) -> usize {
         let bytes: u64 = manifests.iter().filter_map(|manifest| manifest.length).sum();
         let parts = usize::try_from(bytes.div_ceil(self.target_bytes.max(1))).unwrap_or(usize::MAX).max(1);
-        let rows = entries.num_rows().div_ceil(parts).max(1);
-        let starts = (0..entries.num_rows()).step_by(rows);
-        starts.map(|start| entries.slice(start, rows.min(entries.num_rows() - start))).collect()
-    }
-}
-
-fn empty_schema() -> arrow_schema::SchemaRef {
-    Arc::new(arrow_schema::Schema::empty())
-}
-
-impl Rewrite {
-    /// Entries in the order asked for; those that are equal there stay in theirs.
-    fn sorted(&self, base: &Base, spec: &PartitionSpec, entries: &RecordBatch) -> Result<RecordBatch> {
-        let columns = self.keys(base, spec, entries)?;
-        if columns.is_empty() || entries.num_rows() == 0 {
-            return Ok(entries.clone());
-        }
-        let fields = columns.iter().map(|values| SortField::new(values.data_type().clone())).collect();
-        let keys = RowConverter::new(fields).and_then(|order| order.convert_columns(&columns));
-        let keys =
-            keys.map_err(|error| Error::new(ErrorKind::Unsupported, error.to_string()).in_field("by"))?;
-        let mut order: Vec<u32> = (0..u32::try_from(entries.num_rows()).unwrap_or(u32::MAX)).collect();
-        order.sort_by(|left, right| keys.row(*left as usize).cmp(&keys.row(*right as usize)));
-        take_record_batch(entries, &UInt32Array::from(order)).map_err(Into::into)
+        rows.div_ceil(parts)
     }
 
-    /// The columns that entries are sorted by. A partition field that another spec has sorts nothing here.
-    fn keys(&self, base: &Base, spec: &PartitionSpec, entries: &RecordBatch) -> Result<Vec<ArrayRef>> {
-        let tuples = || -> Result<Vec<ArrayRef>> {
-            if spec.fields.is_empty() || entries.num_rows() == 0 {
-                return Ok(Vec::new());
-            }
-            let (version, schema) = (base.version, base.schema_of(spec)?);
-            let layout =
-                ManifestLayout::new(version, ManifestContent::Data, &schema, spec, &entries.schema())?;
-            layout.tuples().values(entries)
-        };
-        let Some(names) = &self.by else { return tuples() };
-        let tuples = tuples()?;
-        let mut columns = Vec::with_capacity(names.len());
-        for name in names {
-            let place = spec.fields.iter().position(|field| field.name == *name);
-            let is_field = base.metadata.partition_specs.iter().any(|spec| has_field(spec, name));
-            if is_field {
-                columns.extend(place.and_then(|place| tuples.get(place)).cloned());
-            } else if ENTRY.iter().any(|spec| spec.column == name && sorts(&(spec.data_type)())) {
-                columns.extend(entries.column_by_name(name).cloned());
-            } else {
+    /// Refuses names that nothing sorts by.
+    fn check(&self, base: &Base) -> Result<()> {
+        for name in self.by.iter().flatten() {
+            if !is_partition_field(base, name) && !sorts(name) {
                 let message =
                     format!("{name:?} is neither a partition field nor a column of entries to sort by");
                 return Err(Error::new(ErrorKind::UnknownColumn, message).in_field(name));
             }
         }
-        Ok(columns)
+        Ok(())
     }
 }
 
-fn has_field(spec: &PartitionSpec, name: &str) -> bool {
-    spec.fields.iter().any(|field| field.name == name)
+/// The entries of one spec that are written anew.
+struct Rewritten<'r> {
+    by: Option<&'r [String]>,
+    base: &'r Base,
+    spec: &'r PartitionSpec,
+    entries: SpecEntries,
 }
 
-/// Whether values are single ones, in an order.
-fn sorts(data_type: &DataType) -> bool {
-    !data_type.is_nested()
+impl Sortable for Rewritten<'_> {
+    type Told = ManifestFile;
+
+    /// A partition field that another spec has sorts nothing here.
+    fn keys(&self, entries: &RecordBatch) -> Result<Vec<ArrayRef>> {
+        let Some(names) = self.by else { return self.tuples(entries) };
+        let (tuples, mut columns) = (self.tuples(entries)?, Vec::with_capacity(names.len()));
+        for name in names {
+            let place = self.spec.fields.iter().position(|field| field.name == *name);
+            let values = match place {
+                Some(place) => tuples.get(place),
+                None if is_partition_field(self.base, name) => None,
+                None => entries.column_by_name(name),
+            };
+            columns.extend(values.cloned());
+        }
+        Ok(columns)
+    }
+
+    fn encode(&self, entries: &RecordBatch) -> Result<(Vec<u8>, ManifestFile)> {
+        let limits = self.base.table.decoding().limits;
+        // Nobody else reads it: any marker will do.
+        let options = WriteOptions { codec: Codec::Snappy, limits, ..WriteOptions::new([0; 16]) };
+        let draft = encoded(self.base, self.spec, ManifestContent::Data, entries, (0, options))?;
+        Ok((draft.bytes, draft.file))
+    }
+
+    fn decode(&self, bytes: Buffer, told: &ManifestFile) -> Result<RecordBatch> {
+        self.entries.decode(told, bytes, Statuses::ALL)
+    }
+}
+
+impl Rewritten<'_> {
+    /// The values of the partition fields.
+    fn tuples(&self, entries: &RecordBatch) -> Result<Vec<ArrayRef>> {
+        if self.spec.fields.is_empty() {
+            return Ok(Vec::new());
+        }
+        let (version, schema) = (self.base.version, self.base.schema_of(self.spec)?);
+        let layout =
+            ManifestLayout::new(version, ManifestContent::Data, &schema, self.spec, &entries.schema())?;
+        layout.tuples().values(entries)
+    }
+}
+
+/// Whether some spec of the table has a field of that name.
+fn is_partition_field(base: &Base, name: &str) -> bool {
+    base.metadata.partition_specs.iter().flat_map(|spec| &spec.fields).any(|field| field.name == name)
+}
+
+/// Whether that is a column of entries whose values are single ones, in an order.
+fn sorts(name: &str) -> bool {
+    ENTRY.iter().any(|spec| spec.column == name && !(spec.data_type)().is_nested())
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int32Type, Int64Type};
 use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch};
+use lakebed_avro::WriteOptions;
 
 use super::base::Base;
 use super::head::Listing;
@@ -46,11 +47,22 @@ pub(super) fn draft(
     content: ManifestContent,
     entries: &RecordBatch,
 ) -> Result<Draft> {
+    let options = scratch.manifest_options(base.manifest_codec()?, base.table.decoding().limits);
+    encoded(base, spec, content, entries, (scratch.identity().snapshot_id(), options))
+}
+
+/// The same, by a snapshot and with options of its own.
+pub(super) fn encoded(
+    base: &Base,
+    spec: &PartitionSpec,
+    content: ManifestContent,
+    entries: &RecordBatch,
+    (snapshot_id, options): (i64, WriteOptions),
+) -> Result<Draft> {
     let layout = ManifestLayout::new(base.version, content, &base.schema_of(spec)?, spec, &entries.schema())?;
     let commit = base.next_sequence_number();
     let mut tally = Tally::new(layout.tuples().types().iter())?;
     tally.add(entries, &layout.tuples().values(entries)?, commit)?;
-    let options = scratch.manifest_options(base.manifest_codec()?, base.table.decoding().limits);
     let stored = stored_entries(base.version, entries)?;
     let bytes = write_manifest(&stored.schema(), std::iter::once(Ok(stored)), &layout, Vec::new(), options)?;
     let (added, existing, deleted) = tally.recorded();
@@ -61,7 +73,7 @@ pub(super) fn draft(
         content: if content == ManifestContent::Data { DATA } else { DELETES },
         sequence_number: commit,
         min_sequence_number: tally.min_sequence_number(commit),
-        added_snapshot_id: Some(scratch.identity().snapshot_id()),
+        added_snapshot_id: Some(snapshot_id),
         added,
         existing,
         deleted,

@@ -7,7 +7,7 @@ use arrow_array::{Array, RecordBatch};
 use arrow_buffer::Buffer;
 use serde_json::{Map, Value};
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::paimon::fields::{ENTRY, known};
 use crate::paimon::manifest::{EntryFilter, EntryReader, entry_columns};
 use crate::paimon::manifest_list::{ManifestFile, manifest_files, read_manifest_list};
@@ -99,7 +99,8 @@ impl Base {
     pub(super) fn entries(&self, manifest: &ManifestFile, columns: Option<&[String]>) -> Result<EntryReader> {
         let path = self.table.manifest_path(&manifest.file_name);
         let bytes = self.table.read_recorded(&path, Some(manifest.file_size))?;
-        self.open(bytes, manifest, columns)
+        let reader = self.open(bytes, Some(manifest.clone()), columns);
+        reader.map_err(|error| error.in_file(&path))
     }
 
     /// The entries of one manifest in all columns, with what other writers' fields hold.
@@ -110,14 +111,23 @@ impl Base {
         let path = self.table.manifest_path(&manifest.file_name);
         let read = || {
             let bytes = self.table.read_recorded(&path, Some(manifest.file_size))?;
-            let limits = self.table.decoding().limits;
-            let carried = carried::read(&bytes, &|record, field| known(&ENTRY, record, field), limits)?;
-            Ok((bytes, carried))
+            self.whole_entries_of(bytes, Some(manifest.clone()))
         };
-        let (bytes, carried) = read().map_err(|error: Error| error.in_file(&path))?;
+        let entries = read().map_err(|error| error.in_file(&path))?;
+        Ok(entries.map(move |entries| entries.map_err(|error| error.in_file(&path))))
+    }
+
+    /// The same of a manifest that is these bytes, and of which a list may say what it has.
+    pub(super) fn whole_entries_of(
+        &self,
+        bytes: Buffer,
+        recorded: Option<ManifestFile>,
+    ) -> Result<impl Iterator<Item = Result<RecordBatch>> + use<>> {
+        let limits = self.table.decoding().limits;
+        let carried = carried::read(&bytes, &|record, field| known(&ENTRY, record, field), limits)?;
         let mut first = 0;
-        Ok(self.open(bytes, manifest, None)?.map(move |entries| {
-            let entries = entries.map_err(|error| error.in_file(&path))?;
+        Ok(self.open(bytes, recorded, None)?.map(move |entries| {
+            let entries = entries?;
             let Some(carried) = &carried else { return Ok(entries) };
             let own = carried.slice(first, entries.num_rows());
             first += entries.num_rows();
@@ -128,23 +138,12 @@ impl Base {
     fn open(
         &self,
         bytes: Buffer,
-        manifest: &ManifestFile,
+        recorded: Option<ManifestFile>,
         columns: Option<&[String]>,
     ) -> Result<EntryReader> {
-        let path = self.table.manifest_path(&manifest.file_name);
-        let open = || {
-            let (columns, filter) = (entry_columns(columns)?, EntryFilter::default());
-            let reader = EntryReader::open(
-                bytes,
-                &columns,
-                filter,
-                Some(manifest.clone()),
-                self.table.decoding(),
-                threads(0),
-            )?;
-            Ok(reader.noting(self.table.noted()))
-        };
-        open().map_err(|error: Error| error.in_file(&path))
+        let (columns, filter) = (entry_columns(columns)?, EntryFilter::default());
+        let reader = EntryReader::open(bytes, &columns, filter, recorded, self.table.decoding(), threads(0))?;
+        Ok(reader.noting(self.table.noted()))
     }
 }
 

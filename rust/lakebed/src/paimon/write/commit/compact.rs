@@ -1,25 +1,26 @@
 //! Manifests written anew (Paimon's `ManifestFileMerger.java`).
 
-use std::sync::Arc;
-
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int8Type;
-use arrow_array::{Array, BooleanArray, RecordBatch, UInt32Array};
-use arrow_row::{RowConverter, SortField};
+use arrow_array::{ArrayRef, BooleanArray, RecordBatch, UInt32Array};
+use arrow_buffer::Buffer;
 use arrow_select::filter::filter_record_batch;
-use arrow_select::take::{take, take_record_batch};
+use arrow_select::take::take_record_batch;
+use lakebed_avro::{Codec, WriteOptions};
 
 use super::base::Base;
 use super::changes::Changes;
-use super::made::Made;
+use super::made::{CHECKED_EVERY, Made};
 use crate::error::Result;
 use crate::paimon::binary_row::decode_rows;
 use crate::paimon::identity::{Deleted, IDENTITY, identities};
-use crate::paimon::manifest::{ADD, DELETE, EntryReader, entry_columns};
+use crate::paimon::manifest::{ADD, DELETE, EntryReader};
 use crate::paimon::manifest_list::ManifestFile;
 use crate::paimon::partition::PartitionType;
 use crate::paimon::write::options::manifest_target;
+use crate::paimon::write::{FileKind, FileOptions, Layout, RecordWriter};
 use crate::record::{carried, find};
+use crate::write::sorter::{Sortable, Sorter};
 
 /// The manifests of a base list, some of them written anew.
 pub(super) struct Rewritten {
@@ -31,10 +32,20 @@ pub(super) struct Rewritten {
     deleted: Deleted,
     /// Whether entries come by partition and bucket.
     sort: bool,
+    /// Bytes of entries that are sorted in memory.
+    memory_bytes: Option<usize>,
 }
 
+/// How many entries are put in order at once: whole pieces of those after which a manifest's size is looked at.
+const SORTED_ROWS: usize = 8 * CHECKED_EVERY;
+
 /// The manifests of the latest snapshot without what is deleted in them; `None` where they are that already.
-pub(super) fn changes(base: &Base, target_bytes: Option<u64>, sort: bool) -> Result<Option<Changes>> {
+pub(super) fn changes(
+    base: &Base,
+    target_bytes: Option<u64>,
+    sort: bool,
+    memory_bytes: Option<usize>,
+) -> Result<Option<Changes>> {
     let target = target_bytes.map_or_else(|| manifest_target(base.schema()), Ok)?;
     let deleted = deleted(base)?;
     let (mut kept, mut rewritten) = (Vec::new(), Vec::new());
@@ -47,7 +58,7 @@ pub(super) fn changes(base: &Base, target_bytes: Option<u64>, sort: bool) -> Res
     if rewritten.is_empty() || (!sort && deleted.is_empty() && rewritten.len() == 1) {
         return Ok(None);
     }
-    let rewritten = Rewritten { kept, rewritten, deleted, sort };
+    let rewritten = Rewritten { kept, rewritten, deleted, sort, memory_bytes };
     Ok(Some(Changes { rewritten: Some(rewritten), target_bytes: Some(target), ..Changes::of(Vec::new()) }))
 }
 
@@ -94,8 +105,10 @@ impl Rewritten {
         let manifests = self.rewritten.iter().filter_map(|place| manifests.get(*place));
         let mut live = manifests.flat_map(|manifest| self.live(base, manifest));
         let new = if self.sort {
-            let sorted = by_partition(base, live.collect::<Result<Vec<_>>>()?)?;
-            made.manifests(&mut std::iter::once(Ok(sorted)))?
+            let partition = PartitionType::new(base.schema());
+            let mut sorter = Sorter::new(ByPartition { base, partition }, self.memory_bytes);
+            live.try_for_each(|entries| sorter.push(entries?))?;
+            made.manifests(&mut sorter.sorted(SORTED_ROWS)?)?
         } else {
             made.manifests(&mut live)?
         };
@@ -124,21 +137,33 @@ impl Rewritten {
     }
 }
 
-/// All entries, by the values of their partition, then by bucket; those of one bucket stay in their order.
-fn by_partition(base: &Base, entries: Vec<RecordBatch>) -> Result<RecordBatch> {
-    let mut entries = entries;
-    entries.push(RecordBatch::new_empty(Arc::clone(entry_columns(None)?.schema())));
-    let entries = carried::joined(&entries)?;
-    let partition = PartitionType::new(base.schema());
-    let values = decode_rows(find(&entries, "partition")?.as_binary::<i32>(), &partition.stored)?;
-    let mut columns = values.columns().to_vec();
-    columns.push(find(&entries, "bucket")?);
-    let fields = columns.iter().map(|column| SortField::new(column.data_type().clone())).collect();
-    let keys = RowConverter::new(fields).and_then(|converter| converter.convert_columns(&columns))?;
-    let mut order: Vec<u32> = (0..u32::try_from(entries.num_rows()).unwrap_or(u32::MAX)).collect();
-    order.sort_by(|a, b| keys.row(*a as usize).cmp(&keys.row(*b as usize)));
-    let order = UInt32Array::from(order);
-    let sorted = entries.columns().iter().map(|column| take(column, &order, None));
-    let sorted = sorted.collect::<Result<Vec<_>, _>>()?;
-    RecordBatch::try_new(Arc::clone(&entries.schema()), sorted).map_err(Into::into)
+/// Entries by the values of their partition, then by bucket; those of one bucket stay in their order.
+struct ByPartition<'b> {
+    base: &'b Base,
+    partition: PartitionType,
+}
+
+impl Sortable for ByPartition<'_> {
+    type Told = ();
+
+    fn keys(&self, entries: &RecordBatch) -> Result<Vec<ArrayRef>> {
+        let values = decode_rows(find(entries, "partition")?.as_binary::<i32>(), &self.partition.stored)?;
+        let mut columns = values.columns().to_vec();
+        columns.push(find(entries, "bucket")?);
+        Ok(columns)
+    }
+
+    fn encode(&self, entries: &RecordBatch) -> Result<(Vec<u8>, ())> {
+        // Nobody else reads it: the newest layout has all fields, and any marker will do.
+        let container = WriteOptions { codec: Codec::Snappy, ..WriteOptions::new([0; 16]) };
+        let mut options = FileOptions::new(Layout::V2_1, container);
+        options.carried = carried::fields(entries.schema_ref());
+        let mut writer = RecordWriter::new(Vec::new(), FileKind::Manifest, options)?;
+        writer.write(entries)?;
+        Ok((writer.finish()?, ()))
+    }
+
+    fn decode(&self, bytes: Buffer, (): &()) -> Result<RecordBatch> {
+        carried::joined(&self.base.whole_entries_of(bytes, None)?.collect::<Result<Vec<_>>>()?)
+    }
 }

@@ -24,7 +24,7 @@ use crate::write::commit::Written;
 use crate::write::make_folder;
 
 /// After how many entries the size of a manifest is looked at, as in Paimon's `RollingFileWriterImpl.java`.
-const CHECKED_EVERY: usize = 1000;
+pub(super) const CHECKED_EVERY: usize = 1000;
 
 /// Writes records, with how many bytes are written already.
 type Writing<'a> = dyn FnMut(&mut RecordWriter<Counted<'_>>, &Cell<u64>) -> Result<()> + 'a;

@@ -104,7 +104,7 @@ pub fn overwrite_partition(
 /// are sorted. Gives the table at the new snapshot, whose files are those of the one before, or at the latest one
 /// where nothing is to be done.
 ///
-/// Entries stream; to be sorted they are all in memory.
+/// Entries stream; to be sorted, `memory_bytes` of them are in memory, 256 MiB for `None`, and the others on disk.
 ///
 /// # Errors
 /// As [`append_files`].
@@ -112,9 +112,11 @@ pub fn compact_manifests(
     table: &Table,
     target_bytes: Option<u64>,
     sort: bool,
+    memory_bytes: Option<usize>,
     options: &CommitOptions,
 ) -> Result<Table> {
-    commit(table, options, CommitKind::Compact, &|base| compact::changes(base, target_bytes, sort))
+    let changes = |base: &base::Base| compact::changes(base, target_bytes, sort, memory_bytes);
+    commit(table, options, CommitKind::Compact, &changes)
 }
 
 /// What a compaction has made: files that go, by their paths, and those that hold their rows now.

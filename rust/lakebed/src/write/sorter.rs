@@ -1,0 +1,358 @@
+//! Entries in an order, however many there are: what memory has no room for goes to disk in sorted runs, which are
+//! merged.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+use arrow_array::{Array, ArrayRef, RecordBatch, UInt32Array};
+use arrow_buffer::Buffer;
+use arrow_row::{RowConverter, Rows, SortField};
+use arrow_select::take::take_record_batch;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::record::carried;
+use crate::spill::{HELD_BYTES, Place, Spill};
+
+/// How many pieces a run is written in: one of each run is in memory at once.
+const PIECES: usize = 256;
+
+/// What a format knows of entries that are sorted.
+pub(crate) trait Sortable {
+    /// What reading them again takes besides their bytes.
+    type Told;
+
+    /// What entries are sorted by: a column each, of the same types for all batches.
+    ///
+    /// # Errors
+    /// Those of the columns.
+    fn keys(&self, entries: &RecordBatch) -> Result<Vec<ArrayRef>>;
+
+    /// Entries as a manifest that holds all that is known of them.
+    ///
+    /// # Errors
+    /// Those of writing it.
+    fn encode(&self, entries: &RecordBatch) -> Result<(Vec<u8>, Self::Told)>;
+
+    /// The same entries.
+    ///
+    /// # Errors
+    /// Those of reading it.
+    fn decode(&self, bytes: Buffer, told: &Self::Told) -> Result<RecordBatch>;
+}
+
+/// Takes entries in any order, and gives them in that of their keys; those that are equal there stay in theirs.
+pub(crate) struct Sorter<S: Sortable> {
+    entries: S,
+    /// How much is held before it goes to disk \[bytes\].
+    bound: usize,
+    held: Vec<RecordBatch>,
+    held_bytes: usize,
+    rows: usize,
+    order: Option<RowConverter>,
+    disk: Option<Spill>,
+    runs: Vec<VecDeque<Piece<S::Told>>>,
+}
+
+/// Entries of a run, on disk.
+struct Piece<T> {
+    place: Place,
+    told: T,
+}
+
+impl<S: Sortable> Sorter<S> {
+    /// With `bound` bytes in memory, or as many as other jobs hold.
+    pub(crate) fn new(entries: S, bound: Option<usize>) -> Sorter<S> {
+        let (held, runs, bound) = (Vec::new(), Vec::new(), bound.unwrap_or(HELD_BYTES));
+        Sorter { entries, bound, held, held_bytes: 0, rows: 0, order: None, disk: None, runs }
+    }
+
+    /// Takes entries.
+    ///
+    /// # Errors
+    /// Those of the entries; `Io` where it is too much for memory and the disk fails.
+    pub(crate) fn push(&mut self, entries: RecordBatch) -> Result<()> {
+        if entries.num_rows() == 0 {
+            return Ok(());
+        }
+        self.rows += entries.num_rows();
+        self.held_bytes += entries.get_array_memory_size();
+        self.held.push(entries);
+        if self.held_bytes > self.bound { self.spill() } else { Ok(()) }
+    }
+
+    /// How many entries were taken.
+    pub(crate) fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// All of them, in parts of so many rows.
+    ///
+    /// # Errors
+    /// As [`Sorter::push`].
+    pub(crate) fn sorted(mut self, rows: usize) -> Result<Parts<S>> {
+        if self.disk.is_some() {
+            self.spill()?;
+        }
+        let source = match self.disk.take() {
+            Some(disk) => Source::Merged(Merge::new(self.entries, self.order, disk, self.runs)?),
+            None => {
+                let (entries, order) = self.run()?;
+                Source::Held { entries, order, next: 0 }
+            }
+        };
+        Ok(Parts { source, rows: rows.max(1) })
+    }
+
+    /// What is held, and its order.
+    fn run(&mut self) -> Result<(RecordBatch, Vec<u32>)> {
+        let entries = carried::joined(&std::mem::take(&mut self.held))?;
+        self.held_bytes = 0;
+        let keys = keys(&self.entries, &mut self.order, &entries)?;
+        let mut order: Vec<u32> = (0..u32::try_from(entries.num_rows()).unwrap_or(u32::MAX)).collect();
+        if let Some(keys) = keys {
+            order.sort_by(|left, right| keys.row(*left as usize).cmp(&keys.row(*right as usize)));
+        }
+        Ok((entries, order))
+    }
+
+    /// Writes what is held to disk, as a run.
+    fn spill(&mut self) -> Result<()> {
+        let (entries, order) = self.run()?;
+        let mut disk = self.disk.take().map_or_else(Spill::create, Ok)?;
+        let mut run = VecDeque::with_capacity(PIECES.min(order.len()));
+        for rows in order.chunks(order.len().div_ceil(PIECES).max(1)) {
+            let piece = take_record_batch(&entries, &UInt32Array::from(rows.to_vec()))?;
+            let (bytes, told) = self.entries.encode(&piece)?;
+            run.push_back(Piece { place: disk.write(&bytes)?, told });
+        }
+        self.runs.push(run);
+        self.disk = Some(disk);
+        Ok(())
+    }
+}
+
+/// The keys of entries, as bytes that sort as they do; `None` where nothing sorts.
+fn keys<S: Sortable>(
+    entries: &S,
+    order: &mut Option<RowConverter>,
+    batch: &RecordBatch,
+) -> Result<Option<Rows>> {
+    let columns = if batch.num_rows() == 0 { Vec::new() } else { entries.keys(batch)? };
+    if columns.is_empty() {
+        return Ok(None);
+    }
+    let refused = |error: arrow_schema::ArrowError| Error::new(ErrorKind::Unsupported, error.to_string());
+    let order = match order {
+        Some(order) => order,
+        None => {
+            let fields = columns.iter().map(|values| SortField::new(values.data_type().clone())).collect();
+            order.insert(RowConverter::new(fields).map_err(refused)?)
+        }
+    };
+    order.convert_columns(&columns).map(Some).map_err(refused)
+}
+
+/// Entries in their order, part by part.
+pub(crate) struct Parts<S: Sortable> {
+    source: Source<S>,
+    rows: usize,
+}
+
+enum Source<S: Sortable> {
+    Held { entries: RecordBatch, order: Vec<u32>, next: usize },
+    Merged(Merge<S>),
+}
+
+impl<S: Sortable> Iterator for Parts<S> {
+    type Item = Result<RecordBatch>;
+
+    fn next(&mut self) -> Option<Result<RecordBatch>> {
+        match &mut self.source {
+            Source::Held { entries, order, next } => {
+                let end = next.saturating_add(self.rows).min(order.len());
+                let rows = order.get(*next..end).filter(|rows| !rows.is_empty())?;
+                *next = end;
+                Some(take_record_batch(entries, &UInt32Array::from(rows.to_vec())).map_err(Into::into))
+            }
+            Source::Merged(merge) => merge.next(self.rows).transpose(),
+        }
+    }
+}
+
+/// Runs on disk, of each of which one piece is in memory.
+struct Merge<S: Sortable> {
+    entries: S,
+    order: Option<RowConverter>,
+    disk: Spill,
+    runs: Vec<Run<S::Told>>,
+    /// The key of the next entry of each run that has one; equal ones go by the runs' order.
+    least: BinaryHeap<Reverse<(Box<[u8]>, usize)>>,
+}
+
+struct Run<T> {
+    pieces: VecDeque<Piece<T>>,
+    now: Option<Loaded>,
+}
+
+/// A piece in memory.
+struct Loaded {
+    entries: RecordBatch,
+    keys: Option<Rows>,
+    /// Its next row.
+    next: usize,
+    /// Where its rows from `first` on begin among those that a part is taken from.
+    start: usize,
+    first: usize,
+}
+
+impl Loaded {
+    fn key(&self) -> Option<Box<[u8]>> {
+        let key = |keys: &Rows| Box::<[u8]>::from(keys.row(self.next).as_ref());
+        (self.next < self.entries.num_rows()).then(|| self.keys.as_ref().map(key).unwrap_or_default())
+    }
+}
+
+impl<S: Sortable> Merge<S> {
+    fn new(
+        entries: S,
+        order: Option<RowConverter>,
+        disk: Spill,
+        runs: Vec<VecDeque<Piece<S::Told>>>,
+    ) -> Result<Merge<S>> {
+        let runs: Vec<_> = runs.into_iter().map(|pieces| Run { pieces, now: None }).collect();
+        let mut merge = Merge { entries, order, disk, runs, least: BinaryHeap::new() };
+        for run in 0..merge.runs.len() {
+            merge.load(run)?;
+            merge.note(run);
+        }
+        Ok(merge)
+    }
+
+    /// The next entries, at most so many.
+    fn next(&mut self, rows: usize) -> Result<Option<RecordBatch>> {
+        let (mut pieces, mut end, mut taken) = (Vec::new(), 0, Vec::new());
+        for loaded in self.runs.iter_mut().filter_map(|run| run.now.as_mut()) {
+            let left = loaded.entries.num_rows() - loaded.next;
+            pieces.push(loaded.entries.slice(loaded.next, left));
+            // Rows that an earlier part has taken are not among these.
+            (loaded.start, loaded.first, end) = (end, loaded.next, end + left);
+        }
+        while taken.len() < rows {
+            let Some(Reverse((_, run))) = self.least.pop() else { break };
+            let Some(loaded) = self.runs.get_mut(run).and_then(|run| run.now.as_mut()) else { continue };
+            taken.push(u32::try_from(loaded.start + loaded.next - loaded.first).unwrap_or(u32::MAX));
+            loaded.next += 1;
+            if loaded.next == loaded.entries.num_rows() {
+                self.load(run)?;
+                if let Some(loaded) = self.runs.get_mut(run).and_then(|run| run.now.as_mut()) {
+                    (loaded.start, end) = (end, end + loaded.entries.num_rows());
+                    pieces.push(loaded.entries.clone());
+                }
+            }
+            self.note(run);
+        }
+        if taken.is_empty() {
+            return Ok(None);
+        }
+        let pieces = carried::joined(&pieces)?;
+        Ok(Some(take_record_batch(&pieces, &UInt32Array::from(taken))?))
+    }
+
+    /// Puts the next piece of a run in the place of the one before.
+    fn load(&mut self, run: usize) -> Result<()> {
+        let Some(run) = self.runs.get_mut(run) else { return Ok(()) };
+        run.now = None;
+        let Some(piece) = run.pieces.pop_front() else { return Ok(()) };
+        let mut bytes = Vec::new();
+        self.disk.read(piece.place, &mut bytes)?;
+        let entries = self.entries.decode(Buffer::from_vec(bytes), &piece.told)?;
+        let keys = keys(&self.entries, &mut self.order, &entries)?;
+        run.now = Some(Loaded { entries, keys, next: 0, start: 0, first: 0 });
+        Ok(())
+    }
+
+    fn note(&mut self, run: usize) {
+        let key = self.runs.get(run).and_then(|run| run.now.as_ref()?.key());
+        self.least.extend(key.map(|key| Reverse((key, run))));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow_array::Int64Array;
+    use arrow_array::cast::AsArray;
+    use arrow_array::types::Int64Type;
+
+    use super::*;
+
+    /// Rows of a key and a number, by the key alone, or by nothing.
+    struct Numbered {
+        sorts: bool,
+    }
+
+    fn values(entries: &RecordBatch, column: usize) -> Vec<i64> {
+        entries.column(column).as_primitive::<Int64Type>().values().to_vec()
+    }
+
+    fn rows(keys: Vec<i64>, numbers: Vec<i64>) -> RecordBatch {
+        let columns: [ArrayRef; 2] = [Arc::new(Int64Array::from(keys)), Arc::new(Int64Array::from(numbers))];
+        RecordBatch::try_from_iter(["key", "number"].into_iter().zip(columns)).expect("two columns")
+    }
+
+    impl Sortable for Numbered {
+        type Told = usize;
+
+        fn keys(&self, entries: &RecordBatch) -> Result<Vec<ArrayRef>> {
+            Ok(if self.sorts { vec![Arc::clone(entries.column(0))] } else { Vec::new() })
+        }
+
+        fn encode(&self, entries: &RecordBatch) -> Result<(Vec<u8>, usize)> {
+            let both = [values(entries, 0), values(entries, 1)].concat();
+            Ok((both.into_iter().flat_map(i64::to_le_bytes).collect(), entries.num_rows()))
+        }
+
+        fn decode(&self, bytes: Buffer, told: &usize) -> Result<RecordBatch> {
+            let both =
+                bytes.chunks_exact(8).map(|bytes| i64::from_le_bytes(bytes.try_into().expect("eight")));
+            let mut keys: Vec<i64> = both.collect();
+            let numbers = keys.split_off(*told);
+            Ok(rows(keys, numbers))
+        }
+    }
+
+    #[test]
+    fn parts_are_the_same_whether_rows_were_on_disk_or_not() {
+        let sorted = |sorts: bool, bound: usize| -> Vec<RecordBatch> {
+            let mut sorter = Sorter::new(Numbered { sorts }, Some(bound));
+            for batch in 0..7i64 {
+                let numbers: Vec<i64> = (batch * 1000..batch * 1000 + 100 * (batch + 1)).collect();
+                let keys = numbers.iter().map(|number| number.wrapping_mul(7919) % 50 - 25).collect();
+                sorter.push(rows(keys, numbers)).expect("room");
+            }
+            assert_eq!(sorter.rows(), 2800);
+            assert_eq!(sorter.disk.is_some(), bound < usize::MAX);
+            sorter.sorted(333).expect("room").collect::<Result<_>>().expect("rows")
+        };
+        for sorts in [true, false] {
+            let held = sorted(sorts, usize::MAX);
+            let sizes: Vec<usize> = held.iter().map(RecordBatch::num_rows).collect();
+            assert_eq!(sizes, [333, 333, 333, 333, 333, 333, 333, 333, 136]);
+            let all: Vec<(i64, i64)> =
+                held.iter().flat_map(|part| values(part, 0).into_iter().zip(values(part, 1))).collect();
+            // What is equal stays in its order, which is that of the numbers.
+            assert!(all.is_sorted_by_key(|(key, number)| (if sorts { *key } else { 0 }, *number)));
+            for bound in [0, 5000, 20_000] {
+                assert_eq!(sorted(sorts, bound), held, "{sorts} {bound}");
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_sorted_is_nothing() {
+        let mut sorter = Sorter::new(Numbered { sorts: true }, Some(0));
+        sorter.push(rows(Vec::new(), Vec::new())).expect("room");
+        assert_eq!(sorter.sorted(10).expect("room").count(), 0);
+    }
+}
