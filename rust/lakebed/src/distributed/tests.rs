@@ -136,7 +136,7 @@ impl Table for Toy {
         Err(unknown())
     }
 
-    fn reachable(&self, _: ScanOptions) -> Result<Box<dyn Scan>> {
+    fn reachable(&self, _: ScanOptions) -> Result<Box<dyn Distributed>> {
         Err(unknown())
     }
 
@@ -144,11 +144,11 @@ impl Table for Toy {
         Err(unknown())
     }
 
-    fn orphans(&self, _: OrphanOptions, _: ScanOptions) -> Result<Box<dyn Scan>> {
+    fn orphans(&self, _: OrphanOptions, _: ScanOptions) -> Result<Box<dyn Distributed>> {
         Err(unknown())
     }
 
-    fn expire_plan(&self, _: Retention, _: ScanOptions) -> Result<Box<dyn Scan>> {
+    fn expire_plan(&self, _: Retention, _: ScanOptions) -> Result<Box<dyn Distributed>> {
         Err(unknown())
     }
 

@@ -23,9 +23,10 @@ pub(super) fn joined(
     options: &FileOptions,
     decoding: &Decoding,
 ) -> Result<Option<Vec<u8>>> {
-    let layouts = [Layout::Current, Layout::V2_1].into_iter();
-    let fitting = layouts.filter(|layout| lists.iter().all(|list| is_like(list, *layout, options, decoding)));
-    let Some(layout) = fitting.last().filter(|_| !lists.is_empty()) else { return Ok(None) };
+    // The older one where lists are like both.
+    let mut layouts = [Layout::V2_1, Layout::Current].into_iter();
+    let is_like_all = |layout: &Layout| lists.iter().all(|list| is_like(list, *layout, options, decoding));
+    let Some(layout) = layouts.find(is_like_all).filter(|_| !lists.is_empty()) else { return Ok(None) };
     let options = FileOptions { layout, ..options.clone() };
     let least = options.container.block_bytes / 2;
     let mut writer = RecordWriter::new(Vec::new(), FileKind::List, options)?;
