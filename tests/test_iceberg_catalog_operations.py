@@ -16,11 +16,12 @@ exceptions = pytest.importorskip("pyiceberg.exceptions")
 _REFUSED = {"upgrade"}
 
 
-class Told:
-    """A catalog that remembers what it was told last."""
+class Recording:
+    """A catalog that remembers the last commit."""
 
     def __init__(self, catalog: Any) -> None:
-        self.catalog, self.given = catalog, ((), ())
+        self.catalog = catalog
+        self.given: tuple[Any, Any] = ((), ())
 
     def load_table(self, name: Any) -> Any:
         table = self.catalog.load_table(name)
@@ -33,7 +34,7 @@ class Told:
 
     def names(self) -> tuple[list[str], list[str]]:
         requirements, updates = self.given
-        return [one.type for one in requirements], [one.action for one in updates]
+        return [asked.type for asked in requirements], [update.action for update in updates]
 
 
 @pytest.fixture(scope="module", params=["near", "far"])
@@ -52,7 +53,7 @@ def test_catalogs_are_told_what_changes(
     catalog, location = begin
     identifier = ("db", request.node.name)
     catalog.register_table(identifier, location)
-    told = Told(catalog)
+    told = Recording(catalog)
     table = lakebed.open_table(told.load_table(identifier))
     operation = OPERATIONS[name]
     if name in _REFUSED:

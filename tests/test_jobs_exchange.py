@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pytest
@@ -36,7 +36,10 @@ def in_parts(scan: ViewScan, parts: int) -> list[str]:
 
 
 def check(table: lakebed.Table, parts: int) -> None:
-    some = {"where": "kind IN ('data', 'manifest')", "columns": ["kind", "file_path", "first_reached_by"]}
+    some: dict[str, Any] = {
+        "where": "kind IN ('data', 'manifest')",
+        "columns": ["kind", "file_path", "first_reached_by"],
+    }
     scans = (table.expire_plan(LATER, 1), table.reachable(**some), table.reachable())
     for scan in scans[: long_or(2, 3)]:
         assert in_parts(scan, parts) == expected(scan)

@@ -51,7 +51,7 @@ def many(tmp_path: Path, **written: Any) -> Table:
     ("written", "copied"),
     [
         ({}, True),
-        ({"layout": "2.1"}, False),
+        ({"layout": "2.1"}, True),
         ({"codec": "deflate"}, False),
         ({"block_bytes": 1000}, False),
     ],

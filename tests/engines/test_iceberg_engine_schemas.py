@@ -152,7 +152,8 @@ def both(request: pytest.FixtureRequest, tmp_path: Path, iceberg_java: JavaEngin
         partition = pa.array([{"region": "emea", "id_bucket": 1}])
         iceberg.append_files(table, pa.table({**file, "partition": partition}))
         made.append(tmp_path / name)
-    return Both(*made, iceberg_java, request.param)
+    ours, theirs = made
+    return Both(ours, theirs, iceberg_java, request.param)
 
 
 def changes(*every: Change) -> dict[str, Any]:

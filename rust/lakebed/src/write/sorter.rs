@@ -18,9 +18,6 @@ const PIECES: usize = 256;
 
 /// What a format knows of entries that are sorted.
 pub(crate) trait Sortable {
-    /// What reading them again takes besides their bytes.
-    type Told;
-
     /// What entries are sorted by: a column each, of the same types for all batches.
     ///
     /// # Errors
@@ -31,13 +28,13 @@ pub(crate) trait Sortable {
     ///
     /// # Errors
     /// Those of writing it.
-    fn encode(&self, entries: &RecordBatch) -> Result<(Vec<u8>, Self::Told)>;
+    fn encode(&self, entries: &RecordBatch) -> Result<Vec<u8>>;
 
     /// The same entries.
     ///
     /// # Errors
     /// Those of reading it.
-    fn decode(&self, bytes: Buffer, told: &Self::Told) -> Result<RecordBatch>;
+    fn decode(&self, bytes: Buffer) -> Result<RecordBatch>;
 }
 
 /// Takes entries in any order, and gives them in that of their keys; those that are equal there stay in theirs.
@@ -50,13 +47,8 @@ pub(crate) struct Sorter<S: Sortable> {
     rows: usize,
     order: Option<RowConverter>,
     disk: Option<Spill>,
-    runs: Vec<VecDeque<Piece<S::Told>>>,
-}
-
-/// Entries of a run, on disk.
-struct Piece<T> {
-    place: Place,
-    told: T,
+    /// Where the pieces of each run are on disk.
+    runs: Vec<VecDeque<Place>>,
 }
 
 impl<S: Sortable> Sorter<S> {
@@ -122,8 +114,7 @@ impl<S: Sortable> Sorter<S> {
         let mut run = VecDeque::with_capacity(PIECES.min(order.len()));
         for rows in order.chunks(order.len().div_ceil(PIECES).max(1)) {
             let piece = take_record_batch(&entries, &UInt32Array::from(rows.to_vec()))?;
-            let (bytes, told) = self.entries.encode(&piece)?;
-            run.push_back(Piece { place: disk.write(&bytes)?, told });
+            run.push_back(disk.write(&self.entries.encode(&piece)?)?);
         }
         self.runs.push(run);
         self.disk = Some(disk);
@@ -184,13 +175,13 @@ struct Merge<S: Sortable> {
     entries: S,
     order: Option<RowConverter>,
     disk: Spill,
-    runs: Vec<Run<S::Told>>,
+    runs: Vec<Run>,
     /// The key of the next entry of each run that has one; equal ones go by the runs' order.
     least: BinaryHeap<Reverse<(Box<[u8]>, usize)>>,
 }
 
-struct Run<T> {
-    pieces: VecDeque<Piece<T>>,
+struct Run {
+    pieces: VecDeque<Place>,
     now: Option<Loaded>,
 }
 
@@ -217,7 +208,7 @@ impl<S: Sortable> Merge<S> {
         entries: S,
         order: Option<RowConverter>,
         disk: Spill,
-        runs: Vec<VecDeque<Piece<S::Told>>>,
+        runs: Vec<VecDeque<Place>>,
     ) -> Result<Merge<S>> {
         let runs: Vec<_> = runs.into_iter().map(|pieces| Run { pieces, now: None }).collect();
         let mut merge = Merge { entries, order, disk, runs, least: BinaryHeap::new() };
@@ -262,10 +253,10 @@ impl<S: Sortable> Merge<S> {
     fn load(&mut self, run: usize) -> Result<()> {
         let Some(run) = self.runs.get_mut(run) else { return Ok(()) };
         run.now = None;
-        let Some(piece) = run.pieces.pop_front() else { return Ok(()) };
+        let Some(place) = run.pieces.pop_front() else { return Ok(()) };
         let mut bytes = Vec::new();
-        self.disk.read(piece.place, &mut bytes)?;
-        let entries = self.entries.decode(Buffer::from_vec(bytes), &piece.told)?;
+        self.disk.read(place, &mut bytes)?;
+        let entries = self.entries.decode(Buffer::from_vec(bytes))?;
         let keys = keys(&self.entries, &mut self.order, &entries)?;
         run.now = Some(Loaded { entries, keys, next: 0, start: 0, first: 0 });
         Ok(())
@@ -302,22 +293,20 @@ mod tests {
     }
 
     impl Sortable for Numbered {
-        type Told = usize;
-
         fn keys(&self, entries: &RecordBatch) -> Result<Vec<ArrayRef>> {
             Ok(if self.sorts { vec![Arc::clone(entries.column(0))] } else { Vec::new() })
         }
 
-        fn encode(&self, entries: &RecordBatch) -> Result<(Vec<u8>, usize)> {
+        fn encode(&self, entries: &RecordBatch) -> Result<Vec<u8>> {
             let both = [values(entries, 0), values(entries, 1)].concat();
-            Ok((both.into_iter().flat_map(i64::to_le_bytes).collect(), entries.num_rows()))
+            Ok(both.into_iter().flat_map(i64::to_le_bytes).collect())
         }
 
-        fn decode(&self, bytes: Buffer, told: &usize) -> Result<RecordBatch> {
+        fn decode(&self, bytes: Buffer) -> Result<RecordBatch> {
             let both =
                 bytes.chunks_exact(8).map(|bytes| i64::from_le_bytes(bytes.try_into().expect("eight")));
             let mut keys: Vec<i64> = both.collect();
-            let numbers = keys.split_off(*told);
+            let numbers = keys.split_off(keys.len() / 2);
             Ok(rows(keys, numbers))
         }
     }

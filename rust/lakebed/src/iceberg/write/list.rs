@@ -59,7 +59,7 @@ impl ListHeader {
 }
 
 /// Writes the records of a manifest list, in the order given: batches of the columns of [`LIST`], as
-/// [`read_manifest_list`](crate::iceberg::manifest_list::read_manifest_list) gives them. Columns that need no
+/// [`read_manifest_list`] gives them. Columns that need no
 /// value may be absent; what is metadata in `options` stands behind the format's own.
 ///
 /// # Errors

@@ -15,7 +15,7 @@ use super::store::{encoded, joined, write_entries};
 use super::summary::Summary;
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::fields::ENTRY;
-use crate::iceberg::manifest::{EXISTING, Statuses};
+use crate::iceberg::manifest::EXISTING;
 use crate::iceberg::manifest_list::{DATA, ManifestFile};
 use crate::iceberg::partition::PartitionSpec;
 use crate::iceberg::prune::{Pruner, Summaries};
@@ -126,8 +126,6 @@ struct Rewritten<'r> {
 }
 
 impl Sortable for Rewritten<'_> {
-    type Told = ManifestFile;
-
     /// A partition field that another spec has sorts nothing here.
     fn keys(&self, entries: &RecordBatch) -> Result<Vec<ArrayRef>> {
         let Some(names) = self.by else { return self.tuples(entries) };
@@ -144,16 +142,16 @@ impl Sortable for Rewritten<'_> {
         Ok(columns)
     }
 
-    fn encode(&self, entries: &RecordBatch) -> Result<(Vec<u8>, ManifestFile)> {
+    fn encode(&self, entries: &RecordBatch) -> Result<Vec<u8>> {
         let limits = self.base.table.decoding().limits;
         // Nobody else reads it: any marker will do.
         let options = WriteOptions { codec: Codec::Snappy, limits, ..WriteOptions::new([0; 16]) };
         let draft = encoded(self.base, self.spec, ManifestContent::Data, entries, (0, options))?;
-        Ok((draft.bytes, draft.file))
+        Ok(draft.bytes)
     }
 
-    fn decode(&self, bytes: Buffer, told: &ManifestFile) -> Result<RecordBatch> {
-        self.entries.decode(told, bytes, Statuses::ALL)
+    fn decode(&self, bytes: Buffer) -> Result<RecordBatch> {
+        self.entries.decode_inherited(bytes)
     }
 }
 

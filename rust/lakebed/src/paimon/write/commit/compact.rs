@@ -144,8 +144,6 @@ struct ByPartition<'b> {
 }
 
 impl Sortable for ByPartition<'_> {
-    type Told = ();
-
     fn keys(&self, entries: &RecordBatch) -> Result<Vec<ArrayRef>> {
         let values = decode_rows(find(entries, "partition")?.as_binary::<i32>(), &self.partition.stored)?;
         let mut columns = values.columns().to_vec();
@@ -153,17 +151,17 @@ impl Sortable for ByPartition<'_> {
         Ok(columns)
     }
 
-    fn encode(&self, entries: &RecordBatch) -> Result<(Vec<u8>, ())> {
+    fn encode(&self, entries: &RecordBatch) -> Result<Vec<u8>> {
         // Nobody else reads it: the newest layout has all fields, and any marker will do.
         let container = WriteOptions { codec: Codec::Snappy, ..WriteOptions::new([0; 16]) };
         let mut options = FileOptions::new(Layout::V2_1, container);
         options.carried = carried::fields(entries.schema_ref());
         let mut writer = RecordWriter::new(Vec::new(), FileKind::Manifest, options)?;
         writer.write(entries)?;
-        Ok((writer.finish()?, ()))
+        writer.finish()
     }
 
-    fn decode(&self, bytes: Buffer, (): &()) -> Result<RecordBatch> {
+    fn decode(&self, bytes: Buffer) -> Result<RecordBatch> {
         carried::joined(&self.base.whole_entries_of(bytes, None)?.collect::<Result<Vec<_>>>()?)
     }
 }
