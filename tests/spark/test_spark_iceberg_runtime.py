@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from covering import each_covering_iceberg_table
+from java_engine import EngineError
 from moved_tables import with_deletes
 from spark_runtimes import stands_at
 
@@ -166,7 +167,12 @@ def test_the_runtime_lists_the_same_files_to_copy(
             pytest.skip("the runtime fails at manifests that stand in no list")
         staging = tmp_path / "theirs"
         asked = {"metadata": metadata, "source": source, "target": target, "staging": f"{staging}/"}
-        theirs = spark_runtimes.moved(**asked, since=None)
+        try:
+            theirs = spark_runtimes.moved(**asked, since=None)
+        except EngineError as error:
+            # `rewriteDVFile` creates the file again for each vector.
+            assert "RewriteTablePathUtil.rewriteDVFile" in str(error)
+            pytest.skip("the runtime fails at a Puffin file of several vectors")
         files = lakebed.rewrite_paths(opened, {source: target}, to=tmp_path / "ours")
         rows = files.to_arrow().to_pylist()
     # A hint is of tables without a catalog, which the action knows nothing of.
