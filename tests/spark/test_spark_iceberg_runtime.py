@@ -171,7 +171,8 @@ def test_the_runtime_lists_the_same_files_to_copy(
             theirs = spark_runtimes.moved(**asked, since=None)
         except EngineError as error:
             # `rewriteDVFile` creates the file again for each vector.
-            assert "RewriteTablePathUtil.rewriteDVFile" in str(error)
+            if "RewriteTablePathUtil.rewriteDVFile" not in str(error):
+                raise
             pytest.skip("the runtime fails at a Puffin file of several vectors")
         files = lakebed.rewrite_paths(opened, {source: target}, to=tmp_path / "ours")
         rows = files.to_arrow().to_pylist()
