@@ -53,7 +53,9 @@ def _other(table: lakebed.Table, name: str, number: int) -> lakebed.Table:
 
 
 def live(table: lakebed.Table) -> list[str]:
-    paths = table.files(columns=["file_path"]).to_arrow()["file_path"].to_pylist()
+    """The data files."""
+    rows = table.files(columns=["file_path", "content"]).to_arrow().to_pylist()
+    paths = [row["file_path"] for row in rows if row["content"] == 0]
     return sorted(path.removeprefix(f"{table.location}/") for path in paths)
 
 

@@ -49,6 +49,8 @@ def test_iceberg_plans_and_reads_the_same(table: GoldenTable, tmp_path: Path, ic
     before = with_deletes(table, tmp_path / "old")
     copied(lakebed.rewrite_paths(before, dict.fromkeys(table.relocate, str(new)), to=new))
     opened = lakebed.open_table(new)
+    if 0 not in opened.manifests(columns=["content"]).to_arrow()[0].to_pylist():
+        pytest.skip("there is nothing to rewrite")
 
     def read() -> tuple[dict[str, Any], dict[str, str]]:
         log = lakebed.open_table(new).metadata_table("metadata_log_entries").to_arrow()
