@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs a wheel into folders of their own by the oldest and the newest Python here that take it, and uses it there.
 #
-#   try_wheel.sh WHEEL              Pythons that are found, those of other_pythons.sh among them
+#   try_wheel.sh WHEEL              Pythons that are found
 #   try_wheel.sh WHEEL PYTHON…      these; one of several words is run by an emulator or another loader, as in
 #                                   'qemu-aarch64-static -L /opt/arm64 /opt/arm64/usr/bin/python3.11'
 set -euo pipefail
@@ -31,7 +31,6 @@ if ((${#pythons[@]} == 0)); then
     found=()
     for minor in 10 11 12 13 14 15; do
         candidates=("python3.$minor" "python3.${minor}t" "$HOME"/.pyenv/versions/3."$minor".*/bin/python)
-        for file in build/pythons/*-3."$minor"/command; do [[ ! -e $file ]] || candidates+=("$(<"$file")"); done
         for candidate in "${candidates[@]}"; do
             read -ra command <<<"$candidate"
             if takes "${command[@]}"; then
