@@ -17,6 +17,8 @@ ONE = {
     "file_path": ["data/1.parquet"],
     "record_count": pa.array([1], pa.int64()),
     "file_size_in_bytes": pa.array([1], pa.int64()),
+    # The killed writers may have left another spec as the default.
+    "spec_id": [0],
 }
 
 
