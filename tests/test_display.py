@@ -157,6 +157,14 @@ def test_cells_are_what_their_columns_names_say() -> None:
     assert _display.cells(rows)[0][4:7] == ["12345", "12.3%", "1"]
 
 
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [(0, "0 B"), (1000, "1.0 kB"), (1024, "1 KiB"), (32 * MIB, "32 MiB"), (1536 * MIB, "1536 MiB")],
+)
+def test_bounds(number: int, text: str) -> None:
+    assert _display.threshold(number) == text
+
+
 def test_columns_without_values_come_last() -> None:
     rows = pa.table({"a": pa.array([None], pa.int32()), "b": [1], "c": [2]})
     assert _display.ordered(rows, ("a", "c")).schema.names == ["c", "b", "a"]
@@ -188,7 +196,7 @@ SOUND = {
     ("change", "column", "words"),
     [
         ({}, None, ""),
-        ({"small_file_count": 80}, "small_file_count", "80 of 100 data files are below 33.6 MB"),
+        ({"small_file_count": 80}, "small_file_count", "80 of 100 data files are below 32 MiB"),
         # A file for each of many partitions cannot be fewer.
         ({"small_file_count": 80, "partition_count": 70}, None, ""),
         (

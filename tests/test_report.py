@@ -112,7 +112,7 @@ def test_small_files_and_clustering_are_told_by_partition(tmp_path: Path):
     assert "Most small files: 2 partitions" in text
     assert "now 3.0 3 3" in text
     assert "after manifests are rewritten (estimate)" in text
-    assert "6 of 12 data files are small, below 33.6 MB" in text
+    assert "6 of 12 data files are small, below 32 MiB" in text
 
 
 def test_names_from_tables_are_escaped(tmp_path: Path):

@@ -124,6 +124,14 @@ def size(number: float) -> str:
     return f"{value:.1f} {_UNITS[unit]}" if unit else f"{value:.0f} B"
 
 
+def threshold(number: int) -> str:
+    """A bound on sizes as it is set: `32 MiB` where it is a whole number of a binary unit, else as `size`."""
+    for unit, power in (("GiB", 30), ("MiB", 20), ("KiB", 10)):
+        if number > 0 and number % (1 << power) == 0:
+            return f"{number >> power} {unit}"
+    return size(number)
+
+
 def moment(text: str) -> str:
     """A time as JSON has it, to the second: `2026-01-02 10:11:12`, with `UTC` after an instant."""
     zone = " UTC" if text.endswith("Z") else ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from lakebed._display import size
+from lakebed._display import threshold
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -60,7 +60,7 @@ def _small_files(row: dict[str, Any], table_format: str, small_bytes: int) -> It
     if small > 2 * max(least, 1) and 2 * small > files:
         yield Finding(
             "small_file_count",
-            f"{small:,} of {files:,} data files are below {size(small_bytes)}",
+            f"{small:,} of {files:,} data files are below {threshold(small_bytes)}",
             f"compact them: {_call(table_format, 'compact', 'rewrite_data_files')}; "
             "`lakebed partitions TABLE --sort -small_file_count` shows where they are",
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from lakebed._display import size
+from lakebed._display import size, threshold
 from lakebed._html import escape
 from lakebed._verdict import verdict
 from lakebed.reporting import pictures
@@ -112,7 +112,7 @@ def _findings(table: Numbers) -> str:
 
 def _sizes_note(health: dict[str, Any], small_bytes: int) -> str:
     small, files = health["small_file_count"], health["file_count"]
-    small_ones = f"{small:,} of {files:,} data files are small, below {size(small_bytes)}"
+    small_ones = f"{small:,} of {files:,} data files are small, below {threshold(small_bytes)}"
     return f"{small_ones}; classes go by powers of two."
 
 

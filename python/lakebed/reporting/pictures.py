@@ -6,7 +6,7 @@ import io
 import re
 from typing import TYPE_CHECKING, Any
 
-from lakebed._display import size
+from lakebed._display import size, threshold
 from lakebed.reporting.numbers import SIZES
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def sizes(counts: Sequence[int]) -> str:
 
     def draw(axes: Axes) -> None:
         classes = range(shown[0], shown[-1] + 1)
-        names = [f"< {size_class(number)}" if number < len(SIZES) else "larger" for number in classes]
+        names = [f"< {threshold(SIZES[number])}" if number < len(SIZES) else "larger" for number in classes]
         axes.bar(range(len(names)), [counts[number] for number in classes], color=_BLUE)
         axes.set_xticks(range(len(names)), names, rotation=40, ha="right")
         axes.set_ylabel("data files")
@@ -100,14 +100,6 @@ def partitions(rows: Sequence[dict[str, Any]]) -> str:
     if len(rows) <= _MOST_BARS:
         return _svg("partitions", "Bytes of each partition", bars, 0.8 + 0.28 * len(rows))
     return _svg("partitions", "Bytes and data files of each partition", curve)
-
-
-def size_class(number: int) -> str:
-    """A class of sizes by its bound: `32 MiB`."""
-    for unit, power in (("GiB", 30), ("MiB", 20), ("KiB", 10)):
-        if SIZES[number] >= 1 << power:
-            return f"{SIZES[number] >> power} {unit}"
-    raise AssertionError(number)
 
 
 def _svg(name: str, title: str, draw: Callable[[Axes], None], height: float = 3.0) -> str:
