@@ -14,6 +14,7 @@ import pyarrow as pa
 import pytest
 from iceberg_commits import metadata
 from java_engine import EngineError
+from trust import long_or
 
 import lakebed
 from lakebed import iceberg
@@ -137,7 +138,8 @@ def term(text: str) -> list[str]:
     return [f"{name}[{number.strip()}]" if number else name, column.strip()]
 
 
-@pytest.fixture(params=[1, 2, 3], ids="v{}".format)
+# Of the versions, 1 keeps partition fields that are removed, and 3 has defaults; 2 has neither.
+@pytest.fixture(params=long_or([1, 3], [1, 2, 3]), ids="v{}".format)
 def both(request: pytest.FixtureRequest, tmp_path: Path, iceberg_java: JavaEngine) -> Both:
     made = []
     for name in ("ours", "java"):
