@@ -31,7 +31,7 @@ impl EdgeAlgorithm {
         }
     }
 
-    /// The algorithm of that name, whatever its case.
+    /// The algorithm of that name, in any case.
     pub(crate) fn from_name(name: &str) -> Option<EdgeAlgorithm> {
         EdgeAlgorithm::ALL.into_iter().find(|algorithm| algorithm.name().eq_ignore_ascii_case(name))
     }

@@ -1,4 +1,4 @@
-//! The field table: what a format's records hold, one row a field.
+//! The field table: the fields of a format's records, one row each.
 
 use std::sync::Arc;
 
@@ -6,21 +6,22 @@ use arrow_schema::{DataType, Field};
 
 /// One field of a format's record.
 ///
-/// The disk name stands only here; everything above uses the column's name.
+/// Only this table has the name on disk; all other code uses the column's name.
 pub struct FieldSpec {
     /// Dotted path in the Avro record, as the format spells it.
     pub disk: &'static str,
-    /// The format's own number of it, by which writers' fields are found before their names count.
+    /// The field id that the format assigns, where it does. Fields of writers are matched by id first, then
+    /// by name.
     pub id: Option<i32>,
     /// Other names that writers gave the last part of the path.
     pub aliases: &'static [&'static str],
     /// Name of the Arrow column.
     pub column: &'static str,
-    /// Makes the Arrow type of the column, whatever the writer's own was.
+    /// Makes the Arrow type of the column, which does not depend on the writer.
     pub data_type: fn() -> DataType,
-    /// Whether a record without it is broken; else absent means null.
+    /// Whether a record without it is invalid; otherwise a missing field is null.
     pub required: bool,
-    /// What it means, with its unit.
+    /// Its meaning, with the unit.
     pub doc: &'static str,
 }
 
@@ -36,7 +37,7 @@ impl FieldSpec {
     }
 }
 
-// The types that field tables of every format have.
+// The types that the field tables of several formats use.
 
 pub(crate) fn int32() -> DataType {
     DataType::Int32

@@ -1,16 +1,16 @@
-//! What is odd about the files that were read, and no error.
+//! Notes on what is unusual, but not an error, in the files that were read.
 
 use std::sync::{Arc, Mutex};
 
-/// How many notes are kept; what is odd about one file tends to be odd about all.
+/// How many notes are kept: what is unusual in one file tends to be so in all.
 const KEPT: usize = 20;
 
-/// Notes made while rows are read, by whichever thread; clones share them.
+/// Notes made while rows are read, by any thread; clones share them.
 #[derive(Debug, Clone, Default)]
 pub struct Notes(Arc<Mutex<(Vec<String>, usize)>>);
 
 impl Notes {
-    /// Keeps a note.
+    /// Adds a note.
     pub fn add(&self, note: String) {
         let Ok(mut notes) = self.0.lock() else { return };
         match notes.0.len() < KEPT {
@@ -19,7 +19,7 @@ impl Notes {
         }
     }
 
-    /// Gives the notes made since they were last taken, and how many more there were.
+    /// Takes out the notes, with a last line for those that were dropped.
     pub fn take(&self) -> Vec<String> {
         let Ok(mut notes) = self.0.lock() else { return Vec::new() };
         let (mut taken, more) = std::mem::take(&mut *notes);

@@ -1,4 +1,4 @@
-//! What memory has no room for, in one file of the folder for temporary files that nobody else sees.
+//! Data that does not fit into memory, in a private file of the temporary folder.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -8,17 +8,17 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::error::{Error, ErrorKind, Result};
 
-/// How much is held in memory before it goes to disk \[bytes\].
+/// How many bytes are held in memory before they go to disk.
 pub(crate) const HELD_BYTES: usize = 256 << 20;
 
-/// A file without a name, where the system has such; it goes with this.
+/// A file, without a name where the system supports that. It is deleted with this value.
 pub(crate) struct Spill {
     file: Mutex<File>,
     path: PathBuf,
     end: u64,
 }
 
-/// Where something lies in it.
+/// The position of some bytes in the file.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Place {
     start: u64,
@@ -26,7 +26,7 @@ pub(crate) struct Place {
 }
 
 impl Spill {
-    /// An empty one.
+    /// An empty file.
     ///
     /// # Errors
     /// `Io`.
@@ -36,26 +36,26 @@ impl Spill {
         let path = std::env::temp_dir().join(name);
         let mut options = File::options();
         options.read(true).write(true).create_new(true);
-        // Paths may tell what is nobody else's business.
+        // Paths may be confidential.
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         let file = options.open(&path).map_err(|error| failed(&path, error))?;
         let spill = Spill { file: Mutex::new(file), path, end: 0 };
-        // Where open files may be without a name, none is left behind by a killed process.
+        // Where open files may be without a name, a killed process leaves no file.
         #[cfg(unix)]
         spill.unlink();
         Ok(spill)
     }
 
-    /// Writes bytes behind all that is there.
+    /// Appends bytes to the file.
     ///
     /// # Errors
     /// `Io` where the disk fails or is full.
     pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<Place> {
-        // Nothing that panics runs while it is held.
+        // Nothing panics while the lock is held.
         let file = self.file.get_mut().unwrap_or_else(PoisonError::into_inner);
         let mut write = || {
-            // Whoever read before has moved.
+            // A read may have moved the position.
             file.seek(SeekFrom::Start(self.end))?;
             file.write_all(bytes)
         };
@@ -65,7 +65,7 @@ impl Spill {
         Ok(place)
     }
 
-    /// Adds what lies there to `bytes`.
+    /// Appends the bytes at `place` to `bytes`.
     ///
     /// # Errors
     /// `Io` where the disk fails; `Internal` for a file that has become shorter.

@@ -1,4 +1,4 @@
-//! What of a scan's options travels with its work.
+//! The part of a scan's options that is sent along with its work.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,5 +1,6 @@
-//! Rows that are made of the entries of several manifests, made elsewhere: entries are dealt out to parts
-//! that need nothing of each other, an engine brings together what is of one part, and rows are made there.
+//! Rows that depend on entries of several manifests, made by several processes. Entries are distributed to
+//! parts that are independent of each other, an engine shuffles them by part, and each part's rows are made
+//! in one place.
 
 use std::sync::Arc;
 
@@ -14,27 +15,27 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::scan::Batches;
 use crate::view::with_columns;
 
-/// The column of [`Pieces`] that says which part each row is of.
+/// The column of [`Pieces`] with the part of each row.
 const PART: &str = "_part";
 
-/// Entries on their way to their parts, in the core's own columns: the side that a batch is of, and its rows,
-/// whose last column `_part` int32 is the part of each; null for one that every part needs.
+/// Entries on their way to their parts, in internal columns: the side of a batch, and its rows. The last
+/// column `_part` int32 is the part of each row; null for a row that every part needs.
 pub type Pieces = Box<dyn Iterator<Item = Result<(i32, RecordBatch)>> + Send>;
 
-/// Deals the entries of one manifest out, given its path, which engines may spell as they like, and its bytes. Gives
-/// `Missing` for a manifest that is not the scan's, and the errors of reading entries, with the path.
+/// Distributes the entries of one manifest, given its path, in any spelling that engines use, and its bytes.
+/// Returns `Missing` for a manifest that is not the scan's, and errors of reading entries with the path.
 pub type Dealing = Box<dyn Fn(&str, Buffer) -> Result<Pieces> + Send + Sync>;
 
-/// What makes the rows of one part.
+/// Makes the rows of one part.
 pub trait Gather: Send {
-    /// Takes in rows of a side, and gives the rows of the scan that can be made by now. Of lower sides all
-    /// must have come.
+    /// Takes rows of a side, and returns the rows of the scan that are complete by now. All rows of lower
+    /// sides must have come before.
     ///
     /// # Errors
-    /// Those of the scan; `Argument` or `Required` for what are no rows of the side.
+    /// Those of the scan; `Argument` or `Required` for a batch that does not have the columns of the side.
     fn push(&mut self, side: i32, rows: RecordBatch) -> Result<Batches>;
 
-    /// The rows of the scan that are left, once all has come.
+    /// The remaining rows of the scan, once all rows have come.
     ///
     /// # Errors
     /// Those of the scan.
@@ -43,45 +44,45 @@ pub trait Gather: Send {
     }
 }
 
-/// A scan's work as one plans it: which manifests it is on.
+/// The work of a scan as the driver plans it, with the manifests that it reads.
 pub struct Exchanged {
-    /// What crosses to executors.
+    /// The work that is sent to executors.
     pub exchange: Box<dyn Exchange>,
-    /// The manifests that entries of each side are in; one manifest may be of several sides.
+    /// The manifests with the entries of each side; one manifest may belong to several sides.
     pub sides: Vec<Vec<PlannedManifest>>,
-    /// Whether entries have to be brought together; if not, one manifest after the other may be gathered.
+    /// Whether entries must be shuffled by part; if not, manifests may be gathered one after another.
     pub together: bool,
-    /// Rows of the scan that are made already, of no manifest.
+    /// Rows of the scan that need no manifest and are made already.
     pub made: Vec<RecordBatch>,
 }
 
-/// A scan's work on manifests whose entries are brought together, apart from the table.
+/// The work of a scan whose entries are shuffled by part, independent of the table.
 pub trait Exchange: Travels {
     /// The schema of the rows.
     ///
     /// # Errors
-    /// Those of resolving a scan, for work that was changed on its way.
+    /// Those of resolving a scan, for work that was changed in transit.
     fn schema(&self) -> Result<SchemaRef>;
 
-    /// Resolves what it takes to deal entries out to so many parts, once for all manifests.
+    /// Resolves what it takes to distribute entries to `parts` parts, once for all manifests.
     ///
     /// # Errors
     /// As [`Exchange::schema`].
     fn dealing(&self, decoding: Decoding, parts: u32) -> Result<Dealing>;
 
-    /// What makes the rows of a part.
+    /// A maker of the rows of one part.
     ///
     /// # Errors
     /// As [`Exchange::schema`].
     fn gather(&self) -> Result<Box<dyn Gather>>;
 }
 
-/// The hash by which keys are dealt out: the same on every machine.
+/// The hash by which keys are distributed: the same on every machine.
 pub(crate) fn hash(key: &[u8]) -> u64 {
     XxHash64::oneshot(0, key)
 }
 
-/// `rows` with the part of each, given the hash of its key; `None` where every part needs it.
+/// `rows` with the part of each row, given the hash of its key; `None` where every part needs the row.
 pub(crate) fn dealt(
     rows: &RecordBatch,
     keys: impl Iterator<Item = Option<u64>>,

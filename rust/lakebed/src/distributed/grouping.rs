@@ -1,5 +1,4 @@
-//! Sums over files that are made in several processes and brought together in one: a partial state in, a
-//! partial state out.
+//! Aggregates over files that several processes compute partially and one merges. Partial states are batches.
 
 use arrow_array::RecordBatch;
 use arrow_buffer::Buffer;
@@ -9,9 +8,9 @@ use crate::columnar::Decoding;
 use crate::error::{Error, ErrorKind, Result};
 use crate::scan::Content;
 
-/// Groups of live files, made of manifests one by one and of what others made of other manifests.
+/// Groups of live files: aggregates manifests one by one, and merges the partial states of other processes.
 pub trait Grouping: Send {
-    /// Takes the files of one manifest in, or of a part of one; an engine may spell its path as it likes.
+    /// Adds the files of one manifest, or of a part of one, given its path in any spelling that engines use.
     ///
     /// # Errors
     /// `Missing` for a manifest that is not the task's; those of reading entries, with the path.
@@ -24,28 +23,28 @@ pub trait Grouping: Send {
         })
     }
 
-    /// The same with the bytes of a file, which may not be the whole manifest.
+    /// Like [`Grouping::read`], with the bytes of a file that may have only some of the manifest's blocks.
     ///
     /// # Errors
-    /// As [`Grouping::read`], their places seen in this file.
+    /// As [`Grouping::read`], with positions in this file.
     fn read_blocks(&mut self, path: &str, bytes: Buffer, whole: bool) -> Result<()>;
 
-    /// Takes live files in, rows of the scan's task of [`Part::Added`](super::Part::Added).
+    /// Adds live files: rows of the scan's task of [`Part::Added`](super::Part::Added).
     ///
     /// # Errors
-    /// `Required` for a column that is not there; `Mismatch` for a sum beyond 64 bits.
+    /// `Required` for a missing column; `Mismatch` for a sum beyond 64 bits.
     fn add(&mut self, files: &RecordBatch) -> Result<()>;
 
-    /// Takes in what [`Grouping::drain`] gave elsewhere.
+    /// Merges what [`Grouping::drain`] returned in another process.
     ///
     /// # Errors
     /// As [`Grouping::add`].
     fn merge(&mut self, sums: &RecordBatch) -> Result<()>;
 
-    /// Takes in what is known of all files: deletions before the first file, vectors behind the last.
+    /// Adds what the driver knows of all files: deletions before the first file, vectors after the last.
     ///
     /// # Errors
-    /// As [`Grouping::add`]; `Argument` for a format that has no such thing.
+    /// As [`Grouping::add`]; `Argument` for a format that does not need it.
     fn know(&mut self, _what: Beforehand, _rows: &RecordBatch) -> Result<()> {
         Err(Error::new(ErrorKind::Argument, "entries of this format say themselves which files live"))
     }
@@ -53,20 +52,20 @@ pub trait Grouping: Send {
     /// How many groups there are.
     fn count(&self) -> usize;
 
-    /// The groups as they travel: `partition` binary, equal where partitions are, and numbers. None is left.
+    /// Takes out the groups in serialized form: `partition` binary, equal for equal partitions, and numbers.
     ///
     /// # Errors
     /// None that input could cause.
     fn drain(&mut self) -> Result<RecordBatch>;
 
-    /// The rows of the view; of `health` what [`GroupTask::health_row`] takes.
+    /// The rows of the view; for `health`, the rows that [`GroupTask::health_row`] takes.
     ///
     /// # Errors
     /// Those of the view.
     fn rows(&self) -> Result<RecordBatch>;
 }
 
-/// What the driver knows of all files.
+/// What the driver has to find out about all files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Beforehand {
     /// Identities of the files that entries delete.
@@ -75,15 +74,15 @@ pub enum Beforehand {
     Vectors,
 }
 
-/// What an executor needs to make [`Grouping`]s, and what makes rows of their sums.
+/// The work of an aggregating scan: makes [`Grouping`]s in executors, and rows of their sums in the driver.
 pub trait GroupTask: Travels {
     /// A grouping without groups.
     ///
     /// # Errors
-    /// Those of resolving a scan, for a task that was changed on its way.
+    /// Those of resolving a scan, for a task that was changed in transit.
     fn start(&self, decoding: Decoding) -> Result<Box<dyn Grouping>>;
 
-    /// The row of `health`, of rows that [`Grouping::rows`] gave for parts of the files.
+    /// The row of `health`, from the rows of [`Grouping::rows`] for parts of the files.
     ///
     /// # Errors
     /// `Argument` for a task of another view; `Mismatch` for a sum beyond 64 bits; `Required` and `Argument` for

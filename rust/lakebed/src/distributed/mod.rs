@@ -1,7 +1,8 @@
-//! Scans that an engine makes in many processes: what one process plans is work that travels, and manifests are
-//! given to it where they are read. A layer above scans, which know nothing of it.
+//! Scans that an engine runs in many processes: one process plans work that is sent to others, and these read
+//! the manifests. A layer above scans, which do not depend on it.
 //!
-//! No format is named here: each says in one [`Works`] what its work is, and `format.rs` has the row of each.
+//! No format is named here: each lists its kinds of work in one [`Works`], and `format.rs` has a row for each
+//! format.
 
 mod asked;
 mod exchange;
@@ -32,9 +33,9 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::notes::Notes;
 use crate::scan::{Batches, Scan, Step};
 
-/// What an engine needs of a scan to make its rows in many processes.
+/// A scan that an engine can run in many processes.
 pub trait Distributed: Scan {
-    /// The manifests to read; none for what is made without them. Reads the manifest lists.
+    /// The manifests to read; none for a scan that needs none. Reads the manifest lists.
     ///
     /// # Errors
     /// Those of reading the lists.
@@ -42,25 +43,26 @@ pub trait Distributed: Scan {
         Ok(Vec::new())
     }
 
-    /// What an executor needs to make rows from the manifests, each on its own.
+    /// The work of making rows from manifests one by one, for executors.
     ///
     /// # Errors
-    /// `Argument` for what is not made from manifests; those of reading the manifest lists and schemas.
+    /// `Argument` for a scan that needs no manifests or several together; those of reading the manifest lists
+    /// and schemas.
     fn task(&self, _part: Part) -> Result<Box<dyn ManifestTask>> {
         Err(Error::new(ErrorKind::Argument, "only entries and files are made from manifests"))
     }
 
-    /// Whether files may be left out for what others are, beside those that others delete: then rows are made
-    /// by [`Distributed::exchange`], no [`Distributed::task`] gives them.
+    /// Whether a file may be left out because of other files, apart from deletions. Then rows are made by
+    /// [`Distributed::exchange`], and [`Distributed::task`] does not return them.
     fn decides_together(&self) -> bool {
         false
     }
 
-    /// The same for rows that entries of several manifests make together. `equality_ids` are, of an Iceberg
+    /// The work of making rows from entries of several manifests together. `equality_ids` are, for an Iceberg
     /// plan, the columns that its equality deletes compare, once they are known.
     ///
     /// # Errors
-    /// `Argument` for what is not made so; those of reading the manifest lists and schemas.
+    /// `Argument` for scans without such rows; those of reading the manifest lists and schemas.
     fn exchange(&self, _equality_ids: &[i32]) -> Result<Exchanged> {
         Err(Error::new(ErrorKind::Argument, "only plans and differences are made from several manifests"))
     }
@@ -68,65 +70,65 @@ pub trait Distributed: Scan {
     /// The entries of one side of [`Distributed::exchange`], read here.
     ///
     /// # Errors
-    /// `Argument` for a side that is not to be read here; those of reading entries.
+    /// `Argument` for a side that other processes read; those of reading entries.
     fn side(&self, side: i32) -> Result<Batches> {
         Err(Error::new(ErrorKind::Argument, format!("side {side} is not read by itself")))
     }
 
-    /// Of a listing the files that rows may be of, dealt out to so many parts beside what [`Distributed::exchange`] deals
-    /// out. Reads what the scan lists, or was given.
+    /// The listed files that rows may be of, distributed to `parts` parts beside those of
+    /// [`Distributed::exchange`]. Lists the table's folders, unless the scan was given a listing.
     ///
     /// # Errors
-    /// `Argument` for what is made without one; those of listing.
+    /// `Argument` for a scan that needs no listing; those of listing.
     fn listed(&self, _parts: u32) -> Result<Pieces> {
         Err(Error::new(ErrorKind::Argument, "only orphans are made from a listing"))
     }
 
-    /// What an executor needs to sum up files of manifests, and what makes rows of sums.
+    /// The work of aggregating files of manifests, and of making rows of the sums.
     ///
     /// # Errors
-    /// `Argument` for what is not summed up; as [`Distributed::task`].
+    /// `Argument` for a scan that does not aggregate; as [`Distributed::task`].
     fn group_task(&self) -> Result<Box<dyn GroupTask>> {
         Err(Error::new(ErrorKind::Argument, "only partitions, buckets and health are summed up"))
     }
 
-    /// What must be known of all files before those of some manifests are summed up: reads the manifests
-    /// that delete files, or what says how many deletion vectors there are.
+    /// What must be known of all files before those of some manifests are aggregated: reads the manifests
+    /// that delete files, or the number of deletion vectors.
     ///
     /// # Errors
-    /// `Argument` for a format that has no such thing; those of reading.
+    /// `Argument` for a format that does not need it; those of reading.
     fn beforehand(&self, _what: Beforehand) -> Result<RecordBatch> {
         Err(Error::new(ErrorKind::Argument, "entries of this format say themselves which files live"))
     }
 }
 
-/// Which of a scan's rows a task makes.
+/// Which rows of a scan a task makes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part {
-    /// The rows, where no manifest takes away what another one adds.
+    /// The rows of the scan, where no manifest deletes files that another one adds.
     Rows,
-    /// Added files with their identity, for a merge elsewhere.
+    /// Added files with their identity, which another process matches with deletions.
     Added,
-    /// Identities of deleted files, for a merge elsewhere.
+    /// Identities of deleted files, which another process matches with added files.
     Deleted,
 }
 
 /// A manifest that a scan reads.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PlannedManifest {
-    /// Where it is read from, which for a table that was moved is not what rows show.
+    /// Where it is read from. For a table that was moved this is not the path that rows show.
     pub path: String,
     /// Its size \[bytes\], as recorded.
     pub size: u64,
     /// Entries that add a file, as recorded.
     pub added: u64,
-    /// Entries that take away what another manifest adds, as recorded.
+    /// Entries that delete a file of another manifest, as recorded.
     pub deleted: u64,
     /// Whether tasks may read ranges of it.
     pub divisible: bool,
 }
 
-/// A scan that is made in one process only.
+/// A scan that only one process can run.
 pub struct Alone(pub Box<dyn Scan>);
 
 impl Scan for Alone {

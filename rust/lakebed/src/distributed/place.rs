@@ -1,17 +1,17 @@
-//! Which of a task's manifests an engine has brought, by the path that it gives.
+//! Matching the manifest that an engine has read with those of a task, by path.
 
 use std::borrow::Cow;
 
 use crate::error::{Error, ErrorKind, Result};
 
-/// The manifest whose place ends as `path` does, over the most names; of those that do so equally, the one
-/// whose place is no longer than that.
+/// The manifest whose location shares the most names with the end of `path`; among several with as many, the
+/// one whose location has no further names.
 ///
-/// Engines give paths in words of their own: with a scheme or host that was not written, as URIs with
-/// characters escaped, absolute where the place is not.
+/// Engines spell paths in their own way: with a scheme or host that was not written, with characters escaped
+/// as in URIs, or absolute where the location is relative.
 ///
 /// # Errors
-/// `Missing` where no place ends in the same file name.
+/// `Missing` where no location ends in the same file name.
 pub(crate) fn match_manifest_path<'m, M>(
     manifests: &'m [M],
     place: impl Fn(&M) -> &str,
@@ -28,7 +28,7 @@ pub(crate) fn match_manifest_path<'m, M>(
         spellings.iter().map(like).max().unwrap_or_default()
     };
     let mut best = None;
-    // Of thousands, all but one are told by their ends alone.
+    // With thousands of manifests, comparing the file names rules out nearly all.
     let alike = |manifest: &&M| file_names.iter().any(|name| ends_in(place(manifest), name));
     for manifest in manifests.iter().filter(alike) {
         let found = likeness(manifest);
@@ -40,7 +40,7 @@ pub(crate) fn match_manifest_path<'m, M>(
         .ok_or_else(|| Error::new(ErrorKind::Missing, "this manifest is not one of the scan's").in_file(path))
 }
 
-/// Whether a path ends in a name, slashes behind it aside.
+/// Whether a path ends with `name`; trailing slashes do not count.
 fn ends_in(path: &str, name: &str) -> bool {
     path.ends_with(name) || (path.ends_with('/') && path.trim_end_matches('/').ends_with(name))
 }
@@ -50,7 +50,7 @@ fn names(path: &str) -> impl Iterator<Item = &str> {
     path.rsplit('/').filter(|name| !name.is_empty())
 }
 
-/// The path that a URI escapes as `%20` and the like; the path itself where it is not one.
+/// The path with escapes such as `%20` decoded where it is a URI; otherwise the path itself.
 fn unescaped(path: &str) -> Cow<'_, str> {
     let mut bytes = Vec::with_capacity(path.len());
     let mut rest = path.as_bytes();

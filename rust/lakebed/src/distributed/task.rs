@@ -1,4 +1,4 @@
-//! A scan's work on manifests, each on its own.
+//! The work of a scan on manifests one by one.
 
 use arrow_buffer::Buffer;
 use arrow_schema::SchemaRef;
@@ -8,27 +8,28 @@ use crate::columnar::Decoding;
 use crate::error::Result;
 use crate::scan::{Batches, Content};
 
-/// A scan's work on manifests, apart from the table: what crosses to an executor.
+/// The work of a scan on manifests, independent of the table, which is sent to executors.
 pub trait ManifestTask: Travels {
-    /// Resolves what the task's rows take, once for all manifests.
+    /// Resolves what making rows needs, once for all manifests.
     ///
     /// # Errors
-    /// Those of resolving a scan, for a task that was changed on its way.
+    /// Those of resolving a scan, for a task that was changed in transit.
     fn ready(self: Box<Self>, decoding: Decoding) -> Result<ReadyTask>;
 }
 
-/// Makes the rows of a manifest, or of some blocks of one where it is not whole, of its path and bytes.
+/// Makes the rows of a manifest from its path, its bytes, and whether these are the whole manifest.
 type Run = dyn Fn(&str, Buffer, bool) -> Result<Batches> + Send + Sync;
 
-/// A task that manifests can be given to.
+/// A task that is ready to read manifests.
 pub struct ReadyTask {
     schema: SchemaRef,
     run: Box<Run>,
 }
 
 impl ReadyTask {
-    /// A task whose rows have `schema`. `run` makes the rows of a manifest of its path, as an engine spells it,
-    /// its bytes, and whether they are all of it; it gives `Missing` for a manifest that is not the task's.
+    /// A task whose rows have `schema`. `run` makes the rows of a manifest from its path in the engine's
+    /// spelling, its bytes, and whether these are the whole manifest; it returns `Missing` for a manifest
+    /// that is not the task's.
     pub(crate) fn new(
         schema: SchemaRef,
         run: impl Fn(&str, Buffer, bool) -> Result<Batches> + Send + Sync + 'static,
@@ -41,11 +42,11 @@ impl ReadyTask {
         &self.schema
     }
 
-    /// The rows of one manifest, whose path an engine may spell as it likes, or of a part of one.
+    /// The rows of one manifest or of a part of one; engines may spell its path in their own way.
     ///
     /// # Errors
-    /// `Missing` for a manifest that is not the task's; those of reading entries, with the path. Of a part nothing is
-    /// compared with what the manifest list counts.
+    /// `Missing` for a manifest that is not the task's; those of reading entries, with the path. The counts
+    /// in the manifest list are only checked for whole manifests.
     pub fn run(&self, path: &str, content: Content) -> Result<Batches> {
         let Content { bytes, part } = content;
         let rows = (self.run)(path, bytes, part.is_none());

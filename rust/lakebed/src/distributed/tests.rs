@@ -1,4 +1,4 @@
-//! A third format, in full: what one has to bring is a folder that fills the traits, and a row.
+//! A third format, complete: a format is a folder that implements the traits, and a row.
 //!
 //! Its table is a folder with a file `toy`, whose lines name manifests; a line of a manifest is a file and its rows.
 
@@ -27,7 +27,7 @@ use crate::storage::{Local, Storage};
 use crate::table::{Place, Table};
 use crate::view::{View, project};
 
-/// The row.
+/// The row of the format.
 const TOY: Format = Format {
     name: "toy",
     open: |location, storage, _| {
@@ -236,7 +236,7 @@ impl ManifestTask for ToyTask {
     }
 }
 
-/// Files, each in the part of its name.
+/// Files, each in a part by its name.
 #[derive(Serialize, Deserialize)]
 struct ToySums {
     asked: Asked,
@@ -275,7 +275,7 @@ impl Gather for ToyGather {
     }
 }
 
-/// All formats, and one more.
+/// All formats, and the toy format.
 const MORE: Formats = Formats(&[FORMATS.0[0], FORMATS.0[1], TOY]);
 
 fn rows(batches: impl IntoIterator<Item = Result<RecordBatch>>) -> Vec<(String, i64)> {
@@ -312,7 +312,7 @@ fn a_third_format_is_a_folder_and_a_row() {
         table.scan(View::Files, ScanOptions { limit: Some(2), ..ScanOptions::default() }).expect("a scan");
     assert_eq!(rows(few.stream().expect("rows")), all[..2]);
 
-    // Each manifest on its own, elsewhere.
+    // Manifests one by one, as by other processes.
     let text = scan.task(Part::Rows).and_then(|task| task.to_text()).expect("text");
     assert!(FORMATS.task(&text).is_err(), "it has no row there");
     let task = MORE.task(&text).and_then(|task| task.ready(Limits::DEFAULT.into())).expect("a task");
@@ -325,7 +325,7 @@ fn a_third_format_is_a_folder_and_a_row() {
     assert_eq!(rows(made), all);
     assert!(task.run("/elsewhere/three", Buffer::default().into()).is_err());
 
-    // Brought together.
+    // Shuffled by part.
     let Exchanged { exchange, sides, .. } = scan.exchange(&[]).expect("an exchange");
     let exchange = MORE.exchange(&exchange.to_text().expect("text")).expect("an exchange");
     let dealing = exchange.dealing(Limits::DEFAULT.into(), 2).expect("dealing");

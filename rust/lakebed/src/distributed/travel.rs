@@ -1,4 +1,4 @@
-//! Work as text: JSON behind the name of whose and what it is.
+//! Work in serialized form: its name, then JSON.
 
 use std::collections::BTreeMap;
 
@@ -7,18 +7,18 @@ use serde::de::DeserializeOwned;
 
 use crate::error::{Error, ErrorKind, Result};
 
-/// Work that crosses to executors.
+/// Work that is sent to executors.
 pub trait Travels: Send + Sync {
-    /// The text that a row of [`Works`](super::Works) makes the same work of.
+    /// The text from which a row of [`Works`](super::Works) restores the work.
     ///
     /// # Errors
     /// None that input could cause.
     fn to_text(&self) -> Result<String>;
 }
 
-/// A format's own type of work.
+/// A type of work of one format.
 pub(crate) trait Travelling: Serialize + DeserializeOwned + Send + Sync + 'static {
-    /// The name that tells it from all other work of its kind, of every format.
+    /// A name that no other work of the same kind has, in any format.
     const NAME: &'static str;
 }
 

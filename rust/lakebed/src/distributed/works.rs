@@ -1,4 +1,4 @@
-//! What work each format has, and which of it a text is.
+//! The kinds of work of each format, and how text is turned back into work.
 
 use std::collections::BTreeMap;
 
@@ -7,13 +7,13 @@ use serde_json::value::RawValue;
 use super::{Exchange, GroupTask, ManifestTask};
 use crate::error::{Error, ErrorKind, Result};
 
-/// How text becomes work again, by the name in front.
+/// How text with this name is turned back into work.
 pub struct Row<T: ?Sized> {
     pub(crate) name: &'static str,
     pub(crate) read: fn(&RawValue) -> serde_json::Result<Box<T>>,
 }
 
-/// The row of a type of work.
+/// The row for a type of work.
 macro_rules! row {
     ($work:ty) => {
         $crate::distributed::Row {
@@ -24,21 +24,21 @@ macro_rules! row {
 }
 pub(crate) use row;
 
-/// All work of a format.
+/// All kinds of work of a format.
 #[derive(Clone, Copy)]
 pub struct Works {
-    /// What makes rows of manifests one by one.
+    /// Work that makes rows of manifests one by one.
     pub tasks: &'static [Row<dyn ManifestTask>],
-    /// What sums files up.
+    /// Work that aggregates files.
     pub groups: &'static [Row<dyn GroupTask>],
-    /// What brings entries of several manifests together.
+    /// Work on entries of several manifests together.
     pub exchanges: &'static [Row<dyn Exchange>],
 }
 
-/// The work that `text` is, by the row of its name; `what` says what such work is called.
+/// The work that `text` describes, by the name in front; `what` is the kind of work for messages.
 ///
 /// # Errors
-/// `Argument` for text that no row's work gave.
+/// `Argument` for text that is not the form of such work.
 pub(crate) fn from_text<'r, T: ?Sized + 'r>(
     text: &str,
     what: &str,

@@ -1,8 +1,9 @@
-//! Two chains of small reads, side by side.
+//! Two chains of small reads that run at the same time.
 
 use crate::storage::Storage;
 
-/// What both give. Where reads wait for a network, the second runs on a thread of its own, if the machine has one.
+/// Runs both and returns both results. Where reads wait for a network, the second runs on another thread, if
+/// one can be started.
 pub(crate) fn both<A, B: Send>(
     storage: &dyn Storage,
     first: impl FnOnce() -> A,

@@ -1,4 +1,4 @@
-//! Small files, read side by side.
+//! Small files, read in parallel.
 
 use std::sync::Arc;
 
@@ -6,8 +6,8 @@ use super::{Give, Pipeline, Source, Width};
 use crate::error::Result;
 use crate::storage::Storage;
 
-/// What `read` gives of each of `requests`, in their order, or the first error in that order. What is read is small,
-/// so that reading is all there is to do.
+/// The result of `read` for each of `requests`, in their order, or the first error in that order. It is meant
+/// for small files, where reading is all the work.
 ///
 /// # Errors
 /// Those of `read`.
@@ -25,7 +25,7 @@ where
     each(storage, requests, threads, read).at_once().collect()
 }
 
-/// The same one after another, for who may stop early: little is read ahead of what is taken.
+/// Like [`read_each`], but lazy, for a consumer that may stop early: it reads only a little ahead.
 pub(crate) fn each<R, T, F>(
     storage: &Arc<dyn Storage>,
     requests: Vec<R>,
@@ -42,7 +42,7 @@ where
     Pipeline::new(source, requests, width)
 }
 
-/// What is read of each request.
+/// What `read` returned for each request.
 pub(crate) struct Each<F, R, T> {
     storage: Arc<dyn Storage>,
     read: F,

@@ -1,4 +1,4 @@
-//! Files that one scan reads more than once, asked for once.
+//! A cache for files that one scan reads more than once.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,10 +10,10 @@ use super::read_each;
 use crate::error::Result;
 use crate::storage::{Storage, read_recorded};
 
-/// Bytes that are kept: what is read after those is read again.
+/// The most bytes that are cached. What no longer fits is read again each time.
 const KEPT_BYTES: u64 = 16 << 20;
 
-/// A storage that keeps what it reads for as long as a scan has it, up to [`KEPT_BYTES`].
+/// A storage that caches what it reads for as long as the scan holds it, up to [`KEPT_BYTES`].
 pub(crate) struct Kept {
     storage: Arc<dyn Storage>,
     ranges: Mutex<Ranges>,
@@ -27,7 +27,8 @@ struct Ranges {
 }
 
 impl Kept {
-    /// Around a storage where each request takes time; one that is local gives files again as fast as memory does.
+    /// Wraps a storage whose requests take time. A local storage is returned as it is: it reads a file again
+    /// as fast as this cache would.
     pub(crate) fn around(storage: &Arc<dyn Storage>) -> Arc<dyn Storage> {
         if storage.concurrent_reads().is_none() {
             return Arc::clone(storage);
@@ -35,8 +36,8 @@ impl Kept {
         Arc::new(Kept { storage: Arc::clone(storage), ranges: Mutex::default() })
     }
 
-    /// Reads files of which so many bytes are recorded, all at once, for who reads them later one after another: each
-    /// once, and those for which there is room.
+    /// Reads files with recorded sizes in parallel, for a consumer that later reads them one after another.
+    /// Each file is read once, and only files that fit into the cache are read.
     ///
     /// # Errors
     /// Those of [`read_recorded`], with the file.
@@ -65,7 +66,7 @@ impl Kept {
     }
 
     fn ranges(&self) -> MutexGuard<'_, Ranges> {
-        // Nothing that panics runs while it is held.
+        // Nothing panics while the lock is held.
         self.ranges.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -1,4 +1,4 @@
-//! Folders level by level, those of one level side by side.
+//! Folders listed level by level, those of one level in parallel.
 
 use std::sync::Arc;
 
@@ -7,15 +7,15 @@ use crate::error::Result;
 use crate::scan::threads;
 use crate::storage::Storage;
 
-/// Folders between two looks at whether who waits was interrupted.
+/// How many folders are listed between two checks for an interruption.
 const PATIENCE: usize = 64;
 
-/// How a folder is looked at, by several threads at once.
+/// How a folder is listed. Called from several threads at once.
 pub(crate) trait Look: Send + Sync + 'static {
-    /// What is found in it.
+    /// What is found in a folder.
     type Found: Send + 'static;
 
-    /// What is found in a folder, and the full paths of the folders in it to look into.
+    /// What is found in a folder, and the full paths of the subfolders to list next.
     ///
     /// # Errors
     /// Those of listing it.
@@ -24,11 +24,11 @@ pub(crate) trait Look: Send + Sync + 'static {
 
 type Level<T> = Box<dyn Iterator<Item = Result<(Option<T>, Vec<String>)>> + Send>;
 
-/// What is found in folders and in those below them, level by level, in the order of their paths.
+/// What is found in folders and in their subfolders, level by level, in the order of their paths.
 pub(crate) struct Levels<L: Look> {
     look: Arc<L>,
     storage: Arc<dyn Storage>,
-    /// Whether nobody stops early.
+    /// Whether the consumer takes everything.
     to_the_end: bool,
     level: Level<L::Found>,
     /// The folders of the next level.

@@ -1,18 +1,20 @@
-//! The one way in which many files are read: bytes arrive while rows are made.
+//! The one way in which many files are read: files are read and decoded at the same time.
 //!
 //! ```text
-//! requests, in order ─▶ reads: R at once ─▶ made into pieces: C at once ─▶ given in the order of requests
+//! requests, in order ─▶ reads: R at once ─▶ decoded into pieces: C at once ─▶ returned in request order
 //! ```
 //!
-//! A read from an object store takes as long as thousands of rows take to decode, whatever the number of cores: so
-//! reads have a width and threads of their own, the storage's, and what is made of them has those of the processors;
-//! where a storage serves no more reads than there are processors, the same threads do both. What was read
-//! or made and nobody has taken yet is bounded in bytes, so that a slow consumer costs no memory, and what is made of one
-//! request is given piece by piece, so that a large one costs none either. Look-ahead begins small and grows fourfold
-//! with what is taken: who stops early has read little.
+//! A read from an object store takes as long as decoding thousands of rows, and does not depend on the number
+//! of cores. So reads have their own threads, as many as the storage serves well, and decoding has as many
+//! threads as there are processors. Where a storage serves no more parallel reads than there are processors,
+//! the same threads do both.
 //!
-//! Threads belong to a pipeline and end with it: none is there at import, none outlives its stream, none is missed in a
-//! forked process.
+//! The bytes that were read or decoded and not consumed yet are bounded, so that a slow consumer costs no
+//! memory. A request is decoded piece by piece, so that a large one costs none either. The look-ahead starts
+//! small and grows fourfold as pieces are consumed: a consumer that stops early has caused few reads.
+//!
+//! Threads belong to a pipeline and end with it. None is started at import, none outlives its stream, and a
+//! forked process does not depend on threads of its parent.
 
 mod both;
 mod each;
@@ -37,44 +39,45 @@ pub(crate) use width::Width;
 use crate::error::{Error, Result};
 use state::{Job, Ready, Role, State};
 
-/// Bytes that are read or made ahead of who takes them.
+/// The most bytes that are read or decoded ahead of the consumer.
 pub(crate) const BYTES_AHEAD: u64 = 64 << 20;
 
-/// How long the one who waits sleeps before it looks whether it is interrupted.
+/// How long the waiting consumer sleeps between two checks for an interruption.
 const PATIENCE: Duration = Duration::from_millis(50);
 
-/// What a pipeline reads, and what it makes of that; called from several threads at once.
+/// What a pipeline reads and how it decodes that. Called from several threads at once.
 pub(crate) trait Source: Send + Sync + 'static {
     /// What is known of a file before it is read.
     type Request: Send + Sync + 'static;
     /// What was read.
     type Bytes: Send + 'static;
-    /// What it becomes, or a piece of that.
+    /// A decoded piece of a request.
     type Made: Send + 'static;
 
-    /// Bytes that reading will take, as recorded; 0 where nobody knows.
+    /// Bytes that the read will return, as recorded; 0 where that is not known.
     fn size(&self, _request: &Self::Request) -> u64 {
         0
     }
 
-    /// Reads, and does nothing else: it may wait long and takes no processor.
+    /// Only reads: it may wait long and needs no processor time.
     ///
     /// # Errors
     /// Those of the storage, with the file.
     fn read(&self, request: &Self::Request) -> Result<Self::Bytes>;
 
-    /// Makes what the request is for, and gives it piece by piece; `give` says whether more is wanted.
+    /// Decodes a request and hands over the result piece by piece. `give` returns whether more is wanted.
     ///
     /// # Errors
-    /// Those of decoding, with the file; what was given before stands.
+    /// Those of decoding, with the file. Pieces that were handed over before stay valid.
     fn make(&self, request: &Self::Request, bytes: Self::Bytes, give: Give<'_, Self::Made>) -> Result<()>;
 
-    /// Bytes of memory that a piece holds.
+    /// Bytes of memory that a piece takes.
     fn held(&self, _made: &Self::Made) -> u64 {
         0
     }
 
-    /// Whether who waits was interrupted, as a storage of an interpreter knows; asked while reads take long.
+    /// Checks whether the waiting consumer was interrupted, which a storage of an interpreter knows. Called
+    /// while reads take long.
     ///
     /// # Errors
     /// The interruption.
@@ -83,20 +86,21 @@ pub(crate) trait Source: Send + Sync + 'static {
     }
 }
 
-/// Takes what was made; false where nobody wants more. It waits while much is made already.
+/// Takes a decoded piece; returns false where no more are wanted. Blocks while too many bytes wait for the
+/// consumer.
 pub(crate) type Give<'a, M> = &'a mut dyn FnMut(M) -> bool;
 
-/// What becomes of requests, in their order; the first error in that order ends it.
+/// The decoded pieces of requests, in the order of the requests. The first error in that order ends it.
 pub(crate) struct Pipeline<S: Source> {
     shared: Arc<Shared<S>>,
-    /// What the thread that takes has made by itself.
+    /// Pieces that the consumer's thread has decoded itself.
     alone: VecDeque<Result<S::Made>>,
     makers: Vec<JoinHandle<()>>,
     readers: Vec<JoinHandle<()>>,
-    /// The process that the threads are in.
+    /// The id of the process that started the threads.
     process: u32,
     width: Width,
-    /// Whether reads may hang, so that nobody waits for their threads.
+    /// Whether it was interrupted. Reads may hang then, so the threads are not joined.
     interrupted: bool,
 }
 
@@ -107,12 +111,12 @@ struct Shared<S: Source> {
 }
 
 impl<S: Source> Pipeline<S> {
-    /// Starts nothing yet: the first thread begins with the first call of `next`.
+    /// Starts no thread: that happens at the first call of `next`.
     pub(crate) fn new(source: S, requests: Vec<S::Request>, width: Width) -> Pipeline<S> {
         Pipeline::bounded(source, requests, width, BYTES_AHEAD)
     }
 
-    /// With all of the look-ahead from the beginning: everything will be taken.
+    /// Uses the whole look-ahead from the beginning, since everything will be consumed.
     pub(crate) fn at_once(self) -> Pipeline<S> {
         self.shared.state.look_far();
         self
@@ -126,10 +130,11 @@ impl<S: Source> Pipeline<S> {
         Pipeline { shared, alone, makers, readers, process, width, interrupted: false }
     }
 
-    /// Has as many threads as the look-ahead has use for; fewer where the machine gives no more.
+    /// Starts as many threads as the look-ahead can use; fewer where the machine refuses more.
     fn spawn(&mut self) {
         let shared = &self.shared;
-        // Those that make leave the reading to others from the beginning, before the first of these runs.
+        // Threads that decode must leave reading to the readers from the beginning, so this comes before the
+        // first reader runs.
         shared.state.has_threads(self.makers.len(), self.readers.len().max(shared.wanted(Role::Reads)));
         shared.spawn(&mut self.makers, Role::Makes);
         if !self.makers.is_empty() {
@@ -138,7 +143,7 @@ impl<S: Source> Pipeline<S> {
         shared.state.has_threads(self.makers.len(), self.readers.len());
     }
 
-    /// The next one, made by this thread.
+    /// The next piece, decoded by this thread.
     fn alone(&mut self) -> Option<Result<S::Made>> {
         while self.alone.is_empty() {
             let at = self.shared.state.take_alone()?;
@@ -154,7 +159,7 @@ impl<S: Source> Pipeline<S> {
         self.alone.pop_front()
     }
 
-    /// Ends what runs, and waits for it unless reads hang.
+    /// Stops the threads, and joins them unless reads hang.
     fn stop(&mut self) {
         self.shared.state.stop();
         // A forked process has the handles, but not the threads.
@@ -162,7 +167,7 @@ impl<S: Source> Pipeline<S> {
             self.makers.drain(..).chain(self.readers.drain(..)).for_each(std::mem::forget);
         }
         for thread in self.makers.drain(..).chain(self.readers.drain(..)) {
-            // Panics were handed over with what they were to make.
+            // A panic was already handed over as the result of its request.
             let _ = thread.join();
         }
     }
@@ -198,7 +203,7 @@ impl<S: Source> Iterator for Pipeline<S> {
 }
 
 impl<S: Source> Pipeline<S> {
-    /// What `next` gives; nothing behind an error or the end.
+    /// Calls `next`, and returns nothing after an error or the end.
     fn ended(&mut self, next: impl FnOnce(&mut Self) -> Option<Result<S::Made>>) -> Option<Result<S::Made>> {
         let found = next(self);
         if !matches!(found, Some(Ok(_))) {
@@ -219,7 +224,7 @@ impl<S: Source> Shared<S> {
         self.state.threads_wanted(role, |at| self.size(at))
     }
 
-    /// Adds threads of a role to those there are.
+    /// Starts more threads of a role.
     fn spawn(self: &Arc<Self>, threads: &mut Vec<JoinHandle<()>>, role: Role) {
         let wanted = self.wanted(role);
         while threads.len() < wanted {
@@ -233,7 +238,7 @@ impl<S: Source> Shared<S> {
         }
     }
 
-    /// What a thread does until there is no more.
+    /// What a thread does until there is no more work.
     fn work(&self, role: Role) {
         while let Some(job) = self.state.next_job(role, |at| self.size(at)) {
             match job {
@@ -265,7 +270,7 @@ impl<S: Source> Shared<S> {
     }
 }
 
-/// What a call gave, or what it panicked with.
+/// What a call returned, or its panic.
 type Caught<T> = std::thread::Result<Result<T, Error>>;
 
 fn caught<T>(call: impl FnOnce() -> Result<T>) -> Caught<T> {

@@ -1,4 +1,4 @@
-//! Where each request of a pipeline is.
+//! The state of each request of a pipeline.
 
 use std::any::Any;
 use std::collections::{BTreeMap, VecDeque};
@@ -8,20 +8,21 @@ use std::time::Duration;
 use super::{Caught, Width};
 use crate::error::Result;
 
-/// Requests that are read ahead before anything is taken.
+/// Requests that are read ahead before any piece is taken.
 const FIRST_AHEAD: usize = 2;
 
-/// How many times as many are once one more is asked for: slow reads are under way side by side after a second one.
+/// The factor by which the look-ahead grows with each request that is asked for: slow reads run in parallel
+/// from the second one on.
 const AHEAD_GROWS: usize = 4;
 
-/// Bytes that are read ahead for each thread that makes rows of them, which takes it a tenth of a second or so: as long
-/// as a slow read. More would only take memory.
+/// Bytes that are read ahead for each thread that decodes. It decodes them in about a tenth of a second, as
+/// long as a slow read takes. More would only take memory.
 const READ_AHEAD_EACH: u64 = 8 << 20;
 
-/// Requests that may wait to be made whatever their size: one that was read, and one that is being read meanwhile.
+/// Requests that may wait to be decoded at any size: one that was read, and one that is being read meanwhile.
 const FEW_AHEAD: usize = 2;
 
-/// What there is for who takes.
+/// What the consumer finds.
 pub(super) enum Ready<M> {
     Made(Result<M>),
     Panicked(Box<dyn Any + Send>),
@@ -32,41 +33,41 @@ pub(super) enum Ready<M> {
 /// What a thread is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
-    /// Waits for the storage, and does nothing else.
+    /// Only waits for the storage.
     Reads,
-    /// Makes what was read, and reads where nobody else does.
+    /// Decodes what was read, and also reads where there are no readers.
     Makes,
 }
 
-/// What a thread is to do next.
+/// The next job of a thread.
 pub(super) enum Job<B> {
     Read(usize),
     Make(usize, B),
 }
 
-/// What threads and the one who takes share: `B` is what was read, `M` what it becomes.
+/// What the threads and the consumer share. `B` is what was read, `M` a decoded piece.
 pub(super) struct State<B, M> {
     places: Mutex<Places<B, M>>,
-    /// There may be more to read.
+    /// Signals that there may be room to read more.
     room: Condvar,
-    /// Something may be made now, or held.
+    /// Signals that something may be decoded or held now.
     turn: Condvar,
-    /// Something was made.
+    /// Signals that a piece was decoded.
     made: Condvar,
 }
 
-/// What a request has become so far.
+/// The state of a request that is being decoded.
 struct Pieces<M> {
-    /// What was made and is not taken yet, with its bytes.
+    /// Pieces that are not taken yet, with their bytes.
     waiting: VecDeque<(M, u64)>,
-    /// How it ended, once it did.
+    /// How decoding ended, once it has ended.
     end: Option<Caught<()>>,
 }
 
-/// What the one who takes finds.
+/// What the consumer finds for the request it waits for.
 enum Found<M> {
     Ready(Ready<M>),
-    /// A request of which there is no more.
+    /// The request has no more pieces.
     Over,
     Nothing,
 }
@@ -76,29 +77,30 @@ struct Places<B, M> {
     width: Width,
     /// The most bytes of `unmade` and `held` together.
     most_bytes: u64,
-    /// The most bytes of `unmade`: half of those, the others are left for what is made of them.
+    /// The most bytes of `unmade`: half of `most_bytes`. The other half is left for decoded pieces.
     most_unmade: u64,
     /// The next request to read.
     next: usize,
-    /// The next one to give.
+    /// The request whose pieces are returned next.
     taken: usize,
-    /// The one that was last asked for: who was given one and does not ask for the next has nothing more read.
+    /// The request that was last asked for. A consumer that has a piece and does not ask for the next causes
+    /// no more reads.
     asked: usize,
-    /// How many requests from there on may be under way or waiting to be taken.
+    /// How many requests from there on may be in progress or wait to be taken.
     ahead: usize,
-    /// Threads that make.
+    /// Threads that decode.
     makers: usize,
     /// Threads that only read.
     readers: usize,
     reading: usize,
-    /// Bytes of what is being read, or was and waits for its turn to be made.
+    /// Bytes that are being read, or were read and wait to be decoded.
     unmade: u64,
-    /// Bytes of what was made and is not taken yet.
+    /// Bytes of pieces that were decoded and are not taken yet.
     held: u64,
-    /// Read, and waiting for their turn to be made.
+    /// Requests that were read and wait to be decoded.
     read: BTreeMap<usize, B>,
     making: usize,
-    /// Those that are being made, or were.
+    /// Requests that are being decoded, or were.
     made: BTreeMap<usize, Pieces<M>>,
     stopped: bool,
 }
@@ -133,20 +135,20 @@ impl<B, M> State<B, M> {
         State { places: Mutex::new(places), room: Condvar::new(), turn: Condvar::new(), made: Condvar::new() }
     }
 
-    /// Looks ahead as far as it ever does.
+    /// Sets the look-ahead to its maximum.
     pub(super) fn look_far(&self) {
         let mut places = self.places();
         places.ahead = places.width.most();
     }
 
     fn places(&self) -> MutexGuard<'_, Places<B, M>> {
-        // Nothing that panics runs while it is held.
+        // Nothing panics while the lock is held.
         self.places.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How many threads of a role have something to do. Those that make do the reading too, unless a storage serves
-    /// more reads than that: then others wait for it, no more than there is room to read at once, since the allocator
-    /// keeps memory for each thread.
+    /// How many threads of a role have work. Threads that decode also read, unless the storage serves more
+    /// parallel reads than that. Then there are readers too, but no more than may read at once, since the
+    /// allocator keeps memory for each thread.
     pub(super) fn threads_wanted(&self, role: Role, size: impl Fn(usize) -> u64) -> usize {
         let places = self.places();
         match role {
@@ -156,7 +158,7 @@ impl<B, M> State<B, M> {
         }
     }
 
-    /// Says how many threads make, and how many only read or are about to.
+    /// Records how many threads decode, and how many only read or are about to.
     pub(super) fn has_threads(&self, makers: usize, readers: usize) {
         let mut places = self.places();
         if (places.makers, places.readers) != (makers, readers) {
@@ -165,7 +167,7 @@ impl<B, M> State<B, M> {
         }
     }
 
-    /// What a thread is to do, once there is something; `None` where there is no more.
+    /// The next job of a thread; waits until there is one. `None` where no more will come.
     pub(super) fn next_job(&self, role: Role, size: impl Fn(usize) -> u64) -> Option<Job<B>> {
         let mut places = self.places();
         loop {
@@ -181,7 +183,7 @@ impl<B, M> State<B, M> {
             };
             if let Some(job) = job {
                 if matches!(job, Job::Make(..)) {
-                    // It is not ahead any more, and leaves room to read.
+                    // The request is no longer ahead, which leaves room to read.
                     self.changed();
                 }
                 return Some(job);
@@ -199,7 +201,7 @@ impl<B, M> State<B, M> {
         self.changed();
     }
 
-    /// Hands over why nothing was read, in the place of what it would have become; `size` bytes are free.
+    /// Hands over why a request could not be read, in place of its pieces. Frees `size` bytes.
     pub(super) fn put_unread(&self, at: usize, failed: Caught<()>, size: u64) {
         let mut places = self.places();
         places.reading -= 1;
@@ -207,8 +209,8 @@ impl<B, M> State<B, M> {
         self.end(places, at, failed);
     }
 
-    /// Hands over a piece of what a request becomes, which takes `held` bytes, as soon as there is room for it; false
-    /// where nobody wants it.
+    /// Hands over a decoded piece that takes `held` bytes, as soon as there is room for it. Returns false
+    /// where it is not wanted any more.
     pub(super) fn put_made(&self, at: usize, made: M, held: u64) -> bool {
         let mut places = self.places();
         while !places.stopped && !places.may_hold(at, held) {
@@ -225,7 +227,7 @@ impl<B, M> State<B, M> {
         true
     }
 
-    /// Says that a request has become all that it becomes.
+    /// Records that a request has no more pieces.
     pub(super) fn put_end(&self, at: usize, end: Caught<()>) {
         let mut places = self.places();
         places.making -= 1;
@@ -240,13 +242,13 @@ impl<B, M> State<B, M> {
         self.changed();
     }
 
-    /// There may be something to do.
+    /// Wakes the threads: there may be a job for them.
     fn changed(&self) {
         self.room.notify_all();
         self.turn.notify_all();
     }
 
-    /// The next piece, for which nobody waits longer than `patience`.
+    /// The next piece; waits no longer than `patience`.
     pub(super) fn take(&self, patience: Duration) -> Ready<M> {
         let (mut places, mut has_waited) = (self.places(), false);
         loop {
@@ -274,7 +276,7 @@ impl<B, M> State<B, M> {
         }
     }
 
-    /// The next request, for who does everything alone.
+    /// The next request, where the consumer's thread does everything.
     pub(super) fn take_alone(&self) -> Option<usize> {
         let mut places = self.places();
         let at = places.taken;
@@ -292,14 +294,15 @@ impl<B, M> State<B, M> {
 }
 
 impl<B, M> Places<B, M> {
-    /// Whether nothing is left for threads of a role.
+    /// Whether no work is left for threads of a role.
     fn is_over_for(&self, role: Role) -> bool {
         let all_asked = self.next == self.count;
         all_asked && (role == Role::Reads || (self.reading == 0 && self.read.is_empty()))
     }
 
-    /// The first of what was read, if it may be made now: behind the one that is waited for nothing is while much is
-    /// made already, which takes several times the bytes that were read.
+    /// The first request that was read, if it may be decoded now. While many decoded bytes are held, only the
+    /// request that the consumer waits for is decoded: decoded rows take several times the bytes that were
+    /// read.
     fn next_make(&mut self, size: impl Fn(usize) -> u64) -> Option<Job<B>> {
         let at = *self.read.keys().next()?;
         let has_room = at == self.taken || self.held < self.most_bytes / 2;
@@ -313,8 +316,9 @@ impl<B, M> Places<B, M> {
         Some(Job::Make(at, read))
     }
 
-    /// Whether a piece of what a request becomes may be held: there is room for it, or the one who takes waits for it.
-    /// Where all threads make later ones, one of them must go on, to make the one that is waited for.
+    /// Whether a decoded piece may be held: there is room for it, or the consumer waits for it. Where all
+    /// threads decode later requests, one of them must go on, so that it can decode the one that is waited
+    /// for.
     fn may_hold(&self, at: usize, bytes: u64) -> bool {
         if self.held.saturating_add(bytes) <= self.most_bytes / 2 {
             return true;
@@ -329,7 +333,7 @@ impl<B, M> Places<B, M> {
         self.made.iter().find(|(_, pieces)| pieces.end.is_none()).map(|(at, _)| *at)
     }
 
-    /// The next piece of the request that is waited for, and what is known of its end.
+    /// The next piece of the request that is waited for, or how that request ended.
     fn find(&mut self) -> Found<M> {
         let Some(front) = self.made.get_mut(&self.taken) else { return Found::Nothing };
         let piece = front.waiting.pop_front();
@@ -364,7 +368,7 @@ impl<B, M> Places<B, M> {
         Some(Job::Read(at))
     }
 
-    /// How many requests there is room to read now.
+    /// How many requests may be read now.
     fn readable(&self, size: impl Fn(usize) -> u64) -> usize {
         let mut unmade = self.unmade;
         let fits = |at: &usize| {
@@ -374,8 +378,9 @@ impl<B, M> Places<B, M> {
         (self.next..self.count).take_while(fits).count()
     }
 
-    /// Whether a request may be read, with which and all before it `unmade` bytes wait to be made: within the
-    /// look-ahead and the bytes, and always where it is the one that is waited for or few wait, however large they are.
+    /// Whether a request may be read, where it and all before it leave `unmade` bytes to decode. It must be
+    /// within the look-ahead and within the bytes. The request that is waited for may always be read, and so
+    /// may any, however large, while few wait.
     fn has_room_for(&self, at: usize, unmade: u64) -> bool {
         let reading = self.reading + (at - self.next);
         let is_near = at - self.asked < self.ahead;

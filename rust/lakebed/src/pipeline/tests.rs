@@ -1,4 +1,4 @@
-//! What a pipeline promises, with reads that wait, fail, hang and panic as they are told.
+//! What a pipeline guarantees, with reads that wait, fail, hang and panic on request.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -11,7 +11,7 @@ use crate::error::ErrorKind;
 
 const MILLI: Duration = Duration::from_millis(1);
 
-/// What a request is to do.
+/// What the read of a request does.
 #[derive(Debug, Clone, Copy, Default)]
 struct Told {
     read_ms: u32,
@@ -28,7 +28,7 @@ struct Seen {
     most_reading: AtomicUsize,
     making: AtomicUsize,
     most_making: AtomicUsize,
-    /// What was read and is not being made, and the most of it that was there when a read began, by its size.
+    /// What was read and is not being decoded, by size, and the most of it that there was when a read began.
     bytes: Mutex<(u64, BTreeMap<u64, u64>)>,
     threads: Mutex<BTreeSet<String>>,
     makers: Mutex<BTreeSet<String>>,
@@ -97,7 +97,7 @@ fn this_thread() -> String {
     format!("{:?}", std::thread::current().id())
 }
 
-/// Waits until that holds.
+/// Waits until the condition holds.
 fn eventually(holds: impl Fn() -> bool) {
     let start = Instant::now();
     while !holds() {
@@ -144,7 +144,7 @@ fn threads_that_read_make_nothing_where_there_are_more_reads_than_threads() {
     let (readers, makers) = (seen.threads.lock().unwrap(), seen.makers.lock().unwrap());
     assert!(makers.len() <= 2, "{makers:?}");
     assert!(readers.is_disjoint(&makers), "{readers:?} {makers:?}");
-    // Elsewhere the same threads do both.
+    // Here the same threads read and decode.
     let (pipeline, seen) = run(vec![Told { read_ms: 2, make_ms: 1, ..Told::default() }; 64], 3, 3);
     assert_eq!(pipeline.count(), 64);
     let all = seen.threads.lock().unwrap().union(&seen.makers.lock().unwrap()).count();
@@ -159,7 +159,7 @@ fn a_slow_file_holds_up_nobody_but_who_waits_for_it() {
     for _ in 0..3 {
         pipeline.next().expect("one").expect("no error");
     }
-    // What is within the look-ahead is read meanwhile.
+    // Requests within the look-ahead are read meanwhile.
     eventually(|| seen.reads.load(Ordering::SeqCst) > 7);
     assert_eq!(pipeline.count(), 27);
 }
@@ -169,7 +169,7 @@ fn look_ahead_begins_small_and_grows() {
     let (mut pipeline, seen) = run(vec![Told { read_ms: 1, ..Told::default() }; 200], 64, 2);
     pipeline.next();
     sleep(MILLI * 30);
-    // Two before anything was taken, as many again at the most before more is asked for.
+    // Two before any piece was taken, and at most as many again before more is asked for.
     assert!(seen.reads.load(Ordering::SeqCst) <= 5, "{:?}", seen.reads);
     for _ in 0..6 {
         pipeline.next();
@@ -190,13 +190,13 @@ fn bytes_ahead_are_bounded_and_one_large_file_is_read_all_the_same() {
     }
     assert_eq!(seen.reads.load(Ordering::SeqCst), 30);
     let most = &seen.bytes.lock().unwrap().1;
-    // The large one comes alone, but for what two threads are about to make.
+    // The large one is read alone, apart from what two threads are about to decode.
     assert!(most[&1000] <= 20, "{most:?}");
-    // Nor does a small one come while more is there than it, the large one and those.
+    // A small one is read beside no more than the large one and those.
     assert!(most[&10] <= 1000 + 70 + 20, "{most:?}");
 }
 
-/// Makes so many pieces of a hundred bytes of each ten, and counts how many of these there are.
+/// Decodes each ten into that many pieces of a hundred bytes, and counts how many of them exist.
 struct Growing {
     pieces: usize,
     there: Arc<AtomicUsize>,
@@ -242,7 +242,7 @@ impl Source for Growing {
 
 #[test]
 fn what_is_made_ahead_is_bounded_too() {
-    // Requests of one piece, and of more pieces than may be held of all.
+    // Requests of one piece, and of more pieces than may be held for all requests.
     for (requests, pieces) in [(60, 1), (6, 20)] {
         let (there, most) = (Arc::default(), Arc::default());
         let source = Growing { pieces, there, most: Arc::clone(&most) };
@@ -255,13 +255,15 @@ fn what_is_made_ahead_is_bounded_too() {
             made += 1;
         }
         assert_eq!(made, requests * pieces);
-        // Half of the bytes, the piece that is waited for, one that each thread has made, and the one that was taken.
+        // Half of the bytes, the piece that is waited for, one that each thread has decoded, and the one that
+        // was taken.
         let most = most.load(Ordering::SeqCst);
         assert!(most <= 300 + 100 + 2 * 100 + 100, "{most}");
     }
 }
 
-/// Makes as many pieces as a request says, the number of the request each; and fails behind these where it is told to.
+/// Makes as many pieces as a request asks for, each the number of the request, and then fails where that is
+/// asked for.
 struct Numbered {
     fails: Option<usize>,
 }
@@ -272,7 +274,7 @@ impl Source for Numbered {
     type Made = usize;
 
     fn read(&self, (number, _): &(usize, usize)) -> Result<()> {
-        // The later ones are there before the first.
+        // The later ones are done before the first.
         sleep(MILLI * (20 / (*number as u32 + 1)));
         Ok(())
     }
@@ -353,7 +355,7 @@ fn who_stops_early_reads_little_and_leaves_no_thread_behind() {
     sleep(MILLI * 30);
     assert_eq!(seen.reads.load(Ordering::SeqCst), reads);
     assert_eq!(seen.reading.load(Ordering::SeqCst), 0);
-    // The test and the pipeline had one each.
+    // The test and the pipeline each had one.
     assert_eq!(Arc::strong_count(&seen), 1);
 }
 

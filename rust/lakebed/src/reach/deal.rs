@@ -1,5 +1,5 @@
-//! What is said of files, dealt out to parts by their keys, wherever it is said: what is of one part needs nothing of
-//! the others.
+//! Records of what manifests and lists say of files, distributed to parts by a key: each part can be
+//! processed without the others.
 
 use std::borrow::Cow;
 use std::collections::hash_map::RandomState;
@@ -17,83 +17,84 @@ use super::sets::SetId;
 use crate::error::Result;
 use crate::storage::Storage;
 
-/// Parts that files are dealt out to in one process; what is made of some parts is held at a time.
+/// The number of parts in one process. Only some parts are in memory at a time.
 pub(super) const PARTS: usize = 64;
 
-/// One thing that an entry says of a file.
+/// What one entry says of a file.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Named<'p> {
     pub(crate) path: &'p str,
     pub(crate) kind: Kind,
     pub(crate) fact: Fact,
-    /// The roots that say so.
+    /// The roots under which the entry was found.
     pub(crate) set: SetId,
-    /// Bytes of the file, below 0 where nobody knows.
+    /// The file's size \[bytes\]; negative where it is not known.
     pub(crate) size: i64,
-    /// Tells several files at one path apart, of which some may be deleted.
+    /// Distinguishes several files at one path, of which some may be deleted.
     pub(crate) identity: i64,
 }
 
-/// By which key, and which hash of it, files are dealt out.
+/// Distributes records to parts by the hash of a key.
 pub(crate) struct Dealer {
-    /// Another one in every walk: whoever makes paths cannot make many of one hash.
+    /// With another seed for each walk, so that an attacker cannot prepare many paths with one hash.
     hasher: FixedState,
     keys: Keys,
     parts: usize,
 }
 
-/// What is the same of all that is said of a file.
+/// Which key all records of a file have in common.
 pub(super) enum Keys {
-    /// Its path as it is written.
+    /// The path as it is written.
     Paths,
-    /// What its path means, beside what a listing has.
+    /// The location that the path means, for comparison with a listing.
     Places {
         prefixes: Arc<Prefixes>,
         storage: Arc<dyn Storage>,
         by_name: bool,
-        /// Whether the path stays beside its key, for those who have numbers of their own for prefixes.
+        /// Whether records also keep the path, for processes that number prefixes themselves.
         whole: bool,
     },
 }
 
 impl Dealer {
-    /// One by the paths as they are written.
+    /// A dealer by paths as they are written.
     pub(crate) fn new() -> Dealer {
         Dealer::seeded(seed(), PARTS)
     }
 
-    /// One of several that deal the same out to the same of so many parts, each in a process of its own.
+    /// A dealer for one of several processes: with the same seed and number of parts all of them distribute
+    /// alike.
     pub(super) fn seeded(seed: u64, parts: usize) -> Dealer {
         Dealer { hasher: FixedState::with_seed(seed), keys: Keys::Paths, parts }
     }
 
-    /// One with the same hashes, of other keys.
+    /// A dealer with the same hashes, by other keys.
     pub(super) fn by(&self, keys: Keys) -> Dealer {
         Dealer { hasher: self.hasher.clone(), keys, parts: self.parts }
     }
 
-    /// A hash that is the same wherever this walk's entries are read.
+    /// A hash that is the same in all processes of this walk.
     pub(crate) fn hash(&self, bytes: &[u8]) -> u64 {
         self.hasher.hash_one(bytes)
     }
 
-    /// Begins to deal out what is said in one place.
+    /// Starts collecting the records of one source, such as a manifest.
     pub(crate) fn deal(self: &Arc<Dealer>) -> Deal {
         Deal { dealer: Arc::clone(self), bytes: Vec::new(), starts: Vec::new(), last: Last::default() }
     }
 }
 
-/// Records that are being dealt out.
+/// Records of one source, with their parts.
 pub(crate) struct Deal {
     dealer: Arc<Dealer>,
     bytes: Vec<u8>,
-    /// The part of each record, and where it begins.
+    /// The part of each record, and the offset at which the record begins.
     starts: Vec<(u32, usize)>,
     last: Last,
 }
 
 impl Deal {
-    /// Takes what is said of a file.
+    /// Adds what an entry says of a file.
     ///
     /// # Errors
     /// `Location` for a path that the storage would not open, where places are compared; `Argument` for one of more than
@@ -116,7 +117,7 @@ impl Deal {
         }
     }
 
-    /// Takes a record; its hash is that of its key.
+    /// Adds a record, with the hash of its key.
     ///
     /// # Errors
     /// As [`Record::write`].
@@ -126,17 +127,17 @@ impl Deal {
         Record { hash, ..record }.write(&mut self.bytes)
     }
 
-    /// Bytes that are held.
+    /// Bytes of the collected records.
     pub(super) fn held(&self) -> usize {
         self.bytes.len()
     }
 
-    /// The records in the order in which they came.
+    /// The records in the order in which they were added.
     pub(super) fn bytes(self) -> Buffer {
         Buffer::from_vec(self.bytes)
     }
 
-    /// The records, a row for each part.
+    /// The records by part, one row for each part.
     ///
     /// # Errors
     /// Those of making an array.
@@ -167,7 +168,7 @@ impl Deal {
         Ok(LargeBinaryArray::try_new(offsets, Buffer::from_vec(sorted), None)?)
     }
 
-    /// The same, as a stream of manifests carries it.
+    /// The same as a batch, which a stream of manifests can carry.
     ///
     /// # Errors
     /// As [`Deal::dealt`].
@@ -177,17 +178,17 @@ impl Deal {
     }
 }
 
-/// The part that all records of a key are in: always the same, so that rows have an order.
+/// The part of a key. Its hash has a constant seed, so that rows always come in the same order.
 pub(super) fn part_of(key: &str, parts: usize) -> u32 {
     (FixedState::with_seed(0).hash_one(key) >> 32) as u32 % u32::try_from(parts).unwrap_or(u32::MAX).max(1)
 }
 
-/// Another one each time.
+/// A random seed.
 pub(super) fn seed() -> u64 {
     RandomState::new().hash_one(PARTS)
 }
 
-/// The last name of a path.
+/// The file name of a path.
 pub(super) fn name(key: &str) -> &str {
     key.rsplit('/').next().unwrap_or_default()
 }

@@ -1,5 +1,5 @@
-//! The same walk made by many processes: one reads what names manifests, others read these and deal out what they say
-//! of files, and rows are made where what is said of a part comes together.
+//! The walk made by several processes. One reads the files that name manifests, others read the manifests and
+//! distribute their records to parts, and the rows of a part are made where all its records arrive.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -26,31 +26,32 @@ use crate::record::find;
 use crate::scan::{Batches, ScanOptions, once, threads};
 use crate::view::select;
 
-/// What the entries of one manifest say, given its path as an engine spells it and its bytes: batches as
-/// [`Deal::finish`](super::deal::Deal::finish) gives them.
+/// Reads the records of one manifest, given its path in the engine's spelling and its bytes. Batches are as
+/// those of [`Deal::finish`](super::deal::Deal::finish).
 pub(crate) type Records = Box<dyn Fn(&str, Buffer) -> Result<Batches> + Send + Sync>;
 
-/// What a format takes along to read the manifests of a walk elsewhere, and these manifests.
+/// What a format sends along so that the manifests of a walk can be read by other processes, and those
+/// manifests.
 pub(crate) trait Naming: Serialize + DeserializeOwned + Send + Sync + 'static {
-    /// The name of the work of finding what is reached, which tells it from all other; that of finding orphans.
+    /// The names of the two kinds of work in serialized form: finding reachable files, and finding orphans.
     const NAME: &'static str;
     const OF_ORPHANS: &'static str;
 
-    /// Resolves what it takes to read them.
+    /// Resolves what reading the manifests needs.
     ///
     /// # Errors
     /// Those of resolving schemas, for work that was changed on its way.
     fn records(&self, dealer: &Arc<Dealer>, decoding: Decoding) -> Result<Records>;
 }
 
-/// A manifest, and where engines read it.
+/// A manifest, and the location from which engines read it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Placed<M> {
     pub(crate) place: String,
     pub(crate) manifest: M,
 }
 
-/// Manifests by where engines read them.
+/// Manifests by the location from which engines read them.
 pub(crate) struct ByPlace<M> {
     all: Vec<Placed<M>>,
     at: HashMap<String, usize>,
@@ -62,7 +63,8 @@ impl<M: Clone> ByPlace<M> {
         ByPlace { all: all.to_vec(), at }
     }
 
-    /// The manifest that an engine calls so; of thousands none is looked for that is called by its place.
+    /// The manifest that an engine calls `path`. An exact match is found without a search through all
+    /// manifests.
     ///
     /// # Errors
     /// As [`match_manifest_path`].
@@ -73,26 +75,27 @@ impl<M: Clone> ByPlace<M> {
     }
 }
 
-/// A walk whose manifests are read elsewhere.
+/// A walk whose manifests are read by other processes.
 pub(crate) struct Apart<N> {
-    /// Without entries.
+    /// The walk without its entries.
     pub(crate) walk: Walk,
     pub(crate) naming: N,
     pub(crate) planned: Vec<PlannedManifest>,
 }
 
-/// The work of finding what roots reach.
+/// The work of finding the files that roots reach.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(bound = "N: Naming")]
 pub(crate) struct ReachExchange<N> {
     naming: N,
-    /// Of the hashes by which files are found again.
+    /// The seed of the hashes by which records of one file are found.
     seed: u64,
     told: StoredTold,
     asked: Asked,
 }
 
-/// The work that gives the rows of [`found`](super::found::found); those of files that no manifest names are made.
+/// The work that returns the rows of [`found`](super::found::found). Rows of files that no manifest names are
+/// made here already.
 ///
 /// # Errors
 /// Those of reading what names manifests.
@@ -136,7 +139,7 @@ impl<N: Naming> Exchange for ReachExchange<N> {
     }
 }
 
-/// What was dealt out, a row for each part that has some of it, beside its number.
+/// The distributed records, one row for each part that has some, beside the part's number.
 pub(super) fn by_part(dealt: &LargeBinaryArray) -> Result<RecordBatch> {
     let filled = (0..).zip(dealt.iter().flatten()).filter(|(_, records)| !records.is_empty());
     let (parts, records): (Vec<i32>, Vec<&[u8]>) = filled.unzip();
@@ -147,7 +150,7 @@ pub(super) fn by_part(dealt: &LargeBinaryArray) -> Result<RecordBatch> {
     Ok(RecordBatch::try_from_iter(columns)?)
 }
 
-/// The files of one part.
+/// Makes the rows of the files of one part.
 struct ReachGather {
     told: Told,
     options: ScanOptions,

@@ -1,4 +1,4 @@
-//! What an expiry of snapshots would free.
+//! What an expiry of snapshots would delete.
 
 use arrow_schema::SchemaRef;
 
@@ -10,18 +10,18 @@ use crate::error::Result;
 use crate::notes::Notes;
 use crate::scan::{Batches, Scan, ScanOptions, Step, limited};
 
-/// What the caller says instead of a table's own rules, and when it is now.
+/// Rules of the caller that replace the table's, and the current time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Retention {
-    /// Milliseconds since 1970 UTC before which snapshots are old, where the caller says.
+    /// Snapshots older than this, in milliseconds since 1970 UTC, may expire; `None` for the table's rule.
     pub older_than_ms: Option<i64>,
-    /// Snapshots that are kept however old they are, where the caller says.
+    /// How many snapshots are kept at any age; `None` for the table's rule.
     pub retain_last: Option<i32>,
-    /// Milliseconds since 1970 UTC that ages are counted to.
+    /// The current time in milliseconds since 1970 UTC, from which ages are computed.
     pub now_ms: i64,
 }
 
-/// The snapshots that go by the rules, and the files that then nothing reaches.
+/// The snapshots that expire by the rules, and the files that no root reaches after that.
 pub(crate) struct ExpirePlan<R> {
     reach: R,
     retention: Retention,
@@ -30,7 +30,7 @@ pub(crate) struct ExpirePlan<R> {
 }
 
 impl<R: Reach> ExpirePlan<R> {
-    /// That of a table; columns and filter are checked, nothing is read.
+    /// The plan of a table. Columns and filter are checked; no file is read.
     ///
     /// # Errors
     /// `UnknownColumn`, `Predicate`.

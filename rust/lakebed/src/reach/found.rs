@@ -28,7 +28,7 @@ pub(crate) struct Reachable<R> {
 }
 
 impl<R: Reach> Reachable<R> {
-    /// Those of a table; columns and filter are checked, nothing is read.
+    /// The reachable files of a table. Columns and filter are checked; no file is read.
     ///
     /// # Errors
     /// `UnknownColumn`, `Predicate`.
@@ -65,8 +65,8 @@ impl<R: Reach> Scan for Reachable<R> {
     }
 }
 
-/// The rows that `options` ask for of the files that are reached, or with `retention` of those that no root reaches
-/// that stays.
+/// The rows that `options` ask for of the files that are reached; with `retention`, of those that only
+/// removed roots reach.
 pub(super) fn found<R: Reach>(
     reach: &R,
     retention: Option<&Retention>,
@@ -78,7 +78,7 @@ pub(super) fn found<R: Reach>(
 /// No rows.
 ///
 /// # Errors
-/// None that input can bring about.
+/// None that depends on input.
 pub(super) fn nothing() -> Result<RecordBatch> {
     Rows::default().finish()
 }
@@ -93,16 +93,17 @@ pub(crate) fn count(rows: impl Iterator<Item = Result<RecordBatch>>) -> Result<u
     rows.map(|batch| Ok(batch?.num_rows() as u64)).sum()
 }
 
-/// A walk that was begun.
+/// A walk whose manifests are being read.
 pub(crate) struct Walked {
-    /// How many manifests are read, of how many that roots name.
+    /// How many manifests are read, of all that roots name.
     pub(super) manifests: Step,
-    /// Of the roots those that go, and all: without what the table itself keeps.
+    /// How many roots are removed, and how many there are, without the table itself.
     pub(super) snapshots: (u64, u64),
     pub(crate) found: Found,
 }
 
-/// The rows of a walk: what goes and is no file, files that are named without manifests, then the others, part by part.
+/// The rows of a walk: first what is removed and is not a file, then files that are named without manifests,
+/// then the others part by part.
 pub(crate) struct Found {
     told: Arc<Told>,
     storage: Arc<dyn Storage>,
@@ -118,7 +119,7 @@ enum Stage {
 }
 
 impl Found {
-    /// Begins to read what a table reaches, as far as `options` ask for it.
+    /// Starts reading what a table reaches, as far as `options` ask for it.
     pub(super) fn walk<R: Reach>(
         reach: &R,
         retention: Option<&Retention>,
@@ -131,7 +132,8 @@ impl Found {
         Ok(Found::of(walk, retention.is_some(), reach.storage(), threads))
     }
 
-    /// Begins with a walk: all files, or with `going` those that no root reaches that stays.
+    /// Starts reading the manifests of a walk, for all files, or with `going` for those that only removed
+    /// roots reach.
     pub(crate) fn of(mut walk: Walk, going: bool, storage: &Arc<dyn Storage>, threads: usize) -> Walked {
         let manifests = walk.manifests.clone();
         let of_snapshots = |goes: bool| {
@@ -144,7 +146,7 @@ impl Found {
         Walked { manifests, snapshots, found: Found { told, storage, threads, stage } }
     }
 
-    /// The rows of each part of what is said of files.
+    /// The rows of each part.
     fn parts(&self, entries: Batches) -> Result<Batches> {
         let mut partitions = Partitions::new();
         for batch in entries {

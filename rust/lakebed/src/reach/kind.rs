@@ -1,4 +1,4 @@
-//! What files of a table are.
+//! The kinds of files of a table.
 
 use std::sync::Arc;
 
@@ -8,13 +8,13 @@ use arrow_schema::Schema;
 use crate::error::Result;
 use crate::predicate::{ColumnRanges, Contents, Predicate};
 
-/// What a file is to its table, in the formats' own words.
+/// The role of a file in its table, in the terms of the formats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub(crate) enum Kind {
     /// Iceberg's `metadata.json`, the current one and those of the metadata log.
     Metadata,
-    /// Which version, snapshot or changelog is the first or the latest.
+    /// A file that names the first or the latest version, snapshot or changelog.
     Hint,
     Schema,
     Snapshot,
@@ -34,11 +34,11 @@ pub(crate) enum Kind {
     DeletionVectors,
     /// A file of Paimon's changelog manifests.
     ChangelogData,
-    /// What stands beside a data file or a manifest, as its record says.
+    /// A file that accompanies a data file or a manifest, as the entry of that one says.
     Extra,
 }
 
-/// Every kind with its name.
+/// Each kind with its name.
 const KINDS: [(Kind, &str); 20] = [
     (Kind::Metadata, "metadata"),
     (Kind::Hint, "hint"),
@@ -63,18 +63,18 @@ const KINDS: [(Kind, &str); 20] = [
 ];
 
 impl Kind {
-    /// The word that rows have for it.
+    /// The name of the kind in rows.
     pub(crate) fn name(self) -> &'static str {
         KINDS.get(self as usize).map_or("", |(_, name)| name)
     }
 
-    /// The kind of that number, which `as u8` gives.
+    /// The kind with that number, the inverse of `as u8`.
     pub(super) fn numbered(number: u8) -> Option<Kind> {
         KINDS.get(usize::from(number)).map(|(kind, _)| *kind)
     }
 }
 
-/// Some of the kinds.
+/// A set of kinds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Kinds(u32);
 
@@ -82,8 +82,8 @@ impl Kinds {
     /// All of them.
     pub(crate) const ALL: Kinds = Kinds(u32::MAX);
 
-    /// Those of which a row may match a filter on columns of `schema`, `kind` among them; what the others hold is not
-    /// asked.
+    /// The kinds whose rows may match a filter on columns of `schema`. Only tests of the column `kind` count;
+    /// the other columns may have any value.
     ///
     /// # Errors
     /// `Predicate`.
@@ -99,7 +99,7 @@ impl Kinds {
         Ok(Kinds(bits))
     }
 
-    /// Whether some of these are among them.
+    /// Whether some of `kinds` are in the set.
     pub(crate) fn any(self, kinds: &[Kind]) -> bool {
         kinds.iter().any(|kind| self.0 >> (*kind as u8) & 1 == 1)
     }

@@ -1,4 +1,4 @@
-//! The files of a listing that are among a table's, and may be orphans.
+//! The listed files that are in the table's locations, and may be orphans.
 
 use std::sync::Arc;
 
@@ -19,21 +19,21 @@ use crate::notes::Notes;
 use crate::record::find;
 use crate::storage::{ListedFile, Storage};
 
-/// Bytes of records that are dealt out together.
+/// Bytes of records that are distributed together.
 const TOGETHER: usize = 4 << 20;
 
-/// The files of a folder, and whether they are told apart by their names alone.
+/// The files of a folder, and whether they are compared by their names alone.
 pub(super) type InFolder = (Vec<File>, bool);
 
-/// Places, each with the number of its prefix and what keys of its files begin with.
+/// Places, each with the number of its prefix and the beginning of the keys of its files.
 pub(super) type Known = Vec<(Place, u16, String)>;
 
-/// Files that were listed.
+/// Files of a listing.
 pub(super) struct Listed {
-    /// As they were dealt out, until somebody takes them.
+    /// Their records by part, until they are taken.
     dealt: Vec<LargeBinaryArray>,
     pub(super) prefixes: Arc<Prefixes>,
-    /// Files in the listing, and how many of them are old enough.
+    /// The number of files in the listing, and how many of them are old enough.
     pub(super) listed: u64,
     pub(super) old: u64,
     before_ms: Option<i64>,
@@ -43,7 +43,7 @@ pub(super) struct Listed {
 }
 
 impl Listed {
-    /// None so far, to be dealt out by `dealer`.
+    /// No files yet; `dealer` distributes them.
     pub(super) fn new(which: &OrphanOptions, dealer: Dealer) -> Listed {
         let prefixes = Prefixes::new(&which.equal_schemes, &which.equal_authorities);
         let dealer = Arc::new(dealer);
@@ -59,17 +59,17 @@ impl Listed {
         }
     }
 
-    /// What deals out, beside these files, what a table names in a storage.
+    /// A dealer for the files that the table names, which distributes them to the same parts as these.
     pub(super) fn dealer(&self, storage: Arc<dyn Storage>, by_name: bool) -> Dealer {
         self.dealer.by(Keys::Places { prefixes: Arc::clone(&self.prefixes), storage, by_name, whole: false })
     }
 
-    /// What was dealt out since it was asked last.
+    /// The records that were distributed since the last call.
     pub(super) fn dealt(&mut self) -> impl Iterator<Item = LargeBinaryArray> + use<> {
         std::mem::take(&mut self.dealt).into_iter()
     }
 
-    /// Deals out what waits for more.
+    /// Distributes the records that are still collected.
     ///
     /// # Errors
     /// As [`Deal::dealt`].
@@ -79,12 +79,12 @@ impl Listed {
         Ok(())
     }
 
-    /// Takes the files of some folder.
+    /// Adds the files of a folder.
     pub(super) fn take_folder(&mut self, (files, by_name): InFolder, storage: &dyn Storage) -> Result<()> {
         files.iter().try_for_each(|(path, file)| self.take_listed(&storage.place(path)?, file, by_name))
     }
 
-    /// Where files of a listing may lie, as its paths have it.
+    /// The places where files of a listing may be, in the form of the listing's paths.
     ///
     /// # Errors
     /// `Location` for a place that the storage would not open.
@@ -98,7 +98,7 @@ impl Listed {
         places.into_iter().map(known).collect()
     }
 
-    /// Takes the files of a listing that are in the table's places.
+    /// Adds the files of a listing that are in the table's places.
     pub(super) fn take_batch(&mut self, batch: &RecordBatch, known: &Known) -> Result<()> {
         let paths = find(batch, "path")?;
         let (sizes, times) = (find(batch, "size")?, find(batch, "modified")?);
@@ -163,7 +163,7 @@ impl Listed {
     }
 }
 
-/// The files of each folder in places.
+/// The files of each folder of the places.
 pub(super) fn folders(
     places: Vec<Place>,
     storage: &Arc<dyn Storage>,

@@ -1,4 +1,4 @@
-//! Which files lie where a table's files are.
+//! Listing the folders that a table's files are in.
 
 use std::sync::Arc;
 
@@ -9,25 +9,25 @@ use crate::pipeline::{Levels, Look};
 use crate::relocate::below;
 use crate::storage::{Contents, ListedFile, Storage};
 
-/// Whether a file or folder is looked at, given its path below the place, and whether it is a folder.
+/// Whether to look at a file or folder, given its path relative to the place and whether it is a folder.
 pub(super) type Rule = Arc<dyn Fn(&str, bool) -> bool + Send + Sync>;
 
 /// A folder that files of a table are in.
 #[derive(Clone)]
 pub(crate) struct Place {
-    /// Where the metadata has it, without a slash at the end.
+    /// Its location as the metadata has it, without a slash at the end.
     pub(crate) location: String,
     pub(crate) rule: Rule,
-    /// Whether files are told apart by their names alone, as an engine does that gives each a name of its own.
+    /// Whether files are compared by their names alone, because the engine gives each file a unique name.
     pub(crate) by_name: bool,
-    /// Whether there need not be such a folder.
+    /// Whether the folder may be missing.
     pub(crate) is_optional: bool,
 }
 
-/// A file with its full path, as metadata would have it.
+/// A file with its full path, in the form that metadata would have.
 pub(super) type Listed = (String, ListedFile);
 
-/// The files in a place that its rule lets in, folder by folder.
+/// The files in a place that its rule admits, folder by folder.
 pub(super) fn list(
     place: &Place,
     storage: &Arc<dyn Storage>,
@@ -38,7 +38,7 @@ pub(super) fn list(
     Levels::new(looks, Arc::clone(storage), folders, true)
 }
 
-/// How folders are looked at, by several threads.
+/// How folders are listed, by several threads.
 struct Looks {
     place: Place,
     storage: Arc<dyn Storage>,
@@ -50,7 +50,7 @@ impl Look for Looks {
 
     fn look(&self, folder: &str) -> Result<(Option<Vec<Listed>>, Vec<String>)> {
         let Some(Contents { files, folders }) = self.storage.contents(folder)? else {
-            // What went away after it was listed has no files either.
+            // A folder that was deleted after it was listed has no files either.
             return if folder == self.place.location && !self.place.is_optional {
                 let message = format!("no folder at {:?}", without_credentials(folder));
                 Err(Error::new(ErrorKind::Missing, message).in_file(folder))

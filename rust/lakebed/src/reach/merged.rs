@@ -1,4 +1,4 @@
-//! What is said of the files of a part, brought together.
+//! The records of a part, merged into one row for each file.
 
 use hashbrown::HashTable;
 
@@ -6,29 +6,29 @@ use super::kind::Kind;
 use super::record::{Fact, Record};
 use super::sets::{SetId, SharedSets};
 
-/// The files of a part, in the order in which they were first met.
+/// The files of a part, in the order of their first records.
 #[derive(Default)]
 pub(super) struct Merged<'r> {
     places: HashTable<usize>,
     files: Vec<Claims<'r>>,
 }
 
-/// What is said of the files at one path.
+/// What records say of the files at one path.
 struct Claims<'r> {
     hash: u64,
     path: &'r str,
     kind: Kind,
     size: i64,
     first: Claim,
-    /// What is said of others at the same path; mostly there are none.
+    /// What they say of other files at the same path; mostly there are none.
     others: Vec<Claim>,
 }
 
-/// What is said of one file.
+/// What records say of one file.
 #[derive(Clone, Copy)]
 struct Claim {
     identity: i64,
-    /// The roots that reach it, and those that say that it is deleted.
+    /// The roots that reach it, and those that list it as deleted.
     reached: SetId,
     deleted: SetId,
 }
@@ -44,7 +44,7 @@ impl Claim {
     }
 }
 
-/// A file that some root reaches.
+/// A file that a root reaches.
 pub(super) struct Reached<'r> {
     pub(super) path: &'r str,
     pub(super) kind: Kind,
@@ -86,7 +86,7 @@ impl<'r> Merged<'r> {
         }
     }
 
-    /// Each file that some root reaches.
+    /// Each file that a root reaches.
     pub(super) fn reached(self, sets: &SharedSets) -> impl Iterator<Item = Reached<'r>> {
         self.files.into_iter().filter_map(|file| {
             let left = |claim: &Claim| sets.difference(claim.reached, claim.deleted);

@@ -1,8 +1,8 @@
-//! Which files a table still reaches, from what, and which nothing reaches: one walk over all that names files, whatever
-//! the format.
+//! Which files a table reaches, from which roots, and which files nothing reaches: one walk over the
+//! metadata, shared by the formats.
 //!
-//! A root is what keeps files: a snapshot, a tag, a changelog, or the table itself. A format says which roots there are
-//! and which files each names; every manifest is read once, with the set of the roots that have it.
+//! A root keeps files: a snapshot, a tag, a changelog, or the table itself. A format provides the roots and
+//! the files that each names. Every manifest is read once, with the set of the roots that have it.
 
 mod deal;
 mod exchange;
@@ -44,47 +44,48 @@ use crate::notes::Notes;
 use crate::scan::threads;
 use crate::storage::Storage;
 
-/// What a format knows of the files of one of its tables.
+/// Access to the files of a table, implemented by each format.
 pub(crate) trait Reach: Send + Sync + Sized + 'static {
-    /// What the table's files are read from.
+    /// The storage of the table's files.
     fn storage(&self) -> &Arc<dyn Storage>;
 
-    /// What is odd about the files that were read, and no error.
+    /// What is unusual, but not an error, in the files that were read.
     fn notes(&self) -> Notes;
 
-    /// Reads what names manifests: the roots, the files that are named without a manifest, and the manifests as a stream
-    /// of what they name. With rules of retention the roots say which of them these let go.
+    /// Reads the files that name manifests. Returns the roots, the files that are named without a manifest,
+    /// and the manifests as a stream of their records. With rules of retention, the roots that these remove
+    /// are marked.
     ///
     /// # Errors
     /// Those of reading snapshots and lists; `Unsupported` with rules of retention where the table forbids that files are
     /// deleted.
     fn walk(&self, wanted: &Wanted<'_>) -> Result<Walk>;
 
-    /// What reads its manifests elsewhere.
+    /// The format's part of a walk that other processes make.
     type Naming: Naming;
 
-    /// The same walk but for the manifests, which are to be read elsewhere. Left out are those that may be gone, unless
-    /// `all` are asked for: what they alone name is reached by nothing.
+    /// The same walk without the manifests, which other processes read. Manifests that may no longer exist
+    /// are left out, unless `all` are asked for: no root reaches the files that only they name.
     ///
     /// # Errors
     /// As [`Reach::walk`].
     fn apart(&self, wanted: &Wanted<'_>, all: bool) -> Result<Apart<Self::Naming>>;
 
-    /// The same table at what is newest now.
+    /// The same table in its newest version.
     ///
     /// # Errors
     /// Those of opening it.
     fn newest(&self) -> Result<Self>;
 
-    /// Where files of the table may lie that nothing reaches.
+    /// The folders in which orphans of the table may be.
     ///
     /// # Errors
     /// `Unsupported` where the table forbids that files are deleted; `Location`.
     fn places(&self) -> Result<Vec<Place>>;
 }
 
-/// The files that no root reaches that stays, of a table that says itself which go, if any: the rows of [`Reachable`],
-/// all at once, in one batch at least.
+/// The files that only removed roots reach, for a table whose [`Reach`] marks removed roots itself: the rows
+/// of [`Reachable`], all at once, in at least one batch. No files without a `reach`.
 ///
 /// # Errors
 /// Those of reading all that names files.

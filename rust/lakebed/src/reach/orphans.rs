@@ -1,4 +1,4 @@
-//! Files that lie among a table's and that nothing reaches.
+//! Files in a table's folders that nothing reaches.
 
 use std::sync::Arc;
 
@@ -26,24 +26,25 @@ use crate::notes::Notes;
 use crate::scan::{Batches, Scan, ScanOptions, Step, limited, selected, threads};
 use crate::view::{select, whole};
 
-/// Starts reading a listing, once more each time: `path` text, `size` int64 bytes, `modified` int64 milliseconds since
-/// 1970 UTC.
+/// Starts reading a listing, anew with each call: `path` text, `size` int64 bytes, `modified` int64
+/// milliseconds since 1970 UTC.
 pub type Listing = Arc<dyn Fn() -> Result<Batches> + Send + Sync>;
 
 /// Which files may be orphans.
 #[derive(Clone, Default)]
 pub struct OrphanOptions {
-    /// Only those modified before, in milliseconds since 1970 UTC; others may be of a commit that is under way.
+    /// Only files modified before this, in milliseconds since 1970 UTC. Newer files may belong to a commit
+    /// that is in progress.
     pub before_ms: Option<i64>,
-    /// Schemes that mean what another means.
+    /// Schemes, each with the one that it is equal to.
     pub equal_schemes: Vec<(String, String)>,
-    /// Authorities (buckets, hosts) that mean what another means.
+    /// Authorities (buckets, hosts), each with the one that it is equal to.
     pub equal_authorities: Vec<(String, String)>,
-    /// What lies there, where the caller knows; else the table's folders are listed.
+    /// The listing, where the caller has one; otherwise the table's folders are listed.
     pub listing: Option<Listing>,
 }
 
-/// What a listing has and a table does not reach.
+/// The listed files that a table does not reach.
 pub(crate) struct Orphans<R> {
     reach: R,
     which: OrphanOptions,
@@ -53,7 +54,7 @@ pub(crate) struct Orphans<R> {
 }
 
 impl<R: Reach> Orphans<R> {
-    /// Those of a table; columns and filter are checked, nothing is read.
+    /// The orphans of a table. Columns and filter are checked; no file is read.
     ///
     /// # Errors
     /// `UnknownColumn`, `Predicate`.
@@ -63,7 +64,8 @@ impl<R: Reach> Orphans<R> {
         Ok(Orphans { reach, which, options, schema, notes })
     }
 
-    /// Lists the files, then reads the table as it is by then: what a commit added in between is reached.
+    /// Lists the files, and then reads the newest version of the table, so that files of a commit in between
+    /// are reached.
     fn compared(&self) -> Result<Compared> {
         let mut listed = Listed::new(&self.which, Dealer::new());
         let mut partitions = Partitions::new();
@@ -107,7 +109,7 @@ impl<R: Reach> Orphans<R> {
 }
 
 impl<R: Reach> Distributed for Orphans<R> {
-    /// Reads the table as it is now: what is listed must not be newer.
+    /// Reads the newest version of the table: the listing must not be newer than that.
     fn exchange(&self, _equality_ids: &[i32]) -> Result<Exchanged> {
         let by_name = self.reach.places()?.iter().any(|place| place.by_name);
         let newest = self.reach.newest()?;
@@ -167,15 +169,16 @@ impl<R: Reach> Scan for Orphans<R> {
     }
 }
 
-/// What is listed beside what is reached.
+/// The records of listed and of reached files.
 struct Compared {
-    /// Files in the listing, and how many of them are old enough.
+    /// The number of files in the listing, and how many of them are old enough.
     listed: u64,
     old: u64,
     rows: Batches,
 }
 
-/// Takes everything that a table names, also what it only says is deleted: engines leave that alone.
+/// Adds every file that a table names, including those that it lists as deleted: engines do not delete these
+/// as orphans either.
 fn take_walk(walk: Walk, dealer: &Arc<Dealer>, partitions: &mut Partitions) -> Result<()> {
     let mut deal = dealer.deal();
     let paths = walk.files.reached().iter().map(|file| file.path.as_str());
@@ -190,7 +193,7 @@ fn take_walk(walk: Walk, dealer: &Arc<Dealer>, partitions: &mut Partitions) -> R
     Ok(())
 }
 
-/// The orphans of a part, whose records `known` makes what they are in this process.
+/// The orphans of a part. `known` translates its records to the hashes and prefix numbers of this process.
 pub(super) fn orphans(pieces: &[Buffer], prefixes: &Prefixes, known: KnownAs<'_>) -> Result<RecordBatch> {
     let reached = ReachedKeys::of(pieces, known)?;
     let mut rows = Rows::default();
@@ -203,7 +206,7 @@ pub(super) fn orphans(pieces: &[Buffer], prefixes: &Prefixes, known: KnownAs<'_>
         let mut named = reached.prefixes(&record).peekable();
         match named.peek().copied() {
             None => rows.push(&record)?,
-            // Of names nobody asks where they are.
+            // Where files are compared by name, the location does not count.
             Some(first) if record.key.contains('/') => {
                 if !named.any(|prefix| prefixes.agree(prefix, record.prefix)) {
                     return Err(prefixes.conflict(first, record.prefix, record.path));
@@ -215,10 +218,10 @@ pub(super) fn orphans(pieces: &[Buffer], prefixes: &Prefixes, known: KnownAs<'_>
     rows.finish()
 }
 
-/// What a record is in this process: hashes and numbers of prefixes are others in others.
+/// Translates a record to this process, since hashes and numbers of prefixes differ between processes.
 pub(super) type KnownAs<'k> = &'k dyn for<'r> Fn(Record<'r>) -> Result<Record<'r>>;
 
-/// The keys that are reached, each with all prefixes that it has.
+/// The keys of reached files, each with all its prefixes.
 #[derive(Default)]
 struct ReachedKeys<'r>(HashTable<(u64, u16, &'r str)>);
 
@@ -239,7 +242,7 @@ impl<'r> ReachedKeys<'r> {
         Ok(keys)
     }
 
-    /// The prefixes that the key of a record is reached with.
+    /// The prefixes with which the key of a record is reached.
     fn prefixes<'k>(&'k self, record: &'k Record<'_>) -> impl Iterator<Item = u16> + 'k {
         let of_hash = self.0.iter_hash(record.hash);
         of_hash
@@ -257,7 +260,7 @@ pub(super) fn schema(options: &ScanOptions) -> Result<SchemaRef> {
     Ok(select(&none, options.columns.as_deref(), options.filter.as_deref())?.schema())
 }
 
-/// Rows that are being made.
+/// A builder of rows.
 #[derive(Default)]
 struct Rows {
     paths: StringBuilder,

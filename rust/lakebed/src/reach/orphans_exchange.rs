@@ -1,5 +1,5 @@
-//! Orphans found by many processes: what manifests name and what is listed is dealt out by what is the same of both, and
-//! compared where it comes together.
+//! Orphans found by several processes. Files that manifests name and listed files are distributed by a key
+//! that both have, and each part is compared where all its records arrive.
 
 use std::sync::Arc;
 
@@ -26,10 +26,10 @@ use crate::scan::{Batches, ScanOptions, once, threads};
 use crate::storage::Placing;
 use crate::view::select;
 
-/// The side of what is listed.
+/// The side of listed files.
 pub(super) const LISTED: i32 = 1;
 
-/// The work of finding what is listed and not reached.
+/// The work of finding listed files that are not reached.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(bound = "N: Naming")]
 pub(crate) struct OrphansExchange<N> {
@@ -43,7 +43,7 @@ pub(crate) struct OrphansExchange<N> {
     asked: Asked,
 }
 
-/// The work on a table as it is now.
+/// The work on the newest version of a table.
 ///
 /// # Errors
 /// Those of reading what names manifests.
@@ -66,7 +66,7 @@ pub(super) fn orphans_exchanged<R: Reach>(
         equal_authorities: which.equal_authorities.clone(),
         asked: Asked::from(options),
     };
-    // Manifests first: what is listed has no rows of its own.
+    // The sides in their order: manifests first, then the listing, which has no manifests.
     let sides = vec![planned, Vec::new()];
     Ok(Exchanged { exchange: Box::new(exchange), sides, together: true, made: Vec::new() })
 }
@@ -76,7 +76,7 @@ impl<N: Naming> Travelling for OrphansExchange<N> {
 }
 
 impl<N: Naming> OrphansExchange<N> {
-    /// What deals out what the table names, with prefixes that are this process's own.
+    /// A dealer for the files that the table names, with the prefixes of this process.
     fn dealer(&self, parts: usize) -> (Arc<Dealer>, Arc<Prefixes>) {
         let prefixes = Arc::new(Prefixes::new(&self.equal_schemes, &self.equal_authorities));
         let (storage, by_name) = (self.placing.storage(), self.by_name);
@@ -99,7 +99,8 @@ impl<N: Naming> Exchange for OrphansExchange<N> {
         }))
     }
 
-    /// Every part knows all files that are named without a manifest: manifests, lists and what the table itself has.
+    /// Every part has all files that are named without a manifest: manifests, lists and the table's other
+    /// metadata.
     fn gather(&self) -> Result<Box<dyn Gather>> {
         let (dealer, prefixes) = self.dealer(1);
         let mut deal = dealer.deal();
@@ -135,7 +136,7 @@ impl Gather for OrphansGather {
 }
 
 impl OrphansGather {
-    /// A record with the hash and the prefix of this process.
+    /// The record with the hash and the prefix number of this process.
     fn known<'r>(&self, record: Record<'r>) -> Result<Record<'r>> {
         let (prefix, _) = self.prefixes.split(record.path, &mut None)?;
         Ok(Record { prefix, hash: self.dealer.hash(record.key.as_bytes()), ..record })

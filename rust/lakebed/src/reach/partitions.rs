@@ -1,4 +1,4 @@
-//! What is known of files, in parts: memory is bounded however many files there are.
+//! The records of all files, by part, with bounded memory for any number of files.
 
 use std::sync::Arc;
 
@@ -16,17 +16,17 @@ use crate::storage::Storage;
 
 /// The records of all files.
 pub(super) struct Partitions {
-    /// As they were dealt out, a row for each part.
+    /// Distributed records, one row for each part.
     chunks: Vec<LargeBinaryArray>,
     held: usize,
     bound: usize,
     disk: Option<Disk>,
 }
 
-/// What memory had no room for.
+/// Records that did not fit into memory.
 struct Disk {
     file: Spill,
-    /// Where each part's records are.
+    /// Where the records of each part are.
     places: Vec<Vec<Place>>,
 }
 
@@ -39,7 +39,7 @@ impl Partitions {
         Partitions { chunks: Vec::new(), held: 0, bound, disk: None }
     }
 
-    /// Keeps what a manifest says, as [`Deal::finish`](super::deal::Deal::finish) gave it.
+    /// Adds the records of a manifest, as [`Deal::finish`](super::deal::Deal::finish) returns them.
     ///
     /// # Errors
     /// As [`Partitions::push`].
@@ -47,10 +47,10 @@ impl Partitions {
         self.push(find(batch, "records")?.as_binary::<i64>().clone())
     }
 
-    /// Keeps records that were dealt out.
+    /// Adds distributed records.
     ///
     /// # Errors
-    /// `Io` where it is too much for memory and the disk fails.
+    /// `Io` where they exceed the memory and writing to disk fails.
     pub(super) fn push(&mut self, dealt: LargeBinaryArray) -> Result<()> {
         if dealt.len() != PARTS {
             return Err(foreign());
@@ -60,10 +60,10 @@ impl Partitions {
         if self.held > self.bound { self.spill() } else { Ok(()) }
     }
 
-    /// All records of a part, in the order in which they came, in several pieces.
+    /// All records of a part, in the order in which they were added, in several pieces.
     ///
     /// # Errors
-    /// `Io` where the disk fails.
+    /// `Io` where reading from disk fails.
     fn part(&self, part: usize) -> Result<Vec<Buffer>> {
         let mut pieces = Vec::with_capacity(self.chunks.len() + 1);
         if let Some(disk) = &self.disk {
@@ -73,7 +73,7 @@ impl Partitions {
         Ok(pieces)
     }
 
-    /// What `make` makes of the records of each part, by several threads.
+    /// Calls `make` with the records of each part, in several threads.
     pub(super) fn each<F>(self, storage: &Arc<dyn Storage>, threads: usize, make: F) -> Pipeline<Parts<F>>
     where
         F: Fn(&[Buffer]) -> Result<RecordBatch> + Send + Sync + 'static,
@@ -82,7 +82,7 @@ impl Partitions {
         Pipeline::new(parts, (0..PARTS).collect(), Width { reads: threads, threads })
     }
 
-    /// Writes what is held to disk.
+    /// Writes the records in memory to disk.
     fn spill(&mut self) -> Result<()> {
         let mut disk = self.disk.take().map_or_else(Disk::create, Ok)?;
         for part in 0..PARTS {
@@ -96,7 +96,7 @@ impl Partitions {
     }
 }
 
-/// What a chunk has of a part.
+/// The records of a part in a chunk.
 fn piece(chunk: &LargeBinaryArray, part: usize) -> Buffer {
     let offsets = chunk.value_offsets();
     let place = |at: usize| offsets.get(at).and_then(|offset| usize::try_from(*offset).ok());
@@ -104,7 +104,7 @@ fn piece(chunk: &LargeBinaryArray, part: usize) -> Buffer {
     chunk.values().slice_with_length(start, end - start)
 }
 
-/// Parts, of each of which something is made.
+/// The parts, as a source of a pipeline that calls `make` with each.
 pub(super) struct Parts<F> {
     partitions: Partitions,
     storage: Arc<dyn Storage>,

@@ -1,5 +1,5 @@
-//! Paths of one file that are spelled differently: what stands before the path within a storage, and which of that means
-//! the same place (Iceberg's `DeleteOrphanFilesSparkAction.java`, `FileURI.java`).
+//! Different spellings of one file's path: the scheme and authority before the path within a storage, and
+//! which of them are equal (Iceberg's `DeleteOrphanFilesSparkAction.java`, `FileURI.java`).
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -9,28 +9,28 @@ use crate::credentials::family;
 use crate::error::{Error, ErrorKind, Result};
 use crate::location::scheme;
 
-/// A scheme and an authority, each empty where none is written.
+/// A scheme and an authority, each empty where the path has none.
 type Prefix = (String, String);
 
-/// Prefixes by number, those that the caller says are equal under one.
+/// Prefixes by number. Those that the caller declares equal have one number.
 pub(super) struct Prefixes {
     equal_schemes: HashMap<String, String>,
     equal_authorities: HashMap<String, String>,
     known: Mutex<Known>,
 }
 
-/// The prefixes that were met.
+/// The prefixes seen so far.
 #[derive(Default)]
 struct Known {
     numbers: HashMap<Prefix, u16>,
     prefixes: Vec<Prefix>,
 }
 
-/// What was met last, as it was written, and its number: mostly it is what comes next.
+/// The last prefix as it was written, and its number: mostly the next path has the same.
 pub(super) type Last = Option<(String, u16)>;
 
 impl Prefixes {
-    /// Both maps lead from what is written to what it means.
+    /// Both maps lead from a spelling to what it is equal to.
     pub(super) fn new(schemes: &[(String, String)], authorities: &[(String, String)]) -> Prefixes {
         let schemes = schemes.iter().map(|(one, other)| (one.to_ascii_lowercase(), canonical(other)));
         Prefixes {
@@ -40,10 +40,10 @@ impl Prefixes {
         }
     }
 
-    /// The number of what stands before a path's key, and the key: the same for each spelling of a file.
+    /// The number of a path's prefix, and its key, which is the same for each spelling of a file.
     ///
     /// # Errors
-    /// `Argument` for more prefixes than any table has.
+    /// `Argument` for more than 65,536 prefixes.
     pub(super) fn split<'p>(&self, path: &'p str, last: &mut Last) -> Result<(u16, Cow<'p, str>)> {
         let (before, key) = path.split_at(key_start(path));
         let number = match last {
@@ -58,7 +58,7 @@ impl Prefixes {
     }
 
     fn known(&self) -> MutexGuard<'_, Known> {
-        // Nothing that panics runs while it is held.
+        // Nothing panics while the lock is held.
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -83,7 +83,8 @@ impl Prefixes {
         Ok(number)
     }
 
-    /// Whether what metadata says and what a listing says may be one place: what metadata leaves out is any.
+    /// Whether a prefix in metadata and one in a listing may be the same location: a part that metadata
+    /// leaves out matches any.
     pub(super) fn agree(&self, metadata: u16, listing: u16) -> bool {
         let agrees = |said: &String, found: &String| said.is_empty() || said == found;
         let known = self.known();
@@ -93,7 +94,7 @@ impl Prefixes {
         }
     }
 
-    /// The error of a file that metadata and the listing have at the same path of different places.
+    /// The error for a file that metadata and the listing have at the same path with different prefixes.
     #[cold]
     pub(super) fn conflict(&self, metadata: u16, listing: u16, path: &str) -> Error {
         let known = self.known();
@@ -111,13 +112,13 @@ impl Prefixes {
     }
 }
 
-/// One scheme for all of its kind, empty for local files.
+/// The common name for schemes of one kind of storage; empty for local files.
 fn canonical(scheme: &str) -> String {
     let family = family(scheme);
     if family == "file" { String::new() } else { family }
 }
 
-/// Where the path within a storage begins.
+/// The offset at which the path within a storage begins.
 fn key_start(path: &str) -> usize {
     let Some((_, rest)) = scheme(path) else { return 0 };
     match rest.strip_prefix("//") {
@@ -126,7 +127,7 @@ fn key_start(path: &str) -> usize {
     }
 }
 
-/// Without empty folders, as Hadoop has paths.
+/// The path without empty components, in the form of Hadoop's paths.
 fn collapsed(key: &str) -> Cow<'_, str> {
     let key = if key.len() > 1 { key.trim_end_matches('/') } else { key };
     if !key.contains("//") {

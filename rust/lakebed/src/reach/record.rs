@@ -1,4 +1,4 @@
-//! What is said of a file, in bytes: so it is held, is written to disk, and goes elsewhere.
+//! A record of what is said of a file, in bytes: for memory, for the disk, and for other processes.
 
 use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
@@ -8,39 +8,41 @@ use super::sets::SetId;
 use crate::error::{Error, ErrorKind, Result};
 use crate::record::find;
 
-/// Bytes of a record before its text: its length, that of its path, where its key begins, what it says, its hash.
+/// Bytes of a record before its text: lengths of the record and the path, start of the key, fact, hash and so
+/// on.
 const HEAD: usize = 44;
 
-/// What is said of a file.
+/// A statement about a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fact {
-    /// The roots reach it, unless they say too that it is deleted.
+    /// The roots reach it, unless they also list it as deleted.
     Reached,
-    /// The roots say that it is deleted: it was named, no more.
+    /// The roots list it as deleted.
     Deleted,
-    /// It is where the table's files are.
+    /// A listing has it.
     Listed,
 }
 
 const FACTS: [Fact; 3] = [Fact::Reached, Fact::Deleted, Fact::Listed];
 
-/// Something that is said of a file.
+/// A statement about a file, with its details.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Record<'r> {
     pub(crate) fact: Fact,
     pub(crate) kind: Kind,
-    /// Number of what stands before the key where places are compared.
+    /// The number of the prefix before the key, where locations are compared.
     pub(crate) prefix: u16,
     pub(crate) set: SetId,
-    /// Of the key, by which records are dealt out and found again.
+    /// The hash of the key, by which records are distributed and looked up.
     pub(crate) hash: u64,
-    /// Bytes of the file, below 0 where nobody knows.
+    /// The file's size \[bytes\]; negative where it is not known.
     pub(crate) size: i64,
-    /// Of what is reached, which of several files at one path is meant; of what is listed, when it was modified.
+    /// For reached files the identity among several files at one path; for listed files the time of
+    /// modification.
     pub(crate) value: i64,
     /// The path as it is written.
     pub(crate) path: &'r str,
-    /// What is the same of all that is said of a file.
+    /// The key, the same in all records of a file.
     pub(crate) key: &'r str,
 }
 
@@ -108,7 +110,7 @@ fn record(bytes: &[u8]) -> Option<(Record<'_>, &[u8])> {
     Some((found, rest))
 }
 
-/// Calls `take` with each record that was dealt out, as [`Deal::finish`](super::deal::Deal::finish) gave them.
+/// Calls `take` with each record of a batch that [`Deal::finish`](super::deal::Deal::finish) returned.
 ///
 /// # Errors
 /// Those of `take`.

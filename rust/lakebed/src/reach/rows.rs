@@ -1,4 +1,4 @@
-//! Rows of files and what reaches them.
+//! Rows of files and the roots that reach them.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use super::walk::Root;
 use crate::error::Result;
 use crate::view::whole;
 
-/// Rows that are being made.
+/// A builder of rows.
 #[derive(Default)]
 pub(super) struct Rows {
     paths: StringBuilder,

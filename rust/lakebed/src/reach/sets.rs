@@ -1,28 +1,28 @@
-//! Sets of roots: which snapshots reach a file, as runs of neighbours, each set once.
+//! Sets of roots that reach a file, as runs of consecutive roots. Equal sets are stored once.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
-/// The first and the last of some neighbouring roots.
+/// The first and the last of consecutive roots.
 pub(super) type Run = (u32, u32);
 
-/// A set among the others.
+/// The number of a set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) struct SetId(pub(super) u32);
 
 impl SetId {
-    /// The set without a root.
+    /// The empty set.
     pub(crate) const NONE: SetId = SetId(0);
 }
 
-/// Roots as they are met, which ascend.
+/// A list of roots in ascending order.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Roots(Vec<Run>);
 
 impl Roots {
-    /// Adds one that is none of those before the last.
+    /// Adds a root that is not before the last one.
     pub(crate) fn push(&mut self, root: usize) {
         let root = u32::try_from(root).unwrap_or(u32::MAX);
         match self.0.last_mut() {
@@ -32,7 +32,7 @@ impl Roots {
     }
 }
 
-/// Every set that is spoken of, by number: thousands of files are reached by the same snapshots.
+/// All sets in use, by number: thousands of files are reached by the same snapshots.
 pub(crate) struct RootSets {
     runs: Vec<Box<[Run]>>,
     known: HashMap<Box<[Run]>, u32>,
@@ -52,13 +52,13 @@ impl RootSets {
         }
     }
 
-    /// The sets that [`RootSets::stored`] gave, by the same numbers.
+    /// The sets that [`RootSets::stored`] returned, with the same numbers.
     pub(super) fn restored(runs: Vec<Box<[Run]>>) -> RootSets {
         let known = runs.iter().cloned().zip(0..).collect();
         RootSets { runs, known, ..RootSets::new() }
     }
 
-    /// What the sets are, in the order of their numbers.
+    /// The sets in the order of their numbers.
     pub(super) fn stored(&self) -> &[Box<[Run]>] {
         &self.runs
     }
@@ -68,26 +68,26 @@ impl RootSets {
         if let Some(id) = self.known.get(&runs) {
             return *id;
         }
-        // One for each union of sets of manifests at most: fewer than there are bytes of memory.
+        // There are no more sets than unions of the manifests' sets: fewer than there are bytes of memory.
         let id = u32::try_from(self.runs.len()).unwrap_or(u32::MAX);
         self.runs.push(runs.clone());
         self.known.insert(runs, id);
         id
     }
 
-    /// The set of these roots, which ascend.
+    /// The set of `roots`, which are in ascending order.
     pub(crate) fn of(&mut self, roots: impl IntoIterator<Item = usize>) -> SetId {
         let mut met = Roots::default();
         roots.into_iter().for_each(|root| met.push(root));
         self.met(met)
     }
 
-    /// The set of the roots that were met.
+    /// The set of a list of roots.
     pub(crate) fn met(&mut self, Roots(runs): Roots) -> SetId {
         SetId(self.id(runs))
     }
 
-    /// The roots of either.
+    /// The roots in either set.
     pub(crate) fn union(&mut self, one: SetId, other: SetId) -> SetId {
         if one == other || other == SetId::NONE {
             return one;
@@ -113,7 +113,7 @@ impl RootSets {
         SetId(id)
     }
 
-    /// The roots of the one that are not of the other.
+    /// The roots in `one` that are not in `other`.
     pub(crate) fn difference(&mut self, one: SetId, other: SetId) -> SetId {
         if other == SetId::NONE || one == SetId::NONE {
             return one;
@@ -123,7 +123,7 @@ impl RootSets {
         }
         let mut runs = Vec::new();
         for &(first, last) in self.runs(one) {
-            // What of this run is left behind the others so far.
+            // The start of what is left of this run so far.
             let mut start = Some(first);
             for &(gone, until) in self.runs(other) {
                 let Some(from) = start.filter(|from| until >= *from && gone <= last) else { continue };
@@ -139,7 +139,7 @@ impl RootSets {
         SetId(id)
     }
 
-    /// The first and the last root of a set; none of the empty one.
+    /// The first and the last root of a set; `None` for the empty set.
     pub(crate) fn ends(&self, set: SetId) -> Option<(usize, usize)> {
         let runs = self.runs(set);
         let (first, last) = (runs.first()?.0, runs.last()?.1);
@@ -151,7 +151,7 @@ impl RootSets {
     }
 }
 
-/// Sets that several threads speak of.
+/// Sets that several threads share.
 pub(super) struct SharedSets(Mutex<RootSets>);
 
 impl SharedSets {
@@ -160,14 +160,14 @@ impl SharedSets {
     }
 
     fn sets(&self) -> MutexGuard<'_, RootSets> {
-        // Nothing that panics runs while it is held.
+        // Nothing panics while the lock is held.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// As [`RootSets::union`].
     pub(super) fn union(&self, one: SetId, other: SetId) -> SetId {
         match (one, other) {
-            // What is mostly asked waits for nobody.
+            // The most common cases take no lock.
             _ if one == other => one,
             (SetId::NONE, other) => other,
             (one, SetId::NONE) => one,

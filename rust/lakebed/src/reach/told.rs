@@ -1,4 +1,4 @@
-//! What is known of the roots of a walk, and rows of the files that they reach.
+//! The roots of a walk, and the rows of the files that they reach.
 
 use arrow_array::RecordBatch;
 use arrow_buffer::Buffer;
@@ -11,17 +11,17 @@ use super::sets::{RootSets, Run, SetId, SharedSets};
 use super::walk::{Removed, Root, Walk};
 use crate::error::Result;
 
-/// What is known of the roots.
+/// The roots of a walk and their sets.
 pub(super) struct Told {
     roots: Vec<Root>,
     sets: SharedSets,
-    /// The roots that stay.
+    /// The roots that are not removed.
     staying: SetId,
-    /// Whether only those files are wanted that no staying root reaches.
+    /// Whether only those files are wanted that no remaining root reaches.
     going: bool,
 }
 
-/// The same on its way to where files come together.
+/// The serialized form, for the processes that make the rows of parts.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct StoredTold {
     roots: Vec<Root>,
@@ -38,7 +38,8 @@ impl From<&StoredTold> for Told {
 }
 
 impl Told {
-    /// Takes the roots of a walk and their sets: of all files, or with `going` of those that no root reaches that stays.
+    /// Takes the roots of a walk and their sets, for all files, or with `going` for those that only removed
+    /// roots reach.
     pub(super) fn of(walk: &mut Walk, going: bool) -> Told {
         let roots = std::mem::take(&mut walk.roots);
         let mut sets = std::mem::replace(&mut walk.sets, RootSets::new());
@@ -52,7 +53,7 @@ impl Told {
         StoredTold { roots, sets, staying: self.staying, going: self.going }
     }
 
-    /// What goes and is no file, and the files that no manifest names.
+    /// Rows for what is removed and is not a file, and for the files that no manifest names.
     pub(super) fn named(&self, walk: &Walk) -> Result<RecordBatch> {
         let mut rows = Rows::default();
         for Removed { kind, snapshot_id, name } in &walk.removed {
@@ -67,9 +68,9 @@ impl Told {
         rows.finish()
     }
 
-    /// Adds those files that are wanted.
+    /// Adds the wanted files.
     fn add<'r>(&self, rows: &mut Rows, files: impl Iterator<Item = Reached<'r>>) {
-        // Files of one manifest come together, and are reached by the same roots.
+        // Files of one manifest follow each other, and the same roots reach them.
         let mut last: Option<(SetId, Option<(usize, usize)>)> = None;
         for Reached { path, kind, size, set } in files {
             let ends = match last {
@@ -83,13 +84,13 @@ impl Told {
         }
     }
 
-    /// The first and the last of these roots; none for those whose files are not wanted.
+    /// The first and the last root of a set; `None` where its files are not wanted.
     fn ends(&self, set: SetId) -> Option<(usize, usize)> {
         let is_wanted = !self.going || self.sets.difference(set, self.staying) == set;
         self.sets.ends(set).filter(|_| is_wanted)
     }
 
-    /// The rows of a part.
+    /// The rows of a part, from its records.
     pub(super) fn part(&self, pieces: &[Buffer]) -> Result<RecordBatch> {
         let mut files = Merged::default();
         for record in pieces.iter().flat_map(|piece| records(piece)) {

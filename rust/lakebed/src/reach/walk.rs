@@ -1,4 +1,4 @@
-//! What one walk over a table's metadata gives.
+//! The result of a walk over a table's metadata.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,30 +11,30 @@ use super::kind::{Kind, Kinds};
 use super::sets::{RootSets, SetId};
 use crate::scan::{Batches, Step};
 
-/// What is asked of a walk.
+/// What a walk is to return.
 pub(crate) struct Wanted<'r> {
-    /// By which rules roots go, if any do.
+    /// The rules by which roots are removed, if any.
     pub(crate) retention: Option<&'r Retention>,
-    /// The kinds of files that are of interest: what names others alone is not read.
+    /// The kinds of files that are wanted: files that only name others are not read.
     pub(crate) kinds: Kinds,
-    /// What deals out what entries say.
+    /// Distributes the records of entries.
     pub(crate) dealer: Arc<Dealer>,
     pub(crate) threads: usize,
 }
 
-/// What keeps files.
+/// Something that keeps files: a snapshot, a tag, a changelog, or the table itself.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Root {
-    /// The snapshot; none for the table itself.
+    /// The snapshot; `None` for the table itself.
     pub(crate) snapshot_id: Option<i64>,
-    /// What it is called in rows: `snapshot 3`, `tag v1`, `table`.
+    /// Its name in rows: `snapshot 3`, `tag v1`, `table`.
     pub(crate) name: String,
-    /// Whether the rules of retention let it go.
+    /// Whether it is removed, as by rules of retention.
     pub(crate) goes: bool,
 }
 
 impl Root {
-    /// One that stays.
+    /// A root that is not removed.
     pub(crate) fn new(snapshot_id: Option<i64>, name: String) -> Root {
         Root { snapshot_id, name, goes: false }
     }
@@ -50,17 +50,17 @@ pub(crate) struct File {
     pub(crate) set: SetId,
 }
 
-/// Files that are named without a manifest, each once, in the order in which they were first named.
+/// Files that are named without a manifest, each once, in the order of their first mention.
 #[derive(Debug, Default)]
 pub(crate) struct Files {
     files: Vec<File>,
     places: HashMap<String, usize>,
-    /// Those that are named and reached by nothing.
+    /// Those that are named but not reached.
     named: Vec<String>,
 }
 
 impl Files {
-    /// Adds what `set` reaches, or more roots to a file that is there.
+    /// Adds a file that `set` reaches, or adds the roots to a file that is known already.
     pub(crate) fn add(
         &mut self,
         path: String,
@@ -78,7 +78,7 @@ impl Files {
         self.files.push(File { path, kind, size, set });
     }
 
-    /// Adds a file that something names and nothing reaches.
+    /// Adds a file that is named but not reached.
     pub(crate) fn add_named(&mut self, path: String) {
         self.named.push(path);
     }
@@ -92,7 +92,7 @@ impl Files {
     }
 }
 
-/// Something that goes by the rules of retention and is no file.
+/// Something that is removed and is not a file.
 #[derive(Debug, Clone)]
 pub(crate) struct Removed {
     pub(crate) kind: Kind,
@@ -102,15 +102,15 @@ pub(crate) struct Removed {
 
 /// The roots of a table, and what they reach.
 pub(crate) struct Walk {
-    /// In the order of first and last: that of commits.
+    /// In the order of commits, to which first and last refer.
     pub(crate) roots: Vec<Root>,
     pub(crate) sets: RootSets,
     pub(crate) files: Files,
-    /// Starts reading what manifests name, as [`Deal::finish`](super::deal::Deal::finish) gives it; nothing where they are
-    /// read elsewhere.
+    /// Reads the records of manifests, as [`Deal::finish`](super::deal::Deal::finish) returns them; empty
+    /// where other processes read the manifests.
     pub(crate) entries: Batches,
-    /// How many manifests are read, of how many that roots name.
+    /// How many manifests are read, of all that roots name.
     pub(crate) manifests: Step,
-    /// What goes besides files.
+    /// What is removed besides files.
     pub(crate) removed: Vec<Removed>,
 }

@@ -1,4 +1,4 @@
-//! Small batches together: each costs a consumer as much as thousands of rows do.
+//! Small batches are put together: each batch costs a consumer as much as thousands of rows.
 
 use std::mem::take;
 
@@ -7,23 +7,23 @@ use arrow_select::concat::concat_batches;
 
 use crate::error::Result;
 
-/// Batches of fewer rows and bytes are put together.
+/// Batches with fewer rows and bytes than these are put together.
 const SMALL_ROWS: usize = 1 << 10;
 const SMALL_BYTES: usize = 1 << 20;
 
-/// Rows, bytes and batches at which what is held is given: so much that a batch is cheap, so little that nobody
-/// waits for it and no memory is taken that counts.
+/// The held rows are returned at this many rows, bytes or batches: enough that the cost of a batch is small,
+/// and few enough that they cause no delay and no relevant memory.
 const ENOUGH_ROWS: usize = 1 << 13;
 const ENOUGH_BYTES: usize = 8 << 20;
 const ENOUGH_BATCHES: usize = 64;
 
-/// The same rows in the same order, those of small batches in fewer ones; an error comes behind the rows before it.
+/// The same rows in the same order, with small batches put together. An error comes after the rows before it.
 pub(super) struct Coalesced<I> {
     batches: I,
     held: Vec<RecordBatch>,
     rows: usize,
     bytes: usize,
-    /// What ended what was held.
+    /// What follows the held rows: a large batch or an error.
     next: Option<Result<RecordBatch>>,
 }
 
@@ -46,7 +46,7 @@ impl<I> Coalesced<I> {
         self.rows >= ENOUGH_ROWS || self.bytes >= ENOUGH_BYTES || self.held.len() >= ENOUGH_BATCHES
     }
 
-    /// What is held as one batch.
+    /// The held rows as one batch.
     fn give(&mut self) -> Option<Result<RecordBatch>> {
         (self.rows, self.bytes) = (0, 0);
         let mut held = take(&mut self.held);

@@ -1,4 +1,4 @@
-//! What the steps of a scan keep, counted as it runs.
+//! How many manifests, entries and files each step of a scan keeps, counted as it runs.
 
 use std::collections::BTreeMap;
 use std::iter::Sum;
@@ -8,18 +8,18 @@ use std::sync::{Arc, Mutex};
 use super::{Batches, Step};
 use crate::error::Result;
 
-/// A step that may leave something out.
+/// A step that may leave out some of its input.
 #[derive(Debug)]
 pub(crate) struct Stage {
     /// Its place among the steps of its scan.
     pub(crate) order: u8,
     /// What is counted: manifests, entries, files.
     pub(crate) step: &'static str,
-    /// What decides.
+    /// The reason why something is left out.
     pub(crate) why: &'static str,
 }
 
-/// So many manifests or files, with their rows and bytes.
+/// A number of manifests or files, with their rows and bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Amount {
     pub(crate) count: u64,
@@ -45,26 +45,26 @@ impl Sum for Amount {
     }
 }
 
-/// The stages that were passed, with all that came to them and what they kept.
+/// The stages that ran, with their input and what they kept.
 type Passed = BTreeMap<u8, (&'static Stage, Amount, Amount)>;
 
-/// Counts what stages keep, from whichever thread; clones share it. Counts nothing unless asked to, so that
-/// scans can always tell it what they do.
+/// Counts what stages keep, from several threads; clones share the counts. By default it counts nothing, so
+/// that scans can always report to it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Funnel(Option<Arc<Mutex<Passed>>>);
 
 impl Funnel {
-    /// One that counts.
+    /// A funnel that counts.
     fn counting() -> Funnel {
         Funnel(Some(Arc::default()))
     }
 
-    /// Whether it counts: what only the counts need is left out where it does not.
+    /// Whether it counts. Work that only the counts need is skipped where it does not.
     pub(crate) fn is_counting(&self) -> bool {
         self.0.is_some()
     }
 
-    /// Takes note of what came to a stage and what was kept; `amounts` are made only where it counts.
+    /// Records the input of a stage and what it kept; `amounts` is only called where the funnel counts.
     pub(crate) fn pass(&self, stage: &'static Stage, amounts: impl FnOnce() -> [Amount; 2]) {
         let Some(passed) = &self.0 else { return };
         let [total, kept] = amounts();
@@ -90,7 +90,7 @@ impl Funnel {
     }
 }
 
-/// What the stages keep of a scan that makes no rows: `open` starts it with the funnel that is told.
+/// Runs a scan for its counts alone; `open` starts it with the funnel to report to.
 ///
 /// # Errors
 /// Those of the scan.

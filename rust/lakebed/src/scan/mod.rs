@@ -1,4 +1,4 @@
-//! What every scan is, whatever the format: options in, batches out.
+//! What all scans share, for both formats: options in, batches out.
 
 mod coalesced;
 mod funnel;
@@ -29,30 +29,31 @@ use crate::view::select;
 /// Batches of rows, made as they are asked for.
 pub type Batches = Box<dyn Iterator<Item = Result<RecordBatch>> + Send>;
 
-/// What of a view or of a metadata table is wanted.
+/// What a caller wants of a view or of a metadata table.
 #[derive(Debug, Clone, Default)]
 pub struct ScanOptions {
     /// Columns, in this order; `None` for all.
     pub columns: Option<Vec<String>>,
-    /// A filter: on the own columns of what is made without manifests and of metadata tables. On the other
-    /// views it says which files are wanted, by any columns of the table.
+    /// A filter. For metadata tables, and for views that need no manifests, it tests the columns of the view
+    /// or table. For the other views it selects files, by any columns of the table.
     pub filter: Option<String>,
     /// Columns of the table whose typed statistics become the column `stats`.
     pub stats: Option<Vec<String>>,
-    /// The most rows to give.
+    /// The most rows to return.
     pub limit: Option<usize>,
-    /// Rows of the table, of which a plan need hold no more.
+    /// Rows of the table that the caller needs: a plan may end with the file that reaches them.
     pub row_limit: Option<u64>,
-    /// Threads inside each call; 0 for one per processor.
+    /// Threads of each call; 0 for one per processor.
     pub threads: usize,
     /// How a plan names the deletes of its files.
     pub deletes: DeletesAs,
-    /// Files of fewer bytes are small, for `health`; `None` for
+    /// Files of fewer bytes count as small in `health`; `None` for
+    /// [`SMALL_FILE_BYTES`](crate::health::SMALL_FILE_BYTES).
     /// [`SMALL_FILE_BYTES`](crate::health::SMALL_FILE_BYTES).
     pub small_bytes: Option<u64>,
 }
 
-/// The column of a plan that says what of its filter is left to test in a file's rows.
+/// The column of a plan with the part of the filter that is left to test in the rows of a file.
 pub(crate) const RESIDUAL: &str = "residual";
 
 /// How a plan names the deletes that apply to a file.
@@ -67,7 +68,7 @@ pub enum DeletesAs {
 }
 
 impl DeletesAs {
-    /// The column that holds them.
+    /// The column of a plan that has the deletes in this form.
     pub(crate) fn column(self) -> &'static str {
         match self {
             DeletesAs::Files => "delete_files",
@@ -77,7 +78,7 @@ impl DeletesAs {
 }
 
 impl ScanOptions {
-    /// The columns, and those of `more` that are not among them; all for `None`.
+    /// The columns, and those of `more` that are not among them; `None`, which means all, stays `None`.
     pub(crate) fn columns_and(&self, more: &[&str]) -> Option<Vec<String>> {
         let mut columns = self.columns.clone()?;
         for name in more {
@@ -88,31 +89,32 @@ impl ScanOptions {
         Some(columns)
     }
 
-    /// The columns, `stats` among them where statistics are asked for: those asked for by name need not be
-    /// asked for again as a column.
+    /// The columns, with `stats` added where statistics are asked for: the caller need not also ask for that
+    /// column.
     pub(crate) fn columns_and_stats(&self) -> Option<Vec<String>> {
         self.columns_and(if self.stats.is_some() { &["stats"] } else { &[] })
     }
 }
 
-/// A view or a metadata table, resolved: its schema is known, nothing of its rows is read.
+/// A view or a metadata table, resolved: its schema is known, and none of its rows are read yet.
 pub trait Scan: Send + Sync {
     /// The schema of the rows.
     fn schema(&self) -> &SchemaRef;
 
-    /// Starts reading: what is small is made whole, for the rest the manifest lists are read.
+    /// Starts reading. Small results are made whole; for the others the manifest lists are read.
     ///
     /// # Errors
     /// Those of the files that are read now; more may come with the batches.
     fn stream(&self) -> Result<Batches>;
 
-    /// What is odd about the files that its streams read, and no error; more may come as they are read.
+    /// What is unusual, but not an error, in the files that its streams have read so far; more may be added
+    /// as they read on.
     fn notes(&self) -> Notes {
         Notes::default()
     }
 
-    /// The funnel: what each step keeps of manifests, entries and files; nothing for what is made without
-    /// manifests. Reads what the scan reads, but decodes no column that only the rows need.
+    /// The funnel: how many manifests, entries and files each step keeps; empty for views that need no
+    /// manifests. It reads the same files as the scan, but does not decode columns that only the rows need.
     ///
     /// # Errors
     /// Those of the scan.
@@ -120,20 +122,20 @@ pub trait Scan: Send + Sync {
         Ok(Vec::new())
     }
 
-    /// Of a plan, the deletes that its files may have: `delete_id` int32, by which
-    /// [`DeletesAs::Ids`] names them, then the columns of the view `deletes`.
+    /// For a plan, the deletes that its files may have: `delete_id` int32, which [`DeletesAs::Ids`] refers
+    /// to, then the columns of the view `deletes`.
     ///
     /// # Errors
-    /// `Argument` for what is no plan.
+    /// `Argument` where the scan is not a plan.
     fn deletes(&self) -> Result<Box<dyn Scan>> {
         Err(Error::new(ErrorKind::Argument, "only plans have deletes"))
     }
 
-    /// Of a plan of an Iceberg table, what a REST catalog answers who asks it to plan a scan: the JSON object of a
-    /// completed planning result.
+    /// For a plan of an Iceberg table, the answer of a REST catalog to a client that asks it to plan the
+    /// scan: the JSON object of a completed planning result.
     ///
-    /// # Errors
-    /// Those of reading the plan; `Unsupported` for other scans, and for a filter of which Iceberg's expressions
+    /// Those of reading the plan; `Unsupported` for other scans, and where Iceberg's expressions cannot
+    /// express the residual of the filter.
     /// cannot say what is left.
     fn scan_tasks(&self) -> Result<serde_json::Value> {
         let message = "only plans of Iceberg tables are what a REST catalog answers";
@@ -150,15 +152,15 @@ pub struct Step {
     pub kept: u64,
     /// How many there were.
     pub total: u64,
-    /// Rows in those left, where they are counted.
+    /// Rows in those that are left, where they are counted.
     pub rows_kept: Option<u64>,
     /// Rows in all, where they are counted.
     pub rows_total: Option<u64>,
-    /// Bytes of those left, where they are counted.
+    /// Bytes of those that are left, where they are counted.
     pub bytes_kept: Option<u64>,
     /// Bytes of all, where they are counted.
     pub bytes_total: Option<u64>,
-    /// What decided.
+    /// The reason why the others were left out.
     pub why: &'static str,
 }
 
@@ -177,7 +179,7 @@ impl Step {
     }
 }
 
-/// What `options` ask for of the rows of a whole view, by a filter on its own columns.
+/// Applies `options`, with a filter on the columns of the view, to all rows of a view.
 pub(crate) fn selected(
     rows: impl Iterator<Item = Result<RecordBatch>> + Send + 'static,
     options: &ScanOptions,
@@ -186,8 +188,8 @@ pub(crate) fn selected(
     Box::new(rows.map(move |rows| select(&rows?, columns.as_deref(), filter.as_deref())))
 }
 
-/// The first `limit` rows, in no small batches; nothing behind an error. What `open` gives is not asked for more
-/// than holds these rows, and not opened where there are none.
+/// The first `limit` rows, with small batches put together; nothing after an error. It takes no more batches
+/// from `open` than have these rows, and does not call `open` where `limit` is 0.
 ///
 /// # Errors
 /// Those of `open`.
@@ -215,7 +217,7 @@ pub(crate) fn limited(limit: Option<usize>, open: impl FnOnce() -> Result<Batche
     Ok(Box::new(Coalesced::new(limited)))
 }
 
-/// The rows of one batch.
+/// The rows of one batch as a stream.
 pub(crate) fn once(batch: RecordBatch) -> Batches {
     Box::new(std::iter::once(Ok(batch)))
 }

@@ -1,4 +1,4 @@
-//! The deletes of a plan, behind the numbers that it calls them by.
+//! The deletes of a plan, with the numbers by which the plan refers to them.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::view::batch;
 /// The column of the numbers by which [`super::DeletesAs::Ids`] names deletes.
 pub(crate) const DELETE_ID: &str = "delete_id";
 
-/// The rows of a scan with their numbers, from 0, in a first column of that name.
+/// The rows of a scan with their numbers, from 0, in an added first column `delete_id`.
 pub(crate) struct Numbered<S> {
     rows: S,
     schema: SchemaRef,
@@ -42,7 +42,7 @@ impl<S: Scan> Scan for Numbered<S> {
     }
 }
 
-/// `rows` behind their numbers, of which `next` is the first.
+/// `rows` with a first column of numbers, which start at `next`.
 fn numbered(rows: &RecordBatch, schema: &SchemaRef, next: &mut i32) -> Result<RecordBatch> {
     let end = i32::try_from(rows.num_rows()).ok().and_then(|count| next.checked_add(count));
     let end = end.ok_or_else(|| Error::new(ErrorKind::Unsupported, "more than 2^31 deletes"))?;

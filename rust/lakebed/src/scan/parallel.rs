@@ -1,6 +1,6 @@
-//! How many threads work on a call.
+//! How many threads a call uses.
 
-/// How many threads are meant.
+/// The number of threads for the option `wanted`.
 pub(crate) fn threads(wanted: usize) -> usize {
     match wanted {
         0 => std::thread::available_parallelism().map_or(1, std::num::NonZero::get),

@@ -1,4 +1,4 @@
-//! Plans that end once they hold as many rows as are wanted.
+//! Plans that end once they have enough rows.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
@@ -10,14 +10,14 @@ use crate::error::Result;
 use crate::record::find;
 use crate::view::only;
 
-/// The column of a file's rows.
+/// The column with the number of rows of a file.
 const ROWS: &str = "record_count";
 
-/// The rows of a plan, made by `plan`, up to the file with which `options.row_limit` is reached by files
-/// whose rows are all returned: those without deletes and without anything left to test.
+/// The rows of a plan, made by `plan`, up to the file with which `options.row_limit` is reached. Only files
+/// whose rows are all returned count: those without deletes and without a residual filter.
 ///
-/// `counts` says whether a reader returns each row of such files, or merges them with others; where it
-/// merges them, all files are planned. `schema` is that of the rows.
+/// `counts` is whether a reader returns each row of such files. Where a reader merges them with rows of other
+/// files, all files are planned. `schema` is the schema of the rows.
 ///
 /// # Errors
 /// Those of `plan`.

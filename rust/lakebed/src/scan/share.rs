@@ -1,8 +1,8 @@
 //! A share of a manifest, for engines that spread a large one over several tasks.
 //!
-//! Blocks belong to the range that the marker in front of them begins in, the header's for the first: every block
-//! has one range, whatever the cuts. A marker that is damaged is found by the range before it, whose last block
-//! must end in one.
+//! A block belongs to the range in which the marker in front of it begins; for the first block that is the
+//! header's marker. So every block belongs to exactly one range, wherever the ranges are cut. A damaged
+//! marker is found by the range before it, whose last block must end with one.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -15,13 +15,14 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::pipeline::read_each;
 use crate::storage::{Storage, read_recorded};
 
-/// How much is read behind a range to find its last block's end, and of a file to find its header's; doubled where that
-/// is not enough.
+/// How many bytes are read after a range to find the end of its last block, and from the start of a file to
+/// find the end of its header. Doubled where that is not enough.
 const WINDOW: u64 = 64 << 10;
 /// Bytes of a sync marker.
 const MARKER: u64 = 16;
 
-/// What a task has of a manifest: all of its bytes, or some blocks behind its header, which make a file of their own.
+/// A task's share of a manifest: all of its bytes, or its header and some blocks, which together are a valid
+/// file.
 pub struct Content {
     pub(crate) bytes: Buffer,
     pub(crate) part: Option<Part>,
@@ -33,18 +34,18 @@ impl From<Buffer> for Content {
     }
 }
 
-/// Where the blocks of a part stand in their file.
+/// Where the blocks of a part are in the whole file.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Part {
     /// Bytes of the header.
     header: u64,
-    /// How much further on the blocks stand.
+    /// How many bytes further on the blocks are in the whole file.
     shift: u64,
 }
 
 impl Part {
-    /// The same error, its place seen in the whole file, where it is not known how many blocks and records stand
-    /// before those of the part.
+    /// The same error with its position in the whole file. The numbers of block and record are dropped, since
+    /// it is not known how many come before the part.
     pub(crate) fn placed(self, error: Error) -> Error {
         let further = |offset| if offset < self.header { offset } else { self.shift.saturating_add(offset) };
         error.elsewhere(further)
@@ -63,8 +64,9 @@ impl Content {
         Err(Error::new(ErrorKind::Argument, "a part of a manifest, where all of it is wanted"))
     }
 
-    /// What `range` has of a manifest of which `length` bytes are recorded and [`divisible`] gave the header; `None`
-    /// where no block is of it. One request, where no block is longer than [`WINDOW`].
+    /// The blocks of `range` in a manifest with `length` recorded bytes, whose header came from
+    /// [`divisible`]; `None` where no block belongs to the range. One request, where no block is longer than
+    /// [`WINDOW`].
     ///
     /// # Errors
     /// Those of the storage; `Truncated` for a file that is shorter than it was.
@@ -76,7 +78,7 @@ impl Content {
         header: Buffer,
     ) -> Result<Option<Content>> {
         let (parsed, _) = Blocks::open(Input::from(header.clone()), Limits::DEFAULT)?;
-        // The first block has no block in front of it whose marker would be its own.
+        // The marker in front of the first block is the one that ends the header.
         let first = parsed.length.saturating_sub(MARKER);
         let from = range.start.max(first);
         if from >= range.end.min(length) {
@@ -96,7 +98,7 @@ impl Content {
         Ok(Some(Content { bytes, part: Some(part) }))
     }
 
-    /// All of a manifest of which `length` bytes are recorded.
+    /// All of a manifest with `length` recorded bytes.
     ///
     /// # Errors
     /// Those of the storage; `Limit`.
@@ -105,9 +107,10 @@ impl Content {
     }
 }
 
-/// The header of each of some manifests, given with their recorded lengths, that tasks may read ranges of; `None` for
-/// one that a single task has to read: one in ORC or Parquet, and a file of another length, since what is cut at a
-/// block would look complete. Two requests each, side by side.
+/// The headers of the manifests that can be read in ranges; each manifest is given with its recorded length.
+/// `None` for one that a single task has to read: one in ORC or Parquet, and a file whose length is not the
+/// recorded one, since a file that was cut at the end of a block looks complete. Two requests for each, in
+/// parallel.
 ///
 /// # Errors
 /// Those of the storage, and the Avro layer's of a header.
@@ -125,7 +128,7 @@ pub fn divisible(
     })
 }
 
-/// The header of each of some manifests; `None` for one that is not Avro. One request each, side by side, where no
+/// The header of each manifest; `None` for one that is not Avro. One request for each, in parallel, where no
 /// header is longer than [`WINDOW`].
 ///
 /// # Errors
@@ -154,7 +157,7 @@ fn read_header(storage: &dyn Storage, path: &str, limits: &Limits) -> Result<Opt
                 let length = usize::try_from(header.length).unwrap_or(usize::MAX).min(bytes.len());
                 return Ok(Some(bytes.slice_with_length(0, length)));
             }
-            // The file goes on behind what was asked for.
+            // The file is longer than what was read.
             Err(error) if error.kind() == AvroKind::Truncated && bytes.len() as u64 >= window => {
                 window = window.saturating_mul(2);
             }
@@ -163,7 +166,7 @@ fn read_header(storage: &dyn Storage, path: &str, limits: &Limits) -> Result<Opt
     }
 }
 
-/// Bytes of a file from some place on.
+/// The bytes of a file that were read, from some offset on.
 struct Window<'a> {
     storage: &'a dyn Storage,
     path: &'a str,
@@ -173,12 +176,12 @@ struct Window<'a> {
 }
 
 impl Window<'_> {
-    /// How far it reaches.
+    /// The offset at which it ends.
     fn end(&self) -> u64 {
         self.from.saturating_add(self.bytes.len() as u64)
     }
 
-    /// Has what stands before `end`, or all.
+    /// Reads up to `end`, or to the end of the file.
     fn read_to(&mut self, end: u64) -> Result<()> {
         let (start, end) = (self.end(), end.min(self.length));
         self.bytes.extend_from_slice(&self.storage.read_range(
@@ -194,7 +197,7 @@ impl Window<'_> {
         Ok(())
     }
 
-    /// Where the first marker begins that does so at `start` or behind; `None` where there is none.
+    /// The first offset, from `start` on, at which a marker begins; `None` where there is none.
     fn marker(&mut self, sync: &[u8; 16], start: u64) -> Result<Option<u64>> {
         let (mut start, mut more) = (start, WINDOW);
         while start < self.length {
@@ -205,7 +208,7 @@ impl Window<'_> {
             if self.end() == self.length {
                 break;
             }
-            // The marker may begin in the last bytes that are there.
+            // A marker may begin in the last bytes of the window.
             start = start.max(self.end().saturating_sub(MARKER - 1));
             self.read_to(self.end().saturating_add(more))?;
             more = more.saturating_mul(2);
@@ -213,7 +216,7 @@ impl Window<'_> {
         Ok(None)
     }
 
-    /// What stands from `start` up to `end`, as far as it is there.
+    /// The bytes from `start` up to `end`, as far as they were read.
     fn between(&self, start: u64, end: u64) -> &[u8] {
         let place = |offset: u64| usize::try_from(offset.saturating_sub(self.from)).unwrap_or(usize::MAX);
         let end = place(end).min(self.bytes.len());
@@ -232,7 +235,7 @@ mod tests {
 
     use super::*;
 
-    /// One file in memory, and how often it was asked for.
+    /// One file in memory, with the number of requests.
     #[derive(Default)]
     struct Memory {
         bytes: Vec<u8>,
@@ -250,7 +253,7 @@ mod tests {
         }
     }
 
-    /// A file of `rows` numbers in blocks of some hundred bytes.
+    /// A file of `rows` numbers, in blocks of some hundred bytes.
     fn file(rows: i64) -> Arc<Memory> {
         let column: ArrayRef = Arc::new(Int64Array::from_iter_values((0..rows).map(|row| row * row)));
         let batch = RecordBatch::try_from_iter([("id", column)]).unwrap();

@@ -10,33 +10,33 @@ use crate::error::Result;
 use crate::pipeline::{Give, Pipeline, Source, Width};
 use crate::storage::Storage;
 
-/// What threads share: how a manifest is read, and how the rows of one are made.
+/// What the threads share: how a manifest is read and decoded.
 pub(crate) trait ManifestSource: Send + Sync + 'static {
     /// What is known of a manifest before it is read.
     type Manifest: Send + Sync + 'static;
 
-    /// Prepares for reading `manifests`, of which it may drop some.
+    /// Prepares for reading `manifests`, and may drop some of them.
     fn start(&mut self, _manifests: &mut Vec<Self::Manifest>, _threads: usize) -> Result<()> {
         Ok(())
     }
 
-    /// What manifests are read from.
+    /// The storage that manifests are read from.
     fn storage(&self) -> &dyn Storage;
 
     /// Bytes of a manifest, as recorded.
     fn size(&self, manifest: &Self::Manifest) -> u64;
 
-    /// The bytes of a manifest; errors say of which.
+    /// The bytes of a manifest; errors name the manifest.
     fn read(&self, manifest: &Self::Manifest) -> Result<Buffer>;
 
-    /// The rows of one manifest, in file order; errors say in which file they were found.
+    /// The rows of one manifest, in file order; errors name the file.
     fn open(&self, manifest: &Self::Manifest, bytes: Buffer, threads: usize) -> Result<Batches>;
 }
 
 /// The rows of manifests, in the order of the manifest lists.
 ///
-/// A single manifest is made into rows by all threads; so are many where one thread reads and makes everything. Else
-/// manifests go through a [`Pipeline`], each on one thread.
+/// A single manifest is decoded by all threads. So are many, one after another, where the width is one.
+/// Otherwise manifests go through a [`Pipeline`], each decoded by one thread.
 pub(crate) struct ManifestStream<S: ManifestSource> {
     threads: usize,
     stage: Stage<S>,
@@ -119,7 +119,7 @@ impl<S: ManifestSource> Iterator for ManifestStream<S> {
     }
 }
 
-/// Manifests whose rows come batch by batch, each made by one thread.
+/// Manifests whose rows come batch by batch, each decoded by one thread.
 struct Manifests<S>(S);
 
 impl<S: ManifestSource> Source for Manifests<S> {

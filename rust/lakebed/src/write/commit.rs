@@ -1,5 +1,6 @@
-//! A commit: tried until no other came in between. Each attempt starts from the latest state, writes its files, and
-//! is made by the one file that it publishes last, under the name of the next state, which must not be there yet.
+//! Commits, retried until no other commit came in between. Each attempt starts from the latest state and
+//! writes its files. The file that it publishes last, under the name of the next state, makes the commit; no
+//! file of that name may exist yet.
 
 use std::collections::HashMap;
 use std::collections::hash_map::RandomState;
@@ -11,13 +12,13 @@ use super::Existing;
 use crate::error::{Error, ErrorKind, Result};
 use crate::storage::{Storage, present};
 
-/// What a format commits.
+/// The format's part of a commit.
 pub(crate) trait Commit {
     /// The state that an attempt starts from.
     type Base;
-    /// What the next state is to be told of.
+    /// What is known of the next state before it is published.
     type Next;
-    /// What is known once it is made.
+    /// The result of the commit.
     type Made;
 
     /// Reads the latest state.
@@ -26,25 +27,25 @@ pub(crate) trait Commit {
     /// Those of reading.
     fn base(&mut self) -> Result<Self::Base>;
 
-    /// Writes all files of the attempt of that number, from 1, but the last one.
+    /// Writes all files of an attempt, except the last one; attempts are numbered from 1.
     ///
     /// # Errors
-    /// What does not fit is refused before anything is written; those of writing.
+    /// Changes that do not fit, before anything is written; those of writing.
     fn prepare(&mut self, base: &Self::Base, attempt: u32) -> Result<Prepared<Self::Next, Self::Made>>;
 
-    /// The commit is made: tells those who look for the latest state first, which is no part of the commit.
+    /// The commit has happened: updates hints for readers, which are not part of the commit.
     ///
     /// # Errors
     /// None that undo it.
     fn made(&mut self, base: Self::Base, next: Self::Next) -> Result<Self::Made>;
 
-    /// How often it is tried, and where it is said to have been.
+    /// How often it is tried, and which path a conflict names.
     fn patience(&self, base: &Self::Base) -> Patience;
 }
 
-/// What came of preparing an attempt.
+/// The outcome of preparing an attempt.
 pub(crate) enum Prepared<N, M> {
-    /// Nothing is to be done.
+    /// There is nothing to do.
     Done(M),
     /// The last file.
     Next {
@@ -56,10 +57,10 @@ pub(crate) enum Prepared<N, M> {
     },
 }
 
-/// How often lost attempts are followed by another.
+/// How often a lost attempt is followed by another.
 pub(crate) struct Patience {
     pub(crate) attempts: u32,
-    /// The longest wait between two \[ms\].
+    /// The longest wait between two attempts \[ms\].
     pub(crate) longest_wait: u64,
     /// The path that a conflict names.
     pub(crate) path: String,
@@ -68,8 +69,8 @@ pub(crate) struct Patience {
 /// Makes a commit.
 ///
 /// # Errors
-/// Those of the format; `Conflict` where the last attempt was lost too; `Io` where it cannot be told whether the
-/// commit has happened.
+/// Those of the format; `Conflict` where the last attempt was lost too; `Io` where it is not known whether
+/// the commit has happened.
 pub(crate) fn commit<C: Commit>(mut work: C) -> Result<C::Made> {
     let mut attempt = 0;
     loop {
@@ -89,7 +90,7 @@ pub(crate) fn commit<C: Commit>(mut work: C) -> Result<C::Made> {
                 return work.made(base, next);
             }
             Published::Unknown(error) => {
-                // What the last file names must stay, in case it is there.
+                // The files that the last file names must stay, in case it exists.
                 written.keep();
                 return Err(error);
             }
@@ -104,19 +105,19 @@ pub(crate) fn commit<C: Commit>(mut work: C) -> Result<C::Made> {
     }
 }
 
-/// What became of a file.
+/// The outcome of publishing a file.
 pub(super) enum Published {
     Made,
-    /// Another is in its place.
+    /// Another file has its name.
     Lost,
-    /// The storage does not say.
+    /// The storage does not report it.
     Unknown(Error),
 }
 
-/// Puts a file where none is yet.
+/// Writes a file under a name that must not exist yet.
 ///
-/// What the storage answers is not all: a file may be written and the answer lost, and a client that then asks again is
-/// told that the name is taken. So what is there is compared.
+/// The answer of the storage does not decide alone: the file may be written and the answer lost, and a client
+/// that retries is then told that the name exists. So the existing file is compared with the bytes.
 ///
 /// # Errors
 /// `Io`; the file is not there then.
@@ -129,19 +130,19 @@ pub(super) fn publish_next(storage: &dyn Storage, path: &str, bytes: &[u8]) -> R
     let there = present(storage.read_range(path, 0, bytes.len() as u64 + 1));
     match (there, failed) {
         (Ok(Some(there)), _) if there.as_slice() == bytes => Ok(Published::Made),
-        // A name that is taken and leads nowhere yet, or no longer, is another's.
+        // A name that exists but cannot be read, yet or any more, belongs to another writer.
         (Ok(Some(_)), _) | (Ok(None), None) => Ok(Published::Lost),
-        // A server may still do what its client has given up on.
+        // A server may still execute a request that its client has given up.
         (Ok(None), Some(error)) if !storage.is_local() => Ok(Published::Unknown(error)),
         (Ok(None), Some(error)) => Err(error),
         (Err(error), _) => Ok(Published::Unknown(error)),
     }
 }
 
-/// Refuses a table whose storage cannot tell which of two writers came first.
+/// Refuses a table whose storage cannot decide which of two writers came first.
 ///
 /// # Errors
-/// `Unsupported`, with what to do.
+/// `Unsupported`, with advice.
 pub(crate) fn check_committable(storage: &dyn Storage, location: &str) -> Result<()> {
     if storage.is_committable() {
         return Ok(());
@@ -151,38 +152,39 @@ pub(crate) fn check_committable(storage: &dyn Storage, location: &str) -> Result
     Err(Error::new(ErrorKind::Unsupported, message).in_file(location))
 }
 
-/// Waits a random time, the longer the more attempts there were, so that two writers do not meet again and again.
+/// Waits a random time that grows with the attempts, so that two writers do not collide again and again.
 fn wait(attempt: u32, longest: u64) {
     let most = longest.min(4 << attempt.min(10));
     let millis = RandomState::new().hash_one(attempt).checked_rem(most).unwrap_or_default();
     std::thread::sleep(Duration::from_millis(millis));
 }
 
-/// The files that an attempt has written so far; they go with it unless it is made.
+/// The files that an attempt has written so far. They are deleted unless the commit happens.
 pub(crate) struct Written {
     storage: Arc<dyn Storage>,
     paths: Vec<String>,
-    /// A file that is there already, and what is in it.
+    /// An existing file with its content.
     probe: Option<(String, Vec<u8>)>,
 }
 
 impl Written {
-    /// None yet.
+    /// No files yet.
     pub(crate) fn on(storage: Arc<dyn Storage>) -> Written {
         Written { storage, paths: Vec::new(), probe: None }
     }
 
-    /// None, of an attempt whose last file is its only one; `probe` is a file that is there, with what is in it.
+    /// No files, for an attempt whose last file is its only one. `probe` is an existing file with its
+    /// content.
     pub(crate) fn probing(storage: Arc<dyn Storage>, probe: (String, Vec<u8>)) -> Written {
         Written { storage, paths: Vec::new(), probe: Some(probe) }
     }
 
-    /// Takes note of a file.
+    /// Records a file.
     pub(crate) fn push(&mut self, path: String) {
         self.paths.push(path);
     }
 
-    /// Writes a file whole, and takes note of it.
+    /// Writes a whole file and records it.
     ///
     /// # Errors
     /// Those of the storage.
@@ -192,7 +194,7 @@ impl Written {
         Ok(())
     }
 
-    /// Makes sure that all files outlast the machine: what names them does.
+    /// Makes sure that the files survive a crash of the machine, since the file that names them will.
     ///
     /// # Errors
     /// `Io`.
@@ -202,9 +204,9 @@ impl Written {
         folders.values().try_for_each(|path| self.storage.settle(path))
     }
 
-    /// Asks the storage to write one of the files again where it is: a server that passes over the condition would
-    /// replace the commits of others too, and that is found out on a file that nobody reads yet, or with the bytes that are
-    /// there. Local ones are known.
+    /// Asks the storage to create one of the files again. A server that ignores the condition would overwrite
+    /// the commits of others too. This finds out on a file that nobody reads yet, or with the bytes that the
+    /// file has already. Local storages need no such test.
     ///
     /// # Errors
     /// `Unsupported` for such a storage; those of writing.
@@ -220,7 +222,7 @@ impl Written {
         Err(Error::new(ErrorKind::Unsupported, message).in_file(path))
     }
 
-    /// The files, which stay: the commit has happened, or may have.
+    /// Keeps the files, since the commit has happened or may have, and returns their paths.
     pub(crate) fn keep(mut self) -> Vec<String> {
         std::mem::take(&mut self.paths)
     }
@@ -228,7 +230,8 @@ impl Written {
 
 impl Drop for Written {
     fn drop(&mut self) {
-        // Of a commit that did not happen; one that stays is an orphan, as after a crash.
+        // Files of a commit that did not happen. One that cannot be deleted becomes an orphan, as after a
+        // crash.
         for path in &self.paths {
             let _ = self.storage.remove(path);
         }
@@ -242,7 +245,7 @@ mod tests {
     use super::*;
     use crate::storage::Local;
 
-    /// Publishes numbers one after the other, but for those that others publish first.
+    /// Publishes consecutive numbers, except those that others publish first.
     struct Counting<'f> {
         folder: &'f str,
         others: u32,

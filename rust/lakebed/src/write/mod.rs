@@ -1,4 +1,4 @@
-//! What writing has in common, whatever the format.
+//! What the writers of both formats share.
 
 pub(crate) mod commit;
 pub(crate) mod publish;
@@ -18,24 +18,24 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::local_path::local_path;
 use crate::storage::{Storage, present};
 
-/// Zstandard's level in both formats' own writers, which is not Avro's (Iceberg's `Avro.java`; Paimon's option
-/// `file.compression.zstd-level`).
+/// The level of Zstandard that both formats' own writers use, which is not the default of Avro (Iceberg's
+/// `Avro.java`; Paimon's option `file.compression.zstd-level`).
 const ZSTANDARD_LEVEL: i32 = 1;
 
-/// The options, with the level of the formats' own writers where none is said.
+/// The options, with the level of the formats' own writers where none is given.
 pub(crate) fn with_level(options: WriteOptions) -> WriteOptions {
     let level = options.level.or((options.codec == Codec::Zstandard).then_some(ZSTANDARD_LEVEL));
     WriteOptions { level, ..options }
 }
 
-/// Writes a file where none is yet, in a folder that need not be there. Where two write the same bytes at once, both
-/// have.
+/// Writes a file that must not exist yet; its folder need not exist. Where two writers create the same bytes
+/// at once, both succeed.
 ///
 /// # Errors
-/// `Io`, also where there is a file; `Unsupported` for a storage that commits are not made on.
+/// `Io`, also where the file exists; `Unsupported` for a storage that commits are not made on.
 pub(crate) fn publish_new(storage: &dyn Storage, path: &str, bytes: &[u8]) -> Result<()> {
     make_folder(storage, path)?;
-    // A store that passes over what `Refuse` asks for would replace it.
+    // A store that ignores `Refuse` would overwrite it.
     let taken = present(storage.read_range(path, 0, 1))?.is_some();
     match if taken { Published::Lost } else { publish_next(storage, path, bytes)? } {
         Published::Made => Ok(()),
@@ -47,7 +47,7 @@ pub(crate) fn publish_new(storage: &dyn Storage, path: &str, bytes: &[u8]) -> Re
     }
 }
 
-/// Makes the folder of a file, where storages have folders.
+/// Creates the folder of a file, where the storage has folders.
 ///
 /// # Errors
 /// `Io`.
@@ -59,7 +59,7 @@ pub(crate) fn make_folder(storage: &dyn Storage, file: &str) -> Result<()> {
     folder.map_or(Ok(()), std::fs::create_dir_all).map_err(|error| Error::from(error).in_file(file))
 }
 
-/// Removes folders from the innermost on, where storages have folders and nothing is in them.
+/// Removes empty folders, the innermost first, where the storage has folders.
 pub(crate) fn remove_folders(storage: &dyn Storage, folders: &[String]) {
     if storage.is_local() {
         for folder in folders.iter().filter_map(|folder| local_path(folder).ok()) {
@@ -68,7 +68,7 @@ pub(crate) fn remove_folders(storage: &dyn Storage, folders: &[String]) {
     }
 }
 
-/// Milliseconds since 1970 UTC, by the machine's clock.
+/// The current time of the machine in milliseconds since 1970 UTC.
 pub(crate) fn now_millis() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     since.ok().and_then(|since| i64::try_from(since.as_millis()).ok()).unwrap_or_default()

@@ -1,4 +1,4 @@
-//! Files that appear whole or not at all.
+//! Files that become visible complete or not at all.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::error::{Error, Result};
 use crate::local_path::local_path;
 
-/// What becomes of a file that is there already.
+/// What happens to a file that exists already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Existing {
     /// It stays, and nothing is written.
@@ -17,22 +17,22 @@ pub enum Existing {
     Replace,
 }
 
-/// How files are called while they are written, for those that find one left behind.
+/// The suffix of files that are being written, by which one that was left over can be recognized.
 const SUFFIX: &str = ".lakebed-tmp";
 
-/// Writes a local file: under a name of its own in the same folder, created anew, synced, then published
-/// under `path` in one step, and the folder synced (not on Windows). Whoever looks sees no file, or all of it. A process that
-/// is killed may leave a file `.<name>.<process>.<number>.lakebed-tmp` behind.
+/// Writes a local file: under a temporary name in the same folder, newly created and synced, then renamed or
+/// linked to `path` in one step, and the folder synced (not on Windows). Readers see no file, or all of it. A
+/// process that is killed may leave a file `.<name>.<process>.<number>.lakebed-tmp`.
 ///
 /// # Errors
-/// Those of `write`; `Io`, with the cause, also where `path` is there and is to stay. The file
-/// under the other name is then removed.
+/// Those of `write`; `Io`, with the cause, also where `path` exists and is to stay. The temporary file is
+/// then removed.
 pub fn publish(path: &str, existing: Existing, write: impl FnOnce(&File) -> Result<()>) -> Result<()> {
     appear(path, existing, true, write)?;
     sync_folder_of(path)
 }
 
-/// The same, but that the folder is not synced, nor the file unless `synced`.
+/// The same without syncing the folder; the file is only synced with `synced`.
 fn appear(
     path: &str,
     existing: Existing,
@@ -53,12 +53,12 @@ fn appear(
         }
     };
     let outcome = written();
-    // After a rename nothing is there any more.
+    // After a rename the temporary name no longer exists.
     let _ = fs::remove_file(&temporary);
     outcome
 }
 
-/// Makes sure that the names in the folder of a local file outlast the machine.
+/// Makes sure that the names in the folder of a local file survive a crash of the machine.
 ///
 /// # Errors
 /// `Io`.
@@ -67,19 +67,19 @@ pub(crate) fn sync_folder_of(path: &str) -> Result<()> {
     sync_folder(folder.unwrap_or(Path::new("."))).map_err(|error| Error::from(error).in_file(path))
 }
 
-/// Has the name of a new file outlive a crash of the machine.
+/// Makes the name of a new file survive a crash of the machine.
 #[cfg(not(windows))]
 fn sync_folder(folder: &Path) -> io::Result<()> {
     File::open(folder)?.sync_all()
 }
 
-/// Windows opens no folder as a file, and has no call that syncs one: NTFS keeps a journal of names.
+/// Windows does not open a folder as a file, and has no call that syncs one: NTFS keeps a journal of names.
 #[cfg(windows)]
 fn sync_folder(_: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Writes a new file whose name does not outlast the machine until [`sync_folder_of`] it; its bytes do.
+/// Writes a new file. Its bytes survive a crash of the machine; its name does only after [`sync_folder_of`].
 ///
 /// # Errors
 /// As [`publish_bytes`].
@@ -87,7 +87,7 @@ pub(crate) fn create_bytes(path: &str, bytes: &[u8]) -> Result<()> {
     appear(local_path(path)?, Existing::Refuse, true, |mut file| Ok(file.write_all(bytes)?))
 }
 
-/// Writes a file that nothing depends on in the place of the one that is there: it is not synced.
+/// Replaces a file that nothing depends on, so it is not synced.
 ///
 /// # Errors
 /// As [`publish_bytes`].
@@ -103,16 +103,16 @@ pub(crate) fn publish_bytes(path: &str, existing: Existing, bytes: &[u8]) -> Res
     publish(local_path(path)?, existing, |mut file| Ok(file.write_all(bytes)?))
 }
 
-/// Whether a file was not published since its name is taken.
+/// Whether a file was not published because its name exists already.
 pub(crate) fn is_taken(failed: &Error) -> bool {
     let source = std::error::Error::source(failed);
     let source = source.and_then(|source| source.downcast_ref::<io::Error>());
     source.is_some_and(|source| source.kind() == io::ErrorKind::AlreadyExists)
 }
 
-/// Calls a file `target` too, which must not be there: a rename would replace it.
+/// Links a file to the name `target`, which must not exist: a rename would replace it.
 ///
-/// A file system in a network may make the link, lose the answer, and refuse the link that it is asked for again.
+/// A network file system may create the link, lose the answer, and refuse the repeated request.
 fn link(file: &Path, target: &Path) -> io::Result<()> {
     match fs::hard_link(file, target) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists && is_same(file, target) => Ok(()),
@@ -132,8 +132,8 @@ fn is_same(_: &Path, _: &Path) -> bool {
     false
 }
 
-/// A new file in the folder of `target`. Names are tried until one is free: where processes have few numbers, as
-/// in containers, one that was killed may have left a file under the first.
+/// Creates a file in the folder of `target`. Names are tried until one is free: where process ids are few, as
+/// in containers, a killed process may have left a file under the first.
 fn created_beside(target: &Path) -> io::Result<(PathBuf, File)> {
     loop {
         let path = beside(target);
@@ -144,7 +144,7 @@ fn created_beside(target: &Path) -> io::Result<(PathBuf, File)> {
     }
 }
 
-/// A name in the folder of `target` that no other writer of this process has.
+/// A temporary name in the folder of `target`, different from those of other writers in this process.
 fn beside(target: &Path) -> PathBuf {
     static NUMBER: AtomicU64 = AtomicU64::new(0);
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);

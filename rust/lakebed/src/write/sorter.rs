@@ -1,4 +1,4 @@
-//! Entries in an order, however many there are: what memory has no room for goes to disk in sorted runs, which are
+//! An external sort of entries: what does not fit into memory goes to disk in sorted runs, which are then
 //! merged.
 
 use std::cmp::Reverse;
@@ -13,34 +13,34 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::record::carried;
 use crate::spill::{HELD_BYTES, Place, Spill};
 
-/// How many pieces a run is written in: one of each run is in memory at once.
+/// The number of pieces that a run is written in. One piece of each run is in memory at once.
 const PIECES: usize = 256;
 
-/// What a format knows of entries that are sorted.
+/// The format's part of sorting entries.
 pub(crate) trait Sortable {
-    /// What entries are sorted by: a column each, of the same types for all batches.
+    /// The sort keys of entries: one array for each key column, of the same types for all batches.
     ///
     /// # Errors
     /// Those of the columns.
     fn keys(&self, entries: &RecordBatch) -> Result<Vec<ArrayRef>>;
 
-    /// Entries as a manifest that holds all that is known of them.
+    /// Writes entries to a manifest with all their columns, for the disk.
     ///
     /// # Errors
     /// Those of writing it.
     fn encode(&self, entries: &RecordBatch) -> Result<Vec<u8>>;
 
-    /// The same entries.
+    /// Reads what [`Sortable::encode`] has written.
     ///
     /// # Errors
     /// Those of reading it.
     fn decode(&self, bytes: Buffer) -> Result<RecordBatch>;
 }
 
-/// Takes entries in any order, and gives them in that of their keys; those that are equal there stay in theirs.
+/// Takes entries in any order and returns them sorted by their keys. The sort is stable.
 pub(crate) struct Sorter<S: Sortable> {
     entries: S,
-    /// How much is held before it goes to disk \[bytes\].
+    /// How many bytes are held in memory before they go to disk.
     bound: usize,
     held: Vec<RecordBatch>,
     held_bytes: usize,
@@ -52,16 +52,16 @@ pub(crate) struct Sorter<S: Sortable> {
 }
 
 impl<S: Sortable> Sorter<S> {
-    /// With `bound` bytes in memory, or as many as other jobs hold.
+    /// Holds up to `bound` bytes in memory; the default is that of other jobs.
     pub(crate) fn new(entries: S, bound: Option<usize>) -> Sorter<S> {
         let (held, runs, bound) = (Vec::new(), Vec::new(), bound.unwrap_or(HELD_BYTES));
         Sorter { entries, bound, held, held_bytes: 0, rows: 0, order: None, disk: None, runs }
     }
 
-    /// Takes entries.
+    /// Adds entries.
     ///
     /// # Errors
-    /// Those of the entries; `Io` where it is too much for memory and the disk fails.
+    /// Those of the entries; `Io` where they exceed the memory and writing to disk fails.
     pub(crate) fn push(&mut self, entries: RecordBatch) -> Result<()> {
         if entries.num_rows() == 0 {
             return Ok(());
@@ -72,12 +72,12 @@ impl<S: Sortable> Sorter<S> {
         if self.held_bytes > self.bound { self.spill() } else { Ok(()) }
     }
 
-    /// How many entries were taken.
+    /// The number of entries.
     pub(crate) fn rows(&self) -> usize {
         self.rows
     }
 
-    /// All of them, in parts of so many rows.
+    /// All entries in order, in parts of `rows` rows.
     ///
     /// # Errors
     /// As [`Sorter::push`].
@@ -95,7 +95,7 @@ impl<S: Sortable> Sorter<S> {
         Ok(Parts { source, rows: rows.max(1) })
     }
 
-    /// What is held, and its order.
+    /// The entries in memory, and their order.
     fn run(&mut self) -> Result<(RecordBatch, Vec<u32>)> {
         let entries = carried::joined(&std::mem::take(&mut self.held))?;
         self.held_bytes = 0;
@@ -107,7 +107,7 @@ impl<S: Sortable> Sorter<S> {
         Ok((entries, order))
     }
 
-    /// Writes what is held to disk, as a run.
+    /// Writes the entries in memory to disk, as a run.
     fn spill(&mut self) -> Result<()> {
         let (entries, order) = self.run()?;
         let mut disk = self.disk.take().map_or_else(Spill::create, Ok)?;
@@ -122,7 +122,7 @@ impl<S: Sortable> Sorter<S> {
     }
 }
 
-/// The keys of entries, as bytes that sort as they do; `None` where nothing sorts.
+/// The keys of entries as bytes with the same order; `None` where there are no keys.
 fn keys<S: Sortable>(
     entries: &S,
     order: &mut Option<RowConverter>,
@@ -170,13 +170,13 @@ impl<S: Sortable> Iterator for Parts<S> {
     }
 }
 
-/// Runs on disk, of each of which one piece is in memory.
+/// A merge of runs on disk. One piece of each run is in memory.
 struct Merge<S: Sortable> {
     entries: S,
     order: Option<RowConverter>,
     disk: Spill,
     runs: Vec<Run>,
-    /// The key of the next entry of each run that has one; equal ones go by the runs' order.
+    /// The key of the next entry of each run; equal keys come in the order of the runs.
     least: BinaryHeap<Reverse<(Box<[u8]>, usize)>>,
 }
 
@@ -191,7 +191,7 @@ struct Loaded {
     keys: Option<Rows>,
     /// Its next row.
     next: usize,
-    /// Where its rows from `first` on begin among those that a part is taken from.
+    /// The index of its row `first` in the input of the current part.
     start: usize,
     first: usize,
 }
@@ -219,13 +219,13 @@ impl<S: Sortable> Merge<S> {
         Ok(merge)
     }
 
-    /// The next entries, at most so many.
+    /// The next entries, at most `rows`.
     fn next(&mut self, rows: usize) -> Result<Option<RecordBatch>> {
         let (mut pieces, mut end, mut taken) = (Vec::new(), 0, Vec::new());
         for loaded in self.runs.iter_mut().filter_map(|run| run.now.as_mut()) {
             let left = loaded.entries.num_rows() - loaded.next;
             pieces.push(loaded.entries.slice(loaded.next, left));
-            // Rows that an earlier part has taken are not among these.
+            // Without rows that an earlier part has taken.
             (loaded.start, loaded.first, end) = (end, loaded.next, end + left);
         }
         while taken.len() < rows {
@@ -249,7 +249,7 @@ impl<S: Sortable> Merge<S> {
         Ok(Some(take_record_batch(&pieces, &UInt32Array::from(taken))?))
     }
 
-    /// Puts the next piece of a run in the place of the one before.
+    /// Loads the next piece of a run in place of the current one.
     fn load(&mut self, run: usize) -> Result<()> {
         let Some(run) = self.runs.get_mut(run) else { return Ok(()) };
         run.now = None;
@@ -278,7 +278,7 @@ mod tests {
 
     use super::*;
 
-    /// Rows of a key and a number, by the key alone, or by nothing.
+    /// Rows of a key and a number, sorted by the key or not at all.
     struct Numbered {
         sorts: bool,
     }
@@ -330,7 +330,7 @@ mod tests {
             assert_eq!(sizes, [333, 333, 333, 333, 333, 333, 333, 333, 136]);
             let all: Vec<(i64, i64)> =
                 held.iter().flat_map(|part| values(part, 0).into_iter().zip(values(part, 1))).collect();
-            // What is equal stays in its order, which is that of the numbers.
+            // Equal keys stay in the order of the numbers.
             assert!(all.is_sorted_by_key(|(key, number)| (if sorts { *key } else { 0 }, *number)));
             for bound in [0, 5000, 20_000] {
                 assert_eq!(sorted(sorts, bound), held, "{sorts} {bound}");
