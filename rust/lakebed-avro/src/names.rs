@@ -3,7 +3,7 @@
 //! Avro's Java library checks a type's own name and nothing of its namespace, so files of classes inside
 //! classes (`org.example.Outer$`) are common; it takes letters of any script in the names of fields, and
 //! some writers put column names there as they are (`a.b`). apache-avro holds all of them to the
-//! specification unless told otherwise, once per process.
+//! specification by default, once per process.
 
 use std::sync::Once;
 

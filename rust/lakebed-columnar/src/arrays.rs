@@ -69,7 +69,7 @@ pub(crate) fn decimal(
     Ok(Arc::new(array))
 }
 
-/// Texts or bytes, one behind the other.
+/// Texts or bytes, one after the other.
 #[derive(Default)]
 pub(crate) struct Bytes {
     /// Where each ends.
@@ -138,7 +138,7 @@ pub(crate) fn shared<T: Array + 'static>(array: Result<T, ArrowError>) -> Result
     array.map(|array| Arc::new(array) as ArrayRef).map_err(|error| malformed(&error))
 }
 
-/// What Arrow says of values that are no column.
+/// What Arrow says of values that are not a column.
 #[cold]
 pub(crate) fn malformed(error: &ArrowError) -> Error {
     let message = error.to_string();

@@ -44,7 +44,7 @@ impl Wanted {
         }
     }
 
-    /// Whether a value is wanted that is no record.
+    /// Whether a value is wanted that is not a record.
     pub(crate) fn is_all(&self) -> bool {
         matches!(self, Wanted::All)
     }

@@ -17,7 +17,7 @@ use crate::limits::decoding;
 use crate::stream::{Batch, BatchStream};
 use crate::task::Given;
 
-/// A scan's work on manifests whose entries are brought together.
+/// A scan's work on manifests whose entries are combined.
 #[pyclass(frozen, module = "lakebed._native")]
 pub struct Exchange {
     exchange: Box<dyn distributed::Exchange>,

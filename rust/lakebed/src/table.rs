@@ -148,8 +148,8 @@ pub trait Table: Send + Sync {
     /// As [`Table::growth`].
     fn file_history(&self, options: ScanOptions) -> Result<Box<dyn Scan>>;
 
-    /// The faults of the table, a row each: every snapshot, list and manifest is read. With `data_files`, it
-    /// is also checked that the data files of the table's snapshot exist.
+    /// The faults of the table, a row each: every snapshot, list and manifest is read. With `data_files`, the
+    /// data files of the table's snapshot are checked too: that they exist and have their recorded sizes.
     ///
     /// # Errors
     /// As [`Table::growth`].

@@ -19,7 +19,7 @@ fn apart(usual: usize, thorough: usize) -> usize {
     if std::env::var_os("LAKEBED_TRUST").is_some() { thorough } else { usual }
 }
 
-/// Files by path; the sample table stands at `t`.
+/// Files by path; the sample table is at `t`.
 #[derive(Clone)]
 struct Memory(BTreeMap<String, Vec<u8>>);
 

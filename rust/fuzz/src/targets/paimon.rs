@@ -175,7 +175,7 @@ fn rows(input: &[u8]) {
     }
 }
 
-/// The frame of a row that was read, looked at once more: its arity, and that texts stand behind the slots.
+/// The frame of a row that was read, looked at once more: its arity, and that texts stand after the slots.
 fn assert_framed(row: &[u8], fields: &Fields) {
     let number = |bytes: &[u8], at: usize| {
         u64::from_le_bytes(bytes.get(at..).and_then(|rest| rest.first_chunk()).copied().expect("a slot"))

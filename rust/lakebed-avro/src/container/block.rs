@@ -22,7 +22,7 @@ pub struct Block {
     pub payload: Buffer,
 }
 
-/// The blocks of one file in file order; each is framed, bounded and behind it stands the sync marker.
+/// The blocks of one file in file order; each is framed, bounded and followed by the sync marker.
 pub struct Blocks {
     input: Input,
     sync: [u8; 16],

@@ -161,7 +161,7 @@ fn int_bytes(
     Taken { items, kept: items, bytes: bytes.len().saturating_sub(rest.len()) }
 }
 
-/// An int of one or two bytes at the start of a word, and what is behind it: the rest of the word, filled
+/// An int of one or two bytes at the start of a word, and what is after it: the rest of the word, filled
 /// up with bytes that do not end a varint.
 struct SmallKey {
     value: i32,

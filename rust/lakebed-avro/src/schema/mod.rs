@@ -51,7 +51,7 @@ pub enum Wire {
     Array(Box<Node>),
     /// Runs of string keys and values.
     Map(Box<Node>),
-    /// The fields one behind the other.
+    /// The fields one after the other.
     Record(Vec<Field>),
     /// The number of a branch, then its value.
     Union(Vec<Node>),

@@ -28,7 +28,7 @@ pub fn table(batches: &[RecordBatch], values: &[&Value]) -> Result<(), String> {
     Ok(())
 }
 
-/// A field of a record; a top that is no record is a row of one column named `value`.
+/// A field of a record; a top that is not a record is a row of one column named `value`.
 fn field_of<'v>(value: &'v Value, name: &str) -> &'v Value {
     match value {
         Value::Record(fields) => &fields.iter().find(|(field, _)| field == name).expect("field").1,

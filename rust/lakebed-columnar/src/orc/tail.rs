@@ -79,7 +79,7 @@ impl Tail {
         Ok(tail)
     }
 
-    /// Stripes stand one behind the other in front of the footer, and have the rows that it says.
+    /// Stripes stand one after the other in front of the footer, and have the rows that it says.
     fn check(&self, footer_at: usize) -> Result<()> {
         let (mut end, mut rows) = (0, 0_u64);
         for stripe in &self.stripes {

@@ -1,4 +1,4 @@
-//! Texts and bytes: one behind the other, or by their number in a dictionary.
+//! Texts and bytes: one after the other, or by their number in a dictionary.
 //!
 //! Source: ORC specification, "String, Char, and VarChar Columns" and "Binary Columns".
 

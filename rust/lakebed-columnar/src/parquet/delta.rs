@@ -137,7 +137,7 @@ fn lengths(input: Input, count: usize, budget: &mut Budget) -> Result<(std::vec:
     Ok((lengths.into_iter(), integers.into_rest()))
 }
 
-/// Bytes one behind the other, behind all their lengths.
+/// Bytes one after the other, after all their lengths.
 pub(super) struct DeltaLengths {
     lengths: std::vec::IntoIter<usize>,
     data: Input,

@@ -32,7 +32,7 @@ impl Compact {
         Compact(input)
     }
 
-    /// What stands behind the messages that were read.
+    /// What follows the messages that were read.
     pub(super) fn into_rest(self) -> Input {
         self.0
     }

@@ -59,7 +59,7 @@ pub struct DeletionVector {
 }
 
 impl DeletionVector {
-    /// Decodes the vector that begins with the first of `bytes`; what stands behind it does not matter.
+    /// Decodes the vector that begins with the first of `bytes`; what follows it does not matter.
     ///
     /// Memory is a small multiple of the vector's bytes, however many positions they stand for.
     ///

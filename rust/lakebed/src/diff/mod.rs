@@ -1,5 +1,5 @@
-//! Which files came and went between two snapshots, whatever the format: those that are live in one of them
-//! only, and those that appends added in between.
+//! Which files came and went between two snapshots, regardless of the format: those that are live in one of
+//! them only, and those that appends added in between.
 //!
 //! For the first, manifests that both snapshots have cannot differ and are not read. Those that one alone
 //! has are read for the identities of their files, of which those on both sides cancel; then for the rows

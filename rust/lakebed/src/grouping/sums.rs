@@ -10,13 +10,13 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::record::find;
 use crate::view::whole;
 
-/// The column that says which group a row is of, and by which rows are brought together.
+/// The column that says which group a row is of, and by which rows are combined.
 const KEY: &str = "partition";
 
 /// The sum of two counts.
 ///
 /// # Errors
-/// `Mismatch` beyond 64 bits, which only counts that are no file's can reach.
+/// `Mismatch` beyond 64 bits, which only counts that are not a file's can reach.
 pub(crate) fn sum(column: &'static str, left: i64, right: i64) -> Result<i64> {
     left.checked_add(right).ok_or_else(|| beyond(column))
 }

@@ -33,8 +33,8 @@ const NAMES_SHOWN: usize = 3;
 ///
 /// Where the folder is a catalog's, which alone knows which of several versions is current, that is noted.
 ///
-/// Reads the hint and a byte of each file that is looked for; lists the folder where there is no hint. `open` reads
-/// the file, and of several of one version each.
+/// Reads the hint and a byte of each file that is looked for; lists the folder where there is no hint.
+/// `open` reads the file, and of several of one version each.
 ///
 /// # Errors
 /// `TableNotFound` where there is no such file, saying what was looked for; `Missing` for a hint at a version
@@ -210,7 +210,7 @@ impl Folder<'_> {
         let mut others: Vec<String> =
             names.iter().filter(|name| is_metadata_file(name) && !is_temporary(name)).cloned().collect();
         if others.is_empty() {
-            // Tables may keep their metadata in a folder of their own: `write.metadata.path`.
+            // Tables may keep their metadata in a separate folder: `write.metadata.path`.
             for name in names.iter().filter(|name| !name.contains('.')).take(MAX_FOLDERS) {
                 let folder = Folder { path: self.file(name), storage: self.storage };
                 let names = self.storage.list(&folder.path)?;

@@ -63,7 +63,7 @@ pub(crate) fn brief() -> Vec<String> {
     columns.filter(|name| ![SUMMARIES, "key_metadata"].contains(name)).map(str::to_owned).collect()
 }
 
-/// The same with all columns, and behind them what other writers' fields hold.
+/// The same with all columns, and after them what other writers' fields hold.
 ///
 /// # Errors
 /// As [`read_manifest_list`].

@@ -141,7 +141,7 @@ impl MetricsView {
         self.columns.iter().map(|(_, field)| field.id).collect()
     }
 
-    /// The column of `entries`; bounds that are no values of their column's type are null.
+    /// The column of `entries`; bounds that are not values of their column's type are null.
     ///
     /// Cost: one pass over the maps, and one over the bounds of the columns.
     pub(crate) fn build(&self, entries: &RecordBatch) -> Result<ArrayRef> {

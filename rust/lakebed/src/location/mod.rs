@@ -108,8 +108,8 @@ impl Policy {
 /// For each path of a column whether it leads to where it may; null stays null.
 ///
 /// # Errors
-/// `Location` at the first path that does not, where the policy is to fail; `Argument` for what is no text.
-/// Cost: one pass over the paths, times the prefixes.
+/// `Location` at the first path that does not, where the policy is to fail; `Argument` for what is not a
+/// text. Cost: one pass over the paths, times the prefixes.
 pub fn check_locations(column: &dyn Array, allowed: &Allowed, policy: Policy) -> Result<BooleanArray> {
     let checked = allowed.checker();
     let check = |(row, path): (usize, Option<&str>)| match path {

@@ -15,7 +15,7 @@ pub const IDENTITY: [&str; 7] =
 
 /// The identities of `entries`, which hold the columns of [`IDENTITY`]: one binary value a row.
 ///
-/// The seven parts stand one behind the other, each of varying length behind its own length, so that
+/// The seven parts stand one after the other, each of varying length after its own length, so that
 /// two values are equal exactly when all parts are.
 pub(crate) fn identities(entries: &RecordBatch) -> Result<BinaryArray> {
     let columns = IDENTITY.map(|name| find(entries, name));

@@ -101,7 +101,7 @@ impl EntryReader {
         Ok(EntryReader { reader, filter, tally, expected, notes: Notes::default(), rows: 0, ended: false })
     }
 
-    /// The same entries, for which what is odd about the manifest and no error is told to `notes`.
+    /// The same entries, for which what is unusual about the manifest, but not an error, is added to `notes`.
     #[must_use]
     pub fn noting(self, notes: &Notes) -> EntryReader {
         EntryReader { notes: notes.clone(), ..self }

@@ -27,7 +27,7 @@ pub fn read_manifest_list(
     read_records(bytes, &resolver, MANIFEST_VERSION, decoding)
 }
 
-/// The same with all columns, and behind them what other writers' fields hold.
+/// The same with all columns, and after them what other writers' fields hold.
 ///
 /// # Errors
 /// As [`read_manifest_list`].

@@ -59,7 +59,7 @@ pub(crate) struct Operands {
 }
 
 /// What is known of the values of a column that are neither null nor NaN: none is below `lower` or above
-/// `upper`. `None` is no bound known.
+/// `upper`. `None` where no bound is known.
 #[derive(Debug, Clone)]
 pub(super) struct Range<'a> {
     pub(super) lower: Option<Value<'a>>,

@@ -1,8 +1,9 @@
 //! Bound predicates on what is known of groups of rows: the rows of a manifest, of a file.
 //!
-//! NaN is larger than any other value, and equal to itself, whatever the format: so Java (`Double.compare`) and
-//! Spark compare. Bounds say nothing of it, since writers leave it out. What may hold NaN is therefore kept by
-//! all that NaN matches: `>`, `>=`, `<>`, `NOT IN`, `NOT BETWEEN`, and comparisons with NaN itself. Iceberg's
+//! NaN is larger than any other value, and equal to itself, regardless of the format: so Java
+//! (`Double.compare`) and Spark compare. Bounds say nothing of it, since writers leave it out. What may hold
+//! NaN is therefore kept by all that NaN matches: `>`, `>=`, `<>`, `NOT IN`, `NOT BETWEEN`, and comparisons
+//! with NaN itself. Iceberg's
 //! `InclusiveMetricsEvaluator.java` and `ManifestEvaluator.java` ask bounds alone for `>` and `>=`: what they drop
 //! though NaN may be in it is kept here, for its rows match by Iceberg's own `Evaluator.java`.
 
@@ -60,7 +61,7 @@ impl Contents {
 
     /// From counts; those that are below zero or contradict each other say nothing.
     ///
-    /// Whether NaN are counted or not, columns that are no floats have none.
+    /// Whether NaN are counted or not, columns that are not floats have none.
     pub fn from_counts(groups: usize, counts: Counts<'_>) -> Contents {
         Contents::new(groups, |group| {
             let count = |counts: Option<&Int64Array>| known(counts, group);

@@ -1,4 +1,4 @@
-//! Values as predicates compare them: a few ordered domains, whatever the Arrow type.
+//! Values as predicates compare them: a few ordered domains, regardless of the Arrow type.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;

@@ -1,4 +1,4 @@
-//! Records of a field table, whatever their writer and container: resolved by name, brought to one
+//! Records of a field table, regardless of their writer and container: resolved by name, brought to one
 //! Arrow type.
 
 pub(crate) mod carried;

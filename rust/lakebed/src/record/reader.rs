@@ -1,4 +1,4 @@
-//! The records of one file, whatever its container: the one seam between Avro, ORC and Parquet.
+//! The records of one file, regardless of its container: the one seam between Avro, ORC and Parquet.
 
 use std::sync::Arc;
 

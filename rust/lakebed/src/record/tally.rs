@@ -1,4 +1,4 @@
-//! What the guards of one file count and find wrong, each in a thread of its own.
+//! What the guards of one file count and find wrong, each in its own thread.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};

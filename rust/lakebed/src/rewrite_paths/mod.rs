@@ -7,8 +7,8 @@
 //! another: every file once ─▶ source, target                                                 when the rows are read
 //! ```
 //!
-//! Whatever names a file by its length is written behind that file. What is no path stays as it is, byte by byte where
-//! a file holds no path at all.
+//! Whatever names a file by its length is written after that file. What is no path stays as it is, byte by
+//! byte where a file holds no path at all.
 
 pub(crate) mod avro;
 mod copier;

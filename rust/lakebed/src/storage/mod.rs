@@ -366,7 +366,7 @@ fn failed(error: std::io::Error, path: &str) -> Error {
         OutOfMemory => ErrorKind::Avro(lakebed_avro::ErrorKind::Limit),
         _ => ErrorKind::Io,
     };
-    // The system's own words, without the number that Rust puts behind them.
+    // The system's own words, without the number that Rust puts after them.
     let words = error.to_string();
     let words = words.split(" (os error").next().unwrap_or_default();
     let message = if kind == ErrorKind::Missing { "no such file" } else { words };

@@ -1,4 +1,4 @@
-//! How a storage places paths, made fit to travel.
+//! How a storage places paths, in a form that can be sent.
 
 use std::sync::Arc;
 

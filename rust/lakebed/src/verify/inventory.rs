@@ -11,7 +11,7 @@ use crate::storage::Storage;
 pub(crate) struct NamedManifest<M> {
     pub(crate) manifest: M,
     pub(crate) told_by: Arc<str>,
-    /// Whether the snapshot that the table stands at has it.
+    /// Whether the table's snapshot has it.
     pub(crate) is_live: bool,
 }
 
@@ -31,9 +31,9 @@ pub(crate) struct Inventory<M> {
     pub(crate) manifests: Vec<NamedManifest<M>>,
     /// Files that are not read whole: of statistics.
     pub(crate) files: Vec<NamedFile>,
-    /// Files beside those of the manifests that hold rows, or deletes, of the snapshot that the table stands at.
+    /// Files beside those of the manifests that hold rows, or deletes, of the table's snapshot.
     pub(crate) data_files: Vec<NamedFile>,
-    /// Whether all lists of the snapshot that the table stands at could be read.
+    /// Whether all lists of the table's snapshot could be read.
     pub(crate) is_whole: bool,
     places: HashMap<String, usize>,
 }

@@ -41,7 +41,7 @@ pub(crate) trait Verified: History {
     /// Those without which nothing can be named; an interruption.
     fn inventory(&self, threads: usize) -> Result<Inventory<Self::Manifest>>;
 
-    /// What the snapshot that the table stands at says of itself, and its live files have to come to.
+    /// What the table's snapshot says of itself, and its live files have to come to.
     fn claims(&self) -> Vec<Claim>;
 
     /// How entries are read, with the statistics of all columns that have some.

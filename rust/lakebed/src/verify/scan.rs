@@ -106,7 +106,7 @@ impl Told {
     }
 
     fn told(&self) -> MutexGuard<'_, LiveFiles> {
-        // Nothing that panics runs while it is held.
+        // Nothing panics while the lock is held.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -14,7 +14,7 @@ pub use crate::deletion_vector::{DeletionVector, VectorRange};
 use crate::deletion_vector::{Expected, FRAMING, MAGIC_64};
 use crate::error::Result;
 
-/// Decodes the vector that begins with the first of `bytes`; what stands behind it does not matter.
+/// Decodes the vector that begins with the first of `bytes`; what follows it does not matter.
 ///
 /// # Errors
 /// Those of a malformed vector: `Truncated`, `Magic`, `Mismatch` for a size that is not the recorded length,

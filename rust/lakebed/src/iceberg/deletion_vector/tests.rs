@@ -79,7 +79,7 @@ fn blobs_of_the_engine() {
     }
 }
 
-/// A bitmap without what frames it is no vector.
+/// A bitmap without what frames it is not a vector.
 #[test]
 fn a_bare_bitmap() {
     for path in paths("iceberg", &|name| name == "64mapspreadvals.bin") {

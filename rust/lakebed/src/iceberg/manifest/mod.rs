@@ -57,7 +57,7 @@ pub struct ManifestContext {
     pub format_version: Option<i32>,
     /// What tuples of that layout must match: entries of others may be left out, where deleted ones are.
     pub filter: Option<Arc<BoundPredicate>>,
-    /// Where to say what is odd about the manifest, and no error: a length or sums of rows other than
+    /// Where to say what is unusual about the manifest, but not an error: a length or sums of rows other than
     /// recorded, more entries than recorded.
     pub notes: Notes,
 }

@@ -26,7 +26,7 @@ pub struct MetadataFile {
     path: Option<String>,
     limits: Limits,
     head: Buffer,
-    /// What reads what comes behind the head; nothing does where the head is the whole file.
+    /// What reads what comes after the head; nothing does where the head is the whole file.
     rest: Option<Arc<dyn Storage>>,
 }
 

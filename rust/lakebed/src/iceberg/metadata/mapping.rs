@@ -33,7 +33,7 @@ struct Stored {
 /// The fields of a table's default name mapping, each before those it holds; none without one.
 ///
 /// # Errors
-/// `Json` for a property that is no name mapping.
+/// `Json` for a property that is not a name mapping.
 pub fn name_mapping(metadata: &TableMetadata) -> Result<Vec<MappedField>> {
     let Some(text) = metadata.property(PROPERTY) else { return Ok(Vec::new()) };
     let stored: Vec<Stored> = parse(text.as_bytes()).map_err(|error| error.in_field(PROPERTY))?;

@@ -29,13 +29,13 @@ impl TableMetadata {
     /// Reads a metadata file from its start to its end, and keeps what is wanted.
     ///
     /// Memory is what is kept, one piece of the file and its longest element. The current schema and snapshot
-    /// are kept whatever is wanted; the file is read again where their ids stand behind them and they are not
+    /// are kept whatever is wanted; the file is read again where their ids follow them and they are not
     /// the last of their lists.
     ///
     /// Unknown keys are ignored, nulls are absent, and of keys that are there twice the last one counts.
     ///
     /// # Errors
-    /// `Json` and `Type` for what is no metadata, `Required` for what is not there, `Mismatch` for sequence
+    /// `Json` and `Type` for what is not metadata, `Required` for what is not there, `Mismatch` for sequence
     /// numbers above the table's last, `Version` for a later format, all with the place in the (inflated)
     /// text; of the Avro layer's kinds, `Truncated` for a file that ends early, `Codec`, `Limit` for more
     /// than `max_file_bytes` of text or an element of more than `max_value_bytes`; what storage gives.

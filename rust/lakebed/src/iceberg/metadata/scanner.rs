@@ -28,7 +28,7 @@ pub(super) struct Scanner<'f> {
     at: usize,
     /// Bytes of text that came before the buffer.
     before: u64,
-    /// Whether there is no text behind the buffer.
+    /// Whether there is no text after the buffer.
     ended: bool,
 }
 
@@ -135,7 +135,7 @@ impl<'f> Scanner<'f> {
         }
     }
 
-    /// The next byte that is no space; `None` at the end of the text.
+    /// The next byte that is not a space; `None` at the end of the text.
     fn peek(&mut self) -> Result<Option<u8>> {
         loop {
             let rest = self.buffer.get(self.at..).unwrap_or_default();
@@ -174,7 +174,7 @@ impl<'f> Scanner<'f> {
         Err(self.here(wrong))
     }
 
-    /// Reads more text behind what is not done with: as much again, so that long values cost no more than
+    /// Reads more text after what is not done with: as much again, so that long values cost no more than
     /// twice their length.
     fn more(&mut self) -> Result<()> {
         self.before += self.at as u64;

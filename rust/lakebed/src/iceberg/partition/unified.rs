@@ -85,7 +85,7 @@ impl PartitionType {
     /// The children of `tuples` are named by the ids of their fields (`"1000"`), and of whatever type the
     /// file has; what writers write for a type is read as it: narrower numbers, decimals in bytes of any
     /// number, UUIDs as text or bytes, dates and times as plain integers. Fields that the spec or the
-    /// file lacks are null, and so are `void` ones; children that are no field of the spec are ignored.
+    /// file lacks are null, and so are `void` ones; children that are not a field of the spec are ignored.
     /// Cost is one pass over what must be converted; buffers of the rest are shared.
     ///
     /// # Errors

@@ -19,7 +19,7 @@ pub(crate) struct Summaries {
 
 impl Summaries {
     /// The summaries of `manifests`, which stand in the order of the fields of each manifest's own spec.
-    /// Bounds that are no values of their field's type are null.
+    /// Bounds that are not values of their field's type are null.
     pub(crate) fn new(
         manifests: &[ManifestFile],
         specs: &[PartitionSpec],

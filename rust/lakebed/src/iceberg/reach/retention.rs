@@ -33,7 +33,7 @@ pub(in crate::iceberg) fn check_deletable(metadata: &TableMetadata) -> Result<()
 /// What stays of `snapshots` (id, parent and time of commit, in the file's order) and of the refs of `metadata`.
 ///
 /// # Errors
-/// `Mismatch` for a property that is no number.
+/// `Mismatch` for a property that is not a number.
 pub(in crate::iceberg) fn kept(
     metadata: &TableMetadata,
     snapshots: &[(i64, Option<i64>, i64)],
@@ -84,7 +84,7 @@ impl Rules {
         name == MAIN || time.is_some_and(young)
     }
 
-    /// The snapshots that a branch keeps: so many, and those behind them as long as they are young enough.
+    /// The snapshots that a branch keeps: so many, and those after them as long as they are young enough.
     fn of_branch(&self, branch: &SnapshotRef) -> impl Iterator<Item = i64> + use<'_> {
         let older_than = branch.max_snapshot_age_ms.map(|age| self.now.saturating_sub(age));
         let older_than = older_than.unwrap_or(self.older_than);

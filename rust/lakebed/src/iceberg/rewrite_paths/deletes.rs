@@ -18,7 +18,7 @@ const PUFFIN: &[u8] = b"PFA1";
 const PARQUET: &[u8] = b"PAR1";
 const ORC: &[u8] = b"ORC";
 
-/// What stands behind the text of a footer: its length, flags and the magic.
+/// What follows the text of a footer: its length, flags and the magic.
 const FOOTER_END: usize = 12;
 
 /// The property of a deletion vector's blob that names its data file.

@@ -24,12 +24,12 @@ use crate::record::find;
 use crate::scan::{Batches, ManifestStream, ScanOptions, Step, threads};
 use crate::view::only;
 
-/// The entry's column that says which snapshot added the file.
+/// The entry's column with the id of the snapshot that added the file.
 const ADDED_BY: &str = "snapshot_id";
 
 /// The files that some appends of a table added.
 pub(crate) struct Appended {
-    /// The table, which gives the types of the rows.
+    /// The table whose schema gives the types of the rows.
     table: Table,
     /// The appends, the oldest first.
     snapshots: Arc<[Snapshot]>,
@@ -40,7 +40,7 @@ pub(crate) struct Appended {
 }
 
 impl Appended {
-    /// The files that `snapshots` added, all of them appends, in the types of `table`.
+    /// The files that `snapshots` added, which are all appends, in the types of `table`.
     ///
     /// # Errors
     /// `UnknownColumn`, `Predicate`.
@@ -55,7 +55,7 @@ impl Appended {
         self.snapshots.iter().map(|snapshot| snapshot.snapshot_id).collect()
     }
 
-    /// The manifests of data that `ids` added, and of those the ones that need not be read.
+    /// The data manifests that `ids` added: those that must be read, and those that need not.
     fn manifests(&self, ids: &HashSet<i64>) -> Result<(Vec<ManifestFile>, Vec<ManifestFile>)> {
         let (mut kept, mut pruned) = (Vec::new(), Vec::new());
         let mut seen = HashSet::new();
@@ -115,12 +115,12 @@ impl Appends for Appended {
     }
 }
 
-/// The options with which files are read for what is asked for and the snapshot that added each.
+/// The options for reading files with the columns asked for and the snapshot that added each file.
 pub(super) fn with_snapshot(options: &ScanOptions) -> ScanOptions {
     ScanOptions { columns: options.columns_and(&[ADDED_BY]), ..options.clone() }
 }
 
-/// The files that one of the snapshots added.
+/// The files that one of the snapshots `ids` added.
 pub(super) fn of_snapshots(files: &RecordBatch, ids: &HashSet<i64>) -> Result<RecordBatch> {
     let by = find(files, ADDED_BY)?;
     let by = by.as_primitive::<Int64Type>().iter();

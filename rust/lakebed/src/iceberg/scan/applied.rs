@@ -22,10 +22,10 @@ use crate::scan::{Batches, ManifestSource, ManifestStream, ScanOptions, threads}
 use crate::storage::Storage;
 use crate::view::{lists, with_columns};
 
-/// The most data files that the deletes of a batch have in all, unless it is of one delete.
+/// The most data files that the deletes of a batch have together, unless the batch has a single delete.
 const FILES_PER_BATCH: usize = 1 << 16;
 
-/// Starts reading: all manifests are read before the first row.
+/// Starts reading: all manifests are read before the first row is returned.
 pub(super) fn stream(
     table: &Table,
     program: &Arc<EntryProgram>,
@@ -49,7 +49,7 @@ pub(super) fn stream(
     Ok(Box::new(cuts.map(move |entries| program.rows(&entries?, ""))))
 }
 
-/// Manifests as the entries that rows are made of.
+/// A source of manifests whose pieces are entries.
 struct Entries(EntrySource);
 
 impl ManifestSource for Entries {
@@ -74,9 +74,9 @@ impl ManifestSource for Entries {
 
 /// The data files that each delete applies to.
 struct Applied {
-    /// How many, by the number of the delete.
+    /// The number of data files of each delete, by the number of the delete.
     counts: Vec<i64>,
-    /// Which, where that is asked for.
+    /// The data files, where they are asked for.
     files: Option<Files>,
 }
 
@@ -121,7 +121,7 @@ impl Applied {
         Ok(Applied { counts, files })
     }
 
-    /// `entries` of deletes, of which `first` is the number of the first, with their data files, in pieces.
+    /// `entries` of deletes, the first with the number `first`, with their data files, in pieces.
     fn cuts(
         self: &Arc<Applied>,
         entries: Result<RecordBatch>,
@@ -143,7 +143,7 @@ impl Applied {
         })
     }
 
-    /// How many of so many deletes from `first` on make up a batch.
+    /// How many of `rows` deletes from `first` on fit into a batch.
     fn fitting(&self, first: usize, rows: usize) -> usize {
         let Some(files) = &self.files else { return rows };
         let starts = files.starts.get(first..=first + rows).unwrap_or_default();

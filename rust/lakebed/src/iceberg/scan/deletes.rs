@@ -18,7 +18,7 @@ use crate::iceberg::view::Role;
 use crate::record::find;
 use crate::view::{batch, planned_deletes};
 
-/// The fields of a delete in the column `delete_files`, each with the entry's column that it is.
+/// The fields of a delete in the column `delete_files`, each with the entry's column that it is read from.
 const SHOWN: [(&str, &str); 6] = [
     ("content", "content"),
     ("file_path", "file_path"),
@@ -31,12 +31,12 @@ const SHOWN: [(&str, &str); 6] = [
 /// The live deletes of a snapshot.
 pub(super) struct Deletes {
     pub(super) index: DeleteIndex,
-    /// The fields of [`planned_deletes`] of each, where they are asked for.
+    /// The fields of [`planned_deletes`] for each delete, where they are asked for.
     pub(super) shown: Option<StructArray>,
 }
 
 impl Deletes {
-    /// Reads the delete manifests of `plan`, so many at a time, and of their deletes those that match.
+    /// Reads the matching deletes of the delete manifests of `plan`, with that many threads.
     ///
     /// # Errors
     /// Those of reading entries and of [`DeleteIndexBuilder::push`], with their file.
@@ -62,7 +62,7 @@ impl Deletes {
     }
 }
 
-/// How entries of delete manifests become what [`DeletesBuilder::push`] takes.
+/// The program that decodes entries of delete manifests for [`DeletesBuilder::push`].
 pub(super) fn delete_program(
     types: TableTypes,
     filter: Option<&str>,
@@ -74,14 +74,14 @@ pub(super) fn delete_program(
     EntryProgram::of_view(Role::LiveDeletes, view, types, filter, decoding)
 }
 
-/// Takes in the deletes of a snapshot, batch by batch.
+/// Collects the deletes of a snapshot, batch by batch.
 pub(super) struct DeletesBuilder {
     index: DeleteIndexBuilder,
     shown: Option<Vec<RecordBatch>>,
 }
 
 impl DeletesBuilder {
-    /// No deletes yet; `show` says whether their fields are asked for.
+    /// No deletes yet; `show` is whether their fields are asked for.
     ///
     /// # Errors
     /// Those of [`DeleteIndexBuilder::new`].
@@ -89,7 +89,7 @@ impl DeletesBuilder {
         Ok(DeletesBuilder { index: DeleteIndexBuilder::new(types)?, shown: show.then(Vec::new) })
     }
 
-    /// Takes in what [`delete_program`] makes.
+    /// Adds entries that [`delete_program`] decoded.
     ///
     /// # Errors
     /// Those of [`DeleteIndexBuilder::push`].
@@ -101,7 +101,7 @@ impl DeletesBuilder {
         Ok(())
     }
 
-    /// The deletes; of the `schemas`, the first that has a column says what it is.
+    /// The deletes. The types of compared columns come from the first of `schemas` that has the column.
     pub(super) fn finish(self, schemas: &[Arc<Schema>]) -> Result<Deletes> {
         let fields = equality_fields(schemas, &self.index.equality_ids());
         let schema = Arc::new(ArrowSchema::new(planned_deletes()));
@@ -116,12 +116,12 @@ fn shown_of(entries: &RecordBatch) -> Result<RecordBatch> {
     batch(&schema, columns.collect::<Result<_>>()?, entries.num_rows())
 }
 
-/// What the first of the schemas that has them says of columns that equality deletes compare; without those
-/// that are in none, and nested ones, which have no metrics.
+/// The columns that equality deletes compare, from the first of the schemas that has each. Left out are
+/// columns that no schema has, and nested ones, which have no metrics.
 pub(in crate::iceberg) fn equality_fields(schemas: &[Arc<Schema>], ids: &[i32]) -> Vec<EqualityField> {
     let field = |id: &i32| {
         let (schema, field) = schemas.iter().find_map(|schema| Some((schema, schema.field_by_id(*id)?)))?;
-        // A required field of a struct is null where the struct is.
+        // A required field of an optional struct is null where the struct is null.
         let required = field.required && schema.fields.iter().any(|top| top.id == *id);
         field.ty.is_primitive().then(|| EqualityField { id: *id, ty: field.ty.clone(), required })
     };

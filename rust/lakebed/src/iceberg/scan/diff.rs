@@ -22,34 +22,34 @@ use crate::record::find;
 use crate::scan::{ManifestStream, ScanOptions, Step, threads};
 use crate::view::batch;
 
-/// What tells a file from others, as `DataFileSet.java` and `DeleteFileSet.java` have it: of deletion vectors
-/// in one file also where each starts.
+/// The identity of a file, as in `DataFileSet.java` and `DeleteFileSet.java`; deletion vectors in one file
+/// are distinguished by their offset.
 const IDENTITY: [&str; 3] = ["content", "content_offset", "file_path"];
 
 /// Two snapshots of a table.
 struct Snapshots {
-    /// The table at whichever snapshot, which gives the types of the rows.
+    /// The table at either snapshot; its schema gives the types of the rows.
     table: Table,
     before: Table,
     after: Table,
-    /// What is asked for, and what of that the view `files` has.
+    /// The options of the caller, and the part of them that is for the view `files`.
     asked: ScanOptions,
     options: ScanOptions,
     files: Files,
     notes: Notes,
 }
 
-/// How entries become files with their identity.
+/// How entries are decoded to files with their identity.
 struct Files {
-    /// Makes the columns that are asked for and those of the identity.
+    /// Makes the columns asked for and those of the identity.
     rows: Arc<EntryProgram>,
     /// Makes the columns of the identity.
     identities: Arc<EntryProgram>,
-    /// The columns that are asked for, then the identity.
+    /// The columns asked for, then the identity.
     schema: SchemaRef,
 }
 
-/// What differs in files between the snapshots where `before` and `after` stand, in the types of `table`.
+/// The difference in files between the snapshots of `before` and `after`, in the types of `table`.
 ///
 /// # Errors
 /// `UnknownColumn`, `Predicate`.
@@ -74,7 +74,7 @@ pub(crate) fn diff(
     Ok(DiffScan::new(snapshots, ChangeColumns::new(options, &shown), options.limit))
 }
 
-/// The options with which files are read for their rows and their identity.
+/// The options for reading files with the columns asked for and their identity.
 pub(super) fn beside_identity(wanted: &ScanOptions) -> ScanOptions {
     ScanOptions { columns: wanted.columns_and(&IDENTITY), ..wanted.clone() }
 }
@@ -85,7 +85,7 @@ impl Sides for Snapshots {
         let legs = [(Change::Removed, before), (Change::Added, after)].into_iter();
         let legs: Vec<_> = legs.filter(|(_, manifests)| !manifests.is_empty()).collect();
         let table = self.table.clone().keeping();
-        // Identities of both legs are read before the first row.
+        // Identities of both snapshots are read before the first row is returned.
         if legs.len() > 1 {
             let files = legs.iter().flat_map(|(_, manifests)| manifests);
             let files = files.map(|manifest| (manifest.path.clone(), manifest.length));
@@ -106,7 +106,7 @@ impl Sides for Snapshots {
 }
 
 impl Snapshots {
-    /// The manifests that one of the snapshots alone has, and how many those are of all.
+    /// The manifests that only one of the snapshots has, and how many of all these are.
     fn apart(&self) -> Result<(Vec<ManifestFile>, Vec<ManifestFile>, Step)> {
         let side = |at: &Table| -> Result<Side<ManifestFile>> {
             let mut plan = Plan::of_list(&self.table, at.manifest_list()?, self.options.filter.as_deref())?;
@@ -127,7 +127,7 @@ impl Snapshots {
         }
     }
 
-    /// Reads what `program` makes of manifests, in the columns of `schema`.
+    /// Reads manifests with `program`, in the columns of `schema`.
     fn reader(
         &self,
         table: &Table,
@@ -146,13 +146,13 @@ impl Snapshots {
     }
 }
 
-/// Those columns, then the identity.
+/// The columns of `schema`, then the identity.
 pub(super) fn with_identity(schema: &SchemaRef) -> SchemaRef {
     let identity = Arc::new(Field::new("_identity", DataType::Binary, true));
     Arc::new(ArrowSchema::new(schema.fields().iter().cloned().chain([identity]).collect::<Vec<_>>()))
 }
 
-/// Files, in the columns of a schema that ends with their identity.
+/// Files in the columns of a schema that ends with the identity.
 pub(super) fn identified(files: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch> {
     let (identity, shown) = (identities(files)?, schema.fields().len().saturating_sub(1));
     let shown = schema.fields().iter().take(shown).map(|field| find(files, field.name()));
@@ -161,7 +161,8 @@ pub(super) fn identified(files: &RecordBatch, schema: &SchemaRef) -> Result<Reco
     batch(schema, columns, files.num_rows())
 }
 
-/// Content and offset are of one length each, so that the path may stand behind them as it is.
+/// The identities as bytes. Content and offset have a fixed length, so the path can follow them without its
+/// own length.
 pub(super) fn identities(files: &RecordBatch) -> Result<BinaryArray> {
     let [content, offset, path] = IDENTITY.map(|name| find(files, name));
     let (content, offset, path) = (content?, offset?, path?);

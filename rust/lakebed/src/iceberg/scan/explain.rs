@@ -1,4 +1,4 @@
-//! What each step of a scan keeps, and why.
+//! How much each step of a scan keeps, and why.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::scan::{ManifestStream, Step, counted, threads};
 use crate::view::View;
 
 impl Scan {
-    /// What each step keeps of manifests, entries and files, counted in one pass that makes no rows.
+    /// How many manifests, entries and files each step keeps, counted in one pass that makes no rows.
     pub(super) fn steps(&self) -> Result<Vec<Step>> {
         let role = match &self.program {
             Some(program) => program.role,

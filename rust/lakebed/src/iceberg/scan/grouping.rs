@@ -1,4 +1,4 @@
-//! Live files summed up, here or where others read the manifests.
+//! Live files aggregated, in this process or in those that read the manifests.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -40,7 +40,7 @@ fn columns() -> Vec<String> {
     GROUP_INPUT.iter().map(|name| (*name).to_owned()).collect()
 }
 
-/// Whether it is asked for when groups changed.
+/// Whether the columns with the last update of groups are asked for.
 fn updates(options: &ScanOptions) -> bool {
     let is_time = |name: &String| name.starts_with("last_updated_");
     options.columns.as_ref().is_none_or(|names| names.iter().any(is_time))
@@ -63,7 +63,7 @@ impl Scan {
         HealthTask::read(&self.table, i64::from(self.table.schema().schema_id), &self.options)
     }
 
-    /// What an executor needs to sum up files.
+    /// The work of aggregating files, for executors.
     pub(super) fn group_task_of(&self) -> Result<IcebergGroupTask> {
         let is_health = self.view == View::Health;
         if !self.view.is_of_groups() {
@@ -82,14 +82,14 @@ impl Scan {
     }
 }
 
-/// The work of summing up files, apart from the table.
+/// The work of aggregating files, independent of the table.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct IcebergGroupTask {
     files: IcebergTask,
     view: View,
     columns: Option<Vec<String>>,
     small_bytes: i64,
-    /// When snapshots were committed, where that is asked for.
+    /// The times of snapshots' commits, where they are asked for.
     committed: HashMap<i64, i64>,
     health: Option<HealthTask>,
 }

@@ -1,4 +1,4 @@
-//! What the commits of a table did, as their own manifests say it.
+//! The changes of a table's commits, as recorded in the commits' manifests.
 
 use std::sync::Arc;
 
@@ -98,7 +98,7 @@ impl History for Table {
     }
 }
 
-/// What manifests have of two statuses, each counted so many times; `None` where one does not say.
+/// The counts of two statuses in manifests, each times a factor; `None` where a manifest does not record one.
 fn counted(list: &RecordBatch, statuses: [&str; 2], times: [i64; 2]) -> Result<Option<Counts>> {
     let content = find(list, "content")?;
     let content = content.as_primitive::<Int32Type>().values();
@@ -121,7 +121,7 @@ fn counted(list: &RecordBatch, statuses: [&str; 2], times: [i64; 2]) -> Result<O
     Ok(Some(counts))
 }
 
-/// How manifests of commits become rows.
+/// How manifests of commits are decoded to rows.
 pub(crate) struct Changes {
     source: EntrySource,
 }
@@ -144,7 +144,7 @@ impl ManifestSource for Changes {
     fn open(&self, written: &Written<ManifestFile>, bytes: Buffer, threads: usize) -> Result<Batches> {
         let path = written.manifest.path.clone();
         let entries = self.source.entries(&written.manifest, bytes, threads)?;
-        // One that stands in no list is not known to be of this commit.
+        // A manifest without a list may also have entries of other commits.
         let of = written.manifest.added.files.is_none().then_some(written.commit.snapshot_id);
         let program = Arc::clone(self.source.program());
         Ok(Box::new(entries.map(move |entries| {
@@ -159,7 +159,7 @@ impl ManifestSource for Changes {
     }
 }
 
-/// The entries of a commit; all for `None`.
+/// The entries of the commit `id`; all for `None`.
 fn of_commit(entries: &RecordBatch, id: Option<i64>) -> Result<RecordBatch> {
     let Some(id) = id else { return Ok(entries.clone()) };
     let by = find(entries, "snapshot_id")?;

@@ -49,7 +49,7 @@ use crate::scan::{
 };
 use crate::view::{View, select};
 
-/// The work of the scans that engines spread.
+/// The kinds of work of scans that engines run in many processes.
 pub(crate) const WORKS: Works = Works {
     tasks: &[row!(IcebergTask)],
     groups: &[row!(IcebergGroupTask)],
@@ -62,7 +62,7 @@ pub(crate) const WORKS: Works = Works {
 };
 
 impl Scan {
-    /// A view that is not made of entries one by one.
+    /// A view that is not made from entries one by one.
     fn whole(&self) -> Result<RecordBatch> {
         let (columns, filter) = (self.options.columns.as_deref(), self.options.filter.as_deref());
         match self.view {

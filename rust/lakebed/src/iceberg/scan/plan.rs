@@ -21,7 +21,7 @@ use crate::scan::{Amount, Batches, Funnel, ManifestSource, Stage, headers};
 use crate::storage::Storage;
 use crate::view::select;
 
-/// The manifests of a snapshot, sorted by whether they may hold entries that match.
+/// The manifests of a snapshot, and which of them may have matching entries.
 pub(super) struct Plan {
     /// The rows of the list that are kept.
     list: RecordBatch,
@@ -30,12 +30,12 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// Reads the manifest list of the snapshot where `table` stands.
+    /// Reads the manifest list of the table's snapshot.
     pub(super) fn new(table: &Table, filter: Option<&str>) -> Result<Plan> {
         Plan::of_list(table, table.manifest_list()?, filter)
     }
 
-    /// The plan of a list without manifests: what checks a filter.
+    /// The plan of an empty list, by which a filter is checked.
     pub(super) fn empty(table: &Table, filter: Option<&str>) -> Result<Plan> {
         let schema = record_schema(&LIST.iter().collect::<Vec<_>>());
         Plan::of_list(table, RecordBatch::new_empty(schema), filter)
@@ -54,7 +54,7 @@ impl Plan {
         Ok(Plan { list, manifests, pruned })
     }
 
-    /// Tells how many manifests it leaves out for `role`, and why.
+    /// Reports how many manifests it leaves out for `role`, and why.
     pub(super) fn count(&self, role: Role, funnel: &Funnel) {
         let sum = |manifests: &[ManifestFile], keeps: &dyn Fn(&ManifestFile) -> bool| {
             manifests
@@ -73,7 +73,7 @@ impl Plan {
         funnel.pass(&SUMMARIES, || [sum_all(&may_count), sum(&self.manifests, &may_count)]);
     }
 
-    /// The manifests that rows of `role` may stand in.
+    /// The manifests that may have rows of `role`.
     pub(super) fn of_role(self, role: Role) -> Vec<ManifestFile> {
         let mut manifests = self.manifests;
         manifests
@@ -81,7 +81,7 @@ impl Plan {
         manifests
     }
 
-    /// The view `manifests`, whose headers are read where `columns` names them.
+    /// The view `manifests`. Headers of manifests are read where `columns` needs them.
     pub(super) fn manifests_view(&self, table: &Table, columns: Option<&[String]>) -> Result<RecordBatch> {
         let types = table.types()?;
         let summaries = Summaries::new(&self.manifests, &types.specs, &types.partition);
@@ -92,7 +92,7 @@ impl Plan {
         }
     }
 
-    /// What each manifest says of itself.
+    /// The headers of the manifests.
     fn headers(&self, table: &Table) -> Result<Vec<Option<ManifestHeader>>> {
         let limits = table.decoding().limits;
         let paths: Vec<_> = self.manifests.iter().map(|manifest| manifest.path.clone()).collect();
@@ -110,13 +110,14 @@ static COUNTS: Stage = Stage {
 static SUMMARIES: Stage =
     Stage { order: 1, step: "manifests", why: "summaries of the partition fields in the manifest list" };
 
-/// A manifest, the rows of its files and its own bytes, as far as its list records them.
+/// A manifest with the rows of its files and its own bytes, as recorded in its list.
 fn amount(manifest: &ManifestFile) -> Amount {
     let rows = [manifest.added, manifest.existing].map(|recorded| recorded.rows.unwrap_or(0));
     Amount { count: 1, rows: rows.iter().sum(), bytes: manifest.length.unwrap_or(0) }
 }
 
-/// Manifests as engines are told of them; Iceberg's take nothing away from each other.
+/// Manifests in the form in which engines get them. In Iceberg, no manifest deletes files that another one
+/// adds.
 pub(in crate::iceberg) fn planned<'m>(
     manifests: impl IntoIterator<Item = &'m ManifestFile>,
     storage: &dyn Storage,
@@ -134,7 +135,7 @@ pub(in crate::iceberg) fn planned<'m>(
     manifests.into_iter().map(planned).collect()
 }
 
-/// How to open a manifest, and what becomes of its entries.
+/// How to read a manifest and decode its entries.
 pub(super) struct EntrySource {
     program: Arc<EntryProgram>,
     table: Table,
@@ -146,12 +147,12 @@ impl EntrySource {
         EntrySource { program, table, notes }
     }
 
-    /// How entries become rows.
+    /// The program that makes rows of entries.
     pub(super) fn program(&self) -> &Arc<EntryProgram> {
         &self.program
     }
 
-    /// The entries of a manifest that rows are made of.
+    /// The entries of a manifest that become rows.
     pub(super) fn entries(&self, manifest: &ManifestFile, bytes: Buffer, threads: usize) -> Result<Batches> {
         self.program.entries(bytes, manifest, threads, &self.notes)
     }

@@ -23,9 +23,10 @@ use crate::scan::{Batches, DeletesAs, ManifestSource, ManifestStream, ScanOption
 use crate::storage::Storage;
 use crate::view::{batch, lists, planned_deletes, with_columns};
 
-/// The most deletes that the files of a batch have in all, unless it is of one file: 4 MB of numbers.
+/// The most deletes that the files of a batch have together, unless the batch has a single file: 4 MB of
+/// numbers.
 const NUMBERS_PER_BATCH: usize = 1 << 20;
-/// The same where each is shown in full, some hundred bytes.
+/// The same where each delete is shown in full, with some hundred bytes.
 const SHOWN_PER_BATCH: usize = 1 << 16;
 
 /// The schema of the rows.
@@ -36,7 +37,7 @@ pub(super) fn schema(table: &Table, options: &ScanOptions) -> Result<SchemaRef> 
     Ok(shown(program(Role::Plan(options.deletes), table, options)?.view.schema(), options.deletes))
 }
 
-/// A schema of numbers as that of what they stand for, where deletes are shown in full.
+/// The schema with deletes in full, where they are asked for, in place of their numbers.
 pub(super) fn shown(schema: &SchemaRef, deletes: DeletesAs) -> SchemaRef {
     let item = Arc::new(Field::new("item", DataType::Struct(planned_deletes()), true));
     let field = |field: &Arc<Field>| match field.name() == deletes.column() && deletes == DeletesAs::Files {
@@ -46,7 +47,7 @@ pub(super) fn shown(schema: &SchemaRef, deletes: DeletesAs) -> SchemaRef {
     Arc::new(ArrowSchema::new(schema.fields().iter().map(field).collect::<Vec<_>>()))
 }
 
-/// Starts reading: the delete manifests are read whole before the first data manifest.
+/// Starts reading: all delete manifests are read before the first data manifest.
 pub(super) fn stream(table: &Table, options: &ScanOptions, notes: Notes) -> Result<Batches> {
     let (threads, filter) = (threads(options.threads), options.filter.as_deref());
     let (list, types) = (table.manifest_list()?, table.types()?);
@@ -67,7 +68,7 @@ pub(super) fn stream(table: &Table, options: &ScanOptions, notes: Notes) -> Resu
     Ok(matching.shown(Box::new(ManifestStream::new(source, manifests, threads))))
 }
 
-/// Data manifests as rows of the plan, whose deletes are numbers.
+/// Data manifests decoded to rows of the plan, with deletes as numbers.
 struct PlanSource {
     entries: EntrySource,
     matching: Arc<Matching>,
@@ -97,17 +98,17 @@ impl ManifestSource for PlanSource {
     }
 }
 
-/// How data entries become rows of the plan: the deletes are known.
+/// Makes rows of the plan from data entries, once the deletes are known.
 pub(super) struct Matching {
     program: Arc<EntryProgram>,
     attach: Arc<Attach>,
-    /// Every delete as rows show it, where they do not show its number.
+    /// All deletes in full, where rows do not have their numbers.
     deletes: Option<StructArray>,
     schema: SchemaRef,
 }
 
 impl Matching {
-    /// `program` is that of the data entries; `deletes` are none where they are not asked for.
+    /// `program` decodes data entries; `deletes` is `None` where they are not asked for.
     pub(super) fn new(
         program: EntryProgram,
         deletes: Option<Deletes>,
@@ -123,7 +124,7 @@ impl Matching {
         Ok(Matching { program: Arc::new(program), attach, deletes, schema })
     }
 
-    /// The rows of some entries with their residuals, in pieces; deletes are numbers.
+    /// The rows of some entries with their residuals, in pieces, with deletes as numbers.
     fn numbered(&self, entries: Result<RecordBatch>) -> impl Iterator<Item = Result<RecordBatch>> + use<> {
         let cuts = entries.and_then(|entries| Cuts::new(Arc::clone(&self.attach), entries));
         let (cuts, error) = cuts.map_or_else(|error| (None, Some(Err(error))), |cuts| (Some(cuts), None));
@@ -131,7 +132,7 @@ impl Matching {
         cuts.into_iter().flatten().chain(error).map(move |entries| program.rows(&entries?, ""))
     }
 
-    /// Rows whose deletes are numbers, with the deletes as they are asked for.
+    /// Replaces the numbers of deletes by the form that is asked for.
     fn shown(&self, rows: Batches) -> Batches {
         let schema = Arc::clone(&self.schema);
         match self.deletes.clone() {
@@ -146,16 +147,16 @@ impl Matching {
     }
 }
 
-/// What a plan adds to entries.
+/// Adds the columns of a plan to entries.
 struct Attach {
-    /// None where deletes are not asked for.
+    /// `None` where deletes are not asked for.
     index: Option<DeleteIndex>,
-    /// The column of their numbers.
+    /// The column of the deletes' numbers.
     column: &'static str,
 }
 
 impl Attach {
-    /// Entries from row `first` on, as many as have few enough deletes in all, with what is added to them.
+    /// Entries from row `first` on, as many as have few enough deletes together, with the added columns.
     fn cut(&self, entries: &RecordBatch, files: Option<&DataFiles>, first: usize) -> Result<RecordBatch> {
         let mut ids = Vec::new();
         let mut lengths = Vec::new();
@@ -175,7 +176,7 @@ impl Attach {
     }
 }
 
-/// The entries of one batch with what a plan adds to them, in pieces.
+/// The entries of one batch with the added columns, in pieces.
 struct Cuts {
     attach: Arc<Attach>,
     entries: RecordBatch,
@@ -203,17 +204,17 @@ impl Iterator for Cuts {
     }
 }
 
-/// Rows whose deletes are shown in full instead of by their numbers.
+/// Rows with deletes in full in place of their numbers.
 struct InFull {
     rows: Batches,
     schema: SchemaRef,
     deletes: StructArray,
-    /// Rows of the last batch that are not shown yet.
+    /// Rows of the last batch that were not returned yet.
     left: Option<RecordBatch>,
 }
 
 impl InFull {
-    /// The first rows of what is left, as many as have few enough deletes in all.
+    /// The first rows of what is left, as many as have few enough deletes together.
     fn show(&mut self, rows: &RecordBatch) -> Result<RecordBatch> {
         let place = self.schema.index_of(DeletesAs::Files.column())?;
         let numbers = rows.column(place).as_list::<i32>();

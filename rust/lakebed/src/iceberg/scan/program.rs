@@ -27,14 +27,14 @@ use crate::predicate::BoundPredicate;
 use crate::record::find;
 use crate::scan::{Amount, Batches, Funnel, ScanOptions, Stage};
 
-/// How entries become rows: shared by a scan, its threads and tasks elsewhere.
+/// How entries are decoded to rows. Shared by a scan, its threads, and tasks in other processes.
 pub(crate) struct EntryProgram {
     pub(super) role: Role,
     pub(super) view: EntryView,
     entries: Arc<EntryColumns>,
-    /// The columns that entries are decoded for.
+    /// The columns that are decoded.
     raw: Vec<String>,
-    /// The fields whose metrics they are decoded for; `None` for all.
+    /// The fields whose metrics are decoded; `None` for all.
     metrics_of: Option<Vec<i32>>,
     types: TableTypes,
     pruner: Option<Pruner>,
@@ -58,7 +58,7 @@ impl EntryProgram {
         EntryProgram::of_view(role, view, types, options.filter.as_deref(), decoding)
     }
 
-    /// The program of a view that is made already.
+    /// The program of a view that was made already.
     pub(super) fn of_view(
         role: Role,
         view: EntryView,
@@ -69,7 +69,7 @@ impl EntryProgram {
         EntryProgram::counting(role, view, types, filter, decoding, Funnel::default())
     }
 
-    /// The program of a view, which tells `funnel` what it leaves out.
+    /// The program of a view, which reports to `funnel` what it leaves out.
     pub(super) fn counting(
         role: Role,
         view: EntryView,
@@ -105,8 +105,8 @@ impl EntryProgram {
         })
     }
 
-    /// The same program, whose [`EntryProgram::entries`] have these columns too, and of metrics those of
-    /// these fields.
+    /// The same program, but [`EntryProgram::entries`] also returns these columns, and the metrics of these
+    /// fields.
     pub(super) fn needing(
         mut self,
         columns: impl Iterator<Item = &'static str>,
@@ -125,18 +125,18 @@ impl EntryProgram {
         Ok(self)
     }
 
-    /// The same program, which reads the deletion vectors whose positions the view shows.
+    /// The same program, which also reads the deletion vectors whose positions the view shows.
     pub(super) fn reading(self, vectors: VectorReader) -> EntryProgram {
         let vectors = self.view.needs_positions().then_some(vectors);
         EntryProgram { vectors, ..self }
     }
 
-    /// What the partitions of all entries are values of.
+    /// The partition type of all entries.
     pub(super) fn partition(&self) -> &PartitionType {
         &self.types.partition
     }
 
-    /// The rows of one manifest, in file order; errors and notes say in which file they were found.
+    /// The rows of one manifest, in file order; errors and notes name their file.
     pub(super) fn open(
         self: &Arc<EntryProgram>,
         bytes: Buffer,
@@ -152,8 +152,8 @@ impl EntryProgram {
         ))
     }
 
-    /// The entries of one manifest that the rows are made of, in file order, and what else they were
-    /// decoded for; errors and notes say in which file they were found.
+    /// The entries of one manifest that become rows, in file order, with all columns that were decoded;
+    /// errors and notes name their file.
     pub(super) fn entries(
         self: &Arc<EntryProgram>,
         bytes: Buffer,
@@ -177,7 +177,7 @@ impl EntryProgram {
                 format_version: Some(self.types.format_version),
                 notes: notes.clone(),
             };
-            // What is left out is counted.
+            // Entries that are left out must be decoded to be counted.
             let statuses = if self.funnel.is_counting() { Statuses::ALL } else { self.role.statuses() };
             let entries =
                 EntryReader::open(bytes.clone(), &self.entries, known, statuses, &self.decoding, threads)?;
@@ -194,14 +194,14 @@ impl EntryProgram {
         Ok(Box::new(runs))
     }
 
-    /// The rows that are made of some of a manifest's entries.
+    /// The rows for some entries of a manifest.
     pub(super) fn rows(&self, entries: &RecordBatch, manifest: &str) -> Result<RecordBatch> {
         let positions = self.vectors.as_ref().map(|vectors| vectors.positions(entries)).transpose()?;
         self.view.build(entries, manifest, positions.as_ref())
     }
 
-    /// How the manifest's tuples are shown: by the table's spec of its id or, where the table has forgotten
-    /// that, by the one in its own header; without either the tuples are not shown.
+    /// How the manifest's partition tuples are decoded: by the table's spec of that id or, where the table no
+    /// longer has it, by the spec in the manifest's header. Without either the tuples are not shown.
     fn layout_of(&self, bytes: &Buffer, manifest: &ManifestFile) -> Result<Option<PartitionLayout>> {
         let known = self.types.specs.iter().find(|spec| spec.spec_id == manifest.spec_id);
         let spec = match known {
@@ -211,14 +211,15 @@ impl EntryProgram {
         Ok(spec.map(|spec| PartitionLayout { unified: Arc::clone(&self.types.partition), spec }))
     }
 
-    /// Those of some entries that the view shows, in batches that are not too large with what is read for
+    /// The entries that the view shows, in batches that are not too large with the data that is read for
     /// them.
     fn runs(&self, entries: RecordBatch, projection: Option<&BoundPredicate>) -> Result<Vec<RecordBatch>> {
         let entries = self.wanted(entries, projection)?;
         if self.vectors.is_some() { in_runs(&entries) } else { Ok(vec![entries]) }
     }
 
-    /// The entries of the program's role that may match its filter, whose projection on their spec is given.
+    /// The entries of the program's role that may match its filter, given the projection of the filter on
+    /// their spec.
     fn wanted(&self, mut entries: RecordBatch, projection: Option<&BoundPredicate>) -> Result<RecordBatch> {
         if let Some(wanted) = self.role.content().of(&entries)? {
             entries = filter_record_batch(&entries, &wanted)?;
@@ -256,10 +257,10 @@ static TUPLES: Stage = Stage { order: 3, step: "files", why: "partition tuple of
 static METRICS: Stage =
     Stage { order: 4, step: "files", why: "metrics of the columns: bounds, null and NaN counts" };
 
-/// What is added up where the funnel counts.
+/// The columns that are summed where the funnel counts.
 const COUNTED: [&str; 3] = ["status", "record_count", "file_size_in_bytes"];
 
-/// The rows and bytes of files; counts below zero are unknown.
+/// The rows and bytes of files; negative counts are unknown.
 fn amount(entries: &RecordBatch) -> Amount {
     let sum = |name: &str| {
         let column = entries.column_by_name(name).and_then(|column| column.as_primitive_opt::<Int64Type>());
@@ -270,7 +271,7 @@ fn amount(entries: &RecordBatch) -> Amount {
     Amount { count: entries.num_rows() as u64, rows: sum(rows), bytes: sum(bytes) }
 }
 
-/// How entries of a table become rows of a view, deletion vectors among them.
+/// The program of a view of a table; it also reads deletion vectors.
 pub(super) fn program(role: Role, table: &Table, options: &ScanOptions) -> Result<EntryProgram> {
     let decoding = table.decoding();
     let vectors = VectorReader {

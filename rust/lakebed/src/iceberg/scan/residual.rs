@@ -1,4 +1,4 @@
-//! What of a filter is left to test in the rows of a file that is planned.
+//! The residual of a filter for the rows of a planned file.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ pub(super) struct Residuals {
 }
 
 impl Residuals {
-    /// Of the rows of `program`, where they show them, under the filter that `text` is.
+    /// The residuals of `program`, where it shows them, under the filter `text`.
     ///
     /// # Errors
     /// Those of [`Pruner::new`].
@@ -33,7 +33,7 @@ impl Residuals {
         Ok(Residuals { types, pruner })
     }
 
-    /// The entries of a manifest with what is left to test in the rows of each, as the column of that name.
+    /// The entries of a manifest with their residuals in the column `residual`.
     pub(super) fn beside(&self, entries: Batches, manifest: &ManifestFile) -> Result<Batches> {
         let (residual, path) = (self.of_spec(manifest.spec_id)?, manifest.path.clone());
         Ok(Box::new(entries.map(move |entries| {
@@ -43,7 +43,7 @@ impl Residuals {
         })))
     }
 
-    /// Those of the files of a spec; `None` where there is no filter.
+    /// The residual for files of a spec; `None` where there is no filter.
     fn of_spec(&self, spec_id: i32) -> Result<Option<Residual>> {
         let Some(pruner) = &self.pruner else { return Ok(None) };
         let filter = Arc::clone(&pruner.filter);
@@ -54,7 +54,7 @@ impl Residuals {
     }
 }
 
-/// What is left to test in each of `entries`.
+/// The residual of each of `entries`.
 fn residuals(residual: Option<&Residual>, entries: &RecordBatch) -> Result<ArrayRef> {
     match residual {
         Some(residual) => Ok(Arc::new(residual.texts(find(entries, PARTITION)?.as_struct())?)),

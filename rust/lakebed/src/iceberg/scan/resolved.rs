@@ -1,4 +1,4 @@
-//! One view of a table, before anything of its rows is read.
+//! A view of a table before its rows are read.
 
 use std::sync::Arc;
 
@@ -17,13 +17,13 @@ use crate::notes::Notes;
 use crate::scan::ScanOptions;
 use crate::view::{View, select};
 
-/// One view of a table, resolved: its schema is known, nothing of its rows is read.
+/// A view of a table, resolved: its schema is known, and none of its rows are read.
 pub struct Scan {
     pub(super) table: Table,
     pub(super) view: View,
     pub(super) options: ScanOptions,
     pub(super) schema: SchemaRef,
-    /// How entries become rows, for the views that are made of them.
+    /// How entries are decoded to rows, for views that are made from entries.
     pub(super) program: Option<Arc<EntryProgram>>,
     pub(super) notes: Notes,
 }
@@ -64,7 +64,7 @@ impl Scan {
     }
 }
 
-/// A view that is made whole, without rows; checks its columns and filter.
+/// The columns of a view that is made whole, without rows; checks columns and filter.
 fn empty(table: &Table, view: View, options: &ScanOptions) -> Result<RecordBatch> {
     let (columns, filter) = (options.columns.as_deref(), options.filter.as_deref());
     match view {

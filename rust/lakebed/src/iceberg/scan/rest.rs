@@ -1,4 +1,4 @@
-//! A plan as a REST catalog answers it (Iceberg's REST specification, `CompletedPlanningResult`;
+//! A plan as the answer of a REST catalog (Iceberg's REST specification, `CompletedPlanningResult`;
 //! `TableScanResponseParser.java`, `ContentFileParser.java`).
 
 use std::collections::HashMap;
@@ -21,7 +21,7 @@ use crate::record::find;
 use crate::scan::{self, DELETE_ID, DeletesAs, RESIDUAL, ScanOptions};
 use crate::view::View;
 
-/// A key of a file in the answer, the column that it is, and the type of its values or of their items.
+/// A key of a file in the answer, the column that it is read from, and the type of its values or items.
 type Key = (&'static str, &'static str, Type);
 
 const OF_BOTH: [Key; 4] = [
@@ -49,7 +49,8 @@ impl Scan {
     /// The plan as the JSON object of a completed planning result.
     ///
     /// # Errors
-    /// Those of its rows; `Argument` for what is no plan; `Unsupported` for a filter that expressions do not say.
+    /// Those of its rows; `Argument` where the scan is not a plan; `Unsupported` for a filter that Iceberg's
+    /// expressions cannot express.
     ///
     /// Cost: the plan and its deletes, and the object in memory.
     pub(super) fn answer(&self) -> Result<Value> {
@@ -77,7 +78,7 @@ impl Scan {
         }))
     }
 
-    /// The same plan, with the columns that the answer has.
+    /// The same plan with the columns that the answer needs.
     fn shown_in_answer(&self) -> Result<Scan> {
         if self.view != View::Plan {
             return Err(Error::new(ErrorKind::Argument, "only plans are answers of a REST catalog"));
@@ -94,7 +95,7 @@ impl Scan {
         Ok(Scan { notes: self.notes.clone(), ..plan })
     }
 
-    /// The deletes that some file has, in the order of their numbers.
+    /// The deletes that files refer to, in the order of their numbers.
     fn delete_files(&self, numbers: &Numbers, types: &TableTypes) -> Result<Vec<Value>> {
         let mut found = vec![Value::Null; numbers.0.len()];
         if found.is_empty() {
@@ -114,7 +115,7 @@ impl Scan {
     }
 }
 
-/// The numbers in the answer of the deletes that files have, by those in the plan.
+/// The number in the answer of each delete that files refer to, by its number in the plan.
 #[derive(Default)]
 struct Numbers(HashMap<i32, usize>);
 
@@ -129,7 +130,7 @@ impl Numbers {
     }
 }
 
-/// What is left to test as an expression, made once for all files of which the same is left.
+/// Residuals as expressions; equal residuals are converted once.
 struct Residuals<'a> {
     types: &'a TableTypes,
     known: HashMap<String, Value>,
@@ -156,7 +157,7 @@ fn task(file: Map<String, Value>, deletes: Vec<usize>, residual: Value) -> Value
     Value::Object(task)
 }
 
-/// Files as the answer has them; those of `own` that are null are left out.
+/// Files in the form of the answer; null values of the keys `own` are left out.
 fn files(rows: &RecordBatch, types: &TableTypes, own: &[Key]) -> Result<Vec<Map<String, Value>>> {
     let mut files = vec![Map::new(); rows.num_rows()];
     let mut put = |key: &str, values: Vec<Value>| {
@@ -178,7 +179,7 @@ fn files(rows: &RecordBatch, types: &TableTypes, own: &[Key]) -> Result<Vec<Map<
 }
 
 fn contents(rows: &RecordBatch) -> Result<Vec<Value>> {
-    // Of a plan all are data, and no column says so.
+    // A plan has only data files, and no column of contents.
     let Some(column) = rows.column_by_name(CONTENT) else { return Ok(vec![json!("data"); rows.num_rows()]) };
     let word = |content: Option<i32>| match content {
         Some(1) => json!("position-deletes"),
@@ -198,12 +199,12 @@ fn values(array: &ArrayRef, ty: &Type) -> Result<Vec<Value>> {
     (0..lists.len()).map(list).collect()
 }
 
-/// The partition of each file: the values of its spec's fields, in their order.
+/// The partition of each file: the values of its spec's fields, in order.
 fn tuples(rows: &RecordBatch, types: &TableTypes) -> Result<Vec<Value>> {
     let (tuples, spec_ids) = (find(rows, PARTITION)?, find(rows, "spec_id")?);
     let columns = types.partition.fields.iter().zip(tuples.as_struct().columns());
     let columns = columns.map(|(unified, column)| {
-        // NaN and the infinities.
+        // JSON has no NaN and no infinities.
         let unsupported = |error| {
             let message = format!("a REST catalog's answer cannot hold a partition: {error}");
             Error::new(ErrorKind::Unsupported, message).in_field(&unified.field.name)

@@ -1,4 +1,4 @@
-//! Rows of entries under their own names, for what the library makes of them itself.
+//! Rows of entries under the names of their columns, for further use in the library.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::iceberg::view::{EntryView, Role};
 use crate::notes::Notes;
 use crate::scan::{Batches, ManifestStream};
 
-/// The columns of entries that are named, of `manifests`, with metrics where they are given a column.
+/// The named columns of the entries of `manifests`; `metrics` adds a column of metrics.
 pub(in crate::iceberg) fn rows_of(
     table: &Table,
     role: Role,

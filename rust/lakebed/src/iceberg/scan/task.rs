@@ -1,4 +1,4 @@
-//! A scan's work on manifests, made fit to travel.
+//! The work of a scan on manifests, in serializable form.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ use crate::storage::Storage;
 use crate::view::only;
 
 impl Scan {
-    /// What an executor needs to make the rows from the manifests, each on its own.
+    /// The work of making rows from manifests one by one, for executors.
     pub(super) fn task_of(&self, part: Part) -> Result<IcebergTask> {
         let Some(program) = &self.program else {
             return Err(Error::new(ErrorKind::Argument, "only entries and files are made from manifests"));
@@ -40,7 +40,7 @@ impl Scan {
         self.task_in(program.role, self.options.columns.clone())
     }
 
-    /// What an executor needs to make `columns` of rows of `role`.
+    /// The work of making `columns` of the rows of `role`.
     pub(super) fn task_in(&self, role: Role, columns: Option<Vec<String>>) -> Result<IcebergTask> {
         let plan = Plan::new(&self.table, self.options.filter.as_deref())?;
         Ok(IcebergTask {
@@ -53,18 +53,18 @@ impl Scan {
     }
 }
 
-/// A scan's work on manifests, apart from the table.
+/// The work of a scan on manifests, independent of the table.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct IcebergTask {
     role: Role,
     types: StoredTypes,
     asked: Asked,
-    /// The snapshots that added the files that are wanted; `None` for all.
+    /// The snapshots whose added files are wanted; `None` for all.
     added_by: Option<HashSet<i64>>,
     manifests: Vec<Placed>,
 }
 
-/// A manifest, and where engines read it.
+/// A manifest, and the location from which engines read it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Placed {
     pub(super) place: String,
@@ -98,7 +98,7 @@ impl IcebergTask {
         })
     }
 
-    /// How entries become rows, beside what says which of them are wanted.
+    /// The program that decodes entries, and the snapshots whose files are wanted.
     pub(super) fn program(&self, decoding: Decoding) -> Result<Arc<EntryProgram>> {
         let options = ScanOptions::from(&self.asked);
         match &self.added_by {
@@ -115,7 +115,7 @@ impl IcebergTask {
     /// The schema of the task's rows.
     ///
     /// # Errors
-    /// Those of [`Scan::new`], for a task that was changed on its way.
+    /// Those of [`Scan::new`], for a task that was changed in transit.
     fn schema(&self) -> Result<SchemaRef> {
         Ok(Arc::clone(
             self.program_of(&ScanOptions::from(&self.asked), Limits::DEFAULT.into())?.view.schema(),

@@ -1,4 +1,4 @@
-//! The positions that deletion vectors delete, read from their files for rows of entries.
+//! The positions in deletion vectors, read from their files for rows of entries.
 
 use std::sync::Arc;
 
@@ -11,10 +11,10 @@ use crate::iceberg::deletion_vector::PlacedVector;
 use crate::pipeline::read_each;
 use crate::storage::Storage;
 
-/// Positions that make up a batch, unless one vector has more.
+/// The positions of a batch, unless one vector has more.
 const POSITIONS_PER_BATCH: u64 = 1 << 20;
 
-/// Reads the deletion vectors of entries, side by side.
+/// Reads the deletion vectors of entries in parallel.
 pub(super) struct VectorReader {
     pub(super) storage: Arc<dyn Storage>,
     pub(super) limits: Limits,
@@ -22,7 +22,7 @@ pub(super) struct VectorReader {
 }
 
 impl VectorReader {
-    /// The positions that each entry's deletion vector deletes; null for files.
+    /// The positions in the deletion vector of each entry; null for entries without one.
     ///
     /// # Errors
     /// Those of [`PlacedVector::of`] and of [`PlacedVector::read`]; `Limit` for too many positions.
@@ -35,7 +35,7 @@ impl VectorReader {
     }
 }
 
-/// Entries in runs whose deletion vectors together hold no more positions than a batch, as they record.
+/// Entries in runs whose deletion vectors have, by their recorded counts, no more positions than a batch.
 pub(super) fn in_runs(entries: &RecordBatch) -> Result<Vec<RecordBatch>> {
     let placed = PlacedVector::of(entries)?.into_iter();
     let counts = placed.map(|placed| placed.map_or(0, |placed| placed.record_count.unsigned_abs()));

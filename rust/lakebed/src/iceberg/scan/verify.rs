@@ -1,4 +1,4 @@
-//! What a table's metadata names, and its entries whole.
+//! The files that a table's metadata names, and its entries with all columns.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -79,7 +79,7 @@ impl Verified for Table {
         Ok(found)
     }
 
-    /// The totals of the summary but for bytes, which writers count differently.
+    /// The totals of the summary, except for bytes, which writers count differently.
     fn claims(&self) -> Vec<Claim> {
         let summary = self.snapshot().ok().flatten().and_then(|snapshot| snapshot.summary.as_ref());
         let claim = |(key, value): &(String, String)| {
@@ -122,7 +122,7 @@ impl Verified for Table {
     }
 }
 
-/// What a summary says of all files, by the names of Iceberg's `SnapshotSummary.java`.
+/// The totals of all files in a summary, by the names of Iceberg's `SnapshotSummary.java`.
 const TOTALS: [(&str, Number); 5] = [
     ("total-data-files", |totals| totals.files[0]),
     ("total-records", |totals| totals.rows[0]),
@@ -132,7 +132,7 @@ const TOTALS: [(&str, Number); 5] = [
 ];
 
 impl Table {
-    /// That earlier metadata files are there, and of this table.
+    /// Checks that earlier metadata files exist and belong to this table.
     fn check_log(
         &self,
         uuid: Option<String>,
@@ -154,7 +154,7 @@ impl Table {
                     (Severity::Error, ErrorKind::Mismatch, message)
                 }
                 (Ok(_), _) => continue,
-                // Readers of the table do without.
+                // Readers of the table do not need them.
                 (Err(error), _) => (Severity::Warning, error.kind(), error.message().to_owned()),
             };
             let finding = Finding::new(severity, kind.name(), message);
@@ -163,7 +163,7 @@ impl Table {
         Ok(())
     }
 
-    /// That the hint names a metadata file, where there is one.
+    /// Checks that the hint, where there is one, names a metadata file.
     fn check_hint(&self, found: &mut Inventory<ManifestFile>) -> Result<()> {
         let Some((hint, message)) = wrong_hint(self.location(), self.storage())? else { return Ok(()) };
         let finding = Finding::new(Severity::Warning, ErrorKind::Missing.name(), message);
@@ -171,7 +171,8 @@ impl Table {
         Ok(())
     }
 
-    /// That branches and tags name snapshots that are there, and snapshots parents that are older.
+    /// Checks that branches and tags name snapshots that exist, and that parents are older than their
+    /// snapshots.
     fn check_refs(&self, snapshots: &[Snapshot], found: &mut Inventory<ManifestFile>) {
         let known: HashMap<i64, &Snapshot> = snapshots.iter().map(|one| (one.snapshot_id, one)).collect();
         let current = self.metadata().current_snapshot_id.map(|id| ("the current snapshot".to_owned(), id));
@@ -197,7 +198,7 @@ impl Table {
     }
 }
 
-/// In what two records of one manifest contradict each other; what one does not say contradicts nothing.
+/// The first contradiction between two records of one manifest; values that one of them lacks do not count.
 fn differ(one: &ManifestFile, other: &ManifestFile) -> Option<&'static str> {
     let counts = |manifest: &ManifestFile| {
         let recorded = [manifest.added, manifest.existing, manifest.deleted];

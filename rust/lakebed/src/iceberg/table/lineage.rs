@@ -1,4 +1,4 @@
-//! Which commits led to the snapshot that a table stands at.
+//! Which commits led to the table's snapshot.
 
 use std::collections::HashMap;
 

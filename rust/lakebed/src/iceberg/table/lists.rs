@@ -1,4 +1,4 @@
-//! The manifests of the snapshot that a table stands at.
+//! The manifests of the table's snapshot.
 
 use std::collections::HashMap;
 
@@ -14,7 +14,7 @@ use crate::iceberg::metadata::{Snapshot, Wanted};
 use crate::storage::read_recorded;
 
 impl Table {
-    /// The manifest list of the snapshot, with all columns; no rows where the table stands at none.
+    /// The manifest list of the snapshot, with all columns; no rows where the table has none.
     ///
     /// Snapshots of version 1 may name their manifests themselves.
     ///
@@ -27,7 +27,8 @@ impl Table {
         }
     }
 
-    /// The file of the same, and its path; `None` where there is no snapshot, and where that names its manifests itself.
+    /// The file of the same, and its path; `None` where there is no snapshot, and where that names its
+    /// manifests itself.
     ///
     /// # Errors
     /// As [`Table::manifest_list`].

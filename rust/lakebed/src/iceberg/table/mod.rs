@@ -37,7 +37,7 @@ pub struct Table {
     storage: Arc<dyn Storage>,
     decoding: Decoding,
     branch: String,
-    /// The tag the table stands at, if it was reached by one.
+    /// The tag that the table is at, if it was reached by one.
     tag: Option<String>,
     standing: Standing,
     schema: Arc<Schema>,
@@ -174,7 +174,7 @@ impl Table {
         self.tag.as_deref()
     }
 
-    /// The id of the snapshot that the table stands at, if it stands at one.
+    /// The id of the table's snapshot, if it has one.
     pub fn snapshot_id(&self) -> Option<i64> {
         match &self.standing {
             Standing::Nowhere => None,
@@ -183,7 +183,7 @@ impl Table {
         }
     }
 
-    /// The snapshot that the table stands at; none before the first commit.
+    /// The snapshot of the table; none before the first commit.
     ///
     /// # Errors
     /// `SnapshotNotFound` where the metadata says that a snapshot is current, and does not have it.
@@ -222,7 +222,7 @@ impl Table {
         Table { storage: Kept::around(&self.storage), ..self }
     }
 
-    /// The same table, with notes of its own.
+    /// The same table, with separate notes.
     pub(crate) fn noting(self) -> Table {
         Table { notes: Notes::default(), ..self }
     }

@@ -48,7 +48,8 @@ fn lines(path: &Path) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
 }
 
-/// Asserts that a table stands at the snapshot and schema of an answer, or nowhere if the answer is an error.
+/// Asserts that a table has the snapshot and schema of an answer, or cannot be opened if the answer is an
+/// error.
 fn assert_stands(there: Result<Table>, answer: &Value, schema_id: &str) {
     let Some(id) = answer["snapshot_id"].as_i64() else {
         assert_eq!(there.err().expect("none").kind(), ErrorKind::SnapshotNotFound);

@@ -145,7 +145,7 @@ const OF_FILES: [Column; 10] = [
     copy("content_size_in_bytes"),
 ];
 
-/// What `deletes` has behind the common columns.
+/// What `deletes` has after the common columns.
 const OF_DELETES: [Column; 7] = [
     column("referenced_data_file", Make::TargetFile),
     copy("content_offset"),

@@ -60,7 +60,7 @@ impl ListHeader {
 
 /// Writes the records of a manifest list, in the order given: batches of the columns of [`LIST`], as
 /// [`read_manifest_list`] gives them. Columns that need no
-/// value may be absent; what is metadata in `options` stands behind the format's own.
+/// value may be absent; what is metadata in `options` follows the format's own.
 ///
 /// # Errors
 /// `UnknownColumn` for a column that is not there, or not the format's; `Type`, `Required` and `Argument` for
@@ -134,7 +134,7 @@ pub(crate) fn write_in_front(
     let new = rows(new, &fields, header.version)?;
     let mut writer = Writer::new(Vec::new(), &text, &new.schema(), WriteOptions { metadata, ..options })?;
     writer.write(&new)?;
-    // A file ends well behind any block.
+    // A file ends well after any block.
     let small = before.slice_with_length(0, usize::try_from(end).unwrap_or(usize::MAX).min(before.len()));
     writer.write(&rows(&read_manifest_list(small, None, decoding)?, &fields, header.version)?)?;
     large.into_iter().try_for_each(|block| writer.copy_block(&block))?;

@@ -192,7 +192,7 @@ fn each(batch: &RecordBatch, name: &str, wrong: impl Fn(i32) -> Option<String>) 
 
 /// Writes the entries of a manifest, in the order given: batches of the columns of [`ENTRY`], as
 /// [`EntryReader`](crate::iceberg::manifest::EntryReader) gives them. Columns that need no value may be absent;
-/// what is metadata in `options` stands behind the format's own.
+/// what is metadata in `options` follows the format's own.
 ///
 /// # Errors
 /// `UnknownColumn` for a column or partition field that is not there, or not the format's; `Type`, `Required`

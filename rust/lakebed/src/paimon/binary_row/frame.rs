@@ -29,7 +29,7 @@ pub(super) struct Row<'a> {
 }
 
 impl<'a> Row<'a> {
-    /// The row behind its arity, as a file stores it; the arity is `wanted`, if that is known.
+    /// The row after its arity, as a file stores it; the arity is `wanted`, if that is known.
     pub(super) fn stored(row: &'a [u8], wanted: Option<usize>, record: usize) -> Result<Row<'a>> {
         // A BinaryArray has fewer than 2^31 rows.
         let record = record as u32;

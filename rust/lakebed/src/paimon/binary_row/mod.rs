@@ -1,7 +1,7 @@
 //! BinaryRow: Paimon's row format, as the bytes fields of its manifests hold it.
 //!
 //! Partitions, minimum and maximum keys, and column statistics are rows in this format, each
-//! behind its arity as a 4-byte big-endian integer (Paimon's `SerializationUtils.java`). Here
+//! after its arity as a 4-byte big-endian integer (Paimon's `SerializationUtils.java`). Here
 //! many rows at once become typed Arrow columns, and back: a row's frame is checked once, then
 //! each column is one loop over the slots, without an object per row.
 //!
@@ -40,7 +40,7 @@ use arrow_schema::{Field, Fields};
 use self::frame::Row;
 use crate::error::Result;
 
-/// Decodes every row of `rows` (each behind its arity) as the columns `fields`.
+/// Decodes every row of `rows` (each after its arity) as the columns `fields`.
 ///
 /// Returns as many rows as given; a null value is a null row. Columns are matched by position,
 /// and every row must have exactly as many as `fields`. What a null field's slot holds is not
@@ -102,7 +102,7 @@ pub fn arity(row: &[u8]) -> Result<usize> {
     frame::split_arity(row).map(|(arity, _)| arity)
 }
 
-/// Encodes every row of `rows` as the columns `fields`, behind its arity: the bytes that Paimon's
+/// Encodes every row of `rows` as the columns `fields`, after its arity: the bytes that Paimon's
 /// Java writers give, so that equal partitions are equal bytes.
 ///
 /// A null row is a null value. Columns are matched by position; the type of each must be that of

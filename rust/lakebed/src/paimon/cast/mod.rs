@@ -18,7 +18,7 @@
 //! | INT, BIGINT | TIMESTAMP | seconds since 1970 |
 //!
 //! LTZ is cast as TIMESTAMP, in UTC, where Paimon takes the zone of the machine. Where Paimon fails
-//! (a text that is no number) or wraps around far outside of any calendar, the result is null.
+//! (a text that is not a number) or wraps around far outside of any calendar, the result is null.
 
 mod bounds;
 mod decimal;

@@ -115,7 +115,7 @@ pub(super) fn time(text: &str) -> Option<i32> {
     Some((millis + fraction_millis(fraction.trim())) as i32)
 }
 
-/// Three digits, rounded by the fourth; what is no digit counts as 0.
+/// Three digits, rounded by the fourth; what is not a digit counts as 0.
 fn fraction_millis(fraction: &str) -> i64 {
     let digit = |place: usize| match fraction.as_bytes().get(place) {
         Some(digit @ b'0'..=b'9') => i64::from(digit - b'0'),

@@ -1,4 +1,4 @@
-//! What batch reads pass over whatever the filter (Paimon's `DataTableBatchScan.java`).
+//! What batch reads pass over, regardless of the filter (Paimon's `DataTableBatchScan.java`).
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int32Type;

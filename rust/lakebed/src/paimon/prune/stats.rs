@@ -19,7 +19,7 @@ use crate::paimon::stats::{Retyped, StatsView};
 use crate::predicate::{BoundPredicate, ColumnRanges, Contents, Counts, Node, Reader, Value};
 use crate::record::find;
 
-/// The character behind U+D7FF that texts can hold: those between are no characters.
+/// The character after U+D7FF that texts can hold: those between are not characters.
 const AFTER_SURROGATES: char = '\u{e000}';
 
 /// Where the range of a column is taken from.
@@ -187,7 +187,7 @@ fn of_stats(stats: &StructArray) -> Result<ColumnRanges, ArrowError> {
 }
 
 /// Upper bounds as they are meant: Paimon's `BinaryString` makes a `?` of the half character that cutting a
-/// text behind U+D7FF increments it to, and that is below the texts it stands for.
+/// text after U+D7FF increments it to, and that is below the texts it stands for.
 fn not_below_cut_texts(upper: &ArrayRef) -> ArrayRef {
     let Some(texts) = upper.as_any().downcast_ref::<StringArray>() else { return Arc::clone(upper) };
     if !texts.iter().flatten().any(|text| text.ends_with('?')) {

@@ -1,5 +1,6 @@
 //! Where an engine looks for files that nothing reaches (Paimon's `OrphanFilesClean.java`): the folders of manifests,
-//! indexes and statistics, those of buckets at the depth of the partition, and what is no snapshot or changelog in theirs.
+//! indexes and statistics, those of buckets at the depth of the partition, and what is not a snapshot or
+//! changelog in theirs.
 
 use std::sync::Arc;
 
@@ -15,7 +16,7 @@ const OWN: [&str; 3] = ["manifest", "index", "statistics"];
 const MANAGED_BLOB: &str = ".managed.blob";
 
 /// # Errors
-/// `Required` for a branch without a schema: nobody knows what it reaches.
+/// `Required` for a branch without a schema: it is not known what it reaches.
 pub(super) fn places(table: &Table) -> Result<Vec<Place>> {
     let files = table.files();
     let branches = files.branch_names()?;

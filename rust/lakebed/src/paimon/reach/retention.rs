@@ -38,11 +38,11 @@ struct Kept {
 }
 
 /// Marks what goes of the branch that the table stands on; adds the changelogs that become of snapshots, which stay or
-/// go by rules of their own. Reads the consumers.
+/// go by separate rules. Reads the consumers.
 ///
 /// # Errors
-/// `Mismatch` for an option that is no number or duration, `Argument` where less may be kept than must; those of reading
-/// the consumers.
+/// `Mismatch` for an option that is not a number or duration, `Argument` where less may be kept than must;
+/// those of reading the consumers.
 pub(super) fn expire(table: &Table, held: &mut Vec<Held>, retention: &Retention) -> Result<()> {
     let rules = Rules::new(table, retention)?;
     let of_branch = |held: &[Held], holder: Holder| -> BTreeMap<i64, i64> {
@@ -175,7 +175,7 @@ fn number(schema: &TableSchema, key: &str) -> Result<Option<i64>> {
 /// The milliseconds that an option says.
 ///
 /// # Errors
-/// `Mismatch` for what is no duration.
+/// `Mismatch` for what is not a duration.
 pub(in crate::paimon) fn duration(schema: &TableSchema, key: &str) -> Result<Option<i64>> {
     let Some(value) = schema.option(key) else { return Ok(None) };
     millis(value).map(Some).ok_or_else(|| wrong(key, "duration", value))

@@ -37,7 +37,7 @@ pub(crate) struct EntryProgram {
     alone: bool,
     /// What a plan adds to entries.
     attach: Option<Arc<Attach>>,
-    /// What a plan leaves out whatever the filter.
+    /// What a plan leaves out, regardless of the filter.
     read: BatchRead,
     entries: RecordResolver,
     decoding: Decoding,

@@ -1,4 +1,4 @@
-//! A scan's work on manifests, made fit to travel.
+//! A scan's work on manifests, in a form that can be sent.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

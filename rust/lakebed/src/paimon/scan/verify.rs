@@ -137,7 +137,7 @@ struct Told {
 struct Named {
     snapshot: Snapshot,
     told: Told,
-    /// Whether the table stands at it.
+    /// Whether the table is at it.
     is_live: bool,
 }
 

@@ -211,7 +211,7 @@ fn version_one() -> i32 {
     1
 }
 
-/// A null version is no version.
+/// A null version is not a version.
 fn version<'de, D: Deserializer<'de>>(from: D) -> Result<i32, D::Error> {
     Ok(Option::deserialize(from)?.unwrap_or_else(version_one))
 }

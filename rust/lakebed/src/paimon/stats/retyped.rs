@@ -75,7 +75,7 @@ impl<'a> Written<'a> {
             // What the only type has no bounds for is null in it as well.
             [only] => Ok(only.clone()),
             several => {
-                // The bounds of all types one behind the other: a row's stand where those of its type do.
+                // The bounds of all types one after the other: a row's stand where those of its type do.
                 let number = |(row, number): (usize, &Option<usize>)| {
                     number.map(|number| (number * places.len() + row) as u64)
                 };

@@ -47,7 +47,7 @@ fn rows(table: &Table, _request: &Request) -> Result<Batches> {
     whole(columns(), arrays, fields.len())
 }
 
-/// The options `fields.<name>.…`, which have at least one part behind the name.
+/// The options `fields.<name>.…`, which have at least one part after the name.
 fn options_of<'s>(
     options: &[&'s (String, String)],
     name: &str,

@@ -1,5 +1,5 @@
 //! `$statistics` (Paimon's `StatisticTable.java`): what `ANALYZE` found, one row if the snapshot that the
-//! table stands at names a statistics file, else none.
+//! table is at names a statistics file, else none.
 
 use std::sync::Arc;
 

@@ -14,7 +14,7 @@ use crate::storage::{Storage, present, read_recorded};
 /// How often the snapshots are listed while the latest of them is taken away before it is read.
 const LISTINGS: usize = 3;
 
-/// More than any number takes; what is longer is no hint.
+/// More than any number takes; what is longer is not a hint.
 const MAX_HINT_BYTES: u64 = 256;
 
 /// The files of one branch.

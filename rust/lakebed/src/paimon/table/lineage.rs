@@ -1,4 +1,4 @@
-//! Which commits led to the snapshot that a table stands at.
+//! Which commits led to the table's snapshot.
 
 use super::Table;
 use super::files::{not_found, subject};
@@ -9,7 +9,7 @@ use crate::paimon::snapshot::{CommitKind, Snapshot};
 use crate::storage::present;
 
 impl Table {
-    /// The snapshots up to the one that the table stands at, as far as they are there, the oldest first. Reads all of
+    /// The snapshots up to the one of the table, as far as they are there, the oldest first. Reads all of
     /// them.
     ///
     /// # Errors
@@ -23,7 +23,7 @@ impl Table {
         Ok(before.into_iter().map(|(_, snapshot)| snapshot).chain([here.clone()]).collect())
     }
 
-    /// The appends among the snapshots behind `after`, up to the one that the table stands at, the oldest
+    /// The appends among the snapshots after `after`, up to the one of the table, the oldest
     /// first; for `None` all that are there. Compactions and overwrites are passed over, as in Paimon's
     /// `IncrementalDeltaStartingScanner.java`.
     ///

@@ -34,7 +34,7 @@ use crate::storage::Storage;
 pub struct Table {
     location: String,
     branch: String,
-    /// The tag the table stands at, if it was reached by one.
+    /// The tag that the table is at, if it was reached by one.
     tag: Option<String>,
     storage: Arc<dyn Storage>,
     decoding: Decoding,
@@ -115,12 +115,12 @@ impl Table {
         &self.schema
     }
 
-    /// What is odd about the manifests that were read, and no error.
+    /// What is unusual about the manifests that were read, but not an error.
     pub(crate) fn noted(&self) -> &Notes {
         &self.notes
     }
 
-    /// The same table, with notes of its own.
+    /// The same table, with separate notes.
     pub(crate) fn noting(self) -> Table {
         Table { notes: Notes::default(), ..self }
     }

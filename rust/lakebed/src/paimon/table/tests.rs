@@ -1,4 +1,4 @@
-//! Which snapshot a table stands at, over a storage in memory that can change under the reader.
+//! Which snapshot a table is at, over a storage in memory that can change under the reader.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;

@@ -76,7 +76,7 @@ pub enum TypeKind {
     LocalZonedTimestamp(u8),
     /// `VARIANT`: a semi-structured value.
     Variant,
-    /// `BLOB`: bytes kept in files of their own.
+    /// `BLOB`: bytes kept in separate files.
     Blob,
     /// `GEOMETRY(crs)`: planar well-known binary.
     Geometry {

@@ -53,7 +53,7 @@ impl Role {
         matches!(self, Role::Files | Role::Live | Role::Plan(_))
     }
 
-    /// How the rows of a plan name deletes; `None` for what is no plan.
+    /// How the rows of a plan name deletes; `None` for what is not a plan.
     pub(crate) fn deletes(self) -> Option<DeletesAs> {
         match self {
             Role::Plan(deletes) => Some(deletes),
@@ -309,7 +309,7 @@ fn file_formats(names: &StringArray) -> ArrayRef {
     Arc::new(names.iter().map(|name| extension(name?)).collect::<StringArray>())
 }
 
-/// What stands behind the last dot. It is short: looking for the dot byte by byte from behind takes less
+/// What follows the last dot. It is short: looking for the dot byte by byte from behind takes less
 /// than a search of the name.
 fn extension(name: &str) -> Option<&str> {
     let dot = name.bytes().rposition(|byte| byte == b'.')?;

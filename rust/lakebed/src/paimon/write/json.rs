@@ -78,7 +78,7 @@ pub fn snapshot_file(json: &[u8]) -> Result<String> {
     jackson::pretty(&ordered(object, &SNAPSHOT))
 }
 
-/// The JSON object of a snapshot in its order, other writers' keys behind the format's.
+/// The JSON object of a snapshot in its order, other writers' keys after the format's.
 pub(super) fn snapshot_object(
     snapshot: &Snapshot,
     carried: &Map<String, Value>,

@@ -20,7 +20,7 @@ pub(super) enum StatsMode {
     Full,
 }
 
-/// What Java keeps of columns unless it is told otherwise.
+/// What Java keeps of columns by default.
 const DEFAULT_STATS: &str = "truncate(16)";
 
 impl StatsMode {
@@ -76,7 +76,7 @@ pub(super) fn file_options(schema: &TableSchema, sync: [u8; 16]) -> Result<FileO
 /// The size at which a manifest ends \[bytes\].
 ///
 /// # Errors
-/// `Unsupported` for a text that is no size.
+/// `Unsupported` for a text that is not a size.
 pub(super) fn manifest_target(schema: &TableSchema) -> Result<u64> {
     const KEY: &str = "manifest.target-file-size";
     let Some(text) = schema.option(KEY) else { return Ok(8 << 20) };

@@ -189,7 +189,7 @@ pub(super) fn rooted(path: &str) -> Cow<'_, str> {
 /// `rows` has the columns `partition` and `bucket`.
 ///
 /// # Errors
-/// `Argument` with the row, for a path in the table that is not the file's, and for what is no file name.
+/// `Argument` with the row, for a path in the table that is not the file's, and for what is not a file name.
 pub(super) fn names(
     paths: &StringArray,
     location: &str,

@@ -49,8 +49,8 @@ impl TypedStats {
     /// in which views give them; `None` for nothing known.
     ///
     /// # Errors
-    /// `UnknownColumn` for what is no column, `Argument` for what is no statistic and for bounds that do not fit
-    /// their column, all with the field.
+    /// `UnknownColumn` for what is not a column, `Argument` for what is not a statistic and for bounds that
+    /// do not fit their column, all with the field.
     pub(super) fn new(given: Option<&ArrayRef>, schema: &TableSchema, rows: usize) -> Result<TypedStats> {
         let Some(given) = given else { return Ok(TypedStats { columns: Vec::new(), rows }) };
         let structs = given.as_struct_opt().ok_or_else(|| no_struct(given))?;

@@ -11,7 +11,7 @@ use arrow_schema::DataType;
 /// are.
 ///
 /// A lower bound is cut off. An upper one is then made larger: the last unit that can be increased is, and
-/// what stands behind it goes. Where none can, both bounds are null.
+/// what follows it goes. Where none can, both bounds are null.
 pub(crate) fn truncated(lower: &ArrayRef, upper: &ArrayRef, length: usize) -> (ArrayRef, ArrayRef) {
     match lower.data_type() {
         DataType::Utf8 => {

@@ -1,8 +1,8 @@
 //! Fields of another writer's that no field table has, carried from the files that are read to those that are
 //! written.
 //!
-//! In a batch they stand behind the known columns, each under [`PREFIX`] and its path in the record, with its field of
-//! the writer's schema as metadata: whatever takes, filters or joins rows takes them along.
+//! In a batch they follow the known columns, each under [`PREFIX`] and its path in the record, with its
+//! field of the writer's schema as metadata: whatever takes, filters or joins rows takes them along.
 
 mod schema;
 
@@ -100,7 +100,7 @@ pub(crate) fn read(
     with_columns(records.num_rows(), columns.collect::<Result<Vec<_>>>()?).map(Some)
 }
 
-/// Rows with carried columns behind their own.
+/// Rows with carried columns after their own.
 pub(crate) fn with(rows: &RecordBatch, carried: &RecordBatch) -> Result<RecordBatch> {
     let all = [rows, carried].into_iter().flat_map(|batch| {
         let fields = batch.schema_ref().fields().iter().cloned();
@@ -137,8 +137,8 @@ pub(crate) fn fields(schema: &ArrowSchema) -> Vec<FieldRef> {
     schema.fields().iter().filter(|field| is_carried(field)).cloned().collect()
 }
 
-/// Batches of the same known columns, one behind the other; what some of them carry is null in the others. Batches
-/// without rows carry nothing, unless there are only such.
+/// Batches of the same known columns, one after the other; what some of them carry is null in the others.
+/// Batches without rows carry nothing, unless there are only such.
 ///
 /// # Errors
 /// `Unsupported` for a field of which two writers have different types, and for one without a null that some rows
@@ -191,7 +191,8 @@ pub(crate) fn padded(rows: &RecordBatch, wanted: &[FieldRef]) -> Result<Option<R
     with(&own, &with_columns(rows.num_rows(), columns)?).map(Some)
 }
 
-/// The text of a schema with carried fields behind those of their records, and the schema's own where there are none.
+/// The text of a schema with carried fields after those of their records, and the schema's own where there
+/// are none.
 ///
 /// # Errors
 /// `Json` for a text that is none; `Unsupported` for a record that the schema does not have.

@@ -1,4 +1,5 @@
-//! Deletes of one file each, held to their files wherever partitions have dealt both to.
+//! Checks that deletes of one file each fit their file, when partitions distributed the two to different
+//! parts.
 
 use arrow_array::RecordBatch;
 
@@ -6,7 +7,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::deletes::{DeleteIndex, DeleteIndexBuilder};
 use crate::iceberg::table::TableTypes;
 
-/// The deletes of a part that was dealt by paths: all are taken in before the first data file.
+/// The deletes of a part that was distributed by paths: all are added before the first data file.
 pub(super) enum ByPath {
     Taking(Box<DeleteIndexBuilder>),
     Holding(Box<DeleteIndex>),
@@ -21,10 +22,10 @@ impl ByPath {
         Ok(ByPath::Taking(Box::new(DeleteIndexBuilder::new(types)?)))
     }
 
-    /// Takes in deletes of one file each.
+    /// Adds deletes of one file each.
     ///
     /// # Errors
-    /// Those of [`DeleteIndexBuilder::push`]; `Argument` behind a data file.
+    /// Those of [`DeleteIndexBuilder::push`]; `Argument` after a data file.
     pub(super) fn deletes(&mut self, rows: &RecordBatch) -> Result<()> {
         match self {
             ByPath::Taking(deletes) => deletes.push(rows),

@@ -1,12 +1,12 @@
-//! Which part entries are of, so that deletes meet the data files that they may apply to.
+//! Which part an entry belongs to, so that deletes meet the data files that they may apply to.
 //!
-//! Both go by their partition, which is what deletes apply within; those of unpartitioned specs, where that
-//! would be one part for all, by the data file. Deletes of such a spec that are of no single file go to every
-//! part, the equality deletes that apply to all specs among them.
+//! Both are distributed by partition, since deletes apply within a partition. Data files of unpartitioned
+//! specs, which would all be in one part, are distributed by their path. Deletes of such a spec that do not
+//! name a single file go to every part, including equality deletes, which apply to all specs.
 //!
-//! A delete of one file that is of another partition than the file would never meet it so, and apply to nothing
-//! without a word. Such deletes are therefore dealt by the path of their file as well, beside what tells of the
-//! data files whether they fit.
+//! A delete that names one file but has another partition than the file would not meet it, and would silently
+//! apply to nothing. So such deletes are also distributed by the path of their file, together with the
+//! columns of data files that are needed to check whether they fit.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int32Type;
@@ -22,24 +22,24 @@ use crate::iceberg::table::TableTypes;
 use crate::iceberg::view::target_files;
 use crate::record::find;
 
-/// Deals entries out to parts.
+/// Distributes entries to parts.
 pub(super) struct Deal {
     types: TableTypes,
     partitions: PartitionNumbers,
     parts: u32,
-    /// Whether deletes of one file are dealt by its path as well.
+    /// Whether deletes of one file are also distributed by its path.
     by_path: bool,
 }
 
 impl Deal {
-    /// Of a plan with deletes or without.
+    /// A distribution for a plan with or without deletes.
     pub(super) fn new(types: TableTypes, parts: u32, with_deletes: bool) -> Result<Deal> {
         let partitioned = !types.specs.iter().all(PartitionSpec::is_unpartitioned);
         let by_path = with_deletes && parts > 1 && partitioned;
         Ok(Deal { partitions: PartitionNumbers::new(&types.partition)?, types, parts, by_path })
     }
 
-    /// The entries of a side, dealt out, with the side that each piece is of.
+    /// The entries of a side in pieces, each with the side that it belongs to.
     pub(super) fn pieces(&self, side: i32, entries: &RecordBatch) -> Result<Vec<(i32, RecordBatch)>> {
         let dealt = if side == DELETES { self.deletes(entries) } else { self.files(entries) };
         let mut pieces = vec![(side, dealt?)];
@@ -59,7 +59,7 @@ impl Deal {
         dealt(&entries, keys.as_string::<i32>().iter().map(of_path), self.parts)
     }
 
-    /// Of data files only what deletes of one file are held to.
+    /// The columns of data files that deletes of one file are checked against.
     fn files_by_path(&self, entries: &RecordBatch) -> Result<RecordBatch> {
         let places = file_input(&[]).map(|name| entries.schema_ref().index_of(name));
         let entries = entries.project(&places.collect::<std::result::Result<Vec<_>, _>>()?)?;
@@ -79,7 +79,8 @@ impl Deal {
         self.deal(entries, |row| of_path(targets.is_valid(row).then(|| targets.value(row))))
     }
 
-    /// Entries by their partition, those of unpartitioned specs by what `unpartitioned` says of their row.
+    /// Entries with the part of their partition, those of unpartitioned specs with the part that
+    /// `unpartitioned` returns for their row.
     fn deal(
         &self,
         entries: &RecordBatch,

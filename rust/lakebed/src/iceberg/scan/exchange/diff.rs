@@ -1,4 +1,4 @@
-//! Differences: files of manifests that one of two snapshots alone has, by their identity.
+//! Differences: files of manifests that only one of two snapshots has, compared by their identity.
 
 use std::sync::Arc;
 
@@ -20,16 +20,16 @@ use crate::iceberg::view::Role;
 use crate::notes::Notes;
 use crate::scan::ScanOptions;
 
-/// A difference's work on manifests, apart from the table.
+/// The work of a difference on manifests, independent of the table.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(in crate::iceberg::scan) struct DiffExchange {
     types: StoredTypes,
     asked: Asked,
-    /// The manifests of one snapshot alone, and what became of their files.
+    /// The manifests that only one of the snapshots has, and whether their files were added or removed.
     legs: Vec<(Change, Vec<Placed>)>,
 }
 
-/// What `options` ask for of the differences that `legs` tell, in the types of `table`.
+/// The rows that `options` ask for of the difference between `legs`, in the types of `table`.
 pub(in crate::iceberg::scan) fn exchanged(
     table: &Table,
     options: &ScanOptions,

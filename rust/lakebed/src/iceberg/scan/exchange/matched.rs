@@ -1,4 +1,4 @@
-//! The rows of a plan, made of deletes and data files that came together.
+//! The rows of a plan, made of the deletes and data files of a part.
 
 use std::sync::Arc;
 
@@ -18,28 +18,28 @@ use crate::iceberg::types::Schema;
 use crate::record::find;
 use crate::scan::{Batches, DeletesAs};
 
-/// The sides of a plan: its rows are made of the first two.
+/// The sides of a plan. Rows are made of the first two.
 pub(super) const DELETES: i32 = 0;
 pub(super) const DATA: i32 = 1;
-/// The deletes of one file each, and data files, both dealt by the path of the file.
+/// Deletes of one file each, and data files, both distributed by the path of the file.
 pub(super) const DELETES_BY_PATH: i32 = 2;
 pub(super) const DATA_BY_PATH: i32 = 3;
 
-/// The column that says where a delete stands among those of the snapshot: by the number of its manifest,
-/// then its own. Deletes are numbered, and listed where nothing else orders them, as they stand.
+/// The column with the position of a delete among those of the snapshot: the number of its manifest, then its
+/// own. Deletes are numbered in this order, and listed in it where no other order is defined.
 pub(super) const PLACE: &str = "_place";
 
-/// The rows of a part: deletes are taken in before the first data file.
+/// The rows of a part: deletes are added before the first data file.
 pub(super) struct PlanGather {
     shown_as: DeletesAs,
     /// Deletes, in any order.
     waiting: Vec<RecordBatch>,
-    /// What is made into `matching`: how data files are shown, and where deletes are asked for what takes them
-    /// in, with the table's schemas.
+    /// What `matching` is built from: the program that shows data files, and, where deletes are asked for,
+    /// the builder of deletes with the table's schemas.
     made_of: Option<(EntryProgram, Option<Taking>)>,
-    /// Once there is a data file.
+    /// Set once there is a data file.
     matching: Option<Matching>,
-    /// None once a delete did not fit.
+    /// `None` after a delete that did not fit.
     by_path: Option<ByPath>,
 }
 
@@ -60,7 +60,7 @@ impl PlanGather {
 impl Gather for PlanGather {
     fn push(&mut self, side: i32, rows: RecordBatch) -> Result<Batches> {
         if side == DELETES_BY_PATH || side == DATA_BY_PATH {
-            // The rows of the part are made: its own deletes need not be held as well.
+            // The rows of the part are complete, so its deletes need no more memory.
             self.matching = None;
             self.hold(side, &rows).map_err(|error| error.in_field(self.shown_as.column()))?;
             return Ok(Box::new(std::iter::empty()));
@@ -90,7 +90,7 @@ impl Gather for PlanGather {
 }
 
 impl PlanGather {
-    /// Holds deletes of one file each to the files.
+    /// Checks deletes of one file each against the files.
     fn hold(&mut self, side: i32, rows: &RecordBatch) -> Result<()> {
         let by_path = self.by_path.take();
         let mut by_path = by_path
@@ -104,7 +104,7 @@ impl PlanGather {
     }
 }
 
-/// Deletes in the order in which they stand in the snapshot.
+/// Deletes in the order of the snapshot.
 fn in_place(deletes: &[RecordBatch]) -> Result<Option<RecordBatch>> {
     let Some(first) = deletes.first() else { return Ok(None) };
     let deletes = concat_batches(&first.schema(), deletes)?;

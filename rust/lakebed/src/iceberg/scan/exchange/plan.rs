@@ -1,4 +1,4 @@
-//! Plans: deletes come together with the data files that they may apply to.
+//! Plans: deletes and the data files that they may apply to are shuffled to the same part.
 
 use std::sync::Arc;
 
@@ -35,7 +35,7 @@ use crate::storage::Storage;
 use crate::view::with_columns;
 
 impl Scan {
-    /// A plan's work on manifests.
+    /// The work of a plan on manifests.
     pub(in crate::iceberg::scan) fn plan_exchange(&self, equality_ids: &[i32]) -> Result<Exchanged> {
         let plan = PlanExchange::new(self, equality_ids)?;
         let storage = self.table.storage().as_ref();
@@ -48,7 +48,7 @@ impl Scan {
         Ok(Exchanged { exchange: Box::new(plan), sides, together, made: Vec::new() })
     }
 
-    /// The deletes of a plan, as they stand.
+    /// The deletes of a plan, in the order of the snapshot.
     pub(in crate::iceberg::scan) fn plan_side(&self, side: i32) -> Result<Batches> {
         if side != DELETES {
             return Err(Error::new(ErrorKind::Argument, "of plans only deletes are read by themselves"));
@@ -62,7 +62,7 @@ impl Scan {
     }
 }
 
-/// Manifests of deletes, read here.
+/// Delete manifests that this process reads.
 struct DeleteSource {
     plan: PlanExchange,
     program: Arc<EntryProgram>,
@@ -89,27 +89,27 @@ impl ManifestSource for DeleteSource {
     }
 }
 
-/// The side that a manifest's entries are of.
+/// The side that the entries of a manifest belong to.
 fn side_of(placed: &Placed) -> i32 {
     if placed.manifest.content == manifest_list::DATA { DATA } else { DELETES }
 }
 
-/// A plan's work on manifests, apart from the table.
+/// The work of a plan on manifests, independent of the table.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(in crate::iceberg::scan) struct PlanExchange {
     types: StoredTypes,
-    /// Every schema of the table, the newest first; none where deletes are not asked for.
+    /// All schemas of the table, the newest first; empty where deletes are not asked for.
     schemas: Vec<Value>,
     /// The columns that equality deletes compare.
     equality_ids: Vec<i32>,
     asked: Asked,
     shown_as: DeletesAs,
-    /// Those of deletes, in the order of the list, where deletes are asked for; then those of data.
+    /// Delete manifests in the order of the list, where deletes are asked for; then data manifests.
     manifests: Vec<Placed>,
 }
 
 impl PlanExchange {
-    /// The work of a plan; reads the manifest list and, where deletes are asked for, the table's schemas.
+    /// The work of a plan. Reads the manifest list and, where deletes are asked for, the table's schemas.
     fn new(scan: &Scan, equality_ids: &[i32]) -> Result<PlanExchange> {
         let (table, options) = (&scan.table, &scan.options);
         let (mut schemas, mut manifests) = (Vec::new(), Vec::new());
@@ -191,7 +191,7 @@ impl PlanExchange {
         Ok(Arc::new(delete_program(types, self.asked.filter(), decoding)?))
     }
 
-    /// The deletes of a manifest, with their places.
+    /// The deletes of a manifest, with their positions.
     fn deletes(&self, placed: &Placed, bytes: Buffer, program: &Arc<EntryProgram>) -> Result<Batches> {
         let number = self.manifests.iter().position(|one| one.manifest.path == placed.manifest.path);
         let entries = program.entries(bytes, &placed.manifest, 1, &Notes::default())?;
@@ -204,7 +204,8 @@ impl PlanExchange {
         })))
     }
 
-    /// How data files are read, with what deletes are looked up by, and what is left of the filter for each.
+    /// The program that reads data files, with the columns by which deletes are looked up, and the residuals
+    /// of the filter.
     fn file_program(&self, types: TableTypes, decoding: Decoding) -> Result<(Arc<EntryProgram>, Residuals)> {
         let mut program = self.data_program(types.clone(), decoding)?;
         let fields = equality_fields(&self.schemas()?, &self.equality_ids);

@@ -222,7 +222,7 @@ impl Base {
     /// The codec and level of the table's manifests.
     ///
     /// # Errors
-    /// `Unsupported` for a codec that is not known and a level that is no number.
+    /// `Unsupported` for a codec that is not known and a level that is not a number.
     pub(super) fn manifest_codec(&self) -> Result<(Codec, Option<i32>)> {
         const CODEC: &str = "write.manifest.compression-codec";
         const LEVEL: &str = "write.manifest.compression-level";

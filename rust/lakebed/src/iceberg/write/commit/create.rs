@@ -28,7 +28,7 @@ const EEXIST: i32 = 17;
 /// The highest partition field id of a table without partition fields.
 const NO_PARTITION_ID: i32 = 999;
 
-/// What Java's library says of every table that it makes, unless told otherwise.
+/// What Java's library says of every table that it makes, by default.
 const PROPERTIES: [(&str, &str); 1] = [("write.parquet.compression-codec", "zstd")];
 
 /// A table that is to be.

@@ -81,12 +81,12 @@ impl Document {
         object.as_object_mut().ok_or_else(|| not_a(key, "object"))
     }
 
-    /// Puts a snapshot behind the others.
+    /// Puts a snapshot after the others.
     pub(super) fn push_snapshot(&mut self, snapshot: Value) {
         self.push(0, snapshot);
     }
 
-    /// Puts an entry behind the others of the log of snapshots.
+    /// Puts an entry after the others of the log of snapshots.
     pub(super) fn push_log(&mut self, entry: Value) {
         self.push(1, entry);
     }

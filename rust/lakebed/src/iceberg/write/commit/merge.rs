@@ -1,4 +1,4 @@
-//! Small manifests brought together (Iceberg's `ManifestMergeManager.java`).
+//! Small manifests combined (Iceberg's `ManifestMergeManager.java`).
 
 use std::collections::BTreeMap;
 
@@ -181,7 +181,7 @@ pub(super) fn stored(
     Ok(Listing::Rows(take_record_batch(&joined(&new, &rows)?, &order)?))
 }
 
-/// The list before, where all of it stays, in its order, behind what is new.
+/// The list before, where all of it stays, in its order, after what is new.
 fn list_behind(base: &Base, selected: &Selected, order: &[(i32, bool, usize)]) -> Option<Buffer> {
     let HeadList::File { bytes, decoding, .. } = &selected.list else { return None };
     let first = order.iter().position(|(_, is_kept, _)| *is_kept).unwrap_or(order.len());

@@ -13,7 +13,7 @@ const FIRST_ID: i32 = 1000;
 /// The spec 0 of those fields over a schema.
 ///
 /// # Errors
-/// `Argument` for a text that is no partition field, `UnknownColumn` for a column that is not there, and
+/// `Argument` for a text that is not a partition field, `UnknownColumn` for a column that is not there, and
 /// `Unsupported` for one that the transform does not take; with the text as field.
 pub(super) fn spec_of(texts: &[String], schema: &Schema) -> Result<PartitionSpec> {
     let mut fields: Vec<PartitionField> = Vec::with_capacity(texts.len());

@@ -87,7 +87,8 @@ impl Leaving<'_> {
     /// What goes.
     ///
     /// # Errors
-    /// `Argument` for a path that is no live file of the table, with its row; those of [`FileFilter::matches`].
+    /// `Argument` for a path that is not a live file of the table, with its row; those of
+    /// [`FileFilter::matches`].
     pub(super) fn select(&self, base: &Base, types: &TableTypes) -> Result<Selected> {
         let mut selected = Selected::none(base)?;
         if self.filter.is_some() {

@@ -1,4 +1,4 @@
-//! Scans that bring entries of several manifests together, made fit to travel.
+//! Scans that combine entries of several manifests, in a form that can be sent.
 
 mod diff;
 mod files;

@@ -184,7 +184,7 @@ impl Columns<'_> {
         siblings.get_mut(place).ok_or_else(|| unknown(&names.join(".")))
     }
 
-    /// Refuses a default that is no text of its column's type.
+    /// Refuses a default that is not a text of its column's type.
     fn recheck_default(&self, fields: &mut Vec<DataField>, names: &[String]) -> Result<()> {
         // The elements of an array have none.
         let Ok(field) = self.field(fields, names) else { return Ok(()) };

@@ -1,6 +1,7 @@
 //! Schemas of tables that are there, changed (Paimon's `SchemaManager.java`).
 //!
-//! A change is a new `schema-<N>` behind the latest: whoever comes second reads the one that won and changes that.
+//! A change is a new `schema-<N>` after the latest: whoever comes second reads the one that won and changes
+//! that.
 
 mod cast;
 mod change;

@@ -171,7 +171,7 @@ pub(super) fn renamed(options: Vec<(String, String)>, renames: &[(&str, &str)]) 
     if renames.is_empty() { options } else { options.into_iter().map(renamed).collect() }
 }
 
-/// What stands behind the name of a column in options.
+/// What follows the name of a column in options.
 const NAMED_AFTER_COLUMN: [&str; 8] = [
     "aggregate-function",
     "ignore-retract",

@@ -159,7 +159,7 @@ pub(super) fn names_of(entries: &RecordBatch) -> Result<Vec<String>> {
     Ok(names.as_string::<i32>().iter().flatten().map(str::to_owned).collect())
 }
 
-/// Other writers' keys of the file of the snapshot that the table stands at, or of its tag's, where that alone has
+/// Other writers' keys of the file of the table's snapshot, or of its tag's, where that alone has
 /// the snapshot.
 ///
 /// # Errors

@@ -149,7 +149,7 @@ impl<'t> Made<'t> {
     fn next_file(&self, prefix: &str) -> Result<(String, FileOptions)> {
         let number = self.number.replace(self.number.get() + 1);
         let name = format!("{prefix}{}-{number}", uuid_text(self.uuid));
-        // Blocks of two files are told apart by their markers.
+        // Blocks of two files are distinguished by their markers.
         let sync = self.uuid.wrapping_add(u128::from(number)).to_be_bytes();
         Ok((name, file_options(self.table.schema(), sync)?))
     }

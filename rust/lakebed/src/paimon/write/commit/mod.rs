@@ -72,7 +72,7 @@ pub fn append_files(
 /// the latest one where there are no paths. Entries of deletion vectors go with their files.
 ///
 /// # Errors
-/// Before anything is written: `Argument` for a path that is no live file's or there twice, with its row;
+/// Before anything is written: `Argument` for a path that is not a live file's or there twice, with its row;
 /// `Unsupported` for tables on a storage without commits or with data evolution, and for files that global indexes cover.
 /// Others as [`append_files`].
 pub fn delete_files(table: &Table, paths: &StringArray, options: &CommitOptions) -> Result<Table> {

@@ -5,7 +5,7 @@ use crate::write::now_millis;
 /// Who commits, and what the snapshot says besides.
 #[derive(Debug, Clone)]
 pub struct CommitOptions {
-    /// The commit user, of whom snapshots are told apart by `identifier`.
+    /// The commit user, of whom snapshots are distinguished by `identifier`.
     pub user: String,
     /// The user's number of the commit: a snapshot of the same user, number and kind is not committed again.
     /// `None` for batch writers, whose commits are all new.

@@ -57,7 +57,7 @@ impl Column {
         Ok(Column { lower: ordered(lower)?, upper: ordered(upper)?, wanted: ordered(wanted)? })
     }
 
-    /// Whether a value is within the bounds of a manifest; what is not known is no bound.
+    /// Whether a value is within the bounds of a manifest; what is not known is not a bound.
     fn fits(&self, manifest: usize, wanted: usize, nulls: Option<i64>) -> bool {
         let (values, rows) = &self.wanted;
         if values.is_null(wanted) {

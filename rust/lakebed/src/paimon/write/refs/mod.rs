@@ -48,7 +48,7 @@ fn hint(files: &Files<'_>, name: &str, id: i64) {
     let _ = files.storage.publish(&path, Existing::Replace, id.to_string().as_bytes());
 }
 
-/// The file of the snapshot that a table stands at, without what its tag says besides.
+/// The file of the table's snapshot, without what its tag says besides.
 ///
 /// # Errors
 /// Those of reading it.

@@ -20,7 +20,7 @@ use crate::write::publish_new;
 const SECONDS_PER_DAY: i64 = 86_400;
 const MICROS_PER_SECOND: i64 = 1_000_000;
 
-/// Names the snapshot that the table stands at; gives the table at the tag.
+/// Names the table's snapshot; gives the table at the tag.
 ///
 /// With a time for which it is kept, by default that of option `tag.default-time-retained`, the tag also says when it
 /// was made.
@@ -73,7 +73,7 @@ pub fn delete_tag(table: &Table, name: &str) -> Result<Freed> {
     Ok(Freed { table: table.latest()?, files: freed })
 }
 
-/// How long tags are kept where nobody says.
+/// How long tags are kept where it is not given.
 fn default_retention(table: &Table) -> Result<Option<Duration>> {
     let millis = duration(&table.latest_schema()?, "tag.default-time-retained")?;
     Ok(millis.and_then(|millis| u64::try_from(millis).ok()).map(Duration::from_millis))

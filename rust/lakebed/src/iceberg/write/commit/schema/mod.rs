@@ -33,7 +33,7 @@ pub struct SchemaChange {
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ColumnChange {
-    /// A column comes, behind the others of its struct.
+    /// A column comes, after the others of its struct.
     AddColumn {
         /// The struct that it comes into, or the list or map of such.
         parent: Option<String>,

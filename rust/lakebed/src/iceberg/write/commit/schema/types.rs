@@ -41,7 +41,7 @@ impl Draft<'_> {
     /// A default as schemas have it.
     ///
     /// # Errors
-    /// `Unsupported` before version 3; `Json` and others for what is no value of the field's type.
+    /// `Unsupported` before version 3; `Json` and others for what is not a value of the field's type.
     pub(super) fn default_of(&self, field: &NestedField, value: &Value) -> Result<Value> {
         if self.version < FormatVersion::V3 {
             let message = "defaults need format version 3: upgrade the table";
