@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -18,12 +19,13 @@ import subprocess
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-from object_store import KEY, SECRET, client
+from object_store import KEY, SECRET, Proxy, client, proxy
 from pyspark.find_spark_home import _find_spark_home
 from pyspark.sql import SparkSession
 from trust import long_or
@@ -145,9 +147,16 @@ def speculated(path: str, folder: str) -> dict[str, Any]:
 
 
 def s3a(uri: str, argument: str) -> dict[str, Any]:
-    """What gives the rows of one process, whoever reads manifests, and which of the two did."""
+    """What gives the rows of one process, whoever reads manifests, and which of the two did; and how often
+    each of them asked for how many manifests.
+    """
     os.environ["PYSPARK_PYTHON"] = sys.executable
-    address, jars = argument.split(";")
+    server, jars = argument.split(";")
+    with proxy(server) as (address, proxied):
+        return _by_both(uri, address, jars, proxied)
+
+
+def _by_both(uri: str, address: str, jars: str, proxied: Proxy) -> dict[str, Any]:
     settings = {
         "spark.jars": jars,
         "spark.hadoop.fs.s3a.endpoint": f"http://{address}",
@@ -160,10 +169,17 @@ def s3a(uri: str, argument: str) -> dict[str, Any]:
         answer: dict[str, Any] = {}
         for read in ("spark", "executors"):
             for view in ("files", "entries", "partitions", "plan"):
+                proxied.forget()
                 frame = getattr(ls, view)(spark, table, read=read)
                 plan = frame._jdf.queryExecution().toString()
-                rows = actual(frame) == expected(getattr(table, view)())
+                made = actual(frame)
+                manifests = [one for one in proxied.asked if re.search("/manifest-(?!list-)", one.path)]
+                asked = Counter(one.method for one in manifests)
+                rows = made == expected(getattr(table, view)())
                 answer[f"{view}, {read}"] = rows and ("binaryFile" in plan) == (read == "spark")
+            # Of the last view: executors have found out by then that they can read.
+            answer[f"requests, {read}"] = asked
+        answer["manifests"] = table.manifests().to_arrow().num_rows
     return answer
 
 

@@ -12,7 +12,7 @@ import tarfile
 from collections.abc import Iterator
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from java_engine import ENGINES, class_path, java_and_maven
@@ -20,6 +20,9 @@ from object_store import BUCKET, server, upload
 
 import lakebed
 from shared_data import SAMPLE_TABLE
+
+if TYPE_CHECKING:
+    from trust import Figure
 
 pyspark = pytest.importorskip("pyspark")
 
@@ -98,7 +101,7 @@ def test_a_task_begun_once_more_elsewhere_changes_no_row(tmp_path):
 
 
 @pytest.mark.long
-def test_spark_reads_by_hadoops_file_system_for_s3():
+def test_spark_reads_by_hadoops_file_system_for_s3(figure: Figure):
     if not pyspark.__version__.startswith("3.5."):
         pytest.skip("the file system is that of Hadoop 3.3, as PySpark 3.5 has it")
     for needed in ("moto", "pyarrow.fs"):
@@ -108,5 +111,12 @@ def test_spark_reads_by_hadoops_file_system_for_s3():
     with server() as address:
         upload(address, SAMPLE_TABLE, "shop.db/orders")
         answer = ask("s3a", f"{address};{jars}", f"s3a://{BUCKET}/shop.db/orders")
+    manifests = answer.pop("manifests")
+    asked = {read: answer.pop(f"requests, {read}") for read in ("executors", "spark")}
     assert len(answer) == 8
     assert all(answer.values()), answer
+    # Of what pyarrow opens it asks for the length, which obstore does not.
+    assert asked["executors"] == {"GET": manifests, "HEAD": manifests}
+    assert sum(asked["spark"].values()) > 2 * manifests
+    shown = "; ".join(f"{read}: {dict(sorted(methods.items()))}" for read, methods in asked.items())
+    figure("requests of executors and of Spark on S3", f"{manifests} manifests, {shown}")
