@@ -147,8 +147,8 @@ def speculated(path: str, folder: str) -> dict[str, Any]:
 
 
 def s3a(uri: str, argument: str) -> dict[str, Any]:
-    """What gives the rows of one process, whoever reads manifests, and which of the two did; and how often
-    each of them asked for how many manifests.
+    """What gives the rows of one process, whoever reads manifests, and which of the two did; and the requests
+    for manifests that each of the two made, beside how many manifests there are.
     """
     os.environ["PYSPARK_PYTHON"] = sys.executable
     server, jars = argument.split(";")
@@ -169,16 +169,15 @@ def _by_both(uri: str, address: str, jars: str, proxied: Proxy) -> dict[str, Any
         answer: dict[str, Any] = {}
         for read in ("spark", "executors"):
             for view in ("files", "entries", "partitions", "plan"):
+                wanted = expected(getattr(table, view)())
                 proxied.forget()
                 frame = getattr(ls, view)(spark, table, read=read)
                 plan = frame._jdf.queryExecution().toString()
-                made = actual(frame)
-                manifests = [one for one in proxied.asked if re.search("/manifest-(?!list-)", one.path)]
-                asked = Counter(one.method for one in manifests)
-                rows = made == expected(getattr(table, view)())
+                rows = actual(frame) == wanted
                 answer[f"{view}, {read}"] = rows and ("binaryFile" in plan) == (read == "spark")
-            # Of the last view: executors have found out by then that they can read.
-            answer[f"requests, {read}"] = asked
+            # Of the last view.
+            of_manifests = (one for one in proxied.asked if re.search("/manifest-(?!list-)", one.path))
+            answer[f"requests, {read}"] = Counter(one.method for one in of_manifests)
         answer["manifests"] = table.manifests().to_arrow().num_rows
     return answer
 
