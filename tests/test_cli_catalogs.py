@@ -69,7 +69,7 @@ def test_what_is_not_there_is_one_line(tmp_path: Path) -> None:
     done = run(tmp_path, "files", "--catalog", "other", "db.orders")
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1
-    assert "PyIceberg loads no catalog 'other'" in done.stderr
+    assert "PyIceberg cannot load the catalog 'other'" in done.stderr
 
 
 def test_a_catalog_that_cannot_be_reached_keeps_its_password(tmp_path: Path) -> None:

@@ -335,7 +335,8 @@ def test_names_that_are_none_are_said() -> None:
     with pytest.warns(LakebedWarning) as warned:
         assert found("wh", storage=Odd()) == []
     assert {str(warning.message) for warning in warned} == {
-        f'the folder "{name}" in "wh" is not looked into: that is no name' for name in ("", ".", "..", "a/b")
+        f'the folder "{name}" in "wh" is not looked into: that is not a file name'
+        for name in ("", ".", "..", "a/b")
     }
 
 

@@ -219,7 +219,7 @@ def test_fields_of_two_types_are_refused(table: Table) -> None:
         if row["manifest_path"] == str(path):
             row["manifest_length"] = length
     write(place, schema, header, rows)
-    with pytest.raises(errors.UnsupportedError, match="code, a field of another writer's, is of two types"):
+    with pytest.raises(errors.UnsupportedError, match="code, a field of another writer, is of two types"):
         iceberg.rewrite_manifests(lakebed.open_table(table.location))
 
 

@@ -111,7 +111,7 @@ def test_appends_are_those_of_the_engines_incremental_scan(table: GoldenTable):
         to, after = row["to_inclusive"], row["from_exclusive"]
         if "error" in row:
             assert "is not a parent ancestor of end snapshot" in row["error"]
-            with pytest.raises(lakebed.errors.SnapshotNotFoundError, match="was not made from"):
+            with pytest.raises(lakebed.errors.SnapshotNotFoundError, match="not a descendant of"):
                 table.open().at(snapshot=to).appends(after)
             continue
         read = table.open().at(snapshot=to).appends(after, columns=["file_path", "content"]).to_arrow()

@@ -122,7 +122,7 @@ V2: list[tuple[Change, type[Exception], str, str | None]] = [
             t, delete_files=deletes(equality_ids=pa.array([[1]], pa.list_(pa.int32())))
         ),
         SchemaError,
-        "others have none",
+        "other files must have none",
         "equality_ids",
     ),
     (
@@ -134,7 +134,7 @@ V2: list[tuple[Change, type[Exception], str, str | None]] = [
     (
         lambda t: iceberg.row_delta(t, delete_files=vector(content_offset=pa.nulls(1, pa.int64()))),
         SchemaError,
-        "place of its bytes",
+        "offset and size of its bytes",
         "content_offset",
     ),
     (
@@ -146,7 +146,7 @@ V2: list[tuple[Change, type[Exception], str, str | None]] = [
     (
         lambda t: iceberg.row_delta(t, delete_files=deletes(referenced_data_file=["data/x"])),
         SchemaError,
-        "no live file",
+        "not a live file",
         "referenced_data_file",
     ),
     (
@@ -157,9 +157,9 @@ V2: list[tuple[Change, type[Exception], str, str | None]] = [
         "cannot have new deletes",
         "referenced_data_file",
     ),
-    (lambda t: iceberg.row_delta(t, removed_deletes=["data/x"]), SchemaError, "no live file", "file_path"),
+    (lambda t: iceberg.row_delta(t, removed_deletes=["data/x"]), SchemaError, "not a live file", "file_path"),
     (lambda t: iceberg.row_delta(t, files=deletes()), SchemaError, "a delete file among", "content"),
-    (lambda t: iceberg.overwrite_files(t, removed=["data/x"]), SchemaError, "no live file", "file_path"),
+    (lambda t: iceberg.overwrite_files(t, removed=["data/x"]), SchemaError, "not a live file", "file_path"),
     (lambda t: iceberg.overwrite_files(t, where="id = 1"), UnsupportedError, "some rows", "file_path"),
     (lambda t: iceberg.overwrite_files(t, where="x = 1"), lakebed.LakebedError, "x", None),
     (
@@ -168,11 +168,11 @@ V2: list[tuple[Change, type[Exception], str, str | None]] = [
         "more rows",
         "record_count",
     ),
-    (lambda t: iceberg.replace_files(t, [], files("y")), SchemaError, "nothing that it replaces", None),
+    (lambda t: iceberg.replace_files(t, [], files("y")), SchemaError, "nothing to replace", None),
     (
         lambda t: iceberg.replace_files(t, ["data/a.parquet"], files("y"), data_sequence_number=2),
         SchemaError,
-        "none of 0 to 1",
+        "must be 0 to 1",
         "data_sequence_number",
     ),
     (
@@ -263,7 +263,7 @@ def test_an_append_is_picked(made: lakebed.Table):
     moved = iceberg.cherry_pick(table, other.snapshot_id or 0)
     assert (moved.snapshot_id, set(plan(moved))) == (other.snapshot_id, {"b", "c", "d"})
     back = iceberg.append_files(iceberg.rollback_to(moved, head or 0), files("e"))
-    with pytest.raises(UnsupportedError, match="is no append"):
+    with pytest.raises(UnsupportedError, match="is not an append"):
         iceberg.cherry_pick(back, other.snapshot_id or 0)
 
 

@@ -123,14 +123,14 @@ def test_a_branch_moves_back_anywhere_and_forward(made: lakebed.Table):
     assert (back.snapshot_id, names(back)) == (first, ["a"])
     other = iceberg.append_files(back, files("c"))
     assert names(other) == ["a", "c"]
-    with pytest.raises(SnapshotNotFoundError, match=r"was not made from snapshot .*set_current_snapshot"):
+    with pytest.raises(SnapshotNotFoundError, match=r"does not descend from snapshot .*set_current_snapshot"):
         iceberg.rollback_to(other, second)
     assert names(iceberg.set_current_snapshot(other, second)) == ["a", "b"]
     dev = iceberg.append_files(iceberg.create_branch(made, "dev"), files("d"))
     main = iceberg.fast_forward(made, "dev")
     assert (main.snapshot_id, main.branch) == (dev.snapshot_id, "main")
     aside = iceberg.create_branch(made, "aside", snapshot_id=first)
-    with pytest.raises(SnapshotNotFoundError, match="was not made from the head"):
+    with pytest.raises(SnapshotNotFoundError, match="not a descendant of the head"):
         iceberg.fast_forward(main, "aside")
     assert names(iceberg.fast_forward(aside, "main")) == ["a", "b", "d"]
     log = made.refresh().metadata_table("history").to_arrow()["snapshot_id"].to_pylist()
@@ -142,24 +142,24 @@ REFUSED: list[tuple[Callable[[lakebed.Table], object], type[Exception], str]] = 
     (lambda t: iceberg.create_branch(t, "main"), FileExistsError, "already"),
     (lambda t: iceberg.create_branch(t, "tag"), SchemaError, "is a tag, not a branch"),
     (lambda t: iceberg.create_tag(t, "main"), SchemaError, "main is a branch"),
-    (lambda t: iceberg.create_tag(t, ""), SchemaError, "has a name"),
+    (lambda t: iceberg.create_tag(t, ""), SchemaError, "needs a name"),
     (lambda t: iceberg.create_tag(t, "no", replace=True), SnapshotNotFoundError, "no tag .*main"),
     (lambda t: iceberg.create_tag(t, "x", snapshot_id=1), SnapshotNotFoundError, "no snapshot 1; there"),
     (lambda t: iceberg.create_branch(t, "x", min_snapshots_to_keep=0), SchemaError, "at least 1"),
     (lambda t: iceberg.create_branch(t, "x", max_snapshot_age=NONE), SchemaError, "at least a milli"),
     (lambda t: iceberg.create_tag(t, "x", max_ref_age=-timedelta(1)), SchemaError, "at least a milli"),
-    (lambda t: iceberg.set_retention(t, "tag", min_snapshots_to_keep=1), SchemaError, "a tag is one"),
+    (lambda t: iceberg.set_retention(t, "tag", min_snapshots_to_keep=1), SchemaError, "a tag keeps one"),
     (lambda t: iceberg.set_retention(t, "no", max_ref_age=timedelta(1)), SnapshotNotFoundError, "no branch"),
-    (lambda t: iceberg.delete_branch(t, "main"), SchemaError, "main stays"),
+    (lambda t: iceberg.delete_branch(t, "main"), SchemaError, "main cannot be removed"),
     (lambda t: iceberg.delete_branch(t, "tag"), SchemaError, "is a tag"),
     (lambda t: iceberg.delete_tag(t, "no"), SnapshotNotFoundError, "no tag"),
     (lambda t: iceberg.fast_forward(t, "no"), SnapshotNotFoundError, "no branch"),
     (lambda t: iceberg.set_current_snapshot(t, 1), SnapshotNotFoundError, "no snapshot 1"),
     (lambda t: iceberg.rollback_to(t, 1), SnapshotNotFoundError, "no snapshot 1"),
-    (lambda t: iceberg.set_properties(t, {"uuid": "x"}), SchemaError, "uuid is no property"),
-    (lambda t: iceberg.set_properties(t, {"a": "x"}, remove=["a"]), SchemaError, "set and to be removed"),
-    (lambda t: iceberg.upgrade(t, 1), UnsupportedError, "no version is lowered"),
-    (lambda t: iceberg.upgrade(t, 4), UnsupportedError, "4 is not written"),
+    (lambda t: iceberg.set_properties(t, {"uuid": "x"}), SchemaError, "uuid is not a property"),
+    (lambda t: iceberg.set_properties(t, {"a": "x"}, remove=["a"]), SchemaError, "both set and removed"),
+    (lambda t: iceberg.upgrade(t, 1), UnsupportedError, "cannot be lowered"),
+    (lambda t: iceberg.upgrade(t, 4), UnsupportedError, "4 cannot be written"),
     (lambda t: iceberg.expire_snapshots(t, retain_last=0), ValueError, "retain_last"),
 ]
 

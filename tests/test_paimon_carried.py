@@ -19,7 +19,7 @@ from lakebed import Table, avro, errors, paimon
 from shared_data import OWN_DATA
 
 # What is invented of rows of lists is none of what the entries say.
-pytestmark = pytest.mark.filterwarnings("ignore:.* entries have not the _TOTAL_BUCKETS")
+pytestmark = pytest.mark.filterwarnings("ignore:.* entries do not have the _TOTAL_BUCKETS")
 
 POINT = {
     "type": "record",
@@ -284,7 +284,7 @@ def test_fields_of_two_types_are_refused(table: Table) -> None:
     code = next(field for field in schema["fields"] if field["name"] == "_CODE")
     code["type"] = "string"
     path.write_bytes(avro_file(schema, [row | {"_CODE": "é"} for row in records(path)]))
-    with pytest.raises(errors.UnsupportedError, match="_CODE, a field of another writer's, is of two types"):
+    with pytest.raises(errors.UnsupportedError, match="_CODE, a field of another writer, is of two types"):
         paimon.append_files(lakebed.open_table(root), files(FIRST, "d"))
 
 

@@ -125,7 +125,11 @@ def test_what_is_live_is_not_added_and_what_is_not_is_not_taken(table: Table) ->
     for commit, words, record in [
         (lambda: paimon.append_files(table, files(FIRST, "c", "b")), "already", 1),
         (lambda: paimon.overwrite_partition(table, files(FIRST, "a"), {"day": FIRST}), "already", 0),
-        (lambda: paimon.delete_files(table, [f"{folder(FIRST)}/a", f"{folder(SECOND)}/a"]), "no live", 1),
+        (
+            lambda: paimon.delete_files(table, [f"{folder(FIRST)}/a", f"{folder(SECOND)}/a"]),
+            "path of a live",
+            1,
+        ),
         (lambda: paimon.delete_files(table, [f"{folder(FIRST)}/a"] * 2), "twice", 1),
         (lambda: paimon.delete_files(table, pa.table({"file_path": [None]})), "null", 0),
     ]:
@@ -178,7 +182,7 @@ def test_tables_that_need_more_than_entries_are_refused(tmp_path: Path) -> None:
         lambda: paimon.compact_manifests(remote),
         lambda: paimon.create_tag(remote, "t"),
     ):
-        with pytest.raises(UnsupportedError, match="writes a file only where none is"):
+        with pytest.raises(UnsupportedError, match="writes a file only if none exists"):
             commit()
 
 

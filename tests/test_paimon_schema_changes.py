@@ -134,7 +134,7 @@ FORBIDDEN = {
     "buckets": (SchemaChange.set_option("bucket", "0"), "0 buckets", "bucket"),
     "no column of sequence": (SchemaChange.set_option("sequence.field", "when"), "when", "sequence.field"),
     "retention": (SchemaChange.set_option("snapshot.num-retained.min", "0"), "at least", None),
-    "what a table is": (SchemaChange.set_option("primary-key", "id"), "what table", "primary-key"),
+    "what a table is": (SchemaChange.set_option("primary-key", "id"), "kind of table", "primary-key"),
 }
 
 

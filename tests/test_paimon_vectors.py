@@ -114,7 +114,7 @@ def test_a_file_that_is_not_live_gets_no_vector(tmp_path: Path) -> None:
         }
         return pa.table({**columns, "deletions_vectors_ranges": pa.array(ranges, kinds)})
 
-    with pytest.raises(SchemaError, match="no live file") as refused:
+    with pytest.raises(SchemaError, match="not a live file") as refused:
         paimon.replace_deletion_vectors(table, marking("b"))
     assert (refused.value.field, refused.value.record) == ("deletions_vectors_ranges", 0)
     marked = paimon.replace_deletion_vectors(table, marking("a"))

@@ -72,7 +72,7 @@ def test_reads_are_as_many_as_the_storage_says(location: str):
 
 
 def test_a_number_of_reads_that_is_none_is_refused(location: str):
-    with pytest.raises(ValueError, match="concurrent_reads is 0"):
+    with pytest.raises(ValueError, match="concurrent_reads must be at least 1"):
         lakebed.open_table(location, storage=CountingStorage(0, 0))
     storage = CountingStorage()
     storage.concurrent_reads = "many"  # type: ignore[assignment]

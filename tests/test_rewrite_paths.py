@@ -232,7 +232,7 @@ def test_wrong_arguments_are_refused(tmp_path: Path):
             lakebed.rewrite_paths(table, {old: new}, to=new, **keywords)
     with pytest.raises(SchemaError):
         lakebed.rewrite_paths(table, {}, to=new)
-    with pytest.raises(UnsupportedError, match="only reads"):
+    with pytest.raises(UnsupportedError, match="read-only"):
         lakebed.rewrite_paths(table, {old: new}, to="/x", storage="pyarrow")
     with pytest.raises(SnapshotNotFoundError):
         lakebed.rewrite_paths(lakebed.open_table(SAMPLE_TABLE), {str(SAMPLE_TABLE): new}, to=new, since=99)

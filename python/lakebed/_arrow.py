@@ -77,7 +77,7 @@ def writable(data: Any) -> pa.RecordBatchReader:
     import pyarrow as pa
 
     if not hasattr(data, "__arrow_c_stream__"):
-        raise TypeError(f"Arrow data (with __arrow_c_stream__) is wanted, not {type(data).__name__}")
+        raise TypeError(f"Arrow data (with __arrow_c_stream__) is expected, not {type(data).__name__}")
     reader = pa.RecordBatchReader.from_stream(data)
     plain = pa.schema([field.with_type(_plain(field.type)) for field in reader.schema])
     return reader if plain == reader.schema else reader.cast(plain)

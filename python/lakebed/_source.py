@@ -35,7 +35,7 @@ def resolve_source(source: Source, storage: object | None = None) -> Resolved:
     if hasattr(source, "read") and not _has_buffer(source):
         source = source.read()
     if not _has_buffer(source):
-        raise TypeError(f"a path, bytes or binary file is wanted, not {type(source).__name__}")
+        raise TypeError(f"a path, bytes or binary file is expected, not {type(source).__name__}")
     return _arrow.bytes_array(source)
 
 

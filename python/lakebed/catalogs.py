@@ -129,7 +129,7 @@ class IcebergEntry(Entry):
         catalog = self.table.catalog
         if not hasattr(catalog, "load_table") or type(catalog).__name__ == "NoopCatalog":
             shown = _native.without_credentials(self.path)
-            message = f"the table was given without a catalog, which would know what is newest ({shown})"
+            message = f"the table was given without a catalog, which knows its current metadata ({shown})"
             raise UnsupportedError(message, kind="unsupported", path=shown)
         with asking(name_of(self.table), catalog, self.table.io):
             table = catalog.load_table(self.table.name())
@@ -204,11 +204,11 @@ def load_catalog(name: str) -> Any:
 
         return load(name)
     except ImportError as error:
-        message = f"PyIceberg loads no catalog: pip install 'lakebed[catalogs]' ({error})"
+        message = f"PyIceberg cannot load a catalog: pip install 'lakebed[catalogs]' ({error})"
         raise UnsupportedError(message, kind="unsupported") from error
     except Exception as error:  # noqa: BLE001 - of many classes, and its text may hold credentials
         words = without_secrets(f"{type(error).__name__}: {error}")
-        raise ValueError(f"PyIceberg loads no catalog {name!r}: {words}") from None
+        raise ValueError(f"PyIceberg cannot load the catalog {name!r}: {words}") from None
 
 
 def load_table(catalog: Any, name: str) -> IcebergTable:

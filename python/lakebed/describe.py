@@ -113,7 +113,7 @@ class _Rows:
     def place(self) -> pa.RecordBatch:
         """`partition` and `spec_id`, of one row. Raises: SchemaError without rows."""
         if self._place is None:
-            raise SchemaError("a file without rows belongs to no partition", kind="argument")
+            raise SchemaError("a file without rows does not belong to any partition", kind="argument")
         return self._place
 
     def stats(self) -> pa.StructArray:

@@ -237,7 +237,7 @@ def _literal(value: Value) -> str:
             return f"UUID '{value}'"
         case SupportsIndex():
             return str(int(value))
-    raise TypeError(f"no SQL literal for {type(value).__module__}.{type(value).__qualname__}")
+    raise TypeError(f"no SQL literal can be made of {type(value).__module__}.{type(value).__qualname__}")
 
 
 def _quoted(text: str, quote: str) -> str:
@@ -255,7 +255,7 @@ def _float(value: float) -> str:
 
 def _decimal(value: Decimal) -> str:
     if not value.is_finite():
-        raise ValueError(f"no decimal column holds {value}")
+        raise ValueError(f"no decimal column can hold {value}")
     return str(value)
 
 

@@ -193,7 +193,7 @@ def _files(spec: PartitionSpec, schema: Schema) -> Callable[[dict[str, Any]], Da
         content = _CONTENTS[file["content"]]
         if content == _CONTENTS["equality-deletes"]:
             path = file["file-path"]
-            message = f"PyIceberg reads no equality deletes, as in {path}"
+            message = f"PyIceberg cannot read equality deletes, as in {path}"
             raise UnsupportedError(message, kind="unsupported", path=path)
         made = DataFile.from_args(
             content=DataFileContent(content),

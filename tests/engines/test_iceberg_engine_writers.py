@@ -224,7 +224,7 @@ def test_what_others_have_done_elsewhere_is_no_conflict(twins: Twins):
     twins.same()
     begun = begun.refresh()
     iceberg.rollback_to(begun, begun.snapshots().to_arrow()["snapshot_id"][0].as_py())
-    with pytest.raises(CommitConflictError, match="no longer made from snapshot"):
+    with pytest.raises(CommitConflictError, match="no longer descends from snapshot"):
         lakebeds(twins.ours, "overwrite", begun, removed=["a"], isolation="snapshot")
 
 

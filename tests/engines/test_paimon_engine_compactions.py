@@ -70,7 +70,7 @@ def test_of_two_compactions_the_second_is_a_conflict(keyed: MadeTable, paimon_ja
     twin = MadeTable(shutil.copytree(keyed.root, keyed.root.with_name("java")), keyed.primary_keys)
     paimon_java.ask("prepare_compact", table=twin.root)
     paimon_java.ask("commit_prepared", table=twin.root)
-    with pytest.raises(CommitConflictError, match="another commit has taken it away"):
+    with pytest.raises(CommitConflictError, match="another commit has removed it"):
         compacted(twin)
     paimon_java.ask("prepare_compact", table=keyed.root)
     compacted(keyed)

@@ -134,7 +134,7 @@ def _dataset(file: str | None) -> Any:
 def _pairs(option: str, texts: tuple[str, ...]) -> dict[str, str]:
     pairs = [text.partition("=") for text in texts]
     if wrong := [text for text, (one, _, other) in zip(texts, pairs, strict=True) if not (one and other)]:
-        raise click.BadParameter(f"{wrong[0]!r} is no A=B", param_hint=option)
+        raise click.BadParameter(f"{wrong[0]!r} is not A=B", param_hint=option)
     return {one: other for one, _, other in pairs}
 
 

@@ -163,7 +163,7 @@ def paths(files: Any) -> list[str]:
     if hasattr(files, "__arrow_c_stream__"):
         rows = _arrow.writable(files).read_all()
         if "file_path" not in rows.schema.names:
-            message = f"there is no column 'file_path' among {', '.join(rows.schema.names)}"
+            message = f"no column 'file_path' among {', '.join(rows.schema.names)}"
             raise SchemaError(message, kind="unknown-column", field="file_path")
         paths: list[Any] = rows["file_path"].to_pylist()
         for record, path in enumerate(paths):

@@ -20,7 +20,7 @@ def committable(table: Table) -> _native.Table:
     opening = table._opening
     if opening is not None and opening.entry is not None and opening.entry.commits:
         message = (
-            f"the table's catalog makes its commits: a snapshot beside it would not count ({table.location})"
+            f"the table's catalog makes its commits: a snapshot beside it would be ignored ({table.location})"
         )
         raise UnsupportedError(message, kind="unsupported", path=table.location)
     return table._native

@@ -59,7 +59,7 @@ def create_table(
     columns = schema if hasattr(schema, "__arrow_c_schema__") else json.dumps(list(schema))
     pairs = [(key, str(value)) for key, value in (options or {}).items()]
     if partition_by and partition_keys:
-        raise TypeError("partition_by and partition_keys are two words for the same: give one")
+        raise TypeError("partition_by and partition_keys mean the same: give one")
     partitioned = names("partition_by", partition_by) or names("partition_keys", partition_keys) or []
     keys = (partitioned, list(primary_keys))
     return Table(_native.paimon_create_table(path, adapter, columns, *keys, pairs, comment, limits), adapter)

@@ -183,7 +183,7 @@ class ObstoreStorage(Adapter):
                 shown = _native.without_credentials(path)
                 kind = type(self._filesystem).__name__
                 raise UnsupportedError(
-                    f"this {kind} does not write a file only where none is, so that commits to it could be "
+                    f"this {kind} does not write a file only if none exists, so that commits to it could be "
                     "lost: allow its conditional put, or commit through a catalog",
                     kind="unsupported",
                     path=shown,
@@ -213,7 +213,7 @@ def _check_process(path: str) -> None:
         _process = os.getpid()
     if _process != os.getpid():
         why = (
-            "obstore was used before this process was forked, and answers no more: start processes with "
+            "obstore was used before this process was forked, and cannot be used after: start processes with "
             "spawn, or read through pyarrow"
         )
         raise OSError(errno.EIO, why, _native.without_credentials(path))

@@ -45,7 +45,7 @@ class VerifyViews(Standing):
             read, which opening raises too.
         Cost: every snapshot, list and manifest that the table has, whole, side by side, and of Iceberg the
             metadata files of its log, of Paimon hints and consumers. Memory grows by some
-            50 bytes for each live file. Where a file is there twice, and for `data_files`, the live manifests
+            50 bytes for each live file. Where a file appears twice, and for `data_files`, the live manifests
             once more; for `data_files` one request for each of those files, as many at once as the storage
             serves.
         Source: Iceberg specification, "Manifests" and "Manifest Lists"; Paimon's `FileEntry.java`

@@ -59,12 +59,12 @@ impl Fault {
             Fault::Items => (ErrorKind::Limit, "array and map items are over max_items"),
             Fault::ZeroWidthItems => (ErrorKind::Limit, "items without bytes are over max_zero_width_items"),
             Fault::Padding => {
-                (ErrorKind::Limit, "what a block's nulls and defaults stand for is over max_block_bytes")
+                (ErrorKind::Limit, "a block's nulls and defaults expand to more than max_block_bytes")
             }
             Fault::Unresolved => (ErrorKind::Unresolvable, "value does not resolve to the reader's schema"),
             Fault::ColumnBytes => (ErrorKind::Limit, "one batch of this column is over 2 GiB"),
             Fault::NullRecord => (ErrorKind::Unsupported, "a null in place of the record has no row"),
-            Fault::Program => (ErrorKind::Schema, "the program made of the schema is at odds with itself"),
+            Fault::Program => (ErrorKind::Schema, "the decode program of the schema contradicts itself"),
         }
     }
 }

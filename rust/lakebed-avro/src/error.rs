@@ -51,7 +51,7 @@ pub enum ErrorKind {
     Decimal,
     /// A timestamp that its Arrow type cannot hold.
     Timestamp,
-    /// A metadata key that is there twice.
+    /// A metadata key that appears twice.
     Duplicate,
     /// A projected column that the schema does not have.
     UnknownColumn,

@@ -118,5 +118,5 @@ fn broken(why: &str) -> Error {
 
 #[cold]
 fn too_long() -> Error {
-    Error::new(ErrorKind::Codec, "compressed bytes inflate to more than they are said to")
+    Error::new(ErrorKind::Codec, "compressed bytes inflate to more than their recorded size")
 }

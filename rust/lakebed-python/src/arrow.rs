@@ -109,7 +109,7 @@ unsafe fn check_stream(stream: *mut FFI_ArrowArrayStream) -> PyResult<()> {
 fn call<'py>(object: &Bound<'py, PyAny>, method: &str) -> PyResult<Bound<'py, PyAny>> {
     object.call_method0(method).map_err(|error| {
         if error.is_instance_of::<pyo3::exceptions::PyAttributeError>(object.py()) {
-            PyTypeError::new_err(format!("an Arrow object with {method} is wanted"))
+            PyTypeError::new_err(format!("an Arrow object with {method} is expected"))
         } else {
             error
         }
@@ -139,7 +139,7 @@ pub fn import_array(object: &Bound<'_, PyAny>) -> PyResult<ArrayRef> {
 pub fn import_batch(batch: &Bound<'_, PyAny>) -> PyResult<RecordBatch> {
     let array = import_array(batch)?;
     let rows = array.as_struct_opt().filter(|rows| rows.null_count() == 0);
-    let rows = rows.ok_or_else(|| PyTypeError::new_err("a record batch is wanted"))?;
+    let rows = rows.ok_or_else(|| PyTypeError::new_err("a record batch is expected"))?;
     let options = RecordBatchOptions::new().with_row_count(Some(array.len()));
     let schema = Arc::new(Schema::new(rows.fields().clone()));
     RecordBatch::try_new_with_options(schema, rows.columns().to_vec(), &options).map_err(value_error)

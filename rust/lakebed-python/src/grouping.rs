@@ -23,7 +23,7 @@ pub fn beforehand(word: &str) -> lakebed::Result<Beforehand> {
     match word {
         "deleted" => Ok(Beforehand::Deleted),
         "vectors" => Ok(Beforehand::Vectors),
-        _ => Err(argument(format!("nothing is known as {word:?}"))),
+        _ => Err(argument(format!("unknown kind of rows {word:?}"))),
     }
 }
 

@@ -62,7 +62,7 @@ fn pending(change: Named<'_>) -> PyResult<Pending> {
             let (older_than_ms, retain_last, now_ms) = given.extract()?;
             Box::new(move || Ok(Action::Expire(Retention { older_than_ms, retain_last, now_ms })))
         }
-        other => return Err(PyValueError::new_err(format!("no change is called {other:?}"))),
+        other => return Err(PyValueError::new_err(format!("unknown change {other:?}"))),
     })
 }
 
@@ -91,13 +91,13 @@ fn file_change(given: GivenFiles<'_>) -> PyResult<Pending> {
         "overwrite" => FileChangeKind::Overwrite,
         "row_delta" => FileChangeKind::RowDelta,
         "replace" => FileChangeKind::Replace,
-        other => return Err(PyValueError::new_err(format!("no change of files is called {other:?}"))),
+        other => return Err(PyValueError::new_err(format!("unknown change of files {other:?}"))),
     };
     let isolation = match given.isolation.as_deref() {
         None => Isolation::None,
         Some("snapshot") => Isolation::Snapshot,
         Some("serializable") => Isolation::Serializable,
-        Some(other) => return Err(PyValueError::new_err(format!("no isolation is called {other:?}"))),
+        Some(other) => return Err(PyValueError::new_err(format!("unknown isolation {other:?}"))),
     };
     let GivenFiles { removed, removed_deletes, filter, data_sequence_number, since, .. } = given;
     let (conflict_filter, merge) = (given.conflict_filter, given.merge);

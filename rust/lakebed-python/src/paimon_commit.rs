@@ -51,7 +51,7 @@ pub fn run<T: Send>(
         let format = table.0.format();
         let own = table.0.as_any().downcast_ref::<paimon::Table>();
         let own = own.ok_or_else(|| {
-            Error::new(ErrorKind::Unsupported, format!("a Paimon table is wanted, not one of {format}"))
+            Error::new(ErrorKind::Unsupported, format!("a Paimon table is expected, not one of {format}"))
         })?;
         Ok(work(own))
     })?;

@@ -16,7 +16,7 @@ fn kind_of(name: &str) -> Result<FileKind> {
         "manifest" => Ok(FileKind::Manifest),
         "list" => Ok(FileKind::List),
         "index" => Ok(FileKind::Index),
-        _ => Err(Error::new(ErrorKind::Argument, format!("no kind of file {name:?}"))),
+        _ => Err(Error::new(ErrorKind::Argument, format!("unknown kind of file {name:?}"))),
     }
 }
 
@@ -59,7 +59,7 @@ pub fn paimon_write_json(
         let text = match kind {
             "snapshot" => snapshot_file(json.as_bytes())?,
             "schema" => schema_file(json.as_bytes())?,
-            _ => return Err(Error::new(ErrorKind::Argument, format!("no kind of file {kind:?}"))),
+            _ => return Err(Error::new(ErrorKind::Argument, format!("unknown kind of file {kind:?}"))),
         };
         Ok(sink.write_all(text.as_bytes())?)
     })

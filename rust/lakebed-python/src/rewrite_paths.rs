@@ -81,7 +81,7 @@ impl PositionDeletes for PythonDeletes {
             if let Some(refused) = refused.lock().ok().and_then(|mut refused| refused.take()) {
                 return refused;
             }
-            Error::new(ErrorKind::Mismatch, "position deletes that pyarrow could not write anew")
+            Error::new(ErrorKind::Mismatch, "position deletes that pyarrow could not rewrite")
                 .caused_by(error)
         })?;
         Ok(Buffer::from(Bytes::from_owner(written)))

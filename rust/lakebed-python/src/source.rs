@@ -29,7 +29,7 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Source {
             Err(_) => (None, object.to_owned()),
         };
         only_value(&import_array(&value)?).map(|bytes| Source::Bytes { bytes, uri }).ok_or_else(|| {
-            pyo3::exceptions::PyTypeError::new_err("a path or one binary value is wanted as source")
+            pyo3::exceptions::PyTypeError::new_err("a path or one binary value is expected as source")
         })
     }
 }

@@ -40,7 +40,7 @@ impl PyStorage {
             _ => CONCURRENT_READS,
         };
         if concurrent_reads == 0 {
-            return Err(PyValueError::new_err("concurrent_reads is 0: a storage serves one read at least"));
+            return Err(PyValueError::new_err("concurrent_reads must be at least 1"));
         }
         Ok(PyStorage { storage: storage.unbind(), concurrent_reads })
     }
@@ -231,8 +231,7 @@ fn contents(listed: Vec<Listed>) -> Contents {
 
 #[cold]
 fn no_contents(folder: &str) -> Error {
-    let message =
-        "the storage has no contents(), so that nobody knows when files were modified: give listing=";
+    let message = "the storage has no contents(), so it is unknown when files were modified: give listing=";
     Error::new(ErrorKind::Unsupported, message).in_file(folder)
 }
 
@@ -244,7 +243,7 @@ fn bytes(py: Python<'_>, read: PyResult<Bound<'_, PyAny>>, path: &str) -> Result
         Err(other) => {
             let array = py.import("lakebed._arrow")?.call_method1("frozen", (other.into_inner(),))?;
             let array = import_array(&array)?;
-            only_value(&array).ok_or_else(|| PyTypeError::new_err("one binary value is wanted"))
+            only_value(&array).ok_or_else(|| PyTypeError::new_err("one binary value is expected"))
         }
     });
     bytes.map_err(|error| failed(py, error, path))

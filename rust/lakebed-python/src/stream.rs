@@ -55,7 +55,7 @@ impl BatchStream {
     }
 
     fn taken() -> PyErr {
-        PyRuntimeError::new_err("this stream was handed over already")
+        PyRuntimeError::new_err("this stream was consumed already")
     }
 }
 

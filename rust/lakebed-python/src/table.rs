@@ -125,7 +125,9 @@ impl Table {
         ];
         let table = detached(py, || {
             let place = place.into_iter().flatten().next();
-            self.0.at(&place.ok_or_else(|| Error::new(ErrorKind::Argument, "at() takes a place"))?)
+            self.0.at(&place.ok_or_else(|| {
+                Error::new(ErrorKind::Argument, "at() takes a snapshot, tag, branch, timestamp or watermark")
+            })?)
         });
         Table::warned(py, table?)
     }
@@ -383,7 +385,7 @@ impl Scan {
                 "rows" => Part::Rows,
                 "added" => Part::Added,
                 "deleted" => Part::Deleted,
-                _ => return Err(Error::new(ErrorKind::Argument, format!("no part {part:?}"))),
+                _ => return Err(Error::new(ErrorKind::Argument, format!("unknown part {part:?}"))),
             };
             self.0.task(part)?.to_text()
         })

@@ -103,7 +103,7 @@ impl Look for Looks {
         names.retain(|name| {
             let is_name = !matches!(name.as_str(), "" | "." | "..") && !name.contains('/');
             if !is_name {
-                self.passed_over(location, name, "that is no name");
+                self.passed_over(location, name, "that is not a file name");
             }
             is_name
         });

@@ -27,7 +27,7 @@ impl Engine {
     pub(super) fn inflate(&mut self, block: &[u8], scratch: &mut Scratch) -> Result<usize> {
         let length = self.inflate_first(block, scratch)?;
         if self.sync.find(block).is_some() && left_behind(block) > CHECKSUM {
-            return Err(broken("other blocks stand behind the deflate stream"));
+            return Err(broken("trailing blocks after the deflate stream"));
         }
         Ok(length)
     }

@@ -12,7 +12,7 @@ pub(super) fn inflate(block: &[u8], scratch: &mut Scratch) -> Result<usize> {
     let mut rest = block;
     let length = scratch.fill(&mut liblzma::bufread::XzDecoder::new_stream(&mut rest, stream))?;
     if !rest.is_empty() {
-        return Err(broken("bytes are left behind the xz stream"));
+        return Err(broken("trailing bytes after the xz stream"));
     }
     Ok(length)
 }

@@ -70,10 +70,7 @@ impl Blocks {
             return Err(Error::new(ErrorKind::Truncated, "input ends in a sync marker"));
         }
         if marker != self.sync {
-            return Err(Error::new(
-                ErrorKind::Sync,
-                "sync marker behind the block differs from the header's",
-            ));
+            return Err(Error::new(ErrorKind::Sync, "sync marker after the block differs from the header's"));
         }
         self.input.skip(self.sync.len());
         let block = Block { index: self.next_index, offset, first_record: self.next_record, count, payload };

@@ -95,10 +95,9 @@ fn check_magic(start: &[u8]) -> Result<()> {
         Error::new(ErrorKind::Truncated, format!("file of {} bytes ends in its magic", start.len()))
     } else {
         match FOREIGN.iter().find(|(magic, _)| start.starts_with(magic)) {
-            Some((_, name)) => Error::new(
-                ErrorKind::Foreign,
-                format!("{name} is not read here, only Avro object container files"),
-            ),
+            Some((_, name)) => {
+                Error::new(ErrorKind::Foreign, format!("{name}, not an Avro object container file"))
+            }
             None => Error::new(ErrorKind::Magic, "not an Avro object container file"),
         }
     };
@@ -148,7 +147,7 @@ fn finish(metadata: Metadata<'_>, sync: [u8; 16], length: usize) -> Result<Heade
         let key = std::str::from_utf8(key)
             .map_err(|_| Error::new(ErrorKind::Utf8, "header: metadata key is not UTF-8"))?;
         if key.starts_with("avro.") && !known.insert(key) {
-            return Err(Error::new(ErrorKind::Duplicate, format!("header: {key} is there twice")));
+            return Err(Error::new(ErrorKind::Duplicate, format!("header: {key} appears twice")));
         }
         owned.push((key.to_owned(), value.to_vec()));
     }

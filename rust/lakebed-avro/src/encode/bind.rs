@@ -33,7 +33,7 @@ pub(crate) fn bind_row(schema: &Schema, batch: &RecordBatch) -> Result<Column> {
         let [column] = batch.columns() else {
             return Err(Error::new(
                 ErrorKind::Type,
-                "a schema that is no record takes the one column `value`",
+                "a schema that is not a record takes the one column `value`",
             ));
         };
         return bind(schema.root(), column).map_err(|error| error.within("value"));
@@ -48,7 +48,7 @@ pub(crate) fn bind_row(schema: &Schema, batch: &RecordBatch) -> Result<Column> {
 
 fn record(fields: &[Field], names: &[&str], columns: &[ArrayRef]) -> Result<Column> {
     if let Some(name) = names.iter().find(|name| !fields.iter().any(|field| field.name == **name)) {
-        return Err(no_column(&format!("column {name:?} is no field of the schema"), name));
+        return Err(no_column(&format!("column {name:?} is not a field of the schema"), name));
     }
     let bound = fields.iter().map(|field| {
         let mut found = names.iter().zip(columns).filter(|(name, _)| **name == field.name);
@@ -120,7 +120,7 @@ fn values(node: &Node, array: &ArrayRef) -> Result<Column> {
         Wire::Null => None,
     };
     column.ok_or_else(|| {
-        let message = format!("a column of type {} is no {node}", array.data_type());
+        let message = format!("a column of type {} cannot be written as {node}", array.data_type());
         Error::new(ErrorKind::Type, message)
     })
 }

@@ -288,7 +288,7 @@ fn field_at(path: &str) -> Location {
 
 #[cold]
 fn unkeyed(path: &str) -> Error {
-    let message = format!("the writer's values of {path} do not stand behind an int key each");
+    let message = format!("the writer's values of {path} do not each follow an int key");
     Error::new(ErrorKind::Unresolvable, message).at(field_at(path))
 }
 

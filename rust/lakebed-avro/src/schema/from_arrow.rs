@@ -24,7 +24,8 @@ fn record_field(field: &Field, parent: &str) -> Result<Value> {
         char == '_' || char.is_ascii_alphabetic() || (place > 0 && char.is_ascii_digit())
     };
     if name.is_empty() || !name.chars().enumerate().all(legal) {
-        let message = format!("Avro allows no field {name:?}: rename the column, or give a schema");
+        let message =
+            format!("Avro does not allow the field name {name:?}: rename the column, or give a schema");
         return Err(Error::new(ErrorKind::Schema, message).within(name));
     }
     let of = field_type(field, &format!("{parent}_{name}")).map_err(|error| error.within(name))?;

@@ -225,7 +225,7 @@ impl<'s> Expander<'s> {
                 let mut seen = HashMap::new();
                 let fields = record.fields.iter().map(|field| {
                     if seen.insert(field.name.as_str(), ()).is_some() {
-                        return Err(bad_schema(&format!("field {} is there twice", field.name)));
+                        return Err(bad_schema(&format!("field {} appears twice", field.name)));
                     }
                     self.field(field)
                 });

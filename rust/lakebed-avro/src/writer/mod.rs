@@ -77,7 +77,7 @@ impl<W: Write> Writer<W> {
     /// # Errors
     /// [`ErrorKind::Schema`] and others for a schema that is not read here; [`ErrorKind::UnknownColumn`] and
     /// [`ErrorKind::Type`] for columns that do not fit it, by name; [`ErrorKind::Codec`];
-    /// [`ErrorKind::Duplicate`] for metadata that is there twice or is Avro's own; [`ErrorKind::Limit`];
+    /// [`ErrorKind::Duplicate`] for metadata that appears twice or is Avro's own; [`ErrorKind::Limit`];
     /// [`ErrorKind::Io`].
     pub fn new(sink: W, text: &str, arrow: &ArrowSchema, options: WriteOptions) -> Result<Writer<W>> {
         let schema = Schema::parse(text, &options.limits.capped())?;
@@ -227,7 +227,7 @@ fn header(text: &str, options: &WriteOptions) -> Result<Vec<u8>> {
     out.long(entries.len() as i64);
     for (number, (key, value)) in entries.iter().enumerate() {
         if entries.iter().take(number).any(|(known, _)| known == key) {
-            return Err(Error::new(ErrorKind::Duplicate, format!("metadata key {key:?} is there twice")));
+            return Err(Error::new(ErrorKind::Duplicate, format!("metadata key {key:?} appears twice")));
         }
         out.bytes(key.as_bytes())?;
         out.bytes(value)?;

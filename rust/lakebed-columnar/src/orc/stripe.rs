@@ -144,7 +144,7 @@ impl Streams {
             Some(0 | 1) => Version::One,
             Some(2 | 3) => Version::Two,
             Some(kind) => {
-                return Err(Error::new(ErrorKind::Codec, format!("{kind} is no encoding of ORC")));
+                return Err(Error::new(ErrorKind::Codec, format!("{kind} is not an encoding of ORC")));
             }
             None => {
                 return Err(Error::new(ErrorKind::Codec, "the stripe does not say how a column is encoded"));

@@ -86,7 +86,7 @@ impl Tail {
             let stripe_end = stripe.end().filter(|last| *last <= footer_at as u64);
             let stripe_end = stripe_end.ok_or_else(|| wrong("a stripe reaches beyond the footer"))?;
             if stripe.offset < end || stripe.footer_length == 0 {
-                return Err(wrong("stripes lie over each other"));
+                return Err(wrong("stripes overlap"));
             }
             end = stripe_end;
             rows = rows.saturating_add(stripe.rows);
@@ -133,10 +133,10 @@ fn postscript(bytes: Input) -> Result<(u64, Compression)> {
         4 => Some(Codec::Lz4),
         5 => Some(Codec::Zstandard),
         6 => return Err(unsupported("compressed by Brotli")),
-        _ => return Err(Error::new(ErrorKind::UnknownCodec, format!("{kind} is no compression of ORC"))),
+        _ => return Err(Error::new(ErrorKind::UnknownCodec, format!("{kind} is not a compression of ORC"))),
     };
     if codec.is_some() && !(1..=MOST_BLOCK_BYTES).contains(&block_bytes) {
-        return Err(wrong("a compression block of that size cannot be"));
+        return Err(wrong("a compression block of an impossible size"));
     }
     let block_bytes = usize::try_from(block_bytes).unwrap_or(usize::MAX);
     Ok((footer_length, Compression { codec, block_bytes }))

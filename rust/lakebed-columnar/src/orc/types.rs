@@ -110,7 +110,7 @@ impl Node {
         let mut next = 0;
         let root = grow(types, &mut next, "", limits.max_schema_depth)?;
         let root = root.filter(|root| root.kind == Kind::Struct);
-        root.ok_or_else(|| wrong("the file's type is no struct"))
+        root.ok_or_else(|| wrong("the file's type is not a struct"))
     }
 
     /// A column of such children; `None` for what has no form here.
@@ -174,7 +174,7 @@ fn grow(types: &[TypeMessage], next: &mut u32, name: &str, depth: u64) -> Result
         return Err(Error::new(ErrorKind::Depth, "types are nested deeper than max_schema_depth"));
     }
     let id = *next;
-    let of = types.get(id as usize).ok_or_else(|| wrong("a type that is not there"))?;
+    let of = types.get(id as usize).ok_or_else(|| wrong("a type that does not exist"))?;
     *next = next.checked_add(1).ok_or_else(|| wrong("too many types"))?;
     let kind = match of.kind {
         0 => Kind::Boolean,
@@ -212,7 +212,7 @@ fn grow(types: &[TypeMessage], next: &mut u32, name: &str, depth: u64) -> Result
     let mut grown = Vec::new();
     for (number, subtype) in of.subtypes.iter().enumerate() {
         if *subtype != u64::from(*next) {
-            return Err(wrong("the types are no tree in pre-order"));
+            return Err(wrong("the types are not a tree in pre-order"));
         }
         let name = match kind {
             Kind::Struct => of.names.get(number).map(String::as_str),

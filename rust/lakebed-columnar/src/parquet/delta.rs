@@ -175,10 +175,7 @@ impl DeltaBytes {
     pub(super) fn next(&mut self, budget: &Budget) -> Result<&[u8]> {
         let prefix = self.prefixes.next().ok_or_else(ends)?;
         if prefix > self.value.len() {
-            return Err(Error::new(
-                ErrorKind::Length,
-                "a text shares more than there is with the one before",
-            ));
+            return Err(Error::new(ErrorKind::Length, "a string shares more bytes than the one before has"));
         }
         let suffix = self.suffixes.next()?;
         budget.value(prefix.saturating_add(suffix.len()))?;

@@ -259,7 +259,7 @@ fn column_metadata(thrift: &mut Compact, kind: Kind) -> Result<Chunk> {
         Ok(true)
     })?;
     let (Some(codec), Some(values), Some(length), Some(data)) = (codec, values, length, data) else {
-        return Err(Error::new(ErrorKind::Schema, "the metadata of a column lacks what it must say"));
+        return Err(Error::new(ErrorKind::Schema, "the metadata of a column lacks a required field"));
     };
     // Some writers say 0 where there is no dictionary.
     let start = dictionary.filter(|dictionary| *dictionary > 0 && *dictionary < data).unwrap_or(data);
@@ -277,7 +277,7 @@ fn codec_of(number: i64) -> Result<Option<Codec>> {
         3 => "LZO",
         4 => "Brotli",
         5 => "LZ4 in Hadoop's frames",
-        _ => return Err(Error::new(ErrorKind::UnknownCodec, format!("{number} is no codec of Parquet"))),
+        _ => return Err(Error::new(ErrorKind::UnknownCodec, format!("{number} is not a codec of Parquet"))),
     };
     Err(Error::new(ErrorKind::Unsupported, format!("Parquet files compressed by {name} are not read")))
 }

@@ -130,7 +130,7 @@ impl LeafReader {
                     if self.dictionary.is_some() || !matches!(encoding, 0 | 2) {
                         return Err(Error::new(
                             ErrorKind::Codec,
-                            "a dictionary that is another's, or not plain",
+                            "a second dictionary, or one that is not plain",
                         ));
                     }
                     let physical = self.leaf.physical;

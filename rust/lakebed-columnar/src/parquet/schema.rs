@@ -71,7 +71,7 @@ impl Column {
         let level = Repeated::default();
         let columns = walk.columns(root.children, level, limits.max_schema_depth)?;
         if walk.elements.next().is_some() {
-            return Err(wrong("elements are left behind the schema"));
+            return Err(wrong("trailing elements after the schema"));
         }
         Ok((columns, walk.leaves))
     }
@@ -138,7 +138,7 @@ const REPEATED: i64 = 2;
 
 impl<'e> Walk<'e> {
     fn next(&mut self) -> Result<&'e Element> {
-        self.elements.next().ok_or_else(|| wrong("a field of the schema is not there"))
+        self.elements.next().ok_or_else(|| wrong("the schema ends before its last field"))
     }
 
     fn columns(&mut self, children: i64, level: Repeated, depth: u64) -> Result<Vec<Column>> {
@@ -216,9 +216,9 @@ impl<'e> Walk<'e> {
             Some(6) => Physical::Bytes,
             Some(7) => match usize::try_from(element.type_length) {
                 Ok(length) if length > 0 => Physical::Fixed(length),
-                _ => return Err(wrong("values of a fixed length that is none")),
+                _ => return Err(wrong("fixed-length values without a valid length")),
             },
-            _ => return Err(wrong("a physical type that is none of Parquet's")),
+            _ => return Err(wrong("an unknown physical type")),
         };
         let leaf = Leaf { number, physical, defined: level.defined, repeated: level.repeated };
         let of = |data_type| column(element, data_type, level.defined, Shape::Leaf(leaf));

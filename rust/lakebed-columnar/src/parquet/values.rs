@@ -62,12 +62,7 @@ impl Values {
             },
             _ => None,
         };
-        pushed.ok_or_else(|| {
-            Error::new(
-                ErrorKind::Length,
-                format!("entry {number} of a dictionary that does not have so many"),
-            )
-        })
+        pushed.ok_or_else(|| Error::new(ErrorKind::Length, format!("entry {number} of a smaller dictionary")))
     }
 }
 

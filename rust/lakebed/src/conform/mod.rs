@@ -96,13 +96,13 @@ fn micros(array: &ArrayRef, unit: TimeUnit) -> Result<TimestampMicrosecondArray>
         TimeUnit::Nanosecond => {
             Ok(array.as_primitive::<TimestampNanosecondType>().unary(|value| value.div_euclid(1000)))
         }
-        TimeUnit::Second => Err(mismatch("timestamps in seconds are none of the format's".to_owned())),
+        TimeUnit::Second => Err(mismatch("the format has no timestamps in seconds".to_owned())),
     }
 }
 
 #[cold]
 fn out_of_range(millis: i64) -> Error {
-    let message = format!("{millis} ms are more than 64 bits of microseconds");
+    let message = format!("{millis} ms do not fit 64 bits of microseconds");
     Error::new(ErrorKind::Avro(lakebed_avro::ErrorKind::Timestamp), message)
 }
 

@@ -25,14 +25,13 @@ pub(super) fn open<'b>(bytes: &'b [u8], recorded: u64, expected: &[Expected]) ->
     let size = i32::from_be_bytes(*size);
     let magic = *rest.first_chunk::<4>().ok_or_else(truncated)?;
     let expected = expected.iter().find(|expected| expected.magic == magic).ok_or_else(|| {
-        let message = format!("no deletion vector begins with {:08x}", u32::from_be_bytes(magic));
+        let message = format!("not a deletion vector: it begins with {:08x}", u32::from_be_bytes(magic));
         Error::new(ErrorKind::Avro(AvroKind::Magic), message)
     })?;
     let size = match u64::try_from(size) {
         Ok(found) if Some(found) == expected.size => usize::try_from(found).unwrap_or(usize::MAX),
         _ => {
-            let message =
-                format!("deletion vector of {size} bytes, its recorded length of {recorded} is of another");
+            let message = format!("deletion vector has {size} bytes, its recorded length is {recorded}");
             return Err(Error::new(ErrorKind::Mismatch, message));
         }
     };

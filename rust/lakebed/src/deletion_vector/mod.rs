@@ -89,7 +89,7 @@ impl DeletionVector {
         if u64::try_from(recorded) == Ok(found) {
             return Ok(());
         }
-        let message = format!("deletion vector of {found} rows, its recorded cardinality is {recorded}");
+        let message = format!("deletion vector has {found} rows, its recorded cardinality is {recorded}");
         Err(Error::new(ErrorKind::Mismatch, message))
     }
 

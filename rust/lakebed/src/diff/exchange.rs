@@ -70,8 +70,8 @@ impl Gather for DiffGather {
         }
         let leg = side.checked_sub(LEGS).and_then(|leg| usize::try_from(leg).ok());
         let change = leg.and_then(|leg| self.changes.get(leg)).copied();
-        let change = change
-            .ok_or_else(|| Error::new(ErrorKind::Argument, format!("a difference has no side {side}")))?;
+        let change =
+            change.ok_or_else(|| Error::new(ErrorKind::Argument, format!("a diff has no side {side}")))?;
         let rows = match &mut self.net {
             Some(net) => claimed(net, &rows, change)?,
             None => rows,

@@ -46,7 +46,7 @@ pub trait Grouping: Send {
     /// # Errors
     /// As [`Grouping::add`]; `Argument` for a format that does not need it.
     fn know(&mut self, _what: Beforehand, _rows: &RecordBatch) -> Result<()> {
-        Err(Error::new(ErrorKind::Argument, "entries of this format say themselves which files live"))
+        Err(Error::new(ErrorKind::Argument, "entries of this format record themselves which files are live"))
     }
 
     /// How many groups there are.

@@ -98,7 +98,7 @@ pub trait Distributed: Scan {
     /// # Errors
     /// `Argument` for a format that does not need it; those of reading.
     fn beforehand(&self, _what: Beforehand) -> Result<RecordBatch> {
-        Err(Error::new(ErrorKind::Argument, "entries of this format say themselves which files live"))
+        Err(Error::new(ErrorKind::Argument, "entries of this format record themselves which files are live"))
     }
 }
 

@@ -29,7 +29,7 @@ pub(crate) fn known_sum(column: &'static str, left: Option<i64>, right: Option<i
 /// The error of a sum that does not fit.
 #[cold]
 pub(crate) fn beyond(column: &'static str) -> Error {
-    Error::new(ErrorKind::Mismatch, "the sum over the files is beyond 64 bits").in_field(column)
+    Error::new(ErrorKind::Mismatch, "the sum over the files does not fit 64 bits").in_field(column)
 }
 
 /// Rows of numbers as columns.

@@ -30,8 +30,8 @@ impl OwnFilter {
                 (false, false) => files.push(term.clone()),
                 (false, true) => {
                     let message = format!(
-                        "filter: {term}: one OR over columns of the view and of the table; each side alone, or \
-                         both in AND, can be asked for"
+                        "filter: {term}: an OR of columns of the view and of the table cannot be evaluated; \
+                        filter by either alone, or join both with AND"
                     );
                     return Err(Error::new(ErrorKind::Predicate, message));
                 }

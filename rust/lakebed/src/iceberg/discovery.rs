@@ -83,7 +83,7 @@ pub(super) fn wrong_hint(location: &str, storage: &Arc<dyn Storage>) -> Result<O
         Ok(None) => {
             let is_there =
                 present(storage.read_range(&hint, 0, 1))?.is_some_and(|text| text.as_slice() != b"0");
-            Ok(is_there.then(|| (hint, "it names no metadata file that is there".to_owned())))
+            Ok(is_there.then(|| (hint, "it does not name an existing metadata file".to_owned())))
         }
         Err(error) if error.kind() == ErrorKind::Missing => Ok(Some((hint, error.message().to_owned()))),
         Err(error) => Err(error),
@@ -273,8 +273,8 @@ fn is_numbered_by_engine(path: &str) -> bool {
 #[cold]
 fn guessed(path: &str, versions: usize) -> String {
     format!(
-        "no {HINT}: {path} has the highest of {versions} versions, but the table's catalog may know another as \
-         current"
+        "no {HINT}: {path} has the highest of {versions} versions, but the table's catalog may know another \
+        as current"
     )
 }
 
@@ -282,7 +282,8 @@ fn no_version(location: &str, others: &[String]) -> String {
     let location = without_credentials(location);
     if others.is_empty() {
         return format!(
-            "no Iceberg table at {location:?}: there is no {FOLDER}/{HINT} and no {FOLDER}/*.metadata.json below it"
+            "no Iceberg table at {location:?}: there is no {FOLDER}/{HINT} and no {FOLDER}/*.metadata.json \
+            below it"
         );
     }
     let names: Vec<String> = others.iter().take(NAMES_SHOWN).map(|name| format!("{name:?}")).collect();

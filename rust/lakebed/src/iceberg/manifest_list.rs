@@ -39,7 +39,7 @@ const ZERO_BY_DEFAULT: [&str; 3] = ["content", "sequence_number", "min_sequence_
 ///
 /// # Errors
 /// Those of the container's layer; `Required` for a path or spec that is absent or
-/// null; `Duplicate` for a field id that is there twice; `UnknownColumn`.
+/// null; `Duplicate` for a field id that appears twice; `UnknownColumn`.
 pub fn read_manifest_list(
     bytes: Buffer,
     columns: Option<&[String]>,

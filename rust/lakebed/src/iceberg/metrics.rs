@@ -189,7 +189,7 @@ pub(crate) fn metric_values(entries: &RecordBatch, map: &str, ids: &[i32]) -> Re
 }
 
 /// For each of `ids`, its value in each row's map; null where a map or the id in it is absent. Of an id
-/// that is there twice, the last value counts.
+/// that appears twice, the last value counts.
 fn values_of(maps: &ArrayRef, ids: &[i32]) -> Result<Vec<ArrayRef>, ArrowError> {
     let maps = maps.as_map_opt().ok_or_else(missing)?;
     let keys = maps.keys().as_primitive_opt::<Int32Type>().ok_or_else(missing)?;
@@ -260,7 +260,7 @@ mod tests {
         let unknown = entries(&[-1], &[1, 0, 0, 0]);
         assert_eq!(null_count(&stats, "null_count", &unknown), None);
         assert_eq!(null_count(&readable, "null_value_count", &unknown), Some(-1));
-        // Of a field that is there twice the last value counts.
+        // Of a field that appears twice the last value counts.
         assert_eq!(null_count(&stats, "null_count", &entries(&[5, 7], &[1, 0, 0, 0])), Some(7));
     }
 

@@ -39,8 +39,11 @@ impl Allowed {
         let prefixes: Vec<String> = prefixes.into_iter().collect();
         for prefix in &prefixes {
             if let Err(fault) = PathParts::of(prefix) {
-                let message =
-                    format!("{:?} is no prefix of places: {}", without_credentials(prefix), fault.words());
+                let message = format!(
+                    "{:?} is not a valid path prefix: {}",
+                    without_credentials(prefix),
+                    fault.words()
+                );
                 return Err(Error::new(ErrorKind::Argument, message));
             }
         }

@@ -14,7 +14,7 @@ const HASH_BYTES: usize = 4;
 pub fn read_hash_index(bytes: &[u8]) -> Result<Int32Array> {
     let (hashes, rest) = bytes.as_chunks::<HASH_BYTES>();
     if !rest.is_empty() {
-        let message = format!("{} bytes are no whole number of {HASH_BYTES}-byte hashes", bytes.len());
+        let message = format!("{} bytes are not a whole number of {HASH_BYTES}-byte hashes", bytes.len());
         return Err(Error::new(ErrorKind::Length, message));
     }
     Ok(hashes.iter().map(|hash| i32::from_be_bytes(*hash)).collect::<Vec<_>>().into())

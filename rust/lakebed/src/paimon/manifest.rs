@@ -168,7 +168,7 @@ impl EntryReader {
         let [added, deleted, others] = self.tally.sums();
         if let Some(total) = expected.total_buckets.filter(|_| others > 0) {
             let message = format!(
-                "{others} entries have not the _TOTAL_BUCKETS {total} that their list records ({})",
+                "{others} entries do not have the _TOTAL_BUCKETS {total} that their list records ({})",
                 expected.file_name
             );
             self.notes.add(message);

@@ -51,7 +51,7 @@ fn check_versions(batch: &RecordBatch, first: u64, wanted: i64) -> Result<()> {
 pub(crate) fn wrong_version(found: i64, wanted: i64) -> Error {
     let message = match found {
         1 if wanted == 2 => {
-            "written by Paimon 0.1, whose manifests are not read; recreate the table".to_owned()
+            "written by Paimon 0.1, whose manifests cannot be read; recreate the table".to_owned()
         }
         _ => format!("{VERSION} is {found}, not {wanted}"),
     };

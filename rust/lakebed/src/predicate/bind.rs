@@ -91,7 +91,7 @@ impl Predicate {
     pub fn bind(&self, schema: &Schema) -> Result<BoundPredicate> {
         self.bind_with(Logic::ThreeValued, &mut |term| {
             if term.transform.is_some() {
-                let message = format!("filter: {term}: transforms are of Iceberg's columns");
+                let message = format!("filter: {term}: transforms only apply to columns of Iceberg tables");
                 return Err(Error::new(ErrorKind::Predicate, message));
             }
             let (index, field) = schema.fields().find(&term.column).ok_or_else(|| {
@@ -238,7 +238,7 @@ fn bind_node(
 
 fn bind_leaf(leaf: &Leaf, logic: Logic, column: Column) -> Result<Node> {
     if leaf.operator.row().form != Form::Postfix && !is_comparable(&column.data_type) {
-        return Err(misfit(leaf, &column.data_type, "columns of this type are only null or not"));
+        return Err(misfit(leaf, &column.data_type, "columns of this type can only be tested for null"));
     }
     let (operator, literals) = match resolve_nulls(leaf) {
         Resolved::Never(literals) => {

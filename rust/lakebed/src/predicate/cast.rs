@@ -112,7 +112,7 @@ fn float(literal: &Literal, round: fn(f64) -> f64) -> Result<f64, String> {
     }
     // Texts with a point, an exponent or 39 digits and more are not read as i128, and round.
     match text.parse::<i128>() {
-        Ok(whole) if value as i128 != whole => Err("a whole number that floats of this width skip".into()),
+        Ok(whole) if value as i128 != whole => Err("a whole number that a float cannot hold".into()),
         _ => Ok(value),
     }
 }
@@ -120,7 +120,7 @@ fn float(literal: &Literal, round: fn(f64) -> f64) -> Result<f64, String> {
 fn string(literal: &Literal) -> Result<String, String> {
     match literal {
         Literal::String(text) => Ok(text.clone()),
-        _ => Err("a string stands in '…'".into()),
+        _ => Err("a string is written in '…'".into()),
     }
 }
 

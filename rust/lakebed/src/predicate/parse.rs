@@ -156,7 +156,7 @@ impl Parser<'_> {
             name => {
                 let known: Vec<&str> = TRANSFORMS.iter().map(|(name, ..)| *name).collect();
                 let message =
-                    format!("no function {name}: there are is_nan, starts_with, {}", known.join(", "));
+                    format!("unknown function {name}: there are is_nan, starts_with, {}", known.join(", "));
                 return Err(self.tokens.error(&message));
             }
         };
@@ -303,7 +303,8 @@ impl Parser<'_> {
         match self.operand()? {
             Operand::Literal(literal) => Ok(literal),
             Operand::Term(_) => {
-                let message = "expected a literal (columns are compared with literals, strings stand in '…')";
+                let message = "expected a literal (columns are compared with literals, strings are written \
+                    in '…')";
                 Err(self.tokens.error_at(start, message))
             }
         }

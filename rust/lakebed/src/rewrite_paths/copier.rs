@@ -83,7 +83,8 @@ impl Copier {
     ) -> Result<Copier> {
         let to = job.to.trim_end_matches('/').to_owned();
         if !job.target.is_writable() {
-            let message = "the storage only reads: to= is a local folder, or one on a store of obstore";
+            let message = "the storage is read-only: to= must be a local folder, or one on a store of \
+                obstore";
             return Err(Error::new(ErrorKind::Unsupported, message).in_file(&to));
         }
         let new_location = prefixes.moved(location)?;

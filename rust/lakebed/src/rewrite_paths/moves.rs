@@ -102,7 +102,7 @@ impl<R: Reach> Scan for Moves<R> {
         let (new, all) = (written.count() as u64, self.shared.copied.len() as u64);
         Ok(vec![
             Step::rows("written anew", new, all, "files that hold paths, or the lengths of such files"),
-            Step::rows("files", files, files, "to be copied: they are elsewhere than they will be"),
+            Step::rows("files", files, files, "to be copied to their new place"),
         ])
     }
 }

@@ -16,7 +16,8 @@ impl Prefixes {
     /// `Argument` for none, and for an empty one.
     pub(crate) fn new(pairs: &[(String, String)]) -> Result<Prefixes> {
         if pairs.is_empty() || pairs.iter().any(|(old, new)| old.is_empty() || new.is_empty()) {
-            let message = "prefixes are pairs of what paths begin with and what they will begin with, neither of them empty";
+            let message = "prefixes are pairs of what paths begin with and what they will begin with, \
+                neither of them empty";
             return Err(Error::new(ErrorKind::Argument, message));
         }
         Ok(Prefixes(longest_first(pairs.to_vec())))
@@ -28,8 +29,8 @@ impl Prefixes {
     /// `Location` for one that none of the prefixes covers: nobody said where it will be.
     pub(crate) fn moved(&self, path: &str) -> Result<String> {
         self.covered(path).ok_or_else(|| {
-            let message = "no prefix covers a path that the metadata has: say where it leads, or {prefix: the same prefix} \
-                           where it stays";
+            let message = "no prefix covers a path that the metadata has: give its new prefix, or {prefix: \
+                the same prefix} where it stays";
             Error::new(ErrorKind::Location, message).in_file(path)
         })
     }
@@ -45,7 +46,7 @@ impl Prefixes {
     /// As [`Prefixes::moved`]; `Required` for a column that holds no text.
     pub(crate) fn moved_column(&self, paths: &ArrayRef) -> Result<ArrayRef> {
         let texts = paths.as_string_opt::<i32>();
-        let texts = texts.ok_or_else(|| Error::new(ErrorKind::Required, "paths are no text"))?;
+        let texts = texts.ok_or_else(|| Error::new(ErrorKind::Required, "paths are not text"))?;
         let moved = texts.iter().map(|path| path.map(|path| self.moved(path)).transpose());
         Ok(Arc::new(moved.collect::<Result<StringArray>>()?))
     }

@@ -61,7 +61,7 @@ impl Content {
         if self.part.is_none() {
             return Ok(self.bytes);
         }
-        Err(Error::new(ErrorKind::Argument, "a part of a manifest, where all of it is wanted"))
+        Err(Error::new(ErrorKind::Argument, "a part of a manifest, where all of it is expected"))
     }
 
     /// The blocks of `range` in a manifest with `length` recorded bytes, whose header came from

@@ -59,7 +59,8 @@ pub trait Storage: Send + Sync {
             Some(storage) => storage.contents(folder),
             None => Err(Error::new(
                 ErrorKind::Unsupported,
-                "the storage does not say how long files are and when they were modified: it has no contents()",
+                "the storage does not say how long files are and when they were modified: it has no \
+                contents()",
             )
             .in_file(folder)),
         }
@@ -354,7 +355,7 @@ pub(crate) fn present<T>(read: Result<T>) -> Result<Option<T>> {
 
 #[cold]
 fn read_only(path: &str) -> Error {
-    Error::new(ErrorKind::Unsupported, "the storage only reads").in_file(path)
+    Error::new(ErrorKind::Unsupported, "the storage is read-only").in_file(path)
 }
 
 #[cold]

@@ -147,8 +147,9 @@ pub(crate) fn check_committable(storage: &dyn Storage, location: &str) -> Result
     if storage.is_committable() {
         return Ok(());
     }
-    let message = "commits need a storage that writes a file only where none is: a local table opened without storage= and \
-                   relocate=, a store of obstore (storage=\"obstore\"), or a storage that has write, remove and publish";
+    let message = "commits need a storage that writes a file only if none exists: a local table opened \
+        without storage= and relocate=, a store of obstore (storage=\"obstore\"), or a storage that has write, \
+        remove and publish";
     Err(Error::new(ErrorKind::Unsupported, message).in_file(location))
 }
 
@@ -217,8 +218,8 @@ impl Written {
         if !self.storage.publish(path, Existing::Refuse, bytes)? {
             return Ok(());
         }
-        let message = "the storage replaced a file that it was to leave (its server passes over the condition of a \
-                       conditional put): two writers would lose commits";
+        let message = "the storage replaced an existing file (its server ignores the condition of a \
+            conditional put): two writers would lose commits";
         Err(Error::new(ErrorKind::Unsupported, message).in_file(path))
     }
 

@@ -41,7 +41,7 @@ pub(crate) fn publish_new(storage: &dyn Storage, path: &str, bytes: &[u8]) -> Re
         Published::Made => Ok(()),
         Published::Lost => {
             let exists = io::Error::from(io::ErrorKind::AlreadyExists);
-            Err(Error::new(ErrorKind::Io, "a file is there already").in_file(path).caused_by(exists))
+            Err(Error::new(ErrorKind::Io, "the file exists already").in_file(path).caused_by(exists))
         }
         Published::Unknown(error) => Err(error),
     }

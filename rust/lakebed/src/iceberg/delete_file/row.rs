@@ -96,6 +96,6 @@ fn built<T: Array + 'static>(array: std::result::Result<T, ArrowError>) -> Resul
 
 #[cold]
 fn mismatch(array: &dyn Array, to: &str) -> Error {
-    let message = format!("a value of {} is not read as {to}", array.data_type());
+    let message = format!("a value of {} cannot be read as {to}", array.data_type());
     Error::new(ErrorKind::Avro(AvroKind::Schema), message)
 }

@@ -144,7 +144,7 @@ impl DeleteIndexBuilder {
 
     fn next_number(&self) -> Result<i32> {
         i32::try_from(self.partition_of.len()).map_err(|_| {
-            Error::new(ErrorKind::Unsupported, "a snapshot of more than 2^31 deletes is not planned")
+            Error::new(ErrorKind::Unsupported, "a snapshot with more than 2^31 deletes cannot be planned")
         })
     }
 
@@ -157,8 +157,8 @@ impl DeleteIndexBuilder {
         match self.types.partition.missing_of(spec) {
             Some(field) => {
                 let message = format!(
-                    "equality deletes of partition spec {spec_id} cannot be told apart: the source of its field \
-                     {:?} is in no schema of the table",
+                    "equality deletes of partition spec {spec_id} cannot be matched: no schema of the table \
+                    has the source of its field {:?}",
                     field.name
                 );
                 Err(Error::new(ErrorKind::Unsupported, message))

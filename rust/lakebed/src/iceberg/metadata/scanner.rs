@@ -131,7 +131,7 @@ impl<'f> Scanner<'f> {
     pub(super) fn finish(&mut self) -> Result<()> {
         match self.peek()? {
             None => Ok(()),
-            Some(_) => Err(self.here(invalid("there is more behind the end of the metadata"))),
+            Some(_) => Err(self.here(invalid("trailing bytes after the end of the metadata"))),
         }
     }
 
@@ -169,7 +169,7 @@ impl<'f> Scanner<'f> {
         let wrong = if self.ended && self.at == self.buffer.len() {
             self.truncated()
         } else {
-            invalid(format!("{words} is wanted here"))
+            invalid(format!("expected {words}"))
         };
         Err(self.here(wrong))
     }
@@ -211,7 +211,7 @@ impl<'f> Scanner<'f> {
     fn truncated(&self) -> Error {
         let end = self.before + self.buffer.len() as u64;
         let place = Location { offset: Some(end), ..Location::default() };
-        Error::new(ErrorKind::Avro(AvroKind::Truncated), "metadata ends in the middle").at(place)
+        Error::new(ErrorKind::Avro(AvroKind::Truncated), "metadata ends early").at(place)
     }
 
     /// What the parser found at a value, with its line and column as a place in the text.

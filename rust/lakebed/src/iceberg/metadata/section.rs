@@ -60,7 +60,7 @@ impl<S: DeserializeOwned, T> Section<S, T> {
         Ok(())
     }
 
-    /// Forgets what was taken: the list is there twice, and the last one counts.
+    /// Forgets what was taken: the list appears twice, and the last one counts.
     pub(super) fn clear(&mut self) {
         self.kept.clear();
         (self.last, self.passed) = (None, false);

@@ -133,7 +133,7 @@ fn decimals(array: &ArrayRef, precision: u8, scale: i8) -> Option<Result<ArrayRe
 
 fn unscaled(array: &BinaryArray) -> Result<Decimal128Array> {
     let value = |(row, bytes): (usize, Option<&[u8]>)| match bytes.map(from_bytes) {
-        Some(None) => Err(decimal("bytes are no decimal of 128 bits".to_owned()).in_row(row)),
+        Some(None) => Err(decimal("bytes are not a decimal of 128 bits".to_owned()).in_row(row)),
         value => Ok(value.flatten()),
     };
     array.iter().enumerate().map(value).collect()
@@ -148,7 +148,7 @@ fn uuids<'a>(values: impl Iterator<Item = Option<&'a [u8]>>) -> Result<ArrayRef>
         let mut text = String::with_capacity(36);
         match uuid.map(|uuid| write_uuid(&mut text, &uuid)) {
             Some(Ok(())) => Ok(Some(text)),
-            _ => Err(Error::new(ErrorKind::Uuid, "a value is no UUID").in_row(row)),
+            _ => Err(Error::new(ErrorKind::Uuid, "a value is not a UUID").in_row(row)),
         }
     };
     Ok(Arc::new(values.enumerate().map(text).collect::<Result<StringArray>>()?))
@@ -159,7 +159,7 @@ fn fixed(array: &ArrayRef, length: u32) -> Result<ArrayRef> {
     let values = array.as_binary::<i32>().iter();
     match values.enumerate().find(|(_, value)| value.is_some_and(|bytes| bytes.len() != length)) {
         Some((row, _)) => {
-            Err(Error::new(ErrorKind::Length, format!("a value has not {length} bytes")).in_row(row))
+            Err(Error::new(ErrorKind::Length, format!("a value does not have {length} bytes")).in_row(row))
         }
         None => Ok(Arc::clone(array)),
     }
@@ -178,5 +178,5 @@ fn decimal(message: String) -> Error {
 
 #[cold]
 fn mismatch(from: &DataType, ty: &Type) -> Error {
-    Error::new(ErrorKind::Avro(AvroKind::Schema), format!("a value of {from} is not read as {ty}"))
+    Error::new(ErrorKind::Avro(AvroKind::Schema), format!("a value of {from} cannot be read as {ty}"))
 }

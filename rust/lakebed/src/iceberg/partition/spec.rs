@@ -39,7 +39,7 @@ impl PartitionSpec {
     ///
     /// # Errors
     /// `ErrorKind::Required` for a key that is absent, `ErrorKind::Json` for one of the wrong JSON type,
-    /// and for a field id that is there twice.
+    /// and for a field id that appears twice.
     pub fn from_json(json: &Value) -> Result<PartitionSpec> {
         let object = Object::new(json, "a partition spec")?;
         PartitionSpec::new(object.int("spec-id")?, object.array("fields")?)
@@ -87,7 +87,7 @@ impl PartitionSpec {
         }
         let mut ids = HashSet::with_capacity(fields.len());
         match fields.iter().find(|field| !ids.insert(field.field_id)) {
-            Some(twice) => Err(invalid(format!("the partition field id {} is there twice", twice.field_id))),
+            Some(twice) => Err(invalid(format!("the partition field id {} appears twice", twice.field_id))),
             None => Ok(PartitionSpec { spec_id, fields }),
         }
     }

@@ -115,14 +115,14 @@ impl Binder<'_> {
         }
         let mut like = self.schema.fields_like(name);
         match (like.next(), like.next()) {
-            (Some(_), Some(_)) => Err(refused(name, "several columns have this name but for the case")),
+            (Some(_), Some(_)) => Err(refused(name, "several columns have this name when case is ignored")),
             (found, _) => Ok(found),
         }
     }
 
     fn of_column(&self, term: &Term, field: &FieldRef, index: usize) -> Result<(Source, Column)> {
         if !self.schema.is_single(field.id) {
-            return Err(refused(&term.column, "rows have many of what is in a list or a map"));
+            return Err(refused(&term.column, "a row has many values of a field in a list or a map"));
         }
         let transform = term.transform.as_ref().map_or(Transform::Identity, transform);
         let ty = transform.result_type(&field.ty);
@@ -148,7 +148,7 @@ impl Binder<'_> {
             return Err(unknown_column(&term.column, columns().chain(others)));
         };
         if term.transform.is_some() {
-            return Err(refused(&term.column, "transforms are of columns, this is a partition field"));
+            return Err(refused(&term.column, "transforms apply to columns, this is a partition field"));
         }
         Ok((Source::Partition(position), column(index, &unified.ty)))
     }

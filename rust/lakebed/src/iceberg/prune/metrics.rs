@@ -187,5 +187,5 @@ fn wraps(values: &ArrayRef, truncated: &ArrayRef) -> bool {
 fn rows(entries: &RecordBatch) -> Result<Int64Array> {
     let rows = find(entries, ROWS)?;
     let rows = rows.as_primitive_opt::<Int64Type>().cloned();
-    rows.ok_or_else(|| Error::new(ErrorKind::Argument, "rows are not counted in 64 bits").in_field(ROWS))
+    rows.ok_or_else(|| Error::new(ErrorKind::Argument, "counts of rows do not fit 64 bits").in_field(ROWS))
 }

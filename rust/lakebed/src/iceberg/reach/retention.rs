@@ -26,7 +26,7 @@ pub(in crate::iceberg) fn check_deletable(metadata: &TableMetadata) -> Result<()
     if !metadata.property(GC_ENABLED).is_some_and(|value| value.eq_ignore_ascii_case("false")) {
         return Ok(());
     }
-    let message = format!("{GC_ENABLED} is false: files of the table may be those of other tables too");
+    let message = format!("{GC_ENABLED} is false: files of the table may belong to other tables too");
     Err(Error::new(ErrorKind::Unsupported, message).in_field(GC_ENABLED))
 }
 
@@ -111,6 +111,6 @@ impl Rules {
 fn property<T: FromStr + Copy>(metadata: &TableMetadata, (key, default): (&str, T)) -> Result<T> {
     let Some(value) = metadata.property(key) else { return Ok(default) };
     value.trim().parse().map_err(|_| {
-        Error::new(ErrorKind::Mismatch, format!("`{key}` is no number: {value:?}")).in_field(key)
+        Error::new(ErrorKind::Mismatch, format!("`{key}` is not a number: {value:?}")).in_field(key)
     })
 }

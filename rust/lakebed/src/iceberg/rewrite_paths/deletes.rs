@@ -42,7 +42,8 @@ pub(super) fn rewritten(
         return writer.parquet(bytes, moved_texts(prefixes));
     }
     if bytes.starts_with(ORC) {
-        let message = "position deletes in ORC name data files, and ORC is read, not written: compact the deletes first";
+        let message = "position deletes in ORC name data files, and ORC cannot be written: compact the \
+            deletes first";
         return Err(Error::new(ErrorKind::Unsupported, message));
     }
     let written = rewritten_avro(&bytes, limits, |schema| {
@@ -60,7 +61,7 @@ pub(super) fn rewritten(
 
 /// A Puffin file with another footer: blobs stay where they are.
 fn puffin(bytes: &[u8], prefixes: &Prefixes) -> Result<Vec<u8>> {
-    let cut = || Error::new(ErrorKind::Mismatch, "the Puffin file has no whole footer");
+    let cut = || Error::new(ErrorKind::Mismatch, "the footer of the Puffin file is incomplete");
     let end = bytes.len().checked_sub(FOOTER_END).ok_or_else(cut)?;
     let [a, b, c, d, flag, _, _, _, magic @ ..] = bytes.get(end..).unwrap_or_default() else {
         return Err(cut());
@@ -73,7 +74,7 @@ fn puffin(bytes: &[u8], prefixes: &Prefixes) -> Result<Vec<u8>> {
         return Err(cut());
     }
     if flag & 1 != 0 {
-        let message = "the footer of the Puffin file is compressed: its paths are not exchanged";
+        let message = "the footer of the Puffin file is compressed: its paths cannot be rewritten";
         return Err(Error::new(ErrorKind::Unsupported, message));
     }
     let mut footer: Value = parse(text)?;

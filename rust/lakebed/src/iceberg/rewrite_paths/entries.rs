@@ -243,5 +243,5 @@ fn needed(schema: &Schema, path: &[&str]) -> Result<Vec<usize>> {
 
 #[cold]
 fn wrong(what: &str) -> Error {
-    Error::new(ErrorKind::Type, format!("{what} are stored in a type that the format does not have for them"))
+    Error::new(ErrorKind::Type, format!("{what} are stored in a type that the format does not allow"))
 }

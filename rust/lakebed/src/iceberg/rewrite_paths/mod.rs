@@ -40,7 +40,7 @@ pub(super) fn rewrite_paths(
     let reach = TableReach::new(table.clone());
     let named = reach.named(None, Kinds::ALL, threads(job.threads))?;
     if !named.metadata.encryption_keys.is_empty() {
-        let message = "the table is encrypted: its metadata is not written anew";
+        let message = "the table is encrypted: its metadata cannot be rewritten";
         return Err(Error::new(ErrorKind::Unsupported, message).in_file(table.metadata_file()));
     }
     let before = Before::read(table, &named, job.since.as_ref())?;

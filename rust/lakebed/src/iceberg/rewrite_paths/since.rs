@@ -51,7 +51,7 @@ impl Copied {
         let log = &named.metadata.metadata_log;
         let is_named = |path: &str| path == name || path.rsplit('/').next() == Some(name);
         let place = log.iter().position(|entry| is_named(&entry.metadata_file)).ok_or_else(|| {
-            let message = format!("{name:?} is no metadata file of the table's metadata log");
+            let message = format!("{name:?} is not a metadata file of the table's metadata log");
             Error::new(ErrorKind::Argument, message).in_file(table.metadata_file())
         })?;
         let earlier = log.get(..=place).unwrap_or_default();

@@ -155,7 +155,7 @@ impl Distributed for Scan {
     fn exchange(&self, equality_ids: &[i32]) -> Result<Exchanged> {
         match self.view {
             View::Plan => self.plan_exchange(equality_ids),
-            _ => Err(Error::new(ErrorKind::Argument, "only plans bring manifests together")),
+            _ => Err(Error::new(ErrorKind::Argument, "only plans combine manifests")),
         }
     }
 

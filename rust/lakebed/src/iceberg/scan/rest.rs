@@ -81,7 +81,7 @@ impl Scan {
     /// The same plan with the columns that the answer needs.
     fn shown_in_answer(&self) -> Result<Scan> {
         if self.view != View::Plan {
-            return Err(Error::new(ErrorKind::Argument, "only plans are answers of a REST catalog"));
+            return Err(Error::new(ErrorKind::Argument, "only plans can be answers of a REST catalog"));
         }
         let own = [FILE_FORMAT, PARTITION, DeletesAs::Ids.column(), RESIDUAL];
         let keys = OF_BOTH.iter().chain(&OF_DATA).map(|(_, column, _)| *column);

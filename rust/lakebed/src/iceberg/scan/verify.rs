@@ -150,7 +150,7 @@ impl Table {
         for (path, other) in logged.iter().zip(read) {
             let (severity, kind, message) = match (other?, &uuid) {
                 (Ok(Some(other)), Some(uuid)) if other != *uuid => {
-                    let message = format!("it is of another table, {other}, and in the log of {uuid}");
+                    let message = format!("its table has the UUID {other}, the table of the log {uuid}");
                     (Severity::Error, ErrorKind::Mismatch, message)
                 }
                 (Ok(_), _) => continue,
@@ -189,7 +189,7 @@ impl Table {
         }
         if known.len() < snapshots.len() {
             let message = format!(
-                "{} of {} snapshots have an id that another has",
+                "{} of {} snapshots have the id of another one",
                 snapshots.len() - known.len(),
                 snapshots.len()
             );

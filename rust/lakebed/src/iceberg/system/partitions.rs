@@ -61,8 +61,9 @@ fn rows(table: &Table, request: &Request) -> Result<Batches> {
 /// A number of files in the engine's 32 bits.
 fn counts(rows: &[Group], count: impl Fn(&Group) -> i64) -> Result<ArrayRef> {
     let counts = rows.iter().map(|group| {
-        i32::try_from(count(group))
-            .map_err(|_| Error::new(ErrorKind::Mismatch, "a partition of more files than 32 bits count"))
+        i32::try_from(count(group)).map_err(|_| {
+            Error::new(ErrorKind::Mismatch, "the file count of a partition does not fit 32 bits")
+        })
     });
     Ok(Arc::new(counts.collect::<Result<Int32Array>>()?))
 }

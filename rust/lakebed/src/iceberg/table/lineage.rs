@@ -25,10 +25,10 @@ impl Table {
         if let Some(after) = after.filter(|after| at != Some(*after)) {
             let message = match self.snapshot_id() {
                 Some(at) => format!(
-                    "snapshot {at} was not made from snapshot {after}; of those that it was made from there {}",
+                    "snapshot {at} is not a descendant of snapshot {after}; of its ancestors there {}",
                     listed(path.get(1..).unwrap_or_default())
                 ),
-                None => format!("no snapshot {after}; there is none"),
+                None => format!("no snapshot {after}; the table has none"),
             };
             return Err(self.not_found(message));
         }

@@ -71,7 +71,8 @@ impl table::Table for Table {
     fn partitions_of(&self, rows: &RecordBatch) -> Result<RecordBatch> {
         let (types, id) = (self.types()?, self.metadata().default_spec_id);
         let spec = types.specs.iter().find(|spec| spec.spec_id == id);
-        let spec = spec.ok_or_else(|| Error::new(ErrorKind::Required, format!("there is no spec {id}")))?;
+        let spec =
+            spec.ok_or_else(|| Error::new(ErrorKind::Required, format!("there is no partition spec {id}")))?;
         let partitions: ArrayRef = Arc::new(partitions_of(rows, self.schema(), spec, &types.partition)?);
         placed(partitions, Some(id))
     }

@@ -105,7 +105,7 @@ fn hours(values: &ArrayRef, source: &Type) -> Option<Int64Array> {
 fn periods(transform: &Transform, hours: &Int64Array) -> Result<ArrayRef> {
     let days = |hours: i64| hours.div_euclid(HOURS_PER_DAY);
     let narrow = |period: i64| {
-        let error = || Error::new(ErrorKind::Timestamp, format!("hour {period} is beyond 32 bits"));
+        let error = || Error::new(ErrorKind::Timestamp, format!("hour {period} does not fit 32 bits"));
         i32::try_from(period).map_err(|_| error())
     };
     let ints = |period: &dyn Fn(i64) -> i64| -> Result<ArrayRef> {

@@ -58,7 +58,7 @@ pub(super) fn fields(json: &[Value], depth: usize) -> Result<Vec<FieldRef>> {
     let fields = json.iter().map(|json| field(json, depth)).collect::<Result<Vec<_>>>()?;
     let mut names = HashSet::with_capacity(fields.len());
     match fields.iter().find(|field| !names.insert(field.name.as_str())) {
-        Some(twice) => Err(invalid(format!("the field name {:?} is there twice", twice.name))),
+        Some(twice) => Err(invalid(format!("the field name {:?} appears twice", twice.name))),
         None => Ok(fields),
     }
 }

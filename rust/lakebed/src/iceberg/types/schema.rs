@@ -43,7 +43,7 @@ impl Schema {
     /// A schema of `fields`.
     ///
     /// # Errors
-    /// [`ErrorKind::Json`] for a field id that is there twice.
+    /// [`ErrorKind::Json`] for a field id that appears twice.
     pub fn new(schema_id: i32, fields: Vec<FieldRef>, identifier_field_ids: Vec<i32>) -> Result<Schema> {
         let mut places = Vec::new();
         fields.iter().for_each(|field| place(&mut places, field, None));
@@ -51,7 +51,7 @@ impl Schema {
         let mut by_name: HashMap<Arc<str>, usize> = HashMap::with_capacity(places.len());
         for (position, found) in places.iter().enumerate() {
             if by_id.insert(found.field.id, position).is_some() {
-                return Err(invalid(format!("the field id {} is there twice", found.field.id)));
+                return Err(invalid(format!("the field id {} appears twice", found.field.id)));
             }
             let known = by_name.entry(Arc::clone(&found.name)).or_insert(position);
             if places.get(*known).is_some_and(|known| known.depth < found.depth) {

@@ -180,7 +180,7 @@ fn ids_and_names_are_unique() {
     let list = json!({"type": "list", "element-id": 1, "element": "int", "element-required": true});
     let list = json!({"id": 2, "name": "l", "required": true, "type": list});
     for fields in [json!([int(1, "a"), int(1, "b")]), json!([int(1, "a"), list])] {
-        assert!(schema(fields).expect_err("refused").message().contains("field id 1 is there twice"));
+        assert!(schema(fields).expect_err("refused").message().contains("field id 1 appears twice"));
     }
     assert!(schema(json!([int(1, "a"), int(2, "a")])).is_err());
     assert!(schema(json!([int(1, "a"), int(2, "A")])).is_ok());

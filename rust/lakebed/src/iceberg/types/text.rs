@@ -69,7 +69,7 @@ fn parametrised(text: &str) -> Result<Type, &'static str> {
 fn fixed(length: &str) -> Result<Type, &'static str> {
     let length = digits(length).and_then(|length| length.parse().ok());
     let length = length.filter(|length| *length <= i32::MAX.unsigned_abs());
-    length.map(Type::Fixed).ok_or("the length is a number of 31 bits")
+    length.map(Type::Fixed).ok_or("the length must fit 31 bits")
 }
 
 fn decimal(parameters: &str) -> Result<Type, &'static str> {
@@ -80,10 +80,10 @@ fn decimal(parameters: &str) -> Result<Type, &'static str> {
     digits(scale.strip_prefix('-').unwrap_or(scale)).ok_or(FORM)?;
     let scale: i8 = scale.parse().map_err(|_| FORM)?;
     if !(1..=MAX_PRECISION).contains(&precision) {
-        return Err("the precision of a decimal is 1 to 38");
+        return Err("the precision of a decimal must be 1 to 38");
     }
     if i16::from(scale) > i16::from(precision) {
-        return Err("the scale of a decimal is at most its precision");
+        return Err("the scale of a decimal must be at most its precision");
     }
     Ok(Type::Decimal { precision, scale })
 }
@@ -93,7 +93,7 @@ fn geography(parameters: &str) -> Result<Type, &'static str> {
         None => (parameters, None),
         Some((name, algorithm)) => (name.trim_end(), Some(algorithm.trim_start())),
     };
-    let algorithm = algorithm.map(|name| EdgeAlgorithm::from_name(name).ok_or("no such edge algorithm"));
+    let algorithm = algorithm.map(|name| EdgeAlgorithm::from_name(name).ok_or("unknown edge algorithm"));
     Ok(Type::Geography { crs: crs(name), algorithm: algorithm.transpose()? })
 }
 

@@ -36,7 +36,7 @@ pub(super) fn check_names(schema: &Schema, specs: &[FieldSpec]) -> Result<()> {
             let known: Vec<&str> = specs.iter().map(|spec| spec.column).collect();
             format!("column {name:?} is not one of {}", known.join(", "))
         } else if schema.fields().iter().take(place).any(|known| known.name() == name) {
-            format!("column {name:?} is there twice")
+            format!("column {name:?} appears twice")
         } else {
             continue;
         };
@@ -58,7 +58,7 @@ pub(super) fn column(
     match batch.column_by_name(name) {
         Some(column) => Ok(column.clone()),
         None if required => {
-            let message = format!("there is no column {name:?}, which must be there");
+            let message = format!("the required column {name:?} is missing");
             Err(Error::new(ErrorKind::UnknownColumn, message).in_field(name))
         }
         None => {

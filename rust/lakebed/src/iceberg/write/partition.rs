@@ -72,7 +72,7 @@ impl TupleLayout {
             }
             Some(column) if *column.data_type() == DataType::Null && self.spec.fields.is_empty() => empty(),
             Some(column) => column.as_struct_opt().cloned().ok_or_else(|| {
-                let message = format!("a column of type {} holds no partition tuples", column.data_type());
+                let message = format!("a column of type {} cannot hold partition tuples", column.data_type());
                 Error::new(ErrorKind::Argument, message).in_field(PARTITION)
             })?,
         };

@@ -35,7 +35,7 @@ impl TryFrom<i32> for FormatVersion {
             2 => Ok(FormatVersion::V2),
             3 => Ok(FormatVersion::V3),
             _ => {
-                let message = format!("Iceberg's format version {number} is not written, but 1, 2 and 3");
+                let message = format!("Iceberg's format version {number} cannot be written: 1, 2 and 3 can");
                 Err(Error::new(ErrorKind::Version, message))
             }
         }

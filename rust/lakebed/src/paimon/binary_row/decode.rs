@@ -157,7 +157,7 @@ fn wide_timestamp(cell: &Cell<'_>, tick: i64) -> Result<i64> {
     }
     // The sum can fit where the product alone does not: at the earliest nanoseconds.
     let ticks = i128::from(cell.long()?) * i128::from(NANOS_PER_MILLI / tick) + i128::from(nanos / tick);
-    i64::try_from(ticks).map_err(|_| cell.fault(ErrorKind::Timestamp, "beyond 64 bits of its unit"))
+    i64::try_from(ticks).map_err(|_| cell.fault(ErrorKind::Timestamp, "does not fit 64 bits of its unit"))
 }
 
 fn strings(cells: &Cells<'_>, room: &mut u64) -> Result<StringArray> {

@@ -138,7 +138,7 @@ impl Column<'_> {
             Values::Float64(values) => values[row].to_bits(),
             Values::Seconds(values) => match values[row].checked_mul(1000) {
                 Some(millis) => millis as u64,
-                None => return Err(self.fault(ErrorKind::Timestamp, "beyond 64-bit milliseconds")),
+                None => return Err(self.fault(ErrorKind::Timestamp, "does not fit 64 bits of milliseconds")),
             },
             Values::Ticks(values, tick) => append_timestamp(values[row], *tick, base, out),
             Values::Decimal(values, bound, _) if values[row].unsigned_abs() >= *bound => {

@@ -52,7 +52,7 @@ impl<'a> Row<'a> {
         let header = layout::row_header_bytes(arity as u64);
         let fixed = header + SLOT_BYTES as u64 * arity as u64;
         match bytes.first() {
-            Some(kind) if *kind > MAX_ROW_KIND => Err(Error::new(ErrorKind::RowKind, "no such row kind")),
+            Some(kind) if *kind > MAX_ROW_KIND => Err(Error::new(ErrorKind::RowKind, "unknown row kind")),
             _ if fixed > bytes.len() as u64 => Err(truncated(bytes.len(), fixed)),
             _ => Ok(Row { bytes, arity: arity as u32, header: header as u32, record }),
         }
@@ -248,7 +248,7 @@ pub(super) fn required() -> Error {
 
 #[cold]
 fn lacks(arity: usize, wanted: usize) -> Error {
-    Error::new(ErrorKind::Arity, format!("the row has {arity} fields where {wanted} are wanted"))
+    Error::new(ErrorKind::Arity, format!("the row has {arity} fields where {wanted} are expected"))
 }
 
 #[cold]

@@ -82,6 +82,6 @@ pub(super) fn decimal_bound(precision: u8, scale: i8) -> Result<u128> {
 /// The error for a field whose Arrow type has no row form.
 #[cold]
 pub(super) fn unsupported(field: &Field) -> Error {
-    let message = format!("{} has no form in a BinaryRow", field.data_type());
+    let message = format!("{} cannot be stored in a BinaryRow", field.data_type());
     Error::new(ErrorKind::Argument, message)
 }

@@ -101,7 +101,7 @@ fn entry_arrays<'a>(
     let keys = Elements::array(keys, layout::element_bytes(key.data_type()), cell.record())?;
     let values = Elements::array(values, layout::element_bytes(value.data_type()), cell.record())?;
     if keys.len() != values.len() {
-        return Err(cell.fault(ErrorKind::Length, "a map has not as many values as keys"));
+        return Err(cell.fault(ErrorKind::Length, "a map does not have as many values as keys"));
     }
     Ok((keys, values))
 }

@@ -225,7 +225,7 @@ impl<'a> Bytes<'a> {
             DataType::Utf8View => Bytes::StringView(array.as_string_view()),
             DataType::BinaryView => Bytes::BinaryView(array.as_binary_view()),
             given => {
-                let message = format!("{given} where strings or bytes are wanted");
+                let message = format!("{given} where strings or bytes are expected");
                 return Err(Error::new(ErrorKind::Argument, message));
             }
         })
@@ -254,5 +254,5 @@ fn unfit(field: &Field, given: &DataType) -> Error {
     if field.data_type() == given {
         return unsupported(field);
     }
-    Error::new(ErrorKind::Argument, format!("{given} where {} is wanted", field.data_type()))
+    Error::new(ErrorKind::Argument, format!("{given} where {} is expected", field.data_type()))
 }

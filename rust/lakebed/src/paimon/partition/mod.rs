@@ -109,7 +109,7 @@ fn values(column: &ArrayRef, field: &DataField, form: TextForm) -> Result<String
             format!("a legacy partition folder of {} holds an address in memory", field.ty),
         )),
         TypeKind::Array(_) | TypeKind::Map(..) | TypeKind::Row(_) => {
-            Err(Error::new(ErrorKind::Unsupported, format!("no partition folder is made of {}", field.ty)))
+            Err(Error::new(ErrorKind::Unsupported, format!("{} cannot name a partition folder", field.ty)))
         }
         _ => texts(column, &field.ty, form),
     }

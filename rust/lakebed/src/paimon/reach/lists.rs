@@ -274,7 +274,7 @@ fn list(table: &Table, name: &str, size: Option<i64>) -> Result<Option<(u64, Rec
 fn check_needed(table: &Table, needed_by: &[String], path: &str) -> Result<()> {
     for holder in needed_by {
         if present(table.storage().read_range(holder, 0, 1))?.is_some() {
-            let message = format!("no such file, which {holder} names");
+            let message = format!("no such file, named by {holder}");
             return Err(crate::Error::new(ErrorKind::Missing, message).in_file(path));
         }
     }

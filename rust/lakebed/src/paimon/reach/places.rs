@@ -22,7 +22,7 @@ pub(super) fn places(table: &Table) -> Result<Vec<Place>> {
     let branches = files.branch_names()?;
     for branch in &branches {
         if files.of_branch(branch).schema_ids()?.is_empty() {
-            let message = format!("branch {branch:?} has no schema, so that nobody knows what it reaches");
+            let message = format!("branch {branch:?} has no schema, so what it reaches is unknown");
             return Err(Error::new(ErrorKind::Required, message).in_file(table.location()));
         }
     }

@@ -193,7 +193,7 @@ fn millis(text: &str) -> Option<i64> {
 
 #[cold]
 fn wrong(key: &str, kind: &str, value: &str) -> Error {
-    Error::new(ErrorKind::Mismatch, format!("`{key}` is no {kind}: {value:?}")).in_field(key)
+    Error::new(ErrorKind::Mismatch, format!("`{key}` is not a {kind}: {value:?}")).in_field(key)
 }
 
 #[cfg(test)]

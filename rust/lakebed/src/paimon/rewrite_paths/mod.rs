@@ -50,7 +50,7 @@ pub(super) fn rewrite_paths(
 /// others up to its time.
 fn old_roots(table: &Table, held: &OfBranches, since: &Since) -> Result<HashSet<String>> {
     let Since::Snapshot(id) = since else {
-        let message = "since is the id of a snapshot: Paimon has no metadata files of versions";
+        let message = "since must be the id of a snapshot: Paimon has no versioned metadata files";
         return Err(Error::new(ErrorKind::Argument, message).in_file(table.location()));
     };
     let all = || held.iter().flat_map(|(_, held, _)| held);

@@ -190,7 +190,7 @@ impl Table {
                 found.find(misnamed("snapshot", snapshot.id, &told.path));
             }
             if !schemas.contains(&snapshot.schema_id) {
-                let message = format!("there is no schema {}, which it is read with", snapshot.schema_id);
+                let message = format!("schema {} does not exist, which it is read with", snapshot.schema_id);
                 let finding = Finding::new(Severity::Error, ErrorKind::Missing.name(), message);
                 found.find(finding.in_file(&told.path).in_field("schemaId"));
             }
@@ -302,7 +302,7 @@ fn check_hints(files: &Files<'_>, ids: &[i64], found: &mut Found) -> Result<()> 
     for (name, hint) in files.snapshot_hints()? {
         if hint.is_none_or(|id| !ids.contains(&id)) && !ids.is_empty() {
             let message = match hint {
-                Some(id) => format!("it names snapshot {id}, which is not there"),
+                Some(id) => format!("it names snapshot {id}, which does not exist"),
                 None => "it names no snapshot".to_owned(),
             };
             let finding = Finding::new(Severity::Warning, ErrorKind::Missing.name(), message);
@@ -325,7 +325,7 @@ fn check_consumers(files: &Files<'_>, ids: &[i64], found: &mut Found) -> Result<
         };
         let is_known = ids.contains(&next) || ids.last().is_none_or(|last| next == last.saturating_add(1));
         if !is_known {
-            let message = format!("it reads snapshot {next} next, which is not there");
+            let message = format!("its next snapshot {next} does not exist");
             let finding = Finding::new(Severity::Warning, ErrorKind::Missing.name(), message);
             found.find(finding.in_file(&path).in_field("nextSnapshot"));
         }
@@ -334,7 +334,7 @@ fn check_consumers(files: &Files<'_>, ids: &[i64], found: &mut Found) -> Result<
 }
 
 fn misnamed(what: &str, id: i64, path: &str) -> Finding {
-    let message = format!("it says that it is {what} {id}, which its name does not");
+    let message = format!("its content is that of {what} {id}, its name is not");
     Finding::new(Severity::Error, ErrorKind::Mismatch.name(), message).in_file(path).in_field("id")
 }
 

@@ -63,7 +63,7 @@ impl TableSchema {
     ///
     /// # Errors
     /// `ErrorKind::Json` for JSON that does not parse or lacks a key (named in the message), for
-    /// a field id or name that is there twice, a key column that does not exist, a primary key of
+    /// a field id or name that appears twice, a key column that does not exist, a primary key of
     /// partition columns only, and an option `bucket` that is not a number; `ErrorKind::Type` for
     /// a type that is not in the grammar.
     pub fn from_json(json: &[u8]) -> Result<TableSchema> {
@@ -161,10 +161,10 @@ impl TableSchema {
         };
         // Values of options stay out of messages: which name it is shows in the schema itself.
         let known = self.check_keys("bucket-key", &self.bucket_keys);
-        known.map_err(|_| invalid("option `bucket-key` names what is no column, or one twice"))?;
+        known.map_err(|_| invalid("option `bucket-key` names a column twice, or one that does not exist"))?;
         if let Some(bucket) = self.option("bucket") {
             let number = bucket.trim().parse();
-            self.bucket = number.map_err(|_| invalid("option `bucket` is no number"))?;
+            self.bucket = number.map_err(|_| invalid("option `bucket` is not a number"))?;
         }
         Ok(())
     }
@@ -200,10 +200,10 @@ fn parse_fields(columns: &[Value], highest_field_id: i32) -> Result<Vec<DataFiel
     Ok(fields)
 }
 
-/// Refuses an id that is there twice; recursion is as deep as types may nest.
+/// Refuses an id that appears twice; recursion is as deep as types may nest.
 fn check_ids(field: &DataField, seen: &mut HashSet<i32>) -> Result<()> {
     if !seen.insert(field.id) {
-        return Err(invalid(format!("the field id {} is there twice", field.id)));
+        return Err(invalid(format!("the field id {} appears twice", field.id)));
     }
     let mut types = vec![&field.ty];
     while let Some(ty) = types.pop() {

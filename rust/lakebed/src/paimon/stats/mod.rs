@@ -177,7 +177,7 @@ impl StatsView {
         let schema = self.schemas.get(&schema_id).ok_or_else(|| {
             Error::new(
                 ErrorKind::Missing,
-                format!("files were written with schema {schema_id}, which is not there"),
+                format!("files were written with schema {schema_id}, which does not exist"),
             )
         })?;
         let all: Vec<i32> = match self.of {

@@ -98,7 +98,7 @@ fn file_sources(sources: &ArrayRef) -> Result<ArrayRef> {
         Some(0) => Ok(Some("APPEND")),
         Some(1) => Ok(Some("COMPACT")),
         Some(other) => {
-            let error = Error::new(ErrorKind::Unsupported, format!("there is no file source {other}"));
+            let error = Error::new(ErrorKind::Unsupported, format!("unknown file source {other}"));
             Err(error.in_field("file_source"))
         }
     };

@@ -64,7 +64,7 @@ impl KeyTypes {
             if masked.null_count() == masked.len() {
                 continue;
             }
-            let absent = || Error::new(ErrorKind::Missing, format!("schema {id} of files is not there"));
+            let absent = || Error::new(ErrorKind::Missing, format!("schema {id} of files does not exist"));
             let (fields, stored) = self.0.get(id).ok_or_else(absent)?;
             let printed = key_texts(&decode_rows(&masked, stored)?, fields)?;
             for (text, printed) in texts.iter_mut().zip(&printed) {

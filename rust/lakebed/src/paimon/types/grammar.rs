@@ -73,7 +73,7 @@ impl<'a> Parser<'a> {
     fn atomic(&mut self) -> Parsed<TypeKind> {
         let word = match self.next()? {
             Token::Word(word) => word.to_ascii_uppercase(),
-            other => return Err(format!("a type name was expected, not {other}")),
+            other => return Err(format!("expected a type name, not {other}")),
         };
         Ok(match word.as_str() {
             "CHAR" => TypeKind::Char(self.length()?),
@@ -207,8 +207,8 @@ impl<'a> Parser<'a> {
 
     fn int(&mut self) -> Parsed<i32> {
         match self.next()? {
-            Token::Int(digits) => digits.parse().map_err(|_| format!("{digits} is over 32 bits")),
-            other => Err(format!("a number was expected, not {other}")),
+            Token::Int(digits) => digits.parse().map_err(|_| format!("{digits} does not fit 32 bits")),
+            other => Err(format!("expected a number, not {other}")),
         }
     }
 
@@ -216,7 +216,7 @@ impl<'a> Parser<'a> {
         match self.next()? {
             Token::Word(word) => Ok((*word).to_owned()),
             Token::Quoted(text) => Ok(text.clone()),
-            other => Err(format!("a name was expected, not {other}")),
+            other => Err(format!("expected a name, not {other}")),
         }
     }
 

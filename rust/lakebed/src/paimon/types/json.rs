@@ -79,7 +79,7 @@ impl FieldParser {
         let fields = json.iter().map(|field| self.field(field, depth)).collect::<Result<Vec<_>>>()?;
         let mut names = HashSet::with_capacity(fields.len());
         match fields.iter().find(|field| !names.insert(field.name.as_str())) {
-            Some(twice) => Err(invalid(format!("the field name {:?} is there twice", twice.name))),
+            Some(twice) => Err(invalid(format!("the field name {:?} appears twice", twice.name))),
             None => Ok(fields),
         }
     }

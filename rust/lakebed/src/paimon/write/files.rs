@@ -225,7 +225,7 @@ impl Given<'_> {
                 let message = match buckets {
                     Buckets::Fixed(_) => format!("bucket {bucket} is not one of the {total} there are"),
                     Buckets::Dynamic | Buckets::Postponed => {
-                        format!("there is no bucket {bucket} where total_buckets is {total}")
+                        format!("bucket {bucket} does not exist where total_buckets is {total}")
                     }
                     Buckets::Unaware => {
                         format!("files of this table have bucket 0 of -1, not {bucket} of {total}")
@@ -277,7 +277,7 @@ impl Given<'_> {
         let ids = self.filled("schema_id", || Int64Array::from_value(schema.id, self.rows))?;
         match ids.as_primitive::<Int64Type>().values().iter().position(|id| *id != schema.id) {
             Some(row) => {
-                let message = format!("files are added as of schema {}, the table's latest", schema.id);
+                let message = format!("files must have schema {}, the table's latest", schema.id);
                 Err(wrong(&message, "schema_id", row))
             }
             None => Ok(ids),
@@ -290,7 +290,7 @@ impl Given<'_> {
         let most = if leveled { i32::MAX } else { 0 };
         match levels.as_primitive::<Int32Type>().values().iter().position(|level| !(0..=most).contains(level))
         {
-            Some(row) => Err(wrong("files without keys, and changelogs, are at level 0", "level", row)),
+            Some(row) => Err(wrong("files without keys, and changelogs, must be at level 0", "level", row)),
             None => Ok(levels),
         }
     }
@@ -314,7 +314,7 @@ impl Given<'_> {
                 let name = name.filter(|name| is_file_name(name));
                 lists
                     .values()
-                    .append_value(name.ok_or_else(|| wrong("not a file's name", "extra_files", row))?);
+                    .append_value(name.ok_or_else(|| wrong("not a file name", "extra_files", row))?);
             }
             lists.append(true);
         }
@@ -341,7 +341,8 @@ fn check_postponed(names: &StringArray, buckets: &ArrayRef) -> Result<()> {
     let waiting = buckets.as_primitive::<Int32Type>().iter().map(|bucket| bucket == Some(POSTPONE_BUCKET));
     match names.iter().zip(waiting).position(|(name, waits)| waits && !name.is_some_and(tells)) {
         Some(row) => {
-            let message = "a file that waits for its bucket is named data-u-<user>-s-<number>-w-…, by which its rows are ordered";
+            let message = "a file that waits for its bucket is named data-u-<user>-s-<number>-w-…, by which \
+                its rows are ordered";
             Err(wrong(message, "file_path", row))
         }
         None => Ok(()),

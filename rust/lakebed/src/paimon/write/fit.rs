@@ -41,7 +41,7 @@ pub(crate) fn fit(array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
         | (T::List(_) | T::LargeList(_), T::List(_)) => {
             conform(array, to).map_err(|error| Error::new(ErrorKind::Argument, error.message()))
         }
-        (from, to) => Err(Error::new(ErrorKind::Argument, format!("{from} where {to} is wanted"))),
+        (from, to) => Err(Error::new(ErrorKind::Argument, format!("{from} where {to} is expected"))),
     }
 }
 
@@ -131,7 +131,7 @@ fn scaled(ticks: &Int64Array, from: i64, to: i64) -> Result<Int64Array> {
     match wrong {
         Some(row) => {
             let message =
-                format!("{} of {from} a second is no whole number of {to} a second", ticks.value(row));
+                format!("{} of {from} a second is not a whole number of {to} a second", ticks.value(row));
             Err(Error::new(ErrorKind::Argument, message).in_row(row))
         }
         None => Ok(ticks.unary(|ticks| scale(ticks).unwrap_or_default())),

@@ -57,8 +57,8 @@ pub(super) fn is_on(schema: &TableSchema, key: &str, default: bool) -> bool {
 /// not have.
 pub(super) fn file_options(schema: &TableSchema, sync: [u8; 16]) -> Result<FileOptions> {
     if schema.option("manifest.format").is_some_and(|format| !format.eq_ignore_ascii_case("avro")) {
-        let message = "option \"manifest.format\": manifests in ORC and Parquet are read here and written by Paimon alone, and engines \
-                       read all of a table by that option: commit to it with Paimon";
+        let message = "option \"manifest.format\": manifests in ORC and Parquet are read here and written \
+            by Paimon alone, and engines read all of a table by that option: commit to it with Paimon";
         return Err(Error::new(ErrorKind::Unsupported, message));
     }
     let name = schema.option("manifest.compression").unwrap_or("zstd");
@@ -102,7 +102,7 @@ fn size(text: &str) -> Option<u64> {
 #[cold]
 fn unsupported(key: &str) -> Error {
     // Values of options stay out of messages: some are keys to a storage.
-    Error::new(ErrorKind::Unsupported, format!("nothing is written with this value of option {key:?}"))
+    Error::new(ErrorKind::Unsupported, format!("tables with this value of option {key:?} cannot be written"))
 }
 
 #[cfg(test)]

@@ -34,7 +34,7 @@ impl Buckets {
     /// `Unsupported` where the keys of new files have to be hashed into an index.
     pub(super) fn of(schema: &TableSchema, compacted: bool) -> Result<Buckets> {
         let refused =
-            |why: &str| Err(Error::new(ErrorKind::Unsupported, format!("no files are added to {why}")));
+            |why: &str| Err(Error::new(ErrorKind::Unsupported, format!("files cannot be added to {why}")));
         match (schema.bucket(), schema.primary_keys.is_empty()) {
             (count @ 1.., _) => Ok(Buckets::Fixed(count)),
             (-1, true) => Ok(Buckets::Unaware),

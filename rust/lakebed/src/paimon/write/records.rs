@@ -110,7 +110,7 @@ pub(crate) fn conformed(table: &'static [FieldSpec], batch: &RecordBatch) -> Res
     let known = |name: &str| table.iter().any(|spec| spec.column == name);
     if let Some(field) = given.fields().iter().find(|field| !known(field.name())) {
         let names: Vec<&str> = table.iter().map(|spec| spec.column).collect();
-        let message = format!("no column {:?} in the format, which has {}", field.name(), names.join(", "));
+        let message = format!("the format has no column {:?}; it has {}", field.name(), names.join(", "));
         return Err(Error::new(ErrorKind::UnknownColumn, message).in_field(field.name()));
     }
     let columns = table.iter().map(|spec| column(spec, batch).map_err(|error| error.in_field(spec.column)));
@@ -121,7 +121,7 @@ pub(crate) fn conformed(table: &'static [FieldSpec], batch: &RecordBatch) -> Res
 fn column(spec: &FieldSpec, batch: &RecordBatch) -> Result<ArrayRef> {
     let wanted = (spec.data_type)();
     let Some(found) = batch.column_by_name(spec.column) else {
-        let message = format!("column {:?} is not there, which the format requires", spec.column);
+        let message = format!("column {:?} is missing, which the format requires", spec.column);
         let absent = || Error::new(ErrorKind::UnknownColumn, message);
         return if spec.required { Err(absent()) } else { Ok(new_null_array(&wanted, batch.num_rows())) };
     };

@@ -167,7 +167,7 @@ impl ColumnStats {
             ["value_count", "null_count", "nan_count", "column_size", "lower_bound", "upper_bound"];
         let structs = given.as_struct_opt().ok_or_else(|| no_struct(given))?;
         if let Some(field) = structs.fields().iter().find(|field| !KNOWN.contains(&field.name().as_str())) {
-            let message = format!("{:?} is no statistic; there are {}", field.name(), KNOWN.join(", "));
+            let message = format!("{:?} is not a statistic; there are {}", field.name(), KNOWN.join(", "));
             return Err(Error::new(ErrorKind::UnknownColumn, message).in_field(field.name()));
         }
         let part = |name: &str, ty: &DataType| match structs.column_by_name(name) {

@@ -83,7 +83,7 @@ fn an_error_shows_its_place() {
         ("bucket(id) = 3", 7, "a whole number above 0"),
         ("day(day(ts)) = 3", 4, "a transform takes a column"),
         ("day(5) = 3", 4, "expected a column"),
-        ("upper(a) = 'X'", 0, "no function upper"),
+        ("upper(a) = 'X'", 0, "unknown function upper"),
         ("is_nan(5)", 7, "expected a column"),
     ];
     for (text, place, message) in places {

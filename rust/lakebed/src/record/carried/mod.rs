@@ -212,7 +212,7 @@ pub(crate) fn extended(text: &str, carried: &[FieldRef]) -> Result<String> {
         let path = field.name().strip_prefix(PREFIX).unwrap_or_default();
         let parents = path.rsplit_once('.').map_or("", |(parents, _)| parents);
         let fields = fields_at(&mut schema, parents).ok_or_else(|| {
-            let message = format!("{path}, a field of another writer's, has no place in what is written");
+            let message = format!("{path}, a field of another writer, cannot be kept in what is written");
             Error::new(ErrorKind::Unsupported, message).in_field(path)
         })?;
         fields.push(json);
@@ -289,7 +289,7 @@ fn items_of(carried: &ArrayRef, lists: &ListArray) -> Option<Result<ArrayRef>> {
 fn joined_column(field: &FieldRef, batches: &[&RecordBatch]) -> Result<(FieldRef, ArrayRef)> {
     let path = field.name().strip_prefix(PREFIX).unwrap_or_default();
     let refused = |message: &str| {
-        Error::new(ErrorKind::Unsupported, format!("{path}, a field of another writer's, {message}"))
+        Error::new(ErrorKind::Unsupported, format!("{path}, a field of another writer, {message}"))
             .in_field(path)
     };
     let mut avro = avro_field(field)?;

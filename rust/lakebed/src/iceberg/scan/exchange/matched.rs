@@ -84,7 +84,7 @@ impl Gather for PlanGather {
         }
         match &self.matching {
             Some(matching) if side == DATA => Ok(matching.rows(rows)),
-            _ => Err(Error::new(ErrorKind::Argument, format!("side {side} of a plan is not wanted now"))),
+            _ => Err(Error::new(ErrorKind::Argument, format!("side {side} of a plan is not expected now"))),
         }
     }
 }
@@ -93,8 +93,9 @@ impl PlanGather {
     /// Checks deletes of one file each against the files.
     fn hold(&mut self, side: i32, rows: &RecordBatch) -> Result<()> {
         let by_path = self.by_path.take();
-        let mut by_path = by_path
-            .ok_or_else(|| Error::new(ErrorKind::Argument, "deletes that do not fit are held already"))?;
+        let mut by_path = by_path.ok_or_else(|| {
+            Error::new(ErrorKind::Argument, "deletes come after the rows that they are matched with")
+        })?;
         match side {
             DELETES_BY_PATH => by_path.deletes(rows)?,
             _ => by_path = by_path.files(rows)?,

@@ -51,7 +51,7 @@ impl Scan {
     /// The deletes of a plan, in the order of the snapshot.
     pub(in crate::iceberg::scan) fn plan_side(&self, side: i32) -> Result<Batches> {
         if side != DELETES {
-            return Err(Error::new(ErrorKind::Argument, "of plans only deletes are read by themselves"));
+            return Err(Error::new(ErrorKind::Argument, "only the deletes of a plan are read by themselves"));
         }
         let mut plan = PlanExchange::new(self, &[])?;
         plan.manifests.retain(|placed| side_of(placed) == DELETES);

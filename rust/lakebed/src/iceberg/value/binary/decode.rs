@@ -91,7 +91,7 @@ fn read(values: &BinaryArray, ty: &Type, mode: Mode) -> Result<ArrayRef> {
         }
         Type::Unknown if values.null_count() == values.len() => Arc::new(NullArray::new(values.len())),
         Type::Unknown | Type::Struct(_) | Type::List(_) | Type::Map(..) => {
-            let message = format!("there are no binary single values of {ty}");
+            let message = format!("values of {ty} have no binary form");
             return Err(Error::new(ErrorKind::Unsupported, message));
         }
     })

@@ -46,7 +46,7 @@ pub fn encode(array: &ArrayRef, ty: &Type) -> Result<BinaryArray> {
             array.as_binary::<i32>().clone()
         }
         Type::Unknown | Type::Struct(_) | Type::List(_) | Type::Map(..) => {
-            let message = format!("there are no binary single values of {ty}");
+            let message = format!("values of {ty} have no binary form");
             return Err(Error::new(ErrorKind::Unsupported, message));
         }
     })
@@ -72,7 +72,7 @@ fn decimals(array: &ArrayRef, precision: u8) -> Result<BinaryArray> {
 
 fn uuids(array: &ArrayRef) -> Result<BinaryArray> {
     let bytes = |(row, text): (usize, Option<&str>)| match text.map(parse_uuid) {
-        Some(None) => Err(Error::new(ErrorKind::Uuid, "a value is no UUID").in_row(row)),
+        Some(None) => Err(Error::new(ErrorKind::Uuid, "a value is not a UUID").in_row(row)),
         uuid => Ok(uuid.flatten()),
     };
     array.as_string::<i32>().iter().enumerate().map(bytes).collect()

@@ -108,7 +108,7 @@ fn uuid(value: &Value) -> Result<String> {
     let mut uuid = String::with_capacity(36);
     match parse_uuid(text).map(|bytes| write_uuid(&mut uuid, &bytes)) {
         Some(Ok(())) => Ok(uuid),
-        _ => Err(Error::new(ErrorKind::Uuid, format!("{} is no UUID", shown(text)))),
+        _ => Err(Error::new(ErrorKind::Uuid, format!("{} is not a UUID", shown(text)))),
     }
 }
 
@@ -117,12 +117,12 @@ fn fixed(value: &Value, length: u32) -> Result<Vec<u8>> {
     if u32::try_from(bytes.len()) == Ok(length) {
         return Ok(bytes);
     }
-    Err(Error::new(ErrorKind::Length, format!("{} bytes are not the {length} of the type", bytes.len())))
+    Err(Error::new(ErrorKind::Length, format!("{} bytes where the type has {length}", bytes.len())))
 }
 
 fn bytes(value: &Value) -> Result<Vec<u8>> {
     let text = text(value)?;
-    parse_hex(text).ok_or_else(|| invalid(format!("{} is not two hex digits a byte", shown(text))))
+    parse_hex(text).ok_or_else(|| invalid(format!("{} is not hexadecimal, two digits a byte", shown(text))))
 }
 
 fn structs(values: &[&Value], fields: &[FieldRef]) -> Result<ArrayRef> {
@@ -160,7 +160,7 @@ fn maps(values: &[&Value], key: &FieldRef, value: &FieldRef, ty: &Type) -> Resul
         lists.iter().map(|list| list.map_or(0, <[Value]>::len)).collect()
     };
     if lengths(&keys) != lengths(&of_keys) {
-        return Err(invalid("a map has not as many values as keys"));
+        return Err(invalid("a map does not have as many values as keys"));
     }
     let columns = [(key, &keys), (value, &of_keys)]
         .map(|(field, lists)| read(&flat(lists), &field.ty).map_err(|error| error.in_field(&field.name)));

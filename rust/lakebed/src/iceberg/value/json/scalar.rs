@@ -10,7 +10,7 @@ const NANOS_PER_SECOND: i128 = 1_000_000_000;
 /// `2017-11-16` as days since 1970.
 pub(super) fn date(text: &str) -> Result<i32> {
     let days = time::parse_date(text).map_err(|why| timestamp(text, why))?;
-    i32::try_from(days).map_err(|_| timestamp(text, "beyond 32 bits of days"))
+    i32::try_from(days).map_err(|_| timestamp(text, "the date does not fit 32 bits of days"))
 }
 
 /// `22:31:08.123456` as microseconds since midnight.
@@ -28,7 +28,7 @@ pub(super) fn date_time(text: &str, unit: Unit, is_instant: bool) -> Result<i64>
     }
     match (is_instant, parsed.has_offset) {
         (true, true) if is_utc => count(text, parsed.nanos, unit),
-        (true, _) => Err(timestamp(text, "the offset of an instant is +00:00")),
+        (true, _) => Err(timestamp(text, "the offset of a timestamptz must be +00:00")),
         (false, true) => Err(timestamp(text, "a timestamp without zone has no offset")),
         (false, false) => count(text, parsed.nanos, unit),
     }
@@ -44,7 +44,8 @@ fn count(text: &str, nanos: i128, unit: Unit) -> Result<i64> {
 
 /// `14.20` or `2E+20` as an unscaled value; the text has exactly `scale` digits after the point.
 pub(super) fn unscaled(text: &str, precision: u8, scale: i8) -> Result<i128> {
-    let error = |why: &str| Error::new(ErrorKind::Decimal, format!("{} is no decimal: {why}", shown(text)));
+    let error =
+        |why: &str| Error::new(ErrorKind::Decimal, format!("{} is not a decimal: {why}", shown(text)));
     let (mantissa, exponent) = text.split_once(['E', 'e']).unwrap_or((text, "0"));
     let exponent: i64 = exponent.parse().map_err(|_| error("the exponent is not a number"))?;
     let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
@@ -67,7 +68,7 @@ pub(super) fn unscaled(text: &str, precision: u8, scale: i8) -> Result<i128> {
 
 #[cold]
 fn timestamp(text: &str, why: &str) -> Error {
-    Error::new(ErrorKind::Timestamp, format!("{} is no such time: {why}", shown(text)))
+    Error::new(ErrorKind::Timestamp, format!("{} is not a valid time: {why}", shown(text)))
 }
 
 /// `text` in quotes, cut where it is long.

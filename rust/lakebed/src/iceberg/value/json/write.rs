@@ -109,7 +109,7 @@ fn number(value: impl Display) -> Result<Value> {
     let number = value.to_string().parse().ok().and_then(Number::from_f64);
     number
         .map(Value::Number)
-        .ok_or_else(|| Error::new(ErrorKind::Argument, format!("JSON has no number {value}")))
+        .ok_or_else(|| Error::new(ErrorKind::Argument, format!("JSON cannot hold the number {value}")))
 }
 
 fn decimal(out: &mut String, unscaled: i128, scale: i8) -> fmt::Result {

@@ -74,7 +74,7 @@ impl Base {
     /// Refuses tables whose new files would have to be encrypted, or would not lie where the table is.
     fn check_place(&self) -> Result<()> {
         if !self.metadata.encryption_keys.is_empty() {
-            let message = "the table is encrypted: what commits write is not";
+            let message = "the table is encrypted: commits would write metadata that is not";
             return Err(Error::new(ErrorKind::Unsupported, message).in_file(self.table.metadata_file()));
         }
         if self.metadata.property(MOVED_METADATA).is_some() {
@@ -85,7 +85,8 @@ impl Base {
             return Ok(());
         }
         let message = format!(
-            "the table is at {}, but its metadata has the location {}: a commit would write paths that lead elsewhere",
+            "the table is at {}, but its metadata has the location {}: a commit would write paths that \
+            point elsewhere",
             self.table.location(),
             self.metadata.location
         );
@@ -228,7 +229,7 @@ impl Base {
         const LEVEL: &str = "write.manifest.compression-level";
         // Values of properties stay out of messages: some are keys to a storage.
         let unknown = |key: &str| {
-            Error::new(ErrorKind::Unsupported, format!("nothing is written with this value of {key:?}"))
+            Error::new(ErrorKind::Unsupported, format!("tables with this value of {key:?} cannot be written"))
         };
         let name = self.metadata.property(CODEC).unwrap_or("gzip");
         let codec = match name.to_ascii_lowercase().as_str() {

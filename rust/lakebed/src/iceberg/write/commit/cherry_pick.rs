@@ -49,7 +49,8 @@ impl Change for CherryPick {
         }
         if picked.operation.as_deref() != Some("append") {
             let message = format!(
-                "snapshot {} is no append, and was not made from the head of branch {:?}: its changes are not picked",
+                "snapshot {} is not an append, and its parent is not the head of branch {:?}: it cannot be \
+                cherry-picked",
                 self.snapshot_id,
                 base.branch()
             );
@@ -87,7 +88,7 @@ impl CherryPick {
             let says = |key: &str| summary.and_then(|snapshot| said(snapshot, key));
             let same_name = named.is_some() && (says(STAGED_AS) == named || says(PUBLISHED) == named);
             if ancestor == self.snapshot_id || says(SOURCE) == Some(id.as_str()) || same_name {
-                let message = format!("branch {:?} has snapshot {id} already, as {ancestor}", base.branch());
+                let message = format!("branch {:?} already has snapshot {id}, as {ancestor}", base.branch());
                 return Err(refused(base, ErrorKind::Argument, message));
             }
         }

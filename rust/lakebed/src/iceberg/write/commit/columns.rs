@@ -16,7 +16,7 @@ const UUID: &str = "arrow.uuid";
 /// The fields that Arrow fields are in a schema of the latest version, as schemas have them in JSON, with ids from 1 on.
 ///
 /// # Errors
-/// `Unsupported` for an Arrow type that the format has none for, `Argument` for a name that is there twice; with the
+/// `Unsupported` for an Arrow type that the format has none for, `Argument` for a name that appears twice; with the
 /// field.
 pub fn fields_json(fields: &Fields) -> Result<Value> {
     let fields = FreshIds::new(FormatVersion::V3).fields(fields)?;
@@ -54,7 +54,7 @@ impl FreshIds {
         let mut typed: Vec<FieldRef> = Vec::with_capacity(ids.len());
         for (id, field) in ids.into_iter().zip(fields) {
             if typed.iter().any(|known| known.name == *field.name()) {
-                let message = format!("the name {:?} is there twice", field.name());
+                let message = format!("the name {:?} appears twice", field.name());
                 return Err(Error::new(ErrorKind::Argument, message).in_field(field.name()));
             }
             let ty = self.of(field).map_err(|error| error.within(field.name()))?;

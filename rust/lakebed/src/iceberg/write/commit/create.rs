@@ -59,7 +59,7 @@ pub fn create_table(location: &str, table: &NewTable, limits: Limits) -> Result<
     match current_metadata(location, &storage, open, &Notes::default()) {
         Err(error) if error.kind() == ErrorKind::TableNotFound => {}
         Err(error) => return Err(error),
-        Ok(file) => return Err(exists("there is a table already").in_file(file.path())),
+        Ok(file) => return Err(exists("a table exists already").in_file(file.path())),
     }
     let gzip = table
         .properties

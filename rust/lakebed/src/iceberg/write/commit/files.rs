@@ -98,7 +98,7 @@ impl Files {
         let none_goes =
             change.removed.is_empty() && (some(&change.data) || change.removed_deletes.is_empty());
         if change.kind == FileChangeKind::Replace && none_goes {
-            let message = "there is nothing that it replaces: name the files that go";
+            let message = "there is nothing to replace: name the files to remove";
             return Err(Error::new(ErrorKind::Argument, message));
         }
         let given =
@@ -168,7 +168,7 @@ impl Files {
             .data_sequence_number
             .is_some_and(|number| !(0..=base.metadata.last_sequence_number).contains(&number))
         {
-            let message = format!("it is none of 0 to {}, the table's", base.metadata.last_sequence_number);
+            let message = format!("it must be 0 to {}, the last one", base.metadata.last_sequence_number);
             return Err(Error::new(ErrorKind::Argument, message).in_field("data_sequence_number"));
         }
         let Some(deletes) = self.deletes.as_ref().filter(|deletes| !deletes.is_empty()) else {
@@ -184,7 +184,7 @@ impl Files {
         let message = match base.version {
             FormatVersion::V1 => "format version 1 has no delete files: upgrade the table",
             FormatVersion::V2 => "format version 2 has no deletion vectors: upgrade the table",
-            FormatVersion::V3 => "in format version 3 position deletes are added as deletion vectors alone",
+            FormatVersion::V3 => "in format version 3 position deletes can only be added as deletion vectors",
         };
         let first = (0..deletes.len()).find(wrong);
         first.map_or(Ok(()), |row| Err(refused(message, "content").in_row(row)))
@@ -260,7 +260,8 @@ impl Change for Files {
         }
         new.extend(rewritten(base, scratch, &selected, &mut summary)?);
         if self.kind == FileChangeKind::Replace && summary.has_more_rows() {
-            let message = "the files that come have more rows than those that go: they are not the same rows";
+            let message = "the added files have more rows than the removed files: they cannot be the same \
+                rows";
             return Err(Error::new(ErrorKind::Argument, message).in_field("record_count"));
         }
         let merged = if self.merge { merge(base, scratch, &selected, new)? } else { new };

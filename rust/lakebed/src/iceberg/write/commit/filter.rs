@@ -94,8 +94,8 @@ fn partly(entries: &RecordBatch, row: usize) -> Error {
     let paths = find(entries, "file_path").ok();
     let path = paths.as_ref().map_or("", |paths| paths.as_string::<i32>().value(row));
     let message = format!(
-        "the filter may match some rows of {path:?} and not others: write those that stay into a new file, and \
-         remove this one by its path"
+        "the filter may match some rows of {path:?} and not others: write the rows to keep into a new file, \
+        and remove this one by its path"
     );
     Error::new(ErrorKind::Unsupported, message).in_field("file_path")
 }

@@ -102,7 +102,7 @@ fn check_names(files: &RecordBatch) -> Result<()> {
         let name = field.name();
         let twice = schema.fields().iter().take(place).any(|known| known.name() == name);
         if twice || !known(name) {
-            let what = if twice { "is there twice" } else { "is none of a data file's" };
+            let what = if twice { "appears twice" } else { "is not a field of a data file" };
             let message = format!("column {name:?} {what}");
             return Err(Error::new(ErrorKind::UnknownColumn, message).in_field(name));
         }
@@ -119,7 +119,7 @@ fn column(files: &RecordBatch, name: &str) -> Result<ArrayRef> {
     match files.column_by_name(name) {
         None => Ok(new_null_array(&to, files.num_rows())),
         Some(column) => conform(column, &to).map_err(|_| {
-            let message = format!("a column of type {} is no {to}", column.data_type());
+            let message = format!("a column of type {} cannot be read as {to}", column.data_type());
             Error::new(ErrorKind::Argument, message).in_field(name)
         }),
     }
@@ -148,7 +148,7 @@ fn check_data(files: &RecordBatch) -> Result<()> {
     for name in OF_DELETES {
         let Some(column) = files.column_by_name(name) else { continue };
         if let Some(row) = (0..column.len()).find(|row| column.is_valid(*row)) {
-            let message = format!("{name} is of delete files: it can only be null");
+            let message = format!("{name} is for delete files only: it must be null");
             return Err(Error::new(ErrorKind::Argument, message).in_field(name).in_row(row));
         }
     }
@@ -180,25 +180,26 @@ fn check_deletes(files: &RecordBatch) -> Result<()> {
         };
         let compares = ids.is_valid(row) && !ids.value(row).is_empty() && ids.value(row).null_count() == 0;
         if compares != is_equality {
-            let message = "equality deletes have the ids of the columns that they compare, others have none";
+            let message = "equality deletes need the ids of the columns that they compare, other files must \
+                have none";
             return wrong("equality_ids", message);
         }
         let is_vector = formats.value(row) == PUFFIN;
         if is_vector && is_equality {
-            return wrong("file_format", "a Puffin file holds no equality deletes");
+            return wrong("file_format", "a Puffin file cannot hold equality deletes");
         }
         for (name, column) in [("content_offset", &offset), ("content_size_in_bytes", &size)] {
             if column.is_valid(row) != is_vector {
                 return wrong(
                     name,
-                    "a deletion vector has the place of its bytes in its file, other deletes have none",
+                    "a deletion vector needs the offset and size of its bytes, other deletes must have none",
                 );
             }
         }
         if is_vector && target.is_null(row) || is_equality && target.is_valid(row) {
             return wrong(
                 "referenced_data_file",
-                "a deletion vector is of one data file, equality deletes are of none",
+                "a deletion vector must refer to one data file, equality deletes to none",
             );
         }
     }
@@ -212,7 +213,7 @@ fn check_twice(files: &RecordBatch) -> Result<()> {
     for (row, path) in paths.as_string::<i32>().iter().enumerate() {
         let offset = offsets.is_valid(row).then(|| offsets.value(row));
         if let Some(first) = known.insert((path, offset), row) {
-            let message = format!("{:?} is there twice, first in row {first}", path.unwrap_or_default());
+            let message = format!("{:?} appears twice, first in row {first}", path.unwrap_or_default());
             return Err(Error::new(ErrorKind::Argument, message).in_field("file_path").in_row(row));
         }
     }
@@ -283,7 +284,7 @@ fn spec_ids(files: &RecordBatch, base: &Base) -> Result<Int32Array> {
         let spec = base.spec(id.unwrap_or(default)).map_err(|error| error.in_row(row))?;
         let unknown = spec.fields.iter().find(|field| matches!(field.transform, Transform::Unknown(_)));
         if let Some(field) = unknown {
-            let message = format!("no value of the transform {} can be checked", field.transform);
+            let message = format!("values of the transform {} cannot be checked", field.transform);
             return Err(Error::new(ErrorKind::Unsupported, message).in_field(&field.name));
         }
     }

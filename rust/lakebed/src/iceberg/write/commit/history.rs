@@ -54,7 +54,7 @@ impl<'b> History<'b> {
         }
         let known = since.map_or("the first".to_owned(), |id| id.to_string());
         Err(conflict(format!(
-            "branch {:?} is no longer made from snapshot {known}, which the change was begun at",
+            "branch {:?} no longer descends from snapshot {known}, which the change started from",
             base.branch()
         )))
     }
@@ -120,7 +120,7 @@ impl<'b> History<'b> {
     pub(super) fn check_no_new_data(&self, filter: Option<&FileFilter>) -> Result<()> {
         refuse(
             self.first(&ADDS_DATA, (DATA, ADDED), filter)?,
-            "was added meanwhile, with rows that may be meant too",
+            "was added meanwhile, with rows that may match too",
         )
     }
 
@@ -158,7 +158,7 @@ impl<'b> History<'b> {
             let added =
                 pairs.map(|(status, content)| Some(*status == ADDED && (with_equality || *content == 1)));
             let index = self.index(&rows_where(entries, &added.collect())?)?;
-            refuse(gone.first_deleted(&index)?, "has new deletes of others, and is not as it was read")
+            refuse(gone.first_deleted(&index)?, "has new deletes of another commit since it was read")
         })
     }
 
@@ -190,7 +190,7 @@ impl<'b> History<'b> {
         self.own(&REMOVES_DATA, DATA, &[], |_, entries| {
             refuse(
                 named(entries, DELETED, "file_path", false)?,
-                "was removed meanwhile, and has new deletes here",
+                "was removed meanwhile, and this commit adds deletes for it",
             )
         })?;
         let columns = ["referenced_data_file", "content_offset"];

@@ -24,7 +24,7 @@ pub(super) fn spec_of(texts: &[String], schema: &Schema) -> Result<PartitionSpec
                 || (known.source_ids == field.source_ids && known.transform == field.transform)
         };
         if fields.iter().any(same) {
-            return Err(argument(format!("{text:?} partitions by what another does")).in_field(text));
+            return Err(argument(format!("{text:?} repeats another partition field")).in_field(text));
         }
         fields.push(field);
     }
@@ -42,7 +42,7 @@ fn field_of(text: &str, schema: &Schema, field_id: i32) -> Result<PartitionField
         other => format!("{column}_{other}"),
     };
     if transform != Transform::Identity && schema.field_by_name(&name).is_some() {
-        return Err(argument(format!("the partition field {name:?} would be called as a column is")));
+        return Err(argument(format!("the partition field {name:?} would have the name of a column")));
     }
     Ok(PartitionField { source_ids: vec![source.id], field_id, name, transform })
 }
@@ -61,7 +61,7 @@ pub(super) fn term_of<'s>(text: &str, schema: &'s Schema) -> Result<(Transform, 
     let has_values = source.ty.is_primitive() && schema.is_single(source.id);
     let is_shape = matches!(source.ty, Type::Geometry { .. } | Type::Geography { .. } | Type::Unknown);
     if !has_values || is_shape {
-        let message = format!("column {column:?} of {} does not partition a table", source.ty);
+        let message = format!("column {column:?} of {} cannot partition a table", source.ty);
         return Err(Error::new(ErrorKind::Unsupported, message));
     }
     // Whether the transform takes the type does not depend on values.
@@ -89,7 +89,7 @@ fn parse<'t>(text: &'t str, schema: &Schema) -> Result<(Transform, &'t str)> {
         Transform::Unknown(_) => {
             let known =
                 "a column, identity(c), bucket(N, c), truncate(W, c), year(c), month(c), day(c), hour(c)";
-            Err(argument(format!("{text:?} is no partition field: {known}")))
+            Err(argument(format!("{text:?} is not a partition field: {known}")))
         }
         transform => Ok((transform, column)),
     }

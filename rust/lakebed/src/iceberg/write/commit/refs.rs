@@ -82,7 +82,7 @@ fn create(base: &Base, new: &NewRef) -> Result<Vec<Update>> {
     check_there(base, new.snapshot_id)?;
     check_rules(new.kind, &new.rules)?;
     if new.name.is_empty() {
-        let message = format!("a {} has a name", new.kind.name());
+        let message = format!("a {} needs a name", new.kind.name());
         return Err(Error::new(ErrorKind::Argument, message).in_field("name"));
     }
     if new.name == MAIN && new.kind == RefKind::Tag {
@@ -92,7 +92,7 @@ fn create(base: &Base, new: &NewRef) -> Result<Vec<Update>> {
     if let Some(known) = known {
         check_kind(base, &new.name, known, new.kind)?;
         if !new.replace {
-            let message = format!("there is a {} {:?} already", new.kind.name(), new.name);
+            let message = format!("a {} {:?} exists already", new.kind.name(), new.name);
             return Err(exists(message).in_file(base.table.metadata_file()));
         }
     } else if new.replace {
@@ -106,7 +106,7 @@ fn create(base: &Base, new: &NewRef) -> Result<Vec<Update>> {
 
 fn delete(base: &Base, name: &str, kind: RefKind) -> Result<Vec<Update>> {
     if name == MAIN {
-        return Err(Error::new(ErrorKind::Argument, "the branch main stays").in_field("name"));
+        return Err(Error::new(ErrorKind::Argument, "branch main cannot be removed").in_field("name"));
     }
     named(base, name, kind)?;
     Ok(vec![Update::RemoveRef(name.to_owned())])
@@ -123,7 +123,7 @@ fn fast_forward(base: &Base, to: &str) -> Result<Vec<Update>> {
     let Some(target) = base.metadata.refs.get(to) else { return Err(no_ref(base, to, RefKind::Branch)) };
     let id = target.snapshot_id;
     if base.head().is_some_and(|head| !base.ancestors(Some(id)).any(|ancestor| ancestor == head)) {
-        let message = format!("{to:?} was not made from the head of branch {:?}", base.branch());
+        let message = format!("{to:?} is not a descendant of the head of branch {:?}", base.branch());
         return Err(Error::new(ErrorKind::SnapshotNotFound, message).in_file(base.table.metadata_file()));
     }
     Ok(moved(base, id))
@@ -150,10 +150,8 @@ fn check_ancestor(base: &Base, id: i64) -> Result<()> {
     if base.ancestors(base.head()).any(|ancestor| ancestor == id) {
         return Ok(());
     }
-    let message = format!(
-        "branch {:?} was not made from snapshot {id}: set_current_snapshot goes there",
-        base.branch()
-    );
+    let message =
+        format!("branch {:?} does not descend from snapshot {id}: use set_current_snapshot", base.branch());
     Err(Error::new(ErrorKind::SnapshotNotFound, message).in_file(base.table.metadata_file()))
 }
 
@@ -161,7 +159,7 @@ fn check_rules(kind: RefKind, rules: &Rules) -> Result<()> {
     let of_branches = rules.min_snapshots_to_keep.is_some() || rules.max_snapshot_age_ms.is_some();
     let field = |name: &str, message: &str| Err(Error::new(ErrorKind::Argument, message).in_field(name));
     if kind == RefKind::Tag && of_branches {
-        return field("max_ref_age", "a tag is one snapshot: it has no rules for others");
+        return field("max_ref_age", "a tag keeps one snapshot: rules for keeping others are for branches");
     }
     if rules.min_snapshots_to_keep.is_some_and(|count| count < 1) {
         return field("min_snapshots_to_keep", "at least 1 snapshot is kept");

@@ -27,12 +27,12 @@ impl Paths {
     /// Of the paths, in the order given.
     ///
     /// # Errors
-    /// `Argument` for a path that is there twice.
+    /// `Argument` for a path that appears twice.
     pub(super) fn new(paths: Vec<String>) -> Result<Paths> {
         let mut known = HashMap::with_capacity(paths.len());
         for (row, path) in paths.into_iter().enumerate() {
             if let Some(first) = known.insert(path.clone(), row) {
-                let message = format!("{path:?} is there twice, first in row {first}");
+                let message = format!("{path:?} appears twice, first in row {first}");
                 return Err(Error::new(ErrorKind::Argument, message).in_field("file_path").in_row(row));
             }
         }
@@ -182,7 +182,7 @@ impl Leaving<'_> {
             for row in 0..paths.len() {
                 if let Some(given) = gone.get(paths.value(row)).filter(|_| offsets.is_valid(row)) {
                     let message =
-                        "a deletion vector goes with its data file, or for a new vector of that file";
+                        "a deletion vector is removed with its data file, or for a new vector of that file";
                     let error = Error::new(ErrorKind::Unsupported, message);
                     return Err(error.in_field("file_path").in_row(*given));
                 }
@@ -204,8 +204,8 @@ impl Leaving<'_> {
             let Some((given, Some(marked))) = self.targets.get(targets.value(row)) else { continue };
             if *marked < counts.value(row) {
                 let message = format!(
-                    "the vector marks {marked} rows, the one of {:?} that it replaces {}: a new vector has all \
-                     rows of the old one",
+                    "the vector marks {marked} rows, the one of {:?} that it replaces {}: a new vector must \
+                    have all rows of the old one",
                     targets.value(row),
                     counts.value(row)
                 );
@@ -268,6 +268,6 @@ impl Selected {
 fn check_met(paths: &HashMap<String, usize>, is_met: impl Fn(&str) -> bool, field: &str) -> Result<()> {
     let absent = paths.iter().filter(|(path, _)| !is_met(path)).min_by_key(|(_, row)| **row);
     let Some((path, row)) = absent else { return Ok(()) };
-    let message = format!("{path:?} is no live file of the table");
+    let message = format!("{path:?} is not a live file of the table");
     Err(Error::new(ErrorKind::Argument, message).in_field(field).in_row(*row))
 }

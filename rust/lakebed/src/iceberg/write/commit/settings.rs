@@ -99,12 +99,13 @@ impl Change for SettingsChange {
 fn properties(base: &Base, set: &[(String, String)], remove: &[String]) -> Result<Vec<Update>> {
     for key in set.iter().map(|(key, _)| key).chain(remove) {
         if RESERVED.contains(&key.as_str()) {
-            let message = format!("{key} is no property: it follows from what the table is");
+            let message =
+                format!("{key} is not a property that can be set: it follows from the table's metadata");
             return Err(Error::new(ErrorKind::Argument, message).in_field(key));
         }
     }
     if let Some((key, _)) = set.iter().find(|(key, _)| remove.contains(key)) {
-        let message = format!("{key} is to be set and to be removed");
+        let message = format!("{key} is both set and removed");
         return Err(Error::new(ErrorKind::Argument, message).in_field(key));
     }
     let changed = set.iter().filter(|(key, value)| base.metadata.property(key) != Some(value));
@@ -120,7 +121,7 @@ fn properties(base: &Base, set: &[(String, String)], remove: &[String]) -> Resul
 fn upgrade(base: &Base, number: i32, scratch: &Scratch) -> Result<Vec<Update>> {
     let version = FormatVersion::try_from(number)?;
     if version < base.version {
-        let message = format!("the table is of version {}: no version is lowered", base.version.number());
+        let message = format!("the table has version {}, which cannot be lowered", base.version.number());
         return Err(Error::new(ErrorKind::Unsupported, message).in_file(base.table.metadata_file()));
     }
     let mut updates = Vec::new();

@@ -77,7 +77,7 @@ impl<'b> Draft<'b> {
     fn new(base: &'b Base) -> Result<Draft<'b>> {
         let before = base.spec(base.metadata.default_spec_id)?.fields.as_slice();
         if let Some(field) = before.iter().find(|field| matches!(field.transform, Transform::Unknown(_))) {
-            let message = format!("the spec has a transform that is not known, {}", field.transform);
+            let message = format!("the spec has the unknown transform {}", field.transform);
             return Err(Error::new(ErrorKind::Unsupported, message).in_field(&field.name));
         }
         let last_id = base.metadata.last_partition_id;
@@ -105,10 +105,13 @@ impl<'b> Draft<'b> {
     fn rename(&mut self, name: &str, to: &str) -> Result<()> {
         let field = self.named(name)?;
         if self.removed.contains(&field.field_id) {
-            return Err(refused(format!("partition field {name:?} goes: it is not renamed too"), name));
+            return Err(refused(
+                format!("partition field {name:?} is removed: it cannot be renamed too"),
+                name,
+            ));
         }
         if to.is_empty() {
-            return Err(refused("a partition field has a name".to_owned(), name));
+            return Err(refused("a partition field needs a name".to_owned(), name));
         }
         self.make_way(to);
         self.renamed.insert(field.field_id, to.to_owned());
@@ -141,7 +144,7 @@ impl<'b> Draft<'b> {
             };
         }
         if self.added.iter().any(same) {
-            return Err(refused(format!("{text:?} comes twice"), text));
+            return Err(refused(format!("{text:?} appears twice"), text));
         }
         let is_time = |transform: &Transform| {
             matches!(transform, Transform::Year | Transform::Month | Transform::Day | Transform::Hour)
@@ -209,15 +212,18 @@ fn check(schema: &Schema, fields: &[PartitionField]) -> Result<()> {
     for (place, field) in fields.iter().enumerate() {
         let name = &field.name;
         if fields.iter().take(place).any(|known| known.name == *name) {
-            return Err(refused(format!("two partition fields would be called {name:?}"), name));
+            return Err(refused(format!("two partition fields would have the name {name:?}"), name));
         }
         let column = schema.field_by_name(name);
         if column.is_some_and(|column| !field.source_ids.contains(&column.id)) {
-            return Err(refused(format!("{name:?} is a column that the partition field is not of"), name));
+            return Err(refused(
+                format!("{name:?} is a column other than the source of the partition field"),
+                name,
+            ));
         }
         for id in field.source_ids.iter().filter(|_| field.transform != Transform::Void) {
             if schema.field_by_id(*id).is_none() {
-                return Err(refused(format!("the column of partition field {name:?} is gone"), name));
+                return Err(refused(format!("the column of partition field {name:?} was dropped"), name));
             }
         }
     }

@@ -35,7 +35,7 @@ enum Values {
 /// [`conform`](crate::iceberg::partition::conform) for values that do not fit; each with field and row.
 pub(super) fn metric_maps(stats: &ArrayRef, schema: &Schema) -> Result<HashMap<&'static str, ArrayRef>> {
     let Some(columns) = stats.as_struct_opt() else {
-        let message = format!("a column of type {} holds no metrics", stats.data_type());
+        let message = format!("a column of type {} cannot hold metrics", stats.data_type());
         return Err(Error::new(ErrorKind::Argument, message).in_field("stats"));
     };
     let mut found: HashMap<&'static str, Vec<(i32, Values)>> = HashMap::new();
@@ -47,7 +47,7 @@ pub(super) fn metric_maps(stats: &ArrayRef, schema: &Schema) -> Result<HashMap<&
         })?;
         let metrics = below(columns, metrics)?;
         let metrics = metrics.as_struct_opt().ok_or_else(|| {
-            in_column(Error::new(ErrorKind::Argument, format!("metrics of {name:?} are no struct")))
+            in_column(Error::new(ErrorKind::Argument, format!("metrics of {name:?} are not a struct")))
         })?;
         for (map, values) in of_column(field, metrics, name)? {
             found.entry(map).or_default().push((field.id, values));

@@ -204,7 +204,7 @@ fn with_row_ids(manifests: RecordBatch, first: i64) -> Result<(RecordBatch, RowI
         for rows in rows.iter().filter(|rows| rows.is_valid(row)) {
             next = next
                 .checked_add(rows.value(row))
-                .ok_or_else(|| Error::new(ErrorKind::Mismatch, "the table's row ids are beyond 64 bits"))?;
+                .ok_or_else(|| Error::new(ErrorKind::Mismatch, "the table's row ids do not fit 64 bits"))?;
         }
         Ok(Some(id))
     };

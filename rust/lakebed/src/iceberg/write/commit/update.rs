@@ -212,7 +212,7 @@ fn add_snapshot(to: &mut Document, snapshot: &Map<String, Value>) -> Result<()> 
     let number = |key: &str| snapshot.get(key).and_then(Value::as_i64);
     if let Some((first, count)) = number("first-row-id").zip(number("added-rows")) {
         let next = first.checked_add(count);
-        let next = next.ok_or_else(|| Error::new(ErrorKind::Mismatch, "row ids are beyond 64 bits"))?;
+        let next = next.ok_or_else(|| Error::new(ErrorKind::Mismatch, "row ids do not fit 64 bits"))?;
         to.values_mut().insert("next-row-id".to_owned(), next.into());
     }
     to.push_snapshot(Value::Object(snapshot.clone()));

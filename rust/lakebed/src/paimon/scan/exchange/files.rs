@@ -66,7 +66,7 @@ impl Scan {
         if side != VECTORS {
             return Err(Error::new(
                 ErrorKind::Argument,
-                "of files only deletion vectors are read by themselves",
+                "only the deletion vectors of files are read by themselves",
             ));
         }
         if !program.shows_deletes() {

@@ -26,9 +26,12 @@ pub(super) fn add(
     comment: Option<String>,
     highest: &mut i32,
 ) -> Result<DataField> {
-    let Some(name) = names.last() else { return Err(forbidden("a column has a name", "")) };
+    let Some(name) = names.last() else { return Err(forbidden("a column needs a name", "")) };
     if !ty.nullable {
-        return Err(forbidden("a column that is added may be null, since rows are there", &names.join(".")));
+        return Err(forbidden(
+            "an added column must be nullable, since existing rows have no value in it",
+            &names.join("."),
+        ));
     }
     let mut column = DataField { id: 0, name: name.clone(), ty, description: comment, default_value: None };
     column.id = next_id(highest)?;
@@ -105,7 +108,10 @@ impl Columns<'_> {
         refuse_taken(siblings, new, names)?;
         let Some(field) = siblings.get_mut(place) else { return Err(unknown(&names.join("."))) };
         if names.len() == 1 && matches!(field.ty.kind, TypeKind::Blob) {
-            return Err(forbidden("a BLOB column is not renamed: its files are named after it", &field.name));
+            return Err(forbidden(
+                "a BLOB column cannot be renamed: its files are named after it",
+                &field.name,
+            ));
         }
         new.clone_into(&mut field.name);
         Ok(())
@@ -117,7 +123,7 @@ impl Columns<'_> {
         let siblings = siblings(fields, names)?;
         let place = last_of(siblings, names)?;
         if siblings.len() == 1 {
-            return Err(forbidden("the last column is not dropped", &names.join(".")));
+            return Err(forbidden("the last column cannot be dropped", &names.join(".")));
         }
         siblings.remove(place);
         Ok(())
@@ -194,7 +200,7 @@ impl Columns<'_> {
         if cast(&array, &text, &field.ty)?.is_valid(0) {
             return Ok(());
         }
-        Err(forbidden(format!("the default of the column is no text of {}", field.ty), &names.join(".")))
+        Err(forbidden(format!("the default of the column cannot be read as {}", field.ty), &names.join(".")))
     }
 
     fn check_nullability(&self, old: bool, new: bool, field: &str) -> Result<()> {
@@ -209,7 +215,7 @@ impl Columns<'_> {
     fn refuse_partition(&self, names: &[String], what: &str) -> Result<()> {
         match names {
             [name] if self.schema.partition_keys.contains(name) => {
-                Err(forbidden(format!("a partition column is not {what}"), name))
+                Err(forbidden(format!("a partition column cannot be {what}"), name))
             }
             _ => Ok(()),
         }
@@ -218,7 +224,7 @@ impl Columns<'_> {
     fn refuse_key(&self, names: &[String], what: &str) -> Result<()> {
         match names {
             [name] if self.schema.primary_keys.contains(name) => {
-                Err(forbidden(format!("a column of the primary key is not {what}"), name))
+                Err(forbidden(format!("a column of the primary key cannot be {what}"), name))
             }
             _ => Ok(()),
         }
@@ -242,7 +248,7 @@ pub(super) fn move_column(fields: &mut Vec<DataField>, to: &Move) -> Result<()> 
         }
     };
     if other == from {
-        return Err(forbidden("the column is there already", name));
+        return Err(forbidden("the column exists already", name));
     }
     let column = fields.remove(from);
     fields.insert(place.min(fields.len()), column);
@@ -252,7 +258,7 @@ pub(super) fn move_column(fields: &mut Vec<DataField>, to: &Move) -> Result<()> 
 /// The fields that the last of `names` is one of.
 fn siblings<'f>(fields: &'f mut Vec<DataField>, names: &[String]) -> Result<&'f mut Vec<DataField>> {
     let (first, rest) = match names {
-        [] => return Err(forbidden("a column has a name", "")),
+        [] => return Err(forbidden("a column needs a name", "")),
         [_] => return Ok(fields),
         [first, rest @ ..] => (first, rest),
     };
@@ -269,7 +275,7 @@ fn siblings<'f>(fields: &'f mut Vec<DataField>, names: &[String]) -> Result<&'f 
 
 /// The type of a column or nested field, or of the elements of one.
 fn type_at<'f>(fields: &'f mut [DataField], names: &[String]) -> Result<&'f mut DataType> {
-    let [first, rest @ ..] = names else { return Err(forbidden("a column has a name", "")) };
+    let [first, rest @ ..] = names else { return Err(forbidden("a column needs a name", "")) };
     let field = fields.iter_mut().find(|field| field.name == *first);
     let field = field.ok_or_else(|| unknown(&names.join(".")))?;
     let (inner, rest) = within(&mut field.ty, rest).ok_or_else(|| unknown(&names.join(".")))?;
@@ -307,7 +313,7 @@ fn last_of(fields: &[DataField], names: &[String]) -> Result<usize> {
 
 fn refuse_taken(fields: &[DataField], name: &str, names: &[String]) -> Result<()> {
     match place_of(fields, name) {
-        Some(_) => Err(forbidden(format!("there is a column {name:?} already"), &names.join("."))),
+        Some(_) => Err(forbidden(format!("a column {name:?} exists already"), &names.join("."))),
         None => Ok(()),
     }
 }

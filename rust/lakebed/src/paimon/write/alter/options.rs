@@ -71,20 +71,20 @@ pub(super) fn check_set(
             let count = |text: &str| text.trim().parse::<i32>();
             let new = count(value).map_err(|_| refused(key, "is a number"))?;
             if old.is_none_or(|old| count(old) == Ok(-1)) || new == -1 {
-                return Err(refused(key, "does not change from or to -1"));
+                return Err(refused(key, "cannot change from or to -1"));
             }
         }
         DELETION_VECTORS if was != is && !is_true(value_of(options, "deletion-vectors.modifiable")) => {
-            let why = "does not change once there are rows, which may come twice then, unless option \
+            let why = "cannot change once there are rows, which could then appear twice, unless option \
                        \"deletion-vectors.modifiable\" is \"true\"";
             return Err(refused(key, why));
         }
         "ignore-delete" | "ignore-update-before" if was && !is => {
-            return Err(refused(key, "does not change from true to false"));
+            return Err(refused(key, "cannot change from true to false"));
         }
         "clustering.columns" => check_clustering(options)?,
         MANIFEST_FORMAT if !value.eq_ignore_ascii_case(old.unwrap_or("avro")) => {
-            return Err(refused(key, "does not change once there are manifests, which engines read by it"));
+            return Err(refused(key, "cannot change once there are manifests, which engines read by it"));
         }
         _ => {}
     }
@@ -102,7 +102,7 @@ pub(super) fn check_removed(options: &[(String, String)], key: &str, has_snapsho
     }
     check_mutable(key)?;
     match key {
-        BUCKET => Err(refused(key, "is not removed: give another number")),
+        BUCKET => Err(refused(key, "cannot be removed: set another number")),
         DELETION_VECTORS => check_set(options, key, "false", has_snapshots),
         MANIFEST_FORMAT => check_set(options, key, "avro", has_snapshots),
         "clustering.columns" => check_clustering(options),
@@ -112,7 +112,7 @@ pub(super) fn check_removed(options: &[(String, String)], key: &str, has_snapsho
 
 fn check_known(key: &str) -> Result<()> {
     if STRUCTURAL.contains(&key) {
-        return Err(refused(key, "is not changed: it says what table this is"));
+        return Err(refused(key, "cannot be changed: it follows from what kind of table this is"));
     }
     if UNCHECKED.iter().any(|start| key.starts_with(start)) {
         let message = format!("option {key:?} is checked by Paimon's own writers alone: change it with one");
@@ -123,14 +123,14 @@ fn check_known(key: &str) -> Result<()> {
 
 fn check_mutable(key: &str) -> Result<()> {
     if IMMUTABLE.contains(&key) {
-        return Err(refused(key, "does not change once there are snapshots"));
+        return Err(refused(key, "cannot change once there are snapshots"));
     }
     Ok(())
 }
 
 fn check_clustering(options: &[(String, String)]) -> Result<()> {
     match value_of(options, "pk-clustering-override") {
-        Some(_) => Err(refused("clustering.columns", "is for good where rows are clustered by it")),
+        Some(_) => Err(refused("clustering.columns", "cannot change where rows are clustered by it")),
         None => Ok(()),
     }
 }

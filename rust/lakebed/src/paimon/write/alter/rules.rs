@@ -27,18 +27,18 @@ fn check_columns(schema: &TableSchema) -> Result<()> {
     }
     let reserved = |name: &str| RESERVED.contains(&name) || name.starts_with("_KEY_");
     if let Some(field) = schema.fields.iter().find(|field| reserved(&field.name)) {
-        return Err(refused(format!("{:?} is a name of Paimon's own", field.name)).in_field(&field.name));
+        return Err(refused(format!("{:?} is a name that Paimon reserves", field.name)).in_field(&field.name));
     }
     let is_flat = |field: &DataField| !field.ty.storage_type().is_nested();
     for field in schema.partition_fields() {
         if !is_flat(field) || matches!(field.ty.kind, TypeKind::Blob) {
-            let message = format!("no table is partitioned by {}", field.ty);
+            let message = format!("a table cannot be partitioned by {}", field.ty);
             return Err(refused(message).in_field(&field.name));
         }
     }
     let key = schema.trimmed_primary_keys().into_iter().find(|field| !is_flat(field));
     match key {
-        Some(field) => Err(refused(format!("no primary key has {}", field.ty)).in_field(&field.name)),
+        Some(field) => Err(refused(format!("a primary key cannot have {}", field.ty)).in_field(&field.name)),
         None => Ok(()),
     }
 }
@@ -55,12 +55,12 @@ fn check_buckets(schema: &TableSchema) -> Result<()> {
         }
         -1 | 1.. => {}
         -2 if keyed => {}
-        count => return Err(refused(format!("no table has {count} buckets")).in_field("bucket")),
+        count => return Err(refused(format!("a table cannot have {count} buckets")).in_field("bucket")),
     }
     let nested = schema.bucket_keys().into_iter().find(|field| field.ty.storage_type().is_nested());
     match nested {
         Some(field) => {
-            let message = format!("rows have no bucket by {}", field.ty);
+            let message = format!("values of {} cannot be a bucket key", field.ty);
             Err(refused(message).in_field(&field.name))
         }
         None => Ok(()),
@@ -72,7 +72,7 @@ fn check_named_columns(schema: &TableSchema) -> Result<()> {
     let check = |key: &str, name: &str| match schema.field_by_name(name) {
         Some(_) => Ok(()),
         None => {
-            let message = format!("option {key:?} names {name:?}, which is no column");
+            let message = format!("option {key:?} names {name:?}, which is not a column");
             Err(refused(message).in_field(key))
         }
     };
@@ -97,7 +97,7 @@ fn check_row_ids(schema: &TableSchema) -> Result<()> {
         (
             on("row-tracking.enabled") && (schema.bucket() != -1 || !schema.primary_keys.is_empty()),
             "row-tracking.enabled",
-            "rows are tracked in tables without primary keys whose option \"bucket\" is -1",
+            "row tracking needs a table without primary keys whose option \"bucket\" is -1",
         ),
         (
             on("data-evolution.enabled") && !on("row-tracking.enabled"),

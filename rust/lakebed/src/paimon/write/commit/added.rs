@@ -47,7 +47,7 @@ impl Added {
         let paths = paths_of(table, &entries)?;
         let mut seen = HashSet::with_capacity(paths.len());
         match paths.iter().position(|path| !seen.insert(rooted(path))) {
-            Some(row) => Err(refused_path(&paths[row], "is there twice", row)),
+            Some(row) => Err(refused_path(&paths[row], "appears twice", row)),
             None => Ok(Added { entries, paths, changelog: None, clear: RefCell::default() }),
         }
     }

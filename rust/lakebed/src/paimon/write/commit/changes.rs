@@ -75,7 +75,7 @@ impl Removed {
             paths.iter().flatten().map(|path| absolute(path, table.location())).collect();
         let mut seen = HashSet::with_capacity(paths.len());
         if let Some(row) = paths.iter().position(|path| !seen.insert(rooted(path))) {
-            return Err(refused_path(&paths[row], "is there twice", row));
+            return Err(refused_path(&paths[row], "appears twice", row));
         }
         let names = paths.iter().map(|path| path.rsplit('/').next().unwrap_or_default().to_owned()).collect();
         Ok(Removed { paths, names })
@@ -92,7 +92,8 @@ impl Removed {
             Ok(names.as_string::<i32>().iter().map(|name| Some(self.names.contains(name?))).collect())
         })?;
         let keep = self.among(&base.table, &named)?;
-        let keep = keep.map_err(|row| refused_path(&self.paths[row], "is no live file's path", row))?;
+        let keep =
+            keep.map_err(|row| refused_path(&self.paths[row], "is not the path of a live file", row))?;
         let removed = filter_record_batch(&named, &keep)?;
         let index = Index::of(without_files(base, &removed)?);
         Ok(Some(Changes { index, ..Changes::of(vec![deletions(&removed, base)?]) }))
@@ -137,7 +138,7 @@ impl Overwritten {
         let inside = partition.holds(find(&added.entries, "partition")?.as_binary::<i32>())?;
         match inside.iter().position(|inside| inside != Some(true)) {
             Some(row) => {
-                let message = "the file is of another partition than is overwritten";
+                let message = "the file is in another partition than the overwritten one";
                 Err(Error::new(ErrorKind::Argument, message).in_row(row).in_field("partition"))
             }
             None => Ok(Overwritten { added, replaced: Replaced::With(partition) }),
@@ -209,7 +210,7 @@ pub(super) fn not(told: &BooleanArray) -> BooleanArray {
 /// Refuses tables whose files share rows.
 pub(super) fn refuse_evolution(base: &Base) -> Result<()> {
     if is_on(base.schema(), "data-evolution.enabled", false) {
-        let message = "single files of a table with data evolution, which share rows, are not taken away";
+        let message = "single files of a table with data evolution cannot be removed, since files share rows";
         return Err(Error::new(ErrorKind::Unsupported, message));
     }
     Ok(())

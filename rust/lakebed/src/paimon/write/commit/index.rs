@@ -76,7 +76,7 @@ pub(super) fn without_files(base: &Base, removed: &RecordBatch) -> Result<IndexE
         global.is_valid(*row) && files.iter().any(|(of_file, _, _)| of_file.as_slice() == partition(*row))
     };
     if (0..entries.num_rows()).any(|row| covered(&row)) {
-        let message = "files that a global index covers are not taken away";
+        let message = "files that a global index covers cannot be removed";
         return Err(Error::new(ErrorKind::Unsupported, message));
     }
     let ranges = find(&entries, RANGES)?;

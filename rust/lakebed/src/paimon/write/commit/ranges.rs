@@ -76,11 +76,12 @@ pub(super) fn check(base: &Base, live: &RecordBatch, added: &Added) -> Result<()
         let Some(row) = own.added else { continue };
         let path = added.paths.get(row).map(String::as_str).unwrap_or_default();
         if other.added.is_some() {
-            let why = format!("has keys of {:?}, of the same bucket and level", other.name);
+            let why = format!("has keys in the range of {:?}, in the same bucket and level", other.name);
             return Err(refused_path(path, &why, row));
         }
         let message = format!(
-            "{path:?} has keys of {:?}, which another commit has put into the same bucket and level",
+            "{path:?} has keys in the range of {:?}, which another commit has added to the same bucket and \
+            level",
             other.name
         );
         return Err(Error::new(ErrorKind::Conflict, message).in_row(row).in_field("file_path"));

@@ -92,7 +92,7 @@ impl Compacted {
         let before: HashSet<&[u8]> = before.iter().flatten().collect();
         let after = identities(&self.added.entries)?;
         match after.iter().position(|file| file.is_some_and(|file| before.contains(file))) {
-            Some(row) => Err(refused_path(&self.added.paths[row], "is taken away and added as it was", row)),
+            Some(row) => Err(refused_path(&self.added.paths[row], "is removed and added unchanged", row)),
             None => Ok(()),
         }
     }
@@ -101,6 +101,6 @@ impl Compacted {
 #[cold]
 fn no_longer(path: &str, row: usize) -> Error {
     let message =
-        format!("{path:?} is no live file's path: another commit has taken it away, or none added it");
+        format!("{path:?} is not the path of a live file: another commit has removed it, or none added it");
     Error::new(ErrorKind::Conflict, message).in_row(row).in_field("file_path")
 }

@@ -80,7 +80,7 @@ impl Ids {
     fn number(&mut self, name: &str, rows: i64, column: Option<&String>) -> Result<i64> {
         if name.contains(".vector.") {
             return Err(
-                Error::new(ErrorKind::Unsupported, "no files of vectors are added").in_field("file_path")
+                Error::new(ErrorKind::Unsupported, "files of vectors cannot be added").in_field("file_path")
             );
         }
         if name.ends_with(".blob") {

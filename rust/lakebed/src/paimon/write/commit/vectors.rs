@@ -95,7 +95,8 @@ impl Vectors {
         match self.removed.iter().find(|name| !there.contains(name.as_str())) {
             Some(name) => {
                 let message = format!(
-                    "{name:?} is no index file of vectors: another commit has replaced it, or none added it"
+                    "{name:?} is not an index file of vectors: another commit has replaced it, or none \
+                    added it"
                 );
                 Err(Error::new(ErrorKind::Conflict, message).in_field("removed"))
             }
@@ -119,7 +120,7 @@ impl Vectors {
         live.extend(files_of(added)?);
         match self.of.iter().find(|(file, _)| !live.contains(file)) {
             Some(((.., name), row)) => {
-                Err(wrong(&format!("{name:?} gets a vector and is no live file"), RANGES, *row))
+                Err(wrong(&format!("{name:?} gets a vector and is not a live file"), RANGES, *row))
             }
             None => Ok(()),
         }
@@ -147,7 +148,7 @@ impl Vectors {
         if let Some(row) =
             own.as_string::<i32>().iter().position(|name| !seen.insert(name.unwrap_or_default()))
         {
-            return Err(wrong("there is an index file of that name already", NAME, row));
+            return Err(wrong("an index file of that name exists already", NAME, row));
         }
         let known: HashMap<File, usize> = vectors_of(kept)?.into_iter().collect();
         if let Some((file, at, row)) =
@@ -192,12 +193,12 @@ fn records(table: &Table, files: &RecordBatch) -> Result<RecordBatch> {
     let partitions = partitions.map_err(|error| error.within("partition"))?;
     let types = given.filled(TYPE, || StringArray::from(vec![DELETION_VECTORS; files.num_rows()]))?;
     if let Some(row) = types.as_string::<i32>().iter().position(|ty| ty != Some(DELETION_VECTORS)) {
-        let message = "only index files of deletion vectors are added: others are their writers' own";
+        let message = "only index files of deletion vectors can be added: others belong to their writers";
         return Err(Error::new(ErrorKind::Unsupported, message).in_row(row).in_field(TYPE));
     }
     let names = given.required(NAME, &DataType::Utf8)?;
     if let Some(row) = names.as_string::<i32>().iter().position(|name| !name.is_some_and(is_file_name)) {
-        return Err(wrong("not a file's name", NAME, row));
+        return Err(wrong("not a file name", NAME, row));
     }
     let column = |name: &str, bucket: bool| -> Result<ArrayRef> {
         let spec = INDEX.iter().find(|spec| spec.column == name);
@@ -242,7 +243,8 @@ fn vectors_of(entries: &RecordBatch) -> Result<Vec<(File, usize)>> {
         let names = one.as_struct_opt().and_then(|range| range.column_by_name("f0").cloned());
         let names = names.ok_or_else(|| Error::new(ErrorKind::Required, "ranges without names"))?;
         let names = names.as_string_opt::<i32>();
-        let names = names.ok_or_else(|| Error::new(ErrorKind::Argument, "names of data files are texts"))?;
+        let names =
+            names.ok_or_else(|| Error::new(ErrorKind::Argument, "names of data files are strings"))?;
         found.extend(
             names.iter().map(|name| ((partition.clone(), bucket, name.unwrap_or_default().to_owned()), row)),
         );

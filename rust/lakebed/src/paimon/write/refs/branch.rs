@@ -21,7 +21,8 @@ pub fn create_branch(table: &Table, name: &str, tag: Option<&str>) -> Result<Tab
     check_committable(table.storage().as_ref(), table.location())?;
     let is_number = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_digit());
     if name.trim().is_empty() || name == MAIN || is_number || !is_file_name(name) {
-        let message = format!("no name of a branch, which is not {MAIN:?} and not digits alone: {name:?}");
+        let message =
+            format!("not the name of a branch, which is neither {MAIN:?} nor digits alone: {name:?}");
         return Err(Error::new(ErrorKind::Argument, message));
     }
     let from = match tag {
@@ -71,7 +72,9 @@ pub fn delete_branch(table: &Table, name: &str) -> Result<Freed> {
     check_committable(table.storage().as_ref(), table.location())?;
     let branch = table.files().of_branch(name);
     if name == MAIN || name == table.branch() {
-        let message = format!("the branch {name:?} is not deleted: the table stands on it, or is it");
+        let message = format!(
+            "the branch {name:?} cannot be deleted: it is the main branch, or the table is opened on it"
+        );
         return Err(Error::new(ErrorKind::Argument, message));
     }
     if !table.files().branch_names()?.iter().any(|known| known == name) {

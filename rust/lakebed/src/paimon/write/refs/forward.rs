@@ -24,7 +24,7 @@ use crate::write::{Existing, make_folder};
 pub fn fast_forward(table: &Table, branch: &str) -> Result<Freed> {
     check_committable(table.storage().as_ref(), table.location())?;
     if branch == MAIN || branch == table.branch() {
-        let message = format!("no branch becomes itself or {MAIN:?}: {branch:?}");
+        let message = format!("a table cannot be fast-forwarded to its own branch or {MAIN:?}: {branch:?}");
         return Err(Error::new(ErrorKind::Argument, message));
     }
     let (own, source) = (table.files(), table.files().of_branch(branch));

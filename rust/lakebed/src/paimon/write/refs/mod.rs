@@ -70,7 +70,8 @@ fn check_latest(files: &Files<'_>, expected: Option<i64>) -> Result<()> {
         return Ok(());
     }
     let found = latest.map_or_else(|| "no snapshot".to_owned(), |id| format!("snapshot {id}"));
-    let message =
-        format!("another writer committed meanwhile: {found} is the latest, which may hold what was to go");
+    let message = format!(
+        "another writer committed meanwhile: {found} is the latest, which may hold what was to be removed"
+    );
     Err(Error::new(ErrorKind::Conflict, message).in_file(files.location))
 }

@@ -41,7 +41,7 @@ pub fn create_tag(
     let storage = table.storage().as_ref();
     check_committable(storage, table.location())?;
     if name.trim().is_empty() || !is_file_name(name) {
-        return Err(Error::new(ErrorKind::Argument, format!("no name of a tag: {name:?}")));
+        return Err(Error::new(ErrorKind::Argument, format!("not the name of a tag: {name:?}")));
     }
     let retained = match retained {
         Some(retained) => Some(retained),

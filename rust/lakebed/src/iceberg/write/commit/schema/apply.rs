@@ -17,7 +17,7 @@ impl Draft<'_> {
         let fields = self.of_struct(ROOT, &self.schema.fields)?;
         check_names(&fields, "", &mut HashSet::new())?;
         if fields.is_empty() {
-            return Err(refused("no column is left", ""));
+            return Err(refused("a schema needs at least one column", ""));
         }
         Ok(fields)
     }
@@ -49,7 +49,7 @@ impl Draft<'_> {
             Type::Map(key, value) => {
                 if self.is_touched(key) {
                     let name = self.schema.name_of(key.id).unwrap_or_default();
-                    return Err(refused("the keys of a map do not change", name));
+                    return Err(refused("the keys of a map cannot be changed", name));
                 }
                 Type::Map(Arc::clone(key), self.held(value)?)
             }
@@ -61,7 +61,7 @@ impl Draft<'_> {
     fn held(&self, field: &NestedField) -> Result<FieldRef> {
         if self.deletes.contains(&field.id) {
             let name = self.schema.name_of(field.id).unwrap_or_default();
-            return Err(refused("what lists and maps hold does not go without them", name));
+            return Err(refused("elements and values are only dropped with their list or map", name));
         }
         let required = self.updates.get(&field.id).map_or(field.required, |update| update.required);
         Ok(Arc::new(NestedField { required, ty: self.of_type(field)?, ..field.clone() }))
@@ -94,7 +94,7 @@ fn check_names(fields: &[FieldRef], parent: &str, known: &mut HashSet<String>) -
     for field in fields {
         let full = format!("{parent}{}", field.name);
         if !known.insert(full.clone()) {
-            return Err(refused(format!("two columns would be called {full:?}"), &full));
+            return Err(refused(format!("two columns would have the name {full:?}"), &full));
         }
         let children: Vec<FieldRef> = field.ty.children().into_iter().cloned().collect();
         check_names(&children, &format!("{full}."), known)?;

@@ -11,7 +11,7 @@ use crate::iceberg::write::FormatVersion;
 pub(super) fn check_identifiers(schema: &Schema) -> Result<()> {
     for id in &schema.identifier_field_ids {
         let (Some(field), Some(name)) = (schema.field_by_id(*id), schema.name_of(*id)) else {
-            return Err(refused(format!("no column has the id {id} any more, which tells rows apart"), ""));
+            return Err(refused(format!("the identifier field {id} is no longer a column"), ""));
         };
         let why = match &field.ty {
             Type::Float | Type::Double => "is a floating point number",
@@ -20,7 +20,7 @@ pub(super) fn check_identifiers(schema: &Schema) -> Result<()> {
             _ if !schema.is_always_there(*id) => "may be null",
             _ => continue,
         };
-        return Err(refused(format!("column {name:?} {why}: it cannot tell rows apart"), name));
+        return Err(refused(format!("column {name:?} {why}: it cannot be an identifier field"), name));
     }
     Ok(())
 }
@@ -68,7 +68,7 @@ pub(super) fn check_sources(base: &Base, schema: &Schema) -> Result<()> {
             let named = schema.field_by_name(&field.name);
             if let Some(column) = named.filter(|column| !field.source_ids.contains(&column.id)) {
                 let message = format!(
-                    "a partition field of spec {} is called {:?}, and of another column",
+                    "a partition field of spec {} has the name {:?} and another source column",
                     spec.spec_id, field.name
                 );
                 return Err(refused(message, &column.name));
@@ -87,7 +87,7 @@ pub(super) fn check_sources(base: &Base, schema: &Schema) -> Result<()> {
 
 fn check_source(schema: &Schema, id: i32, transform: &Transform, name: &str, why: &str) -> Result<()> {
     match schema.field_by_id(id) {
-        None => Err(refused(format!("column {name:?} cannot go: {why}"), name)),
+        None => Err(refused(format!("column {name:?} cannot be dropped: {why}"), name)),
         Some(field) if !takes(transform, &field.ty) => {
             Err(refused(format!("column {name:?} cannot become {}: {why}", field.ty), name))
         }

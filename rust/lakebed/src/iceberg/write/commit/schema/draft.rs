@@ -123,13 +123,13 @@ impl<'s> Draft<'s> {
             }
         };
         if field.name.is_empty() {
-            return Err(refused("a column has a name", &full));
+            return Err(refused("a column needs a name", &full));
         }
         let is_there = |name: &str| {
             self.schema.field_by_name(name).is_some_and(|known| !self.deletes.contains(&known.id))
         };
         if is_there(&full) || self.added_by_name.contains_key(&full) {
-            return Err(refused(format!("there is a column {full:?} already"), &full));
+            return Err(refused(format!("a column {full:?} exists already"), &full));
         }
         if field.required && field.ty == Type::Unknown {
             return Err(refused("what is always null cannot be required", &full));
@@ -137,7 +137,7 @@ impl<'s> Draft<'s> {
         let default = default.map(|value| self.default_of(&field, value)).transpose();
         let default = default.map_err(|error| error.in_field(&full))?;
         if field.required && default.is_none() && !self.allow_incompatible {
-            let message = "a required column needs a default: rows that are there have no value in it";
+            let message = "a required column needs a default: existing rows have no value in it";
             return Err(refused(message, &full));
         }
         let id = self.next_id();
@@ -161,10 +161,10 @@ impl<'s> Draft<'s> {
             _ => parent,
         };
         if self.deletes.contains(&inner.id) || self.deletes.contains(&parent.id) {
-            return Err(refused(format!("column {name:?} goes: nothing comes into it"), name));
+            return Err(refused(format!("column {name:?} is dropped: nothing can be added to it"), name));
         }
         if !matches!(inner.ty, Type::Struct(_)) {
-            return Err(refused(format!("column {name:?} of {} is no struct", parent.ty), name));
+            return Err(refused(format!("column {name:?} of {} is not a struct", parent.ty), name));
         }
         Ok(inner.id)
     }
@@ -173,7 +173,7 @@ impl<'s> Draft<'s> {
         let field = self.known(name)?;
         let id = field.id;
         if self.added.contains_key(&id) || self.updates.contains_key(&id) {
-            return Err(refused(format!("column {name:?} is changed: it cannot go too"), name));
+            return Err(refused(format!("column {name:?} is changed: it cannot be dropped too"), name));
         }
         if !self.deletes.contains(&id) {
             self.deletes.push(id);
@@ -190,7 +190,7 @@ impl<'s> Draft<'s> {
             return Err(refused("elements, keys and values have no names of their own", name));
         }
         if to.is_empty() {
-            return Err(refused("a column has a name", name));
+            return Err(refused("a column needs a name", name));
         }
         self.update(NestedField { name: to.to_owned(), ..field });
         if let Identifiers::Named(names) = &mut self.identifiers {
@@ -210,7 +210,7 @@ impl<'s> Draft<'s> {
             return Ok(());
         }
         if !is_promotion(&field.ty, &ty) {
-            let message = format!("column {name:?} of {} does not become one of {ty}", field.ty);
+            let message = format!("column {name:?} of {} cannot become one of {ty}", field.ty);
             return Err(refused(message, name));
         }
         self.update(NestedField { ty, ..field });
@@ -224,8 +224,7 @@ impl<'s> Draft<'s> {
         }
         let is_filled = self.added_by_name.contains_key(name) && field.initial_default.is_some();
         if required && !is_filled && !self.allow_incompatible {
-            let message =
-                format!("column {name:?} may have nulls in files that are there: it stays optional");
+            let message = format!("column {name:?} may have nulls in existing files: it must stay optional");
             return Err(refused(message, name));
         }
         if required && field.ty == Type::Unknown {
@@ -242,7 +241,7 @@ impl<'s> Draft<'s> {
         let is_struct =
             |id: i32| self.schema.field_by_id(id).is_some_and(|field| matches!(field.ty, Type::Struct(_)));
         if parent.is_some_and(|parent| !is_struct(parent)) {
-            return Err(refused(format!("{name:?} is no field of a struct: it cannot move"), name));
+            return Err(refused(format!("{name:?} is not a field of a struct: it cannot move"), name));
         }
         if let Place::Before(other) | Place::After(other) = place {
             if other == id {
@@ -267,7 +266,7 @@ impl<'s> Draft<'s> {
         let added = || self.added_by_name.get(name).and_then(|id| self.updates.get(id));
         let field = known.or_else(added).ok_or_else(|| self.unknown(name))?;
         if self.deletes.contains(&field.id) {
-            return Err(refused(format!("column {name:?} goes: it cannot be changed too"), name));
+            return Err(refused(format!("column {name:?} is dropped: it cannot be changed too"), name));
         }
         Ok(field.clone())
     }
@@ -276,7 +275,7 @@ impl<'s> Draft<'s> {
         let known = || self.schema.field_by_name(name).map(|field| field.id);
         let id = self.added_by_name.get(name).copied().or_else(known).ok_or_else(|| self.unknown(name))?;
         if self.deletes.contains(&id) {
-            return Err(refused(format!("column {name:?} goes: nothing moves"), name));
+            return Err(refused(format!("column {name:?} is dropped: nothing can move beside it"), name));
         }
         Ok(id)
     }
@@ -306,7 +305,7 @@ impl<'s> Draft<'s> {
                 if self.deletes.contains(&here) {
                     let name = self.schema.name_of(id).unwrap_or_default();
                     let message =
-                        format!("column {name:?} tells rows apart: set other identifier fields first");
+                        format!("column {name:?} is an identifier field: set other identifier fields first");
                     return Err(refused(message, name));
                 }
                 next = self.parents.get(&here).copied();

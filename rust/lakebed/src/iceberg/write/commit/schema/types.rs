@@ -52,7 +52,7 @@ impl Draft<'_> {
         }
         let read = || to_json(&from_json(std::slice::from_ref(value), &field.ty)?, &field.ty);
         let values = read().map_err(|error| {
-            let message = format!("the default is no {}: {}", field.ty, error.message());
+            let message = format!("the default is not of the type {}: {}", field.ty, error.message());
             refused(message, &field.name)
         })?;
         Ok(values.into_iter().next().unwrap_or_default())
