@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from iceberg_golden import GoldenTable as GoldenIcebergTable
 
 Row = dict[str, Any]
-COLUMNS = ["severity", "kind", "message", "path", "told_by", "offset", "block", "record", "field"]
+COLUMNS = ["severity", "kind", "message", "path", "named_by", "offset", "block", "record", "field"]
 
 
 def findings(table: lakebed.Table, **keywords: Any) -> list[Row]:
@@ -77,7 +77,7 @@ def test_a_damaged_manifest_is_found_with_its_place_and_the_next_is_read(made: M
     with pytest.raises(LakebedError) as raised:
         made.open().files().to_arrow()
     assert (cut["offset"], cut["block"]) == (raised.value.offset, raised.value.block)
-    assert cut["told_by"] == str(made.root / "metadata" / "snap-1.avro")
+    assert cut["named_by"] == str(made.root / "metadata" / "snap-1.avro")
     assert cut["offset"] is not None
 
 
@@ -86,7 +86,7 @@ def test_a_damaged_list_is_found_once_and_the_other_is_read(made: MadeTable) -> 
     (made.root / "metadata" / "m1.avro").unlink()
     rows = findings(made.open())
     assert {name for _, _, name in named(rows)} == {"m1.avro", "snap-2.avro"}
-    assert {row["told_by"].rpartition("/")[2] for row in rows} == {"snap-1.avro", "v1.metadata.json"}
+    assert {row["named_by"].rpartition("/")[2] for row in rows} == {"snap-1.avro", "v1.metadata.json"}
 
 
 @pytest.mark.parametrize("size", [0, 99, 101])
@@ -96,7 +96,7 @@ def test_data_files_of_another_length_are_found_where_asked(size: int, made: Mad
     assert findings(made.open()) == []
     rows = findings(made.open(), data_files=True)
     assert named(rows) == [("error", "mismatch", "a"), ("error", "missing", "d")]
-    assert {row["told_by"].rpartition("/")[2] for row in rows} == {"m1.avro", "m2.avro"}
+    assert {row["named_by"].rpartition("/")[2] for row in rows} == {"m1.avro", "m2.avro"}
     # What only an older snapshot has is not looked for.
     assert named(findings(made.open().at(snapshot=1), data_files=True)) == [("error", "mismatch", "a")]
 

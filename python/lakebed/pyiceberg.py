@@ -63,7 +63,7 @@ def plan(
     if snapshot_id is not None:
         opened = opened.at(snapshot=snapshot_id)
         shown = _schema_of(table, snapshot_id)
-    where = _said(_bound(expression, schema, case_sensitive), shown)
+    where = _to_predicate(_bound(expression, schema, case_sensitive), shown)
     answer = opened.plan(where=where, row_limit=limit, threads=threads).to_rest()
 
     @cache
@@ -94,7 +94,7 @@ def predicate(
         out. None where it would match all rows.
     Raises: ValueError and TypeError of PyIceberg for names and values that do not fit.
     """
-    return _said(_bound(_expression(row_filter), schema, case_sensitive), schema)
+    return _to_predicate(_bound(_expression(row_filter), schema, case_sensitive), schema)
 
 
 def _expression(row_filter: str | BooleanExpression | None) -> BooleanExpression:
@@ -120,7 +120,7 @@ def _schema_of(table: Table, snapshot_id: int) -> Schema:
     return table.schema() if known is None else table.schemas()[known]
 
 
-def _said(expression: Any, schema: Schema) -> Predicate | None:
+def _to_predicate(expression: Any, schema: Schema) -> Predicate | None:
     """A bound expression in the names of a schema, None for one that may be true of every row."""
     from pyiceberg.expressions import AlwaysFalse, AlwaysTrue, And, Or
 
@@ -130,7 +130,7 @@ def _said(expression: Any, schema: Schema) -> Predicate | None:
         case AlwaysFalse():
             return Predicate("FALSE")
         case And() | Or():
-            sides = [_said(side, schema) for side in (expression.left, expression.right)]
+            sides = [_to_predicate(side, schema) for side in (expression.left, expression.right)]
             known = [side for side in sides if side is not None]
             if len(known) == 2:
                 return known[0] & known[1] if isinstance(expression, And) else known[0] | known[1]
@@ -138,10 +138,10 @@ def _said(expression: Any, schema: Schema) -> Predicate | None:
     field = expression.term.ref().field
     name = schema.find_column_name(field.field_id)
     # A column that the snapshot did not have yet.
-    return None if name is None else _said_of_column(expression, field.field_type, name)
+    return None if name is None else _column_predicate(expression, field.field_type, name)
 
 
-def _said_of_column(expression: Any, column_type: Any, name: str) -> Predicate | None:
+def _column_predicate(expression: Any, column_type: Any, name: str) -> Predicate | None:
     """The same of one comparison."""
     kind, column = expression.as_unbound.__name__, col(name)
     literals = expression.value_set if hasattr(expression, "value_set") else ()

@@ -124,8 +124,8 @@ class SchemaChange:
         return cls._of("updateColumnPosition", move=move)
 
     @classmethod
-    def _of(cls, action: str, **said: Any) -> SchemaChange:
-        return cls(json.dumps({"action": action, **said}))
+    def _of(cls, action: str, **values: Any) -> SchemaChange:
+        return cls(json.dumps({"action": action, **values}))
 
 
 def alter_table(table: Table, changes: SchemaChange | Iterable[SchemaChange]) -> Table:

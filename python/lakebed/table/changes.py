@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lakebed._arguments import version
-from lakebed.table.standing import Standing
+from lakebed.table.state import TableState
 from lakebed.view import View, ViewScan
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from lakebed.predicates import Predicate
 
 
-class ChangeViews(Standing):
+class ChangeViews(TableState):
     """Views of what came and went between snapshots, a row for each file."""
 
     def diff(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lakebed.table.standing import Standing
+from lakebed.table.state import TableState
 from lakebed.view import View, ViewScan
 
 if TYPE_CHECKING:
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from lakebed.predicates import Predicate
 
 
-class ContentViews(Standing):
+class ContentViews(TableState):
     """Views of what the snapshot holds, a row for each manifest, entry or file."""
 
     def manifests(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lakebed._arguments import positive
-from lakebed.table.standing import Standing
+from lakebed.table.state import TableState
 from lakebed.view import View, ViewScan
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ SMALL_BYTES = 32 * 2**20
 """Data files with fewer bytes are small, unless another number is asked for."""
 
 
-class GroupViews(Standing):
+class GroupViews(TableState):
     """Views of live files summed up: memory grows with the groups, not with the files."""
 
     def partitions(

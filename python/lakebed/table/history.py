@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from lakebed.table.standing import Standing
+from lakebed.table.state import TableState
 from lakebed.view import View, ViewScan
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from lakebed.predicates import Predicate
 
 
-class HistoryViews(Standing):
+class HistoryViews(TableState):
     """Views of what the table was and is, before any of its files."""
 
     def snapshots(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from lakebed._arguments import age, milliseconds, positive
 from lakebed._listing import listing_of
-from lakebed.table.standing import Standing
+from lakebed.table.state import TableState
 from lakebed.view import View, ViewScan
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ THREE_DAYS = timedelta(days=3)
 """How long a commit may be under way before its files are taken for orphans."""
 
 
-class JobViews(Standing):
+class JobViews(TableState):
     """Views for those who clean up. Rows only: lakebed deletes nothing."""
 
     def reachable(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from lakebed._arguments import one_of, positive
-from lakebed.table.standing import Standing
+from lakebed.table.state import TableState
 from lakebed.view import PlanScan, View
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from lakebed.predicates import Predicate
 
 
-class PlanViews(Standing):
+class PlanViews(TableState):
     """Views that decide what an engine reads."""
 
     def plan(

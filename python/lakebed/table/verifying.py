@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from lakebed.table.standing import Standing
+from lakebed.table.state import TableState
 from lakebed.view import View, ViewScan
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from lakebed.predicates import Predicate
 
 
-class VerifyViews(Standing):
+class VerifyViews(TableState):
     """The view of what is wrong."""
 
     def verify(
@@ -38,7 +38,7 @@ class VerifyViews(Standing):
         Returns: `severity` utf8 ("error": rows are lost, doubled or not to be read; "warning": other than
             recorded, which readers can live with), `kind` utf8 (that of the error which reading raises, such
             as "missing", "truncated" and "mismatch"; "duplicate": twice in the table; "odd": what reading
-            warns of), `message` utf8, `path` utf8 of the file that is wrong, `told_by` utf8 (the file
+            warns of), `message` utf8, `path` utf8 of the file that is wrong, `named_by` utf8 (the file
             that names it), `offset` int64 [bytes], `block` int64, `record` int64 and `field` utf8 within it,
             where they are known.
         Raises: when read, OSError where folders cannot be listed; the error of a metadata file that cannot be

@@ -137,7 +137,7 @@ impl Location {
         let known = parts.into_iter().flatten().filter(|part| !message.contains(part.as_str()));
         let known: Vec<String> = known.collect();
         // Line ends of a message are lakebed's own.
-        let message = escaped(message, |char| char != '\n' && steers(char));
+        let message = escaped(message, |char| char != '\n' && is_terminal_control(char));
         if known.is_empty() { message } else { format!("{message} ({})", known.join(", ")) }
     }
 }
@@ -223,7 +223,7 @@ impl Error {
 
 /// The text on one line, with all that would steer a terminal escaped.
 fn on_one_line(text: &str) -> String {
-    escaped(text, steers)
+    escaped(text, is_terminal_control)
 }
 
 fn escaped(text: &str, which: impl Fn(char) -> bool) -> String {
@@ -236,7 +236,7 @@ fn escaped(text: &str, which: impl Fn(char) -> bool) -> String {
 
 /// Whether a terminal does something else with a character than show it: controls (C0, DEL, C1), separators of lines
 /// and paragraphs, and what turns the direction of a text (Unicode's Bidi_Control).
-fn steers(char: char) -> bool {
+fn is_terminal_control(char: char) -> bool {
     char.is_control()
         || matches!(char, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }

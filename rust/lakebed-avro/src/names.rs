@@ -35,12 +35,12 @@ pub(crate) fn accept_any_name() {
 const NULL_NAMESPACE: &str = "lakebed.null";
 
 /// Whether some type of a schema says that it has no namespace.
-pub(crate) fn says_null_namespace(json: &Value) -> bool {
+pub(crate) fn has_null_namespace(json: &Value) -> bool {
     match json {
-        Value::Array(items) => items.iter().any(says_null_namespace),
+        Value::Array(items) => items.iter().any(has_null_namespace),
         Value::Object(object) => {
             object.get("namespace").and_then(Value::as_str) == Some("")
-                || object.values().any(says_null_namespace)
+                || object.values().any(has_null_namespace)
         }
         _ => false,
     }

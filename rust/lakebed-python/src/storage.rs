@@ -62,7 +62,7 @@ pub fn storage_of(
 ) -> PyResult<Arc<dyn Storage>> {
     let storage: Arc<dyn Storage> = match storage {
         Some(storage) => Arc::new(PyStorage::new(storage.into_bound(py))?),
-        None => Arc::new(Attended),
+        None => Arc::new(InterruptibleLocal),
     };
     Ok(match concurrent_reads.or(storage.concurrent_reads()) {
         Some(reads) => Arc::new(AtOnce::new(storage, reads)),
@@ -71,9 +71,9 @@ pub fn storage_of(
 }
 
 /// The local file system, for who waits for it in an interpreter that may be interrupted.
-struct Attended;
+struct InterruptibleLocal;
 
-impl Storage for Attended {
+impl Storage for InterruptibleLocal {
     fn read(&self, path: &str) -> Result<Buffer> {
         Local.read(path)
     }

@@ -26,7 +26,7 @@ impl Engine {
     /// where its input ended, so that is only looked for where the payload holds a marker.
     pub(super) fn inflate(&mut self, block: &[u8], scratch: &mut Scratch) -> Result<usize> {
         let length = self.inflate_first(block, scratch)?;
-        if self.sync.find(block).is_some() && left_behind(block) > CHECKSUM {
+        if self.sync.find(block).is_some() && trailing_bytes(block) > CHECKSUM {
             return Err(broken("trailing blocks after the deflate stream"));
         }
         Ok(length)
@@ -45,7 +45,7 @@ impl Engine {
 }
 
 /// Bytes behind the stream with which `block` begins, and which inflates.
-fn left_behind(block: &[u8]) -> usize {
+fn trailing_bytes(block: &[u8]) -> usize {
     let mut stream = Decompress::new(false);
     let mut sink = vec![0; 1 << 16];
     loop {

@@ -16,26 +16,26 @@ pub(super) fn encode(node: &Node, json: &Value, bytes: &mut Vec<u8>) -> Result<(
         (Wire::Int | Wire::Long, Value::Number(number)) => {
             let value =
                 number.as_i64().filter(|value| node.wire == Wire::Long || i32::try_from(*value).is_ok());
-            put_long(bytes, value.ok_or_else(|| misfit(node, json))?);
+            put_long(bytes, value.ok_or_else(|| invalid_default(node, json))?);
         }
         (Wire::Float, Value::Number(number)) => {
-            let value = number.as_f64().ok_or_else(|| misfit(node, json))?;
+            let value = number.as_f64().ok_or_else(|| invalid_default(node, json))?;
             bytes.extend((value as f32).to_le_bytes());
         }
         (Wire::Double, Value::Number(number)) => {
-            bytes.extend(number.as_f64().ok_or_else(|| misfit(node, json))?.to_le_bytes());
+            bytes.extend(number.as_f64().ok_or_else(|| invalid_default(node, json))?.to_le_bytes());
         }
         (Wire::String, Value::String(text)) => put_bytes(bytes, text.as_bytes()),
         (Wire::Bytes, Value::String(text)) => {
-            put_bytes(bytes, &latin1(text).ok_or_else(|| misfit(node, json))?);
+            put_bytes(bytes, &latin1(text).ok_or_else(|| invalid_default(node, json))?);
         }
         (Wire::Fixed(size), Value::String(text)) => {
             let value = latin1(text).filter(|value| value.len() == *size);
-            bytes.extend(value.ok_or_else(|| misfit(node, json))?);
+            bytes.extend(value.ok_or_else(|| invalid_default(node, json))?);
         }
         (Wire::Enum { symbols, .. }, Value::String(text)) => {
             let number = symbols.iter().position(|symbol| symbol == text);
-            put_long(bytes, number.ok_or_else(|| misfit(node, json))? as i64);
+            put_long(bytes, number.ok_or_else(|| invalid_default(node, json))? as i64);
         }
         (Wire::Array(items), Value::Array(values)) => {
             put_count(bytes, values.len());
@@ -52,7 +52,7 @@ pub(super) fn encode(node: &Node, json: &Value, bytes: &mut Vec<u8>) -> Result<(
         }
         (Wire::Record(fields), Value::Object(values)) => encode_record(fields, values, bytes)?,
         (Wire::Union(branches), _) => encode_union(node, branches, json, bytes)?,
-        _ => return Err(misfit(node, json)),
+        _ => return Err(invalid_default(node, json)),
     }
     Ok(())
 }
@@ -78,7 +78,7 @@ fn encode_union(node: &Node, branches: &[Node], json: &Value, bytes: &mut Vec<u8
             Err(_) => bytes.truncate(start),
         }
     }
-    Err(misfit(node, json))
+    Err(invalid_default(node, json))
 }
 
 /// The bytes that the characters U+0000 to U+00FF stand for.
@@ -108,6 +108,6 @@ fn put_count(bytes: &mut Vec<u8>, count: usize) {
 }
 
 #[cold]
-fn misfit(node: &Node, json: &Value) -> Error {
+fn invalid_default(node: &Node, json: &Value) -> Error {
     Error::new(ErrorKind::Unresolvable, format!("default {json} is not a value of type {node}"))
 }

@@ -238,7 +238,7 @@ impl Resolver {
         self.ops[at] = match self.ops.get(at + 1) {
             _ if !keyed => Op::Array { least, list, end },
             Some(Op::Int(Some(_))) => Op::Keyed { least, list, end },
-            _ => return Err(unkeyed(target.path)),
+            _ => return Err(not_int_keyed(target.path)),
         };
         Ok(())
     }
@@ -287,7 +287,7 @@ fn field_at(path: &str) -> Location {
 }
 
 #[cold]
-fn unkeyed(path: &str) -> Error {
+fn not_int_keyed(path: &str) -> Error {
     let message = format!("the writer's values of {path} do not each follow an int key");
     Error::new(ErrorKind::Unresolvable, message).at(field_at(path))
 }

@@ -11,14 +11,14 @@ use serde_json::{Map, Value};
 use super::{Field, Logical, Node, TypeName, Wire};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
-use crate::names::{accept_any_name, plain_name, says_null_namespace, spell_namespace};
+use crate::names::{accept_any_name, has_null_namespace, plain_name, spell_namespace};
 
 /// The root of the schema in `text`.
 pub(super) fn parse(text: &str, limits: &Limits) -> Result<Node> {
     let mut json: Value = serde_json::from_str(text).map_err(|error| bad_schema(&error))?;
     let depth = usize::try_from(limits.max_schema_depth).unwrap_or(usize::MAX).saturating_mul(3);
     prepare(&mut json, depth)?;
-    if says_null_namespace(&json) {
+    if has_null_namespace(&json) {
         spell_namespaces(&mut json, false);
     }
     accept_any_name();

@@ -12,14 +12,14 @@ use crate::scan::{Batches, once};
 
 /// The sides of what changed in a difference: identities of files that were removed and that were added, and
 /// behind them the rows of each leg.
-const LEGS: i32 = 2;
+const INPUTS: i32 = 2;
 
-/// The entries of a manifest of the leg of that number among `changes`, as [`super::Leg::rows`] has them,
+/// The entries of a manifest of the leg of that number among `changes`, as [`super::DiffInput::rows`] has them,
 /// dealt out by their identity. Where nothing can cancel, identities alone need not travel.
-pub(crate) fn diff_pieces(rows: Batches, leg: usize, changes: &[Change], parts: u32) -> Pieces {
+pub(crate) fn diff_pieces(rows: Batches, input: usize, changes: &[Change], parts: u32) -> Pieces {
     let alone = one_way(changes.iter().copied());
-    let change = changes.get(leg).copied().filter(|_| !alone).map(side_of);
-    let leg = LEGS.saturating_add(i32::try_from(leg).unwrap_or(i32::MAX));
+    let change = changes.get(input).copied().filter(|_| !alone).map(side_of);
+    let input = INPUTS.saturating_add(i32::try_from(input).unwrap_or(i32::MAX));
     Box::new(rows.flat_map(move |rows| {
         let pieces = rows.and_then(|rows| {
             let last = rows.num_columns().saturating_sub(1);
@@ -29,7 +29,7 @@ pub(crate) fn diff_pieces(rows: Batches, leg: usize, changes: &[Change], parts: 
                 dealt(rows, keys, parts)
             };
             let identities = change.map(|side| deal(&identity).map(|rows| (side, rows))).transpose()?;
-            Ok(identities.into_iter().chain([(leg, deal(&rows)?)]).collect::<Vec<_>>())
+            Ok(identities.into_iter().chain([(input, deal(&rows)?)]).collect::<Vec<_>>())
         });
         match pieces {
             Ok(pieces) => pieces.into_iter().map(Ok).collect(),
@@ -68,8 +68,8 @@ impl Gather for DiffGather {
             net.count(identities(&rows)?, change);
             return Ok(Box::new(std::iter::empty()));
         }
-        let leg = side.checked_sub(LEGS).and_then(|leg| usize::try_from(leg).ok());
-        let change = leg.and_then(|leg| self.changes.get(leg)).copied();
+        let input = side.checked_sub(INPUTS).and_then(|input| usize::try_from(input).ok());
+        let change = input.and_then(|input| self.changes.get(input)).copied();
         let change =
             change.ok_or_else(|| Error::new(ErrorKind::Argument, format!("a diff has no side {side}")))?;
         let rows = match &mut self.net {
@@ -101,9 +101,9 @@ mod tests {
     }
 
     /// Brings legs together as an engine does, in so many parts.
-    fn rows(legs: &[(Change, &[&str])], parts: u32) -> Vec<String> {
-        let changes: Vec<Change> = legs.iter().map(|(change, _)| *change).collect();
-        let dealt = legs.iter().enumerate().flat_map(|(number, (_, names))| {
+    fn rows(inputs: &[(Change, &[&str])], parts: u32) -> Vec<String> {
+        let changes: Vec<Change> = inputs.iter().map(|(change, _)| *change).collect();
+        let dealt = inputs.iter().enumerate().flat_map(|(number, (_, names))| {
             diff_pieces(once(files(names)), number, &changes, parts).collect::<Vec<_>>()
         });
         let mut dealt: Vec<(i32, RecordBatch)> = dealt.collect::<Result<_>>().expect("pieces");
@@ -135,10 +135,10 @@ mod tests {
     fn parts_find_what_the_whole_does() {
         use Change::{Added, Removed};
         let (gone, new): (&[&str], &[&str]) = (&["a", "kept", "b", "moved"], &["kept", "c", "c"]);
-        let legs = [(Removed, gone), (Added, new), (Removed, &["c"]), (Added, &["moved"])];
+        let inputs = [(Removed, gone), (Added, new), (Removed, &["c"]), (Added, &["moved"])];
         for parts in [1, 2, 7] {
-            assert_eq!(rows(&legs, parts), ["added c", "removed a", "removed b"], "{parts} parts");
+            assert_eq!(rows(&inputs, parts), ["added c", "removed a", "removed b"], "{parts} parts");
         }
-        assert_eq!(rows(&legs[1..2], 3), ["added c", "added c", "added kept"]);
+        assert_eq!(rows(&inputs[1..2], 3), ["added c", "added c", "added kept"]);
     }
 }

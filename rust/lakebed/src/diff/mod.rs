@@ -64,7 +64,7 @@ pub(crate) trait Sides: Send + Sync {
     ///
     /// # Errors
     /// Those of reading the lists.
-    fn legs(&self) -> Result<Legs>;
+    fn inputs(&self) -> Result<DiffInputs>;
 
     /// What an engine needs to find the differences. Reads the manifest lists of both.
     ///
@@ -79,16 +79,16 @@ pub(crate) trait Sides: Send + Sync {
 }
 
 /// The manifests that one of the snapshots alone has.
-pub(crate) struct Legs {
+pub(crate) struct DiffInputs {
     /// What changes the files, in the order of the rows: a file that several legs say changed the same way
     /// is shown as the first of them has it.
-    pub(crate) legs: Vec<Leg>,
+    pub(crate) inputs: Vec<DiffInput>,
     /// How many manifests those are, of all.
     pub(crate) manifests: Step,
 }
 
 /// Entries that say the same of their files.
-pub(crate) struct Leg {
+pub(crate) struct DiffInput {
     /// What the entries say, as seen from the first snapshot.
     pub(crate) change: Change,
     /// Starts reading the identities of the files, a binary column that is the last.

@@ -4,7 +4,7 @@ use arrow_schema::SchemaRef;
 
 use super::columns::ChangeColumns;
 use super::stream::{Differences, count};
-use super::{Change, Legs, Sides};
+use super::{Change, DiffInputs, Sides};
 use crate::distributed::{Distributed, Exchanged};
 use crate::error::Result;
 use crate::notes::Notes;
@@ -31,8 +31,8 @@ impl<S: Sides> Scan for DiffScan<S> {
 
     fn stream(&self) -> Result<Batches> {
         limited(self.limit, || {
-            let Legs { legs, .. } = self.sides.legs()?;
-            Ok(Box::new(Differences::new(legs, self.columns.clone())))
+            let DiffInputs { inputs, .. } = self.sides.inputs()?;
+            Ok(Box::new(Differences::new(inputs, self.columns.clone())))
         })
     }
 
@@ -41,8 +41,8 @@ impl<S: Sides> Scan for DiffScan<S> {
     }
 
     fn explain(&self) -> Result<Vec<Step>> {
-        let Legs { legs, manifests } = self.sides.legs()?;
-        let (net, entries) = count(&legs)?;
+        let DiffInputs { inputs, manifests } = self.sides.inputs()?;
+        let (net, entries) = count(&inputs)?;
         let files = net.left(Change::Removed) + net.left(Change::Added);
         Ok(vec![manifests, Step::rows("files", files, entries, "live in one snapshot only")])
     }

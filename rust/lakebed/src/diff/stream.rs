@@ -8,13 +8,13 @@ use arrow_select::filter::filter_record_batch;
 
 use super::columns::ChangeColumns;
 use super::net::Net;
-use super::{Change, Leg};
+use super::{Change, DiffInput};
 use crate::error::{Error, ErrorKind, Result};
 use crate::scan::Batches;
 
 /// The rows of legs, leg by leg: of the files that do not cancel.
 pub(super) struct Differences {
-    legs: VecDeque<Leg>,
+    inputs: VecDeque<DiffInput>,
     columns: ChangeColumns,
     /// What differs; `None` where all files do, since nothing can cancel.
     net: Option<Net>,
@@ -31,24 +31,24 @@ struct Open {
 }
 
 impl Differences {
-    pub(super) fn new(legs: Vec<Leg>, columns: ChangeColumns) -> Differences {
-        Differences { legs: legs.into(), columns, net: None, started: false, open: None }
+    pub(super) fn new(inputs: Vec<DiffInput>, columns: ChangeColumns) -> Differences {
+        Differences { inputs: inputs.into(), columns, net: None, started: false, open: None }
     }
 
     fn read_batch(&mut self) -> Result<Option<RecordBatch>> {
         if !self.started {
             self.started = true;
-            self.net = if one_way(self.legs.iter().map(|leg| leg.change)) {
+            self.net = if one_way(self.inputs.iter().map(|input| input.change)) {
                 None
             } else {
-                Some(count(&self.legs)?.0)
+                Some(count(&self.inputs)?.0)
             };
         }
         loop {
             let Some(open) = &mut self.open else {
-                let Some(leg) = self.legs.pop_front() else { return Ok(None) };
-                let left = self.net.as_ref().map_or(u64::MAX, |net| net.left(leg.change));
-                self.open = Some(Open { change: leg.change, rows: (leg.rows)(), left });
+                let Some(input) = self.inputs.pop_front() else { return Ok(None) };
+                let left = self.net.as_ref().map_or(u64::MAX, |net| net.left(input.change));
+                self.open = Some(Open { change: input.change, rows: (input.rows)(), left });
                 continue;
             };
             let files = if open.left == 0 { None } else { open.rows.next().transpose()? };
@@ -88,12 +88,12 @@ pub(super) fn claimed(net: &mut Net, files: &RecordBatch, change: Change) -> Res
 }
 
 /// Reads the identities of all legs: what differs, and how many entries there are.
-pub(super) fn count<'l>(legs: impl IntoIterator<Item = &'l Leg>) -> Result<(Net, u64)> {
+pub(super) fn count<'l>(inputs: impl IntoIterator<Item = &'l DiffInput>) -> Result<(Net, u64)> {
     let (mut net, mut entries) = (Net::default(), 0);
-    for leg in legs {
-        for files in (leg.identities)() {
+    for input in inputs {
+        for files in (input.identities)() {
             let files = files?;
-            net.count(identities(&files)?, leg.change);
+            net.count(identities(&files)?, input.change);
             entries += files.num_rows() as u64;
         }
     }
@@ -138,11 +138,11 @@ mod tests {
         Box::new(move || Box::new(batches.iter().map(|names| Ok(batch(names)))))
     }
 
-    fn rows(legs: Vec<Leg>) -> Vec<String> {
+    fn rows(inputs: Vec<DiffInput>) -> Vec<String> {
         let files = Schema::new(vec![Field::new("file_path", DataType::Utf8, true)]);
         let columns = ChangeColumns::new(&ScanOptions::default(), &files);
         let mut rows = Vec::new();
-        for batch in Differences::new(legs, columns) {
+        for batch in Differences::new(inputs, columns) {
             let batch = batch.expect("rows");
             let (changes, paths) = (batch.column(0).as_string::<i32>(), batch.column(1).as_string::<i32>());
             let both = changes.iter().zip(paths).filter_map(|(change, path)| change.zip(path));
@@ -155,28 +155,28 @@ mod tests {
     fn what_cancels_is_not_shown_and_nothing_is_read_behind_what_differs() {
         let removed: &[&[&str]] = &[&["a", "kept"], &["b"]];
         let added: &[&[&str]] = &[&["kept"], &["c", "c"]];
-        let legs = vec![
-            Leg { change: Change::Removed, identities: whole(removed), rows: reader(removed) },
-            Leg { change: Change::Added, identities: whole(added), rows: reader(added) },
+        let inputs = vec![
+            DiffInput { change: Change::Removed, identities: whole(removed), rows: reader(removed) },
+            DiffInput { change: Change::Added, identities: whole(added), rows: reader(added) },
         ];
-        assert_eq!(rows(legs), ["removed a", "removed b", "added c", "added c"]);
+        assert_eq!(rows(inputs), ["removed a", "removed b", "added c", "added c"]);
     }
 
     #[test]
     fn where_nothing_can_cancel_identities_are_not_read() {
         let added: &[&[&str]] = &[&["a"], &[], &["b"]];
-        let legs = vec![Leg { change: Change::Added, identities: reader(&[]), rows: whole(added) }];
-        assert_eq!(rows(legs), ["added a", "added b"]);
+        let inputs = vec![DiffInput { change: Change::Added, identities: reader(&[]), rows: whole(added) }];
+        assert_eq!(rows(inputs), ["added a", "added b"]);
         assert!(rows(Vec::new()).is_empty());
     }
 
     #[test]
     fn rewritten_manifests_are_read_for_identities_alone() {
         let files: &[&[&str]] = &[&["a", "b"]];
-        let legs = vec![
-            Leg { change: Change::Removed, identities: whole(files), rows: reader(&[]) },
-            Leg { change: Change::Added, identities: whole(files), rows: reader(&[]) },
+        let inputs = vec![
+            DiffInput { change: Change::Removed, identities: whole(files), rows: reader(&[]) },
+            DiffInput { change: Change::Added, identities: whole(files), rows: reader(&[]) },
         ];
-        assert!(rows(legs).is_empty());
+        assert!(rows(inputs).is_empty());
     }
 }

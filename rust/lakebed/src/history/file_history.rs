@@ -56,7 +56,7 @@ impl<H: History> Scan for FileHistoryScan<H> {
     }
 
     fn notes(&self) -> Notes {
-        self.history.oddities()
+        self.history.notes()
     }
 
     fn explain(&self) -> Result<Vec<Step>> {

@@ -95,7 +95,7 @@ impl<H: History> GrowthScan<H> {
             let of_commit = changed.entry(link.commit.snapshot_id).or_default();
             let live = match (before, grown.last()) {
                 (Some(parent), Some(live)) if link.follows => {
-                    if link.says_all && !of_commit.is_as_listed::<H>(link.changed)? {
+                    if link.is_complete && !of_commit.is_as_listed::<H>(link.changed)? {
                         *of_commit = self.compared(&parent.snapshot, &link.snapshot)?;
                     }
                     live.and(of_commit.added, 1)?.and(of_commit.removed, -1)?
@@ -158,7 +158,7 @@ impl<H: History> Scan for GrowthScan<H> {
     }
 
     fn notes(&self) -> Notes {
-        self.history.oddities()
+        self.history.notes()
     }
 
     fn explain(&self) -> Result<Vec<Step>> {

@@ -26,7 +26,7 @@ pub(super) struct Link<H: History> {
     /// Whether nothing was live before it, as the lists count.
     pub(super) is_first: bool,
     /// Whether the manifests that it wrote say all that it changed.
-    pub(super) says_all: bool,
+    pub(super) is_complete: bool,
     /// Those manifests, until they are read.
     own: Vec<H::Manifest>,
     /// What its lists say that it changed in all, where they do.
@@ -58,12 +58,12 @@ impl<H: History> Line<H> {
             let listed = listed?;
             let follows = before.is_some_and(|(id, _)| commit.parent_id == Some(id));
             let lived = before.filter(|_| follows).and_then(|(_, live)| live);
-            let says_all = !follows || leads::<H>(lived, listed.changed, listed.live);
-            let is_first = !follows && leads::<H>(Some([0; 4]), listed.changed, listed.live);
+            let is_complete = !follows || counts_add_up::<H>(lived, listed.changed, listed.live);
+            let is_first = !follows && counts_add_up::<H>(Some([0; 4]), listed.changed, listed.live);
             before = Some((commit.snapshot_id, listed.live));
             line.pruned += listed.pruned;
             let (commit, own, changed) = (Arc::new(commit), listed.own, listed.changed);
-            line.commits.push(Link { commit, snapshot, follows, is_first, says_all, own, changed });
+            line.commits.push(Link { commit, snapshot, follows, is_first, is_complete, own, changed });
         }
         Ok(line)
     }
@@ -90,10 +90,10 @@ impl<H: History> Line<H> {
     pub(super) fn stretches(&mut self) -> Vec<Stretch<H>> {
         let mut stretches = Vec::new();
         let mut before: Option<&H::Snapshot> = None;
-        for Link { commit, snapshot, says_all, own, .. } in &mut self.commits {
+        for Link { commit, snapshot, is_complete, own, .. } in &mut self.commits {
             let own = std::mem::take(own);
             match (before, stretches.last_mut()) {
-                (Some(before), _) if !*says_all => {
+                (Some(before), _) if !*is_complete => {
                     stretches.push(Stretch::Compared(before.clone(), snapshot.clone(), Arc::clone(commit)));
                 }
                 (_, Some(Stretch::Written(known))) => known.extend(written::<H>(commit, own)),
@@ -106,12 +106,12 @@ impl<H: History> Line<H> {
 
     /// The steps of a scan of these commits.
     pub(super) fn steps(&self) -> Vec<Step> {
-        let told = self.commits.iter().filter(|link| link.says_all);
-        let (told, read) = told.fold((0, 0), |(told, read), link| (told + 1, read + link.own.len() as u64));
-        let why =
-            "what their own manifests say leads from the snapshot before; the others are compared with it";
+        let complete = self.commits.iter().filter(|link| link.is_complete);
+        let (complete, read) =
+            complete.fold((0, 0), |(complete, read), link| (complete + 1, read + link.own.len() as u64));
+        let why = "their own manifests record all that they changed; the others are compared with the snapshot before";
         vec![
-            Step::rows("snapshots", told, self.commits.len() as u64, why),
+            Step::rows("snapshots", complete, self.commits.len() as u64, why),
             Step::rows(
                 "manifests",
                 read,
@@ -130,7 +130,7 @@ fn written<H: History>(
 }
 
 /// Whether what a commit says that it changed makes one state the next, as the lists count them.
-fn leads<H: History>(before: Option<Counts>, changed: Option<Counts>, after: Option<Counts>) -> bool {
+fn counts_add_up<H: History>(before: Option<Counts>, changed: Option<Counts>, after: Option<Counts>) -> bool {
     let (Some(before), Some(changed), Some(after)) = (before, changed, after) else { return false };
     let states = before.into_iter().zip(changed).zip(after).take(H::COUNTED);
     states.into_iter().all(|((before, changed), after)| before.checked_add(changed) == Some(after))

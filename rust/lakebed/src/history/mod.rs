@@ -95,7 +95,7 @@ pub(crate) trait History: Clone + Send + Sync + 'static {
     fn files_storage(&self) -> &Arc<dyn Storage>;
 
     /// What is odd about the manifests that are read.
-    fn oddities(&self) -> Notes;
+    fn notes(&self) -> Notes;
 
     /// The snapshots that led to where the table stands, as far as they are there, the oldest first.
     ///

@@ -75,7 +75,7 @@ impl<'p> PathParts<'p> {
             None if path.starts_with('/') => (Cow::Borrowed("file"), "", path),
             None => (Cow::Borrowed(""), "", path),
         };
-        no_climbing(key)?;
+        refuse_parent_segments(key)?;
         // To a file system `a//b` is `a/b`; to an object store it is another key.
         let collapses = is_server(&family);
         let key = key.strip_prefix('/').unwrap_or(key).trim_end_matches('/');
@@ -158,7 +158,7 @@ fn checked_host<'p>(family: &str, host: &'p str) -> Result<&'p str, Fault> {
 
 /// # Errors
 /// `Climbs` for a path that has `.` or `..` for a folder, also where that shows only once it is decoded.
-fn no_climbing(key: &str) -> Result<(), Fault> {
+fn refuse_parent_segments(key: &str) -> Result<(), Fault> {
     let mut key = Cow::Borrowed(key.as_bytes());
     for _ in 0..ENCODINGS {
         if key.split(|byte| b"/\\".contains(byte)).any(|name| name == b"." || name == b"..") {

@@ -238,7 +238,11 @@ fn bind_node(
 
 fn bind_leaf(leaf: &Leaf, logic: Logic, column: Column) -> Result<Node> {
     if leaf.operator.row().form != Form::Postfix && !is_comparable(&column.data_type) {
-        return Err(misfit(leaf, &column.data_type, "columns of this type can only be tested for null"));
+        return Err(type_mismatch(
+            leaf,
+            &column.data_type,
+            "columns of this type can only be tested for null",
+        ));
     }
     let (operator, literals) = match resolve_nulls(leaf) {
         Resolved::Never(literals) => {
@@ -300,7 +304,7 @@ fn bind_operands(
     let form = operator.row().form;
     check_shape(leaf, form, literals.len(), data_type)?;
     if form == Form::Pattern {
-        let pattern = bind_pattern(literals).map_err(|reason| misfit(leaf, data_type, &reason))?;
+        let pattern = bind_pattern(literals).map_err(|reason| type_mismatch(leaf, data_type, &reason))?;
         let values = vec![Value::Bytes(pattern.prefix().0.into())];
         return Ok(Operands { values, pattern: Some(pattern) });
     }
@@ -321,7 +325,7 @@ fn bind_values(leaf: &Leaf, literals: &[&Literal], column: &Column) -> Result<Ve
         let value = if is_uuid { uuid_text(literal) } else { cast(literal, data_type) };
         value.map_err(|reason| {
             let what = format!("cannot take {}: {reason}", literal.kind());
-            misfit(leaf, data_type, &what)
+            type_mismatch(leaf, data_type, &what)
         })
     };
     literals.iter().map(value).collect()
@@ -338,7 +342,7 @@ fn check_shape(leaf: &Leaf, form: Form, literals: usize, data_type: &DataType) -
     };
     let name = leaf.operator.name();
     if !counts.contains(&literals) {
-        return Err(misfit(leaf, data_type, &format!("{name} does not take {literals} literals")));
+        return Err(type_mismatch(leaf, data_type, &format!("{name} does not take {literals} literals")));
     }
     let applies = match form {
         Form::Test => matches!(data_type, DataType::Float32 | DataType::Float64),
@@ -346,7 +350,7 @@ fn check_shape(leaf: &Leaf, form: Form, literals: usize, data_type: &DataType) -
         Form::Function => matches!(data_type, DataType::Utf8 | DataType::Binary),
         _ => true,
     };
-    if applies { Ok(()) } else { Err(misfit(leaf, data_type, &format!("{name} does not apply"))) }
+    if applies { Ok(()) } else { Err(type_mismatch(leaf, data_type, &format!("{name} does not apply"))) }
 }
 
 fn bind_pattern(literals: &[&Literal]) -> Result<LikePattern, String> {
@@ -377,7 +381,7 @@ pub(crate) fn unknown_column<'a>(name: &str, known: impl Iterator<Item = &'a str
 }
 
 #[cold]
-fn misfit(leaf: &Leaf, data_type: &DataType, reason: &str) -> Error {
+fn type_mismatch(leaf: &Leaf, data_type: &DataType, reason: &str) -> Error {
     let term = &leaf.term;
     Error::new(ErrorKind::Predicate, format!("filter: column {term} of type {data_type}: {reason}"))
 }

@@ -28,7 +28,7 @@ impl AtOnce {
     }
 
     /// What `read` gives, once it is its turn.
-    fn in_turn<T>(&self, read: impl FnOnce() -> T) -> T {
+    fn with_permit<T>(&self, read: impl FnOnce() -> T) -> T {
         // In a forked process nobody ends the reads that were under way.
         if self.process != std::process::id() {
             return read();
@@ -40,15 +40,15 @@ impl AtOnce {
         }
         *free -= 1;
         drop(free);
-        let _turn = Turn(self);
+        let _permit = Permit(self);
         read()
     }
 }
 
 /// Gives its turn back, however the read ends.
-struct Turn<'a>(&'a AtOnce);
+struct Permit<'a>(&'a AtOnce);
 
-impl Drop for Turn<'_> {
+impl Drop for Permit<'_> {
     fn drop(&mut self) {
         *self.0.free.lock().unwrap_or_else(PoisonError::into_inner) += 1;
         self.0.freed.notify_one();
@@ -57,11 +57,11 @@ impl Drop for Turn<'_> {
 
 impl Storage for AtOnce {
     fn read(&self, path: &str) -> Result<Buffer> {
-        self.in_turn(|| self.storage.read(path))
+        self.with_permit(|| self.storage.read(path))
     }
 
     fn read_range(&self, path: &str, start: u64, length: u64) -> Result<Buffer> {
-        self.in_turn(|| self.storage.read_range(path, start, length))
+        self.with_permit(|| self.storage.read_range(path, start, length))
     }
 
     fn list(&self, folder: &str) -> Result<Vec<String>> {

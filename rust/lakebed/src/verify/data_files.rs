@@ -28,5 +28,5 @@ pub(super) fn check(storage: &dyn Storage, file: &NamedFile) -> Result<Option<Fi
             _ => Some(wrong(format!("{size} bytes are recorded, and there are more"))),
         },
     };
-    Ok(found.map(|finding| finding.in_file(&file.path).told_by(&file.told_by)))
+    Ok(found.map(|finding| finding.in_file(&file.path).named_by(&file.named_by)))
 }

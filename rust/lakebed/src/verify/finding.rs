@@ -32,14 +32,14 @@ pub(crate) struct Finding {
     severity: Severity,
     kind: &'static str,
     message: String,
-    told_by: Option<String>,
+    named_by: Option<String>,
     location: Location,
 }
 
 impl Finding {
     pub(crate) fn new(severity: Severity, kind: &'static str, message: impl Into<String>) -> Finding {
         let (message, location) = (message.into(), Location::default());
-        Finding { severity, kind, message, told_by: None, location }
+        Finding { severity, kind, message, named_by: None, location }
     }
 
     /// What an error of reading says.
@@ -55,8 +55,8 @@ impl Finding {
     }
 
     /// The same of a file that another one names.
-    pub(crate) fn told_by(mut self, path: &str) -> Finding {
-        self.told_by.get_or_insert_with(|| without_credentials(path).into_owned());
+    pub(crate) fn named_by(mut self, path: &str) -> Finding {
+        self.named_by.get_or_insert_with(|| without_credentials(path).into_owned());
         self
     }
 
@@ -96,7 +96,7 @@ pub(super) fn rows(findings: &[Finding]) -> Result<RecordBatch> {
         ("kind", text(&|finding| Some(finding.kind.to_owned()))),
         ("message", text(&|finding| Some(finding.message.clone()))),
         ("path", text(&|finding| finding.location.path.clone())),
-        ("told_by", text(&|finding| finding.told_by.clone())),
+        ("named_by", text(&|finding| finding.named_by.clone())),
         ("offset", long(|location| location.offset)),
         ("block", long(|location| location.block)),
         ("record", long(|location| location.record)),

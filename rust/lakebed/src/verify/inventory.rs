@@ -10,7 +10,7 @@ use crate::storage::Storage;
 /// A manifest, and the first list that names it.
 pub(crate) struct NamedManifest<M> {
     pub(crate) manifest: M,
-    pub(crate) told_by: Arc<str>,
+    pub(crate) named_by: Arc<str>,
     /// Whether the table's snapshot has it.
     pub(crate) is_live: bool,
 }
@@ -21,7 +21,7 @@ pub(crate) struct NamedFile {
     pub(crate) path: String,
     /// How many bytes are recorded of it.
     pub(crate) size: Option<u64>,
-    pub(crate) told_by: Arc<str>,
+    pub(crate) named_by: Arc<str>,
 }
 
 /// What there should be.
@@ -57,8 +57,8 @@ impl<M> Inventory<M> {
     }
 
     /// Takes an error of reading a file that another one names.
-    pub(crate) fn fail(&mut self, error: &Error, path: &str, told_by: &str) {
-        self.find(Finding::of(error).in_file(path).told_by(told_by));
+    pub(crate) fn fail(&mut self, error: &Error, path: &str, named_by: &str) {
+        self.find(Finding::of(error).in_file(path).named_by(named_by));
     }
 
     /// Takes in the manifests that one list names, by their paths; `differ` says in what two records of one manifest do.
@@ -69,7 +69,7 @@ impl<M> Inventory<M> {
         is_live: bool,
         differ: impl Fn(&M, &M) -> Option<&'static str>,
     ) {
-        let (told_by, mut here): (Arc<str>, _) = (Arc::from(list), HashSet::new());
+        let (named_by, mut here): (Arc<str>, _) = (Arc::from(list), HashSet::new());
         for (record, (path, manifest)) in manifests.into_iter().enumerate() {
             let wrong = |severity, kind, message: String| {
                 Finding::new(severity, kind, message).in_file(list).in_record(record as u64)
@@ -86,13 +86,13 @@ impl<M> Inventory<M> {
                         let message =
                             format!("the manifest {path:?} has another {what} here than in another list");
                         let finding = wrong(Severity::Warning, ErrorKind::Mismatch.name(), message);
-                        self.findings.push(finding.told_by(&known.told_by));
+                        self.findings.push(finding.named_by(&known.named_by));
                     }
                 }
                 None => {
                     self.places.insert(path, self.manifests.len());
-                    let told_by = Arc::clone(&told_by);
-                    self.manifests.push(NamedManifest { manifest, told_by, is_live });
+                    let named_by = Arc::clone(&named_by);
+                    self.manifests.push(NamedManifest { manifest, named_by, is_live });
                 }
             }
         }

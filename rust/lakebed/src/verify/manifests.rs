@@ -104,7 +104,7 @@ impl<V: Verified, T: Take> Source for Manifests<V, T> {
                 read.findings.push(Finding::of(&error));
             }
         }
-        let placed = |finding: Finding| finding.in_file(&read.path).told_by(&named.told_by);
+        let placed = |finding: Finding| finding.in_file(&read.path).named_by(&named.named_by);
         read.findings = std::mem::take(&mut read.findings).into_iter().map(placed).collect();
         give(read);
         Ok(())

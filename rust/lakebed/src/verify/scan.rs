@@ -49,18 +49,18 @@ impl<V: Verified> VerifyScan<V> {
         let named = std::iter::once(Ok(findings));
         let files = each(storage, files, threads, check).map(|found| Ok(found?.into_iter().collect()));
         let manifests: Vec<_> = manifests.into_iter().map(Arc::new).collect();
-        let (keys, told) = (Arc::new(Keys::default()), Arc::new(Told::new(is_whole)));
+        let (keys, tally) = (Arc::new(Keys::default()), Arc::new(LiveCounts::new(is_whole)));
         let take = Check(Arc::clone(&keys));
         let reads = Manifests { table: self.table.clone(), program: Arc::clone(&program), take };
         let checks = reads.pipeline(manifests.clone(), threads);
-        let counted = Arc::clone(&told);
+        let counted = Arc::clone(&tally);
         let checks = checks.map(move |read| Ok(counted.count(read?)));
-        let (claims, all) = (self.table.claims(), Arc::clone(&told));
+        let (claims, all) = (self.table.claims(), Arc::clone(&tally));
         let contradicted = std::iter::once_with(move || Ok(all.contradicted(&claims)));
         let once_more = {
             let (table, data_files) = (self.table.clone(), self.data_files.then_some(data_files));
             let reads = Manifests { table, program, take: Keep(keys) };
-            std::iter::once_with(move || met(reads, manifests, told, data_files, threads)).flatten()
+            std::iter::once_with(move || met(reads, manifests, tally, data_files, threads)).flatten()
         };
         Ok(Box::new(named.chain(files).chain(checks).chain(contradicted).chain(once_more)))
     }
@@ -91,7 +91,7 @@ impl<V: Verified> Scan for VerifyScan<V> {
 }
 
 /// What manifests have told of the live files.
-struct Told(Mutex<LiveFiles>);
+struct LiveCounts(Mutex<LiveFiles>);
 
 /// The live files, what they come to, and whether all that name them could be read.
 struct LiveFiles {
@@ -100,12 +100,12 @@ struct LiveFiles {
     is_whole: bool,
 }
 
-impl Told {
-    fn new(is_whole: bool) -> Told {
-        Told(Mutex::new(LiveFiles { live: Live::default(), totals: Totals::default(), is_whole }))
+impl LiveCounts {
+    fn new(is_whole: bool) -> LiveCounts {
+        LiveCounts(Mutex::new(LiveFiles { live: Live::default(), totals: Totals::default(), is_whole }))
     }
 
-    fn told(&self) -> MutexGuard<'_, LiveFiles> {
+    fn tally(&self) -> MutexGuard<'_, LiveFiles> {
         // Nothing panics while the lock is held.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -114,11 +114,11 @@ impl Told {
     fn count(&self, read: Read<Checked>) -> Vec<Finding> {
         let Checked { findings: within, counts, totals } = read.taken;
         if read.is_live {
-            let mut told = self.told();
-            told.is_whole &= read.is_whole;
+            let mut tally = self.tally();
+            tally.is_whole &= read.is_whole;
             // What could be read is counted, of a manifest that ends early too.
-            counts.into_iter().for_each(|(hashed, sign)| told.live.count(hashed, sign));
-            told.totals.add(&totals);
+            counts.into_iter().for_each(|(hashed, sign)| tally.live.count(hashed, sign));
+            tally.totals.add(&totals);
         }
         let within = within.into_iter().map(|finding| finding.in_file(&read.path));
         read.findings.into_iter().chain(within).collect()
@@ -126,8 +126,8 @@ impl Told {
 
     /// What the snapshot claims and its live files do not come to, where all of them are known.
     fn contradicted(&self, claims: &[Claim]) -> Vec<Finding> {
-        let told = self.told();
-        if told.is_whole && told.live.is_right() { told.totals.contradicted(claims) } else { Vec::new() }
+        let tally = self.tally();
+        if tally.is_whole && tally.live.is_right() { tally.totals.contradicted(claims) } else { Vec::new() }
     }
 }
 
@@ -135,19 +135,19 @@ impl Told {
 fn met<V: Verified>(
     reads: Manifests<V, Keep>,
     manifests: Vec<Arc<NamedManifest<V::Manifest>>>,
-    told: Arc<Told>,
+    tally: Arc<LiveCounts>,
     data_files: Option<Vec<NamedFile>>,
     threads: usize,
 ) -> Findings {
     let is_asked = data_files.is_some();
-    if told.told().live.is_right() && !is_asked {
+    if tally.tally().live.is_right() && !is_asked {
         return Box::new(std::iter::empty());
     }
     let storage = Arc::clone(reads.table.files_storage());
     let beside = looked_for(&storage, data_files.unwrap_or_default(), threads);
     let live = manifests.into_iter().filter(|named| named.is_live).collect();
     let entries = reads.pipeline(live, threads).map(move |read| {
-        let (found, files) = told.meet(read?);
+        let (found, files) = tally.meet(read?);
         let files = if is_asked { files } else { Vec::new() };
         Ok(found.into_iter().chain(looked_for(&storage, files, threads)?).collect())
     });
@@ -159,18 +159,18 @@ fn looked_for(storage: &Arc<dyn Storage>, files: Vec<NamedFile>, threads: usize)
     Ok(read_each(storage, files, threads, check)?.into_iter().flatten().collect())
 }
 
-impl Told {
+impl LiveCounts {
     /// What is wrong with the live files of a manifest, and those that are met for the first time.
     fn meet(&self, read: Read<Vec<Entry>>) -> (Vec<Finding>, Vec<NamedFile>) {
         let (mut found, mut files) = (Vec::new(), Vec::new());
-        let told_by: Arc<str> = Arc::from(read.path.as_str());
-        let LiveFiles { live, is_whole, .. } = &mut *self.told();
+        let named_by: Arc<str> = Arc::from(read.path.as_str());
+        let LiveFiles { live, is_whole, .. } = &mut *self.tally();
         for Entry { hashed, sign, record, path, size } in read.taken {
             let wrong = |kind, message: String| {
-                Finding::new(Severity::Error, kind, message).in_file(&told_by).in_record(record)
+                Finding::new(Severity::Error, kind, message).in_file(&named_by).in_record(record)
             };
             match live.meet(hashed, sign) {
-                Met::First => files.push(NamedFile { path, size, told_by: Arc::clone(&told_by) }),
+                Met::First => files.push(NamedFile { path, size, named_by: Arc::clone(&named_by) }),
                 Met::Again => {
                     found.push(wrong("duplicate", format!("the file {path:?} is twice in the snapshot")));
                 }

@@ -40,7 +40,7 @@ pub(crate) trait Commit {
     fn made(&mut self, base: Self::Base, next: Self::Next) -> Result<Self::Made>;
 
     /// How often it is tried, and which path a conflict names.
-    fn patience(&self, base: &Self::Base) -> Patience;
+    fn retry_limits(&self, base: &Self::Base) -> RetryLimits;
 }
 
 /// The outcome of preparing an attempt.
@@ -58,7 +58,7 @@ pub(crate) enum Prepared<N, M> {
 }
 
 /// How often a lost attempt is followed by another.
-pub(crate) struct Patience {
+pub(crate) struct RetryLimits {
     pub(crate) attempts: u32,
     /// The longest wait between two attempts \[ms\].
     pub(crate) longest_wait: u64,
@@ -96,7 +96,7 @@ pub(crate) fn commit<C: Commit>(mut work: C) -> Result<C::Made> {
             }
             Published::Lost => drop(written),
         }
-        let Patience { attempts, longest_wait, path } = work.patience(&base);
+        let RetryLimits { attempts, longest_wait, path } = work.retry_limits(&base);
         if attempt >= attempts {
             let message = format!("{attempt} attempts lost to other commits");
             return Err(Error::new(ErrorKind::Conflict, message).in_file(&path));
@@ -274,8 +274,8 @@ mod tests {
             Ok(base + 1)
         }
 
-        fn patience(&self, _: &usize) -> Patience {
-            Patience { attempts: 3, longest_wait: 1, path: self.folder.to_owned() }
+        fn retry_limits(&self, _: &usize) -> RetryLimits {
+            RetryLimits { attempts: 3, longest_wait: 1, path: self.folder.to_owned() }
         }
     }
 

@@ -126,7 +126,7 @@ impl DeleteIndex {
             None => {
                 let alone = path.map_or(&[] as &[i32], |path| self.by_path.since(*path, sequence));
                 if alone.iter().any(|delete| !self.is_of(*delete, partition)) {
-                    return Err(unfit("a position delete", files.paths.value(row), OTHER_PARTITION));
+                    return Err(not_applicable("a position delete", files.paths.value(row), OTHER_PARTITION));
                 }
                 found.extend_from_slice(alone);
                 let others =
@@ -142,10 +142,10 @@ impl DeleteIndex {
     fn of_file(&self, vector: Vector, path: &str, sequence: i64, partition: Option<usize>) -> Result<i32> {
         if vector.sequence < sequence {
             let wrong = format!("its sequence number is {}, the file's {sequence}", vector.sequence);
-            return Err(unfit("the deletion vector", path, &wrong));
+            return Err(not_applicable("the deletion vector", path, &wrong));
         }
         if !self.is_of(vector.delete, partition) {
-            return Err(unfit("the deletion vector", path, OTHER_PARTITION));
+            return Err(not_applicable("the deletion vector", path, OTHER_PARTITION));
         }
         Ok(vector.delete)
     }
@@ -160,6 +160,6 @@ impl DeleteIndex {
 const OTHER_PARTITION: &str = "it is of another spec or partition";
 
 #[cold]
-fn unfit(what: &str, path: &str, wrong: &str) -> Error {
+fn not_applicable(what: &str, path: &str, wrong: &str) -> Error {
     Error::new(ErrorKind::Mismatch, format!("{what} of {path} does not apply to it: {wrong}"))
 }

@@ -8,7 +8,6 @@ mod file;
 mod finish;
 mod logs;
 mod mapping;
-mod odd;
 mod place;
 mod read;
 mod scanner;
@@ -17,6 +16,7 @@ mod snapshot;
 mod stored;
 #[cfg(test)]
 mod tests;
+mod warnings;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -88,7 +88,7 @@ pub struct TableMetadata {
     pub encryption_keys: Vec<EncryptionKey>,
     /// What engines refuse of it, or should, though it can be read, in words; of the snapshot log, where that
     /// was wanted.
-    pub oddities: Vec<String>,
+    pub warnings: Vec<String>,
 }
 
 impl TableMetadata {

@@ -51,7 +51,7 @@ impl PartitionType {
                 Some(_) => {}
             }
         }
-        tell_apart(&mut fields);
+        make_names_unique(&mut fields);
         fields.sort_by_key(|unified| unified.field.field_id);
         PartitionType { fields }
     }
@@ -148,7 +148,7 @@ fn result_type(field: &PartitionField, schemas: &[&Schema]) -> Option<Type> {
 }
 
 /// Appends the ids of fields to names that a newer field has.
-fn tell_apart(fields: &mut [UnifiedField]) {
+fn make_names_unique(fields: &mut [UnifiedField]) {
     let mut names = HashSet::with_capacity(fields.len());
     for unified in fields {
         let field = &mut unified.field;

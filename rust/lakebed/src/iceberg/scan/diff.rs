@@ -10,7 +10,7 @@ use arrow_schema::{DataType, Field, Schema as ArrowSchema, SchemaRef};
 use super::exchange::exchanged;
 use super::plan::{EntrySource, Plan};
 use super::program::{EntryProgram, program};
-use crate::diff::{Change, ChangeColumns, DiffScan, Leg, Legs, Reader, Side, Sides, apart};
+use crate::diff::{Change, ChangeColumns, DiffInput, DiffInputs, DiffScan, Reader, Side, Sides, apart};
 use crate::distributed::Exchanged;
 use crate::error::Result;
 use crate::iceberg::manifest_list::ManifestFile;
@@ -80,19 +80,19 @@ pub(super) fn beside_identity(wanted: &ScanOptions) -> ScanOptions {
 }
 
 impl Sides for Snapshots {
-    fn legs(&self) -> Result<Legs> {
+    fn inputs(&self) -> Result<DiffInputs> {
         let (before, after, manifests) = self.apart()?;
-        let legs = [(Change::Removed, before), (Change::Added, after)].into_iter();
-        let legs: Vec<_> = legs.filter(|(_, manifests)| !manifests.is_empty()).collect();
+        let inputs = [(Change::Removed, before), (Change::Added, after)].into_iter();
+        let inputs: Vec<_> = inputs.filter(|(_, manifests)| !manifests.is_empty()).collect();
         let table = self.table.clone().keeping();
         // Identities of both snapshots are read before the first row is returned.
-        if legs.len() > 1 {
-            let files = legs.iter().flat_map(|(_, manifests)| manifests);
+        if inputs.len() > 1 {
+            let files = inputs.iter().flat_map(|(_, manifests)| manifests);
             let files = files.map(|manifest| (manifest.path.clone(), manifest.length));
             Kept::fetch(table.storage(), files, table.decoding().limits)?;
         }
-        let legs = legs.into_iter().map(|(change, manifests)| self.leg(&table, change, manifests));
-        Ok(Legs { legs: legs.collect(), manifests })
+        let inputs = inputs.into_iter().map(|(change, manifests)| self.input(&table, change, manifests));
+        Ok(DiffInputs { inputs: inputs.collect(), manifests })
     }
 
     fn exchange(&self) -> Result<Exchanged> {
@@ -118,9 +118,9 @@ impl Snapshots {
         Ok(apart(before, after, |manifest| (manifest.path.as_str(), manifest.length.unwrap_or(0))))
     }
 
-    fn leg(&self, table: &Table, change: Change, manifests: Vec<ManifestFile>) -> Leg {
+    fn input(&self, table: &Table, change: Change, manifests: Vec<ManifestFile>) -> DiffInput {
         let alone = with_identity(&Arc::new(ArrowSchema::empty()));
-        Leg {
+        DiffInput {
             change,
             identities: self.reader(table, &self.files.identities, manifests.clone(), alone),
             rows: self.reader(table, &self.files.rows, manifests, Arc::clone(&self.files.schema)),

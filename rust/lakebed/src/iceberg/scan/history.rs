@@ -37,7 +37,7 @@ impl History for Table {
         self.storage()
     }
 
-    fn oddities(&self) -> Notes {
+    fn notes(&self) -> Notes {
         self.noted().clone()
     }
 

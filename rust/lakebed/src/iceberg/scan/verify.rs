@@ -33,7 +33,7 @@ impl Verified for Table {
 
     fn inventory(&self, threads: usize) -> Result<Inventory<ManifestFile>> {
         let mut found = Inventory::default();
-        let told_by: Arc<str> = Arc::from(self.metadata_file());
+        let named_by: Arc<str> = Arc::from(self.metadata_file());
         let mut snapshots = Vec::new();
         self.metadata().each_snapshot(self.file(), |some| {
             snapshots.extend(some.into_iter().map(|snapshot| Snapshot { summary: None, ..snapshot }));
@@ -49,8 +49,8 @@ impl Verified for Table {
         let partitions = metadata.partition_statistics.into_iter();
         let partitions = partitions.map(|one| (one.statistics_path, one.file_size_in_bytes));
         for (path, size) in statistics.chain(partitions) {
-            let (size, told_by) = (u64::try_from(size).ok(), Arc::clone(&told_by));
-            found.files.push(NamedFile { path, size, told_by });
+            let (size, named_by) = (u64::try_from(size).ok(), Arc::clone(&named_by));
+            found.files.push(NamedFile { path, size, named_by });
         }
         let table = self.clone();
         let read = move |storage: &dyn Storage, snapshot: &Snapshot| {
@@ -64,7 +64,7 @@ impl Verified for Table {
             snapshots.clone().into_iter().zip(each(self.storage(), snapshots, threads, read))
         {
             let is_live = self.snapshot_id() == Some(snapshot.snapshot_id);
-            let path = snapshot.manifest_list.as_deref().unwrap_or(&told_by);
+            let path = snapshot.manifest_list.as_deref().unwrap_or(&named_by);
             match list? {
                 Ok(manifests) => {
                     let manifests = manifests.into_iter().map(|manifest| (manifest.path.clone(), manifest));
@@ -72,7 +72,7 @@ impl Verified for Table {
                 }
                 Err(error) => {
                     found.is_whole &= !is_live;
-                    found.fail(&error, path, &told_by);
+                    found.fail(&error, path, &named_by);
                 }
             }
         }
@@ -158,7 +158,7 @@ impl Table {
                 (Err(error), _) => (Severity::Warning, error.kind(), error.message().to_owned()),
             };
             let finding = Finding::new(severity, kind.name(), message);
-            found.find(finding.in_file(path).told_by(self.metadata_file()));
+            found.find(finding.in_file(path).named_by(self.metadata_file()));
         }
         Ok(())
     }
@@ -178,10 +178,10 @@ impl Table {
         let current = self.metadata().current_snapshot_id.map(|id| ("the current snapshot".to_owned(), id));
         let refs = self.metadata().refs.iter();
         let refs = refs.map(|(name, named)| (format!("{} {name:?}", named.kind.name()), named.snapshot_id));
-        let mut told = Vec::new();
+        let mut reported = Vec::new();
         for (what, id) in current.into_iter().chain(refs) {
-            if !known.contains_key(&id) && !told.contains(&id) {
-                told.push(id);
+            if !known.contains_key(&id) && !reported.contains(&id) {
+                reported.push(id);
                 let message = format!("{what} is {id}, which is not among the snapshots");
                 let kind = ErrorKind::SnapshotNotFound.name();
                 found.find(Finding::new(Severity::Error, kind, message).in_file(self.metadata_file()));

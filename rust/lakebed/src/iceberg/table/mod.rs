@@ -39,7 +39,7 @@ pub struct Table {
     branch: String,
     /// The tag that the table is at, if it was reached by one.
     tag: Option<String>,
-    standing: Standing,
+    head: Head,
     schema: Arc<Schema>,
     /// What is odd about what was read to get here.
     notes: Notes,
@@ -47,7 +47,7 @@ pub struct Table {
 
 /// Where a table stands.
 #[derive(Clone)]
-enum Standing {
+enum Head {
     /// Before the first commit.
     Nowhere,
     At(Arc<Snapshot>),
@@ -105,8 +105,8 @@ impl Table {
     ) -> Result<Table> {
         let metadata = Arc::new(TableMetadata::read(&file, wanted)?);
         let place = |odd: &String| notes.add(format!("{odd} ({})", file.path()));
-        metadata.oddities.iter().for_each(place);
-        let (standing, schema) = (head(&metadata, metadata.current_snapshot_id)?, current_schema(&metadata)?);
+        metadata.warnings.iter().for_each(place);
+        let (head, schema) = (head(&metadata, metadata.current_snapshot_id)?, current_schema(&metadata)?);
         Ok(Table {
             location: folder(opened).to_owned(),
             opened: opened.to_owned(),
@@ -116,7 +116,7 @@ impl Table {
             decoding,
             branch: MAIN.to_owned(),
             tag: None,
-            standing,
+            head,
             schema,
             notes,
         })
@@ -176,10 +176,10 @@ impl Table {
 
     /// The id of the table's snapshot, if it has one.
     pub fn snapshot_id(&self) -> Option<i64> {
-        match &self.standing {
-            Standing::Nowhere => None,
-            Standing::At(snapshot) => Some(snapshot.snapshot_id),
-            Standing::Gone(id) => Some(*id),
+        match &self.head {
+            Head::Nowhere => None,
+            Head::At(snapshot) => Some(snapshot.snapshot_id),
+            Head::Gone(id) => Some(*id),
         }
     }
 
@@ -188,10 +188,10 @@ impl Table {
     /// # Errors
     /// `SnapshotNotFound` where the metadata says that a snapshot is current, and does not have it.
     pub fn snapshot(&self) -> Result<Option<&Snapshot>> {
-        match &self.standing {
-            Standing::Nowhere => Ok(None),
-            Standing::At(snapshot) => Ok(Some(snapshot)),
-            Standing::Gone(id) => {
+        match &self.head {
+            Head::Nowhere => Ok(None),
+            Head::At(snapshot) => Ok(Some(snapshot)),
+            Head::Gone(id) => {
                 let message = format!("snapshot {id} is current, but not among the table's snapshots");
                 Err(Error::new(ErrorKind::SnapshotNotFound, message).in_file(self.file.path()))
             }
@@ -239,12 +239,12 @@ impl Table {
 }
 
 /// Where the head of a branch is, given metadata that was read for it.
-fn head(metadata: &TableMetadata, id: Option<i64>) -> Result<Standing> {
+fn head(metadata: &TableMetadata, id: Option<i64>) -> Result<Head> {
     Ok(match id {
-        None => Standing::Nowhere,
+        None => Head::Nowhere,
         Some(id) => match metadata.snapshot(id) {
-            Some(snapshot) => Standing::At(Arc::new(snapshot.clone())),
-            None => Standing::Gone(id),
+            Some(snapshot) => Head::At(Arc::new(snapshot.clone())),
+            None => Head::Gone(id),
         },
     })
 }

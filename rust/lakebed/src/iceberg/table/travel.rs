@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Standing, Table, current_schema, head, schema_of};
+use super::{Head, Table, current_schema, head, schema_of};
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::discovery::current_metadata;
 use crate::iceberg::metadata::{MAIN, MetadataFile, RefKind, SnapshotLogEntry, TableMetadata, Wanted, Which};
@@ -22,8 +22,8 @@ impl Table {
             id => id,
         };
         let metadata = self.read_snapshot(id)?;
-        let (standing, schema) = (head(&metadata, id)?, current_schema(&metadata)?);
-        Ok(Table { branch: branch.to_owned(), tag: None, standing, schema, ..self.clone() })
+        let (head, schema) = (head(&metadata, id)?, current_schema(&metadata)?);
+        Ok(Table { branch: branch.to_owned(), tag: None, head, schema, ..self.clone() })
     }
 
     /// The table at the head of its branch, as the metadata file has it that is current now; one that is the same is
@@ -52,7 +52,7 @@ impl Table {
     /// `SnapshotNotFound`, naming the tags that are there.
     pub fn at_tag(&self, name: &str) -> Result<Table> {
         let id = self.named(name, RefKind::Tag).ok_or_else(|| self.no_ref(name, RefKind::Tag))?;
-        self.standing_at(Some(name), id)
+        self.pinned_at(Some(name), id)
     }
 
     /// The table at another of its snapshots, on whichever branch, with the schema of that snapshot.
@@ -60,7 +60,7 @@ impl Table {
     /// # Errors
     /// `SnapshotNotFound`, naming those that are there.
     pub fn at_snapshot(&self, id: i64) -> Result<Table> {
-        self.standing_at(None, id)
+        self.pinned_at(None, id)
     }
 
     /// The table at the snapshot that was current at `millis` since 1970 UTC, with the schema of that
@@ -73,11 +73,11 @@ impl Table {
     /// `SnapshotNotFound` for a time before that, naming the time.
     pub fn at_timestamp(&self, millis: i64) -> Result<Table> {
         let metadata = self.read(&Wanted { snapshot_log: true, ..Wanted::CURRENT })?;
-        let of_log = metadata.oddities.iter().filter(|odd| !self.metadata.oddities.contains(odd));
+        let of_log = metadata.warnings.iter().filter(|odd| !self.metadata.warnings.contains(odd));
         of_log.for_each(|odd| self.notes.add(format!("{odd} ({})", self.file.path())));
         let log = metadata.snapshot_log;
         match as_of(&log, millis) {
-            Some(id) => self.standing_at(None, id),
+            Some(id) => self.pinned_at(None, id),
             None => {
                 let (asked, there) = (instant(millis)?, range(&log)?);
                 Err(self.not_found(format!("no snapshot at {asked} or before; {there}")))
@@ -85,7 +85,7 @@ impl Table {
         }
     }
 
-    fn standing_at(&self, tag: Option<&str>, id: i64) -> Result<Table> {
+    fn pinned_at(&self, tag: Option<&str>, id: i64) -> Result<Table> {
         let metadata = self.read_snapshot(Some(id))?;
         let Some(snapshot) = metadata.snapshot(id).cloned() else {
             let lineage = self.read(&Wanted { lineage: true, ..Wanted::CURRENT })?.lineage;
@@ -97,8 +97,8 @@ impl Table {
             Some(schema) => Arc::clone(schema),
             None => self.schema_of_id(schema_id)?,
         };
-        let standing = Standing::At(Arc::new(snapshot));
-        Ok(Table { tag: tag.map(str::to_owned), standing, schema, ..self.clone() })
+        let head = Head::At(Arc::new(snapshot));
+        Ok(Table { tag: tag.map(str::to_owned), head, schema, ..self.clone() })
     }
 
     fn schema_of_id(&self, id: i32) -> Result<Arc<Schema>> {

@@ -46,7 +46,7 @@ pub fn decode_values(values: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
             let array = FixedSizeBinaryArray::try_from_sparse_iter_with_size(values, *length);
             array.map(|array| Arc::new(array) as ArrayRef).map_err(|error| argument(error.to_string()))
         }
-        _ => relabelled(&decoded, to),
+        _ => with_arrow_type(&decoded, to),
     }
 }
 
@@ -61,7 +61,7 @@ pub fn encode_values(array: &ArrayRef) -> Result<BinaryArray> {
         DataType::FixedSizeBinary(_) => {
             Arc::new(array.as_fixed_size_binary().iter().collect::<BinaryArray>())
         }
-        _ => relabelled(array, &ty.arrow())?,
+        _ => with_arrow_type(array, &ty.arrow())?,
     };
     encode(&array, &ty)
 }
@@ -90,7 +90,7 @@ pub(in crate::iceberg) fn type_of(arrow: &DataType) -> Result<Type> {
 }
 
 /// The same buffers under a type that differs in the name of its zone at most.
-fn relabelled(array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
+fn with_arrow_type(array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
     let data = array.to_data().into_builder().data_type(to.clone()).build();
     data.map(make_array).map_err(|error| argument(error.to_string()))
 }

@@ -36,7 +36,7 @@ impl<'a> Row<'a> {
         let read = || {
             let (arity, bytes) = split_arity(row)?;
             if let Some(wanted) = wanted.filter(|wanted| *wanted != arity) {
-                return Err(lacks(arity, wanted));
+                return Err(wrong_arity(arity, wanted));
             }
             Row::checked(bytes, arity, record)
         };
@@ -67,7 +67,7 @@ impl<'a> Row<'a> {
     #[inline]
     pub(super) fn cell(&self, position: usize) -> Result<Option<Cell<'a>>> {
         if position >= self.arity as usize {
-            let error = lacks(self.arity as usize, position.saturating_add(1));
+            let error = wrong_arity(self.arity as usize, position.saturating_add(1));
             return Err(error.in_record(self.record.into()));
         }
         let header = self.header as usize;
@@ -247,7 +247,7 @@ pub(super) fn required() -> Error {
 }
 
 #[cold]
-fn lacks(arity: usize, wanted: usize) -> Error {
+fn wrong_arity(arity: usize, wanted: usize) -> Error {
     Error::new(ErrorKind::Arity, format!("the row has {arity} fields where {wanted} are expected"))
 }
 

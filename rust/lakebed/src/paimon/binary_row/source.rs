@@ -179,7 +179,7 @@ impl<'a> Values<'a> {
                 let length = usize::try_from(*size).unwrap_or_default();
                 Values::Vector(length, Column::element(list.values(), element, path)?)
             }
-            (_, given) => return Err(unfit(field, given)),
+            (_, given) => return Err(unexpected_type(field, given)),
         })
     }
 
@@ -197,7 +197,7 @@ impl<'a> Values<'a> {
     fn part(array: &'a ArrayRef, member: &Field) -> Result<Bytes<'a>> {
         match Values::new(array, member, member.name())? {
             Values::Bytes(bytes) => Ok(bytes),
-            _ => Err(unfit(member, array.data_type())),
+            _ => Err(unexpected_type(member, array.data_type())),
         }
     }
 }
@@ -250,7 +250,7 @@ fn primitives<T: ArrowPrimitiveType>(array: &ArrayRef) -> &[T::Native] {
 
 /// The error for a column of another type than its field's.
 #[cold]
-fn unfit(field: &Field, given: &DataType) -> Error {
+fn unexpected_type(field: &Field, given: &DataType) -> Error {
     if field.data_type() == given {
         return unsupported(field);
     }

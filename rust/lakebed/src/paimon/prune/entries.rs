@@ -168,7 +168,7 @@ impl EntryPruner {
 
     /// Whether it drops entries for their partition or bucket.
     pub(crate) fn can_prune_buckets(&self) -> bool {
-        self.partitions.says_something() || self.hashes_keys()
+        self.partitions.can_prune() || self.hashes_keys()
     }
 
     /// Whether it drops entries for the bucket that keys hash to.
@@ -177,8 +177,8 @@ impl EntryPruner {
     }
 
     /// Whether it may keep entries of one bucket and drop those of another in the same partition.
-    fn tells_buckets_apart(&self) -> bool {
-        self.hashes_keys() || self.partitions.asks_bucket()
+    fn depends_on_bucket(&self) -> bool {
+        self.hashes_keys() || self.partitions.tests_bucket()
     }
 
     /// Whether files of a partition and bucket may be needed; `total_buckets` of those that are added, to
@@ -264,7 +264,7 @@ impl BucketMemo {
         bucket: i64,
         total_buckets: Option<i32>,
     ) -> Result<bool> {
-        let key = pruner.tells_buckets_apart().then_some((bucket, total_buckets));
+        let key = pruner.depends_on_bucket().then_some((bucket, total_buckets));
         if let Some((last, answer)) = self.last
             && last == key
             && self.last_partition == partition

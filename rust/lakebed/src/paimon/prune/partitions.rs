@@ -25,7 +25,7 @@ pub(crate) struct PartitionPredicate {
     /// What it implies, by those places.
     implied: BoundPredicate,
     /// Whether that names the bucket.
-    asks_bucket: bool,
+    tests_bucket: bool,
 }
 
 impl PartitionPredicate {
@@ -38,19 +38,19 @@ impl PartitionPredicate {
         };
         let places: Vec<Option<usize>> = bound.sources.iter().map(place).collect();
         let implied = BoundPredicate::new(projected(&bound.node, &|number| at(&places, number))?);
-        let mut asks_bucket = false;
-        implied.node.for_each_leaf(&mut |leaf| asks_bucket |= leaf.column.index == partition.fields.len());
-        Ok(PartitionPredicate { partition, places, whole: bound.node.clone(), implied, asks_bucket })
+        let mut tests_bucket = false;
+        implied.node.for_each_leaf(&mut |leaf| tests_bucket |= leaf.column.index == partition.fields.len());
+        Ok(PartitionPredicate { partition, places, whole: bound.node.clone(), implied, tests_bucket })
     }
 
     /// Whether it says anything.
-    pub(super) fn says_something(&self) -> bool {
+    pub(super) fn can_prune(&self) -> bool {
         !matches!(self.implied.node, Node::Constant(true))
     }
 
     /// Whether it may keep one bucket of a partition and another not.
-    pub(super) fn asks_bucket(&self) -> bool {
-        self.asks_bucket
+    pub(super) fn tests_bucket(&self) -> bool {
+        self.tests_bucket
     }
 
     /// What the filter implies of partitions and the bucket, in its own words.

@@ -7,7 +7,7 @@ use super::plan::{Plan, bound, planned};
 use super::program::EntryProgram;
 use super::stream::EntrySource;
 use super::task::PaimonTask;
-use crate::diff::{Change, ChangeColumns, DiffScan, Leg, Legs, Reader, Side, Sides, apart};
+use crate::diff::{Change, ChangeColumns, DiffInput, DiffInputs, DiffScan, Reader, Side, Sides, apart};
 use crate::distributed::Exchanged;
 use crate::error::Result;
 use crate::notes::Notes;
@@ -69,32 +69,32 @@ pub(crate) fn diff(
 }
 
 impl Sides for Snapshots {
-    fn legs(&self) -> Result<Legs> {
-        let (legs, manifests) = self.diff_legs()?;
+    fn inputs(&self) -> Result<DiffInputs> {
+        let (inputs, manifests) = self.diff_inputs()?;
         let table = self.table.clone().keeping();
         // Identities of all legs are read before the first row, where there are several.
-        if legs.len() > 1 {
-            let files = legs.iter().flat_map(|(_, _, manifests)| manifests.iter());
+        if inputs.len() > 1 {
+            let files = inputs.iter().flat_map(|(_, _, manifests)| manifests.iter());
             let files =
                 files.map(|manifest| (table.manifest_path(&manifest.file_name), Some(manifest.file_size)));
             Kept::fetch(table.storage(), files, table.decoding().limits)?;
         }
         let threads = threads(self.options.threads);
-        let legs =
-            legs.into_iter().map(|(change, entries, files)| leg(&table, threads, change, entries, files));
-        Ok(Legs { legs: legs.collect(), manifests })
+        let inputs =
+            inputs.into_iter().map(|(change, entries, files)| input(&table, threads, change, entries, files));
+        Ok(DiffInputs { inputs: inputs.collect(), manifests })
     }
 
     fn exchange(&self) -> Result<Exchanged> {
         let task = |role, manifests| PaimonTask::new(role, &self.table, &self.options, manifests);
-        let (mut sides, mut legs) = (Vec::new(), Vec::new());
-        for (change, entries, manifests) in self.diff_legs()?.0 {
+        let (mut sides, mut inputs) = (Vec::new(), Vec::new());
+        for (change, entries, manifests) in self.diff_inputs()?.0 {
             sides.push(planned(&self.table, manifests.iter())?);
-            legs.push((change, task(entries.rows.role, manifests.to_vec())?));
+            inputs.push((change, task(entries.rows.role, manifests.to_vec())?));
         }
-        let together = legs.len() > 1;
+        let together = inputs.len() > 1;
         let files = task(Role::Files, Vec::new())?;
-        let diff = DiffExchange { columns: self.columns.clone(), files, legs };
+        let diff = DiffExchange { columns: self.columns.clone(), files, inputs };
         Ok(Exchanged { exchange: Box::new(diff), sides, together, made: Vec::new() })
     }
 
@@ -104,7 +104,7 @@ impl Sides for Snapshots {
 }
 
 /// How a file changed whose entries are of one kind and in these manifests.
-type DiffLeg<'e> = (Change, &'e Entries, Arc<[ManifestFile]>);
+type EntriesInput<'e> = (Change, &'e Entries, Arc<[ManifestFile]>);
 
 impl Snapshots {
     /// The legs, in the order of the rows, and how many manifests they are in. Reads the manifest
@@ -113,7 +113,7 @@ impl Snapshots {
     /// Both snapshots are sums of additions less deletions, so that what differs is what one side adds and
     /// the other deletes. Of a file an entry that adds it is shown first, since one that deletes it may lack
     /// statistics.
-    fn diff_legs(&self) -> Result<(Vec<DiffLeg<'_>>, Step)> {
+    fn diff_inputs(&self) -> Result<(Vec<EntriesInput<'_>>, Step)> {
         let side = |at: &Table| -> Result<Side<ManifestFile>> {
             let Plan { manifests, pruned } = Plan::new(at, self.options.filter.as_deref())?;
             Ok(Side { kept: manifests, pruned })
@@ -122,28 +122,28 @@ impl Snapshots {
         let (before, after) = (lists.0?, lists.1?);
         let (before, after, step) =
             apart(before, after, |manifest| (manifest.file_name.as_str(), manifest.file_size));
-        let legs = [
+        let inputs = [
             (Change::Removed, &self.added, &before),
             (Change::Removed, &self.deleted, &after),
             (Change::Added, &self.added, &after),
             (Change::Added, &self.deleted, &before),
         ];
-        let legs = legs.into_iter().map(|(change, entries, manifests)| {
+        let inputs = inputs.into_iter().map(|(change, entries, manifests)| {
             let manifests = manifests.iter().filter(|manifest| (entries.number)(manifest) > 0);
             (change, entries, manifests.cloned().collect::<Arc<[_]>>())
         });
-        Ok((legs.filter(|(_, _, manifests)| !manifests.is_empty()).collect(), step))
+        Ok((inputs.filter(|(_, _, manifests)| !manifests.is_empty()).collect(), step))
     }
 }
 
 /// What the entries of one kind in some manifests say.
-fn leg(
+fn input(
     table: &Table,
     threads: usize,
     change: Change,
     entries: &Entries,
     manifests: Arc<[ManifestFile]>,
-) -> Leg {
+) -> DiffInput {
     let reader = |program: &Arc<EntryProgram>| -> Reader {
         let (program, table, manifests) = (Arc::clone(program), table.clone(), Arc::clone(&manifests));
         Box::new(move || {
@@ -151,5 +151,5 @@ fn leg(
             Box::new(ManifestStream::new(source, manifests.to_vec(), threads))
         })
     };
-    Leg { change, identities: reader(&entries.identities), rows: reader(&entries.rows) }
+    DiffInput { change, identities: reader(&entries.identities), rows: reader(&entries.rows) }
 }

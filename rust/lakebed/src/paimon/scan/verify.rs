@@ -53,8 +53,8 @@ impl Verified for Table {
             let changelogs = files.changelog_ids()?.into_iter();
             let changelogs = changelogs.map(|id| (files.own(&changelog_file(id)), Some(id)));
             self.check_schemas(&files, &schemas, threads, &mut found)?;
-            let here = snapshots.chain(tags).map(|(path, id)| Told { path, id, has_files: true });
-            let here = here.chain(changelogs.map(|(path, id)| Told { path, id, has_files: false }));
+            let here = snapshots.chain(tags).map(|(path, id)| SnapshotFile { path, id, has_files: true });
+            let here = here.chain(changelogs.map(|(path, id)| SnapshotFile { path, id, has_files: false }));
             self.snapshots_of(here.collect(), &schemas, threads, &mut named, &mut found)?;
         }
         self.lists_of(&named, threads, &mut found)?;
@@ -125,7 +125,7 @@ impl Verified for Table {
 }
 
 /// A file that says where a table was.
-struct Told {
+struct SnapshotFile {
     path: String,
     /// The id that its name says.
     id: Option<i64>,
@@ -136,7 +136,7 @@ struct Told {
 /// A snapshot, and the file that says so.
 struct Named {
     snapshot: Snapshot,
-    told: Told,
+    source: SnapshotFile,
     /// Whether the table is at it.
     is_live: bool,
 }
@@ -163,13 +163,13 @@ impl Table {
     /// Reads snapshots, tags and changelogs of a branch with these schemas.
     fn snapshots_of(
         &self,
-        told: Vec<Told>,
+        source: Vec<SnapshotFile>,
         schemas: &[i64],
         threads: usize,
         named: &mut Vec<Named>,
         found: &mut Found,
     ) -> Result<()> {
-        let paths: Vec<_> = told.iter().map(|told| told.path.clone()).collect();
+        let paths: Vec<_> = source.iter().map(|source| source.path.clone()).collect();
         let table = self.clone();
         let read = move |storage: &dyn Storage, path: &String| {
             let snapshot = match path.rsplit('/').next().is_some_and(|name| name.starts_with("tag-")) {
@@ -178,24 +178,24 @@ impl Table {
             };
             caught(storage, snapshot)
         };
-        for (told, snapshot) in told.into_iter().zip(read_each(self.storage(), paths, threads, read)?) {
+        for (source, snapshot) in source.into_iter().zip(read_each(self.storage(), paths, threads, read)?) {
             let snapshot = match snapshot {
                 Ok(snapshot) => snapshot,
                 Err(error) => {
-                    found.find(Finding::of(&error).in_file(&told.path));
+                    found.find(Finding::of(&error).in_file(&source.path));
                     continue;
                 }
             };
-            if told.id.is_some_and(|id| id != snapshot.id) {
-                found.find(misnamed("snapshot", snapshot.id, &told.path));
+            if source.id.is_some_and(|id| id != snapshot.id) {
+                found.find(misnamed("snapshot", snapshot.id, &source.path));
             }
             if !schemas.contains(&snapshot.schema_id) {
                 let message = format!("schema {} does not exist, which it is read with", snapshot.schema_id);
                 let finding = Finding::new(Severity::Error, ErrorKind::Missing.name(), message);
-                found.find(finding.in_file(&told.path).in_field("schemaId"));
+                found.find(finding.in_file(&source.path).in_field("schemaId"));
             }
-            let is_live = told.has_files && self.snapshot() == Some(&snapshot);
-            named.push(Named { snapshot, told, is_live });
+            let is_live = source.has_files && self.snapshot() == Some(&snapshot);
+            named.push(Named { snapshot, source, is_live });
         }
         Ok(())
     }
@@ -204,27 +204,27 @@ impl Table {
     fn lists_of(&self, named: &[Named], threads: usize, found: &mut Found) -> Result<()> {
         let mut lists: Vec<List> = Vec::new();
         let mut places = std::collections::HashMap::new();
-        for Named { snapshot, told, is_live } in named {
+        for Named { snapshot, source, is_live } in named {
             let own = [
                 (Some(&snapshot.base_manifest_list), snapshot.base_manifest_list_size),
                 (Some(&snapshot.delta_manifest_list), snapshot.delta_manifest_list_size),
             ];
             // What a tag keeps of an expired snapshot are its files, not its changelog.
-            let changes = snapshot.changelog_manifest_list.as_ref().filter(|_| told.id.is_some());
+            let changes = snapshot.changelog_manifest_list.as_ref().filter(|_| source.id.is_some());
             let changes = (changes, snapshot.changelog_manifest_list_size);
-            let own = own.into_iter().filter(|_| told.has_files).map(|list| (list, *is_live));
+            let own = own.into_iter().filter(|_| source.has_files).map(|list| (list, *is_live));
             for ((name, size), is_live) in own.chain([(changes, false)]) {
                 let Some(name) = name else { continue };
-                let told_by: Arc<str> = Arc::from(told.path.as_str());
+                let named_by: Arc<str> = Arc::from(source.path.as_str());
                 let place = *places.entry(name.clone()).or_insert(lists.len());
                 match lists.get_mut(place) {
                     Some(known) => known.is_live |= is_live,
-                    None => lists.push(List { name: name.clone(), size, told_by, is_live }),
+                    None => lists.push(List { name: name.clone(), size, named_by, is_live }),
                 }
             }
-            if let Some(name) = snapshot.statistics.as_ref().filter(|_| told.has_files) {
+            if let Some(name) = snapshot.statistics.as_ref().filter(|_| source.has_files) {
                 let path = self.files().shared(&paths::statistics_file(name));
-                found.files.push(NamedFile { path, size: None, told_by: Arc::from(told.path.as_str()) });
+                found.files.push(NamedFile { path, size: None, named_by: Arc::from(source.path.as_str()) });
             }
         }
         let table = self.clone();
@@ -243,7 +243,7 @@ impl Table {
                 }
                 Err(error) => {
                     found.is_whole &= !list.is_live;
-                    found.fail(&error, &path, &list.told_by);
+                    found.fail(&error, &path, &list.named_by);
                 }
             }
         }
@@ -254,16 +254,16 @@ impl Table {
     fn index_files_of(&self, named: &[Named], threads: usize, found: &mut Found) -> Result<()> {
         let mut seen = BTreeSet::new();
         let live = self.snapshot().and_then(|snapshot| snapshot.index_manifest.as_ref());
-        let named = named.iter().filter(|one| one.told.has_files);
+        let named = named.iter().filter(|one| one.source.has_files);
         let named = named
             .filter(|one| one.snapshot.index_manifest.as_ref().is_some_and(|name| seen.insert(name.clone())));
         let named: Vec<_> =
-            named.map(|one| (self.at_lists_of(&one.snapshot), one.told.path.clone())).collect();
+            named.map(|one| (self.at_lists_of(&one.snapshot), one.source.path.clone())).collect();
         let read = |storage: &dyn Storage, (table, _): &(Table, String)| {
             caught(storage, IndexFiles::read(table, None))
         };
         let files = read_each(self.storage(), named.clone(), threads, read)?;
-        for ((table, told_by), files) in named.into_iter().zip(files) {
+        for ((table, named_by), files) in named.into_iter().zip(files) {
             let Some(name) = table.snapshot().and_then(|snapshot| snapshot.index_manifest.as_ref()) else {
                 continue;
             };
@@ -272,16 +272,16 @@ impl Table {
                 Ok(files) if Some(name) == live => {
                     let sizes = find(&files.entries, "file_size")?;
                     let sizes = sizes.as_primitive::<Int64Type>().iter();
-                    let told_by: Arc<str> = Arc::from(path.as_str());
+                    let named_by: Arc<str> = Arc::from(path.as_str());
                     let files = files.paths.iter().zip(sizes).map(|(path, size)| NamedFile {
                         path: path.unwrap_or_default().to_owned(),
                         size: size.and_then(|size| u64::try_from(size).ok()),
-                        told_by: Arc::clone(&told_by),
+                        named_by: Arc::clone(&named_by),
                     });
                     found.data_files.extend(files);
                 }
                 Ok(_) => {}
-                Err(error) => found.fail(&error, &path, &told_by),
+                Err(error) => found.fail(&error, &path, &named_by),
             }
         }
         Ok(())
@@ -293,7 +293,7 @@ impl Table {
 struct List {
     name: String,
     size: Option<i64>,
-    told_by: Arc<str>,
+    named_by: Arc<str>,
     is_live: bool,
 }
 

@@ -42,7 +42,7 @@ impl Table {
     pub fn at_snapshot(&self, id: i64) -> Result<Table> {
         let files = self.files();
         match present(files.snapshot(id))? {
-            Some(snapshot) => self.standing(None, snapshot),
+            Some(snapshot) => self.pinned_at(None, snapshot),
             None => Err(not_found(&files, format!("no snapshot {id}; {}", range(&files)?))),
         }
     }
@@ -56,7 +56,7 @@ impl Table {
         let files = self.files();
         let tag = if is_file_name(name) { present(files.tag(name))? } else { None };
         match tag {
-            Some(tag) => self.standing(Some(name), tag.snapshot),
+            Some(tag) => self.pinned_at(Some(name), tag.snapshot),
             None => {
                 let names = files.tag_names()?;
                 let on = if files.branch == MAIN {
@@ -80,7 +80,7 @@ impl Table {
     pub fn at_timestamp(&self, millis: i64) -> Result<Table> {
         let files = self.files();
         match files.snapshot_at(millis)? {
-            Some(snapshot) => self.standing(None, snapshot),
+            Some(snapshot) => self.pinned_at(None, snapshot),
             None => {
                 let (asked, there) = (instant(millis)?, range(&files)?);
                 Err(not_found(&files, format!("no snapshot at {asked} or before; {there}")))
@@ -102,7 +102,7 @@ impl Table {
             // One that is not there any more has expired since it was listed.
             let Some(snapshot) = snapshot? else { continue };
             if snapshot.watermark.is_some_and(|has| has != i64::MIN && has >= watermark) {
-                return self.standing(None, snapshot);
+                return self.pinned_at(None, snapshot);
             }
         }
         let there = range(&files)?;
@@ -111,7 +111,7 @@ impl Table {
 
     /// The table at a snapshot that was committed just now.
     pub(crate) fn standing_at(&self, snapshot: Snapshot) -> Result<Table> {
-        self.standing(None, snapshot)
+        self.pinned_at(None, snapshot)
     }
 
     /// The table with the lists of another snapshot, read with the schema that it has.
@@ -124,7 +124,7 @@ impl Table {
         self.at_branch(&self.branch)
     }
 
-    fn standing(&self, tag: Option<&str>, snapshot: Snapshot) -> Result<Table> {
+    fn pinned_at(&self, tag: Option<&str>, snapshot: Snapshot) -> Result<Table> {
         let schema = Arc::new(self.files().schema(snapshot.schema_id)?);
         Ok(Table { tag: tag.map(str::to_owned), snapshot: Some(Arc::new(snapshot)), schema, ..self.clone() })
     }

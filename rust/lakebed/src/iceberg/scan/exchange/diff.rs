@@ -26,25 +26,25 @@ pub(in crate::iceberg::scan) struct DiffExchange {
     types: StoredTypes,
     asked: Asked,
     /// The manifests that only one of the snapshots has, and whether their files were added or removed.
-    legs: Vec<(Change, Vec<Placed>)>,
+    inputs: Vec<(Change, Vec<Placed>)>,
 }
 
-/// The rows that `options` ask for of the difference between `legs`, in the types of `table`.
+/// The rows that `options` ask for of the difference between `inputs`, in the types of `table`.
 pub(in crate::iceberg::scan) fn exchanged(
     table: &Table,
     options: &ScanOptions,
-    legs: &[(Change, Vec<ManifestFile>)],
+    inputs: &[(Change, Vec<ManifestFile>)],
 ) -> Result<Exchanged> {
     let storage = table.storage().as_ref();
-    let legs = legs.iter().filter(|(_, manifests)| !manifests.is_empty());
+    let inputs = inputs.iter().filter(|(_, manifests)| !manifests.is_empty());
     let sides: Vec<Vec<_>> =
-        legs.clone().map(|(_, manifests)| planned(manifests, storage)).collect::<Result<_>>()?;
+        inputs.clone().map(|(_, manifests)| planned(manifests, storage)).collect::<Result<_>>()?;
     let placed =
-        legs.map(|(change, manifests)| Ok((*change, Placed::all(manifests.iter().cloned(), storage)?)));
+        inputs.map(|(change, manifests)| Ok((*change, Placed::all(manifests.iter().cloned(), storage)?)));
     let diff = DiffExchange {
         types: StoredTypes::from(&table.types()?),
         asked: Asked::from(options),
-        legs: placed.collect::<Result<_>>()?,
+        inputs: placed.collect::<Result<_>>()?,
     };
     let together = sides.len() > 1;
     Ok(Exchanged { exchange: Box::new(diff), sides, together, made: Vec::new() })
@@ -60,9 +60,9 @@ impl Exchange for DiffExchange {
     }
 
     fn dealing(&self, decoding: Decoding, parts: u32) -> Result<Dealing> {
-        let all = self.legs.iter().enumerate();
+        let all = self.inputs.iter().enumerate();
         let all: Vec<(usize, Placed)> =
-            all.flat_map(|(leg, (_, placed))| placed.iter().map(move |one| (leg, one.clone()))).collect();
+            all.flat_map(|(input, (_, placed))| placed.iter().map(move |one| (input, one.clone()))).collect();
         let options = ChangeColumns::of_files(&ScanOptions::from(&self.asked));
         let types = TableTypes::try_from(&self.types)?;
         let shown = files(&types, &options, Limits::DEFAULT.into())?;
@@ -70,11 +70,11 @@ impl Exchange for DiffExchange {
         let program = Arc::new(files(&types, &beside_identity(&options), decoding)?);
         let changes = self.changes();
         Ok(Box::new(move |path, bytes| {
-            let (leg, placed) = match_manifest_path(&all, |(_, placed)| &placed.place, path)?;
+            let (input, placed) = match_manifest_path(&all, |(_, placed)| &placed.place, path)?;
             let rows = program.open(bytes, &placed.manifest, 1, &Notes::default())?;
             let schema = Arc::clone(&schema);
             let rows = Box::new(rows.map(move |rows| identified(&rows?, &schema)));
-            Ok(diff_pieces(rows, *leg, &changes, parts))
+            Ok(diff_pieces(rows, *input, &changes, parts))
         }))
     }
 
@@ -85,7 +85,7 @@ impl Exchange for DiffExchange {
 
 impl DiffExchange {
     fn changes(&self) -> Vec<Change> {
-        self.legs.iter().map(|(change, _)| *change).collect()
+        self.inputs.iter().map(|(change, _)| *change).collect()
     }
 
     fn columns(&self) -> Result<ChangeColumns> {

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::base::Base;
 use super::document::Document;
 use super::head::Listing;
-use super::next::{NewSnapshot, at_the_head, next_metadata};
+use super::next::{NewSnapshot, branch_updates, next_metadata};
 use super::options::CommitOptions;
 use super::scratch::Scratch;
 use super::store::write_list;
@@ -17,7 +17,7 @@ use super::update::{Update, requirements};
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::write::metadata_bytes;
 use crate::storage::{Local, Storage};
-use crate::write::commit::{self as engine, Commit, Patience, Prepared};
+use crate::write::commit::{self as engine, Commit, Prepared, RetryLimits};
 use crate::write::now_millis;
 use crate::write::publish::replace_hint;
 
@@ -110,10 +110,10 @@ impl Commit for Changing<'_> {
         Ok(Some(base.table.metadata_file().to_owned()))
     }
 
-    fn patience(&self, base: &Base) -> Patience {
+    fn retry_limits(&self, base: &Base) -> RetryLimits {
         let retries = base.metadata.property("commit.retry.num-retries").and_then(|text| text.parse().ok());
         let (attempts, path) = (retries.unwrap_or(RETRIES).saturating_add(1), base.table.metadata_file());
-        Patience { attempts, longest_wait: LONGEST_WAIT, path: path.to_owned() }
+        RetryLimits { attempts, longest_wait: LONGEST_WAIT, path: path.to_owned() }
     }
 }
 
@@ -139,7 +139,7 @@ fn prepare(
                 outcome.summary.json(outcome.operation, base.table.snapshot()?, &options.properties);
             let (manifest_list, row_ids) = write_list(base, scratch, attempt, outcome.manifests)?;
             let id = options.identity.snapshot_id();
-            at_the_head(base, NewSnapshot { id, timestamp_ms: now_ms, manifest_list, summary, row_ids })
+            branch_updates(base, NewSnapshot { id, timestamp_ms: now_ms, manifest_list, summary, row_ids })
                 .into()
         }
     };

@@ -81,7 +81,7 @@ impl Base {
             let message = format!("{MOVED_METADATA} is set: commits write below the table's location");
             return Err(Error::new(ErrorKind::Unsupported, message).in_file(self.table.metadata_file()));
         }
-        if self.is_where_it_says() {
+        if self.is_at_its_location() {
             return Ok(());
         }
         let message = format!(
@@ -94,7 +94,7 @@ impl Base {
     }
 
     /// Whether the table's own paths lead to where it is.
-    fn is_where_it_says(&self) -> bool {
+    fn is_at_its_location(&self) -> bool {
         let (here, there) = (self.table.location(), self.metadata.location.trim_end_matches('/'));
         let canonical =
             |place: &str| -> Option<PathBuf> { Path::new(local_path(place).ok()?).canonicalize().ok() };

@@ -103,11 +103,11 @@ impl Document {
     ///
     /// # Errors
     /// `Json` for elements that are of no snapshot.
-    pub(super) fn remove_snapshots(&mut self, goes: impl Fn(i64) -> bool) -> Result<()> {
+    pub(super) fn remove_snapshots(&mut self, is_removed: impl Fn(i64) -> bool) -> Result<()> {
         let [snapshots, log] = &mut self.lists;
-        snapshots.keep(LONG[0], |ids| ids.iter().map(|id| !goes(*id)).collect())?;
+        snapshots.keep(LONG[0], |ids| ids.iter().map(|id| !is_removed(*id)).collect())?;
         log.keep(LONG[1], |ids| {
-            let last = ids.iter().rposition(|id| goes(*id)).map_or(0, |last| last + 1);
+            let last = ids.iter().rposition(|id| is_removed(*id)).map_or(0, |last| last + 1);
             (0..ids.len()).map(|place| place >= last).collect()
         })
     }

@@ -13,7 +13,7 @@ use super::given::{Given, entries_of, written_path};
 use super::history::History;
 use super::merge::{Listed, merge, stored};
 use super::scratch::Scratch;
-use super::select::{Leaving, Paths, Selected, Targets};
+use super::select::{Paths, Removals, Selected, Targets};
 use super::store::{Draft, count_files, draft, drafts};
 use super::summary::Summary;
 use crate::error::{Error, ErrorKind, Result};
@@ -220,7 +220,7 @@ impl Files {
         if some && self.kind == FileChangeKind::RowDelta && self.data.is_some() {
             history.check_no_new_deletes(about.as_ref())?;
         }
-        if (some || self.kind == FileChangeKind::Replace) && selected.takes_data() {
+        if (some || self.kind == FileChangeKind::Replace) && selected.removes_data() {
             history.check_undeleted(selected, self.data_sequence_number.is_none())?;
         }
         Ok(())
@@ -238,7 +238,7 @@ impl Change for Files {
             None => Ok(Vec::new()),
         };
         let (data, deletes) = (given(&self.data)?, given(&self.deletes)?);
-        let leaving = Leaving {
+        let removals = Removals {
             data: &self.removed,
             deletes: &self.removed_deletes,
             filter: filter.as_ref(),
@@ -247,7 +247,7 @@ impl Change for Files {
         };
         let history = self.history(base, &types, &targets)?;
         history.iter().try_for_each(|history| history.check_targets(&targets))?;
-        let selected = leaving.select(base, &types)?;
+        let selected = removals.select(base, &types)?;
         history.iter().try_for_each(|history| self.check_history(history, &types, &selected))?;
         let mut summary = Summary::default();
         let mut new = Vec::new();
@@ -286,10 +286,10 @@ pub(super) fn rewritten(
             continue;
         }
         let live = entries.live(manifest)?;
-        let goes = selected.goes(&live)?;
+        let removed = selected.removed(&live)?;
         let spec = base.spec(manifest.spec_id)?;
-        count_files(base, summary, spec, &rows_where(&live, &goes)?, false)?;
-        let status = goes.iter().map(|goes| if goes == Some(true) { DELETED } else { EXISTING });
+        count_files(base, summary, spec, &rows_where(&live, &removed)?, false)?;
+        let status = removed.iter().map(|removed| if removed == Some(true) { DELETED } else { EXISTING });
         let status: Int32Array = status.collect::<Vec<_>>().into();
         let written = with_status(&live, &status, scratch.identity().snapshot_id())?;
         let is_deletes = manifest.content == DELETES;

@@ -156,7 +156,7 @@ pub(super) fn stored(
     let stay = kept.iter().filter(|kept| **kept).count();
     summary.manifests = [new.len(), stay, replaced];
     order.sort_by_key(|(content, ..)| *content);
-    if let Some(list) = list_behind(base, selected, &order) {
+    if let Some(list) = list_after(base, selected, &order) {
         let new: Vec<ManifestFile> = order
             .into_iter()
             .filter(|(_, is_kept, _)| !is_kept)
@@ -182,7 +182,7 @@ pub(super) fn stored(
 }
 
 /// The list before, where all of it stays, in its order, after what is new.
-fn list_behind(base: &Base, selected: &Selected, order: &[(i32, bool, usize)]) -> Option<Buffer> {
+fn list_after(base: &Base, selected: &Selected, order: &[(i32, bool, usize)]) -> Option<Buffer> {
     let HeadList::File { bytes, decoding, .. } = &selected.list else { return None };
     let first = order.iter().position(|(_, is_kept, _)| *is_kept).unwrap_or(order.len());
     let kept = order.get(first..).unwrap_or_default();

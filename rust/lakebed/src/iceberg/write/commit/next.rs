@@ -39,7 +39,7 @@ pub(super) fn next_metadata(base: &Base, updates: &[Update], now_ms: i64) -> Res
 }
 
 /// What adds a snapshot as the head of the branch.
-pub(super) fn at_the_head(base: &Base, new: NewSnapshot) -> [Update; 2] {
+pub(super) fn branch_updates(base: &Base, new: NewSnapshot) -> [Update; 2] {
     let one = base.head_ref(new.id);
     [Update::AddSnapshot(snapshot_json(base, new)), Update::SetRef(base.branch().to_owned(), one)]
 }

@@ -54,7 +54,7 @@ impl Paths {
 pub(super) type Targets = HashMap<String, (usize, Option<i64>)>;
 
 /// What a commit takes out of a table.
-pub(super) struct Leaving<'c> {
+pub(super) struct Removals<'c> {
     pub(super) data: &'c Paths,
     pub(super) deletes: &'c Paths,
     pub(super) filter: Option<&'c FileFilter>,
@@ -79,8 +79,8 @@ pub(super) struct Selected {
     pub(super) files: Vec<RecordBatch>,
 }
 
-impl Leaving<'_> {
-    fn takes_data(&self) -> bool {
+impl Removals<'_> {
+    fn removes_data(&self) -> bool {
         !self.data.is_empty() || self.filter.is_some()
     }
 
@@ -95,7 +95,7 @@ impl Leaving<'_> {
             // With what is in their partitions.
             selected.manifests = ManifestFile::all(&selected.list.rows()?)?;
         }
-        if self.takes_data() || !self.targets.is_empty() {
+        if self.removes_data() || !self.targets.is_empty() {
             self.select_data(base, types, &mut selected)?;
         }
         let vectors = self.targets.iter().filter(|(_, (_, rows))| rows.is_some());
@@ -122,7 +122,7 @@ impl Leaving<'_> {
             }
             _ => vec![true; selected.manifests.len()].into(),
         };
-        let mut met = HashSet::new();
+        let mut found = HashSet::new();
         let all = selected.manifests.iter().zip(&mut selected.hit).zip(may_hold.iter());
         for ((manifest, hit), may_hold) in all {
             if !manifest.may_be_live() || manifest.content == DELETES || may_hold == Some(false) {
@@ -131,26 +131,26 @@ impl Leaving<'_> {
             let batch = entries.live(manifest)?;
             let paths = find(&batch, "file_path")?;
             let paths = paths.as_string::<i32>();
-            met.extend(
+            found.extend(
                 paths.iter().flatten().filter(|path| self.targets.contains_key(*path)).map(str::to_owned),
             );
-            let mut goes =
+            let mut removed =
                 BooleanBuffer::collect_bool(paths.len(), |row| gone.contains_key(paths.value(row)));
             if let Some(filter) = self.filter {
                 let spec = base.spec(manifest.spec_id)?;
-                goes = &goes | filter.matches(spec, &batch)?.values();
+                removed = &removed | filter.matches(spec, &batch)?.values();
             }
             let of_these =
-                (0..paths.len()).filter(|row| goes.value(*row)).map(|row| paths.value(row).to_owned());
+                (0..paths.len()).filter(|row| removed.value(*row)).map(|row| paths.value(row).to_owned());
             selected.data.extend(of_these);
-            *hit = goes.count_set_bits() > 0;
+            *hit = removed.count_set_bits() > 0;
             if self.with_files && *hit {
-                selected.files.push(rows_where(&batch, &BooleanArray::new(goes, None))?);
+                selected.files.push(rows_where(&batch, &BooleanArray::new(removed, None))?);
             }
         }
-        check_met(&gone, |path| selected.data.contains(path), "file_path")?;
+        check_found(&gone, |path| selected.data.contains(path), "file_path")?;
         let targets = self.targets.iter().map(|(path, (row, _))| (path.clone(), *row)).collect();
-        check_met(&targets, |path| met.contains(path), "referenced_data_file")?;
+        check_found(&targets, |path| found.contains(path), "referenced_data_file")?;
         let both = self.targets.iter().filter(|(path, _)| selected.data.contains(*path));
         match both.min_by_key(|(_, (row, _))| *row) {
             Some((path, (row, _))) => {
@@ -167,17 +167,17 @@ impl Leaving<'_> {
         let columns =
             ["file_path", "content", "referenced_data_file", "content_offset", "record_count", "file_format"];
         let entries = Entries::of(base, &columns)?;
-        let mut met = HashSet::new();
+        let mut found = HashSet::new();
         for (place, manifest) in selected.manifests.iter().enumerate() {
             if !manifest.may_be_live() || manifest.content != DELETES {
                 continue;
             }
             let batch = entries.live(manifest)?;
-            let goes = selected.goes(&batch)?;
+            let removed = selected.removed(&batch)?;
             let paths = find(&batch, "file_path")?;
             let (paths, offsets) = (paths.as_string::<i32>(), find(&batch, "content_offset")?);
-            for path in (0..paths.len()).filter(|row| goes.value(*row)).map(|row| paths.value(row)) {
-                met.insert(path.to_owned());
+            for path in (0..paths.len()).filter(|row| removed.value(*row)).map(|row| paths.value(row)) {
+                found.insert(path.to_owned());
             }
             for row in 0..paths.len() {
                 if let Some(given) = gone.get(paths.value(row)).filter(|_| offsets.is_valid(row)) {
@@ -189,10 +189,10 @@ impl Leaving<'_> {
             }
             self.check_vectors(&batch)?;
             if let Some(hit) = selected.hit.get_mut(place) {
-                *hit = goes.true_count() > 0;
+                *hit = removed.true_count() > 0;
             }
         }
-        check_met(&gone, |path| met.contains(path), "file_path")
+        check_found(&gone, |path| found.contains(path), "file_path")
     }
 
     /// Refuses vectors that mark fewer rows than those that they replace: they were not merged with them.
@@ -227,22 +227,22 @@ impl Selected {
     }
 
     /// Whether data files go.
-    pub(super) fn takes_data(&self) -> bool {
+    pub(super) fn removes_data(&self) -> bool {
         !self.data.is_empty()
     }
 
     /// Which live entries go: data files by their paths, delete files by theirs, vectors by the files that they are of.
-    pub(super) fn goes(&self, entries: &RecordBatch) -> Result<BooleanArray> {
+    pub(super) fn removed(&self, entries: &RecordBatch) -> Result<BooleanArray> {
         let (content, paths) = (find(entries, "content")?, find(entries, "file_path")?);
         let (targets, offsets) = (find(entries, "referenced_data_file")?, find(entries, "content_offset")?);
         let (paths, targets) = (paths.as_string::<i32>(), targets.as_string::<i32>());
         let content = content.as_primitive::<Int32Type>();
-        let goes = |row: usize| match content.value(row) {
+        let removed = |row: usize| match content.value(row) {
             0 => self.data.contains(paths.value(row)),
             1 if offsets.is_valid(row) => targets.is_valid(row) && self.unmarked.contains(targets.value(row)),
             _ => self.deletes.contains(paths.value(row)),
         };
-        Ok((0..entries.num_rows()).map(|row| Some(goes(row))).collect())
+        Ok((0..entries.num_rows()).map(|row| Some(removed(row))).collect())
     }
 
     /// Which of the removed data files some deletes apply to: the path of the first.
@@ -265,8 +265,8 @@ impl Selected {
 }
 
 /// Refuses the first path that was not found.
-fn check_met(paths: &HashMap<String, usize>, is_met: impl Fn(&str) -> bool, field: &str) -> Result<()> {
-    let absent = paths.iter().filter(|(path, _)| !is_met(path)).min_by_key(|(_, row)| **row);
+fn check_found(paths: &HashMap<String, usize>, is_found: impl Fn(&str) -> bool, field: &str) -> Result<()> {
+    let absent = paths.iter().filter(|(path, _)| !is_found(path)).min_by_key(|(_, row)| **row);
     let Some((path, row)) = absent else { return Ok(()) };
     let message = format!("{path:?} is not a live file of the table");
     Err(Error::new(ErrorKind::Argument, message).in_field(field).in_row(*row))

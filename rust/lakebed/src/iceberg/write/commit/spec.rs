@@ -113,13 +113,13 @@ impl<'b> Draft<'b> {
         if to.is_empty() {
             return Err(refused("a partition field needs a name".to_owned(), name));
         }
-        self.make_way(to);
+        self.free_name(to);
         self.renamed.insert(field.field_id, to.to_owned());
         Ok(())
     }
 
     /// Has a field that is no longer one, or goes, give its name to another.
-    fn make_way(&mut self, name: &str) {
+    fn free_name(&mut self, name: &str) {
         let gone = self.before.iter().find(|field| {
             let is_gone = field.transform == Transform::Void || self.removed.contains(&field.field_id);
             is_gone && field.name == name && !self.renamed.contains_key(&field.field_id)
@@ -160,7 +160,7 @@ impl<'b> Draft<'b> {
             let name = name.map_or_else(|| default_name(&transform, column), str::to_owned);
             PartitionField { source_ids: vec![source.id], field_id: self.last_id, name, transform }
         });
-        self.make_way(&field.name);
+        self.free_name(&field.name);
         self.added.push(field);
         Ok(())
     }
@@ -185,9 +185,9 @@ impl<'b> Draft<'b> {
         let mut fields = Vec::with_capacity(self.before.len() + self.added.len());
         for field in self.before {
             let name = self.renamed.get(&field.field_id).unwrap_or(&field.name).clone();
-            let goes = self.removed.contains(&field.field_id);
-            let transform = if goes { Transform::Void } else { field.transform.clone() };
-            if !goes || version == FormatVersion::V1 {
+            let is_removed = self.removed.contains(&field.field_id);
+            let transform = if is_removed { Transform::Void } else { field.transform.clone() };
+            if !is_removed || version == FormatVersion::V1 {
                 fields.push(PartitionField { name, transform, ..field.clone() });
             }
         }

@@ -250,13 +250,14 @@ fn ref_json(one: &SnapshotRef) -> Map<String, Value> {
 
 /// Takes snapshots out, and their statistics.
 fn remove_snapshots(to: &mut Document, ids: &[i64]) -> Result<()> {
-    let goes = |id: i64| ids.binary_search(&id).is_ok();
+    let is_removed = |id: i64| ids.binary_search(&id).is_ok();
     for key in ["statistics", "partition-statistics"] {
         if to.values().contains_key(key) {
-            to.list(key)?.retain(|row| !row.get("snapshot-id").and_then(Value::as_i64).is_some_and(goes));
+            to.list(key)?
+                .retain(|row| !row.get("snapshot-id").and_then(Value::as_i64).is_some_and(is_removed));
         }
     }
-    to.remove_snapshots(goes)
+    to.remove_snapshots(is_removed)
 }
 
 /// Whether something is of a snapshot.

@@ -19,7 +19,7 @@ pub(in crate::paimon::scan) struct DiffExchange {
     /// The files without their change: their columns.
     pub(in crate::paimon::scan) files: PaimonTask,
     /// What became of the files that entries of one kind name, and how those are read with their identity.
-    pub(in crate::paimon::scan) legs: Vec<(Change, PaimonTask)>,
+    pub(in crate::paimon::scan) inputs: Vec<(Change, PaimonTask)>,
 }
 
 impl Travelling for DiffExchange {
@@ -33,16 +33,16 @@ impl Exchange for DiffExchange {
 
     /// Entries of a manifest that add files, and entries that delete some, are of different legs.
     fn dealing(&self, decoding: Decoding, parts: u32) -> Result<Dealing> {
-        let (legs, changes) = (self.legs.clone(), self.changes());
-        let programs = legs.iter().map(|(_, leg)| leg.own_program(decoding.clone()));
+        let (inputs, changes) = (self.inputs.clone(), self.changes());
+        let programs = inputs.iter().map(|(_, input)| input.own_program(decoding.clone()));
         let programs = programs.collect::<Result<Vec<_>>>()?;
         Ok(Box::new(move |path, bytes| {
-            let names: Vec<&str> = legs.iter().flat_map(|(_, leg)| leg.file_names()).collect();
+            let names: Vec<&str> = inputs.iter().flat_map(|(_, input)| input.file_names()).collect();
             let name = match_manifest_path(&names, |name| name, path)?;
             let mut pieces: Vec<Pieces> = Vec::new();
-            for (number, ((_, leg), program)) in legs.iter().zip(&programs).enumerate() {
-                if leg.file_names().any(|one| one == *name) {
-                    let rows = leg.rows(Arc::clone(program), path, bytes.clone(), true)?;
+            for (number, ((_, input), program)) in inputs.iter().zip(&programs).enumerate() {
+                if input.file_names().any(|one| one == *name) {
+                    let rows = input.rows(Arc::clone(program), path, bytes.clone(), true)?;
                     pieces.push(diff_pieces(rows, number, &changes, parts));
                 }
             }
@@ -57,7 +57,7 @@ impl Exchange for DiffExchange {
 
 impl DiffExchange {
     fn changes(&self) -> Vec<Change> {
-        self.legs.iter().map(|(change, _)| *change).collect()
+        self.inputs.iter().map(|(change, _)| *change).collect()
     }
 
     fn shown(&self) -> Result<ChangeColumns> {

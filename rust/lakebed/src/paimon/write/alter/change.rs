@@ -175,7 +175,7 @@ fn apply(
             columns.retype(&mut next.fields, field_names, ty, *keep_nullability)?;
         }
         SchemaChange::UpdateColumnNullability { field_names, new_nullability } => {
-            columns.renull(&mut next.fields, field_names, *new_nullability)?;
+            columns.set_nullability(&mut next.fields, field_names, *new_nullability)?;
         }
         SchemaChange::UpdateColumnComment { field_names, new_comment } => {
             columns.field(&mut next.fields, field_names)?.description.clone_from(new_comment);

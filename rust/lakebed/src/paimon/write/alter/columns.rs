@@ -159,7 +159,12 @@ impl Columns<'_> {
         self.recheck_default(fields, names)
     }
 
-    pub(super) fn renull(&self, fields: &mut [DataField], names: &[String], nullable: bool) -> Result<()> {
+    pub(super) fn set_nullability(
+        &self,
+        fields: &mut [DataField],
+        names: &[String],
+        nullable: bool,
+    ) -> Result<()> {
         if nullable {
             self.refuse_key(names, "null")?;
         }

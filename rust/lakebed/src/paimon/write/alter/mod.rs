@@ -23,7 +23,7 @@ use crate::paimon::paths::schema_file;
 use crate::paimon::schema::TableSchema;
 use crate::paimon::table::Table;
 use crate::paimon::types::DataField;
-use crate::write::commit::{self as engine, Commit, Patience, Prepared, Written, check_committable};
+use crate::write::commit::{self as engine, Commit, Prepared, RetryLimits, Written, check_committable};
 use crate::write::now_millis;
 
 /// The version of schemas since Paimon 0.9.
@@ -91,8 +91,8 @@ impl Commit for Altering<'_> {
         self.table.latest()
     }
 
-    fn patience(&self, _base: &Latest) -> Patience {
-        Patience { attempts: ATTEMPTS, longest_wait: LONGEST_WAIT, path: self.table.location().to_owned() }
+    fn retry_limits(&self, _base: &Latest) -> RetryLimits {
+        RetryLimits { attempts: ATTEMPTS, longest_wait: LONGEST_WAIT, path: self.table.location().to_owned() }
     }
 }
 

@@ -94,7 +94,7 @@ impl Added {
         let partitions = partitions_of(&self.entries)?;
         let leveled = ranges::is_leveled(base.schema(), &self.entries)?;
         let by_partition = base.schema().bucket() > 0 || leveled;
-        let mut buried = Buried::new(self)?;
+        let mut deleted_before = DeletedBefore::new(self)?;
         let columns: Vec<&str> =
             PLACED.into_iter().chain(if leveled { &KEYS[..] } else { &[] }.iter().copied()).collect();
         let mut read = may_hold(base, &partitions)?;
@@ -102,7 +102,7 @@ impl Added {
             *read &= by_partition || !self.clear.borrow().contains(&manifest.file_name);
         }
         let live = live_entries_of(base, &read, Some(&columns), |entries| {
-            buried.look_into(entries, &names)?;
+            deleted_before.look_into(entries, &names)?;
             let (named, partition) = (find(entries, "file_name")?, find(entries, "partition")?);
             let rows = named.as_string::<i32>().iter().zip(partition.as_binary::<i32>());
             let wanted = rows.map(|(name, partition)| {
@@ -112,7 +112,7 @@ impl Added {
             });
             Ok(wanted.collect())
         })?;
-        buried.check()?;
+        deleted_before.check()?;
         self.check(base, &live, base.schema().bucket() > 0)?;
         if leveled {
             ranges::check(base, &live, self)?;
@@ -185,17 +185,17 @@ fn entries_of(
 }
 
 /// A file that is added though entries delete it: readers leave it out, wherever those stand.
-pub(super) struct Buried<'a> {
+pub(super) struct DeletedBefore<'a> {
     added: &'a Added,
     rows: HashMap<Vec<u8>, usize>,
     found: Option<usize>,
 }
 
-impl<'a> Buried<'a> {
-    pub(super) fn new(added: &'a Added) -> Result<Buried<'a>> {
+impl<'a> DeletedBefore<'a> {
+    pub(super) fn new(added: &'a Added) -> Result<DeletedBefore<'a>> {
         let identities = identities(&added.entries)?;
         let rows = identities.iter().flatten().map(<[u8]>::to_vec).zip(0..).collect();
-        Ok(Buried { added, rows, found: None })
+        Ok(DeletedBefore { added, rows, found: None })
     }
 
     /// Looks for files among entries of the table; `names` are those of the files that are added.

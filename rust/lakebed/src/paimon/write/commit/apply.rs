@@ -21,7 +21,7 @@ use crate::paimon::table::Table;
 use crate::paimon::write::json::snapshot_object;
 use crate::record::find;
 use crate::storage::present;
-use crate::write::commit::{self as engine, Commit, Patience, Prepared};
+use crate::write::commit::{self as engine, Commit, Prepared, RetryLimits};
 use crate::write::{Existing, make_folder, now_millis};
 
 /// How many times a commit is tried.
@@ -90,9 +90,9 @@ impl Commit for Changing<'_> {
         base.table.standing_at(snapshot)
     }
 
-    fn patience(&self, _base: &Base) -> Patience {
+    fn retry_limits(&self, _base: &Base) -> RetryLimits {
         let path = self.table.location().to_owned();
-        Patience { attempts: ATTEMPTS, longest_wait: LONGEST_WAIT, path }
+        RetryLimits { attempts: ATTEMPTS, longest_wait: LONGEST_WAIT, path }
     }
 }
 

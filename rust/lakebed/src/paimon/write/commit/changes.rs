@@ -8,7 +8,7 @@ use arrow_array::types::Int32Type;
 use arrow_array::{Array, ArrayRef, BooleanArray, Int8Array, RecordBatch, StringArray};
 use arrow_select::filter::filter_record_batch;
 
-use super::added::{Added, Buried};
+use super::added::{Added, DeletedBefore};
 use super::base::{Base, names_of};
 use super::compact::Rewritten;
 use super::index::{Index, without_files, without_partitions};
@@ -171,13 +171,13 @@ impl Overwritten {
     /// The entries that delete what is live in the partitions, and those that add the files.
     pub(super) fn changes(&self, base: &Base) -> Result<Option<Changes>> {
         let names: HashSet<String> = names_of(&self.added.entries)?.into_iter().collect();
-        let mut buried = Buried::new(&self.added)?;
+        let mut deleted_before = DeletedBefore::new(&self.added)?;
         let partitions = match &self.replaced {
             Replaced::With(_) => None,
             Replaced::OfFiles(partitions) => Some(partitions),
         };
         let found = live_entries(base, partitions, None, |entries| {
-            buried.look_into(entries, &names)?;
+            deleted_before.look_into(entries, &names)?;
             let named = find(entries, "file_name")?;
             let named =
                 named.as_string::<i32>().iter().map(|name| name.is_some_and(|name| names.contains(name)));
@@ -186,7 +186,7 @@ impl Overwritten {
                 .map(|(named, goes)| Some(named || goes == Some(true)))
                 .collect())
         })?;
-        buried.check()?;
+        deleted_before.check()?;
         self.added.check(base, &found, false)?;
         let goes = self.goes(base, &found)?;
         let removed = filter_record_batch(&found, &goes)?;
@@ -203,8 +203,8 @@ impl Overwritten {
 }
 
 /// Those that are not told.
-pub(super) fn not(told: &BooleanArray) -> BooleanArray {
-    told.iter().map(|told| Some(told != Some(true))).collect()
+pub(super) fn not(mask: &BooleanArray) -> BooleanArray {
+    mask.iter().map(|mask| Some(mask != Some(true))).collect()
 }
 
 /// Refuses tables whose files share rows.

@@ -6,7 +6,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::{BooleanArray, RecordBatch};
 use arrow_select::filter::filter_record_batch;
 
-use super::added::{Added, Buried};
+use super::added::{Added, DeletedBefore};
 use super::base::{Base, names_of};
 use super::changes::{Changes, Removed, deletions, not, partitions_of, refuse_evolution, refused_path};
 use super::index::{Index, without_files};
@@ -58,9 +58,9 @@ impl Compacted {
     fn live(&self, base: &Base) -> Result<(RecordBatch, RecordBatch)> {
         let names: HashSet<String> = names_of(&self.added.entries)?.into_iter().collect();
         let partitions = partitions_of(&self.added.entries)?;
-        let mut buried = Buried::new(&self.added)?;
+        let mut deleted_before = DeletedBefore::new(&self.added)?;
         let live = live_entries(base, None, None, |entries| {
-            buried.look_into(entries, &names)?;
+            deleted_before.look_into(entries, &names)?;
             let (named, partition) = (find(entries, "file_name")?, find(entries, "partition")?);
             let rows = named.as_string::<i32>().iter().zip(partition.as_binary::<i32>());
             let wanted = rows.map(|(name, partition)| {
@@ -70,7 +70,7 @@ impl Compacted {
             });
             Ok(wanted.collect())
         })?;
-        buried.check()?;
+        deleted_before.check()?;
         let names = find(&live, "file_name")?;
         let named = names.as_string::<i32>().iter();
         let named: BooleanArray = named.map(|name| Some(self.removed.names.contains(name?))).collect();

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from lakebed.storage import Storage
 
 
-class Standing:
+class TableState:
     """What a table is and which snapshot it is at: plain attributes, read when it was opened."""
 
     def __init__(

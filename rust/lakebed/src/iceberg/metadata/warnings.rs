@@ -9,26 +9,26 @@ const ONE_MINUTE: i64 = 60_000;
 
 impl Draft<'_> {
     /// What is odd, in words.
-    pub(super) fn oddities(&self) -> Vec<String> {
+    pub(super) fn warnings(&self) -> Vec<String> {
         let current = self.current.snapshot;
         let mut ids = self.snapshot_ids.clone();
         ids.sort_unstable();
         let is_there = |id: i64| ids.binary_search(&id).is_ok();
-        let mut odd = Vec::new();
+        let mut warnings = Vec::new();
         if let Some(id) = current.filter(|id| !is_there(*id)) {
-            odd.push(format!("snapshot {id} is current, but not among the table's snapshots"));
+            warnings.push(format!("snapshot {id} is current, but not among the table's snapshots"));
         }
         for (name, named) in self.refs.iter().flatten() {
             let (kind, id) = (named.kind.name(), named.snapshot_id);
             if name == MAIN && current != Some(id) {
                 let current = current.map_or_else(|| "none".to_owned(), |id| format!("snapshot {id}"));
-                odd.push(format!("branch main is at snapshot {id}, but {current} is current"));
+                warnings.push(format!("branch main is at snapshot {id}, but {current} is current"));
             } else if current != Some(id) && !is_there(id) {
-                odd.push(format!("{kind} {name} is at snapshot {id}, which is not among the table's"));
+                warnings.push(format!("{kind} {name} is at snapshot {id}, which is not among the table's"));
             }
         }
-        odd.extend(disorder(&self.snapshot_log));
-        odd
+        warnings.extend(disorder(&self.snapshot_log));
+        warnings
     }
 }
 
