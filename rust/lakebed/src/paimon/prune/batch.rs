@@ -1,4 +1,4 @@
-//! What batch reads pass over, regardless of the filter (Paimon's `DataTableBatchScan.java`).
+//! Files that batch reads skip, regardless of the filter (Paimon's `DataTableBatchScan.java`).
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int32Type;
@@ -9,15 +9,15 @@ use crate::error::Result;
 use crate::paimon::schema::TableSchema;
 use crate::record::find;
 
-/// The bucket of files that wait for theirs.
+/// The bucket number of files that are not assigned to a bucket yet.
 const POSTPONED: i32 = -2;
 
-/// What batch reads of a table pass over.
+/// Which files batch reads of a table skip.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct BatchRead {
     /// Files of level 0, whose rows are not compared with others yet.
     level_0: bool,
-    /// Files that wait for their bucket.
+    /// Files that are not assigned to a bucket yet.
     postponed: bool,
 }
 
@@ -42,7 +42,7 @@ impl BatchRead {
         Ok(rows.map(|(bucket, level)| Some(!passed(*bucket, level.unwrap_or(1)))).collect())
     }
 
-    /// Whether each manifest of a list may hold files that are read; a range that is not known may.
+    /// Whether each manifest of a list may hold files that are read; true for a range that is not known.
     pub(crate) fn may_read(self, list: &RecordBatch) -> Result<Vec<bool>> {
         let (levels, buckets) = (find(list, "max_level")?, find(list, "max_bucket")?);
         let (levels, buckets) = (levels.as_primitive::<Int32Type>(), buckets.as_primitive::<Int32Type>());

@@ -1,4 +1,4 @@
-//! What the names of a filter stand for.
+//! Resolves the names of a filter.
 
 use std::collections::HashMap;
 
@@ -9,15 +9,15 @@ use crate::paimon::schema::TableSchema;
 use crate::paimon::types::{DataField, DataType, TypeKind};
 use crate::predicate::{BoundLeaf, Column, Logic, Node, Predicate, Term, unknown_column};
 
-/// The pseudo column that filters can name besides the table's own, which hide it.
+/// The pseudo column of filters; a column of the table with this name hides it.
 const BUCKET: &str = "bucket";
 
-/// What a column of a filter is.
+/// What the name of a column in a filter refers to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Source {
     /// A column of the table.
     Field(DataField),
-    /// A field nested in one, of which nothing is known before rows are read.
+    /// A field nested in a column: nothing is known of it before rows are read.
     Nested,
     /// The bucket of the row.
     Bucket,
@@ -33,11 +33,11 @@ pub(super) struct Bound {
 }
 
 impl Bound {
-    /// Resolves names: a column of that exact name, else the field of a ROW that the dots lead to, else
-    /// `bucket`.
+    /// Resolves names: to the column of exactly that name, else to the field of a ROW that the dotted name
+    /// leads to, else to `bucket`.
     ///
     /// # Errors
-    /// `Predicate` for a name that is none of these, a transform, and what binding gives.
+    /// `Predicate` for a name that is none of these, for a transform, and from binding the filter.
     pub(super) fn new(predicate: &Predicate, schema: &TableSchema) -> Result<Bound> {
         let mut sources = Vec::new();
         let mut numbers: HashMap<String, (usize, ArrowType)> = HashMap::new();
@@ -85,8 +85,9 @@ fn nested<'f>(fields: &'f [DataField], path: &str) -> Option<&'f DataType> {
     })
 }
 
-/// What `node` implies of the columns that `number` numbers anew: nothing is asked of the others, so that
-/// only a part of an `AND` may be left, and of an `OR` only what all its terms have something of.
+/// The part of `node` that tests only columns which `number` gives a number. Tests of other columns are taken
+/// as true: some terms of an `AND` may be left, and an `OR` is left only where each of its terms has such a
+/// part.
 pub(super) fn projected(node: &Node, number: &dyn Fn(usize) -> Option<usize>) -> Result<Node> {
     node.map_leaves(&mut |leaf| {
         let number = number(leaf.column.index);
@@ -94,12 +95,12 @@ pub(super) fn projected(node: &Node, number: &dyn Fn(usize) -> Option<usize>) ->
     })
 }
 
-/// The same on the same column, by another number.
+/// The same test of the same column, with the column's number replaced.
 pub(super) fn numbered(leaf: &BoundLeaf, index: usize) -> BoundLeaf {
     leaf.on(Column { index, ..leaf.column.clone() })
 }
 
-/// The terms that all must hold.
+/// The terms of an `AND`.
 pub(super) fn conjuncts(node: &Node) -> &[Node] {
     match node {
         Node::And(terms) => terms,

@@ -8,10 +8,10 @@ use crate::error::Result;
 use crate::paimon::schema::TableSchema;
 use crate::predicate::{Node, Operator, Value};
 
-/// The most combinations of key values that are hashed.
+/// At most this many combinations of key values are hashed.
 const MAX_COMBINATIONS: usize = 1000;
 
-/// Tells from a filter that names every bucket key with `=` or `IN` which buckets its rows are in.
+/// Finds the buckets of matching rows, for a filter that names every bucket key with `=` or `IN`.
 #[derive(Debug)]
 pub(super) struct BucketSelector {
     function: BucketFunction,
@@ -20,8 +20,9 @@ pub(super) struct BucketSelector {
 }
 
 impl BucketSelector {
-    /// The selector of a table whose rows are hashed to buckets, for a filter that names all bucket keys;
-    /// `keeps_type` says whether files of every schema hold a column as the table now does.
+    /// The selector for a table whose rows are hashed to buckets and a filter that names all bucket keys,
+    /// else `None`; `keeps_type` tells whether files of every schema hold a column in the type that the table
+    /// has now.
     pub(super) fn new(
         sources: &[Source],
         schema: &TableSchema,
@@ -40,9 +41,9 @@ impl BucketSelector {
         Some(BucketSelector { function, keys })
     }
 
-    /// What the keys of matching rows hash to; `None` where the filter leaves them open.
+    /// The hashes of the keys of matching rows; `None` where the filter does not determine them.
     ///
-    /// `filter` is what is open of it in one partition.
+    /// `filter` is the part that is not decided by the partition.
     pub(super) fn hashes(&self, filter: &Node) -> Result<Option<BTreeSet<i64>>> {
         let Some(combinations) = self.combinations(filter) else { return Ok(None) };
         let mut hashes = BTreeSet::new();
@@ -60,7 +61,7 @@ impl BucketSelector {
         self.function.bucket(hash, total)
     }
 
-    /// The values of each key, once for every term of an `OR`; all combinations of them are meant.
+    /// The values of each key, for each term of an `OR`; rows may have every combination of them.
     fn combinations(&self, filter: &Node) -> Option<Vec<Combinations>> {
         let of_terms: Option<Vec<Combinations>> = match filter {
             Node::Or(terms) => {
@@ -79,13 +80,13 @@ impl BucketSelector {
     }
 }
 
-/// How many combinations of values are meant.
+/// How many combinations of values there are.
 fn count(all: &[Combinations]) -> usize {
     let product = |values: &Combinations| values.iter().map(BTreeSet::len).fold(1, usize::saturating_mul);
     all.iter().map(product).fold(0, usize::saturating_add)
 }
 
-/// The values that a column has in matching rows; `None` where any may be.
+/// The values that a column can have in matching rows; `None` for any value.
 fn values_of(filter: &Node, column: usize) -> Option<BTreeSet<Value<'static>>> {
     match filter {
         Node::Constant(true) => None,

@@ -1,4 +1,4 @@
-//! A filter made ready for the entries of manifests.
+//! A filter prepared for the entries of manifests.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -18,7 +18,7 @@ use crate::error::Result;
 use crate::paimon::schema::TableSchema;
 use crate::predicate::{Node, Predicate};
 
-/// What a filter says of the entries of one table's manifests.
+/// A filter bound to the entries of one table's manifests.
 #[derive(Debug)]
 pub(crate) struct EntryPruner {
     partitions: PartitionPredicate,
@@ -31,7 +31,7 @@ pub(crate) struct EntryPruner {
     schemas: BTreeMap<i64, TableSchema>,
 }
 
-/// What a file is asked for itself.
+/// What of a single file is tested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Test {
     /// The statistics of its keys.
@@ -42,11 +42,11 @@ pub(crate) enum Test {
     Index,
 }
 
-/// How the bucket numbers of matching rows are known.
+/// How the bucket numbers of matching rows are found.
 #[derive(Debug)]
 struct BucketChoice {
     selector: BucketSelector,
-    /// What keys hash to, where that is the same in every partition.
+    /// Hashes of the keys, where they are the same in every partition.
     everywhere: Option<BTreeSet<i64>>,
 }
 
@@ -92,17 +92,17 @@ impl EntryPruner {
         Ok(bound.sources.iter().any(is_value))
     }
 
-    /// What it says of partitions and buckets.
+    /// The filter on partitions and buckets.
     pub(crate) fn partitions(&self) -> &PartitionPredicate {
         &self.partitions
     }
 
-    /// The rule by which values drop files; `None` where they do not.
+    /// Which files may be dropped for their values; `None` where the filter tests no values.
     pub(crate) fn rule(&self) -> Option<Rule> {
         self.values.as_ref().map(|_| self.rule)
     }
 
-    /// The columns of entries that it reads beside those that are read before.
+    /// The columns of entries that it reads, besides those that are read before.
     pub(crate) fn input(&self) -> Vec<&'static str> {
         let stats = [&self.keys, &self.values].into_iter().flatten();
         let mut input: Vec<&str> = stats.flat_map(StatsPredicate::input).collect();
@@ -117,7 +117,7 @@ impl EntryPruner {
         input
     }
 
-    /// What files are asked one by one, the cheapest first; the rest is up to [`EntryPruner::may_match`].
+    /// The tests of single files, the cheapest first; [`EntryPruner::may_match`] does the rest.
     pub(crate) fn tests(&self) -> Vec<Test> {
         let alone = self.rule() == Some(Rule::Append);
         let keys = self.keys.as_ref().map(|_| Test::Keys);
@@ -126,7 +126,7 @@ impl EntryPruner {
         [keys, values, index].into_iter().flatten().collect()
     }
 
-    /// Whether each file of `entries` may be needed as far as `test` tells.
+    /// Whether each file of `entries` may be needed, by `test` alone.
     pub(crate) fn passes(&self, test: Test, entries: &RecordBatch) -> Result<BooleanBuffer> {
         let all = || Ok(BooleanBuffer::new_set(entries.num_rows()));
         match test {
@@ -136,14 +136,14 @@ impl EntryPruner {
         }
     }
 
-    /// Whether each file of `entries` may hold rows that match, each on its own.
+    /// Whether each file of `entries` may hold matching rows, looked at on its own.
     pub(crate) fn may_match(&self, entries: &RecordBatch) -> Result<BooleanBuffer> {
         let values = self.passes(Test::Values, entries)?;
         Ok(&values & &self.passes(Test::Index, entries)?)
     }
 
-    /// Which files are kept of `batches`, all that are left of the table's, each with what
-    /// [`EntryPruner::may_match`] says of it.
+    /// Which files of `batches` are kept. `batches` are all files that are left of the table, each with the
+    /// answer of [`EntryPruner::may_match`].
     pub(crate) fn decide(&self, batches: &[(RecordBatch, BooleanBuffer)]) -> Result<Vec<BooleanArray>> {
         match (self.rule, &self.values) {
             (Rule::Merge { combines, skips_level_0 }, _) => merged(batches, combines, skips_level_0),
@@ -176,13 +176,13 @@ impl EntryPruner {
         self.buckets.is_some()
     }
 
-    /// Whether it may keep entries of one bucket and drop those of another in the same partition.
+    /// Whether it may keep entries of one bucket and drop those of another bucket of the same partition.
     fn depends_on_bucket(&self) -> bool {
         self.hashes_keys() || self.partitions.tests_bucket()
     }
 
-    /// Whether files of a partition and bucket may be needed; `total_buckets` of those that are added, to
-    /// which keys were hashed.
+    /// Whether files of a partition and bucket may be needed. `total_buckets` is that of entries that add a
+    /// file: keys were hashed to as many.
     fn keeps_bucket(&self, partition: &[u8], bucket: i64, total_buckets: Option<i32>) -> Result<bool> {
         if !self.partitions.matches(partition, bucket)? {
             return Ok(false);
@@ -190,7 +190,7 @@ impl EntryPruner {
         let (Some(choice), Some(total)) = (&self.buckets, total_buckets.filter(|total| *total > 0)) else {
             return Ok(true);
         };
-        // Rows that wait for their bucket are in none yet.
+        // Rows without a bucket yet may have any keys.
         if bucket < 0 {
             return Ok(true);
         }
@@ -238,21 +238,21 @@ impl BucketChoice {
     }
 }
 
-/// A bucket of a partition, and how many there are where that counts; none for all of them.
+/// A bucket of a partition, with the number of buckets where that counts; `None` for all buckets.
 type Bucket = Option<(i64, Option<i32>)>;
 
-/// Answers of a filter, kept: entries of one partition come in numbers.
+/// Answers of a filter, kept because many entries are of one partition.
 #[derive(Default)]
 pub(crate) struct BucketMemo {
-    /// By partition and then by bucket: a look at them needs no copy of the partition's bytes.
+    /// By partition and then by bucket, so that a lookup copies no bytes of the partition.
     known: HashMap<Box<[u8]>, HashMap<Bucket, bool>>,
     answers: usize,
-    /// The partition, bucket and answer of the entry before, whose bytes have a place of their own.
+    /// The partition, bucket and answer of the last entry; the buffer of the partition is reused.
     last_partition: Vec<u8>,
     last: Option<(Bucket, bool)>,
 }
 
-/// Answers that are kept before the memory is emptied.
+/// The memory is emptied when it holds this many answers.
 const MEMO_ENTRIES: usize = 1 << 16;
 
 impl BucketMemo {

@@ -1,4 +1,4 @@
-//! Files of one range of row ids decided on together: a row is spread over them, and the newest file that
+//! Decides on all files of one range of row ids together: a row is spread over them, and the newest file that
 //! has a column holds its value (Paimon's `DataEvolutionFileStoreScan.java`).
 
 use std::collections::BTreeMap;
@@ -12,12 +12,12 @@ use crate::error::Result;
 use crate::paimon::schema::TableSchema;
 use crate::record::find;
 
-/// Where the statistics of a column are, in one group.
+/// Where a group has the statistics of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Provider {
     /// In this file, which has the column for every row.
     File(usize),
-    /// In several files, or beside them: nothing is known.
+    /// In several files, or in none of the group's: nothing is known.
     Unknown,
     /// No file has the column: it is null in every row.
     Absent,
@@ -34,7 +34,7 @@ pub(super) struct Group {
     last: i64,
 }
 
-/// The files of a scan by their row ids; those without any are in no group.
+/// The files of a scan by their row ids; files without row ids are in no group.
 pub(super) struct RowRanges<'s> {
     schemas: &'s BTreeMap<i64, TableSchema>,
     schema_ids: Int64Array,
@@ -94,7 +94,7 @@ impl<'s> RowRanges<'s> {
         (first, first.saturating_add(self.rows.value(file)).saturating_sub(1))
     }
 
-    /// Where the statistics of a column are.
+    /// Where a group has the statistics of a column.
     pub(super) fn provider(&self, group: &Group, column: i32) -> Provider {
         let mut newest: Option<(i64, usize)> = None;
         let mut tied = false;
@@ -122,7 +122,7 @@ impl<'s> RowRanges<'s> {
         }
     }
 
-    /// Whether a file holds a column; one of a schema that is not there may.
+    /// Whether a file holds a column; assumed of a file whose schema does not exist.
     fn has(&self, file: usize, column: i32) -> bool {
         let Some(schema) = self.schemas.get(&self.schema_ids.value(file)) else { return true };
         let Some(field) = schema.field_by_id(column) else { return false };
@@ -131,14 +131,14 @@ impl<'s> RowRanges<'s> {
             .is_none_or(|names| names.as_ref().is_none_or(|names| names.contains(&field.name)))
     }
 
-    /// Whether a file holds the blobs or vectors of one column, of which nothing is collected.
+    /// Whether a file holds the blobs or vectors of one column, which have no statistics.
     fn is_special(&self, file: usize) -> bool {
         let name = self.names.value(file);
         name.ends_with(".blob") || name.contains(".vector")
     }
 }
 
-/// Of each file, whether its group is kept; of files in no group, true.
+/// For each file, whether its group is kept; true for files in no group.
 pub(super) fn files_of(groups: &[Group], kept: &BooleanBuffer, files: usize) -> BooleanBuffer {
     let mut keep = vec![true; files];
     for (group, kept) in groups.iter().zip(kept) {

@@ -1,4 +1,4 @@
-//! Files of a bucket decided on together: what a file without matching rows may hide.
+//! Decides on all files of a bucket together: files may hide versions of each other's rows.
 
 use std::collections::HashMap;
 
@@ -20,16 +20,17 @@ struct Bucket {
 }
 
 impl Bucket {
-    /// Whether no key is in two files: one file, or one level of the merge tree but the first.
+    /// Whether no key is in two of the files: there is one file, or all are on one level above 0.
     fn is_disjoint(&self) -> bool {
         self.files <= 1 || (self.min_level == self.max_level && self.min_level > 0)
     }
 }
 
-/// Which files are kept of `batches`, all that a scan has left, each with whether it may hold rows that match.
+/// Which files of `batches` are kept: all files that a scan has left, each with whether it may hold matching
+/// rows.
 ///
-/// A file that holds no such row may hold the newer version of one in another file: it is kept with it. `combines` and
-/// `skips_level_0` are those of [`Rule::Merge`](super::Rule::Merge).
+/// A file without matching rows may hold the newer version of a row that matches in another file: both are
+/// kept. `combines` and `skips_level_0` are those of [`Rule::Merge`](super::Rule::Merge).
 pub(super) fn merged(
     batches: &[(RecordBatch, BooleanBuffer)],
     combines: bool,

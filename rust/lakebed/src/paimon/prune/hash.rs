@@ -14,12 +14,12 @@ use crate::paimon::binary_row::encode_rows;
 use crate::paimon::types::{DataField, TypeKind};
 use crate::predicate::Value;
 
-/// What Paimon's hash starts from (`MurmurHashUtils.java`).
+/// The seed of Paimon's hash (`MurmurHashUtils.java`).
 const SEED: u32 = 42;
-/// Bytes of a row's arity, which is not hashed.
+/// The bytes of a row's arity, which are not hashed.
 const ARITY_BYTES: usize = 4;
 
-/// The values of each key; every combination of them is meant.
+/// The values of each key; rows may have every combination of them.
 pub(super) type Combinations = Vec<BTreeSet<Value<'static>>>;
 
 /// How keys become bucket numbers.
@@ -39,8 +39,8 @@ pub(super) enum BucketFunction {
 }
 
 impl BucketFunction {
-    /// The function of option `bucket-function.type` for these keys; `None` for one that is not known, or
-    /// not for such keys.
+    /// The function that option `bucket-function.type` names, for these keys; `None` for an unknown one, or
+    /// one that does not apply to these keys.
     pub(super) fn new(name: Option<&str>, keys: &[&DataField]) -> Option<BucketFunction> {
         match name.unwrap_or("default").to_ascii_lowercase().as_str() {
             "default" => {
@@ -57,7 +57,7 @@ impl BucketFunction {
         }
     }
 
-    /// What every combination hashes to; `None` for values that have no hash here.
+    /// The hash of every combination; `None` where a value cannot be hashed here.
     pub(super) fn hashes(&self, values: &Combinations) -> Result<Option<Vec<i64>>> {
         match self {
             BucketFunction::Default { stored, shown } => row_hashes(values, stored, shown),
@@ -116,7 +116,7 @@ fn row_hashes(values: &Combinations, stored: &Fields, shown: &[ArrowType]) -> Re
     Ok(rows.iter().map(|row| row.and_then(hash)).collect())
 }
 
-/// Hive's hash of one value (`HiveHasher.java`); `None` for types that Paimon does not hash so.
+/// Hive's hash of one value (`HiveHasher.java`); `None` for types that Paimon does not hash this way.
 fn hive_hash(value: &Value<'_>, kind: &TypeKind) -> Option<i32> {
     let fold = |long: i64| (long ^ (long as u64 >> 32) as i64) as i32;
     Some(match (value, kind) {
@@ -136,7 +136,7 @@ fn hive_hash(value: &Value<'_>, kind: &TypeKind) -> Option<i32> {
     })
 }
 
-/// `BigDecimal.hashCode` of the value without zeros at its end.
+/// `BigDecimal.hashCode` of the value without trailing zeros.
 fn decimal_hash(mut unscaled: i128, scale: i8) -> i32 {
     let mut scale = if unscaled == 0 { 0 } else { i32::from(scale) };
     while scale > 0 && unscaled % 10 == 0 {

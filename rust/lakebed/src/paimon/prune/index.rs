@@ -1,4 +1,4 @@
-//! A filter on the indexes that files carry in their entries.
+//! Tests files by the indexes in their entries.
 
 use std::collections::BTreeMap;
 
@@ -15,16 +15,16 @@ use crate::paimon::types::{DataField, TypeKind};
 use crate::predicate::Node;
 use crate::record::find;
 
-/// A filter, and what its columns are in files of each schema.
+/// A filter, and its columns in files of each schema.
 #[derive(Debug)]
 pub(super) struct IndexPredicate {
     node: Node,
-    /// By the id of the schema and the number of the column; none where the column was of another type.
+    /// By the id of the schema and the number of the column; `None` where the column had another type.
     columns: BTreeMap<i64, Vec<Option<(String, TypeKind)>>>,
 }
 
 impl IndexPredicate {
-    /// `None` where option `file-index.read.enabled` says not to read indexes.
+    /// `None` where option `file-index.read.enabled` turns indexes off.
     pub(super) fn new(
         bound: &Bound,
         schema: &TableSchema,

@@ -1,11 +1,11 @@
-//! Pruning: what of a table a filter leaves, from what manifests record of files.
+//! Pruning: which manifests, entries and files a filter leaves, by what manifests record of files.
 //!
-//! A `where` is bound to the table's columns once (`bind`), then asked level by level: what it implies of
-//! partitions and the bucket drops manifests by the bounds in their list and entries before they are decoded
-//! (`partitions`); `=` and `IN` on all bucket keys say which buckets rows are in (`bucket`, `hash`);
-//! statistics of keys and values, many at a time (`stats`), and the indexes in entries (`index`) drop files, of tables with primary keys only as
-//! `rule` has it, for all files of a bucket together (`groups`), of tables whose rows are spread over files
-//! for all files of a range of rows (`evolution`).
+//! A `where` is bound to the table's columns once (`bind`), then evaluated level by level. What it implies of
+//! partitions and the bucket drops manifests by the bounds in their list, and entries before they are decoded
+//! (`partitions`). `=` and `IN` on all bucket keys determine the buckets of matching rows (`bucket`, `hash`).
+//! Statistics of keys and values (`stats`) and the indexes in entries (`index`) drop files. `rule` tells what
+//! may be dropped: in tables with primary keys the files of a bucket are decided on together (`groups`), in
+//! tables whose rows are spread over files those of a range of rows (`evolution`).
 
 mod batch;
 mod bind;

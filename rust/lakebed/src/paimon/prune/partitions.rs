@@ -1,5 +1,5 @@
-//! What a filter says of partitions and buckets, told from rows of partitions and from bounds of them
-//! (Paimon's `PartitionPredicate.java`).
+//! Tests partitions and buckets against a filter: partition rows, and the bounds of partitions (Paimon's
+//! `PartitionPredicate.java`).
 
 use std::sync::Arc;
 
@@ -14,17 +14,17 @@ use crate::paimon::schema::TableSchema;
 use crate::predicate::{BoundPredicate, ColumnRanges, Contents, Counts, Node};
 use crate::record::find;
 
-/// What a filter implies of partition columns and the bucket, and all of it once these are known.
+/// What a filter implies of partition columns and the bucket, and the whole filter for when these are known.
 #[derive(Debug)]
 pub(crate) struct PartitionPredicate {
     partition: PartitionType,
-    /// Where the filter's columns are among the partition's, behind which is the bucket.
+    /// For each column of the filter its place among the partition columns; the bucket is after the last one.
     places: Vec<Option<usize>>,
     /// The filter.
     whole: Node,
-    /// What it implies, by those places.
+    /// The part that tests partition columns and the bucket, with columns numbered by those places.
     implied: BoundPredicate,
-    /// Whether that names the bucket.
+    /// Whether that part tests the bucket.
     tests_bucket: bool,
 }
 
@@ -43,17 +43,17 @@ impl PartitionPredicate {
         Ok(PartitionPredicate { partition, places, whole: bound.node.clone(), implied, tests_bucket })
     }
 
-    /// Whether it says anything.
+    /// Whether it can exclude any partition or bucket.
     pub(super) fn can_prune(&self) -> bool {
         !matches!(self.implied.node, Node::Constant(true))
     }
 
-    /// Whether it may keep one bucket of a partition and another not.
+    /// Whether it may keep one bucket of a partition and drop another.
     pub(super) fn tests_bucket(&self) -> bool {
         self.tests_bucket
     }
 
-    /// What the filter implies of partitions and the bucket, in its own words.
+    /// What the filter implies of partitions and the bucket, as SQL text.
     pub(crate) fn written(&self) -> String {
         self.implied.node.written().to_string()
     }
@@ -66,7 +66,7 @@ impl PartitionPredicate {
         }
     }
 
-    /// The filter as far as it is still open in this partition and bucket (Paimon's
+    /// The part of the filter that this partition and bucket do not decide (Paimon's
     /// `PartitionValuePredicateVisitor.java`).
     pub(crate) fn rest(&self, partition: &[u8], bucket: i64) -> Result<Node> {
         let values = self.values(partition, bucket)?;
@@ -86,7 +86,7 @@ impl PartitionPredicate {
         Ok(columns)
     }
 
-    /// Whether each manifest of a list may hold entries that match; a range that is not known keeps.
+    /// Whether each manifest of a list may hold matching entries; true where its range is not known.
     pub(crate) fn may_match(&self, list: &RecordBatch) -> Result<Vec<bool>> {
         let count = list.num_rows();
         let entries = sum(&find(list, "num_added_files")?, &find(list, "num_deleted_files")?);

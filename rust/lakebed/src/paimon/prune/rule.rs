@@ -1,23 +1,23 @@
-//! What kind of table it is decides which files values may drop (Paimon's `AppendOnlyFileStoreScan.java`,
-//! `KeyValueFileStoreScan.java`, `DataEvolutionFileStoreScan.java`).
+//! Which files may be dropped for their values, by the kind of table (Paimon's
+//! `AppendOnlyFileStoreScan.java`, `KeyValueFileStoreScan.java`, `DataEvolutionFileStoreScan.java`).
 
 use crate::paimon::schema::TableSchema;
 
-/// Which files what is known of values may drop.
+/// Which files may be dropped for their values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Rule {
-    /// Each on its own: rows of other files say nothing of its rows.
+    /// Each file on its own: its rows do not depend on other files.
     Append,
-    /// Rows of one key are in several files of a bucket, of which the newest one counts.
+    /// Several files of a bucket have rows of one key, of which the newest counts.
     Merge {
-        /// Whether the rows of one key are combined to one that none of them is: then no file can be dropped
-        /// for its values but where files do not overlap.
+        /// Whether rows of one key are combined into a new row: then a file can be dropped for its values
+        /// only where it overlaps no other.
         combines: bool,
-        /// Whether files above level 0 are read each on its own, as deletion vectors and the merge engine
-        /// `first-row` allow, and those of level 0 are not read before they are compacted.
+        /// Whether each file above level 0 is read on its own, as deletion vectors and the merge engine
+        /// `first-row` allow, and files of level 0 are not read before they are compacted.
         skips_level_0: bool,
     },
-    /// One row is spread over files: those of one range of row ids are dropped together.
+    /// A row is spread over files: files of one range of row ids are dropped together.
     Evolution,
 }
 

@@ -1,4 +1,4 @@
-//! A filter on the statistics of files, many at a time.
+//! Tests files by their statistics, many at a time.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,21 +19,21 @@ use crate::paimon::stats::{Retyped, StatsView};
 use crate::predicate::{BoundPredicate, ColumnRanges, Contents, Counts, Node, Reader, Value};
 use crate::record::find;
 
-/// The character after U+D7FF that texts can hold: those between are not characters.
+/// The first character after U+D7FF: the code points between are surrogates.
 const AFTER_SURROGATES: char = '\u{e000}';
 
 /// Where the range of a column is taken from.
 #[derive(Debug)]
 enum Evidence {
-    /// A column of the statistics: its place among them, its id.
+    /// A column of the statistics: its place among them, and its id.
     Stats(usize, i32),
     /// A partition column: its value.
     Partition(usize),
     Bucket,
 }
 
-/// What a filter implies of columns with statistics, and those statistics; partition columns and the bucket
-/// count as columns of one value.
+/// The part of a filter on columns with statistics, and those statistics; partition columns and the bucket
+/// count as columns with one value.
 #[derive(Debug)]
 pub(super) struct StatsPredicate {
     predicate: BoundPredicate,
@@ -43,8 +43,8 @@ pub(super) struct StatsPredicate {
 }
 
 impl StatsPredicate {
-    /// The terms of `bound` on columns of which `kept` holds, beside partition columns and the bucket;
-    /// `None` where no term needs statistics.
+    /// The terms of `bound` on partition columns, the bucket and the columns that `kept` has; `None` where no
+    /// term needs statistics.
     pub(super) fn new(
         bound: &Bound,
         schema: &TableSchema,
@@ -135,7 +135,7 @@ impl StatsPredicate {
         self.predicate.may_match(&self.ranges(&firsts, of_stats)?, groups.len())
     }
 
-    /// What is known of each column of each file of `entries`; `of_stats` gives what statistics say.
+    /// The known ranges of each column, for each file of `entries`; `of_stats` gives those of statistics.
     fn ranges(
         &self,
         entries: &RecordBatch,
@@ -166,7 +166,7 @@ impl StatsPredicate {
     }
 }
 
-/// Columns that have one value in each group of rows.
+/// Ranges of columns that have a single value in each group of rows.
 fn exactly(values: ArrayRef) -> ColumnRanges {
     let reader = Reader::new(values.as_ref());
     let contents = Contents::new(values.len(), |group| {
@@ -186,8 +186,8 @@ fn of_stats(stats: &StructArray) -> Result<ColumnRanges, ArrowError> {
     Ok(ColumnRanges { lower: Arc::clone(lower), upper: not_below_cut_texts(upper), contents })
 }
 
-/// Upper bounds as they are meant: Paimon's `BinaryString` makes a `?` of the half character that cutting a
-/// text after U+D7FF increments it to, and that is below the texts it stands for.
+/// Upper bounds as Paimon meant them. To cut a text, Paimon increments its last character; after U+D7FF that
+/// gives half a character, which its `BinaryString` writes as `?`: a bound below the texts it stands for.
 fn not_below_cut_texts(upper: &ArrayRef) -> ArrayRef {
     let Some(texts) = upper.as_any().downcast_ref::<StringArray>() else { return Arc::clone(upper) };
     if !texts.iter().flatten().any(|text| text.ends_with('?')) {

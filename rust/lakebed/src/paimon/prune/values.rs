@@ -1,4 +1,4 @@
-//! Values of filters as arrays, in the types that rows store.
+//! Values of filters as arrays, in the types in which rows store them.
 
 use std::sync::Arc;
 
@@ -14,8 +14,8 @@ use crate::predicate::Value;
 
 const MICROS_PER_MILLI: i64 = 1000;
 
-/// `values`, of a column whose filters are in the type `shown`, as the type `stored`; without those that no
-/// stored value equals. `None` for types that are not compared, and for NaN, which has many forms.
+/// `values` in the type `stored`; in the filter their column has the type `shown`. Values that no stored
+/// value equals are left out. `None` for types that are not compared, and for NaN, which has many forms.
 pub(super) fn array_of<'v>(
     values: impl Iterator<Item = &'v Value<'static>>,
     stored: &DataType,

@@ -40,7 +40,7 @@ impl Appended {
         Ok(Appended { table, snapshots, options, program })
     }
 
-    /// The manifests that the appends wrote, and of those the ones that need not be read.
+    /// The manifests that the appends wrote: those to read, and those that the filter excludes.
     fn manifests(&self) -> Result<(Vec<ManifestFile>, Vec<ManifestFile>)> {
         let (mut kept, mut pruned) = (Vec::new(), Vec::new());
         for snapshot in self.snapshots.iter() {

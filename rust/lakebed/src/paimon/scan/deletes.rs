@@ -24,14 +24,14 @@ use crate::scan::{Batches, Scan as _, ScanOptions, threads};
 use crate::storage::Storage;
 use crate::view::View;
 
-/// Index files that make up a batch, where their rows hold no positions.
+/// How many index files make up a batch where rows have no positions.
 const FILES_PER_BATCH: usize = 1024;
 
 /// The rows of `deletes`.
 ///
-/// With positions, which may be millions of one vector, a batch is those of one index file, and several of these are
-/// read at once. Reads the index manifest and, where rows name data files by their path, which of those are outside the
-/// table.
+/// With positions, of which one vector may have millions, a batch holds the vectors of one index file, and
+/// several index files are read at once. Reads the index manifest. Where rows show the paths of data files,
+/// it also finds out which of these are outside the table.
 ///
 /// # Errors
 /// `UnknownColumn`, `Predicate`; those of reading the index manifest.
@@ -53,7 +53,7 @@ pub(super) fn delete_rows(table: &Table, options: &ScanOptions) -> Result<Batche
     })))
 }
 
-/// Reads deletion vectors, and makes them into rows.
+/// Reads deletion vectors and makes rows of them.
 struct Reader {
     table: Table,
     view: DeletesView,
@@ -61,7 +61,7 @@ struct Reader {
 }
 
 impl Reader {
-    /// How many rows each vector deletes; those that no writer counted are read.
+    /// How many rows each vector deletes; vectors whose cardinality is not recorded are read.
     fn counted(&self, vectors: &Vectors, of_threads: usize) -> Result<Int64Array> {
         match vectors.cardinalities.null_count() {
             0 => Ok(vectors.cardinalities.clone()),
@@ -69,7 +69,7 @@ impl Reader {
         }
     }
 
-    /// What reads the index files that are left, and these.
+    /// The reader, and the index files that the filter leaves.
     fn open(table: &Table, options: &ScanOptions) -> Result<(Reader, IndexFiles)> {
         let view = DeletesView::new(table.location(), table.schema(), options.columns.as_deref())?;
         let pruner = bound(options.filter.as_deref(), table.schema())?;
@@ -77,7 +77,8 @@ impl Reader {
         let files = IndexFiles::read(table, partitions)?.of_type(DELETION_VECTORS)?;
         let external = match view.needs_data_paths() && files.len() > 0 {
             true => {
-                // Files whose rows cannot match have vectors all the same.
+                // Files whose rows cannot match may still have vectors: only partitions and buckets are
+                // filtered.
                 let filter = partitions.map(PartitionPredicate::written);
                 external_files(table, &ScanOptions { filter, ..options.clone() })?
             }
@@ -86,7 +87,7 @@ impl Reader {
         Ok((Reader { table: table.clone(), view, external }, files))
     }
 
-    /// Reads vectors, each index file once; what is recorded of their cardinality is checked.
+    /// Reads vectors, each index file once; compares their cardinality with the recorded one.
     fn load(&self, vectors: &Vectors, threads: usize) -> Result<Vec<DeletionVector>> {
         let numbers = vectors.offsets.values().iter().zip(vectors.lengths.values());
         let ranges = numbers.map(|(offset, length)| VectorRange::new(*offset, *length));
@@ -151,8 +152,8 @@ impl Source for Reader {
 /// How many deletion vectors a partition and bucket has, and how many rows they delete if that is known.
 type VectorCounts = BTreeMap<(Box<[u8]>, i32), (i64, Option<i64>)>;
 
-/// How many deletion vectors each bucket has and how many rows they delete, as far as the columns asked for
-/// need them: reads the index manifest, and for rows whose writer did not count them the vectors.
+/// How many deletion vectors each bucket has and how many rows they delete, as far as the requested columns
+/// need it. Reads the index manifest, and the vectors whose cardinality is not recorded.
 pub(super) fn vector_counts(table: &Table, options: &ScanOptions, view: View) -> Result<RecordBatch> {
     let named = |name: &str| options.columns.as_ref().is_none_or(|names| names.iter().any(|it| it == name));
     let wanted = |name| view == View::Health || named(name);
@@ -187,8 +188,8 @@ fn count_vectors(table: &Table, options: &ScanOptions, with_rows: bool) -> Resul
     Ok(counted)
 }
 
-/// The table's deletion vectors, and how many rows each deletes: reads the index manifest and, where a writer did not
-/// count, the vectors.
+/// The table's deletion vectors, and how many rows each deletes. Reads the index manifest, and the vectors
+/// whose cardinality is not recorded.
 pub(super) fn counted_vectors(table: &Table, threads: usize) -> Result<(Vectors, Int64Array)> {
     let columns = Some(vec!["record_count".to_owned()]);
     let (reader, files) = Reader::open(table, &ScanOptions { columns, ..ScanOptions::default() })?;
@@ -197,10 +198,10 @@ pub(super) fn counted_vectors(table: &Table, threads: usize) -> Result<(Vectors,
     Ok((vectors, rows))
 }
 
-/// What [`vector_counts`] says of each bucket.
+/// The columns of [`vector_counts`].
 const VECTORS: [&str; 3] = ["bucket", "vectors", "rows"];
 
-/// Adds what [`vector_counts`] gave to groups that have all of their files.
+/// Adds the result of [`vector_counts`] to groups that have all of their files.
 pub(super) fn know_vectors(groups: &mut Groups, counts: &RecordBatch) -> Result<()> {
     for (partition, [bucket, vectors, rows]) in
         sums::keys(counts)?.iter().zip(sums::numbers(counts, &VECTORS)?)
@@ -215,8 +216,8 @@ fn counts(vectors: &[DeletionVector]) -> Int64Array {
     vectors.iter().map(|vector| i64::try_from(vector.cardinality()).ok()).collect()
 }
 
-/// The data files outside the table that entries add. A name is given once, so those deleted since do no
-/// harm; options that name external folders may come from outside the schema, so entries must be asked.
+/// The paths of live data files outside the table, by name. Names are never reused, so names of deleted files
+/// do no harm. Options that name external folders need not be in the schema, so the entries are read.
 fn external_files(table: &Table, options: &ScanOptions) -> Result<ExternalFiles> {
     let columns = ["kind", "partition_row", "bucket", "file_name", "external_path"];
     let columns = Some(columns.map(str::to_owned).to_vec());

@@ -19,11 +19,11 @@ use crate::scan::{ManifestStream, ScanOptions, Step, threads};
 
 /// Two snapshots of a table.
 struct Snapshots {
-    /// The table at whichever snapshot, which gives the types of the rows.
+    /// The table at either snapshot; it gives the types of the rows.
     table: Table,
     before: Table,
     after: Table,
-    /// What of the view `files` is read.
+    /// Which rows of the view `files` are read.
     options: ScanOptions,
     /// The columns that are asked for.
     columns: Option<Vec<String>>,
@@ -31,15 +31,15 @@ struct Snapshots {
     deleted: Entries,
 }
 
-/// How entries of one kind become files with their identity, and identities alone.
+/// How entries of one kind become files with their identity, or identities alone.
 struct Entries {
     rows: Arc<EntryProgram>,
     identities: Arc<EntryProgram>,
-    /// How many of them a manifest has, as recorded.
+    /// How many entries of that kind a manifest records.
     number: fn(&ManifestFile) -> u64,
 }
 
-/// What differs in files between the snapshots where `before` and `after` stand, in the types of `table`.
+/// The difference of the files of two snapshots, `before` and `after`, in the types of `table`.
 ///
 /// # Errors
 /// `UnknownColumn`, `Predicate`; those of reading the schemas for statistics.
@@ -50,8 +50,8 @@ pub(crate) fn diff(
     options: &ScanOptions,
 ) -> Result<DiffScan<impl Sides + use<>>> {
     let table = table.clone().noting();
-    // Entries that add and that delete one file cancel each other only if neither is left out for what its
-    // statistics say: those of the latter may be gone.
+    // An entry that adds a file and one that deletes it cancel each other only if neither is pruned by
+    // statistics, which the deleting entry may lack.
     let pruner = bound(options.filter.as_deref(), table.schema())?;
     let filter = pruner.map(|pruner| pruner.partitions().written());
     let wanted = ScanOptions { filter, ..ChangeColumns::of_files(options) };
@@ -72,7 +72,7 @@ impl Sides for Snapshots {
     fn inputs(&self) -> Result<DiffInputs> {
         let (inputs, manifests) = self.diff_inputs()?;
         let table = self.table.clone().keeping();
-        // Identities of all legs are read before the first row, where there are several.
+        // Where there are several inputs, the identities of all are read before the first row.
         if inputs.len() > 1 {
             let files = inputs.iter().flat_map(|(_, _, manifests)| manifests.iter());
             let files =
@@ -103,15 +103,14 @@ impl Sides for Snapshots {
     }
 }
 
-/// How a file changed whose entries are of one kind and in these manifests.
+/// Manifests whose entries of one kind have changed the files in the same way.
 type EntriesInput<'e> = (Change, &'e Entries, Arc<[ManifestFile]>);
 
 impl Snapshots {
-    /// The legs, in the order of the rows, and how many manifests they are in. Reads the manifest
-    /// lists.
+    /// The inputs, in the order of the rows, and how many manifests they have. Reads the manifest lists.
     ///
-    /// Both snapshots are sums of additions less deletions, so that what differs is what one side adds and
-    /// the other deletes. Of a file an entry that adds it is shown first, since one that deletes it may lack
+    /// Each snapshot is the sum of its additions less its deletions, so the difference is what one side adds
+    /// and the other deletes. Entries that add a file are shown first, since those that delete it may lack
     /// statistics.
     fn diff_inputs(&self) -> Result<(Vec<EntriesInput<'_>>, Step)> {
         let side = |at: &Table| -> Result<Side<ManifestFile>> {
@@ -136,7 +135,7 @@ impl Snapshots {
     }
 }
 
-/// What the entries of one kind in some manifests say.
+/// The input of some manifests' entries of one kind.
 fn input(
     table: &Table,
     threads: usize,

@@ -14,7 +14,8 @@ use crate::scan::{Amount, ScanOptions, Step, counted, threads};
 use crate::view::View;
 
 impl Scan {
-    /// What each step keeps of manifests, entries and files, counted in one pass that makes no rows.
+    /// What each step keeps of manifests, entries and files, counted in one pass over the entries without
+    /// making rows.
     pub(super) fn steps(&self) -> Result<Vec<Step>> {
         if !self.view.is_of_entries() {
             return Ok(Vec::new());

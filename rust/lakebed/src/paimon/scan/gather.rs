@@ -1,4 +1,4 @@
-//! The rows of files, some of which are decided on together.
+//! The rows of files, with groups of files that are decided on together.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -31,17 +31,17 @@ pub(super) fn file_rows(
     decided(program, Box::new(rows.map(move |files| of_program.asked(&files?))))
 }
 
-/// Files with whether each may hold rows that match.
+/// Files, each with whether it may hold matching rows.
 pub(super) type Asked = Box<dyn Iterator<Item = Result<(RecordBatch, BooleanBuffer)>> + Send>;
 
-/// The rows of files, all of them, which `program` decides on together.
+/// The rows of all these files, which `program` decides on together.
 pub(super) fn decided(program: Arc<EntryProgram>, asked: Asked) -> Batches {
     Box::new(Decided { program, asked: Some(asked), files: VecDeque::new() })
 }
 
 impl EntryProgram {
-    /// What files are asked before they are decided on together, each on its own: whether it may hold rows
-    /// that match. They lose the statistics that nothing else is made of.
+    /// Tests each file on its own before all are decided on together: whether it may hold matching rows.
+    /// Statistics that nothing else needs are dropped.
     pub(super) fn asked(&self, files: &RecordBatch) -> Result<(RecordBatch, BooleanBuffer)> {
         let pruner = self.pruner.as_ref().filter(|_| self.gathers());
         let may_match = match pruner {
@@ -60,7 +60,7 @@ impl EntryProgram {
         Ok((files.project(&columns)?, may_match))
     }
 
-    /// Which files are kept of those that are decided on together, all of them, as they were asked.
+    /// Which files are kept, given all of them and the answers for each.
     pub(super) fn decide(&self, asked: &[(RecordBatch, BooleanBuffer)]) -> Result<Vec<BooleanArray>> {
         match self.pruner.as_ref().filter(|_| self.gathers()) {
             Some(pruner) => pruner.decide(asked),
@@ -69,12 +69,12 @@ impl EntryProgram {
     }
 }
 
-/// Files that are decided on when all of them are there.
+/// Files that are decided on once all of them are there.
 struct Decided {
     program: Arc<EntryProgram>,
-    /// The files as their entries have them; none once they were read.
+    /// The files as their entries have them; `None` once they are read.
     asked: Option<Asked>,
-    /// Those read, and which of them are kept.
+    /// The files that were read, and which of them are kept.
     files: VecDeque<(RecordBatch, BooleanArray)>,
 }
 

@@ -1,4 +1,4 @@
-//! Live files summed up, here or where others read the manifests.
+//! Sums over live files, in this process or where manifests are read elsewhere.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ use crate::scan::{ScanOptions, threads};
 use crate::view::{View, select, whole};
 
 impl Scan {
-    /// A view of groups, made whole from the manifests.
+    /// A view of groups, computed from all manifests.
     pub(super) fn groups(&self) -> Result<RecordBatch> {
         let rows = own_rows(Role::Live, &self.table, &GROUP_INPUT, &self.options)?;
         let mut groups = Groups::with_small(small_bytes(&self.options)).reading(rows)?;
@@ -63,7 +63,7 @@ impl Scan {
         })
     }
 
-    /// What is known of all files before those of some manifests are summed up.
+    /// Counts that are read before the files of any manifest are summed up.
     pub(super) fn known_of(&self, what: Beforehand) -> Result<RecordBatch> {
         if what == Beforehand::Vectors {
             return vector_counts(&self.table, &self.options, self.view);
@@ -78,7 +78,7 @@ impl Scan {
     }
 }
 
-/// The work of summing up files, apart from the table.
+/// The work of summing up files, without the table.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct PaimonGroupTask {
     files: PaimonTask,

@@ -1,4 +1,4 @@
-//! What the commits of a table did, as their delta lists say it.
+//! What the commits of a table changed, by their delta lists.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -35,7 +35,7 @@ impl History for Table {
     type Manifest = ManifestFile;
     type Changes = Changes;
 
-    /// Lists have no rows, and deletion vectors stand in no manifest.
+    /// Lists record no rows, and deletion vectors are in no manifest: only files are counted.
     const COUNTED: usize = 1;
 
     fn files_storage(&self) -> &Arc<dyn Storage> {
@@ -75,7 +75,7 @@ impl History for Table {
     }
 
     fn changes(&self, options: &ScanOptions) -> Result<(SchemaRef, Changes)> {
-        // Statistics of entries that delete may be gone, so that only partitions and buckets are asked about.
+        // Entries that delete a file may lack statistics: only partitions and buckets are filtered.
         let pruner = bound(options.filter.as_deref(), self.schema())?;
         let filter = pruner.map(|pruner| pruner.partitions().written());
         let options = ScanOptions { filter, ..options.clone() };
@@ -95,7 +95,7 @@ impl History for Table {
         scan::Scan::stream(&diff(self, before?, after?, &options)?)
     }
 
-    /// What a commit did is told by the names of index files, which never change.
+    /// Index files never change, so what a commit did follows from their names.
     fn deletes(&self, snapshots: &[Snapshot], threads: usize) -> Result<Option<Vec<DeleteChanges>>> {
         let mut named: Vec<_> = snapshots.iter().filter(|one| one.index_manifest.is_some()).collect();
         named.dedup_by_key(|snapshot| snapshot.index_manifest.as_deref());
@@ -106,7 +106,8 @@ impl History for Table {
         let found = read_each(self.storage(), tables.collect(), threads, read)?;
         let found: HashMap<Option<String>, VectorFiles> = found.into_iter().collect();
         let none = VectorFiles::new();
-        // Before the first snapshot of a table there was nothing; before one whose parent expired, nobody knows.
+        // Nothing was live before the first snapshot of a table; before one whose parent expired it is
+        // unknown.
         let mut before = (0, &none);
         let mut changes = Vec::with_capacity(snapshots.len());
         for snapshot in snapshots {
@@ -123,7 +124,7 @@ impl History for Table {
     }
 }
 
-/// What the deletion vectors of index files come to, by the path of each.
+/// The sums of the deletion vectors of index files, by the path of each index file.
 type VectorFiles = HashMap<String, Deletes>;
 
 fn vectors_by_file(table: &Table) -> Result<VectorFiles> {
@@ -143,12 +144,12 @@ fn all<'d>(deletes: impl IntoIterator<Item = &'d Deletes>) -> Result<Deletes> {
     })
 }
 
-/// The files of one snapshot that another does not have.
+/// The index files of one snapshot that another does not have.
 fn beside<'f>(files: &'f VectorFiles, others: &'f VectorFiles) -> impl Iterator<Item = &'f Deletes> {
     files.iter().filter(|(name, _)| !others.contains_key(*name)).map(|(_, file)| file)
 }
 
-/// The entries that add a file less those that delete one, as a list counts them.
+/// The number of entries that add a file less those that delete one, as a list records it.
 fn added_less_deleted(list: &RecordBatch) -> Result<i64> {
     let total = |name: &str| -> Result<i64> {
         let column = find(list, name)?;

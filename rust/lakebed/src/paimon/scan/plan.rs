@@ -11,7 +11,7 @@ use crate::paimon::prune::{BatchRead, EntryPruner};
 use crate::paimon::schema::TableSchema;
 use crate::paimon::table::Table;
 
-/// The manifests of a snapshot, sorted by whether they must be read.
+/// The manifests of a snapshot: those to read, and those that can be skipped.
 pub(super) struct Plan {
     pub(super) manifests: Vec<ManifestFile>,
     pub(super) pruned: Vec<ManifestFile>,
@@ -22,7 +22,7 @@ impl Plan {
         Plan::of(table, filter, None)
     }
 
-    /// The plan of a filter, and for a batch read of what that passes over.
+    /// The plan for a filter and, for a batch read, for the files that it skips.
     pub(super) fn of(table: &Table, filter: Option<&str>, read: Option<BatchRead>) -> Result<Plan> {
         let (list, _) = table.manifest_list()?;
         let kept = keep(filter, table.schema(), &list)?;
@@ -34,7 +34,7 @@ impl Plan {
     }
 }
 
-/// Manifests as engines read them.
+/// Manifests in the form that engines get.
 pub(in crate::paimon) fn planned<'m>(
     table: &Table,
     manifests: impl IntoIterator<Item = &'m ManifestFile>,
@@ -54,7 +54,7 @@ pub(super) fn keep(filter: Option<&str>, schema: &TableSchema, list: &RecordBatc
     }
 }
 
-/// A filter on partitions and buckets; what it asks of other columns is checked and left open.
+/// The filter on partitions and buckets; tests of other columns are checked and left open.
 pub(super) fn bound(filter: Option<&str>, schema: &TableSchema) -> Result<Option<EntryPruner>> {
     filter.map(|text| EntryPruner::new(text, schema, &BTreeMap::new())).transpose()
 }

@@ -28,12 +28,12 @@ type DataFile = (Box<[u8]>, i32, Box<str>);
 
 /// The column of [`planned_vectors`] with the name of the data file.
 const DATA_FILE: &str = "data_file";
-/// The one with the number among those of the snapshot.
+/// The column with the vector's number among those of the snapshot.
 const NUMBER: &str = "number";
-/// The one with what plans show.
+/// The column with the vector as plans show it.
 const SHOWN: &str = "shown";
 
-/// What plans add to entries: the deletes that apply to a file.
+/// What plans add to entries: the deletes that apply to each file.
 #[derive(Debug)]
 pub(super) struct Attach {
     deletes: DeletesAs,
@@ -46,7 +46,7 @@ pub(super) struct Attach {
 }
 
 impl Attach {
-    /// `vectors` are those that [`planned_vectors`] makes.
+    /// `vectors` are made by [`planned_vectors`].
     ///
     /// # Errors
     /// `Mismatch` for two vectors of one file.
@@ -72,7 +72,7 @@ impl Attach {
     pub(super) fn deletes_of(&self, files: &RecordBatch) -> Result<ArrayRef> {
         let mut lengths = vec![0; files.num_rows()];
         let mut found = Vec::new();
-        // Most tables have none: their files are not asked for their names.
+        // Most tables have no vectors: then file names are not looked up.
         if !self.rows.is_empty() {
             let (partitions, buckets) = (find(files, "partition")?, find(files, "bucket")?);
             let names = find(files, "file_name")?;
@@ -127,7 +127,7 @@ pub(super) fn vectors_schema() -> SchemaRef {
     Arc::new(Schema::new(fields.map(|(name, kind)| Field::new(name, kind, true)).to_vec()))
 }
 
-/// Those of [`planned_vectors`] that files of the partitions and buckets which a filter keeps may have.
+/// The rows of [`planned_vectors`] for partitions and buckets that a filter keeps.
 ///
 /// # Errors
 /// As [`planned_vectors`]; those of decoding partitions.
@@ -142,7 +142,7 @@ pub(super) fn vectors_within(table: &Table, filter: Option<&PartitionPredicate>)
     filter_record_batch(&vectors, &keep.collect::<Result<BooleanArray>>()?).map_err(Into::into)
 }
 
-/// What of a filter is left to test in the rows of each file, as SQL; null where nothing is.
+/// What is left of a filter to test in the rows of each file, as SQL; null where nothing is.
 pub(super) fn residuals(pruner: Option<&EntryPruner>, files: &RecordBatch) -> Result<ArrayRef> {
     let Some(predicate) = pruner.map(EntryPruner::partitions) else {
         return Ok(new_null_array(&DataType::Utf8, files.num_rows()));

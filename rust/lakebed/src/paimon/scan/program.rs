@@ -27,24 +27,24 @@ use crate::record::{RecordResolver, find};
 use crate::scan::{Funnel, RESIDUAL, ScanOptions, Stage};
 use crate::view::with_columns;
 
-/// How entries become rows: shared by a scan, its threads and tasks elsewhere.
+/// How entries become rows; shared by a scan, its threads and tasks on other machines.
 pub(crate) struct EntryProgram {
     pub(super) role: Role,
     pub(super) view: EntryView,
     pub(super) pruner: Option<Arc<EntryPruner>>,
     pub(super) funnel: Funnel,
-    /// Whether other files than those of a manifest are not to be asked about, as elsewhere.
+    /// Whether entries of other manifests are left to someone else, as in distributed tasks.
     alone: bool,
     /// What a plan adds to entries.
     attach: Option<Arc<Attach>>,
-    /// What a plan leaves out, regardless of the filter.
+    /// Which files a plan skips, regardless of the filter.
     read: BatchRead,
     entries: RecordResolver,
     decoding: Decoding,
     notes: Notes,
 }
 
-/// The versions of the schema that the files of a scan may have, where statistics are of interest.
+/// The schemas that files of the scan may have, where statistics are read.
 pub(super) fn schemas(table: &Table, options: &ScanOptions) -> Result<BTreeMap<i64, TableSchema>> {
     if needs_schemas(table.schema(), options)? { table.schemas() } else { Ok(BTreeMap::new()) }
 }
@@ -73,7 +73,7 @@ impl EntryProgram {
         decoding: Decoding,
     ) -> Result<EntryProgram> {
         let stats = options.stats.as_ref().filter(|_| role != Role::Deleted);
-        // The engine's own tables show what its casts give; only what is shown to users must be sound.
+        // The engine's own tables show the result of its casts; values for users must be right.
         let retyped = if role == Role::Live { Retyped::Engine } else { Retyped::Sound };
         let stats = stats.map(|names| StatsView::new(names, schema, schemas.clone(), retyped)).transpose()?;
         let columns = options.columns_and_stats();
@@ -95,22 +95,22 @@ impl EntryProgram {
         program.with_columns()
     }
 
-    /// The same program for one manifest at a time: files that only others could tell to drop are kept.
+    /// The same program for one manifest at a time: files that only other manifests could exclude are kept.
     pub(super) fn alone(self) -> EntryProgram {
         EntryProgram { alone: true, ..self }
     }
 
-    /// The same program of a plan, whose deletes are known.
+    /// The same program for a plan, with its deletes.
     pub(super) fn attaching(self, attach: Option<Arc<Attach>>) -> EntryProgram {
         EntryProgram { attach, ..self }
     }
 
-    /// The same program, telling `funnel` what each step keeps.
+    /// The same program, which counts in `funnel` what each step keeps.
     pub(super) fn counting(self, funnel: Funnel) -> Result<EntryProgram> {
         EntryProgram { funnel, ..self }.with_columns()
     }
 
-    /// Decodes what rows are made of, and what is tested and counted besides.
+    /// Decodes the columns that rows are made of, and those that are tested or counted.
     fn with_columns(mut self) -> Result<EntryProgram> {
         let mut needed: Vec<&str> = self.view.raw().iter().map(String::as_str).collect();
         if let Some(pruner) = self.pruner.as_ref().filter(|_| !self.is_of_deletions()) {
@@ -128,7 +128,7 @@ impl EntryProgram {
         Ok(self)
     }
 
-    /// The program that finds the files which this one's filter keeps and some entry deletes.
+    /// The program that finds deleted files among those that the filter keeps.
     pub(super) fn deletions(&self, table: &Table) -> Result<EntryProgram> {
         let view = EntryView::new(Role::Deleted, table.location(), table.schema(), None, None)?;
         let (role, entries) = (Role::Deleted, entry_columns(Some(view.raw()))?);
@@ -153,7 +153,7 @@ impl EntryProgram {
         };
         let pruner = self.pruner.clone().filter(|pruner| pruner.can_prune_buckets());
         let filter = match self.funnel.is_counting() {
-            // What is dropped is to be counted.
+            // Dropped entries are counted too, so the guard drops none.
             true => EntryFilter::default(),
             false => EntryFilter { kind, pruner },
         };
@@ -167,19 +167,18 @@ impl EntryProgram {
         self.role.deletes().is_some_and(|deletes| self.view.has(deletes.column()))
     }
 
-    /// Whether the rows are of entries that delete, of whose statistics nothing is to be said.
+    /// Whether rows are made of entries that delete, which show no statistics.
     fn is_of_deletions(&self) -> bool {
         matches!(self.role, Role::Removed | Role::Deleted)
     }
 
-    /// Whether files are decided on together, so that [`EntryProgram::rows`] gives entries of which
-    /// files are decided on.
+    /// Whether files are decided on together: then [`EntryProgram::rows`] gives entries, not rows.
     pub(super) fn gathers(&self) -> bool {
         let rule = self.pruner.as_ref().and_then(|pruner| pruner.rule());
         !self.alone && self.role.is_live() && rule.is_some_and(|rule| rule.is_of_groups())
     }
 
-    /// Turns entries into rows, without those that are deleted or cannot match.
+    /// Turns entries into rows, without deleted files and those that cannot match.
     pub(super) fn rows(
         &self,
         entries: &RecordBatch,
@@ -190,7 +189,7 @@ impl EntryProgram {
         if self.gathers() { Ok(entries) } else { self.shown(&entries, manifest) }
     }
 
-    /// The entries of files that are read, as far as what each is asked on its own tells.
+    /// The entries of files that each test of single files keeps.
     pub(super) fn passing(&self, entries: &RecordBatch) -> Result<RecordBatch> {
         let mut entries = entries.clone();
         if self.role.deletes().is_some() {
@@ -212,12 +211,12 @@ impl EntryProgram {
         Ok(entries)
     }
 
-    /// The rows of files that were decided on together.
+    /// The rows of files, after all were decided on together.
     pub(super) fn finish(&self, files: &RecordBatch) -> Result<RecordBatch> {
         self.shown(files, "")
     }
 
-    /// The rows of entries that are left.
+    /// The rows of the entries that are left.
     fn shown(&self, entries: &RecordBatch, manifest: &str) -> Result<RecordBatch> {
         let Some(deletes) = self.role.deletes() else { return self.view.build(entries, manifest) };
         let mut more = Vec::new();
@@ -230,7 +229,7 @@ impl EntryProgram {
         self.view.build(&with_columns(entries, more)?, manifest)
     }
 
-    /// What the guard of a manifest does while it is decoded, done behind it, where it is counted.
+    /// Does the work of the manifest's guard after decoding, where dropped entries are counted.
     fn judged(&self, entries: &RecordBatch) -> Result<RecordBatch> {
         let mut entries = entries.clone();
         let Some(pruner) = self.pruner.as_ref().filter(|_| self.funnel.is_counting()) else {
@@ -249,7 +248,7 @@ impl EntryProgram {
         Ok(entries)
     }
 
-    /// The files that are added, and deleted by no entry.
+    /// The files that are added and that no entry deletes.
     pub(super) fn live(&self, entries: &RecordBatch, deleted: &Deleted) -> Result<RecordBatch> {
         if !self.role.is_live() || (deleted.is_empty() && !self.funnel.is_counting()) {
             return Ok(entries.clone());
@@ -294,7 +293,7 @@ fn has_indexes(entries: &RecordBatch) -> Result<bool> {
     Ok(indexes.null_count() < indexes.len())
 }
 
-/// What a test of single files is called.
+/// The name of a test of single files.
 fn of_test(test: Test) -> &'static Stage {
     match test {
         Test::Keys => &KEYS,

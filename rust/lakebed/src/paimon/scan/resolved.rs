@@ -23,7 +23,7 @@ use crate::record::record_schema;
 use crate::scan::ScanOptions;
 use crate::view::{View, select};
 
-/// One view of a table, resolved: its schema is known, nothing of its rows is read.
+/// One view of a table, resolved: its schema is known, none of its rows is read.
 pub struct Scan {
     pub(super) table: Table,
     pub(super) view: View,
@@ -34,7 +34,7 @@ pub struct Scan {
 }
 
 impl Scan {
-    /// Resolves `view` of `table`: columns, filter and statistics are checked, no file is read but, for
+    /// Resolves `view` of `table` and checks columns, filter and statistics. Reads no file except, for
     /// statistics, the schemas.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! Rows of entries under their own names, for what the library makes of them itself.
+//! Rows of entries under their own names, for use within the library.
 
 use std::sync::Arc;
 
@@ -11,8 +11,8 @@ use crate::paimon::table::Table;
 use crate::paimon::view::Role;
 use crate::scan::{Batches, ScanOptions, threads};
 
-/// The live files of a table, or every entry for [`Role::Changes`], under their own names as `options`
-/// filter them and give them statistics. Reads the manifest lists.
+/// The live files of a table, or every entry for [`Role::Changes`], under their own names, with the filter
+/// and statistics of `options`. Reads the manifest lists.
 pub(in crate::paimon) fn own_rows(
     role: Role,
     table: &Table,
@@ -26,8 +26,8 @@ pub(in crate::paimon) fn own_rows(
     Ok(file_rows(Arc::new(program), table, manifests, threads(options.threads)))
 }
 
-/// The buckets of a table as the engine's own tables sum them up: additions less deletions, the time of
-/// whichever file is the newest, deleted or not. Groups without a file are among them.
+/// The buckets of a table as the engine's own tables sum them up: additions less deletions, and the newest
+/// time of any file, deleted or not. Groups without a live file are included.
 pub(in crate::paimon) fn read_changes(table: &Table, threads: usize) -> Result<Groups> {
     let columns: Vec<&str> = GROUP_INPUT.into_iter().chain([KIND]).collect();
     let options = ScanOptions { threads, ..ScanOptions::default() };

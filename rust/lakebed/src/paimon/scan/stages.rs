@@ -30,7 +30,7 @@ pub(super) static TOGETHER: Stage = Stage {
     why: "statistics and indexes of all files that may hold versions or columns of the same rows",
 };
 
-/// The rows and bytes of files, as far as the columns are there; numbers below zero count nothing.
+/// The rows and bytes of files, where the columns are read; negative numbers count as 0.
 pub(super) fn amount(entries: &RecordBatch) -> Amount {
     let sum = |name: &str| {
         let column = entries.column_by_name(name).and_then(|column| column.as_primitive_opt::<Int64Type>());
@@ -40,7 +40,7 @@ pub(super) fn amount(entries: &RecordBatch) -> Amount {
     Amount { count: entries.num_rows() as u64, rows: sum("row_count"), bytes: sum("file_size") }
 }
 
-/// What a filter asks of entries that were decoded in order to be counted.
+/// How a filter treats entries that were decoded in order to be counted.
 pub(super) struct Counted {
     kinds: Int8Array,
     partitions: BinaryArray,
@@ -58,7 +58,7 @@ impl Counted {
         })
     }
 
-    /// Whether the filter keeps the entry for its partition and, if `hashed`, for its bucket.
+    /// Whether the filter keeps the entry by its partition and, if `hashed`, by its bucket.
     pub(super) fn keeps(
         &self,
         memo: &mut BucketMemo,

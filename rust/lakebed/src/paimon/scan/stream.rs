@@ -13,7 +13,7 @@ use crate::paimon::table::Table;
 use crate::scan::{Batches, ManifestSource, ManifestStream};
 use crate::storage::Storage;
 
-/// How to open a manifest, and what becomes of its entries.
+/// How a manifest is opened, and what is made of its entries.
 pub(super) struct EntrySource {
     program: Arc<EntryProgram>,
     table: Table,
@@ -25,8 +25,8 @@ impl EntrySource {
         EntrySource { program, table, deleted: Arc::default() }
     }
 
-    /// The files that entries of any manifest delete: read first, as Paimon's
-    /// `AbstractFileStoreScan.java` does, so that added files can stream.
+    /// The files that entries of any manifest delete. They are read first, as Paimon's
+    /// `AbstractFileStoreScan.java` does, so that added files can be streamed.
     pub(super) fn read_deleted(&self, manifests: &[ManifestFile], threads: usize) -> Result<Deleted> {
         let manifests = manifests.iter().filter(|manifest| manifest.deleted > 0).cloned().collect();
         let program = Arc::new(self.program.deletions(&self.table)?);

@@ -38,14 +38,14 @@ impl Scan {
         }
     }
 
-    /// What an executor needs to make `columns` of rows of `role`.
+    /// What an executor needs to make `columns` of the rows of `role`.
     pub(super) fn task_in(&self, role: Role, columns: Option<Vec<String>>) -> Result<PaimonTask> {
         let options = ScanOptions { columns, ..self.options.clone() };
         PaimonTask::new(role, &self.table, &options, self.plan()?.manifests)
     }
 }
 
-/// A scan's work on manifests, apart from the table.
+/// The work of a scan on manifests, without the table.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct PaimonTask {
     pub(super) role: Role,
@@ -63,7 +63,7 @@ impl PaimonTask {
         TableSchema::from_json(self.schema.as_bytes())
     }
 
-    /// The rows of `role` that `options` ask for, in the types of `table`.
+    /// The rows of `role` for `options`, in the types of `table`.
     ///
     /// # Errors
     /// Those of reading the schemas, where statistics are of interest.
@@ -88,10 +88,10 @@ impl PaimonTask {
         })
     }
 
-    /// How entries become rows of `role`, which is the task's own or what that one is merged with.
+    /// How entries become rows of `role`: the task's own role, or that of rows it is merged with.
     ///
     /// # Errors
-    /// Those of [`Scan::new`], for a task that was changed on its way.
+    /// Those of [`Scan::new`], for a task whose text was changed.
     pub(super) fn program(&self, role: Role, decoding: Decoding) -> Result<EntryProgram> {
         let schema = self.table_schema()?;
         let schemas =
@@ -110,12 +110,12 @@ impl PaimonTask {
     /// The schema of the task's rows.
     ///
     /// # Errors
-    /// Those of [`Scan::new`], for a task that was changed on its way.
+    /// Those of [`Scan::new`], for a task whose text was changed.
     pub(super) fn schema(&self) -> Result<SchemaRef> {
         Ok(Arc::clone(self.program(self.role, Limits::DEFAULT.into())?.view.schema()))
     }
 
-    /// The rows of one manifest by a program of the task's.
+    /// The rows of one manifest by a program of the task.
     pub(super) fn rows(
         &self,
         program: Arc<EntryProgram>,
@@ -143,10 +143,10 @@ impl PaimonTask {
         self.manifests.iter().map(|manifest| manifest.file_name.as_str())
     }
 
-    /// The manifest that an engine calls so.
+    /// The manifest of the task that an engine knows by this path.
     ///
     /// # Errors
-    /// `Missing` for one that is not the task's.
+    /// `Missing` for a path of no manifest of the task.
     pub(super) fn manifest_at(&self, path: &str) -> Result<&ManifestFile> {
         match_manifest_path(&self.manifests, |manifest| &manifest.file_name, path)
     }

@@ -1,4 +1,4 @@
-//! What a table's snapshots name, and its entries whole.
+//! The files that a table's snapshots name, and complete entries, for `verify`.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -76,7 +76,7 @@ impl Verified for Table {
         let stats = Some(self.schema().fields.iter().map(|field| field.name.clone()).collect());
         let options = ScanOptions { stats, ..ScanOptions::default() };
         match EntryProgram::new(Role::Changes, self, &options) {
-            // A schema that cannot be read was found already; entries can be read without it.
+            // The unreadable schema is a finding already; entries can be read without it.
             Err(_) => EntryProgram::new(Role::Changes, self, &ScanOptions::default()),
             program => program,
         }
@@ -124,16 +124,16 @@ impl Verified for Table {
     }
 }
 
-/// A file that says where a table was.
+/// A file that holds a snapshot: of a snapshot, tag or changelog.
 struct SnapshotFile {
     path: String,
-    /// The id that its name says.
+    /// The snapshot id in its name.
     id: Option<i64>,
-    /// Whether its files are to be there: those of a changelog are but for what it is of.
+    /// Whether the files that it names must exist: of a changelog, only those of the changelog itself.
     has_files: bool,
 }
 
-/// A snapshot, and the file that says so.
+/// A snapshot, and the file that holds it.
 struct Named {
     snapshot: Snapshot,
     source: SnapshotFile,
@@ -160,7 +160,7 @@ impl Table {
         Ok(())
     }
 
-    /// Reads snapshots, tags and changelogs of a branch with these schemas.
+    /// Reads the snapshots, tags and changelogs of a branch with these schemas.
     fn snapshots_of(
         &self,
         source: Vec<SnapshotFile>,
@@ -200,7 +200,7 @@ impl Table {
         Ok(())
     }
 
-    /// Reads the manifest lists of snapshots, each once, and says which files of statistics they name.
+    /// Reads the manifest lists of snapshots, each once, and notes which statistics files they name.
     fn lists_of(&self, named: &[Named], threads: usize, found: &mut Found) -> Result<()> {
         let mut lists: Vec<List> = Vec::new();
         let mut places = std::collections::HashMap::new();
@@ -209,7 +209,7 @@ impl Table {
                 (Some(&snapshot.base_manifest_list), snapshot.base_manifest_list_size),
                 (Some(&snapshot.delta_manifest_list), snapshot.delta_manifest_list_size),
             ];
-            // What a tag keeps of an expired snapshot are its files, not its changelog.
+            // A tag of an expired snapshot keeps its files, but not its changelog.
             let changes = snapshot.changelog_manifest_list.as_ref().filter(|_| source.id.is_some());
             let changes = (changes, snapshot.changelog_manifest_list_size);
             let own = own.into_iter().filter(|_| source.has_files).map(|list| (list, *is_live));
@@ -250,7 +250,7 @@ impl Table {
         Ok(())
     }
 
-    /// Reads the index manifests of snapshots, each once, and says which index files the live one names.
+    /// Reads the index manifests of snapshots, each once, and notes which index files the live one names.
     fn index_files_of(&self, named: &[Named], threads: usize, found: &mut Found) -> Result<()> {
         let mut seen = BTreeSet::new();
         let live = self.snapshot().and_then(|snapshot| snapshot.index_manifest.as_ref());
@@ -297,7 +297,7 @@ struct List {
     is_live: bool,
 }
 
-/// That hints name snapshots that are there; readers do without.
+/// Checks that hints name snapshots that exist; readers do without hints.
 fn check_hints(files: &Files<'_>, ids: &[i64], found: &mut Found) -> Result<()> {
     for (name, hint) in files.snapshot_hints()? {
         if hint.is_none_or(|id| !ids.contains(&id)) && !ids.is_empty() {
@@ -312,7 +312,7 @@ fn check_hints(files: &Files<'_>, ids: &[i64], found: &mut Found) -> Result<()> 
     Ok(())
 }
 
-/// That the next snapshot of each consumer is there, or is still to come.
+/// Checks that the next snapshot of each consumer exists or is still to come.
 fn check_consumers(files: &Files<'_>, ids: &[i64], found: &mut Found) -> Result<()> {
     for id in files.consumer_ids()? {
         let path = files.own(&consumer_file(&id));
@@ -338,7 +338,7 @@ fn misnamed(what: &str, id: i64, path: &str) -> Finding {
     Finding::new(Severity::Error, ErrorKind::Mismatch.name(), message).in_file(path).in_field("id")
 }
 
-/// In what two records of one manifest contradict each other.
+/// The name of a field in which two records of one manifest differ.
 fn differ(one: &ManifestFile, other: &ManifestFile) -> Option<&'static str> {
     let facts = [
         ("size", one.file_size != other.file_size),

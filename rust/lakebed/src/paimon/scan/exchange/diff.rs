@@ -1,4 +1,4 @@
-//! Differences: files of manifests that one of two snapshots alone has, by their identity.
+//! Differences: the files of manifests that only one of two snapshots has, matched by identity.
 
 use arrow_schema::SchemaRef;
 use serde::{Deserialize, Serialize};
@@ -11,14 +11,14 @@ use crate::error::Result;
 use crate::paimon::scan::task::PaimonTask;
 use crate::scan::ScanOptions;
 
-/// A difference's work on manifests, apart from the table.
+/// The work of a diff on manifests, without the table.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(in crate::paimon::scan) struct DiffExchange {
-    /// The columns that are asked for.
+    /// The requested columns.
     pub(in crate::paimon::scan) columns: Option<Vec<String>>,
-    /// The files without their change: their columns.
+    /// The task that reads files without their change: it gives their columns.
     pub(in crate::paimon::scan) files: PaimonTask,
-    /// What became of the files that entries of one kind name, and how those are read with their identity.
+    /// For entries of one kind, the change of their files and the task that reads them with their identity.
     pub(in crate::paimon::scan) inputs: Vec<(Change, PaimonTask)>,
 }
 
@@ -31,7 +31,7 @@ impl Exchange for DiffExchange {
         Ok(Arc::clone(self.shown()?.schema()))
     }
 
-    /// Entries of a manifest that add files, and entries that delete some, are of different legs.
+    /// In one manifest, entries that add files and entries that delete files belong to different inputs.
     fn dealing(&self, decoding: Decoding, parts: u32) -> Result<Dealing> {
         let (inputs, changes) = (self.inputs.clone(), self.changes());
         let programs = inputs.iter().map(|(_, input)| input.own_program(decoding.clone()));

@@ -1,5 +1,5 @@
-//! Live files, and plans of them: entries that add a file come together with those that delete it, and where
-//! files are decided on together with all of their bucket.
+//! Live files, and plans of them: an entry that adds a file goes to the part of the entry that deletes it or,
+//! where all files of a bucket are decided on together, to the part of its bucket.
 
 use std::sync::Arc;
 
@@ -35,14 +35,14 @@ use crate::view::with_columns;
 const VECTORS: i32 = 0;
 /// Identities of deleted files.
 const DELETED: i32 = 1;
-/// Files as the entries have them that add them, and whether each may hold rows that match.
+/// Files as the entries that add them have them, with whether each may hold matching rows.
 const ADDED: i32 = 2;
 
-/// The column with whether a file may hold rows that match.
+/// The column that tells whether a file may hold matching rows.
 const MAY_MATCH: &str = "_may_match";
 
 impl Scan {
-    /// The work on the manifests of live files.
+    /// The work on the manifests of live files, to be sent.
     pub(in crate::paimon::scan) fn files_exchange(&self) -> Result<Exchanged> {
         let program = self.live()?;
         let manifests = self.plan()?.manifests;
@@ -77,7 +77,7 @@ impl Scan {
     }
 }
 
-/// The work on the manifests of live files, apart from the table.
+/// The work on the manifests of live files, without the table.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(in crate::paimon::scan) struct FilesExchange(PaimonTask);
 
@@ -108,8 +108,8 @@ impl Exchange for FilesExchange {
     }
 }
 
-/// The entries of one manifest, dealt out: by their identity or, where files are decided on together, by
-/// partition and bucket.
+/// The entries of one manifest, divided into parts by their identity or, where files of a bucket are decided
+/// on together, by partition and bucket.
 fn pieces(
     program: Arc<EntryProgram>,
     deletions: &EntryProgram,
@@ -136,7 +136,7 @@ fn pieces(
     Ok(Box::new(deleted.chain(added)))
 }
 
-/// The hash of what entries have in common that must come together.
+/// The hash by which entries are divided: equal for entries that belong together.
 fn keys(entries: &RecordBatch, by_bucket: bool) -> Result<Vec<Option<u64>>> {
     if !by_bucket {
         return Ok(identities(entries)?.iter().map(|identity| identity.map(hash)).collect());
@@ -155,7 +155,7 @@ fn keys(entries: &RecordBatch, by_bucket: bool) -> Result<Vec<Option<u64>>> {
 
 /// The rows of a part.
 struct FilesGather {
-    /// What makes rows of files, until all deletion vectors have come; then with these.
+    /// Makes rows of files; waits for all deletion vectors, and is then completed with these.
     waiting: Option<EntryProgram>,
     ready: Option<Arc<EntryProgram>>,
     vectors: Vec<RecordBatch>,
@@ -170,7 +170,7 @@ impl FilesGather {
         FilesGather { waiting: Some(program), ready: None, vectors, deleted, asked }
     }
 
-    /// Rows are made from now on: all deletion vectors have come.
+    /// Called when all deletion vectors have arrived: rows can be made.
     fn ready(&mut self) -> Result<Arc<EntryProgram>> {
         if let Some(program) = self.waiting.take() {
             let attach = match program.role.deletes().filter(|_| program.shows_deletes()) {
