@@ -1,4 +1,4 @@
-//! How far a consumer has read (Paimon's `Consumer.java`).
+//! The progress of a consumer (Paimon's `Consumer.java`).
 
 use serde::Deserialize;
 

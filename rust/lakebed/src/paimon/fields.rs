@@ -1,6 +1,6 @@
 //! The fields of Paimon's manifest records (Paimon's `ManifestEntry.java`, `DataFileMeta.java`,
-//! `ManifestFileMeta.java`, `IndexManifestEntry.java`, `SimpleStats.java`): the only place that knows
-//! their names on disk.
+//! `ManifestFileMeta.java`, `IndexManifestEntry.java`, `SimpleStats.java`). No other module knows their names
+//! on disk.
 
 use std::sync::Arc;
 
@@ -11,13 +11,13 @@ use serde_json::Value;
 use crate::field::{FieldSpec, binary, int32, int64, ints, longs, utf8};
 use crate::record::carried::Recognised;
 
-/// The format marker every record carries: 2 in manifests and manifest lists, 1 in index manifests.
+/// The format version in every record: 2 in manifests and manifest lists, 1 in index manifests.
 pub const VERSION: &str = "_VERSION";
 
-/// The version that is read.
+/// The supported version.
 pub const MANIFEST_VERSION: i64 = 2;
 
-/// The version of index manifests that is read.
+/// The supported version of index manifests.
 pub const INDEX_MANIFEST_VERSION: i64 = 1;
 
 const fn required(
@@ -48,7 +48,7 @@ fn strings() -> DataType {
     DataType::List(Arc::new(Field::new("item", DataType::Utf8, true)))
 }
 
-/// `SimpleStats` as stored: two serialised BinaryRows and a null count per column of theirs.
+/// `SimpleStats` as stored: two serialised BinaryRows, and a null count for each of their columns.
 pub fn simple_stats() -> DataType {
     DataType::Struct(Fields::from(vec![
         Field::new("min_values", DataType::Binary, true),
@@ -57,22 +57,23 @@ pub fn simple_stats() -> DataType {
     ]))
 }
 
-/// Where the deletion vector of each data file stands in an index file; the format has no better names.
+/// Where an index file has the deletion vector of each data file; the format itself names the fields `f0` to
+/// `f2`.
 fn deletion_vector_ranges() -> DataType {
     let range = Fields::from(vec![
         // The data file.
         Field::new("f0", DataType::Utf8, true),
         // Where its vector begins [bytes].
         Field::new("f1", DataType::Int32, true),
-        // How long it is [bytes]; see the module `deletion_vector`.
+        // Its length [bytes]; see the module `deletion_vector`.
         Field::new("f2", DataType::Int32, true),
-        // Rows it deletes; null where the writer did not say.
+        // Rows it deletes; null where the writer did not record it.
         Field::new("cardinality", DataType::Int64, true),
     ]);
     DataType::List(Arc::new(Field::new("item", DataType::Struct(range), true)))
 }
 
-/// Which rows and columns a global index covers; the range ends with its last row.
+/// The rows and columns that a global index covers; the range includes its last row.
 fn global_index() -> DataType {
     DataType::Struct(Fields::from(vec![
         Field::new("row_range_start", DataType::Int64, true),
@@ -84,7 +85,7 @@ fn global_index() -> DataType {
     ]))
 }
 
-/// A manifest entry: one change of one data file, the file's own fields behind the entry's.
+/// A manifest entry: one change of one data file. The fields of the file follow those of the entry.
 pub const ENTRY: [FieldSpec; 25] = [
     required("_KIND", "kind", int8, "0 the file was added, 1 it was deleted"),
     required("_PARTITION", "partition", binary, "partition values, a serialised BinaryRow"),
@@ -131,7 +132,7 @@ pub const LIST: [FieldSpec; 14] = [
     optional("_EXTRA_FILES", "extra_files", strings, "side files of the manifest; null: unknown"),
 ];
 
-/// What is known of a field of a writer's schema, in the record at that path.
+/// Whether a field of a writer's schema, in the record at that path, is known.
 pub(crate) fn known(table: &[FieldSpec], record: &str, field: &Value) -> Recognised {
     let name = field.get("name").and_then(Value::as_str).unwrap_or_default();
     let path = if record.is_empty() { name.to_owned() } else { format!("{record}.{name}") };
@@ -161,7 +162,8 @@ fn has_member(column: &DataType, name: &str) -> bool {
     }
 }
 
-/// What a field of a record in a column is called in Arrow: `_ROW_RANGE_END` is `row_range_end`, `f0` is `f0`.
+/// The Arrow name of a field of a record in a column: `_ROW_RANGE_END` becomes `row_range_end`, `f0` stays
+/// `f0`.
 pub(crate) fn member_name(disk: &str) -> String {
     disk.trim_start_matches('_').to_lowercase()
 }

@@ -1,4 +1,4 @@
-//! HASH index files: the keys of a bucket by their hashes (Paimon's `HashIndexFile.java`).
+//! HASH index files: the hashes of the keys of a bucket (Paimon's `HashIndexFile.java`).
 
 use arrow_array::Int32Array;
 
@@ -7,7 +7,7 @@ use crate::error::{Error, ErrorKind, Result};
 /// Bytes of one hash.
 const HASH_BYTES: usize = 4;
 
-/// The hashes of an index file, which are 4-byte big-endian integers without a header, in file order.
+/// The hashes of an index file, in file order: 4-byte big-endian integers, without a header.
 ///
 /// # Errors
 /// `Length` for a file that is not a whole number of hashes.

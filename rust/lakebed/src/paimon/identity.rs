@@ -1,4 +1,4 @@
-//! Which entries speak of the same file (Paimon's `FileEntry.Identifier`).
+//! The identity of a file, by which entries of the same file are matched (Paimon's `FileEntry.Identifier`).
 
 use std::collections::HashSet;
 
@@ -13,10 +13,10 @@ use crate::record::find;
 pub const IDENTITY: [&str; 7] =
     ["partition", "bucket", "level", "file_name", "extra_files", "embedded_file_index", "external_path"];
 
-/// The identities of `entries`, which hold the columns of [`IDENTITY`]: one binary value a row.
+/// The identities of `entries`, which have the columns of [`IDENTITY`]: one binary value per row.
 ///
-/// The seven parts stand one after the other, each of varying length after its own length, so that
-/// two values are equal exactly when all parts are.
+/// The seven parts follow each other, each part of variable length after its length, so that two values are
+/// equal exactly when all parts are.
 pub(crate) fn identities(entries: &RecordBatch) -> Result<BinaryArray> {
     let columns = IDENTITY.map(|name| find(entries, name));
     let [partition, bucket, level, file_name, extra_files, index, external] = columns;
@@ -65,12 +65,12 @@ impl Deleted {
         self.0.is_empty()
     }
 
-    /// The identities of those files, in no order.
+    /// The identities of those files, in any order.
     pub(crate) fn identities(&self) -> impl Iterator<Item = &[u8]> {
         self.0.iter().map(AsRef::as_ref)
     }
 
-    /// Notes the files of DELETE entries.
+    /// Adds the files of DELETE entries.
     pub(crate) fn extend(&mut self, identities: &BinaryArray) {
         self.0.extend(identities.iter().flatten().map(Box::from));
     }

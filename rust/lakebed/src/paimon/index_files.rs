@@ -1,4 +1,4 @@
-//! The index files of a snapshot, and where they are (Paimon's `IndexFileHandler.java`,
+//! The index files of a snapshot, and their paths (Paimon's `IndexFileHandler.java`,
 //! `IndexPathFactory.java`).
 
 use arrow_array::cast::AsArray;
@@ -34,18 +34,18 @@ impl IndexFiles {
         IndexFiles { entries, paths: StringArray::new_null(0) }
     }
 
-    /// The index files of the table's snapshot, of the partitions and buckets that `filter` keeps, in the
-    /// order of the index manifest, which is all that is read.
+    /// The index files of the table's snapshot in the partitions and buckets that `filter` keeps, in the
+    /// order of the index manifest. Reads only the index manifest.
     ///
     /// # Errors
-    /// Those of reading the index manifest; `Mismatch` for an entry that deletes, of which index manifests
-    /// have none, and for a name that is not a file's.
+    /// Those of reading the index manifest; `Mismatch` for a DELETE entry, which index manifests must not
+    /// have, and for a name that is not a file name.
     pub(crate) fn read(table: &Table, filter: Option<&PartitionPredicate>) -> Result<IndexFiles> {
         let name = table.snapshot().and_then(|snapshot| snapshot.index_manifest.as_ref());
         name.map_or_else(|| Ok(IndexFiles::none()), |name| IndexFiles::of(table, name, filter))
     }
 
-    /// The index files that an index manifest of the table names, otherwise as [`IndexFiles::read`].
+    /// The index files that an index manifest of the table names; else as [`IndexFiles::read`].
     ///
     /// # Errors
     /// As [`IndexFiles::read`].
@@ -60,10 +60,10 @@ impl IndexFiles {
         read().map_err(|error: Error| error.in_file(&path))
     }
 
-    /// The entries of all of them, and behind their columns what other writers' fields hold.
+    /// All entries, followed by columns with unknown fields of other writers.
     ///
     /// # Errors
-    /// As [`IndexFiles::read`]; `Unsupported` for such a field in ORC or Parquet.
+    /// As [`IndexFiles::read`]; `Unsupported` for unknown fields in ORC or Parquet.
     pub(crate) fn read_carrying(table: &Table) -> Result<RecordBatch> {
         let Some(path) = manifest_of(table) else { return Ok(IndexFiles::none().entries) };
         let read = || {
@@ -77,7 +77,7 @@ impl IndexFiles {
         read().map_err(|error: Error| error.in_file(&path))
     }
 
-    /// Those of one kind.
+    /// The index files of one kind.
     pub(crate) fn of_type(&self, index_type: &str) -> Result<IndexFiles> {
         let types = find(&self.entries, "index_type")?;
         let keep = types.as_string::<i32>().iter().map(|found| Some(found == Some(index_type)));
@@ -89,19 +89,19 @@ impl IndexFiles {
         })
     }
 
-    /// How many there are.
+    /// The number of index files.
     pub(crate) fn len(&self) -> usize {
         self.entries.num_rows()
     }
 
-    /// The bytes of all of them, as recorded.
+    /// The recorded size of all of them \[bytes\].
     pub(crate) fn bytes(&self) -> u64 {
         let sizes = self.entries.column_by_name("file_size");
         let sizes = sizes.and_then(|sizes| sizes.as_primitive_opt::<Int64Type>());
         sizes.map_or(0, |sizes| sizes.values().iter().map(|size| size.unsigned_abs()).sum())
     }
 
-    /// `length` of them from `start` on, which are there.
+    /// The `length` index files from `start` on; the range must exist.
     pub(crate) fn slice(&self, start: usize, length: usize) -> IndexFiles {
         IndexFiles { entries: self.entries.slice(start, length), paths: self.paths.slice(start, length) }
     }
@@ -143,7 +143,7 @@ fn filtered(entries: &RecordBatch, keep: &BooleanArray) -> Result<RecordBatch> {
     filter_record_batch(entries, keep).map_err(Into::into)
 }
 
-/// The external path where there is one; beside the data where the table is set to that; else in the
+/// The external path where there is one; else beside the data where the table is configured so; else in the
 /// folder `index`, where global indexes always are.
 fn paths(table: &Table, entries: &RecordBatch) -> Result<StringArray> {
     let (external, global) = (find(entries, "external_path")?, find(entries, "global_index")?);

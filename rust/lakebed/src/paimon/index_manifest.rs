@@ -9,8 +9,8 @@ use crate::columnar::Decoding;
 use crate::error::Result;
 use crate::record::RecordResolver;
 
-/// Reads an index manifest: one row per index file, in file order, the columns of
-/// [`INDEX`] that are named (all for `None`).
+/// Reads an index manifest: one row per index file, in file order, with the named columns of [`INDEX`] (all
+/// for `None`).
 ///
 /// # Errors
 /// Those of the container's layer; `Version` for a record that is not of version 1;

@@ -1,4 +1,4 @@
-//! JSON texts as the engine writes them.
+//! JSON texts formatted as the engine writes them.
 
 use std::io::{self, Write};
 
@@ -13,7 +13,7 @@ pub(crate) fn compact(value: &impl Serialize) -> Result<String> {
     written(value, Jackson { pretty: false, depth: 0, empty: true })
 }
 
-/// JSON on many lines as Paimon's `JsonSerdeUtil.toJson` writes it; arrays stay on one.
+/// JSON on several lines as Paimon's `JsonSerdeUtil.toJson` writes it; an array stays on one line.
 pub(crate) fn pretty(value: &impl Serialize) -> Result<String> {
     written(value, Jackson { pretty: true, depth: 0, empty: true })
 }
@@ -29,9 +29,9 @@ fn written(value: &impl Serialize, format: Jackson) -> Result<String> {
 /// The spacing and escapes of the Java library Jackson.
 struct Jackson {
     pretty: bool,
-    /// How many objects are open.
+    /// The number of open objects.
     depth: usize,
-    /// Whether nothing stands yet in the object opened last.
+    /// Whether the object opened last is still empty.
     empty: bool,
 }
 
@@ -82,7 +82,7 @@ impl Formatter for Jackson {
         self.space(out)
     }
 
-    /// Durations, the only fractions in these files, are seconds with all their nanoseconds.
+    /// The only fractions in these files are durations: seconds with nine fractional digits.
     fn write_f64<W: ?Sized + Write>(&mut self, out: &mut W, value: f64) -> io::Result<()> {
         write!(out, "{value:.9}")
     }

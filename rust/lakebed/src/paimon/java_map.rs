@@ -1,7 +1,8 @@
-//! The order in which the engine prints options: that of Java's `HashMap`.
+//! The order in which the engine prints options: that of a Java `HashMap`.
 
-/// Pairs put one after another into a `java.util.HashMap<String, …>`, as it gives them back: by the place of
-/// the key's hash in a table that has doubled, from 16, whenever it was three quarters full.
+/// The order in which a `java.util.HashMap<String, …>` returns these pairs after they were inserted one by
+/// one: by the slot of the key's hash. The table starts with 16 slots and doubles when it is three quarters
+/// full.
 pub(crate) fn hash_map_order(pairs: &[(String, String)]) -> Vec<&(String, String)> {
     let mut places: u32 = 16;
     while pairs.len() as u64 * 4 > u64::from(places) * 3 {
@@ -12,7 +13,7 @@ pub(crate) fn hash_map_order(pairs: &[(String, String)]) -> Vec<&(String, String
     ordered
 }
 
-/// `String.hashCode` with its upper half mixed in, as `HashMap.hash` does.
+/// `String.hashCode` with its upper half mixed into the lower, as `HashMap.hash` does.
 fn spread(key: &str) -> u32 {
     let hash = key.encode_utf16().fold(0u32, |hash, unit| hash.wrapping_mul(31).wrapping_add(unit.into()));
     hash ^ (hash >> 16)

@@ -21,7 +21,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::notes::Notes;
 use crate::record::{Counter, RecordReader, RecordResolver, Tally, find};
 
-/// What decides an entry's fate, in the order of the guard's slots.
+/// The fields by which entries are dropped, in the order of the guard's slots.
 const GUARDED: [&str; 5] = [VERSION, "_KIND", "_PARTITION", "_BUCKET", "_TOTAL_BUCKETS"];
 
 /// Kind of an entry that adds a file.
@@ -29,34 +29,35 @@ pub const ADD: i8 = 0;
 /// Kind of an entry that deletes one.
 pub const DELETE: i8 = 1;
 
-/// What guards count: entries that add, that delete, and whose buckets are not as many as their list records.
+/// What guards count: entries that add, entries that delete, and those whose number of buckets differs from
+/// the list's.
 type Seen = Tally<3>;
 
-/// Place of the last of these.
+/// The index of the last of these counts.
 const OTHER_BUCKETS: usize = 2;
 
-/// Which entries of a manifest are wanted.
+/// Which entries of a manifest are read.
 #[derive(Clone, Default)]
 pub struct EntryFilter {
     /// Only entries of this kind.
     pub kind: Option<i8>,
-    /// Only entries of the partitions and buckets that a filter keeps; those that delete are kept whatever
-    /// bucket the filter's keys are in.
+    /// Only entries of the partitions and buckets that a filter keeps. DELETE entries are kept whatever
+    /// bucket the filter's keys hash to.
     pub(crate) pruner: Option<Arc<EntryPruner>>,
 }
 
-/// The columns of [`ENTRY`] that are named, in the order named; all of them for `None`.
+/// The named columns of [`ENTRY`], in that order; all columns for `None`.
 ///
 /// # Errors
-/// `UnknownColumn`, naming those that are there.
+/// `UnknownColumn`, with the known names.
 pub fn entry_columns(names: Option<&[String]>) -> Result<RecordResolver> {
     RecordResolver::new(&ENTRY, names, &GUARDED, &[])
 }
 
 /// The entries of one manifest as record batches, in file order.
 ///
-/// Entries that the filter drops are walked over without being decoded. When the last one has been
-/// read, the entries seen are compared with what the manifest list recorded.
+/// Entries that the filter drops are skipped without decoding. After the last entry, the entries seen are
+/// compared with the counts that the manifest list records.
 pub struct EntryReader {
     reader: RecordReader,
     filter: EntryFilter,
@@ -68,11 +69,11 @@ pub struct EntryReader {
 }
 
 impl EntryReader {
-    /// Opens a manifest for the columns of `resolver`, which [`entry_columns`] makes.
+    /// Opens a manifest for the columns of `resolver`, see [`entry_columns`].
     ///
-    /// With `expected`, the record of the manifest list, size and entry counts are checked:
-    /// `Mismatch`, or `Truncated` for a file that is too short. More entries than recorded are a note, and so are
-    /// other numbers of buckets.
+    /// With `expected`, the record of the manifest list, size and entry counts are checked: `Mismatch`, or
+    /// `Truncated` for a file that is too short. More entries than recorded, and other numbers of buckets,
+    /// are a note.
     ///
     /// # Errors
     /// Those of the container's layer; `Version`; `Required` for a field that is absent or null;
@@ -101,7 +102,7 @@ impl EntryReader {
         Ok(EntryReader { reader, filter, tally, expected, notes: Notes::default(), rows: 0, ended: false })
     }
 
-    /// The same entries, for which what is unusual about the manifest, but not an error, is added to `notes`.
+    /// The same reader, which adds to `notes` what is unusual about the manifest but not an error.
     #[must_use]
     pub fn noting(self, notes: &Notes) -> EntryReader {
         EntryReader { notes: notes.clone(), ..self }
@@ -112,7 +113,7 @@ impl EntryReader {
         self.reader.schema()
     }
 
-    /// Entries seen so far, those dropped included: added and deleted.
+    /// Entries seen so far, dropped ones included: added and deleted.
     pub fn seen(&self) -> (u64, u64) {
         let [added, deleted, _] = self.tally.sums();
         (added, deleted)
@@ -120,7 +121,7 @@ impl EntryReader {
 
     fn read_batch(&mut self) -> Result<Option<RecordBatch>> {
         let batch = self.reader.next().transpose();
-        // What the guard found comes first: rows that it dropped are missing from the batch.
+        // The error of the guard comes first: the batch lacks the rows that it dropped.
         if let Some(error) = self.tally.take_failure() {
             return Err(error);
         }
@@ -136,7 +137,7 @@ impl EntryReader {
         self.reader.conform(&batch, (!dropping).then_some(first)).map(Some)
     }
 
-    /// Judges entries whose writer put the guarded fields where no guard can read them in time.
+    /// Filters decoded entries, where the writer's schema has the guarded fields too late for a guard.
     fn judge_batch(&self, batch: &RecordBatch) -> Result<RecordBatch> {
         let (int, bytes) = (DataType::Int32, DataType::Binary);
         let column = |name: &str, wanted| -> Result<ArrayRef> {
@@ -180,7 +181,7 @@ impl EntryReader {
             "manifest holds {added} added and {deleted} deleted files, its list records {} and {}",
             expected.added, expected.deleted
         );
-        // A manifest that was cut holds fewer; more are a list's own miscount, of which nothing is lost.
+        // A truncated manifest has fewer entries; with more, the list has miscounted and nothing is lost.
         if added < expected.added || deleted < expected.deleted {
             return Err(Error::new(ErrorKind::Mismatch, message));
         }
@@ -219,10 +220,10 @@ fn wrong_fields() -> Error {
     Error::new(ErrorKind::Avro(lakebed_avro::ErrorKind::Schema), message)
 }
 
-/// Decides over entries from their first fields and counts them.
+/// Decides on entries by their first fields, and counts them.
 struct Judge {
     filter: EntryFilter,
-    /// Buckets of every entry's partition, as the list records them.
+    /// The number of buckets of every entry's partition, as the list records it.
     total_buckets: Option<i64>,
     memo: BucketMemo,
     counter: Counter<3>,
@@ -255,7 +256,7 @@ impl Judge {
     }
 }
 
-/// A [`Judge`] in mid-record.
+/// A [`Judge`] that runs in the middle of decoding a record.
 struct EntryGuard {
     slots: Vec<Slot>,
     judge: Judge,

@@ -12,8 +12,8 @@ use crate::columnar::Decoding;
 use crate::error::{Error, ErrorKind, Result};
 use crate::record::{RecordResolver, carried, find};
 
-/// Reads a manifest list: one row per manifest, in file order, the columns of
-/// [`LIST`] that are named (all for `None`).
+/// Reads a manifest list: one row per manifest, in file order, with the named columns of [`LIST`] (all for
+/// `None`).
 ///
 /// # Errors
 /// Those of the container's layer; `Version` for a record that is not of version 2;
@@ -27,7 +27,7 @@ pub fn read_manifest_list(
     read_records(bytes, &resolver, MANIFEST_VERSION, decoding)
 }
 
-/// The same with all columns, and after them what other writers' fields hold.
+/// The same with all columns, followed by columns with unknown fields of other writers.
 ///
 /// # Errors
 /// As [`read_manifest_list`].
@@ -46,9 +46,9 @@ pub struct ManifestFile {
     pub file_size: u64,
     /// Entries that add a file.
     pub added: u64,
-    /// Entries that delete one.
+    /// Entries that delete a file.
     pub deleted: u64,
-    /// Buckets of the partition of every entry, where the list says.
+    /// The number of buckets of every entry's partition, where the list records it.
     pub total_buckets: Option<i32>,
 }
 

@@ -1,4 +1,4 @@
-//! Slots to Arrow columns: one loop for each column.
+//! Decodes slots to Arrow columns, one loop for each column.
 
 use std::sync::Arc;
 
@@ -17,12 +17,12 @@ use super::layout::{self, NANOS_PER_MILLI, SLOT_BYTES, WIDE_DECIMAL_BYTES};
 use super::nested;
 use crate::error::{Error, ErrorKind, Result};
 
-/// The values of one column, in row order; `None` is a null.
+/// The values of one column, in row order; `None` for a null.
 pub(super) type Cells<'a> = [Option<Cell<'a>>];
 
-/// Decodes `cells` as `field`, whose place in the schema is `path`.
+/// Decodes `cells` as `field`; `path` is the field's place in the schema.
 ///
-/// `room` is what is left of the bytes that the values of this level can take together.
+/// `room` is what is left of the bytes that all values of this nesting level may take.
 pub(super) fn column(cells: &Cells<'_>, field: &Field, path: &str, room: &mut u64) -> Result<ArrayRef> {
     typed(cells, field, path, room).map_err(|error| error.in_field(path))
 }
@@ -57,19 +57,19 @@ fn typed(cells: &Cells<'_>, field: &Field, path: &str, room: &mut u64) -> Result
     })
 }
 
-/// Which of `cells` are values, or `None` if all are.
+/// The validity of `cells`; `None` if none is null.
 pub(super) fn nulls<T>(cells: &[Option<T>]) -> Option<NullBuffer> {
     let nulls = NullBuffer::new(BooleanBuffer::collect_bool(cells.len(), |index| cells[index].is_some()));
     (nulls.null_count() > 0).then_some(nulls)
 }
 
-/// A column whose every slot is a value.
+/// A column whose slots are its values.
 fn plain<T: ArrowPrimitiveType>(cells: &Cells<'_>, read: impl Fn(u64) -> T::Native) -> PrimitiveArray<T> {
     let values = cells.iter().map(|cell| cell.map_or_else(T::Native::default, |cell| read(cell.slot)));
     PrimitiveArray::new(values.collect::<Vec<_>>().into(), nulls(cells))
 }
 
-/// A column whose values are to be checked, or looked for beside their slots.
+/// A column whose values must be checked, or are outside of their slots.
 fn checked<'a, T: ArrowPrimitiveType>(
     cells: &Cells<'a>,
     read: impl Fn(&Cell<'a>) -> Result<T::Native>,
@@ -108,7 +108,7 @@ fn decimals(cells: &Cells<'_>, precision: u8, scale: i8) -> Result<PrimitiveArra
     values?.with_precision_and_scale(precision, scale).map_err(Into::into)
 }
 
-/// A big-endian two's complement of 1 to 16 bytes beside its slot.
+/// A big-endian two's complement of 1 to 16 bytes, outside of its slot.
 fn wide_decimal(cell: &Cell<'_>) -> Result<i128> {
     let length = cell.slot as u32;
     let start = WIDE_DECIMAL_BYTES.checked_sub(length as usize).filter(|_| length > 0);
@@ -145,7 +145,7 @@ fn seconds(cell: &Cell<'_>) -> Result<i64> {
     if whole { Ok(millis / 1000) } else { Err(cell.fault(ErrorKind::Timestamp, "not a whole second")) }
 }
 
-/// Milliseconds beside the slot and nanoseconds within one in it, in units of `tick` nanoseconds.
+/// Milliseconds outside of the slot and the remaining nanoseconds in it, in units of `tick` nanoseconds.
 #[inline]
 fn wide_timestamp(cell: &Cell<'_>, tick: i64) -> Result<i64> {
     let nanos = i64::from(cell.slot as u32);
@@ -155,14 +155,14 @@ fn wide_timestamp(cell: &Cell<'_>, tick: i64) -> Result<i64> {
     if nanos % tick != 0 {
         return Err(cell.fault(ErrorKind::Timestamp, "finer than its precision"));
     }
-    // The sum can fit where the product alone does not: at the earliest nanoseconds.
+    // At the earliest nanoseconds the product alone overflows 64 bits, though the sum does not.
     let ticks = i128::from(cell.long()?) * i128::from(NANOS_PER_MILLI / tick) + i128::from(nanos / tick);
     i64::try_from(ticks).map_err(|_| cell.fault(ErrorKind::Timestamp, "does not fit 64 bits of its unit"))
 }
 
 fn strings(cells: &Cells<'_>, room: &mut u64) -> Result<StringArray> {
     let (offsets, values) = bytes(cells, room)?;
-    // One validation for the whole column; only if it fails is the row looked for.
+    // The whole column is validated at once; the row is looked for only if that fails.
     StringArray::try_new(offsets.clone(), values.clone(), nulls(cells)).map_err(|cause| {
         let wrong = cells.iter().zip(offsets.windows(2)).find_map(|(cell, window)| {
             let value = values.get(window[0] as usize..window[1] as usize)?;
@@ -177,7 +177,7 @@ fn byte_strings(cells: &Cells<'_>, room: &mut u64) -> Result<BinaryArray> {
     BinaryArray::try_new(offsets, values, nulls(cells)).map_err(Into::into)
 }
 
-/// The bytes of all values in turn, and where each begins.
+/// The bytes of all values, one after another, and the offset of each.
 fn bytes(cells: &Cells<'_>, room: &mut u64) -> Result<(OffsetBuffer<i32>, Buffer)> {
     let mut values = Vec::with_capacity(cells.len() * SLOT_BYTES);
     let mut offsets = Vec::with_capacity(cells.len() + 1);
@@ -185,7 +185,7 @@ fn bytes(cells: &Cells<'_>, room: &mut u64) -> Result<(OffsetBuffer<i32>, Buffer
     for cell in cells {
         if let Some(cell) = cell {
             match cell.inline_length()? {
-                // A copy of fixed width and a cut are quicker than a copy of a few bytes.
+                // Copying a fixed width and then cutting is faster than copying a few bytes.
                 Some(length) => {
                     let end = values.len() + length;
                     values.extend_from_slice(&cell.slot.to_le_bytes());

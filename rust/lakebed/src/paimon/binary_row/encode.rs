@@ -1,7 +1,7 @@
-//! Arrow columns to rows: one pass, appending to one buffer.
+//! Encodes Arrow columns as rows in one pass, appending to one buffer.
 //!
-//! A value is a slot, and what it appends behind the fixed part. Both are relative to the row or
-//! array they are in, so values nest without a buffer of their own.
+//! A value is a slot, and bytes that it may append after the fixed part. Offsets are relative to the row or
+//! array that the value is in, so nested values need no buffer of their own.
 
 use arrow_array::{Array, BinaryArray, StructArray};
 use arrow_buffer::OffsetBuffer;
@@ -13,7 +13,7 @@ use super::layout::{self, INLINE_MARK, MAX_INLINE_BYTES, NANOS_PER_MILLI, SLOT_B
 use super::source::{Bytes, Column, Values};
 use crate::error::{Error, ErrorKind, Result};
 
-/// What Java's array writer makes of every NaN (`Float.floatToIntBits`).
+/// The bits that Java's array writer gives every NaN (`Float.floatToIntBits`).
 const CANONICAL_NAN_32: u64 = 0x7fc0_0000;
 
 /// The same of doubles (`Double.doubleToLongBits`).
@@ -22,7 +22,7 @@ const CANONICAL_NAN_64: u64 = 0x7ff8_0000_0000_0000;
 /// Encodes `rows` as `fields`; see [`super::encode_rows`].
 pub(super) fn rows(rows: &StructArray, fields: &Fields) -> Result<BinaryArray> {
     let columns = Column::all(rows, fields, None)?;
-    // Paimon's arity is a Java `int`; the fields of a type are far fewer.
+    // Paimon stores the arity as a Java `int`; a type has far fewer fields.
     let arity = (columns.len() as u32).to_be_bytes();
     let mut offsets = Vec::with_capacity(rows.len() + 1);
     let mut out = Vec::with_capacity(rows.len() * (arity.len() + fixed_bytes(columns.len())));
@@ -95,7 +95,7 @@ fn append_map([keys, values]: &[Column<'_>; 2], from: usize, to: usize, out: &mu
     append_array(values, from, to, out)
 }
 
-/// Appends the vector of rows `from..to` of `element`: every bit as it is.
+/// Appends the vector of rows `from..to` of `element`, with all bits unchanged.
 fn append_vector(element: &Column<'_>, from: usize, to: usize, out: &mut Vec<u8>) -> Result<()> {
     let base = out.len();
     out.extend_from_slice(&((to - from) as u32).to_le_bytes());
@@ -201,10 +201,10 @@ fn append_bytes(bytes: &[u8], base: usize, out: &mut Vec<u8>) -> u64 {
     pointer(start, base, out)
 }
 
-/// A wide decimal: its shortest big-endian two's complement, in as many bytes as any takes.
+/// A wide decimal: its shortest big-endian two's complement, in the space that every wide decimal takes.
 fn append_decimal(value: i128, base: usize, out: &mut Vec<u8>) -> u64 {
     let sign_bits = if value < 0 { value.leading_ones() } else { value.leading_zeros() };
-    // One sign bit stays.
+    // The sign bit must remain.
     let length = ((i128::BITS - sign_bits + 1).div_ceil(8)) as usize;
     let start = out.len();
     out.extend_from_slice(&value.to_be_bytes()[WIDE_DECIMAL_BYTES - length..]);
@@ -220,7 +220,7 @@ fn append_timestamp(value: i64, tick: i64, base: usize, out: &mut Vec<u8>) -> u6
     slot_of(start - base, (value.rem_euclid(ticks) * tick) as u64)
 }
 
-/// Appends the zeros that stand for a null, and points to them.
+/// Appends the zeros that Java writes for a null, and points to them.
 fn append_reserved(length: usize, base: usize, out: &mut Vec<u8>) -> u64 {
     if length == 0 {
         return 0;
@@ -230,14 +230,14 @@ fn append_reserved(length: usize, base: usize, out: &mut Vec<u8>) -> u64 {
     slot_of(start - base, 0)
 }
 
-/// The slot that points to the bytes from `start` on, which are padded.
+/// The slot that points to the bytes from `start` on, which are then padded.
 fn pointer(start: usize, base: usize, out: &mut Vec<u8>) -> u64 {
     let length = out.len() - start;
     pad(base, out);
     slot_of(start - base, length as u64)
 }
 
-/// Offset and second half of a slot. Rows beyond 31 bits are refused when they are whole.
+/// The slot with this offset and lower half. Rows that do not fit 31 bits are refused when they are complete.
 fn slot_of(offset: usize, low: u64) -> u64 {
     (offset as u64) << 32 | low
 }

@@ -1,6 +1,6 @@
-//! Where values stand: rows, arrays, and the slots that both are made of.
+//! The positions of values in rows and arrays, and the slots that both consist of.
 //!
-//! All reading at positions that come from the input is here.
+//! All reads at positions that come from the input are here.
 
 use super::layout::{self, INLINE_MARK, MAX_INLINE_BYTES, SLOT_BYTES};
 use crate::error::{Error, ErrorKind, Result};
@@ -8,7 +8,7 @@ use crate::error::{Error, ErrorKind, Result};
 /// The last row kind: `+I`, `-U`, `+U`, `-D` are 0 to 3.
 const MAX_ROW_KIND: u8 = 3;
 
-/// A stored row: the arity before it, and the rest.
+/// Splits a stored row into the arity that precedes it and the rest.
 pub(super) fn split_arity(row: &[u8]) -> Result<(usize, &[u8])> {
     let Some((prefix, bytes)) = row.split_first_chunk() else {
         return Err(truncated(row.len(), 4));
@@ -19,7 +19,7 @@ pub(super) fn split_arity(row: &[u8]) -> Result<(usize, &[u8])> {
     }
 }
 
-/// A row whose fixed part is all there: header, null bits, one slot a field.
+/// A row whose fixed part is complete: header, null bits, one slot per field.
 #[derive(Clone, Copy)]
 pub(super) struct Row<'a> {
     bytes: &'a [u8],
@@ -29,7 +29,7 @@ pub(super) struct Row<'a> {
 }
 
 impl<'a> Row<'a> {
-    /// The row after its arity, as a file stores it; the arity is `wanted`, if that is known.
+    /// The row after its arity, as a file stores it; `wanted` is the expected arity, if there is one.
     pub(super) fn stored(row: &'a [u8], wanted: Option<usize>, record: usize) -> Result<Row<'a>> {
         // A BinaryArray has fewer than 2^31 rows.
         let record = record as u32;
@@ -43,7 +43,7 @@ impl<'a> Row<'a> {
         read().map_err(|error| error.in_record(record.into()))
     }
 
-    /// The row within another value, which has no arity before it.
+    /// The row nested in another value, without an arity before it.
     pub(super) fn nested(bytes: &'a [u8], arity: usize, record: u32) -> Result<Row<'a>> {
         Row::checked(bytes, arity, record).map_err(|error| error.in_record(record.into()))
     }
@@ -85,7 +85,7 @@ impl<'a> Row<'a> {
     }
 }
 
-/// The elements of an array whose fixed part is all there: count, null bits, elements.
+/// The elements of an array whose fixed part is complete: count, null bits, elements.
 #[derive(Clone, Copy)]
 pub(super) struct Elements<'a> {
     bytes: &'a [u8],
@@ -104,7 +104,7 @@ impl<'a> Elements<'a> {
         Elements::checked(bytes, count, header, width, true, record)
     }
 
-    /// The vector in `bytes`: a count and the elements, none of them null.
+    /// The vector in `bytes`: a count and the elements, none of which is null.
     pub(super) fn vector(bytes: &'a [u8], width: usize, record: u32) -> Result<Elements<'a>> {
         let (count, _) = split_length(bytes, record)?;
         Elements::checked(bytes, count, 4, width, false, record)
@@ -125,7 +125,7 @@ impl<'a> Elements<'a> {
         Ok(Elements { bytes, count: count as usize, header: header as usize, width, nullable, record })
     }
 
-    /// How many there are.
+    /// The number of elements.
     pub(super) fn len(&self) -> usize {
         self.count
     }
@@ -137,10 +137,10 @@ impl<'a> Elements<'a> {
 
     /// Every element in order, `None` where it is null.
     pub(super) fn cells(self) -> impl Iterator<Item = Option<Cell<'a>>> {
-        // Fits: the array itself has fewer than 2^32 bytes, its length being part of a slot.
+        // The array has fewer than 2^32 bytes, since its length is half of a slot.
         let floor = (self.header + self.count * self.width) as u32;
         (0..self.count).map(move |index| {
-            // Every position is within the fixed part, which is all there.
+            // Every position is within the fixed part, which is complete.
             let null = self.nullable && bit(self.bytes, 4, index)?;
             let slot = slot(self.bytes, self.header + index * self.width, self.width)?;
             let cell = Cell { slot, region: self.bytes, floor, record: self.record };
@@ -152,11 +152,11 @@ impl<'a> Elements<'a> {
 /// One value that is not null, as it is stored.
 #[derive(Clone, Copy)]
 pub(super) struct Cell<'a> {
-    /// The slot, little-endian; of a narrower element the upper bytes are zero.
+    /// The slot, little-endian; where the element is narrower, its upper bytes are zero.
     pub(super) slot: u64,
-    /// The row or array that offsets count from.
+    /// The row or array that offsets are relative to.
     region: &'a [u8],
-    /// Where the region's fixed part ends; no value begins before.
+    /// The end of the region's fixed part; no value begins before it.
     floor: u32,
     record: u32,
 }
@@ -169,9 +169,9 @@ impl<'a> Cell<'a> {
 
     /// The bytes that the slot points to, by its offset (upper half) and length (lower half).
     ///
-    /// Values do not overlap, so those of a level fit the bytes of that level's rows together:
-    /// what is taken is subtracted from `room`. Without it, a few bytes could be read as many
-    /// values each.
+    /// Values do not overlap, so all values of a nesting level fit in the bytes of that level's rows: each
+    /// value is subtracted from `room`. Without that, malformed slots could read the same few bytes as many
+    /// values.
     #[inline]
     pub(super) fn variable(&self, room: &mut u64) -> Result<&'a [u8]> {
         let length = self.slot as u32;
@@ -193,7 +193,7 @@ impl<'a> Cell<'a> {
         }
     }
 
-    /// The length of the bytes in the slot itself, or `None` if it points elsewhere.
+    /// The length of the bytes within the slot, or `None` if the slot points elsewhere.
     #[inline]
     pub(super) fn inline_length(&self) -> Result<Option<usize>> {
         if self.slot & INLINE_MARK == 0 {
@@ -206,7 +206,7 @@ impl<'a> Cell<'a> {
         Ok(Some(length))
     }
 
-    /// `length` bytes at `offset`, which the fixed part must not reach.
+    /// The `length` bytes at `offset`, which must be after the fixed part.
     #[inline]
     pub(super) fn slice(&self, offset: u32, length: u32) -> Result<&'a [u8]> {
         let end = u64::from(offset) + u64::from(length);
@@ -240,7 +240,7 @@ pub(super) fn split_length(bytes: &[u8], record: u32) -> Result<(u32, &[u8])> {
     }
 }
 
-/// The error for a null where the field must not have one.
+/// The error for a null in a field that is not nullable.
 #[cold]
 pub(super) fn required() -> Error {
     Error::new(ErrorKind::Required, "null in a field that is not nullable")

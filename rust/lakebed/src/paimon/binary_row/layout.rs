@@ -1,4 +1,4 @@
-//! What the format fixes: widths, alignment, and which types take what.
+//! Widths and alignment, and how much space each type takes.
 
 use arrow_schema::{DataType, Field, TimeUnit};
 
@@ -7,27 +7,27 @@ use crate::error::{Error, ErrorKind, Result};
 /// Bytes of one slot, and the alignment of everything in a row.
 pub(super) const SLOT_BYTES: usize = 8;
 
-/// The longest string or byte string that stands in its slot.
+/// The longest string or byte string that is stored in its slot.
 pub(super) const MAX_INLINE_BYTES: usize = 7;
 
-/// The bit that tells a string in its slot from an offset and a length.
+/// The bit of a slot that marks a string stored in it, rather than an offset and a length.
 pub(super) const INLINE_MARK: u64 = 1 << 63;
 
-/// Nanoseconds in a millisecond: the bound of what a wide timestamp has beside its milliseconds.
+/// Nanoseconds per millisecond: a wide timestamp's nanoseconds are below that.
 pub(super) const NANOS_PER_MILLI: i64 = 1_000_000;
 
-/// Bytes that a DECIMAL beyond 18 digits takes beside its slot.
+/// Bytes that a DECIMAL of more than 18 digits takes outside of its slot.
 pub(super) const WIDE_DECIMAL_BYTES: usize = 16;
 
 /// The largest precision whose unscaled values fit a slot.
 const MAX_COMPACT_PRECISION: u8 = 18;
 
-/// Bytes before the first slot: the row kind and one null bit a field, in whole slots.
+/// Bytes before the first slot: the row kind and one null bit per field, in whole slots.
 pub(super) const fn row_header_bytes(arity: u64) -> u64 {
     (arity + 8).div_ceil(64) * SLOT_BYTES as u64
 }
 
-/// Bytes before the first element: the count and one null bit an element, in 4-byte words.
+/// Bytes before the first element: the count and one null bit per element, in 4-byte words.
 pub(super) const fn array_header_bytes(count: u64) -> u64 {
     4 + count.div_ceil(32) * 4
 }
@@ -42,7 +42,7 @@ pub(super) const fn element_bytes(data_type: &DataType) -> usize {
     }
 }
 
-/// Bytes that Java's row writer keeps for a value even where it is null.
+/// Bytes that Java's row writer reserves for a value even where it is null.
 pub(super) const fn reserved_bytes(data_type: &DataType) -> usize {
     match data_type {
         DataType::Decimal128(precision, _) if !is_compact(*precision) => WIDE_DECIMAL_BYTES,
@@ -51,7 +51,7 @@ pub(super) const fn reserved_bytes(data_type: &DataType) -> usize {
     }
 }
 
-/// Whether a DECIMAL of this precision stands in its slot.
+/// Whether a DECIMAL of this precision is stored in its slot.
 pub(super) const fn is_compact(precision: u8) -> bool {
     precision <= MAX_COMPACT_PRECISION
 }
@@ -67,7 +67,7 @@ pub(super) fn is_variant(field: &Field) -> bool {
     field.metadata().get("paimon.type").is_some_and(|name| name == "VARIANT")
 }
 
-/// The first unscaled magnitude that a DECIMAL of this type cannot hold.
+/// The smallest unscaled magnitude that a DECIMAL of this type cannot hold.
 ///
 /// # Errors
 ///

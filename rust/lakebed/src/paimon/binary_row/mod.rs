@@ -1,9 +1,9 @@
 //! BinaryRow: Paimon's row format, as the bytes fields of its manifests hold it.
 //!
-//! Partitions, minimum and maximum keys, and column statistics are rows in this format, each
-//! after its arity as a 4-byte big-endian integer (Paimon's `SerializationUtils.java`). Here
-//! many rows at once become typed Arrow columns, and back: a row's frame is checked once, then
-//! each column is one loop over the slots, without an object per row.
+//! Partitions, minimum and maximum keys, and column statistics are rows in this format, each after its arity
+//! as a 4-byte big-endian integer (Paimon's `SerializationUtils.java`). This module converts many rows at
+//! once to typed Arrow columns and back: the frame of each row is checked once, then each column is one loop
+//! over the slots, without an object per row.
 //!
 //! The Arrow type of a field says how it is stored:
 //!
@@ -42,10 +42,10 @@ use crate::error::Result;
 
 /// Decodes every row of `rows` (each after its arity) as the columns `fields`.
 ///
-/// Returns as many rows as given; a null value is a null row. Columns are matched by position,
-/// and every row must have exactly as many as `fields`. What a null field's slot holds is not
-/// looked at, nor is padding. Cost: one pass over the row headers and one per column; at most the
-/// bytes of `rows` again for each level of nesting, whatever the rows say.
+/// Returns as many rows as given; a null value is a null row. Columns are matched by position, and every row
+/// must have exactly as many fields as `fields`. The slot of a null and padding are not checked. Cost: one
+/// pass over the row headers and one per column; for each level of nesting at most the bytes of `rows` once
+/// more, whatever the rows hold.
 ///
 /// # Errors
 ///
@@ -63,12 +63,12 @@ pub fn decode_rows(rows: &BinaryArray, fields: &Fields) -> Result<StructArray> {
     nested::fields(&frames, fields, None, rows.nulls().cloned(), &mut stored_bytes(rows))
 }
 
-/// Decodes one column of rows that need not agree in arity: of row `r`, the field
-/// `positions(r)`, or null where that is `None`.
+/// Decodes one column of rows whose arities may differ: of row `r` the field `positions(r)`, or null where
+/// that is `None`.
 ///
-/// This is for statistics and partitions, whose rows hold what their writer's schema had. Only
-/// that column is looked at, and only rows with a position: an empty value, which some writers
-/// leave where there are no statistics, is fine where the position is `None`.
+/// This is for statistics and partitions, whose rows have the columns of their writer's schema. Only this
+/// column is read, and only of rows with a position: an empty value, which some writers leave where there are
+/// no statistics, is accepted where the position is `None`.
 ///
 /// # Errors
 ///
@@ -93,7 +93,7 @@ pub fn decode_column(
     decode::column(&cells, field, field.name(), &mut stored_bytes(rows))
 }
 
-/// The number of fields that a row says it has: its first four bytes, big-endian.
+/// The arity of a stored row: its first four bytes, big-endian.
 ///
 /// # Errors
 ///
@@ -102,8 +102,8 @@ pub fn arity(row: &[u8]) -> Result<usize> {
     frame::split_arity(row).map(|(arity, _)| arity)
 }
 
-/// Encodes every row of `rows` as the columns `fields`, after its arity: the bytes that Paimon's
-/// Java writers give, so that equal partitions are equal bytes.
+/// Encodes every row of `rows` as the columns `fields`, after its arity. The bytes are those of Paimon's Java
+/// writers, so that equal partitions are equal bytes.
 ///
 /// A null row is a null value. Columns are matched by position; the type of each must be that of
 /// its field, up to the large, view or fixed-size form of strings and bytes. Cost: one pass.
@@ -117,7 +117,7 @@ pub fn encode_rows(rows: &StructArray, fields: &Fields) -> Result<BinaryArray> {
     encode::rows(rows, fields)
 }
 
-/// The bytes that `rows` refers to; what all values of a level can take together.
+/// The bytes that `rows` refers to: an upper bound of all values of a level together.
 fn stored_bytes(rows: &BinaryArray) -> u64 {
     let offsets = rows.value_offsets();
     match (offsets.first(), offsets.last()) {

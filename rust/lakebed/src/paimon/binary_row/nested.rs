@@ -17,8 +17,8 @@ use super::frame::{Cell, Elements, Row, required, split_length};
 use super::layout;
 use crate::error::{Error, ErrorKind, Result};
 
-/// The most elements that the nulls of one VECTOR column may take. They are memory for which the
-/// input has no bytes: the type's length says how many.
+/// The most elements that the nulls of one VECTOR column may take. They take memory without any bytes in the
+/// input: their number follows from the length of the type.
 const MAX_NULL_ELEMENTS: usize = 1 << 26;
 
 /// Decodes rows as `fields`; `path` is the place of the rows in the schema, `None` at its top.
@@ -132,7 +132,7 @@ pub(super) fn vectors(
         .map_err(Into::into)
 }
 
-/// The elements of vectors with the place of those that are null, which Arrow wants as well.
+/// The elements of vectors with room for those of null vectors, which Arrow requires.
 fn spread(values: &ArrayRef, length: usize, nulls: &NullBuffer) -> Result<ArrayRef> {
     if length.saturating_mul(nulls.null_count()) > MAX_NULL_ELEMENTS {
         return Err(Error::new(ErrorKind::Length, "the nulls among vectors this long take too much memory"));
@@ -165,7 +165,7 @@ pub(super) fn variants(cells: &Cells<'_>, members: &Fields, room: &mut u64) -> R
     StructArray::try_new(members.clone(), columns.into(), nulls(cells)).map_err(Into::into)
 }
 
-/// For each of a variant's two members, whether it is the value rather than the metadata.
+/// For each of a variant's two members, whether it is the value (`true`) or the metadata.
 pub(super) fn variant_members(members: &Fields) -> Result<[bool; 2]> {
     let binary = members.iter().all(|member| *member.data_type() == DataType::Binary);
     let names: Vec<&str> = members.iter().map(|member| member.name().as_str()).collect();
@@ -176,7 +176,7 @@ pub(super) fn variant_members(members: &Fields) -> Result<[bool; 2]> {
     }
 }
 
-/// What each cell points to, read by `read`, and how many bytes that is together.
+/// What each cell points to, read by `read`, and the total size in bytes.
 fn regions<'a, T>(
     cells: &Cells<'a>,
     room: &mut u64,
@@ -193,7 +193,7 @@ fn regions<'a, T>(
     Ok((regions, before - *room))
 }
 
-/// Where the elements of each array begin among those of all.
+/// The offset of each array's elements among all elements.
 fn offsets(arrays: &[Option<Elements<'_>>]) -> Result<OffsetBuffer<i32>> {
     let mut offsets = Vec::with_capacity(arrays.len() + 1);
     let mut end = 0;

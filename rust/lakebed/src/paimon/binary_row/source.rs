@@ -1,4 +1,4 @@
-//! Arrow columns as the encoder reads them: each type resolved once, before the first row.
+//! Arrow columns in the form that the encoder reads: types are resolved once, before the first row.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
@@ -17,17 +17,17 @@ use super::layout::unsupported;
 use super::nested::{child, variant_members};
 use crate::error::{Error, ErrorKind, Result};
 
-/// One column: its values, and what its field says of them.
+/// One column: its values, and the properties of its field.
 pub(super) struct Column<'a> {
     /// Place in the schema.
     pub(super) path: String,
     /// Which rows are null.
     pub(super) nulls: Option<&'a NullBuffer>,
-    /// Whether any may be.
+    /// Whether rows may be null.
     pub(super) nullable: bool,
     /// Bytes of one value in an array.
     pub(super) element_bytes: usize,
-    /// Bytes that a null takes beside its slot in a row.
+    /// Bytes that a null takes outside of its slot in a row.
     pub(super) reserved_bytes: usize,
     /// The values.
     pub(super) values: Values<'a>,
@@ -43,9 +43,9 @@ pub(super) enum Values<'a> {
     Float32(&'a [f32]),
     Float64(&'a [f64]),
     Seconds(&'a [i64]),
-    /// Units of so many nanoseconds, finer than milliseconds.
+    /// Ticks of so many nanoseconds, for units finer than milliseconds.
     Ticks(&'a [i64], i64),
-    /// Unscaled values, the first magnitude out of range, and whether they stand in their slots.
+    /// Unscaled values, the smallest magnitude out of range, and whether values are stored in their slots.
     Decimal(&'a [i128], u128, bool),
     Bytes(Bytes<'a>),
     Row(Vec<Column<'a>>),
@@ -56,7 +56,7 @@ pub(super) enum Values<'a> {
     Variant {
         value: Bytes<'a>,
         metadata: Bytes<'a>,
-        /// Rows without one of the two, which only a null variant may lack.
+        /// Rows where one of the two is null, which is only allowed in a null variant.
         nulls: Option<NullBuffer>,
     },
 }

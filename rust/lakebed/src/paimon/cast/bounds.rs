@@ -1,6 +1,6 @@
-//! Bounds of a column that was retyped: which casts of them bound the casts of the values.
+//! Bounds of a column whose type was changed: for which casts the cast bounds are bounds of the cast values.
 //!
-//! A cast of bounds holds where the cast keeps order, so that `a <= b` gives `cast(a) <= cast(b)`, and
+//! The cast bounds are bounds where the cast keeps order, so that `a <= b` implies `cast(a) <= cast(b)`, and
 //! gives a result for every value between them.
 //!
 //! | from | to | the casts of bounds |
@@ -9,16 +9,18 @@
 //! | BOOLEAN, numbers | FLOAT, DOUBLE, DECIMAL | hold: rounding keeps order; neither where one overflows |
 //! | FLOAT, DOUBLE | integers | do not: a NaN, which formats leave out of bounds, becomes 0 |
 //! | integers | BOOLEAN | do not: -1 and 1 are true, 0 between them is not |
-//! | CHAR, VARCHAR | VARCHAR, BINARY, VARBINARY | hold: prefixes keep order, and so do zeros behind them |
+//! | CHAR, VARCHAR | VARCHAR, BINARY, VARBINARY | hold: prefixes keep order, and so do zeros appended to them
+//! |
 //! | BINARY, VARBINARY | BINARY, VARBINARY | hold likewise |
 //! | CHAR, VARCHAR | CHAR | do not: a tab sorts before the blanks of the padding |
 //! | TIMESTAMP | TIMESTAMP, DATE | hold: truncation keeps order |
 //! | LTZ | LTZ | hold likewise |
 //! | TIMESTAMP, LTZ | INT, BIGINT | hold where both fit the target |
 //! | DATE, TIME, INT, BIGINT | TIMESTAMP | hold |
-//! | TIMESTAMP | TIME | do not: every day starts anew |
-//! | LTZ | TIMESTAMP, DATE, TIME, and back | do not: the zone of who reads the values is not known |
-//! | BOOLEAN, numbers, dates and times, bytes | CHAR, VARCHAR | do not: 9 is before 10, `"9"` behind `"10"` |
+//! | TIMESTAMP | TIME | do not: the time of day starts again each day |
+//! | LTZ | TIMESTAMP, DATE, TIME, and back | do not: the reader's time zone is not known |
+//! | BOOLEAN, numbers, dates and times, bytes | CHAR, VARCHAR | do not: 9 is before 10, `"9"` is after `"10"`
+//! |
 //! | CHAR, VARCHAR | anything but texts and bytes | do not, for the same reason |
 
 use arrow_array::{Array, ArrayRef, BooleanArray, new_null_array};
@@ -32,12 +34,12 @@ use crate::paimon::types::{DataType, TypeKind};
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Order {
     Kept,
-    /// Kept among values that fit the target, an integer type.
+    /// Kept among values that fit the target, which is an integer type.
     KeptWithin,
     Lost,
 }
 
-/// Lower and upper bounds of values, cast to bounds of the cast values; null where that does not hold.
+/// Lower and upper bounds of values, cast to bounds of the cast values; null where there is no such bound.
 ///
 /// The arrays are of one length and of the storage type of `from`. Cost is one pass over each.
 ///
@@ -54,7 +56,7 @@ pub(crate) fn cast_bounds(bounds: [&ArrayRef; 2], from: &DataType, to: &DataType
     }
     let mut unsound: Vec<bool> = (0..lower.len().min(upper.len()))
         .map(|row| {
-            // A bound without a result: values between the bounds may have none, or any.
+            // A bound that a cast makes null: values between the bounds may become null too, or anything.
             let lost = |bound: &ArrayRef, cast: &ArrayRef| bound.is_valid(row) && cast.is_null(row);
             lost(bounds[0], &lower) || lost(bounds[1], &upper)
         })
@@ -70,7 +72,7 @@ pub(crate) fn cast_bounds(bounds: [&ArrayRef; 2], from: &DataType, to: &DataType
     Ok([masked(&lower)?, masked(&upper)?])
 }
 
-/// Whether each bound is there and, without its fraction, a value of the integer type `to`.
+/// Whether each bound is not null and, without its fraction, a value of the integer type `to`.
 fn fits(bound: &ArrayRef, from: &TypeKind, to: &TypeKind) -> Vec<bool> {
     match (source::whole(bound, from), numeric::range(to)) {
         (Some(values), Some(range)) => {

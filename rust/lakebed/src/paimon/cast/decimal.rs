@@ -1,4 +1,4 @@
-//! To DECIMAL, and from it to DOUBLE.
+//! Casts to DECIMAL, and from DECIMAL to DOUBLE.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ pub(super) fn to_decimal(array: &ArrayRef, from: &TypeKind, precision: u8, scale
             whole(array, from)?.into_iter().map(|value| value?.checked_mul(one)).collect()
         }
         TypeKind::Float | TypeKind::Double => {
-            // As Java, by way of the shortest digits that mean the same double.
+            // As in Java: by the shortest digits that give the same double.
             let exact = |value: f64| parse::decimal(&format!("{value:e}"), scale);
             floats(array, from)?.into_iter().map(|value| exact(value?)).collect()
         }
@@ -31,7 +31,7 @@ pub(super) fn to_decimal(array: &ArrayRef, from: &TypeKind, precision: u8, scale
     Some(Arc::new(values.with_data_type(ArrowType::Decimal128(precision, scale))))
 }
 
-/// `value` × 10^-`from` in units of 10^-`to`, rounded half up; none where that is beyond 128 bits.
+/// `value` × 10^-`from` in units of 10^-`to`, rounded half up; `None` where that does not fit 128 bits.
 fn rescale(value: i128, from: i8, to: i8) -> Option<i128> {
     if to >= from {
         return value.checked_mul(power(to - from));

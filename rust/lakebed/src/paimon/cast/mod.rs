@@ -1,5 +1,5 @@
-//! Values of one type as another, as Paimon casts them where a column was retyped (Paimon's
-//! `CastExecutors.java`), and bounds of such values.
+//! Casts of values to another type, as Paimon casts them where the type of a column was changed (Paimon's
+//! `CastExecutors.java`), and of bounds of such values.
 //!
 //! | from | to | result |
 //! |---|---|---|
@@ -17,8 +17,8 @@
 //! | TIMESTAMP | INT, BIGINT | whole seconds since 1970, toward zero, then low bits |
 //! | INT, BIGINT | TIMESTAMP | seconds since 1970 |
 //!
-//! LTZ is cast as TIMESTAMP, in UTC, where Paimon takes the zone of the machine. Where Paimon fails
-//! (a text that is not a number) or wraps around far outside of any calendar, the result is null.
+//! LTZ is cast like TIMESTAMP, in UTC; Paimon uses the time zone of the machine. Where Paimon fails (a text
+//! that is not a number) or wraps around, far outside of any calendar, the result is null.
 
 mod bounds;
 mod decimal;
@@ -41,8 +41,8 @@ pub(crate) use bounds::{cast_bounds, may_overflow};
 
 /// `array`, of the storage type of `from`, cast to the storage type of `to`.
 ///
-/// Null stays null, and a value without a result becomes null; so does every value of two types that
-/// Paimon has no cast for. Cost is one pass.
+/// Nulls stay null. A value without a result becomes null, and so does every value where Paimon has no cast
+/// between the two types. Cost is one pass.
 ///
 /// # Errors
 /// `ErrorKind::Argument` for an array that is not of the storage type of `from`.

@@ -1,4 +1,4 @@
-//! To BOOLEAN, integers, FLOAT and DOUBLE.
+//! Casts to BOOLEAN, integers, FLOAT and DOUBLE.
 
 use std::sync::Arc;
 
@@ -35,7 +35,7 @@ pub(super) fn to_integer(array: &ArrayRef, from: &TypeKind, to: &TypeKind) -> Op
     let narrow = matches!(to, TypeKind::TinyInt | TypeKind::SmallInt);
     let values = match from {
         TypeKind::Float | TypeKind::Double => {
-            // Java has no conversion to anything below an int.
+            // Java converts floating-point numbers to int or long only.
             let to_int =
                 |value: f64| if *to == TypeKind::BigInt { value as i64 } else { (value as i32).into() };
             floats(array, from)?.into_iter().map(|value| value.map(|value| to_int(value).into())).collect()

@@ -1,4 +1,4 @@
-//! Texts as other types, as Paimon's `BinaryStringUtils.java` and `DateTimeUtils.java` read them.
+//! Texts parsed as other types, as by Paimon's `BinaryStringUtils.java` and `DateTimeUtils.java`.
 
 use std::str::FromStr;
 
@@ -25,7 +25,7 @@ pub(super) fn whole(text: &str) -> Option<i128> {
     Some(if negative { -value } else { value })
 }
 
-/// As `Double.parseDouble` and `Float.parseFloat`, without hexadecimal digits.
+/// Like `Double.parseDouble` and `Float.parseFloat`, but without hexadecimal digits.
 pub(super) fn float<F: FromStr>(text: &str) -> Option<F> {
     let text = text.trim_matches(|c| c <= ' ');
     let (_, unsigned) = sign(text);
@@ -37,7 +37,7 @@ pub(super) fn float<F: FromStr>(text: &str) -> Option<F> {
     if number.chars().all(plain) { number.parse().ok() } else { None }
 }
 
-/// As `BigDecimal`, then rounded half up to a whole number of 10^-`scale`; none beyond 38 digits.
+/// Like `BigDecimal`, then rounded half up to a whole number of 10^-`scale`; `None` beyond 38 digits.
 pub(super) fn decimal(text: &str, scale: i8) -> Option<i128> {
     let (mantissa, exponent) = match text.split_once(['e', 'E']) {
         Some((mantissa, exponent)) => (mantissa, i64::from(exponent.parse::<i32>().ok()?)),
@@ -71,7 +71,7 @@ fn shifted(digits: &str, shift: i64) -> Option<i128> {
     value.checked_add(i128::from(dropped.as_bytes().first().is_some_and(|digit| *digit >= b'5')))
 }
 
-/// Days since 1970 of `2024-02-29`, `2024-02`, and of digits alone, which are such days already.
+/// Days since 1970 of `2024-02-29` or `2024-02`; a text of digits alone is a number of days already.
 pub(super) fn date(text: &str) -> Option<i32> {
     if !text.is_empty() && is_digits(text) {
         return text.parse().ok();
@@ -86,8 +86,8 @@ pub(super) fn date(text: &str) -> Option<i32> {
     i32::try_from(days_from_civil(year, month, day)).ok()
 }
 
-/// Milliseconds of the day of `10:00:00.123`, of its parts, and of digits alone, which are such
-/// milliseconds already. An offset at the end is applied the way Paimon does: with its sign.
+/// Milliseconds of the day of `10:00:00.123` or a prefix of that form; a text of digits alone is a number of
+/// milliseconds already. An offset at the end is applied as Paimon does: added with its sign.
 pub(super) fn time(text: &str) -> Option<i32> {
     if !text.is_empty() && is_digits(text) {
         return text.parse().ok();
@@ -100,7 +100,7 @@ pub(super) fn time(text: &str) -> Option<i32> {
     let mut shift = 0;
     if let Some(offset) = offset {
         let (hours, minutes) = offset.split_once(':').unwrap_or((offset, "0"));
-        // Paimon looks for the colons of a clock in its offset too, and refuses what it then finds.
+        // Paimon also looks for the colons of a clock in its offset, and refuses what it then finds.
         if offset.contains(':') && clock.matches(':').count() < 2 {
             return None;
         }
@@ -124,8 +124,8 @@ fn fraction_millis(fraction: &str) -> i64 {
     digit(0) * 100 + digit(1) * 10 + digit(2) + i64::from(digit(3) >= 5)
 }
 
-/// Nanoseconds since 1970 of `2024-02-29 10:00:00.123` or with a `T`, down to `precision` digits; where
-/// there is no zone, digits alone are counted in the precision's unit since 1970.
+/// Nanoseconds since 1970 of `2024-02-29 10:00:00.123` (or with a `T`), truncated to `precision` digits.
+/// Without a zone, digits alone are a number of the precision's units since 1970.
 pub(super) fn timestamp(text: &str, precision: u8, zoneless: bool) -> Option<i128> {
     if zoneless && !text.is_empty() && is_digits(text) {
         let unit = match precision {
@@ -144,7 +144,7 @@ pub(super) fn timestamp(text: &str, precision: u8, zoneless: bool) -> Option<i12
     if !(1..=31).contains(&day) {
         return None;
     }
-    // As Java's resolver does: the last day of the month for one past it.
+    // As Java's resolver does: a day past the end of the month becomes the last day of the month.
     let days = days_from_civil(year, month, day.min(days_in(year, month)?));
     let nanos = clock.map_or(Some(0), |clock| clock_nanos(clock, text.contains('T')))?;
     let unit = 10_i128.pow(9 - u32::from(precision.min(9)));
@@ -152,7 +152,7 @@ pub(super) fn timestamp(text: &str, precision: u8, zoneless: bool) -> Option<i12
     Some(nanos.div_euclid(unit) * unit)
 }
 
-/// Nanoseconds of the day of `10:00:00.123`; seconds may be left out behind a `T`.
+/// Nanoseconds of the day of `10:00:00.123`; seconds are optional after a `T`.
 fn clock_nanos(clock: &str, iso: bool) -> Option<i128> {
     let mut parts = clock.splitn(3, ':');
     let (hour, minute) = (short_number(parts.next()?)?, short_number(parts.next()?)?);
@@ -176,12 +176,12 @@ fn sign(text: &str) -> (bool, &str) {
     }
 }
 
-/// Whether there is nothing but digits, or nothing.
+/// Whether the text consists of digits only; true for an empty text.
 fn is_digits(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Digits that make an int of Java.
+/// Digits that fit a Java int.
 fn number(text: &str) -> Option<i64> {
     let digits = is_digits(text).then_some(text)?;
     digits.parse::<i32>().ok().map(i64::from)

@@ -1,4 +1,4 @@
-//! Values of a type, before they become another's.
+//! Values to cast, in the forms that casts need.
 
 use arrow_array::ArrayRef;
 use arrow_array::cast::AsArray;
@@ -13,7 +13,7 @@ use crate::text::write_decimal;
 
 pub(super) const NANOS_PER_MILLI: i128 = 1_000_000;
 
-/// What BOOLEAN, an integer, or the whole part of a DECIMAL or of a timestamp's seconds is.
+/// BOOLEANs and integers, the whole part of a DECIMAL, and the whole seconds of a timestamp.
 pub(super) fn whole(array: &ArrayRef, kind: &TypeKind) -> Option<Vec<Option<i128>>> {
     Some(match kind {
         TypeKind::Boolean => array.as_boolean().iter().map(|value| value.map(i128::from)).collect(),
@@ -32,7 +32,7 @@ pub(super) fn whole(array: &ArrayRef, kind: &TypeKind) -> Option<Vec<Option<i128
     })
 }
 
-/// FLOAT and DOUBLE, or the double nearest to a DECIMAL, as Paimon finds it.
+/// FLOAT and DOUBLE, or the double nearest to a DECIMAL, computed as Paimon does.
 pub(super) fn floats(array: &ArrayRef, kind: &TypeKind) -> Option<Vec<Option<f64>>> {
     Some(match kind {
         TypeKind::Float => values::<Float32Type, _>(array),
@@ -46,7 +46,7 @@ fn values<T: ArrowPrimitiveType, V: From<T::Native>>(array: &ArrayRef) -> Vec<Op
     array.as_primitive::<T>().iter().map(|value| value.map(V::from)).collect()
 }
 
-/// Each text parsed; none for arrays of anything else.
+/// Each text parsed; `None` for arrays of other types.
 pub(super) fn parsed<V>(
     array: &ArrayRef,
     kind: &TypeKind,
@@ -56,7 +56,7 @@ pub(super) fn parsed<V>(
     text.then(|| array.as_string::<i32>().iter().map(|text| parse(text?)).collect())
 }
 
-/// The digits of a DECIMAL that Paimon keeps in a long.
+/// Paimon keeps a DECIMAL of at most so many digits in a long.
 const COMPACT_PRECISION: u8 = 18;
 
 /// 10^`scale`, which is at most 38.
@@ -68,7 +68,7 @@ pub(super) fn unscaled(array: &ArrayRef) -> Vec<Option<i128>> {
     array.as_primitive::<Decimal128Type>().iter().collect()
 }
 
-/// As `DecimalUtils.doubleValue`: one division of doubles where the digits fit a long.
+/// Like `DecimalUtils.doubleValue`: one division of doubles where the digits fit a long.
 fn doubles(array: &ArrayRef, precision: u8, scale: i8) -> Vec<Option<f64>> {
     let double = |value: i128| {
         if precision <= COMPACT_PRECISION {
@@ -81,7 +81,7 @@ fn doubles(array: &ArrayRef, precision: u8, scale: i8) -> Vec<Option<f64>> {
     unscaled(array).into_iter().map(|value| double(value?)).collect()
 }
 
-/// Timestamps in nanoseconds since 1970; none for arrays of anything else.
+/// Timestamps in nanoseconds since 1970; `None` for arrays of other types.
 pub(super) fn nanos(array: &ArrayRef) -> Option<Vec<Option<i128>>> {
     let ArrowType::Timestamp(unit, _) = array.data_type() else { return None };
     let (values, nanos): (Vec<Option<i64>>, i128) = match unit {
@@ -95,7 +95,7 @@ pub(super) fn nanos(array: &ArrayRef) -> Option<Vec<Option<i128>>> {
     Some(values.into_iter().map(|value| Some(i128::from(value?) * nanos)).collect())
 }
 
-/// Timestamps in milliseconds since 1970, those of a fraction before it.
+/// Timestamps in milliseconds since 1970, rounded down.
 pub(super) fn millis(array: &ArrayRef) -> Option<Vec<Option<i128>>> {
     Some(nanos(array)?.into_iter().map(|nanos| Some(nanos?.div_euclid(NANOS_PER_MILLI))).collect())
 }

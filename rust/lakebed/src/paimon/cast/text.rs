@@ -1,4 +1,4 @@
-//! To texts and bytes.
+//! Casts to texts and bytes.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::paimon::text::{TextForm, texts};
 use crate::paimon::types::{DataType, MAX_LENGTH, TypeKind};
 
-/// The longest CHAR or BINARY that values are padded to: a bound is not worth more memory.
+/// CHAR and BINARY values are padded to at most this length: a bound is not worth more memory.
 const MAX_PADDED: usize = 1 << 16;
 
 pub(super) fn to_text(array: &ArrayRef, from: &DataType, to: &TypeKind) -> Result<Option<ArrayRef>> {
@@ -45,7 +45,7 @@ pub(super) fn to_text(array: &ArrayRef, from: &DataType, to: &TypeKind) -> Resul
     Ok(Some(Arc::new(fitted)))
 }
 
-/// At most, and for CHAR exactly, the type's number of code points.
+/// The text with at most the type's number of code points; for CHAR with exactly that number.
 fn fit<'a>(text: &'a str, to: &TypeKind) -> Option<Cow<'a, str>> {
     let (TypeKind::Char(length) | TypeKind::VarChar(length)) = *to else { return None };
     let length = usize::try_from(length).ok()?;

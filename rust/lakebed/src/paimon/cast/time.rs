@@ -1,4 +1,4 @@
-//! To DATE, TIME and timestamps.
+//! Casts to DATE, TIME and timestamps.
 
 use std::sync::Arc;
 
@@ -38,7 +38,7 @@ pub(super) fn to_time(array: &ArrayRef, from: &TypeKind) -> Option<ArrayRef> {
     Some(Arc::new(times))
 }
 
-/// To TIMESTAMP or LTZ; null beyond the 64 bits that its unit of storage has.
+/// To TIMESTAMP or LTZ; null where the value does not fit 64 bits of the storage unit.
 pub(super) fn to_timestamp(array: &ArrayRef, from: &TypeKind, to: &TypeKind) -> Option<ArrayRef> {
     let (precision, zone) = match to {
         TypeKind::Timestamp(precision) => (*precision, None),
@@ -57,7 +57,7 @@ pub(super) fn to_timestamp(array: &ArrayRef, from: &TypeKind, to: &TypeKind) -> 
     })
 }
 
-/// What becomes a timestamp of a precision, in nanoseconds since 1970.
+/// Values that can be cast to timestamps, in nanoseconds since 1970.
 fn in_nanos(array: &ArrayRef, from: &TypeKind, precision: u8, zoneless: bool) -> Option<Vec<Option<i128>>> {
     Some(match from {
         TypeKind::Timestamp(written) | TypeKind::LocalZonedTimestamp(written) if *written > precision => {
@@ -79,8 +79,8 @@ fn in_nanos(array: &ArrayRef, from: &TypeKind, precision: u8, zoneless: bool) ->
     })
 }
 
-/// To `precision` digits of fraction, as `DateTimeUtils.truncate`: whole milliseconds toward 1970, what
-/// is within them down.
+/// Truncates to `precision` fractional digits like `DateTimeUtils.truncate`: whole milliseconds toward 1970,
+/// nanoseconds within a millisecond down.
 fn truncate(nanos: i128, precision: u8) -> i128 {
     if precision <= 3 {
         let unit = 10_i128.pow(3 - u32::from(precision));

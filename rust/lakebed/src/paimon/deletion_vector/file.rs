@@ -1,4 +1,4 @@
-//! Vectors of an index file, many at once.
+//! Reads vectors of an index file, many at once.
 
 use super::{DeletionVector, VectorRange, decode_vector, span};
 use crate::deletion_vector::truncated;
@@ -8,7 +8,7 @@ use crate::storage::Storage;
 /// The first byte of an index file of deletion vectors.
 const VERSION: u8 = 1;
 
-/// The vectors of one index file at `ranges`, in their order; one read, up to the end of the last.
+/// The vectors of one index file at `ranges`, in that order. One read, up to the end of the last vector.
 ///
 /// # Errors
 /// Those of storage and of [`decode_vector`]; `Version` for a file of another version.

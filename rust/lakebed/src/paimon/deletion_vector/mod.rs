@@ -1,8 +1,9 @@
 //! Deletion vectors in index files (Paimon's `DeletionVector.java`, `BitmapDeletionVector.java`,
 //! `Bitmap64DeletionVector.java`, `DeletionVectorsIndexFile.java`).
 //!
-//! An index file is a version byte, then vectors of either kind, each of them found by its range in the index
-//! manifest. The length of a 32-bit vector counts its magic and bitmap, that of a 64-bit one the framing too.
+//! An index file is a version byte, then vectors of either kind, each found by its range in the index
+//! manifest. The recorded length of a 32-bit vector counts its magic and bitmap; that of a 64-bit vector also
+//! its framing.
 
 mod file;
 #[cfg(test)]
@@ -14,7 +15,7 @@ pub use crate::deletion_vector::{DeletionVector, VectorRange};
 use crate::deletion_vector::{Expected, FRAMING, MAGIC_32, MAGIC_64};
 use crate::error::Result;
 
-/// Decodes the vector that begins with the first of `bytes`; what follows it does not matter.
+/// Decodes the vector at the start of `bytes`; later bytes are ignored.
 ///
 /// # Errors
 /// Those of a malformed vector: `Truncated`, `Magic`, `Mismatch` for a size that is not the recorded length,
@@ -27,7 +28,7 @@ pub fn decode_vector(bytes: &[u8], range: VectorRange) -> Result<DeletionVector>
     DeletionVector::decode(bytes, range, &expected)
 }
 
-/// The most bytes that a vector may take from its offset on; a 64-bit one ends before.
+/// The most bytes that a vector may take from its offset on; a 64-bit vector takes fewer.
 pub fn span(range: &VectorRange) -> u64 {
     range.length.saturating_add(FRAMING)
 }

@@ -1,4 +1,4 @@
-//! The rows of each value (Paimon's `BitmapFileIndex.java`, `BitmapFileIndexMeta.java`,
+//! Bitmap indexes: the rows of each value (Paimon's `BitmapFileIndex.java`, `BitmapFileIndexMeta.java`,
 //! `BitmapFileIndexMetaV2.java`).
 
 use roaring::RoaringBitmap;
@@ -9,7 +9,7 @@ use super::rows::Rows;
 use crate::paimon::types::TypeKind;
 use crate::predicate::BoundLeaf;
 
-/// The rows that match; any where the index is malformed or of another version.
+/// The rows that match; any row where the index is malformed or of another version.
 pub(super) fn rows(body: &[u8], leaf: &BoundLeaf, kind: &TypeKind) -> Rows {
     let mut input = Input(body);
     let [version] = input.bytes()?;
@@ -36,7 +36,7 @@ pub(super) fn rows(body: &[u8], leaf: &BoundLeaf, kind: &TypeKind) -> Rows {
     for place in places {
         match usize::try_from(place) {
             Ok(start) => rows |= Input(bitmaps.get(start..)?).bitmap()?,
-            // A single row stands in the place of its bitmap.
+            // For a single row, its number takes the place of a bitmap's offset.
             Err(_) => {
                 rows.insert(u32::try_from((-1_i32).checked_sub(place)?).ok()?);
             }
@@ -45,7 +45,7 @@ pub(super) fn rows(body: &[u8], leaf: &BoundLeaf, kind: &TypeKind) -> Rows {
     Some(rows)
 }
 
-/// A value, where its bitmap begins, and whether that is wanted.
+/// A value, the offset of its bitmap, and whether it is needed.
 fn entry(input: &mut Input<'_>, leaf: &BoundLeaf, kind: &TypeKind, places: &mut Vec<i32>) -> Option<()> {
     let value = number::read(input, kind)?;
     let place = input.i32()?;
@@ -53,7 +53,7 @@ fn entry(input: &mut Input<'_>, leaf: &BoundLeaf, kind: &TypeKind, places: &mut 
     Some(())
 }
 
-/// The values of all blocks; the bitmaps behind them.
+/// The values of all blocks; bitmaps follow.
 fn blocks<'a>(
     input: &mut Input<'a>,
     leaf: &BoundLeaf,
@@ -62,7 +62,7 @@ fn blocks<'a>(
 ) -> Option<&'a [u8]> {
     let count = input.u32()?;
     for _ in 0..count {
-        // The first value of the block, and where it begins.
+        // The first value of the block, and the block's offset.
         number::read(input, kind)?;
         input.u32()?;
     }

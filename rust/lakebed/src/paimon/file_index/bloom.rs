@@ -1,5 +1,5 @@
-//! Values that are surely not there (Paimon's `BloomFilterFileIndex.java`, `BloomFilter64.java`,
-//! `FastHash.java`).
+//! Bloom filters: values that are certainly absent (Paimon's `BloomFilterFileIndex.java`,
+//! `BloomFilter64.java`, `FastHash.java`).
 
 use roaring::RoaringBitmap;
 use twox_hash::XxHash64;
@@ -10,7 +10,7 @@ use super::rows::Rows;
 use crate::paimon::types::TypeKind;
 use crate::predicate::{BoundLeaf, Operator, Value};
 
-/// No row where none of the literals is there; any else.
+/// No row where all literals are absent, else any row.
 pub(super) fn rows(body: &[u8], leaf: &BoundLeaf, kind: &TypeKind) -> Rows {
     if !matches!(leaf.operator, Operator::Eq | Operator::EqNullSafe | Operator::In) {
         return None;
@@ -40,7 +40,7 @@ fn may_contain(bits: &[u8], functions: i32, hash: u64) -> Option<bool> {
     Some(true)
 }
 
-/// `None` for values that are not hashed, or in more than one form.
+/// `None` for values that are not hashed, or that have several forms.
 fn hash(value: &Value<'_>, kind: &TypeKind) -> Option<u64> {
     match (value, kind) {
         (Value::Bytes(bytes), _) => Some(XxHash64::oneshot(0, bytes)),
@@ -54,7 +54,7 @@ fn hash(value: &Value<'_>, kind: &TypeKind) -> Option<u64> {
     }
 }
 
-/// Thomas Wang's hash of 64 bits, with signed shifts.
+/// Thomas Wang's 64-bit hash, with signed shifts.
 fn mixed(key: i64) -> u64 {
     let key = (!key).wrapping_add(key << 21);
     let key = key ^ key >> 24;

@@ -1,4 +1,5 @@
-//! Numbers bit by bit (Paimon's `BitSliceIndexBitmapFileIndex.java`, `BitSliceIndexRoaringBitmap.java`).
+//! Bit-sliced indexes of numbers (Paimon's `BitSliceIndexBitmapFileIndex.java`,
+//! `BitSliceIndexRoaringBitmap.java`).
 
 use std::cmp::Ordering;
 
@@ -12,7 +13,7 @@ use crate::predicate::{BoundLeaf, Operator};
 
 const VERSION: u8 = 1;
 
-/// The rows that match; any for operators that are not of numbers, and where the index is malformed.
+/// The rows that match; any row for operators that do not compare numbers, and where the index is malformed.
 pub(super) fn rows(body: &[u8], leaf: &BoundLeaf, kind: &TypeKind) -> Rows {
     let index = Index::parse(body)?;
     let literals = leaf.operands.values.iter().map(|value| number::of(value, kind));
@@ -46,19 +47,19 @@ pub(super) fn rows(body: &[u8], leaf: &BoundLeaf, kind: &TypeKind) -> Rows {
     }
 }
 
-/// The numbers of a column: those of zero and above, and the others by their magnitude.
+/// The numbers of a column: those from zero on, and the magnitudes of the negative ones.
 struct Index {
     row_count: u32,
     positive: Option<Slices>,
     negative: Option<Slices>,
 }
 
-/// Magnitudes above a least one, a bitmap a bit.
+/// Magnitudes less the smallest of them, with one bitmap per bit.
 struct Slices {
     least: u64,
     /// Rows with a number.
     rows: RoaringBitmap,
-    /// Rows whose number has the bit, from the lowest on.
+    /// Rows whose number has the bit, from the lowest bit on.
     bits: Vec<RoaringBitmap>,
 }
 
@@ -78,7 +79,7 @@ impl Index {
         slices.fold(RoaringBitmap::new(), |rows, slices| rows | &slices.rows)
     }
 
-    /// The rows whose number is to `literal` as one of `wanted`.
+    /// The rows whose number compares to `literal` as one of `wanted`.
     fn compared(&self, literal: i64, wanted: &[Ordering]) -> RoaringBitmap {
         let magnitude = literal.unsigned_abs();
         let of_side = |slices: &Option<Slices>, is_side: bool, beyond: Ordering, turn: bool| match slices {
@@ -102,7 +103,7 @@ impl Slices {
         }
         let (least, _greatest) = (input.u64()?, input.u64()?);
         let rows = input.bitmap()?;
-        // A number has 64 bits at most.
+        // A number has at most 64 bits.
         let count = input.u32().filter(|count| *count <= u64::BITS)?;
         let bits = (0..count).map(|_| input.bitmap()).collect::<Option<_>>()?;
         Some(Slices { least, rows, bits })

@@ -1,4 +1,4 @@
-//! Bytes read from the front; `None` where they end early.
+//! Reads bytes from the front; `None` where they end early.
 
 use roaring::RoaringBitmap;
 
@@ -34,7 +34,7 @@ impl<'a> Input<'a> {
         self.bytes::<1>().map(|[flag]| flag != 0)
     }
 
-    /// Java's `writeUTF`, of names without characters that it writes as no other does.
+    /// Java's `writeUTF`; for column names it is UTF-8 except for characters that names hardly have.
     pub(super) fn text(&mut self) -> Option<&'a str> {
         let length = u16::from_be_bytes(self.bytes()?);
         std::str::from_utf8(self.take(length.into())?).ok()

@@ -1,13 +1,13 @@
 //! Indexes of columns that files carry in their manifest entries (Paimon's `FileIndexFormat.java`): which
-//! rows of a file match, as far as an index tells.
+//! rows of a file can match.
 //!
-//! | index | tells of |
+//! | index | supports |
 //! |---|---|
-//! | `bitmap` | every operator: it names all values, each with its rows |
-//! | `bsi` | comparisons, `IN` and null of numbers, dates and times: bit by bit of the value |
-//! | `bloom-filter` | `=` and `IN`: values that are surely not there |
+//! | `bitmap` | every operator: it has all values, each with its rows |
+//! | `bsi` | comparisons, `IN` and null tests of numbers, dates and times, by the bits of the value |
+//! | `bloom-filter` | `=` and `IN`: it tells values that are certainly absent |
 //!
-//! Indexes of other kinds, and those that are malformed, tell nothing. All numbers are big-endian.
+//! Indexes of other kinds and malformed indexes exclude nothing. All numbers are big-endian.
 
 mod bitmap;
 mod bloom;
@@ -29,18 +29,18 @@ use crate::predicate::{BoundLeaf, Node};
 
 const MAGIC: u64 = 1_493_475_289_347_502;
 const VERSION: u32 = 1;
-/// Where an index begins that has no body.
+/// The offset of an index without a body.
 const NO_BODY: u32 = u32::MAX;
 
 /// The indexes of one file.
 #[derive(Debug)]
 pub(crate) struct FileIndex<'a> {
-    /// Column, kind and body of each.
+    /// The column, kind and body of each index.
     indexes: Vec<(&'a str, &'a str, &'a [u8])>,
 }
 
 impl<'a> FileIndex<'a> {
-    /// The indexes in `bytes`; `None` where they are of another version or malformed.
+    /// The indexes in `bytes`; `None` if they are of another version or malformed.
     pub(crate) fn parse(bytes: &'a [u8]) -> Option<FileIndex<'a>> {
         let mut head = Input(bytes);
         if head.u64()? != MAGIC || head.u32()? != VERSION {
@@ -63,8 +63,8 @@ impl<'a> FileIndex<'a> {
         Some(FileIndex { indexes })
     }
 
-    /// Whether any row of the file may match. `column` gives name and type, in the file, of the columns of
-    /// `node`; `None` for those of which indexes tell nothing.
+    /// Whether any row of the file may match. `column` gives the name and type that a column of `node` has in
+    /// the file; `None` for columns without usable indexes.
     pub(crate) fn may_match<'c>(
         &self,
         node: &Node,

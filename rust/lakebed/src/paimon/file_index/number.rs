@@ -1,4 +1,4 @@
-//! Values as indexes hold them.
+//! Values as indexes store them.
 
 use std::borrow::Cow;
 
@@ -7,10 +7,10 @@ use crate::paimon::types::TypeKind;
 use crate::predicate::Value;
 
 const MICROS_PER_MILLI: i64 = 1000;
-/// The most digits of a DECIMAL that is a long.
+/// A DECIMAL of at most so many digits is stored as a long.
 const LONG_DIGITS: u8 = 18;
 
-/// A value read from `input`, as filters compare it; `None` for types whose values indexes cut.
+/// A value read from `input`, as filters compare it; `None` for types whose values indexes truncate.
 pub(super) fn read<'a>(input: &mut Input<'a>, kind: &TypeKind) -> Option<Value<'a>> {
     Some(match kind {
         TypeKind::Char(_) | TypeKind::VarChar(_) => {
@@ -36,7 +36,7 @@ pub(super) fn read<'a>(input: &mut Input<'a>, kind: &TypeKind) -> Option<Value<'
     })
 }
 
-/// A literal as the number that stands for it in an index; `None` where none does.
+/// The number by which an index stores a literal; `None` where it has none.
 pub(super) fn of(value: &Value<'_>, kind: &TypeKind) -> Option<i64> {
     match (value, kind) {
         (Value::Int(micros), TypeKind::Timestamp(0..=3) | TypeKind::LocalZonedTimestamp(0..=3)) => {

@@ -1,11 +1,11 @@
-//! What an index tells.
+//! The answer of an index.
 
 use roaring::RoaringBitmap;
 
-/// Which rows of a file match: those of a bitmap at most, or any.
+/// The rows of a file that may match: those of a bitmap, or `None` for any row.
 pub(super) type Rows = Option<RoaringBitmap>;
 
-/// Those that both tell.
+/// The rows that both answers allow.
 pub(super) fn and(left: Rows, right: Rows) -> Rows {
     match (left, right) {
         (Some(left), Some(right)) => Some(left & right),

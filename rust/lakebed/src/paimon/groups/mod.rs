@@ -1,5 +1,5 @@
 //! Sums over the live files of each partition and bucket (Paimon's `PartitionEntry.java` and
-//! `BucketEntry.java`), in one pass and in memory that grows with the groups only.
+//! `BucketEntry.java`), in one pass, in memory that grows only with the number of groups.
 
 mod sums;
 #[cfg(test)]
@@ -18,7 +18,7 @@ use crate::grouping::Sizes;
 use crate::grouping::sums::{beyond, known_sum, sum};
 use crate::record::find;
 
-/// The columns of [`ENTRY`](super::fields::ENTRY) that groups are made of.
+/// The columns of [`ENTRY`](super::fields::ENTRY) that sums are made of.
 pub(crate) const GROUP_INPUT: [&str; 8] = [
     "partition",
     "bucket",
@@ -30,27 +30,27 @@ pub(crate) const GROUP_INPUT: [&str; 8] = [
     "delete_row_count",
 ];
 
-/// The column that makes files of changes: those that entries delete are taken away.
+/// The column that turns files into changes: files of DELETE entries are subtracted.
 pub(crate) const KIND: &str = "kind";
 
-/// What the files of one bucket, or of one partition, come to. One file is a group too.
+/// The sums of the files of one bucket or partition. One file is a group too.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Group {
     /// Number of the partition, see [`Groups::partition_rows`].
     pub(crate) partition: usize,
-    /// The bucket; in a partition, that of its first file.
+    /// The bucket; of a partition, the bucket of its first file.
     pub(crate) bucket: i32,
-    /// Buckets that have files.
+    /// Number of buckets that have files.
     pub(crate) buckets: i64,
     pub(crate) files: i64,
-    /// Physical rows, deleting ones included.
+    /// Physical rows, including rows that delete.
     pub(crate) records: i64,
     pub(crate) bytes: i64,
-    /// Rows that delete or retract; `None` where some file does not say.
+    /// Rows that delete or retract; `None` where some file does not record them.
     pub(crate) delete_rows: Option<i64>,
     /// Creation of the newest file [microseconds of the writers' wall clocks].
     pub(crate) last_created: Option<i64>,
-    /// What the newest file records: rescaling a partition rewrites all of its files.
+    /// As the newest file records it: rescaling a partition rewrites all of its files.
     pub(crate) total_buckets: i32,
     pub(crate) min_level: i32,
     pub(crate) max_level: i32,
@@ -58,18 +58,18 @@ pub(crate) struct Group {
     pub(crate) sizes: Sizes,
     /// Deletion vectors, see [`Groups::add_vectors`].
     pub(crate) vectors: i64,
-    /// Rows that those delete; `None` where they were not counted.
+    /// Rows that those vectors delete; `None` where they were not counted.
     pub(crate) vector_rows: Option<i64>,
 }
 
 impl Group {
-    /// Takes the files of `other` in, whose buckets are others where `buckets` says so.
+    /// Adds the files of `other`, and its buckets as distinct ones if `buckets` is set.
     fn absorb(&mut self, other: &Group) -> Result<()> {
         self.files = sum("file_count", self.files, other.files)?;
         self.records = sum("record_count", self.records, other.records)?;
         self.bytes = sum("file_size_in_bytes", self.bytes, other.bytes)?;
         self.delete_rows = known_sum("delete_row_count", self.delete_rows, other.delete_rows)?;
-        // Of files of one moment the larger number, so that it does not matter which comes first.
+        // Of files with the same time the larger number counts, so that their order does not matter.
         (self.last_created, self.total_buckets) =
             (self.last_created, self.total_buckets).max((other.last_created, other.total_buckets));
         self.min_level = self.min_level.min(other.min_level);
@@ -90,7 +90,7 @@ fn difference(column: &'static str, left: i64, right: i64) -> Result<i64> {
     left.checked_sub(right).ok_or_else(|| beyond(column))
 }
 
-/// The buckets of a table, in the order in which their first files appear.
+/// The buckets of a table, in the order of their first files.
 #[derive(Debug, Default)]
 pub(crate) struct Groups {
     partitions: Numbered<Arc<[u8]>>,
@@ -101,21 +101,21 @@ pub(crate) struct Groups {
 }
 
 impl Groups {
-    /// Reads `files`, batches with the columns of [`GROUP_INPUT`], to their end. Where they have [`KIND`]
-    /// too they are changes, which may cancel out: groups are left of which no file is.
+    /// Reads `files`, batches with the columns of [`GROUP_INPUT`], to their end. If they have [`KIND`] too
+    /// they are changes, which may cancel out and leave groups without files.
     ///
     /// # Errors
-    /// Those of the batches; `Mismatch` for a sum beyond 64 bits.
+    /// Those of the batches; `Mismatch` for a sum that does not fit 64 bits.
     pub(crate) fn read(files: impl Iterator<Item = Result<RecordBatch>>) -> Result<Groups> {
         Groups::default().reading(files)
     }
 
-    /// No files yet, of which those with fewer than `small` bytes are to be small.
+    /// No files yet; files with fewer than `small_bytes` bytes will count as small.
     pub(crate) fn with_small(small_bytes: i64) -> Groups {
         Groups { small_bytes, ..Groups::default() }
     }
 
-    /// These groups and, as in [`Groups::read`], more files.
+    /// Adds more files to these groups, as in [`Groups::read`].
     pub(crate) fn reading(mut self, files: impl Iterator<Item = Result<RecordBatch>>) -> Result<Groups> {
         for batch in files {
             self.extend(&batch?)?;
@@ -123,16 +123,16 @@ impl Groups {
         Ok(self)
     }
 
-    /// Takes files in, with the columns of [`GROUP_INPUT`].
+    /// Adds files, with the columns of [`GROUP_INPUT`].
     ///
     /// # Errors
-    /// `Mismatch` for a sum beyond 64 bits.
+    /// `Mismatch` for a sum that does not fit 64 bits.
     pub(crate) fn extend(&mut self, files: &RecordBatch) -> Result<()> {
         let files = Files::new(files)?;
         let mut partition = None;
         for row in 0..files.partitions.len() {
             let bytes = files.partitions.value(row);
-            // Files of one partition come in numbers.
+            // Files of one partition often follow each other.
             let number = match partition {
                 Some((last, number)) if last == bytes => number,
                 _ => self.partitions.number(bytes, Arc::from),
@@ -143,7 +143,7 @@ impl Groups {
         Ok(())
     }
 
-    /// Takes the files of one bucket in, whose partition has its number here.
+    /// Adds files of one bucket; their partition has its number here already.
     fn take(&mut self, files: Group) -> Result<()> {
         match self.groups.get_mut(self.buckets.number(&(files.partition, files.bucket), |key| *key)) {
             Some(group) => group.absorb(&files),
@@ -154,8 +154,8 @@ impl Groups {
         }
     }
 
-    /// Adds deletion vectors to their bucket, which delete so many rows if that is known. Those of a bucket
-    /// without files count nowhere.
+    /// Adds deletion vectors to their bucket, with the number of rows they delete if that is known. Vectors
+    /// of a bucket without files are not counted.
     pub(crate) fn add_vectors(
         &mut self,
         partition: &[u8],
@@ -171,12 +171,12 @@ impl Groups {
         }
     }
 
-    /// The buckets, in the order in which their first files appear.
+    /// The buckets, in the order of their first files.
     pub(crate) fn buckets(&self) -> &[Group] {
         &self.groups
     }
 
-    /// The partitions, in the order in which their first files appear, of the buckets that `keep` names.
+    /// The partitions, in the order of their first files, summed from the buckets that `keep` selects.
     pub(crate) fn partitions(&self, keep: impl Fn(&Group) -> bool) -> Result<Vec<Group>> {
         let mut numbers = Numbered::default();
         let mut partitions: Vec<Group> = Vec::new();
@@ -199,7 +199,7 @@ impl Groups {
     }
 }
 
-/// Distinct values, numbered in the order in which they appear.
+/// Distinct values, numbered in the order of their first appearance.
 #[derive(Debug)]
 struct Numbered<T> {
     numbers: HashMap<T, usize>,
@@ -213,7 +213,7 @@ impl<T> Default for Numbered<T> {
 }
 
 impl<T: std::hash::Hash + Eq + Clone> Numbered<T> {
-    /// The number of `value`, which is the next one for a value not seen before.
+    /// The number of `value`; a value not seen before gets the next number.
     fn number<'v, V>(&mut self, value: &'v V, own: impl Fn(&'v V) -> T) -> usize
     where
         V: std::hash::Hash + Eq + ?Sized,
@@ -259,7 +259,7 @@ impl Files {
         })
     }
 
-    /// One file as a group, of less than none where it is deleted.
+    /// One file as a group; its numbers are negative where it is deleted.
     fn group(&self, row: usize, partition: usize, small_bytes: i64) -> Result<Group> {
         let level = self.levels.value(row);
         let deleted = self.kinds.as_ref().is_some_and(|kinds| kinds.value(row) == DELETE);

@@ -1,4 +1,4 @@
-//! Groups as they are sent from where their files are read to where they are combined.
+//! Groups in the form in which they are sent from where files are read to where they are combined.
 
 use arrow_array::RecordBatch;
 
@@ -26,16 +26,17 @@ const COLUMNS: [&str; 16] = [
 ];
 
 impl Groups {
-    /// The buckets, each by the bytes of its partition.
+    /// The buckets, each with the bytes of its partition.
     pub(crate) fn sums(&self) -> Result<RecordBatch> {
         let rows: Vec<_> = self.groups.iter().map(numbers).collect();
         sums::batch(self.partition_rows(&self.groups), &COLUMNS, &rows)
     }
 
-    /// Takes in what [`Groups::sums`] gave elsewhere.
+    /// Adds a batch that [`Groups::sums`] made elsewhere.
     ///
     /// # Errors
-    /// `Required` and `Argument` for a batch of another shape; `Mismatch` for a sum beyond 64 bits.
+    /// `Required` and `Argument` for a batch of another shape; `Mismatch` for a sum that does not fit 64
+    /// bits.
     pub(crate) fn merge(&mut self, batch: &RecordBatch) -> Result<()> {
         for (key, row) in sums::keys(batch)?.iter().zip(sums::numbers(batch, &COLUMNS)?) {
             let partition = self.partitions.number(key.unwrap_or_default(), std::sync::Arc::from);
@@ -44,12 +45,12 @@ impl Groups {
         Ok(())
     }
 
-    /// Whether there is no group.
+    /// The number of groups.
     pub(crate) fn count(&self) -> usize {
         self.groups.len()
     }
 
-    /// The groups, of which none are left here.
+    /// Takes the groups out and leaves none.
     pub(crate) fn drain(&mut self) -> Groups {
         let empty = Groups::with_small(self.small_bytes);
         std::mem::replace(self, empty)

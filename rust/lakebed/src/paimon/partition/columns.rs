@@ -41,8 +41,8 @@ impl PartitionType {
         widen(&stored, &self.data_type())
     }
 
-    /// Bounds of partitions, a column per partition key; null where a row has another arity, as the
-    /// statistics of an empty manifest have.
+    /// Bounds of partitions, one column per partition key; null where the row has another arity, as in the
+    /// statistics of an empty manifest.
     pub(crate) fn decode_bounds(&self, rows: &BinaryArray) -> Result<Vec<ArrayRef>> {
         let fits = |row: usize| rows.is_valid(row) && arity(rows.value(row)).ok() == Some(self.stored.len());
         let columns = self.stored.iter().zip(&self.shown).enumerate().map(|(position, (stored, shown))| {

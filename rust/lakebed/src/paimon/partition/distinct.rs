@@ -1,4 +1,4 @@
-//! The partitions of many rows, each looked at once.
+//! The distinct partitions of many rows, each decoded once.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,9 +11,9 @@ use crate::error::{Error, Result};
 use crate::paimon::binary_row::decode_rows;
 use crate::paimon::types::widen;
 
-/// The partitions of some rows, each decoded once.
+/// The distinct partitions of some rows, each decoded once.
 pub(crate) struct Partitions {
-    /// Which partition each row is of.
+    /// The number of each row's partition.
     pub(crate) numbers: Vec<usize>,
     /// The partitions, as stored.
     pub(crate) stored: StructArray,
@@ -26,7 +26,7 @@ impl PartitionType {
     /// Those of [`decode_rows`], with the row.
     pub(crate) fn partitions_of(&self, rows: &BinaryArray) -> Result<Partitions> {
         let (numbers, distinct) = distinct(rows);
-        // Of all rows it is known which is wrong.
+        // Decoding all rows tells which of them is wrong.
         let placed = |error: Error| decode_rows(rows, &self.stored).err().unwrap_or(error);
         Ok(Partitions { numbers, stored: decode_rows(&distinct, &self.stored).map_err(placed)? })
     }
@@ -39,7 +39,7 @@ impl PartitionType {
     }
 }
 
-/// Numbers equal values alike; gives each row's number and the values by number.
+/// Numbers distinct values; gives each row's number and the values by number.
 pub(crate) fn distinct(values: &BinaryArray) -> (Vec<usize>, BinaryArray) {
     let mut known: HashMap<&[u8], usize> = HashMap::new();
     let mut order: Vec<&[u8]> = Vec::new();

@@ -15,21 +15,20 @@ use super::text::{TextForm, texts};
 use super::types::{DataField, TypeKind};
 use crate::error::{Error, ErrorKind, Result};
 
-/// The folder value of null, empty and blank partition values, unless option
-/// `partition.default-name` says otherwise.
+/// The folder value of null, empty and blank partition values, unless option `partition.default-name` sets
+/// another.
 pub const DEFAULT_PARTITION: &str = "__DEFAULT_PARTITION__";
 
 /// The partition folders of each row: `k1=v1/k2=v2/`, empty without partition columns.
 ///
-/// `partition` has a column for each of `fields`, in partition-key order, of its
-/// [storage type](super::types::DataType::storage_type). With `legacy` (option
-/// `partition.legacy-name`, default true) values are what Java's `toString` prints, a DATE its
-/// epoch days; else they are cast to string, LTZ in UTC (Paimon takes the zone of the writer's
-/// machine). Cost is one pass over every column.
+/// `partition` has a column for each of `fields`, in the order of the partition keys, of its [storage
+/// type](super::types::DataType::storage_type). With `legacy` (option `partition.legacy-name`, default true)
+/// values are printed as Java's `toString` does, a DATE as its epoch days; else they are cast to string, LTZ
+/// in UTC (Paimon uses the time zone of the writer's machine). Cost is one pass over every column.
 ///
 /// # Errors
-/// `ErrorKind::Argument` for columns that do not fit `fields`; `ErrorKind::Unsupported` for types
-/// that cannot partition a table, and for bytes with `legacy`, which Java prints by their address.
+/// `ErrorKind::Argument` for columns that do not fit `fields`; `ErrorKind::Unsupported` for types that cannot
+/// partition a table, and for bytes with `legacy`, which Java prints as an address in memory.
 pub fn partition_folders(
     partition: &StructArray,
     fields: &[DataField],
@@ -115,7 +114,7 @@ fn values(column: &ArrayRef, field: &DataField, form: TextForm) -> Result<String
     }
 }
 
-/// Java's `Character.isWhitespace`: without the no-break spaces, with the four separators of ASCII.
+/// Java's `Character.isWhitespace`: no-break spaces excluded, the four separators of ASCII included.
 fn is_java_whitespace(c: char) -> bool {
     match c {
         '\u{1c}'..='\u{1f}' => true,

@@ -1,4 +1,4 @@
-//! Full paths of what stands in the folders of partitions and buckets.
+//! Full paths of the files in the folders of partitions and buckets.
 
 use arrow_array::builder::StringBuilder;
 use arrow_array::cast::AsArray;
@@ -11,13 +11,13 @@ use crate::paimon::partition::{DEFAULT_PARTITION, PartitionType, Partitions, par
 use crate::paimon::schema::TableSchema;
 use crate::record::find;
 
-/// Room for `/bucket-` with a number and the slashes around it.
+/// Room for `/bucket-`, a number and slashes.
 const BUCKET_FOLDER_BYTES: usize = 16;
 
 /// The rules of one table for the paths of its data files.
 #[derive(Debug, Clone)]
 pub(crate) struct DataPaths {
-    /// Where the folders of partitions stand, with a slash at its end.
+    /// The folder that holds the folders of partitions, with a trailing slash.
     root: String,
     partition: PartitionType,
     default_name: String,
@@ -37,17 +37,17 @@ impl DataPaths {
         }
     }
 
-    /// The full path of the file that each row names: `external` where that is valid, else its
-    /// `file_name` in the folder of its `partition` and `bucket`, columns of `rows`.
+    /// The full path of the file of each row: `external` where it is not null, else its `file_name` in the
+    /// folder of its `partition` and `bucket`, which are columns of `rows`.
     ///
-    /// The folders of a partition are worked out once a batch.
+    /// The folders of a partition are computed once per batch.
     pub(crate) fn of(&self, rows: &RecordBatch, external: &StringArray) -> Result<StringArray> {
         let partitions = self.partition.partitions_of(find(rows, "partition")?.as_binary::<i32>())?;
         self.below(&partitions, rows, external)
     }
 
-    /// What is wrong with each external path that does not end as the partition, bucket and name of its file say (Paimon's
-    /// `ExternalPathProvider.java`); none where no file has one.
+    /// An error text for each external path that does not end in the partition, bucket and name of its file
+    /// (Paimon's `ExternalPathProvider.java`); `None` where no file has an external path.
     pub(crate) fn misplaced(
         &self,
         rows: &RecordBatch,
@@ -65,7 +65,7 @@ impl DataPaths {
         Ok(Some(external.iter().zip(&own).map(wrong).collect()))
     }
 
-    /// As [`DataPaths::of`], for rows whose partitions are known.
+    /// As [`DataPaths::of`], for rows whose partitions are known already.
     pub(crate) fn below(
         &self,
         Partitions { numbers, stored }: &Partitions,
@@ -80,7 +80,7 @@ impl DataPaths {
         let above = self.root.len() + longest + BUCKET_FOLDER_BYTES;
         let room = rows.num_rows().saturating_mul(above).saturating_add(names.value_data().len());
         let mut paths = StringBuilder::with_capacity(rows.num_rows(), room);
-        // Files of one bucket mostly stand together: all but the name of the path before stays.
+        // Files of one bucket mostly follow each other: all but the name of the last path is reused.
         let (mut path, mut above, mut bucket_of_path) = (String::new(), 0, None);
         for (row, &number) in numbers.iter().enumerate() {
             if external.is_valid(row) {

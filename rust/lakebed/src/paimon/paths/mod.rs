@@ -1,4 +1,4 @@
-//! Where the files of a table are, relative to its root, and what their names mean (Paimon's
+//! Where the files of a table are, relative to its root, and the names of files (Paimon's
 //! `FileStorePathFactory.java`, `SnapshotManager.java`).
 //!
 //! A branch has snapshot, schema and tag folders of its own below [`branch_root`]; manifests,
@@ -10,13 +10,13 @@ mod tests;
 
 pub(crate) use data::DataPaths;
 
-/// The bucket number of files that wait for their bucket.
+/// The bucket number of files that are not assigned to a bucket yet.
 pub(crate) const POSTPONE_BUCKET: i32 = -2;
 
-/// The branch that every table has: what stands directly in its folder.
+/// The branch that every table has: its files are directly in the table's folder.
 pub const MAIN: &str = "main";
 
-/// The folder of a branch, with a slash at its end; empty for `main`.
+/// The folder of a branch, with a trailing slash; empty for `main`.
 pub fn branch_root(branch: &str) -> String {
     if branch == MAIN { String::new() } else { format!("branch/branch-{branch}/") }
 }
@@ -64,16 +64,16 @@ pub fn index_file(name: &str) -> String {
     format!("index/{name}")
 }
 
-/// Whether metadata may name a file so: one path segment, without control characters.
+/// Whether metadata may name a file this way: one path segment, without control characters.
 ///
-/// Names in metadata are bare; one with a separator could lead out of the table.
+/// Names in metadata are plain; a name with a separator could lead out of the table.
 pub fn is_file_name(name: &str) -> bool {
     let bad = |c: char| c == '/' || c == '\\' || c.is_control();
     !name.is_empty() && name != "." && name != ".." && !name.contains(bad)
 }
 
-/// Where the folders of partitions stand: `root`, below it the folder of option
-/// `data-file.path-directory`; with a slash at its end.
+/// The folder that holds the folders of partitions: `root` and the folder of option
+/// `data-file.path-directory` below it; with a trailing slash.
 pub fn data_root(root: &str, directory: Option<&str>) -> String {
     let root = root.trim_end_matches('/');
     match directory.map(|name| name.trim_matches('/')).filter(|name| !name.is_empty()) {
@@ -82,7 +82,7 @@ pub fn data_root(root: &str, directory: Option<&str>) -> String {
     }
 }
 
-/// Appends the folder of a bucket, with a slash at its end: `bucket-0/`, or `bucket-postpone/` for -2.
+/// Appends the folder of a bucket, with a trailing slash: `bucket-0/`, or `bucket-postpone/` for -2.
 pub fn push_bucket_folder(path: &mut String, bucket: i32) {
     path.push_str("bucket-");
     if bucket == POSTPONE_BUCKET {
@@ -95,8 +95,8 @@ pub fn push_bucket_folder(path: &mut String, bucket: i32) {
 
 /// The snapshot ids among the file names of a snapshot folder, ascending.
 ///
-/// Names may carry their folder. What is not `snapshot-` and a number (hints, temporary files)
-/// is skipped, as in Paimon's `HintFileUtils.java`.
+/// Names may have a folder before them. Names other than `snapshot-` and a number (hints, temporary files)
+/// are skipped, as in Paimon's `HintFileUtils.java`.
 pub fn snapshot_ids<S: AsRef<str>>(names: &[S]) -> Vec<i64> {
     ids(names, "snapshot-")
 }
@@ -113,7 +113,7 @@ pub fn changelog_ids<S: AsRef<str>>(names: &[S]) -> Vec<i64> {
 
 /// The tag names among the file names of a tag folder, sorted.
 ///
-/// Names may carry their folder. Files that a writer was still writing are skipped.
+/// Names may have a folder before them. Unfinished files are skipped.
 pub fn tag_names<S: AsRef<str>>(names: &[S]) -> Vec<String> {
     suffixes(names, "tag-")
 }
@@ -136,7 +136,7 @@ fn suffixes<S: AsRef<str>>(names: &[S], prefix: &str) -> Vec<String> {
     suffixes
 }
 
-/// Whether a name ends as pypaimon's unfinished files do: in a UUID and `.tmp`.
+/// Whether a name ends like pypaimon's unfinished files: in a UUID and `.tmp`.
 fn is_temporary(name: &str) -> bool {
     let uuid = name.strip_suffix(".tmp").and_then(|name| name.as_bytes().last_chunk::<36>());
     uuid.is_some_and(|uuid| {
@@ -155,7 +155,7 @@ fn ids<S: AsRef<str>>(names: &[S], prefix: &str) -> Vec<i64> {
     ids
 }
 
-/// The number behind `prefix`, if it is spelt as Paimon spells it, so that the name can be rebuilt.
+/// The number after `prefix`, if it is written as Paimon writes it, so that the name can be rebuilt from it.
 fn id(name: &str, prefix: &str) -> Option<i64> {
     let base = name.rsplit('/').next()?;
     let digits = base.strip_prefix(prefix)?;

@@ -24,7 +24,7 @@ use crate::record::{RecordResolver, find};
 use crate::scan::{Batches, ManifestSource};
 use crate::storage::Storage;
 
-/// What changes read, which no entry takes away: live files have even identities.
+/// The identity of files that changes read, which no entry cancels; identities of live files are even.
 const CHANGES: i64 = 1;
 
 /// A manifest, and what reaches it and its files.
@@ -33,11 +33,11 @@ pub(in crate::paimon) struct Reached {
     pub(in crate::paimon) manifest: ManifestFile,
     /// Names of files beside it.
     pub(super) extra_files: Vec<String>,
-    /// Whose live files its entries are of.
+    /// The roots whose live files its entries describe.
     pub(super) live: SetId,
-    /// Who reads the files that its entries add, whatever became of them.
+    /// The roots that read all files which its entries add, even if other entries delete them.
     pub(super) changes: SetId,
-    /// Who keeps it, though none of its files.
+    /// The roots that keep the manifest, but none of its files.
     pub(super) kept: SetId,
     /// Whether its entries are of changelog files.
     pub(super) is_changelog: bool,
@@ -49,12 +49,12 @@ impl Reached {
         Reached { manifest, extra_files, live, changes, kept, is_changelog: false }
     }
 
-    /// Whether nothing that needs its entries has it, so that it may be gone.
+    /// Whether no root needs its entries, so that the manifest may be missing.
     pub(in crate::paimon) fn may_be_gone(&self) -> bool {
         self.live == SetId::NONE && self.changes == SetId::NONE
     }
 
-    /// What the files are that its entries name.
+    /// The kind of the files that its entries name.
     fn kind(&self) -> Kind {
         if self.is_changelog { Kind::ChangelogData } else { Kind::Data }
     }
@@ -69,7 +69,7 @@ impl Reached {
     }
 }
 
-/// What the entries of a manifest are to those who have it.
+/// How the roots that reach a manifest use its entries.
 #[derive(Clone, Copy)]
 struct Uses {
     live: SetId,
@@ -77,13 +77,13 @@ struct Uses {
     kind: Kind,
 }
 
-/// How manifests are read for the files that they name.
+/// Reads manifests for the files that they name.
 pub(super) struct Entries {
     table: Table,
     program: Program,
 }
 
-/// How entries are decoded for the files that they name.
+/// Decodes entries for the files that they name.
 struct Program {
     shared: Arc<Shared>,
     columns: RecordResolver,
@@ -112,7 +112,7 @@ impl Program {
         Ok(Program { shared, columns: entry_columns(Some(&names))?, decoding, notes })
     }
 
-    /// What the entries of a manifest say, which is at `path`.
+    /// The files that the manifest at `path` names.
     fn open(&self, reached: &Reached, path: String, bytes: Buffer, threads: usize) -> Result<Batches> {
         let (filter, expected) = (EntryFilter::default(), Some(reached.manifest.clone()));
         let entries = EntryReader::open(bytes, &self.columns, filter, expected, &self.decoding, threads)
@@ -126,7 +126,7 @@ impl Program {
     }
 }
 
-/// Manifests that are read elsewhere.
+/// Manifests to be read elsewhere.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(in crate::paimon) struct NamedFiles {
     location: String,
@@ -135,10 +135,10 @@ pub(in crate::paimon) struct NamedFiles {
 }
 
 impl NamedFiles {
-    /// Of a table these manifests, and the same as engines read them.
+    /// The work on these manifests of a table, and the manifests in the form that engines get.
     ///
     /// # Errors
-    /// Those of reading the schema; `Location` for a manifest that the storage would not open.
+    /// Those of reading the schema; `Location` for a manifest that the storage may not open.
     pub(super) fn of(table: &Table, manifests: Vec<Reached>) -> Result<(NamedFiles, Vec<PlannedManifest>)> {
         let planned = planned(table, manifests.iter().map(|reached| &reached.manifest))?;
         let places = planned.iter().map(|planned| planned.path.clone());
@@ -195,7 +195,7 @@ impl ManifestSource for Entries {
 }
 
 impl Shared {
-    /// What some entries say of their files and of those beside them.
+    /// The files that entries name, and the extra files beside them.
     fn named(&self, entries: &RecordBatch, uses: Uses) -> Result<RecordBatch> {
         let (kinds, sizes) = (find(entries, "kind")?, find(entries, "file_size")?);
         let (kinds, sizes) = (kinds.as_primitive::<Int8Type>(), sizes.as_primitive::<Int64Type>());
@@ -224,7 +224,7 @@ impl Shared {
 }
 
 impl Uses {
-    /// What an entry says of its file, which it adds or deletes.
+    /// The facts of an entry about its file, which it adds or deletes.
     fn facts(self, is_add: bool, identity: i64) -> impl Iterator<Item = (Fact, SetId, i64)> {
         let fact = if is_add { Fact::Reached } else { Fact::Deleted };
         let live = (self.live != SetId::NONE).then_some((fact, self.live, identity));

@@ -1,4 +1,4 @@
-//! Snapshots, tags and changelogs that are let go, and the files that only they reach.
+//! Snapshots, tags and changelogs that are removed, and the files that only they reach.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -15,17 +15,17 @@ use crate::paimon::table::{Files, Table};
 use crate::reach::{Retention, freed};
 use crate::record::find;
 
-/// What holds snapshots of a branch, some of which go.
+/// The holders of snapshots of a branch, some of which are removed.
 #[derive(Clone)]
 pub(in crate::paimon) struct Going {
     pub(super) branch: String,
     pub(super) held: Vec<Held>,
-    /// Whether the branch goes itself.
+    /// Whether the branch itself is removed.
     pub(super) whole: bool,
 }
 
 impl Going {
-    /// Those that `goes` names, of all snapshots, tags and changelogs of a branch.
+    /// All snapshots, tags and changelogs of a branch; `goes` selects those that are removed.
     ///
     /// # Errors
     /// Those of reading them.
@@ -37,7 +37,7 @@ impl Going {
         Ok(Going { branch: files.branch.to_owned(), held, whole: false })
     }
 
-    /// All of a branch, and the branch.
+    /// The whole branch is removed.
     ///
     /// # Errors
     /// As [`Going::of`].
@@ -45,7 +45,7 @@ impl Going {
         Ok(Going { whole: true, ..Going::of(files, |_| true)? })
     }
 
-    /// Those that the rules of retention let go, of the branch that the table stands on.
+    /// The expired ones by the retention rules, of the branch that the table is on.
     ///
     /// # Errors
     /// Those of reading them, and of the rules.
@@ -55,22 +55,23 @@ impl Going {
         Ok(going)
     }
 
-    /// What goes, by snapshot, and of one snapshot in the order of holders.
+    /// What is removed, by snapshot; for one snapshot in the order of [`Holder`].
     pub(in crate::paimon) fn roots(&self) -> Vec<&Held> {
         let mut roots: Vec<_> = self.held.iter().filter(|one| one.root.goes && one.path.is_some()).collect();
         roots.sort_by_cached_key(|one| one.order());
         roots
     }
 
-    /// The changelogs that become of snapshots that go.
+    /// The changelogs that removed snapshots leave behind.
     pub(in crate::paimon) fn made(&self) -> impl Iterator<Item = &Held> {
         self.held.iter().filter(|one| !one.root.goes && one.path.is_none())
     }
 
-    /// The files that nothing that stays reaches, in the columns of `reachable`, but for the files of what goes itself.
+    /// The files that nothing remaining reaches, in the columns of `reachable`, without the files of the
+    /// removed snapshots, tags and changelogs themselves.
     ///
     /// # Errors
-    /// Those of reading all that names files.
+    /// Those of reading all files that name others.
     pub(in crate::paimon) fn freed(&self, table: &Table) -> Result<Vec<RecordBatch>> {
         let own: HashSet<&str> = self.roots().into_iter().filter_map(|one| one.path.as_deref()).collect();
         let files = Files { location: table.location(), branch: &self.branch, storage: table.storage() };

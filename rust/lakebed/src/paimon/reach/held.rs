@@ -1,4 +1,4 @@
-//! What of a table holds snapshots: the snapshots, tags and changelogs of every branch.
+//! What holds snapshots of a table: the snapshots, tags and changelogs of every branch.
 
 use crate::error::Result;
 use crate::paimon::paths::{
@@ -8,10 +8,10 @@ use crate::paimon::snapshot::{Snapshot, Tag};
 use crate::paimon::table::{Files, Table};
 use crate::reach::{Kind, Root};
 
-/// Names of hints, in the folders of snapshots and changelogs.
+/// Names of hint files, in the folders of snapshots and changelogs.
 pub(super) const HINTS: [&str; 2] = ["EARLIEST", "LATEST"];
 
-/// What holds a snapshot; of one snapshot in this order.
+/// The kinds of holders of a snapshot, in the order used for one snapshot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::paimon) enum Holder {
     Snapshot,
@@ -27,7 +27,7 @@ pub(in crate::paimon) struct Held {
     branch: String,
     pub(in crate::paimon) root: Root,
     pub(in crate::paimon) snapshot: Snapshot,
-    /// The file that holds it; none of a changelog that an expiry would make.
+    /// The file that holds it; `None` for a changelog that an expiry would make.
     pub(in crate::paimon) path: Option<String>,
     pub(super) size: u64,
 }
@@ -48,7 +48,7 @@ impl Held {
         Held { holder, branch: branch.to_owned(), root, snapshot, path, size }
     }
 
-    /// What every branch of a table holds, the main one first.
+    /// The holders of every branch of a table, the main branch first.
     ///
     /// # Errors
     /// Those of [`held`].
@@ -73,7 +73,7 @@ impl Held {
         self.branch == if branch == MAIN { "" } else { branch }
     }
 
-    /// What is first and what last: by snapshot.
+    /// The order of holders: by snapshot.
     pub(super) fn order(&self) -> (i64, Holder, String) {
         (self.snapshot.id, self.holder, self.branch.clone())
     }
@@ -95,7 +95,8 @@ pub(in crate::paimon) struct Own {
     pub(super) files: Vec<(Kind, String)>,
 }
 
-/// What a branch holds, and its files besides. Lists five folders, and reads the snapshots, tags and changelogs.
+/// The holders of a branch, and its other files. Lists five folders; reads the snapshots, tags and
+/// changelogs.
 pub(super) fn held(files: &Files<'_>) -> Result<(Vec<Held>, Own)> {
     let mut all = Vec::new();
     let mut own = Own::default();
@@ -128,7 +129,7 @@ pub(super) fn held(files: &Files<'_>) -> Result<(Vec<Held>, Own)> {
     Ok((all, own))
 }
 
-/// What is in a file, and its bytes.
+/// The parsed content of a file, and its size in bytes.
 fn sized<T>(bytes: &[u8], parse: fn(&[u8]) -> Result<T>) -> Result<(T, u64)> {
     Ok((parse(bytes)?, bytes.len() as u64))
 }

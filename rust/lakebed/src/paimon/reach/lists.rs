@@ -19,27 +19,27 @@ use crate::reach::{Files, Kind, Kinds, RootSets, Roots, SetId};
 use crate::record::find;
 use crate::storage::{Storage, present};
 
-/// The kinds of files that manifest lists lead to, and they themselves.
+/// Manifest lists, and the kinds of files that are found through them.
 const OF_LISTS: [Kind; 5] =
     [Kind::ManifestList, Kind::Manifest, Kind::Data, Kind::ChangelogData, Kind::Extra];
 
-/// What reaches the manifests of a list, and how.
+/// The roots that reach the manifests of a list, and how.
 #[derive(Clone, Default)]
 struct ListUse {
     size: Option<i64>,
-    /// Whose live files its entries are of.
+    /// The roots whose live files its entries describe.
     live: Roots,
-    /// Who reads the files that its entries add, whatever became of them.
+    /// The roots that read all files which its entries add, even if other entries delete them.
     changes: Roots,
-    /// Who keeps the list and its manifests, though none of their files.
+    /// The roots that keep the list and its manifests, but none of their files.
     kept: Roots,
     /// Whether its entries are of changelog files.
     is_changelog: bool,
-    /// The files of those who cannot do without it; a list that only others name may be gone.
+    /// The files of the roots that need it; a list that only other roots name may be missing.
     needed_by: Vec<String>,
 }
 
-/// The lists that are named, in the order in which they are first.
+/// The named lists, in the order in which they are first named.
 #[derive(Default)]
 struct Lists {
     names: Vec<String>,
@@ -58,9 +58,10 @@ impl Lists {
 
     /// Adds the lists of one root.
     ///
-    /// A tag keeps what is live in its snapshot, and no changelog; a changelog keeps its own list or, where it has none,
-    /// the files that its snapshot added (Paimon's `SnapshotDeletion.java`, `ChangelogDeletion.java`). Others that they
-    /// name may be gone; where they are not, engines leave alone what they name.
+    /// A tag keeps the live files of its snapshot, and no changelog. A changelog keeps its own list or, if it
+    /// has none, the files that its snapshot added (Paimon's `SnapshotDeletion.java`,
+    /// `ChangelogDeletion.java`). Other lists that they name may be missing; where they exist, engines do not
+    /// delete the files that they name.
     fn add(&mut self, root: usize, held: &Held) {
         let snapshot = &held.snapshot;
         let (base, base_size) = (&snapshot.base_manifest_list, snapshot.base_manifest_list_size);
@@ -89,11 +90,12 @@ impl Lists {
     }
 }
 
-/// Adds the lists, manifests, statistics, index manifests and index files that `held` names, from root `first` on, to
-/// `files`, as far as they are of `kinds` or lead to such. Returns the manifests, each once, and how many the lists name.
+/// Adds the lists, manifests, statistics, index manifests and index files that `held` names, from root
+/// `first` on, to `files`, limited to `kinds` and to what leads to files of those kinds. Returns the
+/// manifests, each once, and how many manifests the lists name.
 ///
 /// # Errors
-/// Those of reading lists and index manifests, also for one that is not there.
+/// Those of reading lists and index manifests, also for a missing one.
 pub(super) fn named(
     table: &Table,
     held: &[Held],
@@ -127,7 +129,7 @@ pub(super) fn named(
     if kinds.any(&[Kind::IndexManifest, Kind::Index]) {
         add_indexes(table, indexes, threads, files, sets)?;
     }
-    // What stands in no list needs none.
+    // Files of other kinds are found without the lists.
     let lists = if kinds.any(&OF_LISTS) { lists } else { Lists::default() };
     read_lists(table, lists, threads, files, sets)
 }
@@ -217,7 +219,7 @@ fn read_lists(
     Ok((reached, named))
 }
 
-/// Has `meet` those manifests of a list that are known. Returns the others.
+/// Calls `meet` for each known manifest of a list. Returns the others.
 fn new_manifests(
     list: &RecordBatch,
     reached: &mut [Reached],
@@ -243,7 +245,7 @@ fn new_manifests(
     Ok(manifests.map(|(row, manifest)| Reached::new(manifest, extra_of(row))).collect())
 }
 
-/// Adds a manifest and the files beside it.
+/// Adds a manifest and the extra files beside it.
 fn add_manifest(table: &Table, one: &Reached, files: &mut Files, sets: &mut RootSets) {
     let all = sets.union(one.live, one.changes);
     let all = sets.union(all, one.kept);
@@ -258,7 +260,7 @@ fn add_manifest(table: &Table, one: &Reached, files: &mut Files, sets: &mut Root
     one.extra_files.iter().for_each(|name| add(name, Kind::Extra, None));
 }
 
-/// A list and its bytes; none where it is not there.
+/// A list and its size in bytes; `None` where it is missing.
 fn list(table: &Table, name: &str, size: Option<i64>) -> Result<Option<(u64, RecordBatch)>> {
     let path = table.files().shared(&manifest_file(name));
     let read = || {
@@ -270,7 +272,8 @@ fn list(table: &Table, name: &str, size: Option<i64>) -> Result<Option<(u64, Rec
 }
 
 /// # Errors
-/// `Missing` for a file that snapshots need which are still there: those that went away meanwhile need none.
+/// `Missing` for a missing file that existing snapshots need; a snapshot that was removed meanwhile needs
+/// none.
 fn check_needed(table: &Table, needed_by: &[String], path: &str) -> Result<()> {
     for holder in needed_by {
         if present(table.storage().read_range(holder, 0, 1))?.is_some() {

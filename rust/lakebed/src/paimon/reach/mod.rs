@@ -1,5 +1,5 @@
-//! What a table reaches: the snapshots, tags and changelogs of its branches, and what those name (Paimon's
-//! `OrphanFilesClean.java`, `FileDeletionBase.java`).
+//! The files that a table reaches: the snapshots, tags and changelogs of its branches, and the files that
+//! those name (Paimon's `OrphanFilesClean.java`, `FileDeletionBase.java`).
 
 mod entries;
 mod going;
@@ -24,22 +24,22 @@ use crate::reach::{Apart, Files, Kinds, Place, Reach, Retention, Root, RootSets,
 use crate::scan::{Batches, ManifestStream, Step};
 use crate::storage::{Storage, present};
 
-/// What the table itself keeps: the first of the roots.
+/// The first root: the table itself.
 const TABLE: usize = 0;
 
-/// A table whose files are looked for.
+/// A table and its files.
 pub(super) struct TableReach {
     table: Table,
-    /// What holds its snapshots, where that was read before and is to stay.
+    /// The holders of its snapshots, if they were read before and must not be read again.
     held: Option<OfBranches>,
-    /// What holds snapshots of one branch, where it is known already which of them go.
+    /// The holders of one branch, if it is known already which of them are removed.
     going: Option<Arc<Going>>,
 }
 
-/// What every branch holds, the main one first.
+/// The holders of every branch, the main branch first.
 pub(super) type OfBranches = Vec<(String, Vec<Held>, Own)>;
 
-/// What is named without a manifest, and the manifests.
+/// The files that are named without a manifest, and the manifests.
 pub(super) struct Named {
     pub(super) roots: Vec<Root>,
     pub(super) sets: RootSets,
@@ -54,12 +54,12 @@ impl TableReach {
         TableReach { table: table.noting(), held: None, going: None }
     }
 
-    /// The same of a table that lets go of some of a branch.
+    /// The same for a table of which some holders of a branch are removed.
     fn letting_go(table: Table, going: Arc<Going>) -> TableReach {
         TableReach { going: Some(going), ..TableReach::new(table) }
     }
 
-    /// One that stays at what holds snapshots now.
+    /// A table whose current holders are kept for all later calls.
     ///
     /// # Errors
     /// Those of reading snapshots, tags and changelogs.
@@ -68,7 +68,7 @@ impl TableReach {
         Ok(TableReach { held: Some(held), ..TableReach::new(table) })
     }
 
-    /// What holds snapshots, of one that stays at it.
+    /// The holders that were kept, see [`TableReach::held`].
     pub(super) fn stays_at(&self) -> OfBranches {
         self.held.clone().unwrap_or_default()
     }
@@ -117,7 +117,7 @@ impl TableReach {
         Ok(Named { roots, sets, files, manifests, named })
     }
 
-    /// A walk without entries, and the manifests to read them from.
+    /// A walk without the entries, and the manifests that have them.
     fn begun(&self, wanted: &Wanted<'_>) -> Result<(Walk, Vec<Reached>)> {
         let held = match &self.held {
             Some(held) => held.clone(),
@@ -176,7 +176,7 @@ impl Reach for TableReach {
     }
 }
 
-/// The funnel's step: manifests that are read, of those that lists name.
+/// The step of the funnel for manifests: how many are read, of those that the lists name.
 fn manifests_step(manifests: &[Reached], named: u64) -> Step {
     let bytes = manifests.iter().map(|reached| reached.manifest.file_size).sum();
     let step =

@@ -1,6 +1,6 @@
-//! Where an engine looks for files that nothing reaches (Paimon's `OrphanFilesClean.java`): the folders of manifests,
-//! indexes and statistics, those of buckets at the depth of the partition, and what is not a snapshot or
-//! changelog in theirs.
+//! Where an engine looks for orphan files (Paimon's `OrphanFilesClean.java`): in the folders of manifests,
+//! indexes and statistics, in the folders of buckets at the depth of the partition, and for files other than
+//! snapshots and changelogs in the folders of these.
 
 use std::sync::Arc;
 
@@ -9,14 +9,14 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::paimon::table::Table;
 use crate::reach::Place;
 
-/// The folders that hold only files of a kind.
+/// The folders that hold files of one kind only.
 const OWN: [&str; 3] = ["manifest", "index", "statistics"];
 
-/// How files end that engines leave to their own clean-up.
+/// The suffix of files that engines leave to a clean-up of their own.
 const MANAGED_BLOB: &str = ".managed.blob";
 
 /// # Errors
-/// `Required` for a branch without a schema: it is not known what it reaches.
+/// `Required` for a branch without a schema: what it reaches is unknown.
 pub(super) fn places(table: &Table) -> Result<Vec<Place>> {
     let files = table.files();
     let branches = files.branch_names()?;
@@ -42,7 +42,7 @@ pub(super) fn places(table: &Table) -> Result<Vec<Place>> {
     Ok(places)
 }
 
-/// Whether a path below the table's folder is one that is looked at.
+/// Whether a path below the table's folder is looked at.
 fn is_looked_at(path: &str, is_folder: bool, depth: usize, data: &str, branches: &[String]) -> bool {
     let names: Vec<&str> = path.split('/').collect();
     let own = match names.as_slice() {
@@ -59,7 +59,7 @@ fn is_looked_at(path: &str, is_folder: bool, depth: usize, data: &str, branches:
     let of_data = match data {
         "" => is_of_data(path, is_folder, depth),
         data if path == data => is_folder,
-        // Folders on the way there.
+        // Folders on the way to the data.
         data if is_folder && data.strip_prefix(path).is_some_and(|rest| rest.starts_with('/')) => true,
         data => path
             .strip_prefix(data)
@@ -69,7 +69,7 @@ fn is_looked_at(path: &str, is_folder: bool, depth: usize, data: &str, branches:
     (own || of_data || is_of_commits(&names, is_folder)) && !path.ends_with(MANAGED_BLOB)
 }
 
-/// Whether it is what stands beside the snapshots and changelogs of a branch.
+/// Whether it is a file other than a snapshot or changelog in one of their folders.
 fn is_of_commits(names: &[&str], is_folder: bool) -> bool {
     match names {
         ["snapshot" | "changelog"] => is_folder,
@@ -81,8 +81,8 @@ fn is_of_commits(names: &[&str], is_folder: bool) -> bool {
     }
 }
 
-/// Whether it is a file in a bucket's folder, below as many folders of partitions as there are keys, or a folder on the
-/// way there.
+/// Whether it is a file in the folder of a bucket, below as many partition folders as there are partition
+/// keys, or a folder on the way there.
 fn is_of_data(path: &str, is_folder: bool, depth: usize) -> bool {
     let names: Vec<&str> = path.split('/').collect();
     let fits = |(at, name): (usize, &&str)| match at {

@@ -1,5 +1,5 @@
-//! Which snapshots and changelogs go by a table's rules (Paimon's `ExpireSnapshotsImpl.java`, `ExpireChangelogImpl.java`,
-//! `ExpireConfig.java`).
+//! Which snapshots and changelogs expire by a table's options (Paimon's `ExpireSnapshotsImpl.java`,
+//! `ExpireChangelogImpl.java`, `ExpireConfig.java`).
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
@@ -12,7 +12,7 @@ use crate::paimon::schema::TableSchema;
 use crate::paimon::table::Table;
 use crate::reach::Retention;
 
-/// What engines take where an option is not there.
+/// The engine's default where the option is not set.
 const RETAIN_MIN: i64 = 10;
 const RETAIN_MAX: i64 = i32::MAX as i64;
 const TIME_RETAINED_MS: i64 = 60 * 60 * 1000;
@@ -37,12 +37,12 @@ struct Kept {
     time_ms: i64,
 }
 
-/// Marks what goes of the branch that the table stands on; adds the changelogs that become of snapshots, which stay or
-/// go by separate rules. Reads the consumers.
+/// Marks what expires of the branch that the table is on, and adds the changelogs that expired snapshots
+/// leave behind; these expire by rules of their own. Reads the consumers.
 ///
 /// # Errors
-/// `Mismatch` for an option that is not a number or duration, `Argument` where less may be kept than must;
-/// those of reading the consumers.
+/// `Mismatch` for an option that is not a number or duration, `Argument` where the maximum to keep is below
+/// the minimum; those of reading the consumers.
 pub(super) fn expire(table: &Table, held: &mut Vec<Held>, retention: &Retention) -> Result<()> {
     let rules = Rules::new(table, retention)?;
     let of_branch = |held: &[Held], holder: Holder| -> BTreeMap<i64, i64> {
@@ -74,11 +74,11 @@ pub(super) fn expire(table: &Table, held: &mut Vec<Held>, retention: &Retention)
 struct Rules {
     snapshots: Kept,
     changelogs: Kept,
-    /// Snapshots that go at a time.
+    /// The most snapshots that expire at a time.
     limit: i64,
     /// The first snapshot that a consumer has not read.
     consumed: i64,
-    /// Whether consumers keep changelogs alone.
+    /// Whether consumers keep only changelogs.
     consumers_keep_changelogs: bool,
     now: i64,
 }
@@ -122,13 +122,13 @@ impl Rules {
         })
     }
 
-    /// Whether snapshots that go leave their changelogs behind.
+    /// Whether expired snapshots leave their changelogs behind.
     fn is_decoupled(&self) -> bool {
         let (one, other) = (self.changelogs, self.snapshots);
         one.max > other.max || one.min > other.min || one.time_ms > other.time_ms
     }
 
-    /// The first snapshot that stays.
+    /// The first snapshot that is kept.
     fn end_of_snapshots(&self, times: &BTreeMap<i64, i64>, latest: i64) -> i64 {
         let Some((&earliest, _)) = times.first_key_value() else { return i64::MIN };
         let kept = self.snapshots;
@@ -141,7 +141,7 @@ impl Rules {
         self.first_young(times, start, end, kept).unwrap_or(end)
     }
 
-    /// The first changelog that stays.
+    /// The first changelog that is kept.
     fn end_of_changelogs(&self, times: &BTreeMap<i64, i64>, latest: i64) -> i64 {
         let (Some((&earliest, _)), Some((&last, _))) = (times.first_key_value(), times.last_key_value())
         else {
@@ -157,7 +157,7 @@ impl Rules {
         self.first_young(times, start, end.saturating_add(1), kept).unwrap_or(end)
     }
 
-    /// The first of these that is not old enough to go.
+    /// The first of these that is too young to expire.
     fn first_young(&self, times: &BTreeMap<i64, i64>, start: i64, end: i64, kept: Kept) -> Option<i64> {
         let older_than = self.now.saturating_sub(kept.time_ms);
         if start >= end {
@@ -172,10 +172,10 @@ fn number(schema: &TableSchema, key: &str) -> Result<Option<i64>> {
     i32::from_str(value.trim()).map(|number| Some(number.into())).map_err(|_| wrong(key, "number", value))
 }
 
-/// The milliseconds that an option says.
+/// The value of an option, in milliseconds.
 ///
 /// # Errors
-/// `Mismatch` for what is not a duration.
+/// `Mismatch` for a value that is not a duration.
 pub(in crate::paimon) fn duration(schema: &TableSchema, key: &str) -> Result<Option<i64>> {
     let Some(value) = schema.option(key) else { return Ok(None) };
     millis(value).map(Some).ok_or_else(|| wrong(key, "duration", value))

@@ -1,4 +1,4 @@
-//! The full paths of each kind of file, and the lengths that it records of others.
+//! Rewrites the full paths in each kind of file, and the recorded lengths of rewritten files.
 
 use std::sync::Arc;
 
@@ -19,17 +19,17 @@ use crate::record::find;
 use crate::rewrite_paths::avro::{column_at, place_of, rewritten, with_column};
 use crate::rewrite_paths::{Lengths, Prefixes};
 
-/// The column of full paths, and the field.
+/// The column of full paths, and its field on disk.
 const EXTERNAL_PATH: (&str, &str) = ("external_path", "_EXTERNAL_PATH");
 
-/// The keys of a snapshot that name lists, and those of their lengths.
+/// The keys of a snapshot with names of lists, and those of the lists' lengths.
 const LISTS: [(&str, &str); 3] = [
     ("baseManifestList", "baseManifestListSize"),
     ("deltaManifestList", "deltaManifestListSize"),
     ("changelogManifestList", "changelogManifestListSize"),
 ];
 
-/// A manifest: the full paths of data files that are outside of the table.
+/// A manifest: rewrites the full paths of data files outside of the table.
 pub(super) fn manifest(table: &Table, prefixes: &Prefixes, bytes: Buffer, _: &Lengths) -> Result<Buffer> {
     let columns = entry_columns(Some(&[EXTERNAL_PATH.0.to_owned()]))?;
     let (filter, decoding) = (EntryFilter::default(), table.decoding());
@@ -40,7 +40,7 @@ pub(super) fn manifest(table: &Table, prefixes: &Prefixes, bytes: Buffer, _: &Le
     if has_paths { exchanged(table, prefixes, &bytes, &["_FILE", EXTERNAL_PATH.1]) } else { Ok(bytes) }
 }
 
-/// An index manifest: the full paths of index files that are outside of the table.
+/// An index manifest: rewrites the full paths of index files outside of the table.
 pub(super) fn index_manifest(
     table: &Table,
     prefixes: &Prefixes,
@@ -53,7 +53,7 @@ pub(super) fn index_manifest(
     if has_paths { exchanged(table, prefixes, &bytes, &[EXTERNAL_PATH.1]) } else { Ok(bytes) }
 }
 
-/// A manifest list: the lengths of manifests that were written anew.
+/// A manifest list: updates the lengths of rewritten manifests.
 pub(super) fn list(table: &Table, _: &Prefixes, bytes: Buffer, copied: &Lengths) -> Result<Buffer> {
     let columns = ["file_name", "file_size"].map(str::to_owned);
     let list = read_manifest_list(bytes.clone(), Some(&columns), table.decoding())?;
@@ -85,7 +85,8 @@ pub(super) fn list(table: &Table, _: &Prefixes, bytes: Buffer, copied: &Lengths)
     Ok(Buffer::from_vec(written))
 }
 
-/// A schema: the options whose values begin with a prefix, such as `path` and `data-file.external-paths`.
+/// A schema: rewrites options whose values begin with a prefix, such as `path` and
+/// `data-file.external-paths`.
 pub(super) fn schema(_: &Table, prefixes: &Prefixes, bytes: Buffer, _: &Lengths) -> Result<Buffer> {
     let mut schema: Map<String, Value> = parse(bytes.as_slice())?;
     let mut changes = false;
@@ -104,7 +105,7 @@ pub(super) fn schema(_: &Table, prefixes: &Prefixes, bytes: Buffer, _: &Lengths)
     if changes { json(&schema) } else { Ok(bytes) }
 }
 
-/// A snapshot, a tag or a changelog: the lengths of lists that were written anew.
+/// A snapshot, tag or changelog: updates the lengths of rewritten lists.
 pub(super) fn snapshot(table: &Table, _: &Prefixes, bytes: Buffer, copied: &Lengths) -> Result<Buffer> {
     let mut snapshot: Map<String, Value> = parse(bytes.as_slice())?;
     let mut changes = false;
@@ -112,7 +113,7 @@ pub(super) fn snapshot(table: &Table, _: &Prefixes, bytes: Buffer, copied: &Leng
         let name = snapshot.get(list).and_then(Value::as_str);
         let length = name.and_then(|name| copied.get(&table.manifest_path(name))).map(|copied| copied.length);
         let stored = snapshot.get(size).and_then(Value::as_u64);
-        // Earlier writers record no length.
+        // Older writers do not record the length.
         if let (Some(length), Some(_)) = (length.filter(|length| Some(*length) != stored), stored) {
             snapshot.insert(size.to_owned(), Value::from(length));
             changes = true;

@@ -1,5 +1,5 @@
-//! A copy of a table's metadata whose full paths lead elsewhere. Most of what Paimon's metadata names it names without
-//! a path: what holds none is copied as it is, byte by byte.
+//! A copy of a table's metadata with other full paths. Paimon's metadata names most files without a path:
+//! files that hold no path are copied byte by byte.
 
 mod files;
 
@@ -16,21 +16,22 @@ use crate::reach::{Kind, Kinds, Reach, Root, RootSets, SetId};
 use crate::rewrite_paths::{Copier, IsOld, Job, Lengths, Moves, Prefixes, RewritePaths, Since};
 use crate::scan::{Scan, ScanOptions, threads};
 
-/// Kinds of files that are copied whatever was copied before: they are small, and some change under their names.
+/// Kinds of files that are always copied, also when they were copied before: they are small, and some change
+/// under their name.
 const ALWAYS: [Kind; 4] = [Kind::Schema, Kind::Tag, Kind::Consumer, Kind::Hint];
 
-/// Writes the metadata of the table anew; rows are the files to copy.
+/// Writes the table's metadata with other paths; the rows are the files to copy.
 ///
 /// # Errors
-/// `Location` for a path that no prefix covers; `SnapshotNotFound` and `Argument` for a state that is not there;
-/// `Unsupported` for full paths in manifests that are not Avro; those of reading and writing. Nothing of what was
-/// written is left then.
+/// `Location` for a path that no prefix covers; `SnapshotNotFound` and `Argument` for a state that does not
+/// exist; `Unsupported` for full paths in manifests that are not Avro; those of reading and writing. After an
+/// error nothing of the copy is left.
 pub(super) fn rewrite_paths(
     table: &Table,
     job: &RewritePaths,
     options: ScanOptions,
 ) -> Result<Box<dyn Scan>> {
-    // What is asked for is checked before anything is written.
+    // The requested columns and filter are checked before anything is written.
     crate::rewrite_paths::schema(&options)?;
     let prefixes = Arc::new(Prefixes::new(&job.prefixes)?);
     let reach = TableReach::held(table.clone())?;
@@ -46,8 +47,8 @@ pub(super) fn rewrite_paths(
     Ok(Box::new(Moves::new(reach, prefixes, copying.copier.keep(), is_old, options)?))
 }
 
-/// The names of the roots that were there when the table was copied before: on the main branch up to that snapshot, on
-/// others up to its time.
+/// The names of the roots that existed when the table was copied before: on the main branch up to that
+/// snapshot, on other branches up to its time.
 fn old_roots(table: &Table, held: &OfBranches, since: &Since) -> Result<HashSet<String>> {
     let Since::Snapshot(id) = since else {
         let message = "since must be the id of a snapshot: Paimon has no versioned metadata files";
@@ -89,7 +90,7 @@ impl Copying<'_> {
                 let left = sets.difference(*set, staying);
                 let is_new = left == *set || ALWAYS.contains(kind);
                 let may_be_gone = gone.contains(path);
-                // Of what was copied before, what new files name is measured again.
+                // Files that were copied before are read again for their lengths where new files name them.
                 (is_new || left != SetId::NONE).then(|| Job {
                     kind: *kind,
                     path: path.clone(),
