@@ -1,4 +1,4 @@
-//! The version that every record of Paimon's manifests and lists carries.
+//! The version in every record of Paimon's manifests and lists.
 
 use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
@@ -13,9 +13,9 @@ use crate::conform::conform;
 use crate::error::{Error, ErrorKind, Result};
 use crate::record::{RecordReader, RecordResolver, find};
 
-/// All records of a small file, which are of `version`.
+/// All records of a small file, which must have this version.
 ///
-/// The resolver decodes [`VERSION`] besides its columns.
+/// The resolver decodes [`VERSION`] in addition to its columns.
 pub(crate) fn read_records(
     bytes: Buffer,
     resolver: &RecordResolver,
@@ -46,7 +46,7 @@ fn check_versions(batch: &RecordBatch, first: u64, wanted: i64) -> Result<()> {
     })
 }
 
-/// Refuses a manifest or list of a version that is not read.
+/// The error for a manifest or list of an unsupported version.
 #[cold]
 pub(crate) fn wrong_version(found: i64, wanted: i64) -> Error {
     let message = match found {

@@ -15,7 +15,7 @@ use crate::json::{self, invalid};
 /// One version of a table's schema.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TableSchema {
-    /// Version of the file format: 1 where the file does not say, 3 since Paimon 0.9.
+    /// Version of the file format: 1 where the file has none, 3 since Paimon 0.9.
     pub version: i32,
     /// The number in the file's name, from 0.
     pub id: i64,
@@ -27,11 +27,11 @@ pub struct TableSchema {
     pub partition_keys: Vec<String>,
     /// Names of the primary key columns, partition columns included.
     pub primary_keys: Vec<String>,
-    /// The options, in file order, and then those that old versions imply.
+    /// The options, in file order, followed by those that old versions imply.
     pub options: Vec<(String, String)>,
     /// The table's comment.
     pub comment: Option<String>,
-    /// When the schema was made, milliseconds since 1970 UTC; 0 where the file does not say.
+    /// When the schema was made, milliseconds since 1970 UTC; 0 where the file does not record it.
     pub time_millis: i64,
     by_name: HashMap<String, usize>,
     by_id: HashMap<i32, usize>,
@@ -57,9 +57,8 @@ struct SchemaFile {
 impl TableSchema {
     /// Reads a schema file.
     ///
-    /// Version 1 (or none) without option `bucket` gets `bucket` = `1`; versions below 3 without
-    /// option `file.format` get `file.format` = `orc`. Unknown keys are ignored, newer versions
-    /// are read like version 3, as in Java.
+    /// In version 1 (or none) option `bucket` defaults to `1`; in versions below 3 option `file.format`
+    /// defaults to `orc`. As in Java, unknown keys are ignored, and newer versions are read like version 3.
     ///
     /// # Errors
     /// `ErrorKind::Json` for JSON that does not parse or lacks a key (named in the message), for
@@ -100,7 +99,7 @@ impl TableSchema {
         self.fields.get(*self.by_name.get(name)?)
     }
 
-    /// The column of that id; fields nested in columns are not looked at.
+    /// The column of that id; nested fields are not searched.
     pub fn field_by_id(&self, id: i32) -> Option<&DataField> {
         self.fields.get(*self.by_id.get(&id)?)
     }
@@ -121,8 +120,8 @@ impl TableSchema {
         self.named(&trimmed(&self.primary_keys, &self.partition_keys))
     }
 
-    /// The columns whose hash chooses the bucket: option `bucket-key`, else the trimmed primary
-    /// key; empty where neither is there.
+    /// The columns whose hash chooses the bucket: option `bucket-key`, else the trimmed primary key; empty
+    /// where there is neither.
     pub fn bucket_keys(&self) -> Vec<&DataField> {
         self.named(&self.bucket_keys)
     }
@@ -159,7 +158,7 @@ impl TableSchema {
             Some(keys) if !keys.trim().is_empty() => keys.split(',').map(str::to_owned).collect(),
             _ => trimmed,
         };
-        // Values of options stay out of messages: which name it is shows in the schema itself.
+        // Values of options are kept out of messages; the schema itself shows which name is wrong.
         let known = self.check_keys("bucket-key", &self.bucket_keys);
         known.map_err(|_| invalid("option `bucket-key` names a column twice, or one that does not exist"))?;
         if let Some(bucket) = self.option("bucket") {
@@ -170,7 +169,7 @@ impl TableSchema {
     }
 }
 
-/// Adds the options that schemas of `version` had as defaults, which have changed since.
+/// Adds the defaults that options had in schemas of `version` and that have changed since.
 fn imply_options(version: i32, options: &mut Vec<(String, String)>) {
     let mut imply = |key: &str, value: &str| {
         if !options.iter().any(|(name, _)| name == key) {
@@ -185,7 +184,7 @@ fn imply_options(version: i32, options: &mut Vec<(String, String)>) {
     }
 }
 
-/// The columns; nested fields without id are numbered above all that columns have.
+/// The columns; nested fields without id get ids above those of all columns.
 fn parse_fields(columns: &[Value], highest_field_id: i32) -> Result<Vec<DataField>> {
     let ids = columns.iter().filter_map(|column| column.get("id")?.as_i64());
     if ids.clone().count() < columns.len() {
@@ -200,7 +199,7 @@ fn parse_fields(columns: &[Value], highest_field_id: i32) -> Result<Vec<DataFiel
     Ok(fields)
 }
 
-/// Refuses an id that appears twice; recursion is as deep as types may nest.
+/// Refuses an id that appears twice. Recursion is at most as deep as types may nest.
 fn check_ids(field: &DataField, seen: &mut HashSet<i32>) -> Result<()> {
     if !seen.insert(field.id) {
         return Err(invalid(format!("the field id {} appears twice", field.id)));

@@ -13,43 +13,43 @@ use crate::error::Result;
 use crate::json::{self, invalid};
 use crate::text::days_from_civil;
 
-/// One commit: which manifest lists make up the table, and who wrote them when.
+/// One commit: the manifest lists that make up the table, who wrote them, and when.
 ///
-/// Keys of files that are absent and keys that are `null` both give `None`.
+/// Keys that are absent and keys that are `null` both become `None`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Snapshot {
-    /// Version of the file format: 1 where the file does not say, 3 since Paimon 0.4.
+    /// Version of the file format: 1 where the file has none, 3 since Paimon 0.4.
     #[serde(default = "version_one", deserialize_with = "version")]
     pub version: i32,
     /// Identity of this snapshot (Paimon ≥ 2.0).
     pub uuid: Option<String>,
     /// The number in the file's name, from 1.
     pub id: i64,
-    /// The schema to read with; 0 where the file does not say.
+    /// The schema to read with; 0 where the file has none.
     #[serde(default)]
     pub schema_id: i64,
     /// File name of the manifest list of everything live before this commit.
     pub base_manifest_list: String,
-    /// Bytes of that file.
+    /// Its size in bytes.
     pub base_manifest_list_size: Option<i64>,
     /// File name of the manifest list of this commit's changes.
     pub delta_manifest_list: String,
-    /// Bytes of that file.
+    /// Its size in bytes.
     pub delta_manifest_list_size: Option<i64>,
     /// File name of the manifest list of changelog files.
     pub changelog_manifest_list: Option<String>,
-    /// Bytes of that file.
+    /// Its size in bytes.
     pub changelog_manifest_list_size: Option<i64>,
     /// File name of the index manifest: all live index files.
     pub index_manifest: Option<String>,
-    /// Who committed; with `commit_identifier` the key that makes commits idempotent.
+    /// Who committed. Together with `commit_identifier` it makes commits idempotent.
     pub commit_user: String,
     /// Version text of the writer (Paimon ≥ 2.1).
     pub writer_version: Option<String>,
     /// Checkpoint id of a streaming writer, `i64::MAX` of a batch writer.
     pub commit_identifier: i64,
-    /// What kind of commit.
+    /// The kind of the commit.
     pub commit_kind: CommitKind,
     /// When committed, milliseconds since 1970 UTC.
     pub time_millis: i64,
@@ -59,14 +59,14 @@ pub struct Snapshot {
     pub delta_record_count: Option<i64>,
     /// Rows of changelog files.
     pub changelog_record_count: Option<i64>,
-    /// The event time below which no more rows come, `i64::MIN` for none yet.
+    /// The event time before which all rows have arrived, `i64::MIN` for none yet.
     pub watermark: Option<i64>,
     /// File name of the statistics, in the folder `statistics`.
     pub statistics: Option<String>,
-    /// Free key-value pairs, in file order.
+    /// User-defined key-value pairs, in file order.
     #[serde(default, deserialize_with = "properties", serialize_with = "object")]
     pub properties: Option<Vec<(String, String)>>,
-    /// The first row id not yet given out.
+    /// The first unused row id.
     pub next_row_id: Option<i64>,
     /// The offsets of a log system that the commit includes, by bucket (Paimon ≤ 1.3).
     pub log_offsets: Option<BTreeMap<i32, i64>>,
@@ -141,13 +141,13 @@ impl Snapshot {
     }
 }
 
-/// A snapshot kept under a name.
+/// A tag: a snapshot that is kept under a name.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tag {
     /// The snapshot.
     pub snapshot: Snapshot,
-    /// The wall clock when the tag was made, in the writer's own zone, as microseconds since
-    /// 1970-01-01T00:00; only where a retention was given.
+    /// When the tag was made, by the writer's wall clock, as microseconds since 1970-01-01T00:00; only where
+    /// a retention was given.
     pub create_time_micros: Option<i64>,
     /// How long the tag is kept; only where a retention was given.
     pub time_retained: Option<Duration>,
@@ -206,12 +206,12 @@ fn wall_clock_micros(fields: &[i64]) -> Option<i64> {
     in_range.then(|| seconds() * 1_000_000 + nano / 1000)
 }
 
-/// What a file without a version is of.
+/// The version of a file that has none.
 fn version_one() -> i32 {
     1
 }
 
-/// A null version is not a version.
+/// Null is not a version.
 fn version<'de, D: Deserializer<'de>>(from: D) -> Result<i32, D::Error> {
     Ok(Option::deserialize(from)?.unwrap_or_else(version_one))
 }
@@ -222,7 +222,7 @@ fn properties<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Vec<(String, 
     Ok(Option::<Strings>::deserialize(from)?.map(|Strings(pairs)| pairs))
 }
 
-/// Pairs as an object.
+/// Pairs as a JSON object.
 #[allow(clippy::ref_option)] // what serde passes
 fn object<S: Serializer>(pairs: &Option<Vec<(String, String)>>, to: S) -> Result<S::Ok, S::Error> {
     match pairs {

@@ -1,5 +1,4 @@
-//! Typed statistics of the columns asked for, straight from SimpleStats (Paimon's
-//! `SimpleStatsEvolution.java`).
+//! Typed statistics of the requested columns, read from SimpleStats (Paimon's `SimpleStatsEvolution.java`).
 
 mod retyped;
 #[cfg(test)]
@@ -29,16 +28,16 @@ pub const STATS_INPUT: [&str; 5] =
 /// The columns that statistics of keys are made of.
 pub(crate) const KEY_STATS_INPUT: [&str; 3] = ["row_count", "key_stats", "schema_id"];
 
-/// What statistics are of.
+/// Which statistics of a file are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Of {
-    /// The columns of the file, or those of them that are named.
+    /// Those of the file's columns, or of the columns that it names.
     Values,
-    /// The trimmed primary key.
+    /// Those of the trimmed primary key.
     Keys,
 }
 
-/// The statistics of some columns, wanted as the current schema types them.
+/// The statistics of some columns, in the types of the current schema.
 #[derive(Debug)]
 pub struct StatsView {
     of: Of,
@@ -62,14 +61,14 @@ fn stats_type(column: &DataField) -> DataType {
     ]))
 }
 
-/// Where a column stands in a file's statistics.
+/// Where a file's statistics have a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum StatsPlace {
-    /// At this position of rows and null counts, of the type that this schema has for it.
+    /// At this position of the bound rows and null counts, in the type that this schema has for it.
     At { position: usize, schema_id: i64 },
-    /// The file's schema has it, its statistics do not: nothing is known.
+    /// The file has the column, its statistics do not: nothing is known.
     NotCollected,
-    /// The file's schema does not have it: every row of the file is null.
+    /// The file does not have the column: it is null in all of its rows.
     NotThere,
 }
 
@@ -94,7 +93,7 @@ impl StatsView {
         Ok(StatsView { of: Of::Values, columns, schemas, fields, retyped })
     }
 
-    /// The same columns, which are keys, from the statistics of keys.
+    /// The same columns, which must be keys, read from the statistics of keys.
     #[must_use]
     pub(crate) fn of_keys(self) -> StatsView {
         StatsView { of: Of::Keys, ..self }
@@ -108,12 +107,12 @@ impl StatsView {
         }
     }
 
-    /// The rows of bounds and the null counts.
+    /// The bound rows and the null counts.
     fn stored(&self, entries: &RecordBatch) -> Result<ArrayRef> {
         find(entries, if self.of == Of::Keys { "key_stats" } else { "value_stats" })
     }
 
-    /// The names of the columns with statistics, row by row, where they are named.
+    /// For each row the names of the columns with statistics, where it names them.
     fn named(&self, entries: &RecordBatch) -> Result<impl Fn(usize) -> Option<Vec<Option<String>>> + use<>> {
         let lists = match self.of {
             Of::Values => vec![find(entries, "value_stats_cols")?, find(entries, "write_cols")?],
@@ -127,10 +126,10 @@ impl StatsView {
         DataType::Struct(self.fields.clone())
     }
 
-    /// The statistics of each row of `entries`, which hold the columns of [`STATS_INPUT`].
+    /// The statistics of each row of `entries`, which have the columns of [`STATS_INPUT`].
     ///
-    /// What was written under another type is cast to that of the column, or null where the cast does
-    /// not give a bound; a null count is null where the cast may have made more nulls.
+    /// Bounds that were written in another type are cast to the type of the column, or null where the cast
+    /// values need not be within them; a null count is null where the cast may have made more nulls.
     pub fn build(&self, entries: &RecordBatch) -> Result<ArrayRef> {
         let places = self.places(entries)?;
         let columns = self.columns.iter().zip(&self.fields).enumerate().map(|(number, (column, field))| {
@@ -141,7 +140,8 @@ impl StatsView {
         built(StructArray::try_new_with_length(self.fields.clone(), columns, None, entries.num_rows()))
     }
 
-    /// Where each wanted column stands, row by row; rows of one layout share their answer.
+    /// Where the statistics have each requested column, row by row; rows with the same layout share the
+    /// answer.
     fn places(&self, entries: &RecordBatch) -> Result<Vec<Arc<[StatsPlace]>>> {
         let schema_ids = find(entries, "schema_id")?;
         let schema_ids = schema_ids.as_primitive::<Int64Type>();
@@ -152,7 +152,7 @@ impl StatsView {
         let mut layouts: BTreeMap<_, Arc<[StatsPlace]>> = BTreeMap::new();
         for row in 0..entries.num_rows() {
             let names = named(row);
-            // An empty value, seen in the field, means the same as a row without columns.
+            // Some writers store an empty value instead of a row without columns.
             let width = if rows.value(row).is_empty() { 0 } else { arity(rows.value(row))? };
             let key = (schema_ids.value(row), width, names);
             let known = match layouts.get(&key) {
@@ -192,7 +192,7 @@ impl StatsView {
             };
             let count = names.map_or(all.len(), <[_]>::len);
             match position {
-                // Rows whose arity is not that of the names cannot be matched to columns.
+                // Without as many names as columns, they cannot be matched.
                 Some(position) if width == count => StatsPlace::At { position, schema_id },
                 _ => StatsPlace::NotCollected,
             }

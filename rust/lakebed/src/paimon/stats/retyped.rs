@@ -1,4 +1,4 @@
-//! Bounds that were written under other types than the column has now.
+//! Bounds that were written in another type than the column has now.
 
 use std::sync::Arc;
 
@@ -12,26 +12,26 @@ use crate::paimon::binary_row::decode_column;
 use crate::paimon::cast::{cast, cast_bounds, may_overflow};
 use crate::paimon::types::{DataField, DataType, TypeKind, widen};
 
-/// What becomes of bounds that were written under another type than the column has.
+/// How bounds that were written in another type are converted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Retyped {
-    /// They are cast where that gives bounds of the cast values, else null.
+    /// Cast where the result bounds the cast values, else null.
     #[default]
     Sound,
-    /// They are cast, come what may, as in the engine's own tables: for showing, not for pruning.
+    /// Always cast, as in the engine's own tables: for display, not for pruning.
     Engine,
 }
 
-/// The types that one column was written under in some rows.
+/// The types in which one column was written, row by row.
 pub(super) struct Written<'a> {
     /// Each type once.
     types: Vec<&'a DataType>,
-    /// The position in `types` of each row's type; none where the row has no statistics of the column.
+    /// The position in `types` of each row's type; `None` where the row has no statistics of the column.
     rows: Vec<Option<usize>>,
 }
 
 impl<'a> Written<'a> {
-    /// `type_in` says what type the column has in a schema.
+    /// `type_in` gives the column's type in a schema.
     pub(super) fn new(places: &[StatsPlace], type_in: impl Fn(i64) -> Option<&'a DataType>) -> Written<'a> {
         let mut types: Vec<&DataType> = Vec::new();
         let mut last: Option<(i64, Option<usize>)> = None;
@@ -72,10 +72,10 @@ impl<'a> Written<'a> {
                 let nulls = new_null_array(&wanted, places.len());
                 Ok([Arc::clone(&nulls), nulls])
             }
-            // What the only type has no bounds for is null in it as well.
+            // With a single type the result is that type's bounds.
             [only] => Ok(only.clone()),
             several => {
-                // The bounds of all types one after the other: a row's stand where those of its type do.
+                // The bounds of all types are concatenated: each row takes those of its own type.
                 let number = |(row, number): (usize, &Option<usize>)| {
                     number.map(|number| (number * places.len() + row) as u64)
                 };
@@ -113,8 +113,8 @@ impl<'a> Written<'a> {
         }
     }
 
-    /// The numbers of NaN in each row's file: none where values of floats were written as numbers of another
-    /// kind, else unknown.
+    /// The number of NaN in each row's file: zero where floats were written in a type without NaN, else
+    /// unknown.
     pub(super) fn nan_counts(&self, wanted: &DataType) -> Int64Array {
         use TypeKind::{BigInt, Boolean, Decimal, Double, Float, Int, SmallInt, TinyInt};
         let has_none = |ty: &DataType| {
@@ -125,8 +125,8 @@ impl<'a> Written<'a> {
         self.rows.iter().map(|number| number.is_some_and(|number| none[number]).then_some(0)).collect()
     }
 
-    /// Where casting the values to `wanted` may have made more nulls than were counted: neither is every
-    /// row null, nor do bounds, all between which is cast, say otherwise.
+    /// Whether casting the values to `wanted` may have made more nulls than were counted: possible unless
+    /// every row is null, or all values between the bounds can be cast.
     pub(super) fn may_have_more_nulls(
         &self,
         wanted: &DataType,

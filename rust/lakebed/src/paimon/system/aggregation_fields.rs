@@ -1,5 +1,5 @@
 //! `$aggregation_fields` (Paimon's `AggregationFieldsTable.java`): one row per column of the branch's latest
-//! schema, with the values and keys of all options `fields.<column>.…`, whether they aggregate or not.
+//! schema, with the keys and values of all options `fields.<column>.…`, aggregating or not.
 
 use std::sync::Arc;
 
@@ -47,7 +47,7 @@ fn rows(table: &Table, _request: &Request) -> Result<Batches> {
     whole(columns(), arrays, fields.len())
 }
 
-/// The options `fields.<name>.…`, which have at least one part after the name.
+/// The options `fields.<name>.…`, with at least one part after the name.
 fn options_of<'s>(
     options: &[&'s (String, String)],
     name: &str,

@@ -1,8 +1,8 @@
-//! `$branches` (Paimon's `BranchesTable.java`): one row per branch but `main`, by name, whichever branch the
-//! table stands on.
+//! `$branches` (Paimon's `BranchesTable.java`): one row per branch except `main`, by name, whichever branch
+//! the table is on.
 //!
-//! The engine takes the modification time of the branch's folder for its creation time, and declares it NOT
-//! NULL. Here it is null where the storage does not know such a time, as object stores do not.
+//! For the creation time, which is declared NOT NULL, the engine shows the modification time of the branch's
+//! folder. Here it is null where the storage has no such time, as object stores have none.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! `$buckets` (Paimon's `BucketsTable.java`): one row per bucket that has files in the branch's latest
-//! snapshot, wherever the table stands.
+//! `$buckets` (Paimon's `BucketsTable.java`): one row per bucket with files in the branch's latest snapshot,
+//! whichever snapshot the table is at.
 
 use arrow_schema::DataType::{Int32, Int64, Utf8};
 use arrow_schema::Field;

@@ -1,4 +1,4 @@
-//! What columns of several metadata tables are made of.
+//! Columns that several metadata tables have.
 
 use std::sync::Arc;
 
@@ -15,11 +15,11 @@ pub(super) fn timestamps(millis: impl IntoIterator<Item = impl Into<Option<i64>>
     Ok(wall_clock(&instants(millis.into_iter())?))
 }
 
-/// Instants as the wall clock of UTC; the engine prints them in the zone of its machine.
+/// Instants as wall-clock times in UTC; the engine prints them in its machine's time zone.
 pub(super) fn wall_clock(instants: &ArrayRef) -> ArrayRef {
     let instants = instants.as_primitive::<TimestampMicrosecondType>();
     Arc::new(instants.clone().with_timezone_opt(None::<&str>))
 }
 
-/// The engine's TIMESTAMP(3), in the unit that Spark takes.
+/// The engine's TIMESTAMP(3), in microseconds, which Spark accepts.
 pub(super) const TIMESTAMP: DataType = DataType::Timestamp(TimeUnit::Microsecond, None);

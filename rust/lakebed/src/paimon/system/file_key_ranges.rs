@@ -1,4 +1,4 @@
-//! `$file_key_ranges` (Paimon's `FileKeyRangesTable.java`): where the keys of each live file lie.
+//! `$file_key_ranges` (Paimon's `FileKeyRangesTable.java`): the key range of each live file.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ use crate::view::batch;
 pub(super) const TABLE: SystemTable<Table> =
     SystemTable { name: "file_key_ranges", columns: |_| Ok(columns()), rows };
 
-/// The columns of live files that those of this table are made of.
+/// The columns of live files from which this table's columns are made.
 pub(super) const INPUT: [&str; 11] = [
     "partition",
     "bucket",
@@ -73,13 +73,13 @@ pub(super) struct KeyRanges {
 }
 
 impl KeyRanges {
-    /// For files of `table`, whose schema versions are `schemas`.
+    /// For files of `table` with these schemas.
     pub(super) fn new(table: &Table, schemas: &BTreeMap<i64, TableSchema>) -> KeyRanges {
         KeyRanges { partition: PartitionType::new(table.schema()), keys: KeyTypes::new(schemas) }
     }
 
-    /// The column `name` of the rows of `files`, which have the columns of [`INPUT`]; for others, their
-    /// column of that name.
+    /// The column `name` for `files`, which have the columns of [`INPUT`]; where it is not computed, the
+    /// column of that name in `files`.
     pub(super) fn column(&self, files: &RecordBatch, name: &str) -> Result<ArrayRef> {
         match name {
             "partition" => partition_texts(find(files, name)?.as_binary::<i32>(), &self.partition),

@@ -1,4 +1,4 @@
-//! `$files` (Paimon's `FilesTable.java`): one row per live file, its statistics as texts.
+//! `$files` (Paimon's `FilesTable.java`): one row per live file, with statistics as text.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -91,7 +91,7 @@ fn rows(table: &Table, request: &Request) -> Result<Batches> {
     })))
 }
 
-/// What wrote each file.
+/// How each file was written, in words.
 fn file_sources(sources: &ArrayRef) -> Result<ArrayRef> {
     let name = |source: Option<i32>| match source {
         None => Ok(None),
@@ -108,7 +108,7 @@ fn file_sources(sources: &ArrayRef) -> Result<ArrayRef> {
 
 /// Prints the statistics of files as `{column=value, …}`.
 struct StatsTexts {
-    /// The table's columns by name, in the order of Java's strings.
+    /// The table's columns, sorted by name as Java sorts strings.
     columns: Vec<DataField>,
     schemas: BTreeMap<i64, TableSchema>,
 }
@@ -139,7 +139,7 @@ impl StatsTexts {
             for (number, (column, values)) in columns.enumerate() {
                 let value = if values.is_valid(row) { values.value(row) } else { "null" };
                 let comma = if number == 0 { "" } else { ", " };
-                // Writing to a String does not fail.
+                // Writing to a String cannot fail.
                 let _ = write!(text, "{comma}{}={value}", column.name);
             }
             text + "}"
@@ -147,8 +147,8 @@ impl StatsTexts {
         Ok(Arc::new(StringArray::from_iter_values((0..files.num_rows()).map(map))))
     }
 
-    /// The ids of the columns that each file shows; `None` for all. A file of some columns that does not
-    /// name those with statistics shows its own.
+    /// The ids of the columns that each file shows; `None` for all. A file with only some columns that does
+    /// not name those with statistics shows its own columns.
     fn shown(&self, files: &RecordBatch) -> Result<Vec<Option<Vec<i32>>>> {
         let lists = ["value_stats_cols", "write_cols"].map(|name| find(files, name));
         let [stats_cols, write_cols] = lists;
@@ -177,7 +177,7 @@ fn value_texts(values: &ArrayRef, ty: &DataType) -> Result<StringArray> {
     if values.data_type() == &Int64 {
         return texts(values, &DataType { kind: TypeKind::BigInt, nullable: true }, TextForm::Java);
     }
-    // Views hold milliseconds as microseconds, of which the text is the same.
+    // Views hold milliseconds as microseconds; the text is the same.
     let kind = match &ty.kind {
         TypeKind::Timestamp(0..=3) => TypeKind::Timestamp(6),
         TypeKind::LocalZonedTimestamp(0..=3) => TypeKind::LocalZonedTimestamp(6),

@@ -1,5 +1,5 @@
-//! The engine's own metadata tables (`orders$options` and their kin) under its column names, types and
-//! texts (Paimon's package `org.apache.paimon.table.system`); one file a table.
+//! The engine's own metadata tables (`orders$options` and the like), with the engine's column names, types
+//! and texts (Paimon's package `org.apache.paimon.table.system`); one file per table.
 
 mod aggregation_fields;
 mod branches;
@@ -22,7 +22,7 @@ mod tags;
 use super::table::Table;
 use crate::system::SystemTable;
 
-/// Every metadata table there is, by name.
+/// All metadata tables, by name.
 pub(crate) const SYSTEM_TABLES: &[SystemTable<Table>] = &[
     aggregation_fields::TABLE,
     branches::TABLE,

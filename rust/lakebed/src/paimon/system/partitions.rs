@@ -1,5 +1,5 @@
-//! `$partitions` (Paimon's `PartitionsTable.java`): one row per partition, without the files that wait for
-//! their bucket.
+//! `$partitions` (Paimon's `PartitionsTable.java`): one row per partition, without files that are not
+//! assigned to a bucket yet.
 
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ fn columns() -> Vec<Field> {
         required("file_size_in_bytes", Int64),
         required("file_count", Int64),
         optional("last_update_time", TIMESTAMP),
-        // What only a catalog keeps.
+        // Only a catalog has these.
         optional("created_at", TIMESTAMP),
         optional("created_by", Utf8),
         optional("updated_by", Utf8),
@@ -44,7 +44,7 @@ fn rows(table: &Table, request: &Request) -> Result<Batches> {
     let names = PartitionType::new(table.schema());
     let stored = decode_rows(&groups.partition_rows(&rows), &names.stored)?;
     let default_name = table.schema().option("partition.default-name").unwrap_or(DEFAULT_PARTITION);
-    // `k=v/k=v`: folder names of values cast to string, as they were before they were escaped.
+    // `k=v/k=v`: folder names of values cast to string, before escaping.
     let folders = partition_folders(&stored, &names.fields, default_name, false)?;
     let texts = folders.iter().map(|folder| unescape(folder.trim_end_matches('/')));
     let columns = columns();

@@ -1,4 +1,4 @@
-//! The files that the engine's tables of files list.
+//! The files that the engine's file tables list.
 
 use std::collections::HashSet;
 
@@ -15,9 +15,9 @@ use crate::paimon::view::Role;
 use crate::record::find;
 use crate::scan::ScanOptions;
 
-/// The live files of the snapshot where `table` stands, as Paimon's `FilesTable.java` plans them: without
-/// those that wait for their bucket, and without those of partitions that the branch's latest snapshot no
-/// longer has. Batch by batch; away from the latest snapshot its entries are read first.
+/// The live files of the table's snapshot as Paimon's `FilesTable.java` plans them: without files that are
+/// not assigned to a bucket yet, and without partitions that the branch's latest snapshot no longer has.
+/// Batch by batch; unless the table is at the latest snapshot, that snapshot's entries are read first.
 pub(super) fn planned_files(
     table: &Table,
     columns: &[&str],
@@ -37,7 +37,7 @@ pub(super) fn planned_files(
     }))
 }
 
-/// The partition rows of the branch's latest snapshot; `None` where the table stands there.
+/// The partition rows of the branch's latest snapshot; `None` where the table is at it.
 fn partitions_of_the_latest(table: &Table, threads: usize) -> Result<Option<HashSet<Vec<u8>>>> {
     let latest = table.at_branch(table.branch())?;
     if latest.snapshot().map(|snapshot| snapshot.id) == table.snapshot().map(|snapshot| snapshot.id) {

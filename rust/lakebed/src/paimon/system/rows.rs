@@ -1,4 +1,4 @@
-//! Serialised rows as the engine's metadata tables print them.
+//! Serialised rows as text, as the engine's metadata tables print them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,8 +16,8 @@ use crate::paimon::text::{key_texts, partition_texts as texts_of_partitions};
 use crate::paimon::types::DataField;
 use crate::record::find;
 
-/// Partitions as `{v1, v2}`; each distinct one is decoded once. Null for rows of another arity, as the
-/// statistics of a manifest without entries have.
+/// Partitions as `{v1, v2}`; each distinct one is decoded once. Null for rows of another arity, as in the
+/// statistics of a manifest without entries.
 pub(super) fn partition_texts(rows: &BinaryArray, partition: &PartitionType) -> Result<ArrayRef> {
     let (numbers, distinct) = distinct(rows);
     let decoded = decode_rows(&of_arity(&distinct, partition.stored.len()), &partition.stored)?;
@@ -30,7 +30,7 @@ fn of_arity(rows: &BinaryArray, wanted: usize) -> BinaryArray {
     rows.iter().map(|row| row.filter(|row| arity(row).ok() == Some(wanted))).collect()
 }
 
-/// The trimmed primary keys of every schema version: what the keys of files consist of.
+/// The trimmed primary keys of every schema version, which are the columns of files' keys.
 pub(super) struct KeyTypes(BTreeMap<i64, (Vec<DataField>, Fields)>);
 
 impl KeyTypes {
@@ -44,8 +44,8 @@ impl KeyTypes {
         KeyTypes(keys.collect())
     }
 
-    /// The column `name` of `files`, keys, as `[v1, v2]` in the types of each file's schema; null for keys
-    /// without columns.
+    /// The keys in the column `name` of `files`, as `[v1, v2]` in the types of each file's schema; null for
+    /// keys without columns.
     pub(super) fn texts(&self, files: &RecordBatch, name: &str) -> Result<ArrayRef> {
         let keys = find(files, name)?;
         let keys = keys.as_binary::<i32>();

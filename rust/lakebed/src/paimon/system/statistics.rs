@@ -1,5 +1,5 @@
-//! `$statistics` (Paimon's `StatisticTable.java`): what `ANALYZE` found, one row if the snapshot that the
-//! table is at names a statistics file, else none.
+//! `$statistics` (Paimon's `StatisticTable.java`): the result of `ANALYZE`; one row if the table's snapshot
+//! names a statistics file, else none.
 
 use std::sync::Arc;
 

@@ -32,8 +32,7 @@ fn columns() -> Vec<Field> {
     ]
 }
 
-/// The fields of a range as the engine shows them, in the order of
-/// [`INDEX`](crate::paimon::fields::INDEX).
+/// The fields of a range in the engine's table, in the order of [`INDEX`](crate::paimon::fields::INDEX).
 fn range_fields() -> Fields {
     Fields::from(vec![
         required("f0", Utf8),
@@ -63,7 +62,7 @@ fn rows(table: &Table, _request: &Request) -> Result<Batches> {
     whole(columns, arrays, files.len())
 }
 
-/// Ranges under the engine's names.
+/// Ranges with the engine's field names.
 fn ranges(ranges: &ArrayRef) -> Result<ArrayRef> {
     let ranges = ranges.as_list::<i32>();
     let (_, columns, nulls) = ranges.values().as_struct().clone().into_parts();

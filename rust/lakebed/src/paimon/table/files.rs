@@ -1,4 +1,4 @@
-//! The files of a table and of the branch it stands on, by what they are.
+//! The files of a table and of its branch, by kind.
 
 use std::sync::Arc;
 
@@ -11,10 +11,10 @@ use crate::paimon::snapshot::{Snapshot, Tag};
 use crate::pipeline::{both, each, read_each};
 use crate::storage::{Storage, present, read_recorded};
 
-/// How often the snapshots are listed while the latest of them is taken away before it is read.
+/// How often the snapshots are listed, if the latest one is removed before it is read.
 const LISTINGS: usize = 3;
 
-/// More than any number takes; what is longer is not a hint.
+/// Longer than any number: a longer file is not a hint.
 const MAX_HINT_BYTES: u64 = 256;
 
 /// The files of one branch.
@@ -36,12 +36,13 @@ impl<'t> Files<'t> {
         Files { location: self.location, branch, storage: self.storage }
     }
 
-    /// The full path of what all branches share: manifests, statistics, index and data files.
+    /// The full path of a file that all branches share: manifests, statistics, index and data files.
     pub(crate) fn shared(&self, relative: &str) -> String {
         format!("{}/{relative}", self.location)
     }
 
-    /// The full path of what each branch has for itself: snapshots, schemas, tags, changelogs, consumers.
+    /// The full path of a file that each branch has for itself: snapshots, schemas, tags, changelogs,
+    /// consumers.
     pub(crate) fn own(&self, relative: &str) -> String {
         format!("{}/{}{relative}", self.location, branch_root(self.branch))
     }
@@ -61,22 +62,22 @@ impl<'t> Files<'t> {
         self.parsed(&self.own(&schema_file(id)), TableSchema::from_json)
     }
 
-    /// What `parse` makes of the file at a full path.
+    /// The file at a full path, parsed by `parse`.
     pub(crate) fn parsed<T>(&self, path: &str, parse: fn(&[u8]) -> Result<T>) -> Result<T> {
         parsed(self.storage.as_ref(), path, parse)
     }
 
-    /// The ids of the snapshots that are there, ascending.
+    /// The ids of the existing snapshots, ascending.
     pub(crate) fn snapshot_ids(&self) -> Result<Vec<i64>> {
         Ok(paths::snapshot_ids(&self.storage.list(&self.own("snapshot"))?))
     }
 
-    /// The ids of the long-lived changelogs that are there, ascending.
+    /// The ids of the existing long-lived changelogs, ascending.
     pub(crate) fn changelog_ids(&self) -> Result<Vec<i64>> {
         Ok(paths::changelog_ids(&self.storage.list(&self.own("changelog"))?))
     }
 
-    /// The ids of the schemas that are there, ascending.
+    /// The ids of the existing schemas, ascending.
     pub(crate) fn schema_ids(&self) -> Result<Vec<i64>> {
         Ok(paths::schema_ids(&self.storage.list(&self.own(SCHEMA_FOLDER))?))
     }
@@ -91,21 +92,21 @@ impl<'t> Files<'t> {
         Ok(paths::consumer_ids(&self.storage.list(&self.own("consumer"))?))
     }
 
-    /// The names of the table's branches but `main`, sorted.
+    /// The names of the table's branches except `main`, sorted.
     pub(crate) fn branch_names(&self) -> Result<Vec<String>> {
         Ok(paths::branch_names(&self.storage.list(&self.shared("branch"))?))
     }
 
     /// The branch's latest snapshot, if it has one.
     ///
-    /// It is the hint's where that file is there and the next is not (Paimon's `HintFileUtils.java`, which
-    /// does not look for the first), else the largest that listing finds. `EARLIEST` is never needed: who
-    /// asks for the earliest wants to know what is there, which listing tells.
+    /// It is the one of the hint if that file exists and the next one does not (Paimon's
+    /// `HintFileUtils.java`, which does not check the former), else the largest one listed. `EARLIEST` is not
+    /// used: whoever needs the earliest snapshot also needs to know which exist, and lists them.
     pub(crate) fn latest_snapshot(&self) -> Result<Option<Snapshot>> {
         self.snapshot_from(self.hint()?)
     }
 
-    /// Branches with the latest snapshot of each, found side by side.
+    /// Branches with the latest snapshot of each, read in parallel.
     pub(super) fn branches(&self, names: Vec<String>) -> Result<Vec<(String, Option<Snapshot>)>> {
         let (location, storage) = (self.location.to_owned(), Arc::clone(self.storage));
         let latest = move |_: &dyn Storage, branch: &String| {
@@ -115,7 +116,7 @@ impl<'t> Files<'t> {
         Ok(names.into_iter().zip(latest).collect())
     }
 
-    /// As [`Files::latest_snapshot`], where the hint is known.
+    /// As [`Files::latest_snapshot`], with a known hint.
     pub(super) fn snapshot_from(&self, hint: Option<i64>) -> Result<Option<Snapshot>> {
         if let Some(hinted) = self.hinted_snapshot(hint)? {
             return Ok(Some(hinted));
@@ -124,7 +125,7 @@ impl<'t> Files<'t> {
         loop {
             let Some(latest) = self.snapshot_ids()?.pop() else { return Ok(None) };
             match self.snapshot(latest) {
-                // Rolled back since it was listed.
+                // Removed by a rollback since it was listed.
                 Err(error) if error.kind() == ErrorKind::Missing && again.next().is_some() => {}
                 read => return read.map(Some),
             }
@@ -138,17 +139,17 @@ impl<'t> Files<'t> {
         if next?.is_some() { Ok(None) } else { hinted }
     }
 
-    /// The number in `LATEST`; a hint that is not there or no number is none.
+    /// The number in `LATEST`; `None` if the hint is missing or not a number.
     pub(super) fn hint(&self) -> Result<Option<i64>> {
         let hint = self.storage.read_range(&self.own("snapshot/LATEST"), 0, MAX_HINT_BYTES);
         let Some(bytes) = present(hint)? else { return Ok(None) };
         Ok(hinted(&bytes))
     }
 
-    /// The hints in the folder of snapshots that are there, by their paths below the branch, and the number in each.
+    /// The existing hints in the folder of snapshots: their paths below the branch, and the number in each.
     ///
     /// # Errors
-    /// What storage gives.
+    /// Those of the storage.
     pub(crate) fn snapshot_hints(&self) -> Result<Vec<(String, Option<i64>)>> {
         let mut hints = Vec::new();
         for name in ["snapshot/EARLIEST", "snapshot/LATEST"] {
@@ -159,7 +160,7 @@ impl<'t> Files<'t> {
         Ok(hints)
     }
 
-    /// The snapshots from the earliest on, `None` for one that went away after it was listed.
+    /// The snapshots from the earliest on; `None` for one that was removed after it was listed.
     pub(super) fn snapshots_from_earliest(&self) -> Result<impl Iterator<Item = Result<Option<Snapshot>>>> {
         let ids = self.snapshot_ids()?.into_iter();
         let paths = ids.map(|id| self.own(&snapshot_file(id))).collect();
@@ -167,8 +168,8 @@ impl<'t> Files<'t> {
         Ok(each(self.storage, paths, 1, read))
     }
 
-    /// What `parse` makes of the file of each of `names`, which `path` gives below the branch; without those that went
-    /// away after they were listed. They are read side by side.
+    /// The files of `names`, each at `path` of its name below the branch, parsed by `parse`. Files that were
+    /// removed after they were listed are left out. They are read in parallel.
     pub(crate) fn each<K, T: Send + 'static>(
         &self,
         names: Vec<K>,
@@ -182,7 +183,7 @@ impl<'t> Files<'t> {
     }
 }
 
-/// The number that a hint is; a text that is none is none.
+/// The number in a hint; `None` for other text.
 fn hinted(bytes: &[u8]) -> Option<i64> {
     let number = std::str::from_utf8(bytes).ok()?.trim().parse::<i64>().ok();
     number.filter(|number| (1..i64::MAX).contains(number))
@@ -193,12 +194,12 @@ fn parsed<T>(storage: &dyn Storage, path: &str, parse: fn(&[u8]) -> Result<T>) -
     read().map_err(|error| error.in_file(path))
 }
 
-/// What the table or branch is called in messages.
+/// The name of the table or branch in messages.
 pub(super) fn subject(branch: &str) -> String {
     if branch == paths::MAIN { "the table".to_owned() } else { format!("branch {branch:?}") }
 }
 
-/// An error of a snapshot, tag or branch that is not there.
+/// The error for a snapshot, tag or branch that does not exist.
 #[cold]
 pub(super) fn not_found(files: &Files<'_>, message: String) -> Error {
     Error::new(ErrorKind::SnapshotNotFound, message).in_file(files.location)

@@ -1,4 +1,4 @@
-//! Which commits led to the table's snapshot.
+//! The commits that led to the table's snapshot.
 
 use super::Table;
 use super::files::{not_found, subject};
@@ -9,8 +9,7 @@ use crate::paimon::snapshot::{CommitKind, Snapshot};
 use crate::storage::present;
 
 impl Table {
-    /// The snapshots up to the one of the table, as far as they are there, the oldest first. Reads all of
-    /// them.
+    /// The existing snapshots up to that of the table, the oldest first. Reads all of them.
     ///
     /// # Errors
     /// Those of reading them.
@@ -19,19 +18,19 @@ impl Table {
         let files = self.files();
         let before = files.snapshot_ids()?.into_iter().filter(|id| *id < here.id).collect();
         let before = files.each(before, |id| snapshot_file(*id), Snapshot::from_json)?;
-        // A tag has its snapshot where that has expired.
+        // A tag holds its snapshot even if that has expired.
         Ok(before.into_iter().map(|(_, snapshot)| snapshot).chain([here.clone()]).collect())
     }
 
-    /// The appends among the snapshots after `after`, up to the one of the table, the oldest
-    /// first; for `None` all that are there. Compactions and overwrites are passed over, as in Paimon's
+    /// The appends among the snapshots after `after` up to that of the table, the oldest first; all existing
+    /// ones for `None`. Compactions and overwrites are skipped, as in Paimon's
     /// `IncrementalDeltaStartingScanner.java`.
     ///
-    /// The snapshot `after` itself may have expired, as long as the next one is there. Reads the snapshots.
+    /// The snapshot `after` itself may have expired, as long as the next one exists. Reads the snapshots.
     ///
     /// # Errors
-    /// `SnapshotNotFound` where `after` is behind the table's snapshot, or one in between is not there any
-    /// more, naming the range that is.
+    /// `SnapshotNotFound` where `after` is later than the table's snapshot, or one in between no longer
+    /// exists; the message has the range of existing ones.
     pub(crate) fn appends_after(&self, after: Option<i64>) -> Result<Vec<Snapshot>> {
         let files = self.files();
         let last = self.snapshot().map_or(0, |snapshot| snapshot.id);

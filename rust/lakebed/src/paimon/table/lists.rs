@@ -28,17 +28,17 @@ pub(crate) struct ListFile {
 }
 
 impl Table {
-    /// The records of the snapshot's base list, then of its delta list, and which is which.
+    /// The records of the snapshot's base list, then of its delta list, and which record is of which list.
     ///
-    /// The sizes that the snapshot records are compared with the files'.
+    /// The files' sizes are compared with those that the snapshot records.
     pub(crate) fn manifest_list(&self) -> Result<(RecordBatch, Vec<ManifestRow>)> {
         let read = |bytes: Buffer| read_manifest_list(bytes, None, &self.decoding);
         self.lists(self.list_files()?, &read)
     }
 
-    /// The snapshot's base list and its delta list as they stand; neither where there is no snapshot.
+    /// The snapshot's base list and delta list as bytes; none where there is no snapshot.
     ///
-    /// The sizes that the snapshot records are compared with the files'.
+    /// The files' sizes are compared with those that the snapshot records.
     pub(crate) fn list_files(&self) -> Result<Vec<ListFile>> {
         let Some(snapshot) = &self.snapshot else { return Ok(Vec::new()) };
         let base = self.manifest_path(&snapshot.base_manifest_list);
@@ -56,7 +56,7 @@ impl Table {
         files.collect()
     }
 
-    /// The records of lists, with what other writers' fields hold: what a commit keeps of them.
+    /// The records of lists with unknown fields of other writers, which a commit keeps.
     pub(crate) fn carrying_list(&self, files: Vec<ListFile>) -> Result<RecordBatch> {
         Ok(self.lists(files, &|bytes| read_carrying(bytes, &self.decoding))?.0)
     }
@@ -74,7 +74,7 @@ impl Table {
         Ok((carried::joined(&lists)?, rows))
     }
 
-    /// The records of the snapshot's base, delta and changelog lists. The manifests of the last hold
+    /// The records of the snapshot's base, delta and changelog lists. Manifests of the changelog list hold
     /// changes of rows, not live files.
     pub(crate) fn every_manifest_list(&self) -> Result<RecordBatch> {
         let (live, _) = self.manifest_list()?;
@@ -90,17 +90,17 @@ impl Table {
             .map_err(|error| Error::new(ErrorKind::Required, error.to_string()))
     }
 
-    /// The records of the list of what a snapshot changed.
+    /// The records of a snapshot's delta list: its changes.
     pub(crate) fn delta_list(&self, snapshot: &Snapshot) -> Result<RecordBatch> {
         self.list_of(&snapshot.delta_manifest_list, snapshot.delta_manifest_list_size)
     }
 
-    /// The records of the list of what was live before a snapshot's changes.
+    /// The records of a snapshot's base list: what was live before its changes.
     pub(crate) fn base_list(&self, snapshot: &Snapshot) -> Result<RecordBatch> {
         self.list_of(&snapshot.base_manifest_list, snapshot.base_manifest_list_size)
     }
 
-    /// The records of a list of which so many bytes are recorded.
+    /// The records of a list with this recorded size \[bytes\].
     pub(crate) fn list_of(&self, name: &str, size: Option<i64>) -> Result<RecordBatch> {
         let path = self.manifest_path(name);
         self.read_list(&path, size).map_err(|error| error.in_file(&path))
@@ -110,7 +110,7 @@ impl Table {
         read_manifest_list(self.list_bytes(path, size)?, None, &self.decoding)
     }
 
-    /// The bytes of a list, as many as the snapshot records.
+    /// The bytes of a list, whose recorded size is checked.
     pub(crate) fn list_bytes(&self, path: &str, size: Option<i64>) -> Result<Buffer> {
         let size = size.and_then(|size| u64::try_from(size).ok());
         let bytes = self.read_recorded(path, size)?;
@@ -120,10 +120,10 @@ impl Table {
         Ok(bytes)
     }
 
-    /// The bytes of a file of which so many are recorded, none where that is not known.
+    /// The bytes of a file with this recorded size; `None` where it is unknown.
     ///
     /// # Errors
-    /// Those of [`read_recorded`], with its path.
+    /// Those of [`read_recorded`], with the path of the file.
     pub(crate) fn read_recorded(&self, path: &str, recorded: Option<u64>) -> Result<Buffer> {
         let read = read_recorded(self.storage.as_ref(), path, recorded, &self.decoding.limits);
         read.map_err(|error| error.in_file(path))

@@ -1,4 +1,4 @@
-//! A table standing on a branch at a snapshot: what its paths, snapshots and schemas say.
+//! A table on a branch at a snapshot: its paths, snapshots and schemas.
 
 mod files;
 mod lineage;
@@ -25,8 +25,7 @@ use crate::notes::Notes;
 use crate::pipeline::Kept;
 use crate::storage::Storage;
 
-/// A Paimon table on one of its branches at one of its snapshots, or at none where nothing was committed
-/// yet.
+/// A Paimon table on one of its branches, at one of its snapshots, or at none before the first commit.
 ///
 /// Branches have snapshots, schemas, tags, changelogs and consumers of their own; manifests, statistics,
 /// index and data files of all branches are in the table's own folders.
@@ -34,26 +33,26 @@ use crate::storage::Storage;
 pub struct Table {
     location: String,
     branch: String,
-    /// The tag that the table is at, if it was reached by one.
+    /// The tag that the table was opened at, if any.
     tag: Option<String>,
     storage: Arc<dyn Storage>,
     decoding: Decoding,
     snapshot: Option<Arc<Snapshot>>,
     schema: Arc<TableSchema>,
-    /// Where what is odd about its manifests is told.
+    /// Receives what is unusual about its manifests.
     notes: Notes,
 }
 
 impl Table {
     /// Opens the table at `location` at the latest snapshot of its branch `main`.
     ///
-    /// The latest snapshot is the hint's where the next one is not there (Paimon's
-    /// `HintFileUtils.java`) and the hinted one is, else the largest that listing finds. The schema is
-    /// the table's latest, which may be younger than the snapshot. Reads one snapshot and one schema file.
+    /// The latest snapshot is that of the hint if that file exists and the next one does not (Paimon's
+    /// `HintFileUtils.java`), else the largest one listed. The schema is the table's latest, which may be
+    /// newer than the snapshot. Reads one snapshot file and one schema file.
     ///
     /// # Errors
-    /// `TableNotFound` where the folder holds no schema of a Paimon table; `Json`, `Type`; what
-    /// storage gives.
+    /// `TableNotFound` where the folder has no schema of a Paimon table; `Json`, `Type`; those of the
+    /// storage.
     pub fn open(location: &str, storage: Arc<dyn Storage>, decoding: impl Into<Decoding>) -> Result<Table> {
         let location = location.trim_end_matches('/');
         let files = Files { location, branch: MAIN, storage: &storage };
@@ -76,31 +75,31 @@ impl Table {
         })
     }
 
-    /// Whether there is a table at `location`, which need not be whole. Lists the schemas.
+    /// Whether there is a table at `location`, which may be incomplete. Lists the schemas.
     ///
     /// # Errors
-    /// What storage gives.
+    /// Those of the storage.
     pub fn is_at(location: &str, storage: &Arc<dyn Storage>) -> Result<bool> {
         let files = Files { location, branch: MAIN, storage };
         Ok(!files.schema_ids()?.is_empty())
     }
 
-    /// Where the table is, without a slash at the end.
+    /// The folder of the table, without a trailing slash.
     pub fn location(&self) -> &str {
         &self.location
     }
 
-    /// The branch that the table stands on, `main` for the table itself.
+    /// The branch that the table is on, `main` for the table itself.
     pub fn branch(&self) -> &str {
         &self.branch
     }
 
-    /// The tag that the table was asked to stand at, if it was.
+    /// The tag that the table was opened at, if any.
     pub fn tag(&self) -> Option<&str> {
         self.tag.as_deref()
     }
 
-    /// How the table's manifests are decoded, and what each may cost.
+    /// How the table's manifests are decoded, and the limits for each.
     pub fn decoding(&self) -> &Decoding {
         &self.decoding
     }
@@ -110,7 +109,7 @@ impl Table {
         self.snapshot.as_deref()
     }
 
-    /// The schema that the rows are read with: the branch's latest, or that of the snapshot asked for.
+    /// The schema by which rows are read: the branch's latest, or that of the requested snapshot.
     pub fn schema(&self) -> &TableSchema {
         &self.schema
     }
@@ -150,7 +149,7 @@ impl Table {
         Ok(found.into_iter().collect())
     }
 
-    /// The branch's latest schema, which may be younger than the one that rows are read with.
+    /// The branch's latest schema, which may be newer than the one by which rows are read.
     pub(crate) fn latest_schema(&self) -> Result<TableSchema> {
         let files = self.files();
         let latest = files.schema_ids()?.pop();

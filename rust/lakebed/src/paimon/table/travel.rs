@@ -12,15 +12,15 @@ use crate::pipeline::both;
 use crate::storage::present;
 use crate::words::{instant, listed};
 
-/// How many snapshots are asked at once for their time.
+/// How many snapshots are read at once for their time.
 const PROBES: usize = 16;
 
 impl Table {
-    /// The table on another branch, at that branch's latest snapshot with its latest schema; `main` goes
-    /// back to the table itself.
+    /// The table on another branch, at that branch's latest snapshot with its latest schema; `main` is the
+    /// table itself.
     ///
     /// # Errors
-    /// `SnapshotNotFound` for a branch without a schema, naming the branches that are there; as
+    /// `SnapshotNotFound` for a branch without a schema, with the names of existing branches; those of
     /// [`Table::open`].
     pub fn at_branch(&self, branch: &str) -> Result<Table> {
         let files = self.files().of_branch(branch);
@@ -34,11 +34,11 @@ impl Table {
         Ok(Table { branch: branch.to_owned(), tag: None, snapshot, schema, ..self.clone() })
     }
 
-    /// The table at another snapshot of its branch, with the schema of that snapshot. Neither tags nor
-    /// long-lived changelogs stand in for a snapshot that expired, as in Paimon.
+    /// The table at another snapshot of its branch, with the schema of that snapshot. As in Paimon, tags and
+    /// long-lived changelogs do not replace an expired snapshot.
     ///
     /// # Errors
-    /// `SnapshotNotFound`, naming the range that is there.
+    /// `SnapshotNotFound`, with the range of existing snapshots.
     pub fn at_snapshot(&self, id: i64) -> Result<Table> {
         let files = self.files();
         match present(files.snapshot(id))? {
@@ -47,11 +47,11 @@ impl Table {
         }
     }
 
-    /// The table at a tag of its branch, with the schema of the tag's snapshot, which need not exist any
-    /// more: the tag holds it.
+    /// The table at a tag of its branch, with the schema of the tag's snapshot. The snapshot may have
+    /// expired: the tag holds it.
     ///
     /// # Errors
-    /// `SnapshotNotFound`, naming the tags that are there.
+    /// `SnapshotNotFound`, with the names of existing tags.
     pub fn at_tag(&self, name: &str) -> Result<Table> {
         let files = self.files();
         let tag = if is_file_name(name) { present(files.tag(name))? } else { None };
@@ -69,14 +69,14 @@ impl Table {
         }
     }
 
-    /// The table at the latest snapshot of its branch that was committed at `millis` since 1970 UTC or
-    /// before, with the schema of that snapshot.
+    /// The table at the latest snapshot of its branch with a commit time of at most `millis` since 1970 UTC,
+    /// with the schema of that snapshot.
     ///
-    /// Lists the snapshots and reads some of them: commit times ascend with the ids, so that a few at a time, read
-    /// side by side, leave the part between two of them.
+    /// Lists the snapshots and reads some of them. Commit times ascend with the ids: several snapshots at
+    /// equal distances are read in parallel, then the search goes on between two of them.
     ///
     /// # Errors
-    /// `SnapshotNotFound` for a time before the first snapshot, naming the range that is there.
+    /// `SnapshotNotFound` for a time before the first snapshot, with the range of existing ones.
     pub fn at_timestamp(&self, millis: i64) -> Result<Table> {
         let files = self.files();
         match files.snapshot_at(millis)? {
@@ -88,18 +88,18 @@ impl Table {
         }
     }
 
-    /// The table at the earliest snapshot of its branch whose watermark is `watermark` or later, with the
-    /// schema of that snapshot: the first that has all rows until then. Snapshots without a watermark add
-    /// nothing to the one before, and are passed over.
+    /// The table at the earliest snapshot of its branch whose watermark is at least `watermark`, with the
+    /// schema of that snapshot: the first one that has all rows until then. Snapshots without a watermark are
+    /// skipped.
     ///
-    /// Reads the snapshots from the earliest on, ever more of them at once.
+    /// Reads the snapshots from the earliest on, a growing number at once.
     ///
     /// # Errors
-    /// `SnapshotNotFound` where no snapshot is that far.
+    /// `SnapshotNotFound` where no snapshot has such a watermark.
     pub fn at_watermark(&self, watermark: i64) -> Result<Table> {
         let files = self.files();
         for snapshot in files.snapshots_from_earliest()? {
-            // One that is not there any more has expired since it was listed.
+            // A missing one has expired since it was listed.
             let Some(snapshot) = snapshot? else { continue };
             if snapshot.watermark.is_some_and(|has| has != i64::MIN && has >= watermark) {
                 return self.pinned_at(None, snapshot);
@@ -114,7 +114,7 @@ impl Table {
         self.pinned_at(None, snapshot)
     }
 
-    /// The table with the lists of another snapshot, read with the schema that it has.
+    /// The same table with the manifest lists of another snapshot, read by the table's schema.
     pub(crate) fn at_lists_of(&self, snapshot: &Snapshot) -> Table {
         Table { snapshot: Some(Arc::new(snapshot.clone())), ..self.clone() }
     }
@@ -149,7 +149,7 @@ impl Files<'_> {
         while !ids.is_empty() {
             let asked = spread(&ids, probes);
             ids.retain(|id| !asked.contains(id));
-            // Of those that were asked for, some may have expired since they were listed.
+            // Some of them may have expired since they were listed.
             for (id, snapshot) in self.each(asked, |id| snapshot_file(*id), Snapshot::from_json)? {
                 if snapshot.time_millis > millis {
                     ids.retain(|other| *other < id);
@@ -163,7 +163,7 @@ impl Files<'_> {
     }
 }
 
-/// So many of `ids`, at equal distances; all where there are no more.
+/// At most `count` of `ids`, at equal distances.
 fn spread(ids: &[i64], count: usize) -> Vec<i64> {
     let place = |number: usize| ids.get((number + 1) * ids.len() / (count + 1)).copied();
     let mut spread: Vec<i64> = (0..count).filter_map(place).collect();
@@ -171,7 +171,7 @@ fn spread(ids: &[i64], count: usize) -> Vec<i64> {
     spread
 }
 
-/// Which snapshots are there, and from when the first is, in words.
+/// The range of existing snapshots, and the time of the first, in words.
 pub(super) fn range(files: &Files<'_>) -> Result<String> {
     let (ids, subject) = (files.snapshot_ids()?, subject(files.branch));
     let (Some(first), Some(last)) = (ids.first(), ids.last()) else {

@@ -1,4 +1,4 @@
-//! The table as every format shows itself.
+//! The table as the common trait of all formats.
 
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -86,7 +86,7 @@ impl table::Table for Table {
     }
 
     fn refreshed(&self) -> Result<Box<dyn table::Table>> {
-        // Snapshots and schemas too: after a rollback their numbers are given out anew.
+        // Snapshots and schemas are read too: after a rollback their numbers are used again.
         Ok(Box::new(self.latest()?))
     }
 
@@ -155,7 +155,7 @@ impl Table {
         }
     }
 
-    /// The id of the snapshot at a place, which need not be there any more if it was given by its id.
+    /// The id of the snapshot at a place; if the place is an id itself, the snapshot need not exist.
     fn id_at(&self, place: &Place) -> Result<Option<i64>> {
         match place {
             Place::Snapshot(id) => Ok(Some(*id)),

@@ -1,4 +1,4 @@
-//! The views that are made whole, from files that name no others.
+//! The views that are read at once, from files that name no others.
 
 use arrow_array::RecordBatch;
 
@@ -44,7 +44,7 @@ impl Table {
         schemas(&self.schemas()?.into_values().collect::<Vec<_>>())
     }
 
-    /// The view `manifests` of the rows of the list that are kept.
+    /// The view `manifests` of the kept rows of the list.
     pub(crate) fn manifests_view(&self, list: &RecordBatch, rows: &[ManifestRow]) -> Result<RecordBatch> {
         manifests(list, rows, &PartitionType::new(self.schema()))
     }

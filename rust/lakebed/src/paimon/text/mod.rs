@@ -1,4 +1,4 @@
-//! Arrays as text: a printer for each type, composed for nested ones.
+//! Prints arrays as text: a printer per type, composed for nested types.
 
 #[cfg(test)]
 mod tests;
@@ -19,24 +19,22 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::paimon::types::{DataField, DataType, TypeKind};
 use crate::text::{WallClock, write_date, write_decimal, write_float, write_time};
 
-/// Which of Paimon's two texts a value gets; numbers, booleans and strings have the same in both.
+/// Paimon has two texts for a value. Numbers, booleans and strings are the same in both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TextForm {
-    /// Cast to STRING (Paimon's `CastExecutors.resolveToString`), LTZ in UTC, where Paimon takes the
-    /// zone of the machine: `2024-02-29`, `10:00:00`, `2024-02-29 10:00:00.000`. Partitions as `{…}`
-    /// in the engine's own tables, partition folders that are not legacy, and the names in
-    /// `$partitions`.
+    /// Cast to STRING (Paimon's `CastExecutors.resolveToString`), LTZ in UTC where Paimon uses the zone of
+    /// the machine: `2024-02-29`, `10:00:00`, `2024-02-29 10:00:00.000`. Used for partitions as `{…}` in the
+    /// engine's own tables, for partition folders that are not legacy, and for the names in `$partitions`.
     Cast,
-    /// `toString` of what Paimon holds in memory: a DATE is its days since 1970, a TIME its
-    /// milliseconds, timestamps are `2024-02-29T10:00`. Bounds and keys of `$files`, and legacy
-    /// partition folders. Bytes, which Java prints by their address, are printed as when cast.
+    /// `toString` of Paimon's values in memory: a DATE as its days since 1970, a TIME as its milliseconds,
+    /// timestamps as `2024-02-29T10:00`. Used for bounds and keys of `$files`, and for legacy partition
+    /// folders. Bytes, which Java prints as an address in memory, are printed as when cast.
     Java,
 }
 
 /// Each value of `array`, which is of the storage type of `ty`, as text; null stays null.
 ///
-/// Constructed values are `[1, null]`, `{key -> value}` and `{1, null}` in both forms. Cost is one
-/// pass.
+/// Constructed values are `[1, null]`, `{key -> value}` and `{1, null}` in both forms. Cost is one pass.
 ///
 /// # Errors
 /// `ErrorKind::Argument` for an array of another type; `ErrorKind::Unsupported` for a value, not a
@@ -57,7 +55,7 @@ pub(crate) fn texts(array: &ArrayRef, ty: &DataType, form: TextForm) -> Result<S
 /// Rows as the engine shows partitions: `{2024, null}`, cast; `{}` without columns.
 ///
 /// # Errors
-/// As [`texts`], and `ErrorKind::Argument` where columns and `fields` do not agree in number.
+/// As [`texts`], and `ErrorKind::Argument` where `rows` has not as many columns as `fields`.
 pub(crate) fn partition_texts(rows: &StructArray, fields: &[DataField]) -> Result<StringArray> {
     row_texts(rows, fields, TextForm::Cast, ["{", "}"])
 }
@@ -94,7 +92,7 @@ fn row_texts(
     print(rows.len(), |row| rows.is_valid(row).then_some(row), write)
 }
 
-/// The texts of `rows` values; `at` says which value a row has, `write` prints it.
+/// The texts of `rows` values; `at` gives the index of a row's value, `write` prints it.
 fn print(
     rows: usize,
     at: impl Fn(usize) -> Option<usize>,
@@ -252,7 +250,7 @@ impl<'a> Printer<'a> {
         }))
     }
 
-    /// Appends the value of a row, `null` for none.
+    /// Appends the value of a row, `null` where it is null.
     fn push(&self, out: &mut String, row: usize) -> fmt::Result {
         if self.array.is_valid(row) { (self.write)(out, row) } else { out.write_str("null") }
     }
@@ -271,7 +269,7 @@ fn join<T>(
     Ok(())
 }
 
-/// The items of a row, by its offsets.
+/// The range of a row's items, by its offsets.
 fn span(offsets: &[i32], row: usize) -> std::ops::Range<usize> {
     offsets[row] as usize..offsets[row + 1] as usize
 }

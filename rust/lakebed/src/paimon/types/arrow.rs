@@ -1,4 +1,4 @@
-//! What Paimon's types are in Arrow: as BinaryRow stores them, and as users see them.
+//! Arrow types of Paimon's types: as BinaryRow stores them, and as users see them.
 
 use std::sync::Arc;
 
@@ -6,13 +6,13 @@ use arrow_schema::{DataType as ArrowType, Field, FieldRef, Fields, TimeUnit};
 
 use super::{DataField, DataType, TypeKind};
 
-/// The key under which a field's metadata names a Paimon type that Arrow has no type for.
+/// The key of a field's metadata that names a Paimon type without a counterpart in Arrow.
 pub const TYPE_METADATA: &str = "paimon.type";
 
-/// The zone of LTZ columns: their values are instants, stored in UTC.
+/// The time zone of LTZ columns: their values are instants, stored in UTC.
 const UTC: &str = "UTC";
 
-/// The finest unit that loses nothing, or the coarsest that users' engines take.
+/// Which unit timestamps get: the coarsest without loss, or one that users' engines accept.
 #[derive(Clone, Copy)]
 enum Form {
     Storage,
@@ -35,18 +35,18 @@ impl DataType {
     /// | ROW | Struct |
     /// | VARIANT | Struct {`value`: Binary, `metadata`: Binary}, see [`DataType::storage_field`] |
     ///
-    /// Children keep their declared nullability, but keys of maps are never null in Arrow.
+    /// Children keep their declared nullability; keys of maps are never null in Arrow.
     pub fn storage_type(&self) -> ArrowType {
         self.arrow_type(Form::Storage)
     }
 
-    /// The Arrow type that users see: [`DataType::storage_type`] with timestamps of p ≤ 3 in
-    /// microseconds, because Spark refuses milliseconds. [`super::widen()`] converts.
+    /// The Arrow type that users see: [`DataType::storage_type`] with timestamps of p ≤ 3 in microseconds,
+    /// because Spark does not accept milliseconds. [`super::widen()`] converts.
     pub fn view_type(&self) -> ArrowType {
         self.arrow_type(Form::View)
     }
 
-    /// A field of the storage type, as nullable as declared; a VARIANT is marked by the metadata
+    /// A field of the storage type, with the declared nullability; a VARIANT is marked by the metadata
     /// `paimon.type` = `VARIANT`.
     pub fn storage_field(&self, name: &str) -> Field {
         self.arrow_field(name, Form::Storage)

@@ -1,4 +1,4 @@
-//! Arrow's types as Paimon's.
+//! Paimon types of Arrow types.
 
 use arrow_schema::{DataType as ArrowType, Field, TimeUnit};
 use serde_json::Value;
@@ -7,11 +7,11 @@ use super::arrow::TYPE_METADATA;
 use super::{DataField, DataType, MAX_LENGTH, TypeKind};
 use crate::error::{Error, ErrorKind, Result};
 
-/// The Paimon type of an Arrow field, as Paimon's `ArrowFieldTypeConversion.java` goes the other way; its metadata
-/// `paimon.type` may name the type. Fields of structs have ids from 0.
+/// The Paimon type of an Arrow field: the inverse of Paimon's `ArrowFieldTypeConversion.java`. The field's
+/// metadata `paimon.type` may name the type. Fields of structs get ids from 0.
 ///
 /// # Errors
-/// `Type` for a type that Paimon does not have, and for a name that is none.
+/// `Type` for a type that Paimon does not have, and for an unknown name.
 pub fn from_arrow(field: &Field) -> Result<DataType> {
     let kind = match field.metadata().get(TYPE_METADATA) {
         Some(name) => DataType::from_json(&Value::String(name.clone()))?.kind,

@@ -17,14 +17,14 @@ pub(super) fn parse(text: &str) -> Result<DataType> {
     parser.whole().map_err(|why| error(text, &why))
 }
 
-/// The error for `text`; both parts are cut to a length fit for a message.
+/// The error for `text`; text and reason are cut to the length of a message.
 #[cold]
 pub(super) fn error(text: &str, why: &str) -> Error {
     let cut = |text: &str| text.chars().take(200).collect::<String>();
     Error::new(ErrorKind::Type, format!("cannot parse the type {:?}: {}", cut(text), cut(why)))
 }
 
-/// The coordinate reference system as the grammar spells it: quoted where it would not be one word.
+/// The coordinate reference system as the grammar writes it: quoted unless it is a single word.
 pub(super) fn quote_crs(crs: &str) -> Cow<'_, str> {
     let special = |c: char| c.is_whitespace() || DELIMITERS.contains(&c) || matches!(c, '\'' | '`');
     if crs.starts_with(|c: char| c.is_ascii_digit()) || crs.contains(special) {
@@ -39,7 +39,7 @@ struct Parser<'a> {
     position: usize,
 }
 
-/// A failure is the reason only; [`parse`] adds the text.
+/// An error is only the reason; [`parse`] adds the text.
 type Parsed<T> = Result<T, String>;
 
 impl<'a> Parser<'a> {
@@ -56,7 +56,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// What `kind` parses, and the `NULL` or `NOT NULL` behind it.
+    /// Parses with `kind`, then an optional `NULL` or `NOT NULL`.
     fn nullability(&mut self, kind: impl FnOnce(&mut Self) -> Parsed<TypeKind>) -> Parsed<DataType> {
         let kind = kind(self)?;
         let not_null = self.take_word("NOT");
@@ -144,7 +144,7 @@ impl<'a> Parser<'a> {
         Ok(TypeKind::Timestamp(precision))
     }
 
-    /// `VECTOR<element, length>`; only flat elements are legal, so this does not recurse.
+    /// `VECTOR<element, length>`; only atomic elements are allowed, so there is no recursion.
     fn vector(&mut self) -> Parsed<TypeKind> {
         self.mark('<')?;
         let element = self.nullability(Self::atomic)?;
@@ -164,7 +164,7 @@ impl<'a> Parser<'a> {
         Ok(TypeKind::Geography { crs, algorithm })
     }
 
-    /// `(crs)` or `(crs, algorithm)` or nothing; GEOMETRY leaves a second parameter unused.
+    /// `(crs)`, `(crs, algorithm)` or nothing; GEOMETRY ignores a second parameter.
     fn geospatial(&mut self) -> Parsed<(String, Option<String>)> {
         if !self.take_mark('(') {
             return Ok((DEFAULT_CRS.to_owned(), None));

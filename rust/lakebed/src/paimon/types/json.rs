@@ -47,7 +47,7 @@ impl DataType {
 }
 
 impl DataField {
-    /// The JSON form, without the keys that have nothing to say.
+    /// The JSON form, without keys that are not set.
     pub fn to_json(&self) -> Value {
         let mut object = Map::new();
         object.insert("id".to_owned(), self.id.into());
@@ -63,7 +63,7 @@ impl DataField {
     }
 }
 
-/// Parses the types of one schema; holds the next id for fields that have none.
+/// Parses the types of one schema; keeps the next id for fields without one.
 pub(crate) struct FieldParser {
     next_id: i32,
 }

@@ -1,8 +1,8 @@
-//! Paimon's data types: the structs, their JSON and text forms, and what they are in Arrow.
+//! Paimon's data types, their JSON and text forms, and the Arrow types they become.
 //!
 //! Atomic types are JSON strings (`"DECIMAL(10, 2) NOT NULL"`), constructed types JSON objects
-//! (`{"type":"ARRAY","element":"INT"}`). Printing gives exactly the spelling of Paimon's
-//! `DataType.asSQLString` and `DataType.serializeJson`.
+//! (`{"type":"ARRAY","element":"INT"}`). They are printed exactly as by Paimon's `DataType.asSQLString` and
+//! `DataType.serializeJson`.
 
 mod arrow;
 mod from_arrow;
@@ -30,7 +30,7 @@ pub const MAX_LENGTH: i32 = i32::MAX;
 pub struct DataType {
     /// Which type.
     pub kind: TypeKind,
-    /// Whether null is a value; printed as ` NOT NULL` when it is not.
+    /// Whether values may be null; printed as ` NOT NULL` if not.
     pub nullable: bool,
 }
 
@@ -49,9 +49,9 @@ pub enum TypeKind {
     VarBinary(i32),
     /// `DECIMAL(p, s)` with p in 1..=38 and s in 0..=p.
     Decimal {
-        /// Digits in all.
+        /// Number of digits.
         precision: u8,
-        /// Digits after the point.
+        /// Digits after the decimal point.
         scale: i8,
     },
     /// `TINYINT`: 8 bits.
@@ -68,9 +68,9 @@ pub enum TypeKind {
     Double,
     /// `DATE`: days since 1970-01-01.
     Date,
-    /// `TIME(p)` with p in 0..=9; values are milliseconds of the day whatever p is.
+    /// `TIME(p)` with p in 0..=9; values are milliseconds of the day for every p.
     Time(u8),
-    /// `TIMESTAMP(p)` with p in 0..=9: a wall clock without zone.
+    /// `TIMESTAMP(p)` with p in 0..=9: a wall-clock time without zone.
     Timestamp(u8),
     /// `TIMESTAMP(p) WITH LOCAL TIME ZONE` with p in 0..=9: an instant.
     LocalZonedTimestamp(u8),
@@ -102,7 +102,7 @@ pub enum TypeKind {
     Vector {
         /// The type of the elements.
         element: Box<DataType>,
-        /// How many, at least 1.
+        /// Number of elements, at least 1.
         length: i32,
     },
 }
@@ -118,7 +118,7 @@ pub struct DataField {
     pub ty: DataType,
     /// The comment.
     pub description: Option<String>,
-    /// The default, as text.
+    /// The default value, as text.
     pub default_value: Option<String>,
 }
 

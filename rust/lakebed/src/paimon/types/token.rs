@@ -1,4 +1,4 @@
-//! The words, numbers and marks that type texts are made of.
+//! The words, numbers and marks of type texts.
 
 use std::fmt;
 use std::iter::Peekable;
@@ -7,12 +7,12 @@ use std::str::CharIndices;
 /// Characters that end a word; quotes do not.
 pub(super) const DELIMITERS: [char; 6] = ['<', '>', '(', ')', ',', '.'];
 
-/// One token; prints as it stands in messages.
+/// One token; its text is that of messages.
 #[derive(Debug, PartialEq)]
 pub(super) enum Token<'a> {
     /// A keyword or a bare name.
     Word(&'a str),
-    /// `'text'` or `` `name` ``, with doubled quotes undone.
+    /// `'text'` or `` `name` ``, with doubled quotes unescaped.
     Quoted(String),
     /// Digits.
     Int(&'a str),
@@ -48,7 +48,7 @@ pub(super) fn tokenize(text: &str) -> Vec<Token<'_>> {
     tokens
 }
 
-/// The text from `start` on as far as `belongs` holds.
+/// The text from `start` on as long as `belongs` holds.
 fn run<'a>(
     text: &'a str,
     start: usize,
@@ -60,7 +60,7 @@ fn run<'a>(
     text.get(start..end).unwrap_or_default()
 }
 
-/// What stands up to the closing `quote`; Paimon takes the end of the text for one.
+/// The text up to the closing `quote`; as in Paimon, the end of the text closes it too.
 fn quoted(chars: &mut Peekable<CharIndices<'_>>, quote: char) -> String {
     let mut value = String::new();
     while let Some((_, c)) = chars.next() {

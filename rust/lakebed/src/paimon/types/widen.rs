@@ -1,4 +1,4 @@
-//! Storage arrays to view arrays: milliseconds become microseconds, the rest is shared.
+//! Converts storage arrays to view arrays: milliseconds become microseconds, everything else is shared.
 
 use std::sync::Arc;
 
@@ -11,15 +11,14 @@ use crate::error::{Error, ErrorKind, Result};
 
 const MICROS_PER_MILLI: i64 = 1000;
 
-/// `array` as the type `to`, which is its own with some timestamps in microseconds instead of
-/// milliseconds, and fields more nullable.
+/// `array` as the type `to`, which may differ from its own only in timestamps in microseconds instead of
+/// milliseconds, and in fields that are nullable.
 ///
-/// Buffers are shared wherever the types agree; cost is one pass over the timestamps that change.
+/// Buffers are shared wherever the types agree. Cost is one pass over the converted timestamps.
 ///
 /// # Errors
-/// [`ErrorKind::Timestamp`] for a time that is beyond 64 bits of microseconds;
-/// [`ErrorKind::Argument`] for types that differ in anything else, [`ErrorKind::Internal`] where they have nulls
-/// that the other has not.
+/// [`ErrorKind::Timestamp`] for a time that does not fit 64 bits of microseconds; [`ErrorKind::Argument`] for
+/// types that differ in anything else; [`ErrorKind::Internal`] for nulls where `to` allows none.
 pub fn widen(array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
     use DataType::{FixedSizeList, List, Map, Struct, Timestamp};
     match (array.data_type(), to) {

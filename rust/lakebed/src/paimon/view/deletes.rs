@@ -20,11 +20,11 @@ use crate::field::longs;
 use crate::record::find;
 use crate::view::{batch, project};
 
-/// Rows of a data file that are deleted by their position in it, as Iceberg numbers it.
+/// `content` of rows that are deleted by their position in a data file, as Iceberg numbers it.
 const POSITION_DELETES: i32 = 1;
-/// What stands where other deletes have the format of their file.
+/// `file_format` of deletion vectors.
 const FORMAT: &str = "deletion-vector";
-/// Where the index manifest keeps the vectors of an index file.
+/// The column of the index manifest with the vectors of an index file.
 const RANGES: &str = "deletions_vectors_ranges";
 
 /// How a column is made.
@@ -32,7 +32,7 @@ const RANGES: &str = "deletions_vectors_ranges";
 enum Make {
     /// The index file's own column of this name.
     Copy(&'static str),
-    /// Null: Paimon has no such thing.
+    /// Null: Paimon has no such field.
     Absent(Absent),
     Content,
     IndexPath,
@@ -77,10 +77,10 @@ const DELETES: [(&str, Make); 18] = [
     ("file_name", Make::Copy("file_name")),
 ];
 
-/// A column that is made only where it is asked for: it may be larger than all others together.
+/// A column that is made only on request: it may be larger than all others together.
 const ON_DEMAND: (&str, Make) = ("positions", Make::Positions);
 
-/// Where data files outside the table are, by partition row, bucket and name.
+/// The paths of data files outside the table, by partition row, bucket and name.
 pub(crate) type ExternalFiles = HashMap<(Box<[u8]>, i32, Box<str>), String>;
 
 /// The view, projected.
@@ -92,7 +92,7 @@ pub(crate) struct DeletesView {
 }
 
 impl DeletesView {
-    /// The view of the table at `location`; `None` for all columns but `positions`.
+    /// The view of the table at `location`; `None` for all columns except `positions`.
     ///
     /// # Errors
     /// `UnknownColumn` for a column that the view does not have.
@@ -116,17 +116,17 @@ impl DeletesView {
         &self.schema
     }
 
-    /// Whether rows name data files by their full path, for which external ones must be known.
+    /// Whether rows show the full paths of data files, so that paths outside the table must be known.
     pub(crate) fn needs_data_paths(&self) -> bool {
         self.has(Make::DataPath)
     }
 
-    /// Whether rows hold positions, for which all vectors are read.
+    /// Whether rows show positions, so that all vectors must be read.
     pub(crate) fn needs_positions(&self) -> bool {
         self.has(Make::Positions)
     }
 
-    /// Whether these vectors must be counted, since their writer did not.
+    /// Whether these vectors must be read for their counts, because their writer did not record them.
     pub(crate) fn needs_counts(&self, vectors: &Vectors) -> bool {
         self.has(Make::RecordCount) && vectors.cardinalities.null_count() > 0
     }
@@ -135,7 +135,7 @@ impl DeletesView {
         self.columns.iter().any(|(_, found)| *found == make)
     }
 
-    /// The rows of `vectors`; `positions` of each are given where they were needed.
+    /// The rows of `vectors`, with the positions of each where they are needed.
     pub(crate) fn build(
         &self,
         vectors: &Vectors,
@@ -204,23 +204,23 @@ fn data_type(make: Make, partition: &PartitionType) -> DataType {
 
 /// The deletion vectors of some index files, in their order.
 pub(crate) struct Vectors {
-    /// The index file of each: partition, bucket, name and size.
+    /// The index file of each vector: partition, bucket, name and size.
     pub(crate) files: RecordBatch,
-    /// Where that is.
+    /// The path of that index file.
     pub(crate) paths: StringArray,
-    /// The name of the data file that each applies to.
+    /// The name of the data file that each vector applies to.
     pub(crate) data_files: StringArray,
-    /// Where each begins \[bytes\].
+    /// The offset of each vector \[bytes\].
     pub(crate) offsets: Int64Array,
-    /// How long each is, as recorded \[bytes\].
+    /// The recorded length of each vector \[bytes\].
     pub(crate) lengths: Int64Array,
-    /// How many rows each deletes, where that is recorded.
+    /// The recorded number of rows that each vector deletes.
     pub(crate) cardinalities: Int64Array,
 }
 
 impl Vectors {
     /// # Errors
-    /// `Required` for a range that is null, or one of whose fields is.
+    /// `Required` for a range that is null or has a null field.
     pub(crate) fn of(index_files: &IndexFiles) -> Result<Vectors> {
         let ranges = find(&index_files.entries, RANGES)?;
         let ranges = ranges.as_list::<i32>();

@@ -18,7 +18,7 @@ use crate::record::find;
 use crate::scan::{DeletesAs, RESIDUAL};
 use crate::view::{batch, planned_deletes, project};
 
-/// What a scan over entries yields.
+/// Which rows a scan over entries gives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
@@ -26,11 +26,11 @@ pub enum Role {
     Entries,
     /// Live files.
     Files,
-    /// Live files under the entries' own names, rows as stored: what other views are made of.
+    /// Live files under the entries' own names, with rows as stored: the input of other views.
     Live,
     /// Every entry under those names.
     Changes,
-    /// Added files, whatever became of them.
+    /// Added files, even if they were deleted later.
     Appended,
     /// Added and deleted files.
     History,
@@ -38,22 +38,21 @@ pub enum Role {
     Added,
     /// Added files under the entries' own names with their identity, for a merge elsewhere.
     LiveAdded,
-    /// Deleted files with their identity, as the entries show them that delete.
+    /// Deleted files with their identity, as the deleting entries show them.
     Removed,
     /// Identities of deleted files, for a merge elsewhere.
     Deleted,
-    /// Live files that batch reads need, each with the deletes that apply to it, under the column of that
-    /// name.
+    /// Live files that batch reads need, each with the deletes that apply to it, in the given form.
     Plan(DeletesAs),
 }
 
 impl Role {
-    /// Whether the rows are live files, so that entries which delete are merged in.
+    /// Whether the rows are live files, so that deleting entries must be merged in.
     pub(crate) fn is_live(self) -> bool {
         matches!(self, Role::Files | Role::Live | Role::Plan(_))
     }
 
-    /// How the rows of a plan name deletes; `None` for what is not a plan.
+    /// How the rows of a plan show deletes; `None` for other views.
     pub(crate) fn deletes(self) -> Option<DeletesAs> {
         match self {
             Role::Plan(deletes) => Some(deletes),
@@ -70,9 +69,9 @@ pub const IDENTITY_COLUMN: &str = "_identity";
 enum Make {
     /// The entry's own column of this name.
     Copy(&'static str),
-    /// A number that is the same everywhere.
+    /// A constant number.
     Constant(i32),
-    /// Null: the format has no such thing.
+    /// Null: the format has no such field.
     Absent,
     Partition,
     FilePath,
@@ -80,7 +79,7 @@ enum Make {
     Manifest,
     Stats,
     Identity,
-    /// What plans add under this name.
+    /// The column of a plan that this module does not make.
     Planned(&'static str),
 }
 
@@ -127,7 +126,7 @@ pub(crate) fn files_columns() -> impl Iterator<Item = &'static str> {
     FILES.iter().map(|column| column.name)
 }
 
-/// `entries`: the entry's columns, the partition typed, and which manifest they stand in.
+/// `entries`: the entry's columns, the partition typed, and the manifest that they are in.
 fn entry_columns() -> Vec<Column> {
     let own = ENTRY.iter().map(|spec| match spec.column {
         "partition" => column("partition", Make::Partition),
@@ -137,14 +136,14 @@ fn entry_columns() -> Vec<Column> {
     own.chain(more).collect()
 }
 
-/// The entry's columns as they are, the file's path and format.
+/// The entry's columns unchanged, with the file's path and format.
 fn own_columns() -> Vec<Column> {
     let own = ENTRY.iter().map(|spec| column(spec.column, Make::Copy(spec.column)));
     let more = [column("file_path", Make::FilePath), column("file_format", Make::FileFormat)];
     own.chain(more).collect()
 }
 
-/// One view over entries, compiled: which raw columns it needs and how its own are made.
+/// One view over entries, compiled: the raw columns that it needs, and how its columns are made.
 pub struct EntryView {
     columns: Vec<Column>,
     raw: Vec<String>,
@@ -213,7 +212,7 @@ impl EntryView {
         &self.raw
     }
 
-    /// The partitions of `entries`, worked out for the first column that is made of them.
+    /// The partitions of `entries`, computed for the first column that needs them.
     fn partitions<'k>(
         &self,
         known: &'k mut Option<Partitions>,
@@ -279,7 +278,7 @@ fn data_type(column: &Column, partition: &PartitionType, stats: Option<&StatsVie
     }
 }
 
-/// The raw columns that these columns, and the merge of a role, are made of.
+/// The raw columns that these columns and the merge of a role need.
 fn raw_columns(role: Role, columns: &[Column]) -> Vec<String> {
     let made_of = |make: Make| -> Vec<&'static str> {
         match make {
@@ -300,7 +299,7 @@ fn raw_columns(role: Role, columns: &[Column]) -> Vec<String> {
     if role == Role::History {
         needed.push("kind");
     }
-    // In the table's order, each once.
+    // In the order of the field table, each once.
     ENTRY.iter().map(|spec| spec.column).filter(|name| needed.contains(name)).map(str::to_owned).collect()
 }
 
@@ -309,8 +308,8 @@ fn file_formats(names: &StringArray) -> ArrayRef {
     Arc::new(names.iter().map(|name| extension(name?)).collect::<StringArray>())
 }
 
-/// What follows the last dot. It is short: looking for the dot byte by byte from behind takes less
-/// than a search of the name.
+/// The part after the last dot. It is short: searching backwards byte by byte is faster than a search of the
+/// whole name.
 fn extension(name: &str) -> Option<&str> {
     let dot = name.bytes().rposition(|byte| byte == b'.')?;
     name.get(dot + 1..)

@@ -10,7 +10,7 @@ use super::super::partition::PartitionType;
 use crate::error::Result;
 use crate::view::whole;
 
-/// The rows of `partitions`, in the order in which their first files appear.
+/// The rows of `partitions`, in the order of their first files.
 pub(crate) fn partitions(groups: &Groups, partition: &PartitionType) -> Result<RecordBatch> {
     let rows = groups.partitions(|_| true)?;
     let absent = |data_type: DataType| new_null_array(&data_type, rows.len());
@@ -23,7 +23,7 @@ pub(crate) fn partitions(groups: &Groups, partition: &PartitionType) -> Result<R
         ("delete_file_count", longs(&rows, |group| Some(group.vectors))),
         ("delete_record_count", longs(&rows, |group| group.vector_rows)),
         ("last_updated_at", last_created(&rows)),
-        // Entries do not say which snapshot added them.
+        // Entries do not record which snapshot added them.
         ("last_updated_snapshot_id", absent(DataType::Int64)),
         ("bucket_count", longs(&rows, |group| Some(group.buckets))),
         ("total_buckets", ints(&rows, |group| group.total_buckets)),
@@ -33,7 +33,7 @@ pub(crate) fn partitions(groups: &Groups, partition: &PartitionType) -> Result<R
     whole(columns_of_view, rows.len())
 }
 
-/// The rows of `buckets`, in the order in which their first files appear.
+/// The rows of `buckets`, in the order of their first files.
 pub(crate) fn buckets(groups: &Groups, partition: &PartitionType) -> Result<RecordBatch> {
     let rows = groups.buckets();
     let columns_of_view = vec![
@@ -63,7 +63,7 @@ pub(crate) fn ints(groups: &[Group], value: impl Fn(&Group) -> i32) -> ArrayRef 
     Arc::new(Int32Array::from_iter_values(groups.iter().map(value)))
 }
 
-/// When the newest file of each group was created, on its writer's wall clock.
+/// The creation time of the newest file of each group, by its writer's wall clock.
 pub(crate) fn last_created(groups: &[Group]) -> ArrayRef {
     Arc::new(groups.iter().map(|group| group.last_created).collect::<TimestampMicrosecondArray>())
 }

@@ -1,4 +1,4 @@
-//! `health`: what the files of all partitions come to.
+//! `health`: sums over the files of all partitions.
 
 use arrow_array::cast::AsArray;
 
@@ -16,7 +16,7 @@ const ZERO: Totals = Totals {
     ..Totals::ZERO
 };
 
-/// What the live files of all groups come to.
+/// Sums over the live files of all groups.
 pub(crate) fn totals(
     groups: &Groups,
     bounds: Option<&ManifestBounds>,

@@ -13,12 +13,12 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::record::find;
 use crate::view::whole;
 
-/// The rows of `files`; columns that global indexes cover have their names in `schema`.
+/// The rows of `files`; `schema` gives the names of the columns that global indexes cover.
 pub(crate) fn indexes(files: &IndexFiles, schema: &TableSchema) -> Result<RecordBatch> {
     let entries = &files.entries;
     let global = find(entries, "global_index")?;
     let covered = |name: &str| -> Result<ArrayRef> {
-        // Nulls of the struct are not its columns'.
+        // Where the struct is null its columns need not be.
         let (_, columns, nulls) = global.as_struct().clone().into_parts();
         let absent = || Error::new(ErrorKind::Argument, format!("no {name} in global_index"));
         let position = global.as_struct().column_names().iter().position(|found| *found == name);

@@ -11,16 +11,16 @@ use crate::error::Result;
 use crate::record::find;
 use crate::view::whole;
 
-/// Where a manifest of the view stands.
+/// The path and the list of a manifest.
 #[derive(Debug, Clone)]
 pub(crate) struct ManifestRow {
     /// Full path.
     pub(crate) path: String,
-    /// The list it is named in: `base` or `delta`.
+    /// The list that names it: `base` or `delta`.
     pub(crate) role: &'static str,
 }
 
-/// The rows of `list`, all columns of manifest lists, which `rows` names one by one.
+/// The rows of `list`, which has all columns of manifest lists; `rows` has the path and list of each.
 pub(crate) fn manifests(
     list: &RecordBatch,
     rows: &[ManifestRow],

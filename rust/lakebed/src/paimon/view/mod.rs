@@ -1,4 +1,4 @@
-//! The views of a Paimon table, one table of columns a view.
+//! The views of a Paimon table, one table of columns per view.
 
 mod deletes;
 mod entries;

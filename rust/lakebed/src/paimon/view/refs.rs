@@ -1,4 +1,4 @@
-//! `refs`: one row per branch and tag, in the columns of both formats.
+//! `refs`: one row per branch and tag, with the columns of both formats.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::view::instants;
 use crate::view::whole;
 
-/// A name that stands for a snapshot.
+/// A name of a snapshot.
 pub(crate) enum Ref {
     /// A branch, at its latest snapshot if it has one.
     Branch(String, Option<Snapshot>),
@@ -47,13 +47,13 @@ impl Ref {
 
     /// How long a tag is kept, in milliseconds rounded down.
     fn retained(&self) -> Option<i64> {
-        // Longer than 64 bits of milliseconds is for ever.
+        // A time that does not fit 64 bits of milliseconds is for ever.
         self.tag()?.time_retained.map(|kept| i64::try_from(kept.as_millis()).unwrap_or(i64::MAX))
     }
 }
 
-/// The rows of `refs`. The retention columns are those of Iceberg's table of the same name; Paimon keeps
-/// tags for a time, and knows no such rule for branches or snapshots of one.
+/// The rows of `refs`. The retention columns are those of Iceberg's table of the same name; Paimon has a
+/// retention time for tags only.
 pub(crate) fn refs(refs: &[Ref]) -> Result<RecordBatch> {
     let snapshots = || refs.iter().map(Ref::snapshot);
     let created = refs.iter().map(|one| one.tag()?.create_time_micros);

@@ -8,7 +8,7 @@ use super::super::schema::TableSchema;
 use crate::error::Result;
 use crate::view::{instants, lists, maps, struct_lists, whole};
 
-/// The rows of `schemas`, which are in ascending order of id.
+/// The rows of `schemas`, ascending by id.
 pub(crate) fn schemas(schemas: &[TableSchema]) -> Result<RecordBatch> {
     let columns_of_view: Vec<(&str, ArrayRef)> = vec![
         ("schema_id", Arc::new(Int64Array::from_iter_values(schemas.iter().map(|s| s.id)))),
@@ -32,7 +32,7 @@ fn names(schemas: &[TableSchema], names: fn(&TableSchema) -> &Vec<String>) -> Re
     lists(schemas.iter().map(|schema| names(schema).len()), Arc::new(items))
 }
 
-/// The columns of each schema; types as Paimon spells them, constructed ones as JSON.
+/// The columns of each schema; types as Paimon writes them, constructed ones as JSON.
 fn field_lists(schemas: &[TableSchema]) -> Result<ArrayRef> {
     let fields = || schemas.iter().flat_map(|schema| &schema.fields);
     let types = fields().map(|field| match field.ty.to_json() {

@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::paimon::snapshot::Snapshot;
 use crate::view::{instants, map_names, maps, whole};
 
-/// The rows of `snapshots`, which are in ascending order of id.
+/// The rows of `snapshots`, ascending by id.
 pub(crate) fn snapshots(snapshots: &[Snapshot]) -> Result<RecordBatch> {
     let long = |value: &dyn Fn(&Snapshot) -> Option<i64>| -> ArrayRef {
         Arc::new(snapshots.iter().map(value).collect::<Int64Array>())
@@ -28,7 +28,7 @@ pub(crate) fn snapshots(snapshots: &[Snapshot]) -> Result<RecordBatch> {
         ("operation", text(&|s| Some(s.commit_kind.name().to_owned()))),
         ("schema_id", long(&|s| Some(s.schema_id))),
         ("total_record_count", long(&|s| s.total_record_count)),
-        // A Paimon snapshot has two lists: they stand in the columns behind.
+        // A Paimon snapshot has two lists, in later columns.
         ("manifest_list", text(&|_| None)),
         ("summary", maps(snapshots.iter().map(|s| s.properties.as_deref()))?),
         ("version", Arc::new(Int32Array::from_iter_values(snapshots.iter().map(|s| s.version)))),
@@ -47,7 +47,7 @@ pub(crate) fn snapshots(snapshots: &[Snapshot]) -> Result<RecordBatch> {
         ("statistics", text(&|s| s.statistics.clone())),
         ("next_row_id", long(&|s| s.next_row_id)),
         ("uuid", text(&|s| s.uuid.clone())),
-        // `operation` is the kind of the commit; what newer writers call so stands here.
+        // `operation` is the kind of the commit; what newer writers call `operation` is here.
         ("commit_operation", text(&|s| s.operation.clone())),
         ("writer_version", text(&|s| s.writer_version.clone())),
         ("log_offsets", log_offsets(snapshots)?),

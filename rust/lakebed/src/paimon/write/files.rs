@@ -27,22 +27,22 @@ use crate::paimon::types::DataField;
 use crate::paimon::view::files_columns;
 use crate::record::record_schema;
 
-/// The row without fields, which files without keys have in the place of keys.
+/// The row without fields, which files without primary keys have as keys.
 const NO_KEY: [u8; 12] = [0; 12];
 
-/// How files came about.
+/// How files were made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Origin {
     /// By writing rows.
     Written,
     /// By compacting others.
     Compacted,
-    /// As what changed, for those who read changes.
+    /// As a changelog.
     Changelog,
 }
 
 impl Origin {
-    /// What entries say of it.
+    /// The value of `file_source` in entries.
     fn source(self) -> i32 {
         i32::from(self == Origin::Compacted)
     }
@@ -50,13 +50,13 @@ impl Origin {
 
 /// The entries that add `files` to a table, in their order.
 ///
-/// `files` has columns of the view `files`, and `stats`; `now` is the wall clock [µs since 1970]. Sequence
-/// numbers and row ids of tables that track rows are not set yet.
+/// `files` has columns of the view `files`, and `stats`; `now` is the wall-clock time [µs since 1970].
+/// Sequence numbers and row ids of tables that track rows are not assigned yet.
 ///
 /// # Errors
-/// `UnknownColumn` and `Argument` for columns that the view does not have or of other types, `Required` for what
-/// is absent or null and must not be, `Unsupported` for tables that need more than entries; each with column and
-/// row.
+/// `UnknownColumn` and `Argument` for columns that the view does not have or of other types, `Required` for a
+/// required column that is missing or null, `Unsupported` for tables that need more than entries; each with
+/// column and row.
 pub(super) fn entries(
     files: &RecordBatch,
     location: &str,
@@ -116,7 +116,7 @@ pub(super) fn entries(
     RecordBatch::try_new(record_schema(&ENTRY.iter().collect::<Vec<_>>()), columns).map_err(Into::into)
 }
 
-/// What a caller gives.
+/// The files of a caller.
 pub(super) struct Given<'a> {
     pub(super) files: &'a RecordBatch,
     pub(super) rows: usize,
@@ -133,7 +133,7 @@ impl Given<'_> {
         Ok(())
     }
 
-    /// Refuses files of deletes.
+    /// Refuses delete files.
     fn check_contents(&self) -> Result<()> {
         let contents = self.optional("content", &DataType::Int32)?;
         let contents = contents.as_primitive::<Int32Type>();
@@ -143,7 +143,7 @@ impl Given<'_> {
         }
     }
 
-    /// A column; null where it is not there.
+    /// A column; all null where it is missing.
     pub(super) fn optional(&self, name: &str, ty: &DataType) -> Result<ArrayRef> {
         match self.files.column_by_name(name) {
             Some(column) => fit(column, ty).map_err(|error| error.in_field(name)),
@@ -166,7 +166,7 @@ impl Given<'_> {
         }
     }
 
-    /// A column that is `default` where it is null.
+    /// A column, with nulls replaced by `default`.
     pub(super) fn filled<A: Array + 'static>(
         &self,
         name: &str,
@@ -178,7 +178,7 @@ impl Given<'_> {
         zip(&valid, &column, &default).map_err(Into::into)
     }
 
-    /// Numbers from 0.
+    /// Numbers that are not negative.
     pub(super) fn counts(&self, name: &str) -> Result<ArrayRef> {
         let column = self.required(name, &DataType::Int64)?;
         match column.as_primitive::<Int64Type>().values().iter().position(|count| *count < 0) {
@@ -187,7 +187,7 @@ impl Given<'_> {
         }
     }
 
-    /// Buckets, and how many there are.
+    /// Buckets and total numbers of buckets.
     fn buckets(&self, buckets: Buckets) -> Result<(ArrayRef, ArrayRef)> {
         let (bucket, total) = match buckets {
             Buckets::Fixed(count) => (
@@ -252,7 +252,8 @@ impl Given<'_> {
         Ok(column)
     }
 
-    /// Smallest and largest sequence numbers; by default rows are counted, but for versions of keys.
+    /// Smallest and largest sequence numbers. By default rows are numbered from 0, except in tables with
+    /// primary keys.
     fn sequences(&self, record_counts: &ArrayRef, keyed: bool) -> Result<(ArrayRef, ArrayRef)> {
         let latest = if self.files.column_by_name("sequence_number").is_some() {
             self.optional("sequence_number", &DataType::Int64)?
@@ -284,7 +285,7 @@ impl Given<'_> {
         }
     }
 
-    /// Levels: only files of keys have others than 0.
+    /// Levels: other than 0 only in tables with primary keys.
     fn levels(&self, leveled: bool) -> Result<ArrayRef> {
         let levels = self.filled("level", || Int32Array::from_value(0, self.rows))?;
         let most = if leveled { i32::MAX } else { 0 };
@@ -295,7 +296,8 @@ impl Given<'_> {
         }
     }
 
-    /// First row ids: compacted files may have those of the files before; others get theirs by the commit.
+    /// First row ids: compacted files may keep those of the replaced files; others are assigned by the
+    /// commit.
     fn row_ids(&self, origin: Origin) -> Result<ArrayRef> {
         match origin {
             Origin::Compacted => self.optional("first_row_id", &DataType::Int64),
@@ -321,7 +323,7 @@ impl Given<'_> {
         Ok(Arc::new(lists.finish()))
     }
 
-    /// Rows that delete: none without keys, else unknown.
+    /// Rows that delete: 0 without primary keys, else unknown.
     fn delete_counts(&self, keyed: bool) -> Result<ArrayRef> {
         match keyed {
             true => self.optional("delete_row_count", &DataType::Int64),
@@ -330,8 +332,8 @@ impl Given<'_> {
     }
 }
 
-/// Refuses files that wait for their bucket under names that do not say who wrote them in which order
-/// (Paimon's `PostponeBucketFileStoreWrite.java`).
+/// Refuses files of postponed buckets whose names do not record who wrote them and in which order (Paimon's
+/// `PostponeBucketFileStoreWrite.java`).
 fn check_postponed(names: &StringArray, buckets: &ArrayRef) -> Result<()> {
     let tells = |name: &str| {
         let writer = name.split_once("-u-").and_then(|(_, rest)| rest.split_once("-s-"));

@@ -1,4 +1,4 @@
-//! What callers give as a column, in the column's own type, or the row that does not fit it.
+//! Converts a caller's column to the type of the format, or finds the row that does not fit.
 
 use std::sync::Arc;
 
@@ -15,11 +15,11 @@ use super::records::check_range;
 use crate::conform::conform;
 use crate::error::{Error, ErrorKind, Result};
 
-/// `array` as the type `to`, without loss: other widths of integers and offsets, other units of time, other
-/// digits of decimals of the same scale.
+/// `array` as the type `to`, without loss: between widths of integers and offsets, units of time, and
+/// precisions of decimals of the same scale.
 ///
 /// # Errors
-/// `Argument`: a type of another kind, or, with its row, a value that the type does not hold.
+/// `Argument`: a type of another kind, or a value that the type does not hold, with its row.
 pub(crate) fn fit(array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
     use DataType as T;
     match (array.data_type(), to) {
@@ -55,7 +55,7 @@ fn integers(array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
     let column: ArrayRef = Arc::new(wide.clone());
     check_range(&column, to)?;
     Ok(match to {
-        // What is cut off was found to be nothing.
+        // All values were checked to fit.
         DataType::Int8 => Arc::new(wide.unary::<_, arrow_array::types::Int8Type>(|value| value as i8)),
         DataType::Int16 => Arc::new(wide.unary::<_, arrow_array::types::Int16Type>(|value| value as i16)),
         DataType::Int32 => Arc::new(wide.unary::<_, arrow_array::types::Int32Type>(|value| value as i32)),
@@ -121,7 +121,7 @@ fn per_second(unit: TimeUnit) -> i64 {
     }
 }
 
-/// Numbers of ticks of one length as numbers of ticks of another.
+/// Ticks of `from` per second converted to ticks of `to` per second.
 fn scaled(ticks: &Int64Array, from: i64, to: i64) -> Result<Int64Array> {
     let scale = |ticks: i64| match to >= from {
         true => ticks.checked_mul(to / from),

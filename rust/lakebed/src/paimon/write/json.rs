@@ -56,12 +56,12 @@ const SCHEMA: [&str; 9] = [
 /// How long a tag is kept \[s\].
 const RETAINED: &str = "tagTimeRetained";
 
-/// The one key that writers of before Paimon 1.4 wrote as null.
+/// The one key that writers before Paimon 1.4 wrote as null.
 const WRITTEN_AS_NULL: &str = "changelogManifestList";
 
-/// The file of a snapshot, long-lived changelog or tag, from its JSON object: the spelling and the order of
-/// keys are Java's, keys that it does not know stand at the end. What is null is left out, but for
-/// `changelogManifestList`, which writers of before Paimon 1.4 wrote so.
+/// The file of a snapshot, long-lived changelog or tag, from its JSON object. Keys are spelled and ordered as
+/// by Java, with unknown keys at the end. Nulls are left out, except for `changelogManifestList` in the form
+/// of writers before Paimon 1.4.
 ///
 /// # Errors
 /// `Json` for what [`Tag::from_json`] refuses.
@@ -69,7 +69,7 @@ pub fn snapshot_file(json: &[u8]) -> Result<String> {
     Tag::from_json(json)?;
     let mut object: Map<String, Value> = json::parse(json)?;
     object.retain(|key, value| !value.is_null() || key == WRITTEN_AS_NULL);
-    // A duration is a decimal number, also where it is whole.
+    // A duration is a decimal number even if it is whole.
     if let Some(seconds) = object.get_mut(RETAINED)
         && let Some(number) = seconds.as_f64()
     {
@@ -78,7 +78,7 @@ pub fn snapshot_file(json: &[u8]) -> Result<String> {
     jackson::pretty(&ordered(object, &SNAPSHOT))
 }
 
-/// The JSON object of a snapshot in its order, other writers' keys after the format's.
+/// The JSON object of a snapshot in its order, with unknown keys of other writers at the end.
 pub(super) fn snapshot_object(
     snapshot: &Snapshot,
     carried: &Map<String, Value>,
@@ -90,7 +90,7 @@ pub(super) fn snapshot_object(
     Ok(ordered(object, &SNAPSHOT))
 }
 
-/// The keys of a snapshot's file that the format does not have, which commits carry over.
+/// The unknown keys in the file of a snapshot, which commits keep.
 ///
 /// # Errors
 /// `Json`.
@@ -114,7 +114,7 @@ pub fn schema_file(json: &[u8]) -> Result<String> {
     jackson::pretty(&ordered(object, &SCHEMA))
 }
 
-/// Brings the keys of a column, and of the fields in its type, to their order.
+/// Orders the keys of a column, and of the fields in its type.
 fn order_field(field: &mut Value) {
     let Some(object) = field.as_object_mut() else { return };
     let mut object = std::mem::take(object);
@@ -138,7 +138,7 @@ fn order_type(ty: &mut Value) {
     *ty = Value::Object(ordered(object, &["type", "element", "length", "key", "value", "fields"]));
 }
 
-/// The object with the keys that are known first, in their order.
+/// The object with the known keys first, in their order.
 fn ordered(mut object: Map<String, Value>, keys: &[&str]) -> Map<String, Value> {
     let mut known: Map<String, Value> =
         keys.iter().filter_map(|key| Some(((*key).to_owned(), object.shift_remove(*key)?))).collect();

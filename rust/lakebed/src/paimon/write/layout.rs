@@ -1,11 +1,11 @@
-//! The Avro schemas that Paimon's writers have used, to the letter (Paimon's `ManifestEntrySerializer.java`,
+//! The exact Avro schemas that Paimon's writers have used (Paimon's `ManifestEntrySerializer.java`,
 //! `ManifestFileMetaSerializer.java`, `IndexManifestEntrySerializer.java`, `AvroSchemaConverter.java`).
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::field::FieldSpec;
 use crate::paimon::fields::{ENTRY, INDEX, INDEX_MANIFEST_VERSION, LIST, MANIFEST_VERSION};
 
-/// Which of the format's files a file is.
+/// The kinds of the format's files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileKind {
     /// A manifest.
@@ -26,7 +26,7 @@ impl FileKind {
         }
     }
 
-    /// The version that each of its records carries.
+    /// The version in each of its records.
     pub(super) fn version(self) -> i64 {
         match self {
             FileKind::Manifest | FileKind::List => MANIFEST_VERSION,
@@ -35,24 +35,24 @@ impl FileKind {
     }
 }
 
-/// Which generation of writers a file is written like.
+/// The generation of writers whose layout a file has.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Layout {
-    /// Paimon 1.4's: 20 fields of data files. Every reader of today has it.
+    /// Paimon 1.4's: 20 fields of data files. All current readers know it.
     #[default]
     Current,
-    /// Paimon 2.1's: a sequence for each column written, and the source of global indexes; of manifests, how many
-    /// buckets there are, and side files.
+    /// Paimon 2.1's: it adds a sequence number for each column written and the source of global indexes; in
+    /// manifest lists the number of buckets and extra files.
     V2_1,
     /// That of Paimon up to 0.8: nullable records, 16 fields of data files.
     Legacy,
 }
 
 impl Layout {
-    /// The layout that users call `name`.
+    /// The layout with this name in the public interface.
     ///
     /// # Errors
-    /// `Argument`, naming those that there are.
+    /// `Argument`, with the known names.
     pub fn named(name: &str) -> Result<Layout> {
         match name {
             "current" => Ok(Layout::Current),
@@ -65,7 +65,7 @@ impl Layout {
         }
     }
 
-    /// The text of the schema of a kind of file.
+    /// The schema of a kind of file, as text.
     pub fn schema(self, kind: FileKind) -> &'static str {
         let text = match (kind, self) {
             (FileKind::Manifest, Layout::Current) => include_str!("layouts/manifest.avsc"),

@@ -1,4 +1,4 @@
-//! Writing Paimon's metadata: the mirror of reading it, and commits.
+//! Writes Paimon's metadata files, and commits.
 
 mod alter;
 mod commit;

@@ -1,4 +1,4 @@
-//! What a table's options say of writing (Paimon's `CoreOptions.java`).
+//! The options of a table that writers follow (Paimon's `CoreOptions.java`).
 
 use lakebed_avro::{Codec, WriteOptions};
 
@@ -7,27 +7,27 @@ use super::records::FileOptions;
 use crate::error::{Error, ErrorKind, Result};
 use crate::paimon::schema::TableSchema;
 
-/// How much is kept of a column (Paimon's `SimpleColStatsCollector.java`).
+/// How many statistics of a column are kept (Paimon's `SimpleColStatsCollector.java`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum StatsMode {
-    /// Nothing.
+    /// None.
     None,
-    /// How many nulls.
+    /// The null count.
     Counts,
-    /// Bounds of so many code points or bytes, besides.
+    /// The null count, and bounds of so many code points or bytes.
     Truncate(usize),
-    /// Bounds as they are, besides.
+    /// The null count, and full bounds.
     Full,
 }
 
-/// What Java keeps of columns by default.
+/// Java's default for columns.
 const DEFAULT_STATS: &str = "truncate(16)";
 
 impl StatsMode {
     /// The mode of one column.
     ///
     /// # Errors
-    /// `Unsupported` for a text that is none.
+    /// `Unsupported` for an unknown mode.
     pub(super) fn of(schema: &TableSchema, column: &str) -> Result<StatsMode> {
         let own = schema.option(&format!("fields.{column}.stats-mode"));
         let text = own.or_else(|| schema.option("metadata.stats-mode")).unwrap_or(DEFAULT_STATS);
@@ -45,16 +45,16 @@ impl StatsMode {
     }
 }
 
-/// Whether an option is set to true; `default` where it says nothing.
+/// Whether an option is true; `default` where it is not set.
 pub(super) fn is_on(schema: &TableSchema, key: &str, default: bool) -> bool {
     schema.option(key).map_or(default, |value| value.trim().eq_ignore_ascii_case("true"))
 }
 
-/// How the table's manifests are written.
+/// The options by which the table's manifests are written.
 ///
 /// # Errors
-/// `Unsupported` for a format other than Avro, which readers of the table go by, and for a codec that Avro does
-/// not have.
+/// `Unsupported` for a format other than Avro, since readers of the table follow that option, and for a codec
+/// that Avro does not have.
 pub(super) fn file_options(schema: &TableSchema, sync: [u8; 16]) -> Result<FileOptions> {
     if schema.option("manifest.format").is_some_and(|format| !format.eq_ignore_ascii_case("avro")) {
         let message = "option \"manifest.format\": manifests in ORC and Parquet are read here and written \
@@ -69,7 +69,7 @@ pub(super) fn file_options(schema: &TableSchema, sync: [u8; 16]) -> Result<FileO
     let level = schema.option("file.compression.zstd-level").filter(|_| codec == Codec::Zstandard);
     let level = level.map(|text| text.trim().parse().map_err(|_| unsupported("file.compression.zstd-level")));
     let level = level.transpose()?;
-    // On one thread: a manifest ends at its size, which is not known of blocks that wait for others.
+    // On one thread: a manifest ends at a size, which is not known while blocks wait for others.
     Ok(FileOptions::new(Layout::Current, WriteOptions { codec, level, ..WriteOptions::new(sync) }))
 }
 
@@ -83,7 +83,7 @@ pub(super) fn manifest_target(schema: &TableSchema) -> Result<u64> {
     size(text).ok_or_else(|| unsupported(KEY))
 }
 
-/// A number of bytes with a unit, as in Paimon's `MemorySize.java`: all units are powers of 1024.
+/// A number of bytes with a unit, as in Paimon's `MemorySize.java`: units are powers of 1024.
 fn size(text: &str) -> Option<u64> {
     let text = text.trim().to_ascii_lowercase();
     let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
@@ -101,7 +101,7 @@ fn size(text: &str) -> Option<u64> {
 
 #[cold]
 fn unsupported(key: &str) -> Error {
-    // Values of options stay out of messages: some are keys to a storage.
+    // Values of options are kept out of messages: some are keys to a storage.
     Error::new(ErrorKind::Unsupported, format!("tables with this value of option {key:?} cannot be written"))
 }
 

@@ -1,4 +1,4 @@
-//! Where files belong: partition, bucket and path.
+//! The partition, bucket and path of files.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -17,21 +17,21 @@ use crate::paimon::schema::TableSchema;
 /// The buckets that files of a table may be in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Buckets {
-    /// So many, chosen by a key.
+    /// A fixed number, chosen by a key.
     Fixed(i32),
-    /// One that means nothing.
+    /// Bucket 0 for all rows.
     Unaware,
-    /// As many as there are, which an index knows by key.
+    /// A growing number; an index has the bucket of each key.
     Dynamic,
-    /// One for all rows, until a compaction says which; then so many as their partition has.
+    /// None until a compaction assigns one; then as many as the partition has.
     Postponed,
 }
 
 impl Buckets {
-    /// Those of tables that files can be added to, or `compacted` ones put in the place of others.
+    /// The buckets of a table to which files are added, or in which `compacted` ones replace others.
     ///
     /// # Errors
-    /// `Unsupported` where the keys of new files have to be hashed into an index.
+    /// `Unsupported` where the keys of new files must be hashed into an index.
     pub(super) fn of(schema: &TableSchema, compacted: bool) -> Result<Buckets> {
         let refused =
             |why: &str| Err(Error::new(ErrorKind::Unsupported, format!("files cannot be added to {why}")));
@@ -48,11 +48,11 @@ impl Buckets {
     }
 }
 
-/// The partitions of rows as stored, from the column `partition` of files.
+/// The stored partition rows of files, from their column `partition`.
 ///
 /// # Errors
-/// `UnknownColumn` for fields that are not the table's, `Required` for a file without a partition, `Argument` for
-/// values that do not fit, all with field and row.
+/// `UnknownColumn` for fields that the table is not partitioned by, `Required` for a file without a
+/// partition, `Argument` for values that do not fit, all with field and row.
 pub(super) fn partitions(
     given: Option<&ArrayRef>,
     partition: &PartitionType,
@@ -76,7 +76,7 @@ pub(super) fn partitions(
     encode_rows(&fitted(structs, partition)?, &partition.stored)
 }
 
-/// Values of all partition columns in their types as stored.
+/// Values of all partition columns, in their storage types.
 fn fitted(structs: &StructArray, partition: &PartitionType) -> Result<StructArray> {
     let known = |name: &str| partition.fields.iter().any(|field| field.name == name);
     if let Some(field) = structs.fields().iter().find(|field| !known(field.name())) {
@@ -95,16 +95,16 @@ fn fitted(structs: &StructArray, partition: &PartitionType) -> Result<StructArra
     fitted.map_err(Into::into)
 }
 
-/// Values of some partition columns: the partitions that have them.
+/// Values of some partition columns; they select the partitions that have them.
 pub(super) struct PartialPartition {
     partition: PartitionType,
-    /// The columns that are given, by their place.
+    /// The places of the given columns.
     given: Vec<usize>,
     /// Their values, as a row.
     row: Vec<u8>,
 }
 
-/// The partitions with the values of `given`, which is one row with columns of the partition.
+/// The partitions with the values of `given`, which is one row of partition columns.
 ///
 /// # Errors
 /// `UnknownColumn` for a column that the table is not partitioned by, `Argument` for a value that does not fit.
@@ -150,7 +150,7 @@ impl PartialPartition {
     }
 }
 
-/// A path as metadata spells it, absolute: below the table where it is relative.
+/// A path as metadata has it, absolute: a relative path is below the table.
 pub(super) fn absolute(path: &str, location: &str) -> String {
     match path.starts_with('/') || path.split_once(':').is_some_and(|(scheme, _)| is_scheme(scheme)) {
         true => path.to_owned(),
@@ -163,14 +163,14 @@ fn is_scheme(text: &str) -> bool {
     text.len() > 1 && text.starts_with(|first: char| first.is_ascii_alphabetic()) && text.bytes().all(tail)
 }
 
-/// A path without the scheme of local ones, in whichever way that is written.
+/// A path without the scheme of the local file system, in any of its spellings.
 fn plain(path: &str) -> &str {
     let local = path.split_at_checked(5).filter(|(scheme, _)| scheme.eq_ignore_ascii_case("file:"));
     local.map_or(path, |(_, path)| path.strip_prefix("//").unwrap_or(path))
 }
 
-/// A path by which files are compared: without the scheme of local ones, and from the root of the file system,
-/// wherever the table was opened from.
+/// A path by which files are compared: without the scheme of the local file system, and absolute, however the
+/// table was opened.
 pub(super) fn rooted(path: &str) -> Cow<'_, str> {
     let plain = plain(path);
     if plain.starts_with('/') || absolute(plain, "/") == plain {
@@ -178,18 +178,18 @@ pub(super) fn rooted(path: &str) -> Cow<'_, str> {
     }
     match std::path::absolute(plain) {
         Ok(absolute) => Cow::Owned(absolute.to_string_lossy().into_owned()),
-        // Without a current folder, paths are compared as they are.
+        // Without a current directory, paths are compared as they are.
         Err(_) => Cow::Borrowed(plain),
     }
 }
 
-/// The names of files, and the full paths of those that are not where the table's layout has them, which must
-/// then be outside the table.
+/// The names of files, and the full paths of those that are not where the table's layout has them; these must
+/// be outside of the table.
 ///
 /// `rows` has the columns `partition` and `bucket`.
 ///
 /// # Errors
-/// `Argument` with the row, for a path in the table that is not the file's, and for what is not a file name.
+/// `Argument` with the row, for a path in the table that is not the file's, and for an invalid file name.
 pub(super) fn names(
     paths: &StringArray,
     location: &str,

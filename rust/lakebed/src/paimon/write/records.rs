@@ -1,4 +1,4 @@
-//! Records as they are read, written.
+//! Writes records that have the columns of readers.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -23,16 +23,16 @@ use crate::write::with_level;
 /// How a file of records is written.
 #[derive(Debug, Clone)]
 pub struct FileOptions {
-    /// Like which writers'.
+    /// The generation of writers.
     pub layout: Layout,
-    /// How its container is written.
+    /// The options of its container.
     pub container: WriteOptions,
-    /// Other writers' fields, behind those of the layout.
+    /// Unknown fields of other writers, after those of the layout.
     pub(crate) carried: Vec<FieldRef>,
 }
 
 impl FileOptions {
-    /// A layout in a container; Zstandard has Java's level where none is said.
+    /// A layout in a container; Zstandard gets Java's level unless one is set.
     pub fn new(layout: Layout, container: WriteOptions) -> FileOptions {
         FileOptions { layout, container: with_level(container), carried: Vec::new() }
     }
@@ -63,13 +63,13 @@ impl<W: Write> RecordWriter<W> {
         Ok(RecordWriter { kind, fields, writer })
     }
 
-    /// Writes rows that have the columns of the kind's field table, or those of them that are required.
+    /// Writes rows with the columns of the kind's field table; optional ones may be missing.
     ///
     /// # Errors
-    /// Each names the column, and the row where it is one's: `UnknownColumn` for a column that the format does
-    /// not have, or a required one that is not there; `Required` for a null in one; `Argument` for a value in a
-    /// column that the layout lacks, and for a kind that is none; the Avro layer's `Schema` for a type that the
-    /// column does not take; those of [`Writer::write`]. The file is of no use then.
+    /// Each names the column, and the row if there is one: `UnknownColumn` for a column that the format does
+    /// not have, and for a missing required one; `Required` for a null in a required one; `Argument` for a
+    /// value in a column that the layout lacks, and for an invalid kind; the Avro layer's `Schema` for a type
+    /// that the column does not accept; those of [`Writer::write`]. The file is unusable after an error.
     pub fn write(&mut self, batch: &RecordBatch) -> Result<()> {
         let first = self.writer.rows();
         let written = || -> Result<RecordBatch> {
@@ -82,7 +82,7 @@ impl<W: Write> RecordWriter<W> {
         Ok(self.writer.write(&stored)?)
     }
 
-    /// Writes a block of another file of the same layout and codec as it stands there.
+    /// Copies a block of another file with the same layout and codec.
     ///
     /// # Errors
     /// Those of [`Writer::copy_block`].
@@ -95,7 +95,7 @@ impl<W: Write> RecordWriter<W> {
         self.writer.rows()
     }
 
-    /// Writes what is left and gives the sink back.
+    /// Writes the rest and returns the sink.
     ///
     /// # Errors
     /// Those of [`Writer::finish`].
@@ -104,7 +104,7 @@ impl<W: Write> RecordWriter<W> {
     }
 }
 
-/// The batch with every column of the table, in its order and of its types; absent ones are null.
+/// The batch with every column of the table, in its order and types; missing ones are null.
 pub(crate) fn conformed(table: &'static [FieldSpec], batch: &RecordBatch) -> Result<RecordBatch> {
     let given = batch.schema();
     let known = |name: &str| table.iter().any(|spec| spec.column == name);
@@ -133,7 +133,7 @@ fn column(spec: &FieldSpec, batch: &RecordBatch) -> Result<ArrayRef> {
     }
 }
 
-/// Refuses numbers that are too large for their column, by their row.
+/// Refuses numbers that do not fit their column, with their row.
 pub(crate) fn check_range(found: &ArrayRef, wanted: &DataType) -> Result<()> {
     let bounds = match wanted {
         DataType::Int8 => i64::from(i8::MIN)..=i64::from(i8::MAX),
@@ -165,7 +165,7 @@ fn check_kinds(rows: &RecordBatch) -> Result<()> {
     }
 }
 
-/// The rows as the layout's fields name and nest them.
+/// The rows with the names and nesting of the layout's fields.
 fn stored(kind: FileKind, fields: &[Field], rows: &RecordBatch) -> Result<RecordBatch> {
     let mut used = vec![VERSION.to_owned()];
     let (names, columns) = members(kind, fields, "", rows, &mut used)?;
@@ -179,7 +179,7 @@ fn stored(kind: FileKind, fields: &[Field], rows: &RecordBatch) -> Result<Record
 
 type Members = (Fields, Vec<ArrayRef>);
 
-/// The members of the record at `path`, which ends with a dot unless it is the top.
+/// The members of the record at `path`, which ends in a dot except at the top.
 fn members(
     kind: FileKind,
     fields: &[Field],
@@ -218,7 +218,7 @@ fn members(
     Ok((names.collect(), columns))
 }
 
-/// A column with the names on disk of what is in it.
+/// A column whose nested fields have their names on disk.
 fn nested(node: &Node, column: &ArrayRef) -> Result<ArrayRef> {
     match (&inner(node).wire, column.data_type()) {
         (Wire::Record(fields), DataType::Struct(_)) => renamed(fields, column.as_struct()),
@@ -229,7 +229,7 @@ fn nested(node: &Node, column: &ArrayRef) -> Result<ArrayRef> {
             let list = ListArray::try_new(item, list.offsets().clone(), values, list.nulls().cloned());
             list.map(|list| Arc::new(list) as ArrayRef).map_err(Into::into)
         }
-        // Paimon writes wall clocks as if they were instants.
+        // Paimon writes wall-clock times as if they were instants.
         (_, DataType::Timestamp(TimeUnit::Microsecond, None)) if is_instant(node) => {
             let clock = column.as_primitive::<TimestampMicrosecondType>().clone();
             Ok(Arc::new(clock.with_timezone("UTC")))
@@ -267,7 +267,7 @@ fn renamed(fields: &[Field], rows: &StructArray) -> Result<ArrayRef> {
     array.map(|array| Arc::new(array) as ArrayRef).map_err(Into::into)
 }
 
-/// Refuses what the layout has no field for.
+/// Refuses values for which the layout has no field.
 fn refuse_values(column: &ArrayRef) -> Result<()> {
     match (0..column.len()).find(|row| column.is_valid(*row)) {
         Some(row) => {
@@ -278,7 +278,7 @@ fn refuse_values(column: &ArrayRef) -> Result<()> {
     }
 }
 
-/// The type beside null, where a node is a union with that.
+/// The other type where a node is a union with null.
 fn inner(node: &Node) -> &Node {
     match &node.wire {
         Wire::Union(branches) => branches.iter().find(|branch| branch.wire != Wire::Null).unwrap_or(node),

@@ -1,4 +1,4 @@
-//! Typed statistics as SimpleStats (Paimon's `SimpleStatsConverter.java`).
+//! Converts typed statistics to SimpleStats (Paimon's `SimpleStatsConverter.java`).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -23,13 +23,13 @@ use crate::paimon::fields::simple_stats;
 use crate::paimon::schema::TableSchema;
 use crate::paimon::types::DataField;
 
-/// To how many code points or bytes statistics of keys are cut.
+/// Statistics of keys are cut to so many code points or bytes.
 const KEY_LENGTH: usize = 128;
 
-/// Which columns a file has, where not all, and of which of them statistics are stored.
+/// The columns of a file unless it has all, and for each column whether its statistics are stored.
 type Stored = (Option<Vec<String>>, Vec<bool>);
 
-/// What callers say of one column of their files, a row a file.
+/// A caller's statistics of one column, one row per file.
 struct ColumnStats {
     id: i32,
     mode: StatsMode,
@@ -38,19 +38,19 @@ struct ColumnStats {
     upper: ArrayRef,
 }
 
-/// What callers say of the columns of their files.
+/// A caller's statistics of the columns of files.
 pub(super) struct TypedStats {
     columns: Vec<ColumnStats>,
     rows: usize,
 }
 
 impl TypedStats {
-    /// Takes the column `stats` of files, which has a struct for each of some columns of `schema`, in the form
-    /// in which views give them; `None` for nothing known.
+    /// Takes the column `stats` of files, a struct of a struct for each of some columns of `schema`, as views
+    /// have it; `None` if nothing is known.
     ///
     /// # Errors
-    /// `UnknownColumn` for what is not a column, `Argument` for what is not a statistic and for bounds that
-    /// do not fit their column, all with the field.
+    /// `UnknownColumn` for an unknown column, `Argument` for an unknown statistic and for bounds that do not
+    /// fit their column, all with the field.
     pub(super) fn new(given: Option<&ArrayRef>, schema: &TableSchema, rows: usize) -> Result<TypedStats> {
         let Some(given) = given else { return Ok(TypedStats { columns: Vec::new(), rows }) };
         let structs = given.as_struct_opt().ok_or_else(|| no_struct(given))?;
@@ -71,12 +71,12 @@ impl TypedStats {
         self.columns.iter().find(|column| column.id == id)
     }
 
-    /// The columns `value_stats` and `value_stats_cols` of files that have all columns of `schema`, or those of
-    /// `write_cols`. Columns of which nothing is known are left out where the table stores statistics densely,
+    /// The columns `value_stats` and `value_stats_cols` of files that have all columns of `schema`, or those
+    /// of `write_cols`. Columns without statistics are left out where the table stores statistics densely,
     /// else they are null.
     ///
     /// # Errors
-    /// `UnknownColumn` for a column that was not to be written; those of encoding rows.
+    /// `UnknownColumn` for a column that the file does not have; those of encoding rows.
     pub(super) fn values(
         &self,
         schema: &TableSchema,
@@ -105,7 +105,7 @@ impl TypedStats {
         made.finish()
     }
 
-    /// The column `key_stats` of files whose keys are the columns `keys`; nulls there are none.
+    /// The column `key_stats` of files whose keys are the columns `keys`; keys are never null.
     pub(super) fn keys(&self, keys: &[&DataField]) -> Result<ArrayRef> {
         let rows: Vec<u32> = (0..u32::try_from(self.rows).unwrap_or(u32::MAX)).collect();
         let cut = |key: &&DataField| {
@@ -126,7 +126,7 @@ impl TypedStats {
         Ok(made.finish()?.0)
     }
 
-    /// The statistics of some rows, a struct of bounds as rows and null counts.
+    /// The statistics of some rows: two structs of bounds, and null counts.
     fn rows_of(&self, fields: &[(&str, Option<&DataField>)], rows: &[u32]) -> Result<StatsRows> {
         let picked = UInt32Array::from(rows.to_vec());
         let mut stored = Vec::with_capacity(fields.len());
@@ -189,14 +189,14 @@ impl ColumnStats {
         Ok(ColumnStats { id: column.id, mode, null_counts, lower, upper })
     }
 
-    /// Whether anything is known of the column in a file.
+    /// Whether any statistic of the column is known for a file.
     fn knows(&self, row: usize) -> bool {
         self.mode != StatsMode::None
             && (self.null_counts.is_valid(row) || self.lower.is_valid(row) || self.upper.is_valid(row))
     }
 }
 
-/// A member of structs, null where they are.
+/// A member of structs; null where the struct is null.
 fn masked(part: &ArrayRef, structs: &StructArray) -> Result<ArrayRef> {
     match structs.nulls() {
         Some(nulls) => {
@@ -207,8 +207,8 @@ fn masked(part: &ArrayRef, structs: &StructArray) -> Result<ArrayRef> {
     }
 }
 
-/// The columns of a file: those named, or all of its schema; none of the schema for columns that the engine
-/// adds itself.
+/// The columns of a file: the named ones, or all of its schema; `None` for columns that the engine adds
+/// itself.
 fn written<'s>(
     schema: &'s TableSchema,
     names: Option<&'s [String]>,
@@ -234,11 +234,11 @@ fn texts(list: &ArrayRef) -> Vec<String> {
 struct StatsRows {
     lower: BinaryArray,
     upper: BinaryArray,
-    /// By column.
+    /// One array per column.
     null_counts: Vec<Int64Array>,
 }
 
-/// Statistics that come group by group, put at their rows.
+/// Statistics that are made group by group and put back at their rows.
 struct Scattered {
     lower: Vec<Vec<u8>>,
     upper: Vec<Vec<u8>>,

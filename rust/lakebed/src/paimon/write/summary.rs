@@ -1,4 +1,4 @@
-//! A manifest's record in its list, from its entries (Paimon's `ManifestFile.java`).
+//! Makes a manifest's record in its list from its entries (Paimon's `ManifestFile.java`).
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ use crate::paimon::manifest::ADD;
 use crate::paimon::partition::PartitionType;
 use crate::record::{find, record_schema};
 
-/// Smallest and largest of what was seen.
+/// Minimum and maximum of the values so far.
 #[derive(Debug, Clone, Copy)]
 struct Range<T>(Option<(T, T)>);
 
@@ -36,16 +36,16 @@ impl<T: Ord + Copy> Range<T> {
     }
 }
 
-/// What a list records of a manifest, while its entries come batch by batch.
+/// The record of a manifest, built while its entries come batch by batch.
 pub(super) struct Summary {
     added: i64,
     deleted: i64,
     schemas: Range<i64>,
     buckets: Range<i32>,
     levels: Range<i32>,
-    /// `None` once an entry without row ids was seen.
+    /// `None` once an entry has no row ids.
     row_ids: Option<Range<i64>>,
-    /// Each partition with how many entries it has.
+    /// The number of entries of each partition.
     partitions: HashMap<Box<[u8]>, i64>,
 }
 
@@ -62,7 +62,7 @@ impl Summary {
         }
     }
 
-    /// Takes in entries, which have all columns of the field table.
+    /// Adds entries, which have all columns of the field table.
     pub(super) fn extend(&mut self, entries: &RecordBatch) -> Result<()> {
         let kinds = numbers::<Int8Type>(entries, "kind")?;
         let added = kinds.iter().filter(|kind| **kind == ADD).count() as i64;
@@ -90,7 +90,7 @@ impl Summary {
         Ok(())
     }
 
-    /// The record of the manifest `name` of so many bytes.
+    /// The record of the manifest `name` with this size \[bytes\].
     pub(super) fn finish(self, name: &str, size: u64, partition: &PartitionType) -> Result<RecordBatch> {
         let int = |value: Option<i32>| Arc::new(Int32Array::from(vec![value])) as ArrayRef;
         let long = |value: Option<i64>| Arc::new(Int64Array::from(vec![value])) as ArrayRef;
@@ -120,7 +120,7 @@ fn numbers<T: ArrowPrimitiveType>(entries: &RecordBatch, name: &str) -> Result<V
     Ok(find(entries, name)?.as_primitive::<T>().values().to_vec())
 }
 
-/// The least and the largest value of each partition column, and how many entries have none.
+/// The minimum and maximum of each partition column, and its number of nulls.
 fn partition_stats(partitions: &HashMap<Box<[u8]>, i64>, partition: &PartitionType) -> Result<ArrayRef> {
     let rows = BinaryArray::from_iter_values(partitions.keys());
     let counts: Vec<i64> = partitions.values().copied().collect();
@@ -149,7 +149,7 @@ fn partition_stats(partitions: &HashMap<Box<[u8]>, i64>, partition: &PartitionTy
     Ok(Arc::new(StructArray::try_new(fields, columns, None)?))
 }
 
-/// The rows of the least and of the largest value.
+/// The rows of the minimum and the maximum.
 fn extremes(column: &ArrayRef) -> Result<[Option<u32>; 2]> {
     let converter = RowConverter::new(vec![SortField::new(column.data_type().clone())]);
     let ordered = converter?.convert_columns(&[Arc::clone(column)])?;

@@ -1,4 +1,5 @@
-//! Bounds that are cut to a length, and still bounds (Paimon's `TruncateSimpleColStatsCollector.java`,
+//! Truncates bounds so that they are still bounds (Paimon's `TruncateSimpleColStatsCollector.java`,
+//! `StringUtils.java`).
 //! `StringUtils.java`).
 
 use std::sync::Arc;
@@ -7,11 +8,11 @@ use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, BinaryArray, StringArray};
 use arrow_schema::DataType;
 
-/// Lower and upper bounds of strings or bytes, cut to `length` code points or bytes; of other types as they
-/// are.
+/// Lower and upper bounds of strings or bytes, truncated to `length` code points or bytes; those of other
+/// types are unchanged.
 ///
-/// A lower bound is cut off. An upper one is then made larger: the last unit that can be increased is, and
-/// what follows it goes. Where none can, both bounds are null.
+/// A lower bound is cut off. In an upper bound the last unit that can be incremented is incremented, and
+/// later units are dropped. Where no unit can be incremented, both bounds are null.
 pub(crate) fn truncated(lower: &ArrayRef, upper: &ArrayRef, length: usize) -> (ArrayRef, ArrayRef) {
     match lower.data_type() {
         DataType::Utf8 => {
@@ -41,13 +42,13 @@ fn lower_text(text: &str, length: usize) -> &str {
     text.char_indices().nth(length).map_or(text, |(end, _)| text.get(..end).unwrap_or(text))
 }
 
-/// The least text of at most `length` code points that is no smaller; `None` where there is none.
+/// The smallest text of at most `length` code points that is not below `text`; `None` where there is none.
 fn upper_text(text: &str, length: usize) -> Option<String> {
     let cut = lower_text(text, length);
     if cut.len() == text.len() {
         return Some(text.to_owned());
     }
-    // Neither surrogates nor what is beyond U+10FFFF are characters.
+    // Surrogates and code points beyond U+10FFFF are not characters.
     let next = |c: char| char::from_u32(u32::from(c) + 1);
     cut.char_indices().rev().find_map(|(start, last)| {
         let larger = next(last)?;

@@ -1,15 +1,15 @@
-//! Which types a column may change to (Paimon's `DataTypeCasts.java`, and what `CastExecutors.java` has a rule for).
+//! Which types a column may change to (Paimon's `DataTypeCasts.java`, and the rules of `CastExecutors.java`).
 
 use crate::paimon::types::{DataType, MAX_LENGTH, TypeKind};
 
-/// The families of types that rules are told by.
+/// The families of types that the rules distinguish.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Family {
     Text,
     Boolean,
     Bytes,
     Decimal,
-    /// By its bytes.
+    /// By its size in bytes.
     Integer(u8),
     Float,
     Double,
@@ -40,7 +40,8 @@ fn family(kind: &TypeKind) -> Family {
     }
 }
 
-/// Whether values of `from` can be read as `to`, without loss unless `explicit`, so that a column may change to that.
+/// Whether a column of type `from` may change to `to`: its values can be cast, without loss unless
+/// `explicit`.
 pub(super) fn may_become(from: &DataType, to: &DataType, explicit: bool) -> bool {
     if from.nullable && !to.nullable && !explicit {
         return false;
@@ -74,12 +75,12 @@ pub(super) fn may_become(from: &DataType, to: &DataType, explicit: bool) -> bool
     }
 }
 
-/// Times are written as texts of any length only.
+/// Times can only be cast to texts of unlimited length.
 fn is_string(to: &DataType) -> bool {
     to.nullable && to.kind == TypeKind::VarChar(MAX_LENGTH)
 }
 
-/// Whether nothing is lost, as Paimon sees it.
+/// Whether the cast is without loss, by Paimon's rules.
 fn is_implicit(from: &DataType, to: &DataType, old: Family, new: Family) -> bool {
     use Family::{Date, Decimal, Double, Float, Integer, Time, Timestamp};
     match (old, new) {
@@ -87,7 +88,7 @@ fn is_implicit(from: &DataType, to: &DataType, old: Family, new: Family) -> bool
         (Decimal | Integer(_) | Float | Double, Decimal | Double) => true,
         (Integer(_) | Float | Decimal, Float) => true,
         (Timestamp, Date | Time) => matches!(from.kind, TypeKind::Timestamp(_)),
-        // A type of fixed length takes those of its own kind.
+        // A type of fixed length accepts those of its own kind.
         _ => match &to.kind {
             TypeKind::Char(_) => matches!(from.kind, TypeKind::Char(_)),
             TypeKind::Binary(_) => matches!(from.kind, TypeKind::Binary(_)),

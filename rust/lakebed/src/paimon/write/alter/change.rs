@@ -1,4 +1,4 @@
-//! What may be changed of a schema (Paimon's `SchemaChange.java`).
+//! Changes of a schema (Paimon's `SchemaChange.java`).
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -10,8 +10,8 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::paimon::schema::TableSchema;
 use crate::paimon::types::DataType;
 
-/// One change, as Paimon's REST catalogs spell it. Columns are named by their path: a nested one by the names of all
-/// that it is in, `element` of an array and `value` of a map.
+/// One change, in the JSON form of Paimon's REST catalogs. Columns are named by their path: a nested one by
+/// the names of all its parents, with `element` for an array and `value` for a map.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(tag = "action", rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 #[allow(missing_docs)] // The names are the format's.
@@ -64,20 +64,20 @@ pub enum SchemaChange {
     },
 }
 
-/// Where a column goes.
+/// The new place of a column.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Move {
     /// The column that is moved.
     pub field_name: Option<String>,
-    /// The one that it is put beside.
+    /// The column that it is moved beside.
     pub reference_field_name: Option<String>,
-    /// Where.
+    /// The kind of place.
     #[serde(rename = "type")]
     pub kind: MoveType,
 }
 
-/// Where a column goes.
+/// The kinds of places.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 #[allow(missing_docs)]
@@ -89,7 +89,7 @@ pub enum MoveType {
 }
 
 impl SchemaChange {
-    /// Changes from a JSON array.
+    /// Parses changes from a JSON array.
     ///
     /// # Errors
     /// `Json`.
@@ -98,7 +98,7 @@ impl SchemaChange {
     }
 }
 
-/// What a schema is after `changes`; `None` where it is the same.
+/// The schema after `changes`; `None` where it is the same.
 pub(super) fn changed(
     schema: &TableSchema,
     changes: &[SchemaChange],
@@ -188,7 +188,7 @@ fn apply(
     Ok(())
 }
 
-/// What Paimon's rules forbid of a column.
+/// The error for a change that Paimon's rules forbid.
 #[cold]
 pub(super) fn forbidden(message: impl Into<String>, field: &str) -> Error {
     Error::new(ErrorKind::Argument, message).in_field(field)

@@ -1,4 +1,4 @@
-//! Columns, and fields nested in them, added, taken away and changed.
+//! Adds, drops and changes columns and nested fields.
 
 use std::sync::Arc;
 
@@ -12,14 +12,14 @@ use crate::paimon::schema::TableSchema;
 use crate::paimon::types::{DataField, DataType, MAX_LENGTH, TypeKind};
 use crate::paimon::write::options::is_on;
 
-/// What stands in a path for the elements of an array, and for the values of a map.
+/// In a path, the elements of an array; `value` for the values of a map.
 const ELEMENT: &str = "element";
 const VALUE: &str = "value";
 
-/// A column of a type, whose fields get ids above `highest`.
+/// A column of a type; its nested fields get ids above `highest`.
 ///
 /// # Errors
-/// `Argument` for one without nulls: rows that are there have no value of it.
+/// `Argument` for a type that is not nullable: existing rows have no value in it.
 pub(super) fn add(
     names: &[String],
     ty: DataType,
@@ -46,7 +46,7 @@ fn next_id(highest: &mut i32) -> Result<i32> {
     Ok(next)
 }
 
-/// Numbers the fields in a type, each behind those in it (Paimon's `ReassignFieldId.java`).
+/// Numbers the fields in a type, each after its own nested fields (Paimon's `ReassignFieldId.java`).
 fn number(ty: &mut DataType, highest: &mut i32) -> Result<()> {
     match &mut ty.kind {
         TypeKind::Array(element) | TypeKind::Multiset(element) | TypeKind::Vector { element, .. } => {
@@ -65,13 +65,13 @@ fn number(ty: &mut DataType, highest: &mut i32) -> Result<()> {
     }
 }
 
-/// The columns of a schema, which say what may become of them.
+/// The columns of a schema, by whose keys some changes are forbidden.
 pub(super) struct Columns<'s> {
     pub(super) schema: &'s TableSchema,
 }
 
 impl Columns<'_> {
-    /// Puts a column in its place: where it is moved to, else last.
+    /// Inserts a column where it is moved to, else last.
     pub(super) fn insert(
         &self,
         fields: &mut Vec<DataField>,
@@ -129,7 +129,7 @@ impl Columns<'_> {
         Ok(())
     }
 
-    /// Gives a column, or the elements of one, another type.
+    /// Changes the type of a column or of its elements.
     pub(super) fn retype(
         &self,
         fields: &mut Vec<DataField>,
@@ -151,7 +151,7 @@ impl Columns<'_> {
         if of_blobs || !may_become(ty, &new, explicit) {
             return Err(forbidden(format!("{ty} cannot become {new}"), &whole));
         }
-        // Ids of nested fields stay: only a type with none in it becomes another one.
+        // Ids of nested fields are kept: only a type without nested fields can become another type.
         if ty.kind != new.kind {
             ty.kind = new.kind;
         }
@@ -184,7 +184,7 @@ impl Columns<'_> {
         self.recheck_default(fields, names)
     }
 
-    /// The column or nested field of a path.
+    /// The column or nested field at a path.
     pub(super) fn field<'f>(
         &self,
         fields: &'f mut Vec<DataField>,
@@ -195,9 +195,9 @@ impl Columns<'_> {
         siblings.get_mut(place).ok_or_else(|| unknown(&names.join(".")))
     }
 
-    /// Refuses a default that is not a text of its column's type.
+    /// Refuses a default that cannot be read as its column's type.
     fn recheck_default(&self, fields: &mut Vec<DataField>, names: &[String]) -> Result<()> {
-        // The elements of an array have none.
+        // The elements of an array have no default.
         let Ok(field) = self.field(fields, names) else { return Ok(()) };
         let Some(value) = &field.default_value else { return Ok(()) };
         let text = DataType::nullable(TypeKind::VarChar(MAX_LENGTH));
@@ -260,7 +260,7 @@ pub(super) fn move_column(fields: &mut Vec<DataField>, to: &Move) -> Result<()> 
     Ok(())
 }
 
-/// The fields that the last of `names` is one of.
+/// The fields next to the one at the path `names`.
 fn siblings<'f>(fields: &'f mut Vec<DataField>, names: &[String]) -> Result<&'f mut Vec<DataField>> {
     let (first, rest) = match names {
         [] => return Err(forbidden("a column needs a name", "")),
@@ -278,7 +278,7 @@ fn siblings<'f>(fields: &'f mut Vec<DataField>, names: &[String]) -> Result<&'f 
     }
 }
 
-/// The type of a column or nested field, or of the elements of one.
+/// The type of a column or nested field, or of its elements.
 fn type_at<'f>(fields: &'f mut [DataField], names: &[String]) -> Result<&'f mut DataType> {
     let [first, rest @ ..] = names else { return Err(forbidden("a column needs a name", "")) };
     let field = fields.iter_mut().find(|field| field.name == *first);

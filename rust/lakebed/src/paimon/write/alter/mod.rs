@@ -1,7 +1,7 @@
-//! Schemas of tables that are there, changed (Paimon's `SchemaManager.java`).
+//! Changes schemas of existing tables (Paimon's `SchemaManager.java`).
 //!
-//! A change is a new `schema-<N>` after the latest: whoever comes second reads the one that won and changes
-//! that.
+//! A change writes a new `schema-<N>` after the latest: the second of two writers reads the schema of the
+//! first and changes that.
 
 mod cast;
 mod change;
@@ -28,24 +28,24 @@ use crate::write::now_millis;
 
 /// The version of schemas since Paimon 0.9.
 pub(super) const VERSION: i32 = 3;
-/// How many times a change is tried.
+/// A change is tried so many times.
 const ATTEMPTS: u32 = 200;
 /// The longest time between two attempts \[ms\].
 const LONGEST_WAIT: u64 = 500;
 
-/// Changes the latest schema of the table's branch, all changes at once; gives the table at the latest snapshot with
-/// the new schema. No data file is read or written.
+/// Changes the latest schema of the table's branch, all changes at once. Returns the table at the latest
+/// snapshot with the new schema. No data file is read or written.
 ///
 /// # Errors
-/// Before anything is written: `UnknownColumn` for a column that is not there, `Argument` for what Paimon's rules of
-/// compatibility forbid, each with its field; `Type` and `Json` for a type that is none; `Unsupported` for a storage
-/// that commits are not made on and for options that are checked by Paimon's own writers alone. `Io`, and `Conflict`
-/// after too many lost races.
+/// Before anything is written: `UnknownColumn` for a column that does not exist, `Argument` for a change that
+/// Paimon's compatibility rules forbid, each with its field; `Type` and `Json` for an invalid type;
+/// `Unsupported` for a storage without commits and for options that only Paimon's own writers check. `Io`,
+/// and `Conflict` after too many lost races.
 pub fn alter_table(table: &Table, changes: &[SchemaChange]) -> Result<Table> {
     engine::commit(Altering { table, changes })
 }
 
-/// Changes to a schema.
+/// The changes to a schema.
 struct Altering<'a> {
     table: &'a Table,
     changes: &'a [SchemaChange],
@@ -96,7 +96,7 @@ impl Commit for Altering<'_> {
     }
 }
 
-/// What changes of a schema.
+/// The changed parts of a schema.
 struct NextSchema {
     fields: Vec<DataField>,
     highest_field_id: i32,
@@ -105,10 +105,10 @@ struct NextSchema {
     comment: Option<String>,
 }
 
-/// The file of the schema behind `base`, with other writers' keys.
+/// The schema file after `base`, with unknown keys of other writers.
 ///
 /// # Errors
-/// Those of a schema that makes no table.
+/// Those of a schema that no table can have.
 fn next_file(base: &Latest, next: &NextSchema) -> Result<String> {
     let mut object: Map<String, Value> = parse(base.text.as_bytes())?;
     let fields: Vec<Value> = next.fields.iter().map(DataField::to_json).collect();
@@ -121,7 +121,7 @@ fn next_file(base: &Latest, next: &NextSchema) -> Result<String> {
         ("primaryKeys", next.primary_keys.clone().into()),
         ("options", options.collect::<Map<_, _>>().into()),
         ("comment", next.comment.clone().into()),
-        // Times ascend with the ids, whatever the clocks of writers say.
+        // Times ascend with the ids, even if clocks of writers differ.
         ("timeMillis", base.schema.time_millis.max(now_millis()).into()),
     ];
     object.extend(changed.map(|(key, value)| (key.to_owned(), value)));

@@ -1,8 +1,8 @@
-//! Options that are set, removed, and named after columns.
+//! Options that are set or removed, or that contain names of columns.
 
 use crate::error::{Error, ErrorKind, Result};
 
-/// Those that are for good once there are rows (marked `@Immutable` in Paimon's `CoreOptions.java`).
+/// Options that cannot change once there are rows (marked `@Immutable` in Paimon's `CoreOptions.java`).
 const IMMUTABLE: [&str; 24] = [
     "aggregation.remove-record-on-delete",
     "blob-descriptor-field",
@@ -29,9 +29,9 @@ const IMMUTABLE: [&str; 24] = [
     "sequence.snapshot-ordering",
     "type",
 ];
-/// Those that say what a table is, and not how it is read or written.
+/// Options that describe the table itself, not how it is read or written.
 const STRUCTURAL: [&str; 6] = ["auto-create", "branch", "partition", "path", "primary-key", "type"];
-/// The beginnings of those whose values only Paimon's own writers check.
+/// Prefixes of options whose values only Paimon's own writers check.
 const UNCHECKED: [&str; 10] = [
     "aggregation.",
     "blob-",
@@ -49,10 +49,11 @@ const MANIFEST_FORMAT: &str = "manifest.format";
 const DELETION_VECTORS: &str = "deletion-vectors.enabled";
 const FIELDS: &str = "fields.";
 
-/// Refuses a value that an option may not get.
+/// Refuses a value that an option may not have.
 ///
 /// # Errors
-/// `Argument` where Paimon forbids it, `Unsupported` for an option that is not set here, both with the option.
+/// `Argument` where Paimon forbids it, `Unsupported` for an option that cannot be set here, both with the
+/// option.
 pub(super) fn check_set(
     options: &[(String, String)],
     key: &str,
@@ -143,7 +144,7 @@ fn is_true(value: Option<&str>) -> bool {
     value.is_some_and(|value| value.trim().eq_ignore_ascii_case("true"))
 }
 
-/// The options once columns have other names, of which some keys and values are made
+/// The options after columns were renamed: some keys and values contain column names
 /// (`SchemaManager.applyRenameColumnsToOptions`).
 pub(super) fn renamed(options: Vec<(String, String)>, renames: &[(&str, &str)]) -> Vec<(String, String)> {
     let new_name = |name: &str| {
@@ -171,7 +172,7 @@ pub(super) fn renamed(options: Vec<(String, String)>, renames: &[(&str, &str)]) 
     if renames.is_empty() { options } else { options.into_iter().map(renamed).collect() }
 }
 
-/// What follows the name of a column in options.
+/// What follows the name of a column in keys of options.
 const NAMED_AFTER_COLUMN: [&str; 8] = [
     "aggregate-function",
     "ignore-retract",

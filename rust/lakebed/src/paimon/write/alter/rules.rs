@@ -1,4 +1,4 @@
-//! What a schema file may say and a table may not be (Paimon's `SchemaValidation.java`).
+//! Rules for the schema of a table beyond the file format (Paimon's `SchemaValidation.java`).
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::paimon::reach::duration;
@@ -6,10 +6,10 @@ use crate::paimon::schema::TableSchema;
 use crate::paimon::types::{DataField, TypeKind};
 use crate::paimon::write::options::is_on;
 
-/// The names that Paimon gives columns of its own.
+/// The names that Paimon reserves for columns of its own.
 const RESERVED: [&str; 5] = ["_SEQUENCE_NUMBER", "_VALUE_KIND", "_LEVEL", "_ROW_ID", "rowkind"];
 
-/// Refuses what makes no table.
+/// Refuses a schema that no table can have.
 ///
 /// # Errors
 /// `Argument`, with the column or option.
@@ -67,7 +67,7 @@ fn check_buckets(schema: &TableSchema) -> Result<()> {
     }
 }
 
-/// Columns that options name are there.
+/// Checks that columns named by options exist.
 fn check_named_columns(schema: &TableSchema) -> Result<()> {
     let check = |key: &str, name: &str| match schema.field_by_name(name) {
         Some(_) => Ok(()),
@@ -174,7 +174,7 @@ fn check_options(schema: &TableSchema) -> Result<()> {
         let (Ok(least), Ok(most)) = (least, most) else {
             return Err(refused(format!("options {min:?} and {max:?} are numbers")).in_field(&min));
         };
-        // As many as engines keep where the option is not there.
+        // Without the option, engines keep as many.
         let least = least.or_else(|| number("snapshot.num-retained.min")?.ok()).unwrap_or(10);
         let most = most.or_else(|| number("snapshot.num-retained.max")?.ok()).unwrap_or(i32::MAX);
         if least < 1 || least > most {

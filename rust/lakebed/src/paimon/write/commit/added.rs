@@ -31,12 +31,12 @@ pub(super) struct Added {
     pub(super) entries: RecordBatch,
     pub(super) paths: Vec<String>,
     pub(super) changelog: Option<RecordBatch>,
-    /// Manifests in which none of the files is named, as an attempt before has found.
+    /// Manifests in which an earlier attempt found none of the files.
     clear: RefCell<HashSet<String>>,
 }
 
 impl Added {
-    /// Takes what a caller gives.
+    /// Checks and takes the files of a caller.
     pub(super) fn new(
         table: &Table,
         files: &RecordBatch,
@@ -52,10 +52,10 @@ impl Added {
         }
     }
 
-    /// The same with the files of a changelog, which tell what changed.
+    /// The same with the files of a changelog, which record what changed.
     ///
     /// # Errors
-    /// As [`Added::new`], with columns within `changelog`; `Argument` for a table without keys.
+    /// As [`Added::new`], with fields within `changelog`; `Argument` for a table without primary keys.
     pub(super) fn with_changelog(
         mut self,
         table: &Table,
@@ -77,7 +77,8 @@ impl Added {
         self.entries.num_rows() == 0 && self.changelog.is_none()
     }
 
-    /// The entries, none of whose files is live yet, which is looked for where `check` says so. Keys of levels always are.
+    /// The entries that add the files. With `check`, all files are compared with the table's; where files
+    /// have levels, keys are always compared.
     pub(super) fn changes(&self, base: &Base, check: bool) -> Result<Option<Changes>> {
         if self.is_empty() {
             return Ok(None);
@@ -88,7 +89,8 @@ impl Added {
         Ok(Some(Changes { changelog: self.changelog.clone(), ..Changes::of(vec![self.entries.clone()]) }))
     }
 
-    /// Refuses files that are live or were deleted, buckets that are counted otherwise, and keys of a level that overlap.
+    /// Refuses files that are live or were deleted, another number of buckets than the partition has, and
+    /// overlapping keys on a level.
     fn check_all(&self, base: &Base) -> Result<()> {
         let names: HashSet<String> = names_of(&self.entries)?.into_iter().collect();
         let partitions = partitions_of(&self.entries)?;
@@ -117,12 +119,12 @@ impl Added {
         if leveled {
             ranges::check(base, &live, self)?;
         }
-        // Whoever loses a race need not read them again.
+        // Another attempt after a lost race does not read these again.
         self.clear.borrow_mut().extend(base.manifests()?.iter().map(|manifest| manifest.file_name.clone()));
         Ok(())
     }
 
-    /// Refuses files that are live, and buckets that are counted otherwise than those of their partition.
+    /// Refuses files that are live, and another number of buckets than the partition has.
     pub(super) fn check(&self, base: &Base, live: &RecordBatch, bucketed: bool) -> Result<()> {
         let there = paths_of(&base.table, live)?;
         let there: HashSet<_> = there.iter().map(|path| rooted(path)).collect();
@@ -144,7 +146,7 @@ impl Added {
     }
 }
 
-/// The entries of files, each by the schema that it was written by: the latest where it does not say.
+/// The entries of files, each by the schema that it was written with, by default the latest.
 fn entries_of(
     table: &Table,
     files: &RecordBatch,
@@ -177,14 +179,15 @@ fn entries_of(
         all.push(one);
         order.extend(rows);
     }
-    // Back to the order in which they were given.
+    // Back to the order of the caller.
     let mut places: Vec<u64> = (0..order.len() as u64).collect();
     places.sort_by_key(|place| usize::try_from(*place).ok().and_then(|place| order.get(place)));
     let schema = all.first().map(RecordBatch::schema).unwrap_or_else(|| files.schema());
     Ok(take_record_batch(&concat_batches(&schema, &all)?, &UInt64Array::from(places))?)
 }
 
-/// A file that is added though entries delete it: readers leave it out, wherever those stand.
+/// Finds added files that entries of the table delete: readers would leave them out, whatever the order of
+/// entries.
 pub(super) struct DeletedBefore<'a> {
     added: &'a Added,
     rows: HashMap<Vec<u8>, usize>,
@@ -198,7 +201,7 @@ impl<'a> DeletedBefore<'a> {
         Ok(DeletedBefore { added, rows, found: None })
     }
 
-    /// Looks for files among entries of the table; `names` are those of the files that are added.
+    /// Looks for files among entries of the table; `names` are the names of the added files.
     pub(super) fn look_into(&mut self, entries: &RecordBatch, names: &HashSet<String>) -> Result<()> {
         let (kinds, named) = (find(entries, "kind")?, find(entries, "file_name")?);
         let deleted = kinds.as_primitive::<Int8Type>().iter().zip(named.as_string::<i32>());

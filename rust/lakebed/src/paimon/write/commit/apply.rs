@@ -24,16 +24,16 @@ use crate::storage::present;
 use crate::write::commit::{self as engine, Commit, Prepared, RetryLimits};
 use crate::write::{Existing, make_folder, now_millis};
 
-/// How many times a commit is tried.
+/// A commit is tried so many times.
 const ATTEMPTS: u32 = if cfg!(test) { 3 } else { 200 };
 /// The longest time between two attempts \[ms\].
 const LONGEST_WAIT: u64 = 500;
-/// The identifier of batch writers, who have none.
+/// The identifier of batch writers, which have none.
 const BATCH: i64 = i64::MAX;
 /// The version of snapshots since Paimon 0.4.
 const VERSION: i32 = 3;
 
-/// What is changed, found in whatever is the latest snapshot; `None` for nothing to do.
+/// Finds the changes for whatever is the latest snapshot; `None` for nothing to do.
 type Plan<'a> = dyn Fn(&Base) -> Result<Option<Changes>> + 'a;
 
 /// Makes the changes that `plan` finds.
@@ -55,9 +55,9 @@ struct Changing<'a> {
     options: &'a CommitOptions,
     kind: CommitKind,
     plan: &'a Plan<'a>,
-    /// The number of the next file, of all attempts.
+    /// The number of the next file, across all attempts.
     number: Cell<u64>,
-    /// The snapshots up to this one are not this commit.
+    /// Snapshots up to this one cannot be this commit.
     seen: i64,
 }
 
@@ -96,7 +96,7 @@ impl Commit for Changing<'_> {
     }
 }
 
-/// The snapshot behind `seen` that is this commit already; only writers who number their commits have one.
+/// The snapshot after `seen` that is this commit already. Only commits with an identifier can be recognised.
 fn committed(base: &Base, options: &CommitOptions, kind: CommitKind, seen: i64) -> Result<Option<i64>> {
     let Some(identifier) = options.identifier.filter(|identifier| *identifier != BATCH) else {
         return Ok(None);
@@ -112,7 +112,7 @@ fn committed(base: &Base, options: &CommitOptions, kind: CommitKind, seen: i64) 
     Ok(None)
 }
 
-/// Writes manifests and lists; gives the snapshot that names them.
+/// Writes manifests and lists. Returns the snapshot that names them.
 fn write_all(
     base: &Base,
     changes: Changes,
@@ -164,7 +164,7 @@ fn write_all(
         writer_version: None,
         commit_identifier: options.identifier.unwrap_or(BATCH),
         commit_kind: kind,
-        // Times ascend with the ids, whatever the clocks of writers say: travel by time goes by that.
+        // Times ascend with the ids, even if clocks of writers differ: time travel relies on it.
         time_millis: before.map_or(0, |snapshot| snapshot.time_millis).max(now_millis()),
         log_offsets: None,
         total_record_count: Some(total + delta_rows),
@@ -186,7 +186,7 @@ fn rows_added(entries: &RecordBatch) -> Result<i64> {
     Ok(rows.map(|(kind, rows)| if *kind == ADD { *rows } else { -rows }).sum())
 }
 
-/// The statistics of the snapshot before, as long as they are of the latest schema.
+/// The statistics of the last snapshot, as long as they are of the latest schema.
 fn statistics(base: &Base) -> Option<String> {
     #[derive(serde::Deserialize)]
     #[serde(rename_all = "camelCase")]
@@ -199,7 +199,7 @@ fn statistics(base: &Base) -> Option<String> {
     (statistics.schema_id == base.schema().id).then_some(name)
 }
 
-/// Tells readers where to look first. They do without where that fails, so it is no failure of the commit.
+/// Writes hints, which tell readers where to look first. They are optional, so a failure is ignored.
 fn write_hints(table: &Table, id: i64) {
     let files = table.files();
     let hint = |name: &str, existing| {

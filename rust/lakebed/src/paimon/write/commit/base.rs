@@ -1,4 +1,4 @@
-//! What a commit starts from.
+//! The state that a commit starts from.
 
 use std::cell::OnceCell;
 
@@ -25,11 +25,11 @@ use crate::write::commit::check_committable;
 pub(super) struct Base {
     /// With the latest schema.
     pub(super) table: Table,
-    /// Its base list and its delta list, as they stand.
+    /// Its base list and its delta list, as bytes.
     pub(super) lists: Vec<ListFile>,
-    /// The same, once somebody asks what is in them.
+    /// The records of both, once they are needed.
     read: OnceCell<(RecordBatch, Vec<ManifestFile>)>,
-    /// Other writers' keys of the snapshot's file.
+    /// Unknown keys of other writers in the snapshot's file.
     pub(super) carried: Map<String, Value>,
 }
 
@@ -37,7 +37,7 @@ impl Base {
     /// Reads the latest snapshot and its lists.
     ///
     /// # Errors
-    /// `Unsupported` for a table on a storage that commits are not made on; those of reading.
+    /// `Unsupported` for a table on a storage without commits; those of reading.
     pub(super) fn latest(table: &Table) -> Result<Base> {
         check_committable(table.storage().as_ref(), table.location())?;
         let table = table.latest()?;
@@ -46,7 +46,7 @@ impl Base {
         Ok(Base { table, lists, read: OnceCell::new(), carried })
     }
 
-    /// The records of the base list, then of the delta list, with what other writers' fields hold.
+    /// The records of the base list, then of the delta list, with unknown fields of other writers.
     ///
     /// # Errors
     /// Those of reading.
@@ -62,7 +62,7 @@ impl Base {
         Ok(&self.listed()?.1)
     }
 
-    /// Goes over the lists, unless that was done: what is damaged is not passed on.
+    /// Checks the lists, unless that was done already: a damaged list must not be copied.
     ///
     /// # Errors
     /// Those of reading.
@@ -95,7 +95,7 @@ impl Base {
         self.table.snapshot()
     }
 
-    /// The entries of one manifest, in columns that are named, all for `None`.
+    /// The entries of one manifest, with the named columns; all columns for `None`.
     pub(super) fn entries(&self, manifest: &ManifestFile, columns: Option<&[String]>) -> Result<EntryReader> {
         let path = self.table.manifest_path(&manifest.file_name);
         let bytes = self.table.read_recorded(&path, Some(manifest.file_size))?;
@@ -103,7 +103,7 @@ impl Base {
         reader.map_err(|error| error.in_file(&path))
     }
 
-    /// The entries of one manifest in all columns, with what other writers' fields hold.
+    /// The entries of one manifest with all columns and unknown fields of other writers.
     pub(super) fn whole_entries(
         &self,
         manifest: &ManifestFile,
@@ -117,7 +117,7 @@ impl Base {
         Ok(entries.map(move |entries| entries.map_err(|error| error.in_file(&path))))
     }
 
-    /// The same of a manifest that is these bytes, and of which a list may say what it has.
+    /// The same for a manifest with these bytes; its list may record its counts.
     pub(super) fn whole_entries_of(
         &self,
         bytes: Buffer,
@@ -147,7 +147,7 @@ impl Base {
     }
 }
 
-/// Whether any value of a column is there.
+/// Whether any value of a column is not null.
 pub(super) fn has_values(batch: &RecordBatch, name: &str) -> Result<bool> {
     let column = find(batch, name)?;
     Ok(column.null_count() < column.len())
@@ -159,8 +159,8 @@ pub(super) fn names_of(entries: &RecordBatch) -> Result<Vec<String>> {
     Ok(names.as_string::<i32>().iter().flatten().map(str::to_owned).collect())
 }
 
-/// Other writers' keys of the file of the table's snapshot, or of its tag's, where that alone has
-/// the snapshot.
+/// Unknown keys of other writers in the file of the table's snapshot, or of its tag where the snapshot has
+/// expired.
 ///
 /// # Errors
 /// Those of reading it.

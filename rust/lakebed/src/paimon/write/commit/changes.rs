@@ -1,4 +1,4 @@
-//! What commits change: files added, taken away, and put in the place of others.
+//! The changes of commits: files added, removed and replaced.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ use crate::paimon::write::place::{PartialPartition, absolute, rooted};
 use crate::paimon::write::stats::dropped;
 use crate::record::find;
 
-/// The columns that say which file an entry is of, and how many buckets its partition has.
+/// The columns that identify the file of an entry, and the number of buckets of its partition.
 pub(super) const PLACED: [&str; 9] = [
     "kind",
     "partition",
@@ -37,28 +37,28 @@ pub(super) const PLACED: [&str; 9] = [
     "external_path",
 ];
 
-/// What a snapshot changes.
+/// The changes of a snapshot.
 pub(super) struct Changes {
     /// The entries of its delta.
     pub(super) entries: Vec<RecordBatch>,
-    /// Its base, where that is not what was live before as it was listed.
+    /// Its base list, where that is not simply everything that was live before.
     pub(super) rewritten: Option<Rewritten>,
     /// Its index files.
     pub(super) index: Index,
-    /// The size of manifests, where it is not the table's.
+    /// The target size of manifests, where it is not the table's.
     pub(super) target_bytes: Option<u64>,
     /// The entries of its changelog.
     pub(super) changelog: Option<RecordBatch>,
 }
 
 impl Changes {
-    /// Those that entries of files make alone.
+    /// Changes that consist of these entries alone.
     pub(super) fn of(entries: Vec<RecordBatch>) -> Changes {
         Changes { entries, rewritten: None, index: Index::AsBefore, target_bytes: None, changelog: None }
     }
 }
 
-/// Files that are taken away.
+/// Files that are removed.
 pub(super) struct Removed {
     pub(super) paths: Vec<String>,
     pub(super) names: HashSet<String>,
@@ -81,7 +81,7 @@ impl Removed {
         Ok(Removed { paths, names })
     }
 
-    /// The entries that delete the files, all of which are live.
+    /// The entries that delete the files, all of which must be live.
     pub(super) fn changes(&self, base: &Base) -> Result<Option<Changes>> {
         if self.paths.is_empty() {
             return Ok(None);
@@ -99,7 +99,7 @@ impl Removed {
         Ok(Some(Changes { index, ..Changes::of(vec![deletions(&removed, base)?]) }))
     }
 
-    /// Which of some live files are these, or the place of the first of these that is none of them.
+    /// Which of these live files are removed; or the row of the first path that is not among them.
     pub(super) fn among(&self, table: &Table, live: &RecordBatch) -> Result<Result<BooleanArray, usize>> {
         let there = paths_of(table, live)?;
         let live: HashSet<_> = there.iter().map(|path| rooted(path)).collect();
@@ -111,22 +111,22 @@ impl Removed {
     }
 }
 
-/// The partitions that files take the place of all in.
+/// The partitions whose files are all replaced.
 pub(super) enum Replaced {
-    /// Those with some values.
+    /// Those with these values.
     With(PartialPartition),
-    /// Those that the files are of.
+    /// Those of the new files.
     OfFiles(HashSet<Vec<u8>>),
 }
 
-/// Files that take the place of all in some partitions.
+/// Files that replace all files of some partitions.
 pub(super) struct Overwritten {
     added: Added,
     replaced: Replaced,
 }
 
 impl Overwritten {
-    /// Files in the place of what is in `partition`, for `None` in each of their partitions.
+    /// Files that replace those in `partition`; for `None`, those in each of the new files' partitions.
     ///
     /// # Errors
     /// `Argument` for a file of another partition, with its row.
@@ -145,7 +145,7 @@ impl Overwritten {
         }
     }
 
-    /// Which entries are of the partitions.
+    /// Which entries are in the partitions.
     fn holds(&self, entries: &RecordBatch) -> Result<BooleanArray> {
         let partitions = find(entries, "partition")?;
         let partitions = partitions.as_binary::<i32>();
@@ -157,7 +157,8 @@ impl Overwritten {
         }
     }
 
-    /// Which entries of the partitions go: those that wait for their bucket stay in tables that have them no more.
+    /// Which entries of the partitions are removed. In tables with postponed buckets, files that are not
+    /// assigned to a bucket yet are kept.
     fn goes(&self, base: &Base, entries: &RecordBatch) -> Result<BooleanArray> {
         let held = self.holds(entries)?;
         if base.schema().bucket() == POSTPONE_BUCKET {
@@ -202,12 +203,12 @@ impl Overwritten {
     }
 }
 
-/// Those that are not told.
+/// True where `mask` is false or null.
 pub(super) fn not(mask: &BooleanArray) -> BooleanArray {
     mask.iter().map(|mask| Some(mask != Some(true))).collect()
 }
 
-/// Refuses tables whose files share rows.
+/// Refuses tables in which several files share rows.
 pub(super) fn refuse_evolution(base: &Base) -> Result<()> {
     if is_on(base.schema(), "data-evolution.enabled", false) {
         let message = "single files of a table with data evolution cannot be removed, since files share rows";
@@ -216,7 +217,8 @@ pub(super) fn refuse_evolution(base: &Base) -> Result<()> {
     Ok(())
 }
 
-/// The entries that delete live files: as they were added, since all of it may be their identity.
+/// The entries that delete live files: copies of those that added them, since every field may be part of the
+/// identity.
 pub(super) fn deletions(live: &RecordBatch, base: &Base) -> Result<RecordBatch> {
     let kinds: ArrayRef = Arc::new(Int8Array::from_value(DELETE, live.num_rows()));
     let mut changed = vec![("kind", kinds)];

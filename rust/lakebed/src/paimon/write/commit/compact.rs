@@ -1,4 +1,4 @@
-//! Manifests written anew (Paimon's `ManifestFileMerger.java`).
+//! Rewrites manifests (Paimon's `ManifestFileMerger.java`).
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int8Type;
@@ -22,24 +22,25 @@ use crate::paimon::write::{FileKind, FileOptions, Layout, RecordWriter};
 use crate::record::{carried, find};
 use crate::write::sorter::{Sortable, Sorter};
 
-/// The manifests of a base list, some of them written anew.
+/// The manifests of a base list, some of which are rewritten.
 pub(super) struct Rewritten {
-    /// Those that stay, by their place in the list.
+    /// Those that are kept, by their place in the list.
     kept: Vec<usize>,
-    /// The others.
+    /// The rewritten ones.
     rewritten: Vec<usize>,
-    /// What is deleted in any of them.
+    /// The files that any of them deletes.
     deleted: Deleted,
-    /// Whether entries come by partition and bucket.
+    /// Whether entries are sorted by partition and bucket.
     sort: bool,
-    /// Bytes of entries that are sorted in memory.
+    /// How many bytes of entries are sorted in memory.
     memory_bytes: Option<usize>,
 }
 
-/// How many entries are put in order at once: whole pieces of those after which a manifest's size is looked at.
+/// How many entries are sorted at once: a multiple of the number after which the size of a manifest is
+/// checked.
 const SORTED_ROWS: usize = 8 * CHECKED_EVERY;
 
-/// The manifests of the latest snapshot without what is deleted in them; `None` where they are that already.
+/// The manifests of the latest snapshot without deleted files; `None` where nothing would change.
 pub(super) fn changes(
     base: &Base,
     target_bytes: Option<u64>,
@@ -54,7 +55,7 @@ pub(super) fn changes(
         let stays = !sort && large && (deleted.is_empty() || is_live(base, manifest, &deleted)?);
         if stays { &mut kept } else { &mut rewritten }.push(place);
     }
-    // One file too small, without anything deleted, would be itself again.
+    // A single small manifest without deleted files would be written again unchanged.
     if rewritten.is_empty() || (!sort && deleted.is_empty() && rewritten.len() == 1) {
         return Ok(None);
     }
@@ -62,7 +63,7 @@ pub(super) fn changes(
     Ok(Some(Changes { rewritten: Some(rewritten), target_bytes: Some(target), ..Changes::of(Vec::new()) }))
 }
 
-/// The files that some manifest deletes.
+/// The files that any manifest deletes.
 fn deleted(base: &Base) -> Result<Deleted> {
     let mut deleted = Deleted::default();
     for manifest in base.manifests()?.iter().filter(|manifest| manifest.deleted > 0) {
@@ -74,7 +75,7 @@ fn deleted(base: &Base) -> Result<Deleted> {
     Ok(deleted)
 }
 
-/// Whether nothing in a manifest is deleted.
+/// Whether no file of a manifest is deleted.
 fn is_live(base: &Base, manifest: &ManifestFile, deleted: &Deleted) -> Result<bool> {
     for entries in identified(base, manifest)? {
         if deleted.live(&identities(&entries?)?).false_count() > 0 {
@@ -96,7 +97,7 @@ fn of_kind(entries: &RecordBatch, wanted: i8) -> Result<RecordBatch> {
 }
 
 impl Rewritten {
-    /// Writes what is to be written; gives the records of the base list, those that stay first.
+    /// Writes the new manifests. Returns the records of the base list, with the kept manifests first.
     pub(super) fn write(self, base: &Base, made: &mut Made<'_>) -> Result<RecordBatch> {
         let kept =
             UInt32Array::from_iter_values(self.kept.iter().filter_map(|place| u32::try_from(*place).ok()));
@@ -137,7 +138,7 @@ impl Rewritten {
     }
 }
 
-/// Entries by the values of their partition, then by bucket; those of one bucket stay in their order.
+/// Entries sorted by the values of their partition, then by bucket; the order within a bucket is kept.
 struct ByPartition<'b> {
     base: &'b Base,
     partition: PartitionType,
@@ -152,7 +153,7 @@ impl Sortable for ByPartition<'_> {
     }
 
     fn encode(&self, entries: &RecordBatch) -> Result<Vec<u8>> {
-        // Nobody else reads it: the newest layout has all fields, and any marker will do.
+        // Only this process reads the file: the newest layout has all fields, and any sync marker will do.
         let container = WriteOptions { codec: Codec::Snappy, ..WriteOptions::new([0; 16]) };
         let mut options = FileOptions::new(Layout::V2_1, container);
         options.carried = carried::fields(entries.schema_ref());

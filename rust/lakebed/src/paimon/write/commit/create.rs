@@ -1,4 +1,4 @@
-//! New tables (Paimon's `SchemaManager.java`, `SchemaValidation.java`).
+//! Creates tables (Paimon's `SchemaManager.java`, `SchemaValidation.java`).
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use crate::storage::Storage;
 use crate::write::commit::check_committable;
 use crate::write::{now_millis, publish_new};
 
-/// What a new table is to be.
+/// The definition of a new table.
 #[derive(Debug, Clone, Default)]
 pub struct TableDefinition {
     /// The columns, as `fields` of a schema file has them; those without an id get one.
@@ -43,7 +43,7 @@ impl TableDefinition {
         parse(json.as_bytes())
     }
 
-    /// Columns of the types that Arrow columns are read as; the metadata `paimon.type` of a field names another
+    /// Columns of the Paimon types of Arrow columns; the metadata `paimon.type` of a field can name another
     /// type.
     ///
     /// # Errors
@@ -59,7 +59,7 @@ impl TableDefinition {
     }
 }
 
-/// Leaves ids of fields in a type to be given.
+/// Removes the ids of fields in a type, so that new ones are given.
 fn drop_ids(ty: &mut Value) {
     match ty {
         Value::Object(object) => {
@@ -71,12 +71,11 @@ fn drop_ids(ty: &mut Value) {
     }
 }
 
-/// Makes a table without snapshots: its folder, and in it `schema/schema-0`.
+/// Creates a table without snapshots: its folder, and `schema/schema-0` in it.
 ///
 /// # Errors
-/// `Unsupported` for a storage that commits are not made on, and for manifests in another format than Avro;
-/// `Argument`, `Json` and `Type` for columns, keys and buckets that make no table; `Io`, also where there is a
-/// table already.
+/// `Unsupported` for a storage without commits, and for manifests in another format than Avro; `Argument`,
+/// `Json` and `Type` for invalid columns, keys and buckets; `Io`, also where there is a table already.
 pub fn create_table(
     location: &str,
     storage: Arc<dyn Storage>,
@@ -94,7 +93,7 @@ pub fn create_table(
     Table::open(location, storage, decoding)
 }
 
-/// The schema file, its keys in any order.
+/// The schema file, with keys in any order.
 fn schema(definition: &TableDefinition) -> Result<String> {
     let mut fields = FieldParser::new(0).fields(&definition.fields, 0)?;
     for field in &mut fields {
@@ -116,7 +115,7 @@ fn schema(definition: &TableDefinition) -> Result<String> {
     Ok(schema.to_string())
 }
 
-/// The largest id of a column and of what is in it.
+/// The largest id of a column and its nested fields.
 fn highest_id(field: &DataField) -> i32 {
     let mut highest = field.id;
     let mut types = vec![&field.ty];

@@ -1,4 +1,4 @@
-//! Index files whose data files go (Paimon's `IndexManifestFileHandler.java`).
+//! Index files of removed data files (Paimon's `IndexManifestFileHandler.java`).
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::record::{carried, find};
 
 /// The index files of a snapshot.
 pub(super) enum Index {
-    /// Those of the one before.
+    /// Those of the last snapshot.
     AsBefore,
     /// None.
     None,
@@ -26,14 +26,14 @@ pub(super) enum Index {
     New(RecordBatch),
 }
 
-/// The index files of a snapshot, of which some may have changed.
+/// The index files of a snapshot, and whether they differ from those before.
 pub(super) struct IndexEntries {
     pub(super) records: RecordBatch,
     pub(super) changed: bool,
 }
 
 impl Index {
-    /// That of these files.
+    /// The index with these files.
     pub(super) fn of(entries: IndexEntries) -> Index {
         match entries.records.num_rows() {
             _ if !entries.changed => Index::AsBefore,
@@ -46,10 +46,10 @@ impl Index {
 /// The vectors of an index file.
 pub(super) const RANGES: &str = "deletions_vectors_ranges";
 
-/// A data file as vectors are found by: partition, bucket and name.
+/// How vectors identify a data file: partition, bucket and name.
 pub(super) type File = (Vec<u8>, i32, String);
 
-/// The index without what belongs to partitions, by their rows.
+/// The index without the files of partitions, given by their rows.
 pub(super) fn without_partitions(base: &Base, partitions: &HashSet<Vec<u8>>) -> Result<Index> {
     let entries = IndexFiles::read_carrying(&base.table)?;
     let keep: BooleanArray = find(&entries, "partition")?
@@ -60,11 +60,11 @@ pub(super) fn without_partitions(base: &Base, partitions: &HashSet<Vec<u8>>) -> 
     kept(&entries, &keep, false).map(Index::of)
 }
 
-/// The index without the deletion vectors of `removed`, which are live entries. Hashes of keys stay: they say in
-/// which bucket a key belongs, whether it is there or not.
+/// The index without the deletion vectors of `removed`, which are live entries. Hashes of keys are kept: they
+/// record the bucket of a key, whether the key exists or not.
 ///
 /// # Errors
-/// `Unsupported` where a global index covers rows of a partition that files go from.
+/// `Unsupported` where a global index covers rows of a partition that files are removed from.
 pub(super) fn without_files(base: &Base, removed: &RecordBatch) -> Result<IndexEntries> {
     let entries = IndexFiles::read_carrying(&base.table)?;
     let files = files_of(removed)?;
@@ -93,7 +93,7 @@ pub(super) fn without_files(base: &Base, removed: &RecordBatch) -> Result<IndexE
             let file = (partition(row).to_vec(), bucket(row), names.value(item).to_owned());
             of_live[item] = !files.contains(&file);
         }
-        // One that had vectors, and has none of a live file, goes.
+        // An index file without any vector of a live file is removed.
         keep.push(Some(items.is_empty() || of_live[items].contains(&true)));
     }
     let changed = of_live.contains(&false);
@@ -101,7 +101,7 @@ pub(super) fn without_files(base: &Base, removed: &RecordBatch) -> Result<IndexE
     kept(&shorter, &BooleanArray::from(keep), changed)
 }
 
-/// The entries that are kept, and whether they differ from those before.
+/// The kept entries, and whether they differ from those before.
 fn kept(entries: &RecordBatch, keep: &BooleanArray, changed: bool) -> Result<IndexEntries> {
     let records = filter_record_batch(entries, keep)?;
     let changed = changed || records.num_rows() < entries.num_rows();
@@ -118,8 +118,7 @@ pub(super) fn files_of(entries: &RecordBatch) -> Result<HashSet<File>> {
     Ok(files.collect())
 }
 
-/// The entries with those of their ranges that are kept, with what other writers say of them, and as many of them
-/// counted.
+/// The entries with the kept ranges only, with their row counts and with unknown fields of other writers.
 fn without_ranges(entries: &RecordBatch, ranges: &ListArray, keep: &[bool]) -> Result<RecordBatch> {
     let kept_in = |row: usize| -> &[bool] {
         let bounds = ranges.value_offsets();
@@ -143,7 +142,7 @@ fn without_ranges(entries: &RecordBatch, ranges: &ListArray, keep: &[bool]) -> R
     with_columns(entries, &changed)
 }
 
-/// Lists with those of their items that `kept_in` says of each row.
+/// Lists with only the items that `kept_in` marks in each row.
 fn shorter<'k>(lists: &ListArray, kept_in: &dyn Fn(usize) -> &'k [bool]) -> Result<ArrayRef> {
     let arrow_schema::DataType::List(item) = lists.data_type() else {
         return Err(Error::new(ErrorKind::Argument, "ranges are a list"));
@@ -157,7 +156,7 @@ fn shorter<'k>(lists: &ListArray, kept_in: &dyn Fn(usize) -> &'k [bool]) -> Resu
         lengths.push(items.iter().filter(|item| **item).count());
     }
     let values = filter(lists.values(), &BooleanArray::from(keep))?;
-    // Values before the first and behind the last list are there no more: lists that came sliced were kept whole.
+    // Only values of the rows' own lists are kept: a sliced array may have more on both sides.
     let offsets = OffsetBuffer::from_lengths(lengths);
     Ok(Arc::new(ListArray::try_new(Arc::clone(item), offsets, values, lists.nulls().cloned())?))
 }

@@ -23,11 +23,11 @@ use crate::record::{RecordResolver, find};
 use crate::scan::{Batches, ManifestSource, ManifestStream, threads};
 use crate::storage::Storage;
 
-/// The entries that add live files, of those that `keep` keeps, in the order in which they stand; `keep` must
-/// keep all entries of one file or none. `columns` are those wanted, which have the identity; `None` for all.
-/// Manifests without files of `partitions`, as far as their lists tell, are not read.
+/// The entries that add live files, among those that `keep` keeps, in file order; `keep` must keep all
+/// entries of a file or none. `columns` are the columns to read, which must include the identity; `None` for
+/// all. Manifests that have no files of `partitions` by the bounds in their list are not read.
 ///
-/// Memory is that of the kept entries.
+/// Takes memory for all kept entries.
 ///
 /// # Errors
 /// Those of reading; `Mismatch` for a file that is added twice.
@@ -44,7 +44,7 @@ pub(super) fn live_entries(
     live_entries_of(base, &read, columns, keep)
 }
 
-/// The same of the manifests of which `read` says so. They are read side by side.
+/// The same for the manifests that `read` marks. They are read in parallel.
 ///
 /// # Errors
 /// As [`live_entries`].
@@ -69,7 +69,7 @@ pub(super) fn live_entries_of(
     merged.finish(&schema)
 }
 
-/// Manifests that are read for their entries.
+/// Reads manifests for their entries.
 struct Manifests {
     table: Table,
     columns: RecordResolver,
@@ -101,11 +101,11 @@ impl ManifestSource for Manifests {
     }
 }
 
-/// Entries, by the file that they speak of.
+/// Entries, by the identity of their file.
 #[derive(Default)]
 struct Merged {
     batches: Vec<RecordBatch>,
-    /// Where the entry that adds a live file stands.
+    /// The position of the entry that adds a live file.
     live: HashMap<Box<[u8]>, (usize, usize)>,
 }
 
@@ -118,7 +118,7 @@ impl Merged {
         let kinds = kinds.as_primitive::<Int8Type>();
         for (row, identity) in identities(&entries)?.iter().flatten().enumerate() {
             if kinds.value(row) != ADD {
-                // Where it deletes what is not there, it is without effect, as for readers.
+                // An entry that deletes a missing file has no effect, as for readers.
                 self.live.remove(identity);
             } else if self.live.insert(identity.into(), (self.batches.len(), row)).is_some() {
                 let message = "the file is added by two entries";

@@ -1,4 +1,4 @@
-//! The files that one attempt at a commit writes; they go with it, unless it was made.
+//! The files that one attempt at a commit writes; they are removed if the attempt fails.
 
 use std::cell::Cell;
 use std::io::{self, Write};
@@ -23,17 +23,17 @@ use crate::record::{carried, find, record_schema};
 use crate::write::commit::Written;
 use crate::write::make_folder;
 
-/// After how many entries the size of a manifest is looked at, as in Paimon's `RollingFileWriterImpl.java`.
+/// The size of a manifest is checked after so many entries, as in Paimon's `RollingFileWriterImpl.java`.
 pub(super) const CHECKED_EVERY: usize = 1000;
 
-/// Writes records, with how many bytes are written already.
+/// Writes records; the cell has the number of bytes written so far.
 type Writing<'a> = dyn FnMut(&mut RecordWriter<Counted<'_>>, &Cell<u64>) -> Result<()> + 'a;
 
 /// Writes the files of one attempt.
 pub(super) struct Made<'t> {
     table: &'t Table,
     uuid: u128,
-    /// The number of the next file, of all attempts of a commit.
+    /// The number of the next file, across all attempts of a commit.
     number: &'t Cell<u64>,
     written: Written,
     target_bytes: u64,
@@ -43,7 +43,7 @@ impl<'t> Made<'t> {
     /// Nothing yet.
     ///
     /// # Errors
-    /// `Unsupported` for options that are not written by.
+    /// `Unsupported` for options that this writer does not support.
     pub(super) fn new(
         table: &'t Table,
         uuid: u128,
@@ -56,7 +56,7 @@ impl<'t> Made<'t> {
         Ok(Made { table, uuid, number, written, target_bytes })
     }
 
-    /// Writes entries into as many manifests as their size asks for; gives the records of a list.
+    /// Writes entries into as many manifests as their size requires. Returns the records of a list.
     pub(super) fn manifests(
         &mut self,
         entries: &mut dyn Iterator<Item = Result<RecordBatch>>,
@@ -71,7 +71,7 @@ impl<'t> Made<'t> {
         concat_batches(&schema, &records).map_err(Into::into)
     }
 
-    /// One manifest, of `first` and of what follows until it is full.
+    /// Writes one manifest: `first`, and what follows until it is full.
     fn manifest(
         &mut self,
         first: RecordBatch,
@@ -96,7 +96,7 @@ impl<'t> Made<'t> {
         summary.finish(&name, size, partition)
     }
 
-    /// Writes a manifest list; gives its name and size.
+    /// Writes a manifest list. Returns its name and size.
     pub(super) fn list(&mut self, records: &RecordBatch) -> Result<(String, u64)> {
         let newer = has_values(records, "total_buckets")? || has_values(records, "extra_files")?;
         let layout = if newer { Layout::V2_1 } else { Layout::Current };
@@ -104,7 +104,7 @@ impl<'t> Made<'t> {
         self.file("manifest-list-", FileKind::List, layout, &carried, &mut |writer, _| writer.write(records))
     }
 
-    /// Writes what the lists of `base` have into one, in their order; gives its name and size.
+    /// Writes the records of both lists of `base` into one, in their order. Returns its name and size.
     pub(super) fn list_again(&mut self, base: &Base) -> Result<(String, u64)> {
         base.check_lists()?;
         let (name, options) = self.next_file("manifest-list-")?;
@@ -114,7 +114,7 @@ impl<'t> Made<'t> {
         }
     }
 
-    /// Writes an index manifest; gives its name.
+    /// Writes an index manifest. Returns its name.
     pub(super) fn index(&mut self, records: &RecordBatch) -> Result<String> {
         let global = find(records, "global_index")?;
         let source = global.as_struct_opt().and_then(|global| global.column_by_name("source_meta").cloned());
@@ -145,16 +145,16 @@ impl<'t> Made<'t> {
         self.put(name, &sink.bytes)
     }
 
-    /// The name of the next file, and how it is written.
+    /// The name of the next file, and the options to write it with.
     fn next_file(&self, prefix: &str) -> Result<(String, FileOptions)> {
         let number = self.number.replace(self.number.get() + 1);
         let name = format!("{prefix}{}-{number}", uuid_text(self.uuid));
-        // Blocks of two files are distinguished by their markers.
+        // Sync markers differ between files.
         let sync = self.uuid.wrapping_add(u128::from(number)).to_be_bytes();
         Ok((name, file_options(self.table.schema(), sync)?))
     }
 
-    /// Writes a file; gives its name and size.
+    /// Writes a file. Returns its name and size.
     fn put(&mut self, name: String, bytes: &[u8]) -> Result<(String, u64)> {
         let path = self.table.files().shared(&manifest_file(&name));
         make_folder(self.table.storage().as_ref(), &path)?;
@@ -175,14 +175,15 @@ pub(super) fn uuid_text(uuid: u128) -> String {
     [part(0..8), part(8..12), part(12..16), part(16..20), part(20..32)].join("-")
 }
 
-/// Batches in pieces of so many rows that the size of a file can be looked at between them.
+/// Batches in pieces, so that the size of a file can be checked between them.
 struct Pieces<'a> {
     batches: &'a mut dyn Iterator<Item = Result<RecordBatch>>,
     rest: Option<RecordBatch>,
 }
 
 impl Pieces<'_> {
-    /// The next piece, unless it has columns that the layout lacks, or other writers' fields that are not `carried`.
+    /// The next piece, unless it has columns that the layout lacks, or unknown fields that are not among
+    /// `carried`.
     fn next_fitting(&mut self, layout: Layout, carried: &[FieldRef]) -> Result<Option<RecordBatch>> {
         let Some(piece) = self.next().transpose()? else { return Ok(None) };
         let fitting = carried::padded(&piece, carried)?;
@@ -221,7 +222,7 @@ impl Iterator for Pieces<'_> {
     }
 }
 
-/// A file's bytes, and how many there are for who looks while they are written.
+/// A file's bytes, with their number readable while it is written.
 struct Counted<'a> {
     bytes: Vec<u8>,
     length: &'a Cell<u64>,

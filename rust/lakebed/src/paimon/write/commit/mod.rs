@@ -1,10 +1,10 @@
-//! Commits to tables whose storage writes a file only where none is: a local one, or an object store with conditional
-//! puts (Paimon's `FileStoreCommitImpl.java`, `RenamingSnapshotCommit.java`).
+//! Commits to tables on a storage that writes a file only if none exists: the local file system, or an object
+//! store with conditional puts (Paimon's `FileStoreCommitImpl.java`, `RenamingSnapshotCommit.java`).
 //!
 //! A commit reads the latest snapshot, writes manifests and lists beside the old ones, and then the next
-//! snapshot, which must not be there yet: whoever comes second reads again and starts anew. Until the snapshot
-//! is there no reader sees anything of it. What a killed writer leaves behind are manifests that no snapshot
-//! names, and files whose names end in `.lakebed-tmp`.
+//! snapshot, whose file must not exist yet: the second of two writers reads again and starts over. Until the
+//! snapshot exists, readers see nothing of the commit. A killed writer leaves behind manifests that no
+//! snapshot names, and files whose names end in `.lakebed-tmp`.
 
 mod added;
 mod apply;
@@ -40,22 +40,23 @@ use crate::error::Result;
 use crate::paimon::snapshot::CommitKind;
 use crate::paimon::table::Table;
 
-/// Adds data files, which are there already, to the table's branch; gives the table at the new snapshot, or at
-/// the latest one where there are no files.
+/// Adds existing data files to the table's branch. Returns the table at the new snapshot, or at the latest
+/// one where there are no files.
 ///
-/// `files`, and the `changelog` that says what changed in a table with keys, have columns of the view `files`: `file_path`, `record_count` and `file_size_in_bytes`, `partition` of
-/// partitioned tables, `bucket` of those with fixed buckets, keys and sequence numbers of those with keys; what
-/// else a file has may be there, and `stats`. Sequence numbers and row ids of tables that track rows are set here.
+/// `files`, and the `changelog` of a table with primary keys, have columns of the view `files`: `file_path`,
+/// `record_count` and `file_size_in_bytes`, `partition` for partitioned tables, `bucket` for those with fixed
+/// buckets, keys and sequence numbers for those with primary keys; other columns of the view and `stats` are
+/// optional. Sequence numbers and row ids of tables that track rows are assigned here.
 ///
-/// Without `check` no manifest is read: that none of the files is live or was deleted, and how many buckets their
-/// partitions have, is the caller's to know.
+/// Without `check` no manifest is read: the caller must know that none of the files is live or was deleted,
+/// and how many buckets their partitions have.
 ///
 /// # Errors
 /// Before anything is written: those of the columns, with field and row; `Unsupported` for tables on a
-/// storage without commits, with dynamic buckets, or whose manifests are not Avro; `Argument` for a file that is live
-/// already and for buckets counted otherwise than in their partition. `Io` of the file system, and `Conflict`
-/// after too many lost races and for keys that another commit has put into the same level; what was written is removed
-/// then.
+/// storage without commits, with dynamic buckets, or whose manifests are not Avro; `Argument` for a file that
+/// is live already and for another number of buckets than the partition has. `Io` of the file system, and
+/// `Conflict` after too many lost races and for keys that another commit has added to the same level; written
+/// files are then removed.
 pub fn append_files(
     table: &Table,
     files: &RecordBatch,
@@ -68,21 +69,21 @@ pub fn append_files(
     commit(table, options, CommitKind::Append, &|base| added.changes(base, check))
 }
 
-/// Takes files away, by their paths, absolute or relative to the table; gives the table at the new snapshot, or at
-/// the latest one where there are no paths. Entries of deletion vectors go with their files.
+/// Removes files by their paths, absolute or relative to the table. Returns the table at the new snapshot, or
+/// at the latest one where there are no paths. Entries of their deletion vectors are removed with them.
 ///
 /// # Errors
-/// Before anything is written: `Argument` for a path that is not a live file's or there twice, with its row;
-/// `Unsupported` for tables on a storage without commits or with data evolution, and for files that global indexes cover.
-/// Others as [`append_files`].
+/// Before anything is written: `Argument` for a path that is not of a live file or appears twice, with its
+/// row; `Unsupported` for tables on a storage without commits or with data evolution, and for files that
+/// global indexes cover. Others as [`append_files`].
 pub fn delete_files(table: &Table, paths: &StringArray, options: &CommitOptions) -> Result<Table> {
     let removed = Removed::new(table, paths)?;
     commit(table, options, CommitKind::Overwrite, &|base| removed.changes(base))
 }
 
-/// Puts files in the place of all that are live in a partition, which is one row with some or all partition
-/// columns; without any it is the whole table, and for `None` it is each partition that a file is of. Index files of these
-/// partitions go as well.
+/// Replaces all live files of a partition. The partition is one row with some or all partition columns; a row
+/// without columns is the whole table, `None` is every partition of the new files. Index files of these
+/// partitions are removed as well.
 ///
 /// # Errors
 /// As [`append_files`]; also `Argument` for a file of another partition.
@@ -93,18 +94,19 @@ pub fn overwrite_partition(
     options: &CommitOptions,
 ) -> Result<Table> {
     let added = Added::new(table, files, options, Origin::Written)?;
-    // A table without partitions is one.
+    // An unpartitioned table is a single partition.
     let partition = partition.map(|partition| partition_of(partition, table.schema())).transpose()?;
     let overwritten = Overwritten::new(added, partition)?;
     commit(table, options, CommitKind::Overwrite, &|base| overwritten.changes(base))
 }
 
-/// Writes the manifests of the latest snapshot anew, without deleted files, in files of `target_bytes`, by
-/// partition and bucket where `sort` says so; large ones that have no deleted files stay as they are unless they
-/// are sorted. Gives the table at the new snapshot, whose files are those of the one before, or at the latest one
-/// where nothing is to be done.
+/// Rewrites the manifests of the latest snapshot without deleted files, in files of `target_bytes`, sorted by
+/// partition and bucket if `sort` is set. Unless sorted, large manifests without deleted files are kept.
+/// Returns the table at the new snapshot, which has the same files, or at the latest one where there is
+/// nothing to do.
 ///
-/// Entries stream; to be sorted, `memory_bytes` of them are in memory, 256 MiB for `None`, and the others on disk.
+/// Entries are streamed; for sorting, `memory_bytes` of them are held in memory (256 MiB for `None`), the
+/// others on disk.
 ///
 /// # Errors
 /// As [`append_files`].
@@ -119,32 +121,33 @@ pub fn compact_manifests(
     commit(table, options, CommitKind::Compact, &changes)
 }
 
-/// What a compaction has made: files that go, by their paths, and those that hold their rows now.
+/// The result of a compaction: the paths of the files that it has read, and the files that have their rows
+/// now.
 pub struct Compaction<'c> {
-    /// The files before.
+    /// The files to remove.
     pub removed: &'c StringArray,
-    /// The files behind, in columns of the view `files`.
+    /// The files to add, in columns of the view `files`.
     pub added: &'c RecordBatch,
     /// What changed, as in [`append_files`].
     pub changelog: Option<&'c RecordBatch>,
-    /// Index files, and those that they replace.
+    /// New index files, and those that they replace.
     pub vectors: Option<IndexFilesChange<'c>>,
 }
 
 /// Index files of deletion vectors.
 pub struct IndexFilesChange<'c> {
-    /// New ones, in columns of index manifests, but for the partition, which is a struct.
+    /// New ones, in columns of index manifests; the partition is a struct.
     pub added: &'c RecordBatch,
-    /// Those that go, by their names or paths.
+    /// Those to remove, by their names or paths.
     pub removed: &'c StringArray,
 }
 
-/// Puts the files that a compaction has written in the place of those that it has read; gives the table at the new
-/// snapshot, or at the latest one where nothing changes. Vectors of files that go go with them.
+/// Replaces the files that a compaction has read by those that it has written. Returns the table at the new
+/// snapshot, or at the latest one where nothing changes. Vectors of removed files are removed with them.
 ///
 /// # Errors
-/// As [`append_files`] and [`delete_files`], but `Conflict` for a file that is no longer live: another commit has taken it
-/// away. Those of [`replace_deletion_vectors`].
+/// As [`append_files`] and [`delete_files`], but `Conflict` for a file that is no longer live: another commit
+/// has removed it. Those of [`replace_deletion_vectors`].
 pub fn compact_files(table: &Table, compaction: &Compaction<'_>, options: &CommitOptions) -> Result<Table> {
     let added = Added::new(table, compaction.added, options, Origin::Compacted)?;
     let added = added.with_changelog(table, compaction.changelog, options)?;
@@ -155,14 +158,14 @@ pub fn compact_files(table: &Table, compaction: &Compaction<'_>, options: &Commi
     commit(table, options, CommitKind::Compact, &|base| compacted.changes(base))
 }
 
-/// Puts index files of deletion vectors, which are there already, in the place of others; gives the table at the new
-/// snapshot. No file has two vectors then, and none that is live has lost its vector.
+/// Replaces index files of deletion vectors by others, which must exist already. Returns the table at the new
+/// snapshot. It is checked that no file has two vectors, and that no live file loses its vector.
 ///
 /// # Errors
-/// Before anything is written: those of the columns, with field and row; `Argument` for a vector of a file that is not
-/// live and for a vector that would be lost; `Conflict` for an index file to be replaced that is not there any more, and
-/// for a data file that another commit has given a vector; `Unsupported` for index files of other kinds. Others as
-/// [`append_files`].
+/// Before anything is written: those of the columns, with field and row; `Argument` for a vector of a file
+/// that is not live and for a vector that would be lost; `Conflict` for a replaced index file that no longer
+/// exists, and for a data file to which another commit has given a vector; `Unsupported` for index files of
+/// other kinds. Others as [`append_files`].
 pub fn replace_deletion_vectors(
     table: &Table,
     change: &IndexFilesChange<'_>,

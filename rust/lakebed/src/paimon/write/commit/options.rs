@@ -1,22 +1,22 @@
-//! How a commit is made.
+//! Options of a commit.
 
 use crate::write::now_millis;
 
-/// Who commits, and what the snapshot says besides.
+/// The committer, and further fields of the snapshot.
 #[derive(Debug, Clone)]
 pub struct CommitOptions {
-    /// The commit user, of whom snapshots are distinguished by `identifier`.
+    /// The commit user; `identifier` distinguishes the user's snapshots.
     pub user: String,
     /// The user's number of the commit: a snapshot of the same user, number and kind is not committed again.
-    /// `None` for batch writers, whose commits are all new.
+    /// `None` for batch writers, whose commits are always new.
     pub identifier: Option<i64>,
-    /// Free key-value pairs of the snapshot.
+    /// User-defined key-value pairs of the snapshot.
     pub properties: Vec<(String, String)>,
-    /// The event time below which no more rows come.
+    /// The event time before which all rows have arrived.
     pub watermark: Option<i64>,
-    /// A UUID that no other commit has: part of the names of its files.
+    /// A UUID of this commit, which is part of the names of its files.
     pub uuid: u128,
-    /// How far the wall clock is ahead of UTC \[ms\].
+    /// The offset of the wall clock from UTC \[ms\].
     pub zone_offset_millis: i64,
 }
 

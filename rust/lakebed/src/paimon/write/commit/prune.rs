@@ -1,4 +1,4 @@
-//! Manifests that cannot have files of some partitions.
+//! Finds manifests that cannot have files of some partitions.
 
 use std::cmp::Ordering;
 use std::collections::HashSet;
@@ -14,11 +14,11 @@ use crate::error::Result;
 use crate::paimon::partition::PartitionType;
 use crate::record::find;
 
-/// Beyond so many comparisons all manifests are read instead.
+/// If more comparisons than these are needed, all manifests are read instead.
 const MOST_COMPARED: usize = 10_000_000;
 
-/// For each manifest of the base whether it may have files of one of these partitions, by the bounds that its
-/// list records.
+/// For each manifest of the base, whether it may have files of one of these partitions by the bounds in its
+/// list.
 pub(super) fn may_hold(base: &Base, partitions: &HashSet<Vec<u8>>) -> Result<Vec<bool>> {
     let manifests = base.manifests()?.len();
     if manifests.saturating_mul(partitions.len()) > MOST_COMPARED {
@@ -40,7 +40,7 @@ pub(super) fn may_hold(base: &Base, partitions: &HashSet<Vec<u8>>) -> Result<Vec
     Ok((0..manifests).map(|manifest| (0..partitions.len()).any(|wanted| fits(manifest, wanted))).collect())
 }
 
-/// The bounds of a partition column in manifests, and the values that are looked for.
+/// The bounds of a partition column in manifests, and the values to look for.
 struct Column {
     lower: (ArrayRef, Rows),
     upper: (ArrayRef, Rows),
@@ -57,7 +57,7 @@ impl Column {
         Ok(Column { lower: ordered(lower)?, upper: ordered(upper)?, wanted: ordered(wanted)? })
     }
 
-    /// Whether a value is within the bounds of a manifest; what is not known is not a bound.
+    /// Whether a value is within the bounds of a manifest; an unknown bound excludes nothing.
     fn fits(&self, manifest: usize, wanted: usize, nulls: Option<i64>) -> bool {
         let (values, rows) = &self.wanted;
         if values.is_null(wanted) {
@@ -71,7 +71,7 @@ impl Column {
     }
 }
 
-/// How many entries of a manifest have no value of a column, where that is known.
+/// How many entries of a manifest have null in a column, where that is known.
 fn null_count(lists: &ListArray, manifest: usize, place: usize) -> Option<i64> {
     let counts = lists.is_valid(manifest).then(|| lists.value(manifest))?;
     let counts = counts.as_primitive_opt::<Int64Type>()?;

@@ -1,4 +1,4 @@
-//! The keys of files above level 0: of one bucket and level they do not overlap (Paimon's
+//! The key ranges of files above level 0, which must not overlap within a bucket and level (Paimon's
 //! `ConflictDetection.checkKeyRange`).
 
 use std::cmp::Ordering;
@@ -21,7 +21,7 @@ use crate::record::find;
 /// The columns of keys.
 pub(super) const KEYS: [&str; 2] = ["min_key", "max_key"];
 
-/// Whether some of these files are above level 0, and ordered by their keys there.
+/// Whether any of these files is above level 0 of a table with primary keys.
 pub(super) fn is_leveled(schema: &TableSchema, entries: &RecordBatch) -> Result<bool> {
     if schema.primary_keys.is_empty() || is_on(schema, "pk-clustering-override", false) {
         return Ok(false);
@@ -38,7 +38,7 @@ struct Keyed {
     min: OwnedRow,
     max: OwnedRow,
     name: String,
-    /// Its place among those that are added.
+    /// Its row among the added files, if it is one.
     added: Option<usize>,
 }
 
@@ -55,7 +55,7 @@ impl Keyed {
     }
 }
 
-/// Refuses files whose keys overlap those of others of their bucket and level, of `live` or of themselves.
+/// Refuses files whose keys overlap those of other files of their bucket and level, live ones or added ones.
 ///
 /// # Errors
 /// `Conflict` where the other is live, `Argument` where both are added, with the row.

@@ -1,4 +1,4 @@
-//! The lists of a snapshot as the base list of the next one: blocks are copied, not made anew.
+//! Makes the base list of the next snapshot from the lists of a snapshot: blocks are copied without decoding.
 
 use lakebed_avro::{Blocks, Inflater};
 use serde_json::Value;
@@ -10,11 +10,12 @@ use crate::paimon::manifest_list::read_manifest_list;
 use crate::paimon::table::ListFile;
 use crate::paimon::write::{FileKind, FileOptions, Layout, RecordWriter};
 
-/// A list of all that `lists` have, in their order; `None` unless all of them are as this writer writes lists of one
-/// layout, with the codec of `options`. They must have been read: blocks are copied as they stand.
+/// A list of everything that `lists` have, in their order; `None` unless all of them are as this writer
+/// writes lists of one layout, with the codec of `options`. They must have been checked: blocks are copied
+/// unchanged.
 ///
-/// From the first small block of a list on its records are written anew: each commit adds a few, and blocks of so few would
-/// be many.
+/// From the first small block of a list on, records are written again: each commit adds only a few records,
+/// which would make many small blocks.
 ///
 /// # Errors
 /// Those of reading the lists, with their path, and of writing.
@@ -23,7 +24,7 @@ pub(super) fn joined(
     options: &FileOptions,
     decoding: &Decoding,
 ) -> Result<Option<Vec<u8>>> {
-    // The older one where lists are like both.
+    // The older layout, where lists match both.
     let mut layouts = [Layout::V2_1, Layout::Current].into_iter();
     let is_like_all = |layout: &Layout| lists.iter().all(|list| is_like(list, *layout, options, decoding));
     let Some(layout) = layouts.find(is_like_all).filter(|_| !lists.is_empty()) else { return Ok(None) };
@@ -38,7 +39,7 @@ pub(super) fn joined(
 
 /// Whether a list has exactly the schema of a layout, and the codec.
 fn is_like(list: &ListFile, layout: Layout, options: &FileOptions, decoding: &Decoding) -> bool {
-    // What is wrong with one is said where it is read.
+    // A malformed one is reported where it is read.
     if is_columnar(&list.bytes) {
         return false;
     }

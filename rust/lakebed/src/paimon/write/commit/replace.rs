@@ -1,4 +1,4 @@
-//! Files that take the place of others with the same rows: what a compaction makes of them.
+//! Files that replace others with the same rows: the result of a compaction.
 
 use std::collections::HashSet;
 
@@ -17,7 +17,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::paimon::identity::identities;
 use crate::record::find;
 
-/// What a compaction changes.
+/// The changes of a compaction.
 pub(super) struct Compacted {
     pub(super) removed: Removed,
     pub(super) added: Added,
@@ -25,10 +25,11 @@ pub(super) struct Compacted {
 }
 
 impl Compacted {
-    /// The entries that delete the files before, all of which are live, and add those behind.
+    /// The entries that delete the replaced files, all of which must be live, and add the new ones.
     ///
     /// # Errors
-    /// `Conflict` for a file before that is no longer live, and for keys and vectors that another commit has changed.
+    /// `Conflict` for a replaced file that is no longer live, and for keys and vectors that another commit
+    /// has changed.
     pub(super) fn changes(&self, base: &Base) -> Result<Option<Changes>> {
         if self.removed.paths.is_empty() && self.added.is_empty() && self.vectors.is_none() {
             return Ok(None);
@@ -53,8 +54,8 @@ impl Compacted {
         Ok(Some(Changes { index: Index::of(index), changelog, ..Changes::of(entries) }))
     }
 
-    /// What is live of the partitions that files come into and by the names of files, and by the names of those that
-    /// go; both are the same entries.
+    /// The live files of the new files' partitions, and of the names of new and replaced files, in two forms
+    /// of the same entries.
     fn live(&self, base: &Base) -> Result<(RecordBatch, RecordBatch)> {
         let names: HashSet<String> = names_of(&self.added.entries)?.into_iter().collect();
         let partitions = partitions_of(&self.added.entries)?;
@@ -78,7 +79,7 @@ impl Compacted {
         Ok((live, removed))
     }
 
-    /// Which of some live files are none that go.
+    /// Which of these live files are not removed.
     fn stays(&self, base: &Base, live: &RecordBatch) -> Result<BooleanArray> {
         match self.removed.among(&base.table, live)? {
             Ok(goes) => Ok(not(&goes)),
@@ -86,7 +87,7 @@ impl Compacted {
         }
     }
 
-    /// Refuses a file that is put in its own place: readers would leave it out.
+    /// Refuses a file that replaces itself: readers would leave it out.
     fn refuse_same(&self, removed: &RecordBatch) -> Result<()> {
         let before = identities(removed)?;
         let before: HashSet<&[u8]> = before.iter().flatten().collect();

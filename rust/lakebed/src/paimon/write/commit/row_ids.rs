@@ -1,4 +1,4 @@
-//! Row ids and sequence numbers, which commits give to files of tables that track rows (Paimon's
+//! Row ids and sequence numbers, which commits assign to files of tables that track rows (Paimon's
 //! `RowTrackingCommitUtils.java`).
 
 use std::collections::HashMap;
@@ -14,16 +14,15 @@ use crate::paimon::manifest::ADD;
 use crate::paimon::write::options::is_on;
 use crate::record::find;
 
-/// A file that was written, not compacted.
+/// `file_source` of a file that was written, not compacted.
 const APPENDED: i32 = 0;
-/// The column of files that carry the ids of their rows.
+/// The column in files that store the ids of their rows.
 const ROW_ID: &str = "_ROW_ID";
 
-/// The entries of the snapshot `id` with their row ids and sequence numbers, and the first row id that is free
-/// then.
+/// The entries of the snapshot `id` with their row ids and sequence numbers, and the next unused row id.
 ///
 /// # Errors
-/// `Unsupported` for files of vectors, whose ids go by another rule.
+/// `Unsupported` for files of vectors, which have other rules.
 pub(super) fn assign(entries: &[RecordBatch], base: &Base, id: i64) -> Result<(Vec<RecordBatch>, i64)> {
     let mut ids = Ids { next: next_row_id(base), file_start: 0, of_blobs: HashMap::new() };
     if !is_on(base.schema(), "row-tracking.enabled", false) {
@@ -47,12 +46,12 @@ fn next_row_id(base: &Base) -> i64 {
     base.snapshot().and_then(|snapshot| snapshot.next_row_id).unwrap_or(0)
 }
 
-/// Where the next rows are numbered from.
+/// The next row ids.
 struct Ids {
     next: i64,
-    /// The first id of the file before that is no blob's.
+    /// The first id of the last file without blobs.
     file_start: i64,
-    /// The next id of the blobs of a column, which are rows of that file.
+    /// The next id of the blobs of a column, which belong to the rows of that file.
     of_blobs: HashMap<String, i64>,
 }
 
@@ -100,7 +99,7 @@ fn texts(list: &ArrayRef) -> Vec<String> {
     list.as_string::<i32>().iter().flatten().map(str::to_owned).collect()
 }
 
-/// Sequence numbers that no writer gave are the snapshot's id.
+/// Sequence numbers that the writer did not set are the snapshot's id.
 fn sequences(batch: &RecordBatch, id: i64) -> Result<(ArrayRef, ArrayRef)> {
     let (least, latest) = (find(batch, "min_sequence_number")?, find(batch, "max_sequence_number")?);
     let pairs = least.as_primitive::<Int64Type>().values().iter();
@@ -113,7 +112,7 @@ fn sequences(batch: &RecordBatch, id: i64) -> Result<(ArrayRef, ArrayRef)> {
     Ok((Arc::new(Int64Array::from(least)), Arc::new(Int64Array::from(latest))))
 }
 
-/// The batch with other values in some columns.
+/// The batch with some columns replaced.
 pub(super) fn with_columns(
     batch: &RecordBatch,
     changed: &[(impl AsRef<str>, ArrayRef)],

@@ -1,5 +1,5 @@
-//! Index files of deletion vectors that are added, and take the place of others (Paimon's
-//! `IndexManifestFileHandler.java`, `ConflictDetection.java`).
+//! Added index files of deletion vectors, which may replace others (Paimon's `IndexManifestFileHandler.java`,
+//! `ConflictDetection.java`).
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -25,21 +25,21 @@ use crate::paimon::write::files::Given;
 use crate::paimon::write::place::partitions;
 use crate::record::{carried, find, record_schema};
 
-/// The columns that callers give, but for those that say more.
+/// Columns that callers must give.
 const NAME: &str = "file_name";
 const TYPE: &str = "index_type";
 
-/// Index files that come and go.
+/// Added and removed index files.
 pub(super) struct Vectors {
     added: RecordBatch,
-    /// The data files that the new ones have vectors of, and the row of each.
+    /// The data files that the new ones have vectors of, with the row of each.
     of: Vec<(File, usize)>,
-    /// Names of those that go.
+    /// Names of the removed index files.
     removed: HashSet<String>,
 }
 
 impl Vectors {
-    /// Takes what a caller gives.
+    /// Checks and takes the index files of a caller.
     pub(super) fn new(table: &Table, files: &RecordBatch, removed: &StringArray) -> Result<Vectors> {
         let added = records(table, files)?;
         let last = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
@@ -62,7 +62,8 @@ impl Vectors {
         Ok(Some(Changes { index: Index::of(index), ..Changes::of(Vec::new()) }))
     }
 
-    /// The files of `index`, which has no vectors of `removed` any more, with these in the place of those that go.
+    /// Puts the new files into `index`, which has no vectors of removed data files any more, and removes the
+    /// replaced ones.
     ///
     /// # Errors
     /// As of `replace_deletion_vectors`.
@@ -85,7 +86,7 @@ impl Vectors {
         Ok(IndexEntries { records: carried::joined(&[kept, self.added.clone()])?, changed: true })
     }
 
-    /// Every index file that goes is one of the latest snapshot, and has vectors.
+    /// Checks that every removed index file is in the latest snapshot and has vectors.
     fn check_there(&self, base: &Base) -> Result<()> {
         let entries = IndexFiles::read_carrying(&base.table)?;
         let (names, types) = (find(&entries, NAME)?, find(&entries, TYPE)?);
@@ -104,7 +105,7 @@ impl Vectors {
         }
     }
 
-    /// Every file that gets a vector is live once the commit is made.
+    /// Checks that every file with a new vector is live after the commit.
     fn check_live(&self, base: &Base, removed: &RecordBatch, added: &RecordBatch) -> Result<()> {
         let names: HashSet<&str> = self.of.iter().map(|((.., name), _)| name.as_str()).collect();
         let partitions: HashSet<Vec<u8>> =
@@ -126,7 +127,7 @@ impl Vectors {
         }
     }
 
-    /// Rows that are deleted stay so.
+    /// Checks that deleted rows stay deleted.
     fn check_lost(&self, replaced: &RecordBatch) -> Result<()> {
         let again: HashSet<&File> = self.of.iter().map(|(file, _)| file).collect();
         match vectors_of(replaced)?.into_iter().find(|(file, _)| !again.contains(file)) {
@@ -139,7 +140,8 @@ impl Vectors {
         }
     }
 
-    /// No file gets a second vector, no index file a second entry, and no bucket a second index file.
+    /// Checks that no file gets a second vector, no index file a second entry, and no bucket a second index
+    /// file.
     fn check_kept(&self, base: &Base, kept: &RecordBatch) -> Result<()> {
         let names = find(kept, NAME)?;
         let names: Vec<_> = names.as_string::<i32>().iter().flatten().collect();
@@ -182,7 +184,7 @@ impl Vectors {
     }
 }
 
-/// The records of index files that a caller gives.
+/// The records of a caller's index files.
 fn records(table: &Table, files: &RecordBatch) -> Result<RecordBatch> {
     let given = Given { files, rows: files.num_rows() };
     let known: Vec<&str> =

@@ -1,4 +1,4 @@
-//! Branches that come and go (Paimon's `FileSystemBranchManager.java`).
+//! Creates and deletes branches (Paimon's `FileSystemBranchManager.java`).
 
 use super::{Freed, remove, snapshot_text};
 use crate::error::{Error, ErrorKind, Result};
@@ -11,12 +11,13 @@ use crate::write::{Existing, make_folder, publish_new, remove_folders};
 /// The folders of a branch.
 const FOLDERS: [&str; 5] = ["snapshot", "tag", "changelog", "consumer", SCHEMA_FOLDER];
 
-/// Makes a branch of the table: at the snapshot of a tag, with that tag; or without one with the schemas alone, so that
-/// it is empty. Gives the table on the branch.
+/// Creates a branch of the table: at the snapshot of a tag, with that tag; without a tag with the schemas
+/// only, so that it is empty. Returns the table on the branch.
 ///
 /// # Errors
-/// `SnapshotNotFound` for a tag that is not there; `Argument` for a name that is none; `Unsupported` for a storage that
-/// commits are not made on; `Io`, also where there is a branch of that name; what was written is removed then.
+/// `SnapshotNotFound` for a tag that does not exist; `Argument` for an invalid name; `Unsupported` for a
+/// storage without commits; `Io`, also where a branch of that name exists. Written files are removed after an
+/// error.
 pub fn create_branch(table: &Table, name: &str, tag: Option<&str>) -> Result<Table> {
     check_committable(table.storage().as_ref(), table.location())?;
     let is_number = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_digit());
@@ -36,7 +37,7 @@ pub fn create_branch(table: &Table, name: &str, tag: Option<&str>) -> Result<Tab
     for (number, id) in ids.into_iter().enumerate() {
         let path = branch.own(&schema_file(id));
         let text = table.schema_text(id)?;
-        // The latest schema comes first: who writes it has made the branch.
+        // The latest schema is written first: the writer that succeeds has made the branch.
         if number == 0 {
             publish_new(branch.storage.as_ref(), &path, text.as_bytes())?;
         } else {
@@ -65,9 +66,9 @@ fn put(branch: &Files<'_>, path: &str, bytes: &[u8]) -> Result<()> {
 /// Removes a branch: its snapshots, tags, changelogs and consumers, then its schemas.
 ///
 /// # Errors
-/// `SnapshotNotFound` for a branch that is not there; `Argument` for the one that the table stands on and for one that
-/// an option of the table names; `Unsupported` for a storage that commits are not made on; those of reading all that
-/// names files, before anything is removed; `Io`.
+/// `SnapshotNotFound` for a branch that does not exist; `Argument` for the one that the table is on and for
+/// one that an option of the table names; `Unsupported` for a storage without commits; those of reading all
+/// files that name others, before anything is removed; `Io`.
 pub fn delete_branch(table: &Table, name: &str) -> Result<Freed> {
     check_committable(table.storage().as_ref(), table.location())?;
     let branch = table.files().of_branch(name);
@@ -91,7 +92,7 @@ pub fn delete_branch(table: &Table, name: &str) -> Result<Freed> {
     let storage = branch.storage.as_ref();
     for folder in FOLDERS {
         let mut names = storage.list(&branch.own(folder))?;
-        // The latest schema and snapshot go first.
+        // The latest schema and snapshot are removed first.
         names.sort_by_key(|name| std::cmp::Reverse((name.len(), name.clone())));
         for name in names {
             remove(storage, &branch.own(&format!("{folder}/{name}")))?;

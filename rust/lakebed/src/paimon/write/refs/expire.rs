@@ -1,4 +1,4 @@
-//! Expiry of snapshots (Paimon's `ExpireSnapshotsImpl.java`, `ExpireChangelogImpl.java`).
+//! Expires snapshots (Paimon's `ExpireSnapshotsImpl.java`, `ExpireChangelogImpl.java`).
 
 use super::{Freed, hint, remove, snapshot_text};
 use crate::error::Result;
@@ -9,12 +9,12 @@ use crate::reach::Retention;
 use crate::write::commit::check_committable;
 use crate::write::{Existing, make_folder};
 
-/// Lets the snapshots of the table's branch go that its rules of retention do not keep, the earliest first; where
-/// changelogs are kept for longer they become changelogs.
+/// Removes the snapshots of the table's branch that its retention rules do not keep, the earliest first;
+/// where changelogs are kept longer, snapshots become changelogs.
 ///
 /// # Errors
-/// `Unsupported` for a storage that commits are not made on; `Mismatch` and `Argument` for rules that are none; those of
-/// reading all that names files, before anything is removed; `Io`.
+/// `Unsupported` for a storage without commits; `Mismatch` and `Argument` for invalid rules; those of reading
+/// all files that name others, before anything is removed; `Io`.
 pub fn expire_snapshots(table: &Table, retention: &Retention) -> Result<Freed> {
     check_committable(table.storage().as_ref(), table.location())?;
     let files = table.files();

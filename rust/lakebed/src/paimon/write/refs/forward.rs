@@ -1,4 +1,4 @@
-//! A branch that becomes another's past and present (Paimon's `FileSystemBranchManager.fastForward`).
+//! Fast-forwards a branch to another (Paimon's `FileSystemBranchManager.fastForward`).
 
 use std::collections::BTreeSet;
 
@@ -11,16 +11,16 @@ use crate::storage::present;
 use crate::write::commit::check_committable;
 use crate::write::{Existing, make_folder};
 
-/// Puts the snapshots, schemas and tags of `branch` in the place of those that the table's branch has from the first
-/// snapshot of `branch` on.
+/// From the first snapshot of `branch` on, replaces the snapshots, schemas and tags of the table's branch by
+/// those of `branch`.
 ///
-/// Each file is replaced in one step, so that the table can be read all the while; whoever commits to it meanwhile may
-/// lose.
+/// Each file is replaced in one step, so that the table can be read all the time. A concurrent commit to it
+/// may be lost.
 ///
 /// # Errors
-/// `SnapshotNotFound` for a branch that is not there or has no snapshot; `Argument` for the table's own and for `main`;
-/// `Unsupported` for a storage that commits are not made on; `Conflict` where another snapshot is the latest in the end;
-/// those of reading all that names files, before anything is changed; `Io`.
+/// `SnapshotNotFound` for a branch that does not exist or has no snapshot; `Argument` for the table's own
+/// branch and for `main`; `Unsupported` for a storage without commits; `Conflict` where another snapshot is
+/// the latest at the end; those of reading all files that name others, before anything is changed; `Io`.
 pub fn fast_forward(table: &Table, branch: &str) -> Result<Freed> {
     check_committable(table.storage().as_ref(), table.location())?;
     if branch == MAIN || branch == table.branch() {
@@ -68,7 +68,7 @@ pub fn fast_forward(table: &Table, branch: &str) -> Result<Freed> {
     Ok(Freed { table: table.latest()?, files: freed })
 }
 
-/// Copies a file that is another or not there; gives whether it is the same now.
+/// Copies a file that differs or is missing. Returns whether it was the same already.
 fn copy(source: &Files<'_>, own: &Files<'_>, file: &str, existing: Existing) -> Result<bool> {
     let (from, to) = (source.own(file), own.own(file));
     let bytes = source.storage.read(&from)?;

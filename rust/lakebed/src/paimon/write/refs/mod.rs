@@ -1,8 +1,8 @@
-//! Tags, branches, and what of the past is kept (Paimon's `TagManager.java`, `FileSystemBranchManager.java`,
+//! Tags, branches, and which snapshots are kept (Paimon's `TagManager.java`, `FileSystemBranchManager.java`,
 //! `RollbackHelper.java`, `ExpireSnapshotsImpl.java`).
 //!
-//! Only the files that hold snapshots are removed here: those of snapshots, tags, changelogs and branches. What they
-//! alone reach, manifests and data, is told and stays where it is.
+//! Only the files of snapshots, tags, changelogs and branches are removed here. Manifests and data that only
+//! these reach are returned as rows and not removed.
 
 mod branch;
 mod expire;
@@ -26,15 +26,15 @@ use crate::paimon::table::{Files, Table};
 use crate::storage::{Storage, present};
 use crate::write::Existing;
 
-/// What is left of a table, and the files that nothing of it reaches any more.
+/// A table after a removal, and the files that it no longer reaches.
 pub struct Freed {
     /// The table, at the latest snapshot of its branch.
     pub table: Table,
-    /// Rows of `reachable`, without those of the files that were removed; one batch at least.
+    /// Rows of `reachable`, without the removed files; at least one batch.
     pub files: Vec<RecordBatch>,
 }
 
-/// Removes a file; one that is gone already was another's to remove.
+/// Removes a file; a missing one was removed by another.
 ///
 /// # Errors
 /// Those of the storage.
@@ -42,13 +42,13 @@ fn remove(storage: &dyn Storage, path: &str) -> Result<()> {
     present(storage.remove(path)).map(drop)
 }
 
-/// Tells readers where to look first; they do without where that fails.
+/// Writes a hint, which tells readers where to look first; it is optional, so a failure is ignored.
 fn hint(files: &Files<'_>, name: &str, id: i64) {
     let path = files.own(name);
     let _ = files.storage.publish(&path, Existing::Replace, id.to_string().as_bytes());
 }
 
-/// The file of the table's snapshot, without what its tag says besides.
+/// The file of the table's snapshot, without the further keys of its tag.
 ///
 /// # Errors
 /// Those of reading it.
@@ -60,7 +60,7 @@ fn snapshot_text(table: &Table) -> Result<String> {
     jackson::pretty(&object)
 }
 
-/// Refuses to have won where another commit came in between.
+/// Refuses to report success where another commit came in between.
 ///
 /// # Errors
 /// `Conflict`.

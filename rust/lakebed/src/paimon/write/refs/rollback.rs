@@ -9,23 +9,23 @@ use crate::storage::present;
 use crate::write::commit::check_committable;
 use crate::write::{Existing, make_folder};
 
-/// What a branch goes back to.
+/// The target of a rollback.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RollbackTo {
-    /// A snapshot, by its number; one that expired may be a tag's.
+    /// A snapshot, by its number; for an expired one a tag of it is used.
     Snapshot(i64),
     /// The snapshot of a tag.
     Tag(String),
 }
 
-/// Makes a snapshot the latest again of the table's branch: later snapshots, tags and changelogs are removed, the latest
-/// first. Schemas stay.
+/// Makes an earlier snapshot the latest one of the table's branch: later snapshots, tags and changelogs are
+/// removed, the latest first. Schemas are kept.
 ///
-/// There is no commit that writers could lose to: whoever commits meanwhile builds on what goes.
+/// There is no commit to conflict with: a concurrent writer builds on what is removed.
 ///
 /// # Errors
-/// `SnapshotNotFound`; `Unsupported` for a storage that commits are not made on; `Conflict` where another snapshot is
-/// the latest in the end; those of reading all that names files, before anything is removed; `Io`.
+/// `SnapshotNotFound`; `Unsupported` for a storage without commits; `Conflict` where another snapshot is the
+/// latest at the end; those of reading all files that name others, before anything is removed; `Io`.
 pub fn rollback_to(table: &Table, target: &RollbackTo) -> Result<Freed> {
     check_committable(table.storage().as_ref(), table.location())?;
     let kept = match target {
@@ -51,7 +51,7 @@ pub fn rollback_to(table: &Table, target: &RollbackTo) -> Result<Freed> {
     Ok(Freed { table: table.latest()?, files: freed })
 }
 
-/// The table at a snapshot, or at a tag of it where it has expired.
+/// The table at a snapshot, or at a tag of it if it has expired.
 fn at_snapshot(table: &Table, id: i64) -> Result<Table> {
     let files = table.files();
     if present(files.snapshot(id))?.is_none() {
@@ -64,7 +64,7 @@ fn at_snapshot(table: &Table, id: i64) -> Result<Table> {
     table.at_snapshot(id)
 }
 
-/// Puts the file of the snapshot where it is not any more.
+/// Writes the file of the snapshot where it no longer exists.
 fn restore(kept: &Table, id: i64) -> Result<()> {
     let files = kept.files();
     let path = files.own(&snapshot_file(id));

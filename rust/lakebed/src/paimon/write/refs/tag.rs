@@ -20,14 +20,14 @@ use crate::write::publish_new;
 const SECONDS_PER_DAY: i64 = 86_400;
 const MICROS_PER_SECOND: i64 = 1_000_000;
 
-/// Names the table's snapshot; gives the table at the tag.
+/// Creates a tag at the table's snapshot. Returns the table at the tag.
 ///
-/// With a time for which it is kept, by default that of option `tag.default-time-retained`, the tag also says when it
+/// With a retention time, by default that of option `tag.default-time-retained`, the tag also records when it
 /// was made.
 ///
 /// # Errors
-/// `SnapshotNotFound` for a table without a snapshot; `Argument` for a name that is none; `Unsupported` for a
-/// table on a storage that commits are not made on; `Io`, also where there is a tag of that name.
+/// `SnapshotNotFound` for a table without a snapshot; `Argument` for an invalid name; `Unsupported` for a
+/// table on a storage without commits; `Io`, also where a tag of that name exists.
 pub fn create_tag(
     table: &Table,
     name: &str,
@@ -60,8 +60,8 @@ pub fn create_tag(
 /// Removes a tag.
 ///
 /// # Errors
-/// `SnapshotNotFound` for a tag that is not there; `Unsupported` for a storage that commits are not made on; those of
-/// reading all that names files, before anything is removed; `Io`.
+/// `SnapshotNotFound` for a tag that does not exist; `Unsupported` for a storage without commits; those of
+/// reading all files that name others, before anything is removed; `Io`.
 pub fn delete_tag(table: &Table, name: &str) -> Result<Freed> {
     check_committable(table.storage().as_ref(), table.location())?;
     table.at_tag(name)?;
@@ -73,13 +73,13 @@ pub fn delete_tag(table: &Table, name: &str) -> Result<Freed> {
     Ok(Freed { table: table.latest()?, files: freed })
 }
 
-/// How long tags are kept where it is not given.
+/// How long tags are kept by default.
 fn default_retention(table: &Table) -> Result<Option<Duration>> {
     let millis = duration(&table.latest_schema()?, "tag.default-time-retained")?;
     Ok(millis.and_then(|millis| u64::try_from(millis).ok()).map(Duration::from_millis))
 }
 
-/// Jackson's array form of a `LocalDateTime`: seconds and nanoseconds that are 0 are left out.
+/// Jackson's array form of a `LocalDateTime`: trailing seconds and nanoseconds that are 0 are left out.
 fn wall_clock(micros: i64) -> Value {
     let seconds = micros.div_euclid(MICROS_PER_SECOND);
     let (year, month, day) = civil_from_days(seconds.div_euclid(SECONDS_PER_DAY));
