@@ -174,7 +174,7 @@ def test_rows_are_filtered_by_their_own_columns_sorted_and_limited() -> None:
         *words, "--filter", "file_size_in_bytes > 2500", "--sort", "-file_size_in_bytes", "--limit", "5"
     )
     assert [json.loads(line)["file_size_in_bytes"] for line in printed.stdout.splitlines()] == large[:5]
-    printed = run(*words, "--filter", "file_size_in_bytes > 2500", "--limit", "3")
+    printed = run(*words, "--filter", "file_size_in_bytes > 2.5kB", "--limit", "3")
     assert len(printed.stdout.splitlines()) == 3
     printed = run(*words, "--sort", "partition,file_size_in_bytes")
     rows = [json.loads(line) for line in printed.stdout.splitlines()]

@@ -199,3 +199,15 @@ def test_the_command():
     printed = json.loads(CliRunner().invoke(cli, words).output)
     assert printed["small_file_count"] == 0
     assert printed["file_count"] == health(lakebed.open_table(SAMPLE_TABLE))["file_count"]
+
+
+def test_partitions_count_the_files_that_are_small_by_the_given_size():
+    table = lakebed.open_table(SAMPLE_TABLE)
+    sizes = table.files(columns=["file_size_in_bytes"]).to_arrow()["file_size_in_bytes"].to_pylist()
+    counts = table.partitions(small_bytes=max(sizes)).to_arrow()["small_file_count"]
+    assert sum(counts.to_pylist()) == sum(size < max(sizes) for size in sizes) < len(sizes)
+    with pytest.raises(ValueError, match="small_bytes"):
+        table.partitions(small_bytes=-1)
+    words = ["partitions", str(SAMPLE_TABLE), "--small-bytes", str(max(sizes)), "-o", "json"]
+    printed = [json.loads(line) for line in CliRunner().invoke(cli, words).output.splitlines()]
+    assert [row["small_file_count"] for row in printed] == counts.to_pylist()

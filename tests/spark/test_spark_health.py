@@ -98,6 +98,9 @@ def test_the_row_of_a_table_is_that_without_spark(spark):
         frame, scan = ls.health(spark, table, **selection), table.health(**selection)
         assert frame.schema == spark_schema(scan.schema)
         assert actual(frame) == expected(scan)
+    table, smaller = lakebed.open_table(SAMPLE_TABLE), {"small_bytes": 2400}
+    assert expected(table.partitions(**smaller)) != expected(table.partitions())
+    assert actual(ls.partitions(spark, table, **smaller)) == expected(table.partitions(**smaller))
 
 
 def test_a_filter_and_another_place_in_history(spark):

@@ -192,8 +192,7 @@ limit = click.option("--limit", type=click.IntRange(min=0), metavar="N", help="N
 _filter = click.option(
     "--filter",
     metavar="SQL",
-    help="Condition on the columns printed, such as 'file_size_in_bytes < 1000000'; --where goes by the "
-    "table's.",
+    help="Condition on the columns printed, such as 'file_size_in_bytes < 1MB'; --where goes by the table's.",
 )
 _sort = click.option(
     "--sort", metavar="A,-B", callback=_names, help="Order by these columns; largest first after a minus."

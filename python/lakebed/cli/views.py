@@ -67,6 +67,7 @@ def view_command(view: str) -> click.Command:
     decorators = [options.table, options.where, options.columns]
     decorators += [options.stats] if view in _WITH_STATS else []
     decorators += [options.deletes, options.row_limit] if view == "plan" else []
+    decorators += [options.small_bytes] if view == "partitions" else []
     decorators += [options.explain] if view in _WITH_EXPLAIN else []
     decorators += [options.picking, options.output]
     for decorate in reversed(decorators):

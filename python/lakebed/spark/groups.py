@@ -16,6 +16,7 @@ from lakebed.spark.mappers import task_schema
 from lakebed.spark.reading import Reading
 from lakebed.spark.types import spark_schema
 from lakebed.spark.views import without_deleted
+from lakebed.table.groups import SMALL_BYTES
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -39,6 +40,7 @@ def partitions(
     *,
     where: str | Predicate | None = None,
     columns: Sequence[str] | None = None,
+    small_bytes: int = SMALL_BYTES,
     at: At = None,
     limits: Limits = LIMITS,
     range_bytes: int | None = None,
@@ -58,7 +60,8 @@ def partitions(
     """
     table = table_at(path, at, limits)
     reading = Reading.of(table, limits, range_bytes, read)
-    return grouped(spark, table, table.partitions(columns=columns, where=where), reading)
+    scan = table.partitions(columns=columns, where=where, small_bytes=small_bytes)
+    return grouped(spark, table, scan, reading)
 
 
 def buckets(

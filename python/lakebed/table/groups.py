@@ -27,6 +27,7 @@ class GroupViews(TableState):
         *,
         columns: Sequence[str] | None = None,
         where: str | Predicate | None = None,
+        small_bytes: int = SMALL_BYTES,
         limit: int | None = None,
         threads: int | None = None,
     ) -> ViewScan:
@@ -35,7 +36,7 @@ class GroupViews(TableState):
         Null, empty and blank partition values are partitions of their own, though they share a folder.
 
         Args: where, as in `files`: what it drops is not counted, but for deletion vectors of Paimon, which
-            are counted by partition and bucket.
+            are counted by partition and bucket. small_bytes, data files with fewer bytes are small.
         Returns: `partition` struct of the partition's types, `spec_id` int32 (null for Paimon; Iceberg has a
             row for each spec that has the tuple), `file_count` int64, `record_count` int64 [rows, deleting
             ones included] and `file_size_in_bytes` int64 of the data files, `delete_file_count` int64 (delete
@@ -46,14 +47,15 @@ class GroupViews(TableState):
             does not say). Iceberg: `last_updated_at` timestamp[us, UTC] and `last_updated_snapshot_id` int64
             (of the newest snapshot that a file came with; null where those expired), then the counts of
             position deletes, deletion vectors and equality deletes by themselves, int64. Last of both
-            `small_file_count` int64, data files below 32 MiB.
+            `small_file_count` int64.
         Raises: CorruptError for a sum beyond 64 bits.
         Cost: as `files` without paths and statistics; memory grows with the partitions (Paimon: buckets), not
             with the files. Paimon's counts of deletes read the index manifest, and index files whose writer
             did not count.
         Source: Paimon's `PartitionEntry.java`; Iceberg's `PartitionsTable.java`.
         """
-        return ViewScan(self._native, View("partitions", columns, where, None, limit, threads))
+        view = _SizedView("partitions", columns, where, None, limit, threads, small_bytes)
+        return ViewScan(self._native, view)
 
     def buckets(
         self,
@@ -116,12 +118,12 @@ class GroupViews(TableState):
         Raises: as `partitions`.
         Cost: as `partitions`; besides reads what `snapshots` and `manifests` read.
         """
-        view = _Health("health", columns, where, None, limit, threads, small_bytes)
+        view = _SizedView("health", columns, where, None, limit, threads, small_bytes)
         return ViewScan(self._native, view)
 
 
 @dataclass(frozen=True)
-class _Health(View):
+class _SizedView(View):
     small_bytes: int
 
     def scan(self, table: _native.Table) -> _native.Scan:

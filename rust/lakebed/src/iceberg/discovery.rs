@@ -189,7 +189,10 @@ impl Folder<'_> {
         let mut later = if found.len() > 1 { found.pop().flatten() } else { None };
         let Some(mut path) = found.pop().flatten() else {
             let named = format!("v{hinted}{}", ENDINGS[0]);
-            let message = format!("{HINT} says {hinted}, but there is no {named}");
+            let message = format!(
+                "{HINT} says {hinted}, but there is no {named}: open the table through its catalog \
+                (--catalog NAME, or open_table(catalog.load_table(…))), or one of its metadata files"
+            );
             // Version 0 is what engines say of a table that was never committed to.
             return if hinted == 0 { Ok(None) } else { Err(Error::new(ErrorKind::Missing, message)) };
         };
@@ -274,7 +277,7 @@ fn is_numbered_by_engine(path: &str) -> bool {
 fn guessed(path: &str, versions: usize) -> String {
     format!(
         "no {HINT}: {path} has the highest of {versions} versions, but the table's catalog may know another \
-        as current"
+        as current: open the table through it (--catalog NAME, or open_table(catalog.load_table(…)))"
     )
 }
 

@@ -42,6 +42,7 @@ impl<'a> Tokens<'a> {
             let space = [Whitespace::Space, Whitespace::Tab, Whitespace::Newline];
             !matches!(&token.token, Token::Whitespace(kind) if space.contains(kind))
         });
+        let tokens = with_sizes(tokens);
         Ok(Tokens { text, tokens, next: 0 })
     }
 
@@ -116,6 +117,37 @@ impl<'a> Tokens<'a> {
         let end = || end_of(self.text);
         point(self.text, self.tokens.get(mark).map_or_else(end, |token| token.span.start), message)
     }
+}
+
+/// The tokens with each number of bytes that has a unit, such as `1.5 MB`, as one number.
+fn with_sizes(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
+    let mut with_sizes: Vec<TokenWithSpan> = Vec::with_capacity(tokens.len());
+    for token in tokens {
+        if let (Token::Word(unit), Some(last)) = (&token.token, with_sizes.last_mut())
+            && let (Token::Number(digits, _), None) = (&last.token, unit.quote_style)
+            && let Some(bytes) = size(digits, &unit.value)
+        {
+            last.token = Token::Number(bytes, false);
+        } else {
+            with_sizes.push(token);
+        }
+    }
+    with_sizes
+}
+
+/// `digits` of `unit` in bytes: powers of 1000 (kB, MB, GB, TB) or of 1024 (KiB, MiB, GiB, TiB), in any case;
+/// `None` for another word, and for what is not a whole number of bytes.
+fn size(digits: &str, unit: &str) -> Option<String> {
+    const UNITS: [(&str, &str); 4] = [("kB", "KiB"), ("MB", "MiB"), ("GB", "GiB"), ("TB", "TiB")];
+    let factor = (1..).zip(UNITS).find_map(|(power, (decimal, binary))| {
+        let is_decimal = unit.eq_ignore_ascii_case(decimal);
+        (is_decimal || unit.eq_ignore_ascii_case(binary))
+            .then(|| if is_decimal { 1000_u128.pow(power) } else { 1024_u128.pow(power) })
+    })?;
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+    let unscaled = format!("{whole}{fraction}").parse::<u128>().ok()?.checked_mul(factor)?;
+    let scale = 10_u128.checked_pow(fraction.len().try_into().ok()?)?;
+    (unscaled % scale == 0).then(|| (unscaled / scale).to_string())
 }
 
 fn end_of(text: &str) -> Location {

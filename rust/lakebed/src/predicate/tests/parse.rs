@@ -13,6 +13,8 @@ fn every_form_reads_as_its_canonical_text() {
         ("a <> -5", r#""a" <> -5"#),
         ("a < +1.50e3", r#""a" < 1.50e3"#),
         ("5 < a", r#""a" > 5"#),
+        ("a < 1MB OR a >= 1.5 kib", r#""a" < 1000000 OR "a" >= 1536"#),
+        ("a IN (2kB, -3 GiB, 4tb)", r#""a" IN (2000, -3221225472, 4000000000000)"#),
         ("5 >= a", r#""a" <= 5"#),
         ("NULL <=> a", r#""a" <=> NULL"#),
         ("a IS NOT DISTINCT FROM 5", r#""a" <=> 5"#),
@@ -68,6 +70,8 @@ fn an_error_shows_its_place() {
         ("", 0, "the text ends"),
         ("a = b", 4, "expected a literal"),
         ("a = 1 b = 2", 6, "AND, OR or the end"),
+        ("a = 0.1 KiB", 8, "AND, OR or the end"),
+        ("a = 1 \"MB\"", 6, "AND, OR or the end"),
         ("a = 1 -- and b = 2", 6, "comments"),
         ("(a = 1", 6, "\")\""),
         ("a IN ()", 6, "a column or a literal"),
@@ -111,7 +115,7 @@ fn transforms_are_called_like_functions() {
         assert_eq!(parse(text).to_string(), read);
     }
     let error = parse("day(c0) = '2026-01-01'").bind(&schema(&[DataType::Date32])).unwrap_err();
-    assert!(error.message().contains("transforms are of Iceberg's columns"), "{error}");
+    assert!(error.message().contains("transforms only apply to columns of Iceberg tables"), "{error}");
 }
 
 #[test]
