@@ -1,4 +1,4 @@
-//! Data and deletes: what manifests and their entries are of.
+//! Whether manifests and entries are of data files or of delete files.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int32Type;
@@ -8,7 +8,7 @@ use super::manifest_list::{DATA, DELETES, ManifestFile};
 use crate::error::Result;
 use crate::record::find;
 
-/// Which files are wanted.
+/// Which kind of files is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Content {
     /// Data files.
@@ -20,7 +20,7 @@ pub(crate) enum Content {
 }
 
 impl Content {
-    /// Whether a manifest is of such files.
+    /// Whether a manifest has files of this kind.
     pub(crate) fn has(self, manifest: &ManifestFile) -> bool {
         match self {
             Content::Data => manifest.content == DATA,
@@ -29,7 +29,8 @@ impl Content {
         }
     }
 
-    /// Which of `entries`, with their column `content`, are of such files; `None` where all are wanted.
+    /// Which of `entries`, which have the column `content`, are of this kind; `None` where all kinds are
+    /// read.
     pub(crate) fn of(self, entries: &RecordBatch) -> Result<Option<BooleanArray>> {
         if self == Content::Both {
             return Ok(None);

@@ -1,5 +1,5 @@
-//! Which `metadata.json` of a table is its current one (Iceberg specification, "File System Tables";
-//! `HadoopTableOperations.java`; PyIceberg's `StaticTable` for hints that are names).
+//! Finds the current `metadata.json` of a table (Iceberg specification, "File System Tables";
+//! `HadoopTableOperations.java`; PyIceberg's `StaticTable` for hints that are file names).
 
 use std::sync::Arc;
 
@@ -12,33 +12,35 @@ use crate::storage::{Storage, present};
 
 /// The folder of a table's metadata files.
 pub const FOLDER: &str = "metadata";
-/// The file in it that says which version is current.
+/// The file in it that names the current version.
 pub(super) const HINT: &str = "version-hint.text";
 
-/// What a version's file may be called behind its number, in the order in which engines look for it.
+/// What may follow the version in the name of its file, in the order in which engines try them.
 const ENDINGS: [&str; 3] = [".metadata.json", ".gz.metadata.json", ".metadata.json.gz"];
 
-/// The longest name that a file can have on most file systems, and a line's end.
+/// The longest name of a file on most file systems, and a line break.
 const MAX_HINT_BYTES: u64 = 256;
 
 /// How many names a message lists.
 const NAMES_SHOWN: usize = 3;
 
-/// The current metadata file of the table at `location`: a folder, or a metadata file that is meant itself.
+/// The current metadata file of the table at `location`: its folder, or a metadata file, which is then the
+/// one.
 ///
-/// In a folder it is what the hint names: a version, from which on those that follow it are looked for, or a
-/// file, whole or without its ending. Where the hint is empty, not there or names nothing, it is the file
-/// whose name has the highest version, and of several of one version the one changed last: files of commits
-/// that failed may be among them, which only the table's catalog knows.
+/// In a folder it is the file that the hint names: either a version, of which later versions are looked for,
+/// or a file name, with or without its ending. Where the hint is empty, missing or names nothing, it is the
+/// file whose name has the highest version; of several with that version the one whose table was changed
+/// last. Files of failed commits may be among them, which only the table's catalog knows.
 ///
-/// Where the folder is a catalog's, which alone knows which of several versions is current, that is noted.
+/// A note is added where the names look like a catalog's, since only the catalog knows which version is
+/// current.
 ///
-/// Reads the hint and a byte of each file that is looked for; lists the folder where there is no hint.
-/// `open` reads the file, and of several of one version each.
+/// Reads the hint and one byte of each file that is looked for; lists the folder where there is no hint.
+/// `open` reads the file, and each of several with the same version.
 ///
 /// # Errors
-/// `TableNotFound` where there is no such file, saying what was looked for; `Missing` for a hint at a version
-/// that is not there; what storage gives.
+/// `TableNotFound` where there is no such file, with what was looked for; `Missing` for a hint at a version
+/// that does not exist; those of the storage.
 pub fn current_metadata(
     location: &str,
     storage: &Arc<dyn Storage>,
@@ -70,11 +72,11 @@ pub fn current_metadata(
     }
 }
 
-/// The path of the hint of the table at `location` and what is wrong with it; none where it leads to a metadata file, or
-/// is not there.
+/// The path of the hint of the table at `location` and what is wrong with it; `None` where it is missing or
+/// leads to a metadata file.
 ///
 /// # Errors
-/// What storage gives.
+/// Those of the storage.
 pub(super) fn wrong_hint(location: &str, storage: &Arc<dyn Storage>) -> Result<Option<(String, String)>> {
     let folder = Folder { path: format!("{location}/{FOLDER}"), storage };
     let hint = folder.file(HINT);
@@ -90,11 +92,11 @@ pub(super) fn wrong_hint(location: &str, storage: &Arc<dyn Storage>) -> Result<O
     }
 }
 
-/// Whether [`current_metadata`] finds a file in the folder `location`, or that one should be there. Lists the folder;
-/// the hint is read only where no file's name has a version.
+/// Whether [`current_metadata`] finds a file in the folder `location`, or whether there should be one. Lists
+/// the folder; reads the hint only where no file's name has a version.
 ///
 /// # Errors
-/// What storage gives.
+/// Those of the storage.
 pub fn is_table(location: &str, storage: &Arc<dyn Storage>) -> Result<bool> {
     let folder = Folder { path: format!("{location}/{FOLDER}"), storage };
     let names = storage.list(&folder.path)?;
@@ -109,12 +111,12 @@ pub fn is_table(location: &str, storage: &Arc<dyn Storage>) -> Result<bool> {
     }
 }
 
-/// Whether a location is a file rather than a table's folder, by its name.
+/// Whether a location is that of a metadata file rather than of a table's folder, by its name.
 pub fn is_metadata_file(location: &str) -> bool {
     location.ends_with(".json") || location.ends_with(".json.gz")
 }
 
-/// Folders below that of the metadata that are looked into where it holds none itself.
+/// Where the metadata folder has no metadata file itself, at most so many of its subfolders are listed.
 const MAX_FOLDERS: usize = 16;
 
 /// The folder of a table's metadata.
@@ -123,11 +125,11 @@ struct Folder<'s> {
     storage: &'s Arc<dyn Storage>,
 }
 
-/// What listing a folder finds.
+/// The result of listing a folder.
 enum Found {
-    /// The files of the highest version, and how many files have a version.
+    /// The files with the highest version, and how many files have a version.
     Files(Vec<String>, usize),
-    /// None, but metadata files whose names have no version.
+    /// No file with a version, but these metadata files without.
     Others(Vec<String>),
 }
 
@@ -136,15 +138,15 @@ impl Folder<'_> {
         format!("{}/{name}", self.path)
     }
 
-    /// The first of the files that is there; all are asked for at once.
+    /// The first of the files that exists; all are requested at once.
     fn first(&self, names: impl Iterator<Item = String>) -> Result<Option<String>> {
         Ok(self.firsts(vec![names.collect()])?.pop().flatten())
     }
 
-    /// Of each row of files the first that is there; all are asked for at once.
+    /// For each row of files the first that exists; all are requested at once.
     fn firsts(&self, rows: Vec<Vec<String>>) -> Result<Vec<Option<String>>> {
         let paths: Vec<String> = rows.iter().flatten().map(|name| self.file(name)).collect();
-        // What stands behind a file that is there does not matter, nor do its errors.
+        // Files after the first existing one do not matter, nor do their errors.
         let exists = |storage: &dyn Storage, path: &String| Ok(present(storage.read_range(path, 0, 1)));
         let mut found = paths.clone().into_iter().zip(read_each(self.storage, paths, 1, exists)?);
         let first = |row: Vec<String>| {
@@ -159,7 +161,7 @@ impl Folder<'_> {
         rows.into_iter().map(first).collect()
     }
 
-    /// The file that the hint leads to; none without a hint, or with one that names nothing.
+    /// The file that the hint leads to; `None` without a hint, or with one that names nothing.
     fn hinted(&self) -> Result<Option<String>> {
         let hint = self.file(HINT);
         let Some(bytes) = present(self.storage.read_range(&hint, 0, MAX_HINT_BYTES))? else {
@@ -179,7 +181,7 @@ impl Folder<'_> {
         self.first(ENDINGS.iter().map(|ending| format!("{text}{ending}")))
     }
 
-    /// The latest version from `hinted` on: the hint is written after the version, and may be behind.
+    /// The latest version from `hinted` on: the hint is written after the version, and may be out of date.
     fn latest_from(&self, hinted: u64) -> Result<Option<String>> {
         let names =
             |version: u64| ENDINGS.iter().map(|ending| format!("v{version}{ending}")).collect::<Vec<_>>();
@@ -193,7 +195,7 @@ impl Folder<'_> {
                 "{HINT} says {hinted}, but there is no {named}: open the table through its catalog \
                 (--catalog NAME, or open_table(catalog.load_table(…))), or one of its metadata files"
             );
-            // Version 0 is what engines say of a table that was never committed to.
+            // Engines write version 0 for a table without commits.
             return if hinted == 0 { Ok(None) } else { Err(Error::new(ErrorKind::Missing, message)) };
         };
         while let Some(next) = later {
@@ -206,7 +208,7 @@ impl Folder<'_> {
         Ok(Some(path))
     }
 
-    /// What the folder holds, whose `names` are these.
+    /// The metadata files in the folder with these `names`.
     fn candidates(&self, names: Vec<String>) -> Result<Found> {
         let mut versions: Vec<(u64, String)> =
             names.iter().filter_map(|name| Some((version_of(name)?, self.file(name)))).collect();
@@ -230,7 +232,7 @@ impl Folder<'_> {
     }
 }
 
-/// The one of several files whose table was changed last.
+/// Of several files the one whose table was changed last.
 fn newest(paths: Vec<String>, open: impl Fn(&str) -> Result<MetadataFile>) -> Result<MetadataFile> {
     let files = paths.iter().map(|path| open(path)).collect::<Result<Vec<_>>>()?;
     let mut newest: Option<(i64, MetadataFile)> = None;
@@ -244,8 +246,8 @@ fn newest(paths: Vec<String>, open: impl Fn(&str) -> Result<MetadataFile>) -> Re
     newest.map(|(_, file)| file).ok_or_else(|| Error::new(ErrorKind::TableNotFound, "no metadata file"))
 }
 
-/// The version in a file's name: `v3.metadata.json`, `00003-….metadata.json`; none for files of other kinds,
-/// hidden ones, and those that a commit has not renamed yet.
+/// The version in a file name: `v3.metadata.json`, `00003-….metadata.json`; `None` for other files, hidden
+/// ones, and those that a commit has not renamed yet.
 fn version_of(name: &str) -> Option<u64> {
     if !is_metadata_file(name) || is_temporary(name) {
         return None;
@@ -257,7 +259,7 @@ fn version_of(name: &str) -> Option<u64> {
     number.bytes().all(|byte| byte.is_ascii_digit()).then(|| number.parse().ok())?
 }
 
-/// Whether a file is hidden, or called by nothing but a UUID, as Java's are before they are renamed.
+/// Whether a file is hidden, or its name is only a UUID, as in Java before the file is renamed.
 fn is_temporary(name: &str) -> bool {
     let stem = name.split('.').next().unwrap_or_default();
     let is_uuid = stem.len() == 36
@@ -268,7 +270,8 @@ fn is_temporary(name: &str) -> bool {
     name.starts_with('.') || is_uuid
 }
 
-/// Whether a file is called as engines do that have no catalog: a version is current as soon as it is there.
+/// Whether the name is one that engines without a catalog write: there each version is current as soon as it
+/// exists.
 fn is_numbered_by_engine(path: &str) -> bool {
     path.rsplit('/').next().is_some_and(|name| name.starts_with('v'))
 }

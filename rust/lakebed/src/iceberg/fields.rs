@@ -1,6 +1,6 @@
 //! The fields of Iceberg's manifest lists and manifests (Iceberg specification, "Manifest Lists" and
-//! "Manifests"): what readers know of their ids and their names on disk. What writers make of them in each
-//! version stands in `write/layout.rs`.
+//! "Manifests"): their ids, and their names on disk. How writers write them in each version is in
+//! `write/layout.rs`.
 
 use std::sync::Arc;
 
@@ -43,7 +43,7 @@ fn bytes_by_field_id() -> DataType {
     by_field_id(DataType::Binary)
 }
 
-/// What stands for partition tuples in the table: their fields are those of a manifest's own spec.
+/// A placeholder for partition tuples: their fields are those of a manifest's own spec.
 fn tuple() -> DataType {
     DataType::Struct(Fields::empty())
 }
@@ -53,24 +53,24 @@ fn field_summaries() -> DataType {
     DataType::List(Arc::new(Field::new("item", DataType::Struct(summary), true)))
 }
 
-/// The column of partition tuples, and where they stand in an entry.
+/// The column of partition tuples, and its path in an entry.
 pub(crate) const PARTITION: &str = "partition";
 pub(crate) const PARTITION_ON_DISK: &str = "data_file.partition";
-/// Where an entry has the rows of its file.
+/// The path of the file's record count in an entry.
 pub(crate) const RECORD_COUNT_ON_DISK: &str = "data_file.record_count";
 
-/// The records that hold other fields and are no columns themselves.
+/// Records that hold other fields and are not columns themselves.
 pub(crate) const HOLDERS: [(i32, &str); 1] = [(2, "data_file")];
 
-/// The list of a manifest's partition summaries: records that are looked at one by one.
+/// The list of a manifest's partition summaries, whose records are read one by one.
 pub(crate) const PARTITIONS_ON_DISK: &str = "partitions";
 const PARTITIONS_ID: i32 = 507;
 
-/// Fields of a data file that the specification deprecates: nobody reads them, and writers leave them out.
+/// Fields of a data file that the specification deprecates: they are neither read nor written.
 const DEPRECATED: [i32; 4] = [105, 106, 107, 111];
 
-/// What `table` knows of a field of a writer's schema, by its id or its name. `record` is the holder it stands in,
-/// empty for the record itself.
+/// The known field that matches a field of a writer's schema, by id or name. `record` is the record that
+/// holds it, empty at the top.
 pub(crate) fn known(tables: &[&[FieldSpec]], record: &str, field: &Value) -> Recognised {
     let specs = || tables.iter().copied().flatten();
     let id = field.get("field-id").and_then(Value::as_i64).and_then(|id| i32::try_from(id).ok());

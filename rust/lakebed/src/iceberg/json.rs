@@ -1,11 +1,11 @@
-//! The keys of JSON objects, read with errors that name them.
+//! Reads the keys of JSON objects; errors name the key.
 
 use serde_json::{Map, Value};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::json::invalid;
 
-/// A JSON object, and what it is called in messages.
+/// A JSON object, and its name in messages.
 #[derive(Clone, Copy)]
 pub(crate) struct Object<'a> {
     map: &'a Map<String, Value>,
@@ -26,7 +26,7 @@ impl<'a> Object<'a> {
         self.map.get(key).filter(|value| !value.is_null())
     }
 
-    /// The value of `key`, which must be there.
+    /// The value of `key`; an error if it is missing.
     pub(crate) fn required(self, key: &str) -> Result<&'a Value> {
         self.get(key).ok_or_else(|| Error::new(ErrorKind::Required, format!("{} has no `{key}`", self.what)))
     }
@@ -36,7 +36,7 @@ impl<'a> Object<'a> {
         int(self.required(key)?).ok_or_else(|| self.wrong(key, "an integer of 32 bits"))
     }
 
-    /// The integer of 32 bits under `key`, if the key is there.
+    /// The integer of 32 bits under `key`, if there is one.
     pub(crate) fn optional_int(self, key: &str) -> Result<Option<i32>> {
         self.get(key).map(|_| self.int(key)).transpose()
     }
@@ -51,7 +51,7 @@ impl<'a> Object<'a> {
         self.required(key)?.as_str().ok_or_else(|| self.wrong(key, "a string"))
     }
 
-    /// The string under `key`, if the key is there.
+    /// The string under `key`, if there is one.
     pub(crate) fn optional_text(self, key: &str) -> Result<Option<&'a str>> {
         self.get(key).map(|_| self.text(key)).transpose()
     }

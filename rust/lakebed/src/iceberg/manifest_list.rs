@@ -1,5 +1,5 @@
-//! Manifest lists: which manifests make up a snapshot (Iceberg specification, "Manifest Lists";
-//! Iceberg's `ManifestFile.java`).
+//! Manifest lists: the manifests that make up a snapshot (Iceberg specification, "Manifest Lists"; Iceberg's
+//! `ManifestFile.java`).
 
 use std::sync::Arc;
 
@@ -20,26 +20,26 @@ use crate::columnar::Decoding;
 use crate::error::{Error, ErrorKind, Result};
 use crate::record::{RecordReader, RecordResolver, carried, find};
 
-/// Content of a manifest of data files.
+/// `content` of a manifest of data files.
 pub const DATA: i32 = 0;
-/// Content of a manifest of delete files.
+/// `content` of a manifest of delete files.
 pub const DELETES: i32 = 1;
 
-/// The column of what is in a manifest's partitions.
+/// The column of partition summaries.
 const SUMMARIES: &str = "partitions";
 
-/// What is 0 where a writer of version 1 does not say.
+/// Columns that default to 0 in lists of version 1.
 const ZERO_BY_DEFAULT: [&str; 3] = ["content", "sequence_number", "min_sequence_number"];
 
-/// Reads a manifest list of any version: one row per manifest, in file order, the columns of
-/// [`LIST`] that are named (all for `None`).
+/// Reads a manifest list of any version: one row per manifest, in file order, with the named columns of
+/// [`LIST`] (all for `None`).
 ///
-/// Fields are found by their ids, else by their names. Where the list does not say, content and sequence
-/// numbers are 0; counts and all else are null: unknown.
+/// Fields are matched by id, else by name. Where the list does not have them, content and sequence numbers
+/// are 0; counts and all others are null: unknown.
 ///
 /// # Errors
-/// Those of the container's layer; `Required` for a path or spec that is absent or
-/// null; `Duplicate` for a field id that appears twice; `UnknownColumn`.
+/// Those of the container's layer; `Required` for a path or spec that is missing or null; `Duplicate` for a
+/// field id that appears twice; `UnknownColumn`.
 pub fn read_manifest_list(
     bytes: Buffer,
     columns: Option<&[String]>,
@@ -57,13 +57,13 @@ pub fn read_manifest_list(
     concat_batches(resolver.schema(), &batches).map_err(malformed)
 }
 
-/// The columns that tell a manifest without what is in its partitions, which is most of the reading.
+/// All columns but the partition summaries, which take most of the reading.
 pub(crate) fn brief() -> Vec<String> {
     let columns = LIST.iter().map(|spec| spec.column);
     columns.filter(|name| ![SUMMARIES, "key_metadata"].contains(name)).map(str::to_owned).collect()
 }
 
-/// The same with all columns, and after them what other writers' fields hold.
+/// The same with all columns, followed by columns with unknown fields of other writers.
 ///
 /// # Errors
 /// As [`read_manifest_list`].
@@ -94,21 +94,21 @@ fn zero_for_null<T: ArrowPrimitiveType<Native: Default>>(column: &ArrayRef) -> P
     column.as_primitive::<T>().iter().map(|value| Some(value.unwrap_or_default())).collect()
 }
 
-/// A manifest that a snapshot of version 1 names itself.
+/// A manifest that a snapshot of version 1 names without a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InlineManifest {
     /// Location, as written.
     pub path: String,
     /// Size of the file \[bytes\].
     pub length: u64,
-    /// The spec that the manifest says it is of.
+    /// The spec in the manifest's header.
     pub spec_id: i32,
 }
 
-/// The list of a snapshot of version 1 that names its manifests itself, all columns.
+/// All columns of the list for a snapshot of version 1 that names its manifests directly.
 ///
-/// Such manifests hold data files, the snapshot is taken to have added them, and counts are null (Iceberg's
-/// `GenericManifestFile.java`).
+/// Such manifests hold data files, the snapshot counts as the one that added them, and counts are null
+/// (Iceberg's `GenericManifestFile.java`).
 pub fn inline_manifests(manifests: &[InlineManifest], snapshot_id: i64) -> Result<RecordBatch> {
     let manifest = |manifest: &InlineManifest| ManifestFile {
         path: manifest.path.clone(),
@@ -120,7 +120,7 @@ pub fn inline_manifests(manifests: &[InlineManifest], snapshot_id: i64) -> Resul
     manifest_rows(&manifests.iter().map(manifest).collect::<Vec<_>>())
 }
 
-/// Manifests as the rows of a list, all columns; of those that are in no list, key metadata is not known.
+/// Manifests as rows of a list, with all columns; key metadata is null for manifests that are in no list.
 pub(crate) fn manifest_rows(manifests: &[ManifestFile]) -> Result<RecordBatch> {
     let ints = |of: &dyn Fn(&ManifestFile) -> Option<i32>| -> ArrayRef {
         Arc::new(manifests.iter().map(of).collect::<Int32Array>())
@@ -156,7 +156,7 @@ pub(crate) fn manifest_rows(manifests: &[ManifestFile]) -> Result<RecordBatch> {
     RecordBatch::try_new(Arc::clone(schema.schema()), columns).map_err(malformed)
 }
 
-/// The summaries of each manifest's partition fields, in the type that the column has.
+/// The summaries of each manifest's partition fields, in the type of the column.
 fn summary_lists(manifests: &[ManifestFile], data_type: DataType) -> ArrayRef {
     let item = if let DataType::List(item) = &data_type { item.data_type().clone() } else { DataType::Null };
     let DataType::Struct(fields) = item else { return new_null_array(&data_type, manifests.len()) };
@@ -181,23 +181,23 @@ fn summary_lists(manifests: &[ManifestFile], data_type: DataType) -> ArrayRef {
     Arc::new(lists.finish())
 }
 
-/// One manifest as its list records it; numbers that are null or negative there are unknown.
+/// One manifest as its list records it; null and negative numbers become unknown.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(default)]
 pub struct ManifestFile {
     /// Location, as written.
     pub path: String,
-    /// Size \[bytes\]; some writers record a wrong one.
+    /// Size \[bytes\]; some writers record a wrong size.
     pub length: Option<u64>,
     /// The partition spec of all entries.
     pub spec_id: i32,
     /// [`DATA`] or [`DELETES`].
     pub content: i32,
-    /// Number of the commit that added the manifest; entries without one of their own have this one.
+    /// Sequence number of the commit that added the manifest; entries without a number inherit it.
     pub sequence_number: i64,
     /// Lowest data sequence number of its live files.
     pub min_sequence_number: i64,
-    /// The snapshot that added the manifest; entries without one of their own have this one.
+    /// The snapshot that added the manifest; entries without a snapshot inherit it.
     pub added_snapshot_id: Option<i64>,
     /// Entries and rows whose status is ADDED.
     pub added: Recorded,
@@ -205,9 +205,9 @@ pub struct ManifestFile {
     pub existing: Recorded,
     /// Entries and rows whose status is DELETED.
     pub deleted: Recorded,
-    /// One summary for each field of the spec; `None` where the writer made none.
+    /// One summary for each field of the spec; `None` where the writer wrote none.
     pub partitions: Option<Vec<FieldSummary>>,
-    /// First row id of the added data files that have none of their own (version 3).
+    /// First row id of the added data files without one of their own (version 3).
     pub first_row_id: Option<i64>,
 }
 
@@ -221,37 +221,37 @@ pub struct Recorded {
     pub rows: Option<u64>,
 }
 
-/// What a manifest's entries hold in one partition field.
+/// The values of one partition field in a manifest's entries.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct FieldSummary {
-    /// Whether some value is null; taken to be so where the writer does not say.
+    /// Whether some value is null; true where the writer does not record it.
     pub contains_null: bool,
     /// Whether some value is NaN; `None`: unknown.
     pub contains_nan: Option<bool>,
-    /// Single value that no other value but null and NaN is below; `None`: there is none.
+    /// A lower bound of all values except null and NaN; `None`: there is none.
     pub lower_bound: Option<Vec<u8>>,
-    /// Single value that no other value but null and NaN is above; `None`: there is none.
+    /// An upper bound of all values except null and NaN; `None`: there is none.
     pub upper_bound: Option<Vec<u8>>,
 }
 
 impl ManifestFile {
-    /// Whether it may hold files that are in the snapshot, by its counts.
+    /// Whether it may have live files, by its counts.
     pub fn may_be_live(&self) -> bool {
         [self.added, self.existing].iter().any(|recorded| recorded.files != Some(0))
     }
 
-    /// Whether its entries mean the same when only some of them are read: row ids are counted from the first one.
+    /// Whether parts of it can be read separately: not where row ids are counted from the first entry on.
     pub(crate) fn is_divisible(&self) -> bool {
         self.length.is_some() && self.first_row_id.is_none()
     }
 
-    /// The record of a part of the manifest, which has other counts.
+    /// The record for a part of the manifest, without counts.
     pub(crate) fn uncounted(self) -> ManifestFile {
         let unknown = Recorded::default();
         ManifestFile { length: None, added: unknown, existing: unknown, deleted: unknown, ..self }
     }
 
-    /// The manifests of a list that was read with all its columns, or those of [`brief`].
+    /// The manifests of a list that was read with all columns, or with those of [`brief`].
     ///
     /// # Errors
     /// `Mismatch` for a content that is neither data nor deletes.
@@ -307,7 +307,7 @@ impl Columns<'_> {
     }
 
     fn summaries(&self, row: usize) -> Result<Option<Vec<FieldSummary>>> {
-        // Who asks about no partitions does not read them.
+        // Without a filter on partitions they are not read.
         let Some(column) = self.list.column_by_name(SUMMARIES) else { return Ok(None) };
         let lists = column.as_list::<i32>();
         if lists.is_null(row) {
@@ -320,7 +320,7 @@ impl Columns<'_> {
     }
 }
 
-/// One summary; `None` where it is null, of which nothing can be concluded.
+/// One summary; `None` where it is null, so that nothing is known.
 fn summary(items: &StructArray, item: usize) -> Option<FieldSummary> {
     let flag = |name| {
         let column = items.column_by_name(name)?.as_boolean_opt()?;

@@ -1,4 +1,4 @@
-//! Metrics of columns: what manifests hold as maps by field id, as typed columns.
+//! Metrics of columns: typed columns made of the maps by field id in manifests.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::record::find;
 use crate::words::unknown;
 
-/// One metric of a column: what it is called in views, and the map of the entry that holds it.
+/// One metric of a column: its name in views, and the entry's map that holds it.
 pub(crate) struct Metric {
     /// The name in the column's struct.
     pub(crate) name: &'static str,
@@ -24,18 +24,18 @@ pub(crate) struct Metric {
 }
 
 impl Metric {
-    /// Whether it is a value of the column's type, not a number.
+    /// Whether it is a value of the column's type, rather than a count.
     pub(crate) fn is_bound(&self) -> bool {
         self.kind == Kind::Bound
     }
 }
 
-/// What the values of a metric are.
+/// The kind of a metric's values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// Numbers; those below zero, by which some writers say that they do not know, are null.
+    /// Counts; negative ones, which some writers use for unknown, become null.
     Count,
-    /// Numbers as they are stored.
+    /// Counts as stored.
     StoredCount,
     /// Single values of the column's type.
     Bound,
@@ -63,7 +63,7 @@ pub(crate) const STATS: [Metric; 6] = [
     bound("upper_bound", "upper_bounds"),
 ];
 
-/// The metrics that the engine calls readable (Iceberg's `MetricsUtil.java`).
+/// The metrics of the engine's `readable_metrics` (Iceberg's `MetricsUtil.java`).
 pub(crate) const READABLE: [Metric; 6] = [
     stored_count("column_size", "column_sizes"),
     stored_count("value_count", "value_counts"),
@@ -75,18 +75,18 @@ pub(crate) const READABLE: [Metric; 6] = [
 
 /// The metrics of some columns, compiled.
 pub(crate) struct MetricsView {
-    /// The columns, under the names that views give them.
+    /// The columns, with their names in views.
     columns: Vec<(String, FieldRef)>,
     metrics: &'static [Metric],
     fields: Fields,
 }
 
 impl MetricsView {
-    /// The column `stats` of the columns named, which may be nested in structs; lists and maps are named by
-    /// what they hold (`tags.element`).
+    /// The column `stats` for these columns, which may be nested in structs. For lists and maps name what
+    /// they hold (`tags.element`).
     ///
     /// # Errors
-    /// `UnknownColumn` for a name that the schema does not have, and for what has no metrics itself.
+    /// `UnknownColumn` for a name that the schema does not have, and for a type without metrics.
     pub(crate) fn stats(names: &[String], schema: &Schema) -> Result<MetricsView> {
         let find = |name: &String| {
             let message = match schema.field_by_name(name) {
@@ -106,7 +106,7 @@ impl MetricsView {
         Ok(MetricsView::new(columns, &STATS))
     }
 
-    /// The column `readable_metrics`: of every primitive column, in the order of their full names.
+    /// The column `readable_metrics`: all primitive columns, sorted by full name.
     pub(crate) fn readable(schema: &Schema) -> MetricsView {
         let columns = schema.primitives().map(|(name, field)| (name.to_owned(), Arc::clone(field)));
         let mut columns: Vec<_> = columns.collect();
@@ -131,7 +131,7 @@ impl MetricsView {
         DataType::Struct(self.fields.clone())
     }
 
-    /// The entry's columns that it is made of.
+    /// The entry's columns from which it is made.
     pub(crate) fn input(&self) -> impl Iterator<Item = &'static str> {
         self.metrics.iter().map(|metric| metric.map)
     }
@@ -167,7 +167,7 @@ impl MetricsView {
     }
 }
 
-/// Counts as far as they are known.
+/// Counts, with negative ones as null.
 fn known_counts(counts: &ArrayRef) -> ArrayRef {
     let counts = counts.as_primitive::<Int64Type>();
     if counts.iter().flatten().all(|count| count >= 0) {
@@ -182,8 +182,8 @@ fn structs(data_type: &DataType, columns: Vec<ArrayRef>, rows: usize) -> Result<
     Ok(Arc::new(array?))
 }
 
-/// What the entry's column `map` holds of each of `ids`, a row each: null where a row has no map, or the map
-/// not that id.
+/// For each of `ids` its values in the entry's column `map`, one per row: null where the row has no map, or
+/// the map does not have the id.
 pub(crate) fn metric_values(entries: &RecordBatch, map: &str, ids: &[i32]) -> Result<Vec<ArrayRef>> {
     values_of(&find(entries, map)?, ids).map_err(Into::into)
 }

@@ -13,10 +13,10 @@ use crate::columnar::Decoding;
 use crate::error::Result;
 use crate::record::{RecordReader, RecordResolver};
 
-/// Reads position delete files; writers' schemas are resolved once.
+/// Reads position delete files; resolves each writer's schema once.
 pub(super) struct DeleteFileReader {
     resolver: RecordResolver,
-    /// The fields of the table, where deleted rows are wanted.
+    /// The fields of the table, where deleted rows are shown.
     row: Option<Vec<FieldRef>>,
     decoding: Decoding,
 }
@@ -25,19 +25,19 @@ pub(super) struct DeleteFileReader {
 pub(super) struct DeletedRows {
     /// The columns `file_path` and `pos`.
     pub(super) positions: RecordBatch,
-    /// The rows themselves, where they are wanted and the writer kept them.
+    /// The deleted rows, where they are shown and the writer stored them.
     pub(super) rows: Option<ArrayRef>,
 }
 
 impl DeletedRows {
-    /// Rows that the writer did not keep.
+    /// Deletes without the deleted rows.
     pub(super) fn new(data_files: ArrayRef, positions: ArrayRef) -> Result<DeletedRows> {
         let columns = [("file_path", data_files), ("pos", positions)];
         let positions = RecordBatch::try_from_iter(columns)?;
         Ok(DeletedRows { positions, rows: None })
     }
 
-    /// The same rows, so many at a time.
+    /// The same deletes in pieces of `rows` rows.
     pub(super) fn pieces(&self, rows: usize) -> Vec<DeletedRows> {
         let count = self.positions.num_rows();
         let piece = |start: usize| {
@@ -52,7 +52,7 @@ impl DeletedRows {
 }
 
 impl DeleteFileReader {
-    /// A reader that shows deleted rows with the fields `row`, or not.
+    /// A reader that shows deleted rows with the fields `row`; without them for `None`.
     pub(super) fn new(row: Option<Vec<FieldRef>>, decoding: Decoding) -> Result<DeleteFileReader> {
         let besides: &[&str] = if row.is_some() { &[ROW] } else { &[] };
         let columns = ["file_path", "pos"].map(str::to_owned);
@@ -63,7 +63,7 @@ impl DeleteFileReader {
     /// The deletes of a file, in file order.
     ///
     /// # Errors
-    /// Those of the container's layer; `Required` for a path or position that is absent
+    /// Those of the container's layer; `Required` for a path or position that is missing
     /// or null; those of reading rows of another type.
     pub(super) fn open(
         &self,

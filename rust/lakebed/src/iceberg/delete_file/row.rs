@@ -1,4 +1,5 @@
-//! Deleted rows as their writers kept them, as rows of the table now: fields are found by their ids.
+//! Converts deleted rows, as their writers stored them, to rows of the current table: fields are matched by
+//! id.
 
 use std::sync::Arc;
 
@@ -11,10 +12,10 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::partition;
 use crate::iceberg::types::{FieldRef, Type};
 
-/// Where ORC and Parquet files keep the ids of fields.
+/// The keys under which ORC and Parquet files store field ids.
 const IDS: [&str; 2] = ["PARQUET:field_id", "iceberg.id"];
 
-/// A struct as one of `fields`, of which the file need not have all.
+/// A struct converted to `fields`; fields that the file lacks are null.
 pub(super) fn conform(array: &ArrayRef, fields: &[FieldRef]) -> Result<ArrayRef> {
     let Some(rows) = array.as_struct_opt() else { return Err(mismatch(array, "a row")) };
     let children = fields.iter().map(|field| match child(rows, field) {
@@ -26,8 +27,8 @@ pub(super) fn conform(array: &ArrayRef, fields: &[FieldRef]) -> Result<ArrayRef>
     built(StructArray::try_new_with_length(fields, children, rows.nulls().cloned(), rows.len()))
 }
 
-/// The child with the id of `field`; where no child has an id, the one of its name. Those of Avro files are
-/// called by their ids.
+/// The child with the id of `field`; where no child has an id, the one with its name. In Avro files the
+/// children's names are their ids.
 fn child<'a>(rows: &'a StructArray, field: &FieldRef) -> Option<&'a ArrayRef> {
     let id = field.id.to_string();
     let is_it = |child: &Arc<Field>| match id_of(child) {
@@ -60,7 +61,7 @@ fn value(array: &ArrayRef, ty: &Type) -> Result<ArrayRef> {
                 MapArray::try_new(field, map.offsets().clone(), pairs, map.nulls().cloned(), false)
             })
         }
-        // Avro has no maps but of strings: others are lists of pairs.
+        // Avro only has maps with string keys: others are stored as lists of pairs.
         (DataType::List(_), Type::Map(..)) => {
             let list = array.as_list::<i32>();
             let entries = list.values().as_struct_opt().ok_or_else(|| mismatch(array, &ty.to_string()))?;
@@ -72,7 +73,7 @@ fn value(array: &ArrayRef, ty: &Type) -> Result<ArrayRef> {
     }
 }
 
-/// The keys and values of a map, by their places.
+/// The keys and values of a map, by position.
 fn pairs(
     entries: &StructArray,
     ty: &Type,

@@ -1,4 +1,4 @@
-//! Reading deletes into the index.
+//! Builds the index of deletes from entries.
 
 use std::collections::HashMap;
 
@@ -17,7 +17,7 @@ use crate::iceberg::table::TableTypes;
 use crate::iceberg::view::target_files;
 use crate::record::find;
 
-/// The columns of entries that the index is made of.
+/// The columns of entries from which the index is built.
 pub(crate) const DELETE_INPUT: [&str; 13] = [
     "content",
     "file_path",
@@ -34,12 +34,12 @@ pub(crate) const DELETE_INPUT: [&str; 13] = [
     "referenced_data_file",
 ];
 
-/// Content of files of equality deletes.
+/// `content` of equality delete files.
 const EQUALITY_DELETES: i32 = 2;
-/// The format of files that hold deletion vectors, in any case.
+/// The format of files with deletion vectors, in lower case; files may have any case.
 const PUFFIN: &str = "puffin";
 
-/// Takes in the deletes of a snapshot, batch by batch, and numbers them in that order.
+/// Takes the deletes of a snapshot batch by batch, and numbers them in that order.
 pub(crate) struct DeleteIndexBuilder {
     types: TableTypes,
     partitions: PartitionNumbers,
@@ -69,12 +69,12 @@ impl DeleteIndexBuilder {
         })
     }
 
-    /// Takes in live entries of delete files, with the columns of [`DELETE_INPUT`].
+    /// Adds live entries of delete files, with the columns of [`DELETE_INPUT`].
     ///
     /// # Errors
     /// `Duplicate` for a second deletion vector of one data file; `Required` for a vector that refers to no
-    /// file, an equality delete without columns or of a spec that the table does not have; `Unsupported` for
-    /// an equality delete whose partition the table's schemas do not describe; with the path of the delete.
+    /// file, and for an equality delete without columns or of an unknown spec; `Unsupported` for an equality
+    /// delete whose partition the table's schemas do not describe; with the path of the delete.
     pub(crate) fn push(&mut self, entries: &RecordBatch) -> Result<()> {
         let rows = Rows::new(entries)?;
         let tuples = find(entries, "partition")?;
@@ -148,12 +148,12 @@ impl DeleteIndexBuilder {
         })
     }
 
-    /// Whether equality deletes of a spec apply to files of all specs.
+    /// Whether equality deletes of a spec apply to files of all specs, as those of unpartitioned specs do.
     fn is_global(&self, spec_id: i32) -> Result<bool> {
         let spec = self.types.specs.iter().find(|spec| spec.spec_id == spec_id).ok_or_else(|| {
             Error::new(ErrorKind::Required, format!("partition spec {spec_id} is not among the table's"))
         })?;
-        // Without a field, deletes of one partition would take rows of another.
+        // Without one of the fields, deletes of different partitions could not be told apart.
         match self.types.partition.missing_of(spec) {
             Some(field) => {
                 let message = format!(
@@ -172,8 +172,8 @@ impl DeleteIndexBuilder {
         self.equality.field_ids().into_iter().collect()
     }
 
-    /// The index, given what is known of the columns of [`DeleteIndexBuilder::equality_ids`]. Those of which
-    /// nothing is known leave out no delete.
+    /// The index, given the columns of [`DeleteIndexBuilder::equality_ids`] that are known. Unknown columns
+    /// exclude no delete.
     ///
     /// Cost: sorts the deletes.
     pub(crate) fn finish(self, fields: Vec<EqualityField>) -> Result<DeleteIndex> {

@@ -1,4 +1,4 @@
-//! Equality deletes: global ones and those of a partition, less those that a file's metrics rule out.
+//! Equality deletes of a partition and global ones, without those that a file's metrics exclude.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -12,34 +12,34 @@ use super::stats::{ColumnStats, EqualityField, StoredStats};
 use crate::error::{Error, ErrorKind, Result};
 use crate::record::find;
 
-/// Takes in equality deletes, batch by batch.
+/// Takes equality deletes batch by batch.
 #[derive(Default)]
 pub(super) struct EqualityBuilder {
-    /// The number of each delete among all deletes, and its set of columns.
+    /// For each delete its number among all deletes, and its set of columns.
     deletes: Vec<i32>,
     sets: Vec<usize>,
-    /// The columns that deletes compare, by the number of their set.
+    /// The number of each set of compared columns.
     set_numbers: HashMap<Vec<i32>, usize>,
     by_partition: Vec<Member>,
     global: Vec<Member>,
-    /// How many deletes a batch had, and the metrics of their columns.
+    /// For each batch its number of deletes, and the metrics of their columns.
     stats: Vec<(usize, BTreeMap<i32, StoredStats>)>,
 }
 
-/// An equality delete as the builder takes it.
+/// An equality delete in the form that the builder takes.
 pub(super) struct EqualityDelete {
     /// Its number among all deletes.
     pub(super) delete: i32,
     pub(super) sequence: i64,
-    /// Its partition; `None` for a delete of a spec without partitions, which is of all files.
+    /// Its partition; `None` for a delete of an unpartitioned spec, which applies to all files.
     pub(super) partition: Option<usize>,
 }
 
 impl EqualityBuilder {
-    /// Takes in `rows`, which are all of equality deletes and described by `deletes`.
+    /// Adds `rows`, which are entries of equality deletes; `deletes` describes each of them.
     ///
     /// # Errors
-    /// `Required` for a delete that names no columns.
+    /// `Required` for a delete without columns.
     pub(super) fn push(&mut self, rows: &RecordBatch, deletes: &[EqualityDelete]) -> Result<()> {
         let lists = find(rows, "equality_ids")?;
         let lists = lists.as_list::<i32>();
@@ -66,17 +66,17 @@ impl EqualityBuilder {
         Ok(())
     }
 
-    /// Whether there is none.
+    /// Whether there are no equality deletes.
     pub(super) fn is_empty(&self) -> bool {
         self.deletes.is_empty()
     }
 
-    /// The ids of the columns that deletes compare.
+    /// The ids of the columns that the deletes compare.
     pub(super) fn field_ids(&self) -> BTreeSet<i32> {
         self.set_numbers.keys().flatten().copied().collect()
     }
 
-    /// The deletes of so many partitions, of which those columns are known.
+    /// The equality deletes of so many partitions; `fields` are the known columns.
     pub(super) fn finish(self, partitions: usize, fields: Vec<EqualityField>) -> Result<EqualityDeletes> {
         let stats = fields.iter().map(|field| {
             let of_batch = |(deletes, stats): &(usize, BTreeMap<i32, StoredStats>)| {
@@ -116,23 +116,23 @@ pub(super) struct EqualityDeletes {
     global: Groups,
     /// The number of each among all deletes.
     deletes: Vec<i32>,
-    /// Which of `sets` each compares.
+    /// For each the number of its set in `sets`.
     set_of: Vec<usize>,
-    /// Columns that deletes compare, as positions in `fields`.
+    /// The sets of columns that deletes compare, as positions in `fields`.
     sets: Vec<Vec<usize>>,
     fields: Vec<EqualityField>,
-    /// What the metrics of the deletes say, a column each.
+    /// The metrics of the deletes, by column.
     stats: Vec<ColumnStats>,
 }
 
 impl EqualityDeletes {
-    /// The columns whose metrics decide.
+    /// The columns whose metrics are compared.
     pub(super) fn fields(&self) -> &[EqualityField] {
         &self.fields
     }
 
-    /// Adds to `found` the deletes of a file: those of its partition, then global ones. `stats` are the
-    /// file's, in its `row`, of the columns in [`EqualityDeletes::fields`].
+    /// Adds to `found` the deletes that apply to a file: those of its partition, then global ones. `stats`
+    /// has the metrics of the columns in [`EqualityDeletes::fields`], those of the file in its row `row`.
     pub(super) fn append(
         &self,
         partition: Option<usize>,
@@ -140,7 +140,7 @@ impl EqualityDeletes {
         (stats, row): (&[ColumnStats], usize),
         found: &mut Vec<i32>,
     ) {
-        // Deletes are of what was there before them: rows of the same commit stay.
+        // Equality deletes apply to older files only, not to those of the same commit.
         let Some(least) = sequence.checked_add(1) else { return };
         let groups = [(&self.by_partition, partition), (&self.global, Some(0))];
         for (groups, group) in groups {
@@ -168,23 +168,23 @@ impl EqualityDeletes {
     }
 }
 
-/// Groups of more deletes than this are searched by the ranges of their values.
+/// Groups with more deletes than this are searched by the ranges of values.
 const FEW: usize = 16;
 
 /// Equality deletes in groups.
 #[derive(Debug, Default)]
 struct Groups {
     deletes: BySequence,
-    /// Of large groups.
+    /// The ranges of large groups.
     spans: HashMap<usize, Spans>,
 }
 
-/// The ranges of the values that the deletes of a large group delete in one column.
+/// The ranges of the values that the deletes of a large group delete, in one column.
 #[derive(Debug)]
 struct Spans {
     column: usize,
     tree: SpanTree,
-    /// Where the deletes stand that are not in the tree.
+    /// The positions of the deletes that are not in the tree.
     others: Vec<usize>,
 }
 
@@ -193,7 +193,7 @@ impl Groups {
         Groups { deletes: BySequence::new(groups, members), spans: HashMap::new() }
     }
 
-    /// The trees of the large groups, each of the first column that its first delete compares.
+    /// Trees for the large groups, each of the first column that the group's first delete compares.
     fn spans(&self, all: &EqualityDeletes) -> HashMap<usize, Spans> {
         let of_group = |group: usize| {
             let places = self.deletes.places(group);
@@ -214,8 +214,8 @@ impl Groups {
         (0..self.deletes.groups()).filter_map(of_group).collect()
     }
 
-    /// Calls `each` with the deletes of a group since a sequence number, by that, less some whose values are
-    /// in other ranges than those of the file in `row`.
+    /// Calls `each` for the deletes of a group from a sequence number on, in that order, without some whose
+    /// values cannot be in the file in `row`.
     fn each_since(
         &self,
         group: usize,

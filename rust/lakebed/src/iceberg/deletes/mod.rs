@@ -1,17 +1,18 @@
-//! Which deletes apply to a data file (Iceberg specification, "Scan Planning"; Iceberg's
+//! Finds the deletes that apply to a data file (Iceberg specification, "Scan Planning"; Iceberg's
 //! `DeleteFileIndex.java`).
 //!
 //! | delete | applies to |
 //! |---|---|
-//! | deletion vector | the one data file it refers to, which is not newer, in place of all position deletes |
-//! | position delete of one file | that file, unless it is newer |
+//! | deletion vector | the one data file that it refers to, which must not be newer; position deletes are
+//! then ignored |
+//! | position delete of a single file | that file, unless it is newer |
 //! | other position delete | files of the same spec and partition that are not newer |
 //! | equality delete | older files of the same spec and partition; of an unpartitioned spec, all older files |
 //!
-//! A position delete is of one file where it refers to it, or where both bounds of its paths are that path.
-//! Bounds that differ narrow nothing, as in the engine. What is of one file must be of its spec and partition,
-//! or metadata is corrupt: Iceberg's Java refuses it after 1.11. An equality delete is left out where the metrics of
-//! both files show that they share no value.
+//! A position delete is of a single file if it refers to one, or if both bounds of its paths are the same. As
+//! in the engine, bounds that differ exclude nothing. A delete of a single file must have the spec and
+//! partition of that file, else the metadata is corrupt; Iceberg's Java refuses it since 1.11. An equality
+//! delete is left out where the metrics of both files show that they share no value.
 
 mod build;
 mod equality;
@@ -37,15 +38,16 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::partition::PartitionNumbers;
 use crate::record::find;
 
-/// The live deletes of a snapshot, numbered in the order in which they were read, by what they apply to.
+/// The live deletes of a snapshot, numbered in the order in which they were read, and indexed by what they
+/// apply to.
 ///
-/// Memory grows with the deletes. A file costs a few look-ups, a binary search in each group of deletes that
-/// it belongs to, and its answer.
+/// Memory grows with the deletes. A file costs a few lookups, and a binary search in each group of deletes
+/// that it belongs to.
 pub(crate) struct DeleteIndex {
     partitions: PartitionNumbers,
-    /// The files that deletes are of alone.
+    /// The paths of files that have deletes of their own.
     paths: HashMap<Box<str>, usize>,
-    /// By the number of such a path.
+    /// By the number of the path.
     vectors: Vec<Option<Vector>>,
     by_path: BySequence,
     by_partition: BySequence,
@@ -61,16 +63,16 @@ struct Vector {
     sequence: i64,
 }
 
-/// The columns of entries that say which deletes apply, without metrics.
+/// The columns of entries by which deletes are looked up, without metrics.
 const FILE_INPUT: [&str; 4] = ["file_path", "spec_id", "partition", "sequence_number"];
 
-/// The columns of entries by which deletes are looked up, where equality deletes compare `fields`.
+/// The columns of entries by which deletes are looked up, if equality deletes compare `fields`.
 pub(crate) fn file_input(fields: &[EqualityField]) -> impl Iterator<Item = &'static str> + use<> {
     let stats = if fields.is_empty() { &[] as &[&str] } else { &STATS_INPUT };
     FILE_INPUT.iter().chain(stats).copied()
 }
 
-/// Data files, as far as deletes are looked up by it.
+/// Data files, with the columns by which deletes are looked up.
 pub(crate) struct DataFiles {
     paths: StringArray,
     sequences: Int64Array,
@@ -79,7 +81,7 @@ pub(crate) struct DataFiles {
 }
 
 impl DeleteIndex {
-    /// How many deletes there are.
+    /// The number of deletes.
     pub(crate) fn len(&self) -> usize {
         self.partition_of.len()
     }
@@ -89,7 +91,7 @@ impl DeleteIndex {
         file_input(self.equality.fields())
     }
 
-    /// The columns of the table whose metrics it needs.
+    /// The ids of the columns whose metrics it needs.
     pub(crate) fn field_ids(&self) -> Vec<i32> {
         self.equality.fields().iter().map(|field| field.id).collect()
     }
@@ -97,7 +99,7 @@ impl DeleteIndex {
     /// Prepares the data files in `entries` for [`DeleteIndex::append`].
     ///
     /// # Errors
-    /// `Required` for a column that is not there.
+    /// `Required` for a missing column.
     pub(crate) fn files(&self, entries: &RecordBatch) -> Result<DataFiles> {
         let tuples = find(entries, "partition")?;
         let fields = self.equality.fields();
@@ -110,13 +112,13 @@ impl DeleteIndex {
         })
     }
 
-    /// Adds to `found` the numbers of the deletes that apply to the file in `row`: its deletion vector or
-    /// position deletes, those of the file alone before those of its partition, then equality deletes, those
-    /// of its partition before global ones; of each kind, by sequence number.
+    /// Adds to `found` the numbers of the deletes that apply to the file in `row`: first its deletion vector
+    /// or its position deletes (those of the file alone, then those of its partition), then equality deletes
+    /// (those of its partition, then global ones); each kind by sequence number.
     ///
     /// # Errors
-    /// `Mismatch` for a deletion vector that is older than the file, and for one or a position delete of the
-    /// file that is of another spec or partition.
+    /// `Mismatch` for a deletion vector that is older than the file, and for a deletion vector or position
+    /// delete of the file with another spec or partition.
     pub(crate) fn append(&self, files: &DataFiles, row: usize, found: &mut Vec<i32>) -> Result<()> {
         let sequence = files.sequences.value(row);
         let partition = files.partitions.get(row).copied().flatten();
@@ -138,7 +140,7 @@ impl DeleteIndex {
         Ok(())
     }
 
-    /// The number of the deletion vector of a file.
+    /// The number of the deletion vector of a file, after checking that it applies.
     fn of_file(&self, vector: Vector, path: &str, sequence: i64, partition: Option<usize>) -> Result<i32> {
         if vector.sequence < sequence {
             let wrong = format!("its sequence number is {}, the file's {sequence}", vector.sequence);
@@ -150,7 +152,7 @@ impl DeleteIndex {
         Ok(vector.delete)
     }
 
-    /// Whether a delete is of a partition.
+    /// Whether a delete is of this partition.
     fn is_of(&self, delete: i32, partition: Option<usize>) -> bool {
         let own = usize::try_from(delete).ok().and_then(|delete| self.partition_of.get(delete));
         own.copied() == partition

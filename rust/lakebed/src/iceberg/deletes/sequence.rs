@@ -1,4 +1,4 @@
-//! Deletes in groups, found by group and sequence number.
+//! Groups of deletes, searched by group and sequence number.
 
 use std::ops::Range;
 
@@ -10,17 +10,17 @@ pub(super) struct Member {
     pub(super) delete: i32,
 }
 
-/// The deletes of each group, by sequence number; of one number, in their own order.
+/// The deletes of each group by sequence number; those with the same number keep their order.
 #[derive(Debug, Default)]
 pub(super) struct BySequence {
-    /// Where each group begins, and the end.
+    /// The start of each group, and the end of the last.
     starts: Vec<usize>,
     sequences: Vec<i64>,
     deletes: Vec<i32>,
 }
 
 impl BySequence {
-    /// Sorts `members`, which are of the first so many groups.
+    /// Sorts `members`, which are in the first `groups` groups.
     pub(super) fn new(groups: usize, mut members: Vec<Member>) -> BySequence {
         members.sort_unstable();
         let start = |group| members.partition_point(|member| member.group < group);
@@ -31,32 +31,32 @@ impl BySequence {
         }
     }
 
-    /// The deletes of a group whose sequence number is `least` or higher.
+    /// The deletes of a group with a sequence number of at least `least`.
     ///
-    /// Cost: a binary search among those of the group.
+    /// Cost: a binary search in the group.
     pub(super) fn since(&self, group: usize, least: i64) -> &[i32] {
         self.deletes.get(self.places_since(group, least)).unwrap_or_default()
     }
 
-    /// Where those stand among the deletes of all groups.
+    /// The positions of those deletes among the deletes of all groups.
     pub(super) fn places_since(&self, group: usize, least: i64) -> Range<usize> {
         let Range { start, end } = self.places(group);
         let sequences = self.sequences.get(start..end).unwrap_or_default();
         start + sequences.partition_point(|sequence| *sequence < least)..end
     }
 
-    /// How many groups there are.
+    /// The number of groups.
     pub(super) fn groups(&self) -> usize {
         self.starts.len().saturating_sub(1)
     }
 
-    /// Where the deletes of a group stand.
+    /// The positions of the deletes of a group.
     pub(super) fn places(&self, group: usize) -> Range<usize> {
         let range = self.starts.get(group).zip(self.starts.get(group + 1));
         range.map_or(0..0, |(start, end)| *start..*end)
     }
 
-    /// The delete at a place.
+    /// The delete at a position.
     pub(super) fn at(&self, place: usize) -> Option<usize> {
         self.deletes.get(place).and_then(|delete| usize::try_from(*delete).ok())
     }

@@ -1,22 +1,22 @@
-//! Many equality deletes of one group, found by the range of the values that they delete.
+//! Searches many equality deletes of one group by the range of the values that they delete.
 
 use std::ops::Range;
 
-/// The deletes of a group whose range of values is known, as a tree: a file is compared with those whose
-/// range may meet its own, not with all of them.
+/// The deletes of a group whose range of values is known, as a tree: a file is compared with the deletes
+/// whose range may overlap its own, not with all.
 #[derive(Debug)]
 pub(super) struct SpanTree {
-    /// By their lowest value: that value, and which of the group's deletes it is of.
+    /// Sorted by lowest value: that value, and the position of the delete in the group.
     lowest: Vec<i128>,
     places: Vec<usize>,
-    /// Of each inner node and leaf, the highest value below it; node `n` has children `2n` and `2n + 1`, and
-    /// leaves stand behind `leaves` others.
+    /// For each inner node and leaf the highest value below it. Node `n` has the children `2n` and `2n + 1`;
+    /// the leaves come after the `leaves` inner nodes.
     highest: Vec<i128>,
     leaves: usize,
 }
 
 impl SpanTree {
-    /// A tree of (lowest value, highest value, place in the group).
+    /// A tree of (lowest value, highest value, position in the group).
     pub(super) fn new(mut spans: Vec<(i128, i128, usize)>) -> SpanTree {
         spans.sort_unstable();
         let leaves = spans.len().next_power_of_two();
@@ -39,16 +39,16 @@ impl SpanTree {
         }
     }
 
-    /// Adds the places of the deletes whose range shares a value with `low..=high`, in no order.
+    /// Adds the positions of the deletes whose range overlaps `low..=high`, in any order.
     ///
-    /// Cost: the height of the tree for each of them.
+    /// Cost: the height of the tree for each delete found.
     pub(super) fn meeting(&self, low: i128, high: i128, found: &mut Vec<usize>) {
         let end = self.lowest.partition_point(|lowest| *lowest <= high);
         self.visit(1, 0..self.leaves, end, low, found);
     }
 
-    /// The same of the leaves below a node, of which those before `end` begin low enough; recursion is as
-    /// deep as the tree is high.
+    /// The same for the leaves below a node; leaves from `end` on begin too high. Recursion is as deep as the
+    /// tree is high.
     fn visit(&self, node: usize, leaves: Range<usize>, end: usize, low: i128, found: &mut Vec<usize>) {
         if leaves.start >= end || self.highest.get(node).is_none_or(|highest| *highest < low) {
             return;

@@ -1,5 +1,5 @@
-//! What metrics say of a column's values in files, as far as it decides whether an equality delete can match
-//! (Iceberg's `DeleteFileIndex.canContainEqDeletesForFile`).
+//! Compares the metrics of data files and equality deletes, to decide whether a delete can match (Iceberg's
+//! `DeleteFileIndex.canContainEqDeletesForFile`).
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
@@ -15,7 +15,7 @@ use crate::iceberg::metrics::metric_values;
 use crate::iceberg::types::Type;
 use crate::iceberg::value::decode_bounds;
 
-/// The entry's maps that are read, in the order of [`StoredStats`].
+/// The entry's metric maps that are read, in the order of [`StoredStats`].
 pub(super) const STATS_INPUT: [&str; 5] =
     ["value_counts", "null_value_counts", "nan_value_counts", "lower_bounds", "upper_bounds"];
 
@@ -26,16 +26,16 @@ pub(crate) struct EqualityField {
     pub(crate) id: i32,
     /// Its type.
     pub(crate) ty: Type,
-    /// Whether no row is without a value.
+    /// Whether every row has a value.
     pub(crate) required: bool,
 }
 
-/// The metrics of one column as they are stored, a row per file.
+/// The metrics of one column as stored, one row per file.
 #[derive(Debug, Clone)]
 pub(super) struct StoredStats([ArrayRef; 5]);
 
 impl StoredStats {
-    /// Of each of `ids`, what `entries` hold.
+    /// The stored metrics in `entries` of each of `ids`.
     pub(super) fn of(entries: &RecordBatch, ids: &[i32]) -> Result<Vec<StoredStats>> {
         let maps = STATS_INPUT.map(|map| metric_values(entries, map, ids));
         let [values, nulls, nans, lower, upper] = maps;
@@ -49,14 +49,14 @@ impl StoredStats {
         (0..ids.len()).map(of).collect()
     }
 
-    /// Of so many files of which nothing is known.
+    /// Unknown metrics of so many files.
     pub(super) fn unknown(files: usize) -> StoredStats {
         let count = || new_null_array(&DataType::Int64, files);
         let bound = || new_null_array(&DataType::Binary, files);
         StoredStats([count(), count(), count(), bound(), bound()])
     }
 
-    /// The rows of all parts, one part after the other.
+    /// The rows of all parts, one part after another.
     pub(super) fn concat(parts: &[StoredStats]) -> Result<StoredStats> {
         let joined = |place: usize| -> Result<ArrayRef> {
             let columns: Vec<&dyn Array> =
@@ -66,10 +66,10 @@ impl StoredStats {
         Ok(StoredStats([joined(0)?, joined(1)?, joined(2)?, joined(3)?, joined(4)?]))
     }
 
-    /// What follows for the values of `field`.
+    /// The metrics interpreted for the values of `field`.
     pub(super) fn interpret(&self, field: &EqualityField) -> ColumnStats {
         let StoredStats([values, nulls, nans, lower, upper]) = self;
-        // Some writers say by a count below zero that they do not know.
+        // Some writers use a negative count for unknown.
         let count = |counts: &ArrayRef, row: usize| {
             let counts = counts.as_primitive::<Int64Type>();
             counts.is_valid(row).then(|| counts.value(row)).filter(|count| *count >= 0)
@@ -91,7 +91,7 @@ impl StoredStats {
     }
 }
 
-/// What is known of one column's values, a row per file.
+/// What is known of the values of one column, one row per file.
 #[derive(Debug)]
 pub(super) struct ColumnStats {
     facts: Vec<Facts>,
@@ -105,7 +105,7 @@ struct Facts {
     may_hold_nan: bool,
 }
 
-/// The lowest and the highest value, null and NaN apart, in a form that compares.
+/// The lowest and highest value, without null and NaN, in a comparable form.
 #[derive(Debug)]
 enum Ranges {
     Numbers(Vec<Option<(i128, i128)>>),
@@ -113,8 +113,8 @@ enum Ranges {
 }
 
 impl ColumnStats {
-    /// Whether the file in `row` may hold a value that the equality delete in `delete` of `deletes` deletes,
-    /// which are of the same column. What is not known may be so.
+    /// Whether the file in `row` may hold a value that the equality delete in row `delete` of `deletes`
+    /// deletes. Both are of the same column. True where it is unknown.
     pub(super) fn may_meet(&self, row: usize, deletes: &ColumnStats, delete: usize) -> bool {
         let (Some(file), Some(deleted)) = (self.facts.get(row), deletes.facts.get(delete)) else {
             return true;
@@ -125,14 +125,14 @@ impl ColumnStats {
         if (file.only_null && !deleted.may_hold_null) || (deleted.only_null && !file.may_hold_null) {
             return false;
         }
-        // Bounds say nothing of NaN, which writers leave out of them.
+        // Bounds leave out NaN.
         (file.may_hold_nan && deleted.may_hold_nan) || self.ranges.overlap(row, &deletes.ranges, delete)
     }
 }
 
 impl ColumnStats {
-    /// The range of the values in `row`, null and NaN apart, as numbers in the same order: of texts and bytes
-    /// those of their first bytes.
+    /// The range of the values in `row`, without null and NaN, as integers in the same order; for texts and
+    /// bytes the range of their first bytes.
     pub(super) fn span(&self, row: usize) -> Option<(i128, i128)> {
         match &self.ranges {
             Ranges::Numbers(ranges) => ranges.get(row).copied().flatten(),
@@ -143,7 +143,7 @@ impl ColumnStats {
         }
     }
 
-    /// Whether some value in `row` may be in no range: null or NaN.
+    /// Whether some value in `row` may be outside of every range: null or NaN.
     pub(super) fn may_be_outside(&self, row: usize) -> bool {
         self.facts.get(row).is_none_or(|facts| facts.may_hold_null || facts.may_hold_nan)
     }
@@ -187,13 +187,13 @@ fn value(bounds: &BinaryArray, row: usize) -> Option<&[u8]> {
     (row < bounds.len() && bounds.is_valid(row)).then(|| bounds.value(row))
 }
 
-/// The first bytes as a number, which is no higher for a text that is not.
+/// The first bytes as an integer; a smaller text never gives a larger integer.
 fn first_bytes(bytes: &[u8]) -> i128 {
     let padded = bytes.iter().copied().chain(std::iter::repeat(0)).take(15);
     padded.fold(0, |number, byte| number << 8 | i128::from(byte))
 }
 
-/// Bounds that compare as bytes do.
+/// Bounds of types that compare like bytes.
 fn bytes(bounds: &ArrayRef) -> Option<BinaryArray> {
     match bounds.data_type() {
         DataType::Utf8 => Some(BinaryArray::from(bounds.as_string::<i32>().clone())),
@@ -202,7 +202,7 @@ fn bytes(bounds: &ArrayRef) -> Option<BinaryArray> {
     }
 }
 
-/// Bounds as integers in the same order; null for those of other types, and for NaN.
+/// Bounds as integers in the same order; null for bounds of other types, and for NaN.
 fn numbers(bounds: &ArrayRef) -> Vec<Option<i128>> {
     macro_rules! integers {
         ($type:ty) => {
@@ -229,7 +229,7 @@ fn numbers(bounds: &ArrayRef) -> Vec<Option<i128>> {
     }
 }
 
-/// A float as an integer in the same order, in which the two zeros are one.
+/// A float as an integer in the same order; both zeros give the same integer.
 fn ordered(float: f64) -> Option<i128> {
     let bits = i128::from((float + 0.0).abs().to_bits());
     (!float.is_nan()).then_some(if float < 0.0 { -bits } else { bits })

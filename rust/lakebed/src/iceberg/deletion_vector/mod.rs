@@ -1,8 +1,8 @@
 //! Deletion vectors in Puffin files (Iceberg specification, "Deletion Vectors"; Puffin's blob type
 //! `deletion-vector-v1`; Iceberg's `BitmapPositionDeleteIndex.java`).
 //!
-//! All of them are 64-bit, and their recorded length counts the framing. An entry says where its vector
-//! stands, so that the footer of the Puffin file need not be read; some writers leave it out.
+//! They are always 64-bit, and the recorded length includes the framing. The entry has the vector's offset
+//! and size, so the footer of the Puffin file, which some writers leave out, need not be read.
 
 mod placed;
 #[cfg(test)]
@@ -14,7 +14,7 @@ pub use crate::deletion_vector::{DeletionVector, VectorRange};
 use crate::deletion_vector::{Expected, FRAMING, MAGIC_64};
 use crate::error::Result;
 
-/// Decodes the vector that begins with the first of `bytes`; what follows it does not matter.
+/// Decodes the vector at the start of `bytes`; later bytes are ignored.
 ///
 /// # Errors
 /// Those of a malformed vector: `Truncated`, `Magic`, `Mismatch` for a size that is not the recorded length,

@@ -1,4 +1,4 @@
-//! Where the entries of a manifest say that deletion vectors are.
+//! The deletion vectors that entries of a manifest refer to.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
@@ -9,24 +9,24 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::record::find;
 use crate::storage::Storage;
 
-/// The columns of entries that say where a deletion vector is, and how many rows it deletes.
+/// The columns of entries with the place and row count of a deletion vector.
 pub(crate) const VECTOR_INPUT: [&str; 4] =
     ["file_path", "content_offset", "content_size_in_bytes", "record_count"];
 
-/// What an entry says of a deletion vector.
+/// A deletion vector as its entry describes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct PlacedVector {
     /// Its Puffin file.
     pub(crate) path: String,
-    /// Where it is in there.
+    /// Its offset and size in the file.
     pub(crate) range: VectorRange,
     /// How many rows it deletes.
     pub(crate) record_count: i64,
 }
 
 impl PlacedVector {
-    /// The deletion vectors of entries with the columns of [`VECTOR_INPUT`]; none for those that are whole
-    /// files, which have no offset.
+    /// The deletion vectors of entries, which have the columns of [`VECTOR_INPUT`]; `None` for entries
+    /// without an offset, which are whole files.
     ///
     /// # Errors
     /// `Required` for a vector without a size; `Length` for a negative offset or size. They name the file.
@@ -51,11 +51,11 @@ impl PlacedVector {
         (0..entries.num_rows()).map(placed).collect()
     }
 
-    /// Reads the vector; of its file, no other bytes.
+    /// Reads the vector's bytes, and no other bytes of the file.
     ///
     /// # Errors
     /// Those of storage and of [`decode_vector`], and `Mismatch` for another number of rows than the entry
-    /// says; they name file and byte.
+    /// records; with file and byte.
     pub(crate) fn read(&self, storage: &dyn Storage) -> Result<DeletionVector> {
         let read = || {
             let bytes = storage.read_range(&self.path, self.range.offset, self.range.length)?;

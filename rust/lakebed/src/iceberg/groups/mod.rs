@@ -1,4 +1,4 @@
-//! Live files summed up by partition, as they stream by: memory grows with the partitions, not with the
+//! Sums over live files by partition. Files are streamed: memory grows with the partitions, not with the
 //! files.
 
 mod sums;
@@ -15,7 +15,7 @@ use crate::grouping::Sizes;
 use crate::grouping::sums::sum;
 use crate::record::find;
 
-/// The columns of entries that groups are made of.
+/// The columns of entries from which groups are made.
 pub(crate) const GROUP_INPUT: [&str; 7] = [
     "content",
     "spec_id",
@@ -44,25 +44,24 @@ impl Count {
 /// The files of one partition.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Group {
-    /// The spec that the tuple is of: null in one is not null in another.
+    /// The spec of the tuple: nulls of different specs differ.
     pub(crate) spec_id: i32,
     pub(crate) data: Count,
     /// Size of the data files \[bytes\].
     pub(crate) data_bytes: i64,
     /// Position delete files and deletion vectors.
     pub(crate) position_deletes: Count,
-    /// Those of them that are deletion vectors.
+    /// The deletion vectors among them.
     pub(crate) vectors: Count,
     pub(crate) equality_deletes: Count,
-    /// How large the data files are.
+    /// The sizes of the data files.
     pub(crate) sizes: Sizes,
-    /// When the newest snapshot that some file came with was committed, and its id; files of snapshots that
-    /// expired do not say.
+    /// Commit time and id of the newest snapshot that added a file; files of expired snapshots are ignored.
     pub(crate) last_updated: Option<(i64, i64)>,
 }
 
 impl Group {
-    /// Takes the files of `other` in, which are of the same partition.
+    /// Adds the files of `other`, which is of the same partition.
     fn absorb(&mut self, other: &Group) -> Result<()> {
         self.spec_id = other.spec_id;
         self.data.add(other.data)?;
@@ -76,18 +75,18 @@ impl Group {
     }
 }
 
-/// The partitions of a table, each of one spec, in the order in which their first files appear.
+/// The partitions of a table, one per spec and tuple, in the order of their first files.
 pub(crate) struct Groups {
     partitions: PartitionNumbers,
     groups: Vec<Group>,
-    /// When each snapshot was committed [milliseconds since 1970 UTC], by id.
+    /// The commit time of each snapshot [milliseconds since 1970 UTC], by id.
     committed: HashMap<i64, i64>,
     /// Files with fewer bytes are small.
     small_bytes: i64,
 }
 
 impl Groups {
-    /// No files yet, of which none is small.
+    /// No files yet; no file counts as small.
     ///
     /// # Errors
     /// `Unsupported` for a partition field of a type that cannot be compared.
@@ -96,15 +95,15 @@ impl Groups {
         Ok(Groups { partitions, groups: Vec::new(), committed, small_bytes: 0 })
     }
 
-    /// The same groups, of whose data files those with fewer than `small_bytes` bytes are to be small.
+    /// The same groups, in which data files with fewer than `small_bytes` bytes will count as small.
     pub(crate) fn with_small(self, small_bytes: i64) -> Groups {
         Groups { small_bytes, ..self }
     }
 
-    /// Takes files in, with the columns of [`GROUP_INPUT`].
+    /// Adds files, with the columns of [`GROUP_INPUT`].
     ///
     /// # Errors
-    /// `Mismatch` for a sum beyond 64 bits, and for negative counts.
+    /// `Mismatch` for a sum that does not fit 64 bits, and for negative counts.
     pub(crate) fn extend(&mut self, files: &RecordBatch) -> Result<()> {
         let tuples = find(files, "partition")?;
         let numbers = self.partitions.number(&find(files, "spec_id")?, tuples.as_struct())?;
@@ -119,7 +118,7 @@ impl Groups {
         Ok(())
     }
 
-    /// The groups, in the order in which their first files appear.
+    /// The groups, in the order of their first files.
     pub(crate) fn groups(&self) -> &[Group] {
         &self.groups
     }

@@ -1,4 +1,4 @@
-//! Groups as they are sent from where their files are read to where they are combined.
+//! Groups in the form in which they are sent from where files are read to where they are combined.
 
 use arrow_array::{BinaryArray, RecordBatch};
 
@@ -26,16 +26,17 @@ const COLUMNS: [&str; 16] = [
 ];
 
 impl Groups {
-    /// The groups, each by the key of its partition.
+    /// The groups, each with the key of its partition.
     pub(crate) fn sums(&self) -> Result<RecordBatch> {
         let rows: Vec<_> = self.groups.iter().map(numbers).collect();
         sums::batch(BinaryArray::from_iter_values(self.partitions.keys()), &COLUMNS, &rows)
     }
 
-    /// Takes in what [`Groups::sums`] gave elsewhere.
+    /// Adds a batch that [`Groups::sums`] made elsewhere.
     ///
     /// # Errors
-    /// `Required` and `Argument` for a batch of another shape; `Mismatch` for a sum beyond 64 bits.
+    /// `Required` and `Argument` for a batch of another shape; `Mismatch` for a sum that does not fit 64
+    /// bits.
     pub(crate) fn merge(&mut self, batch: &RecordBatch) -> Result<()> {
         for (key, row) in sums::keys(batch)?.iter().zip(sums::numbers(batch, &COLUMNS)?) {
             let number = self.partitions.number_of(key.unwrap_or_default());
@@ -47,7 +48,7 @@ impl Groups {
         Ok(())
     }
 
-    /// Forgets the groups.
+    /// Removes all groups.
     pub(crate) fn clear(&mut self) {
         self.partitions.clear();
         self.groups.clear();

@@ -1,8 +1,8 @@
-//! Writers' schemas with the names of our field tables, so that fields are found by their ids.
+//! Renames the fields of writers' schemas as in the field tables, so that fields are matched by id.
 //!
-//! Iceberg's Avro files number fields by the attribute `field-id` (Iceberg specification, "Avro"), and
-//! only that number counts. Some writers leave it out, on some fields or on all: those are found by their
-//! names, then by names of older days.
+//! Iceberg's Avro files give each field an id in the attribute `field-id` (Iceberg specification, "Avro"),
+//! and only the id counts. Some writers leave it out on some or all fields: these are matched by name, then
+//! by older names.
 
 use lakebed_avro::schema::{Field, Node, Schema, Wire};
 
@@ -10,18 +10,20 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::field::FieldSpec;
 use crate::iceberg::fields::{ENTRY, FIELD_SUMMARY, HOLDERS, LIST, PARTITION_ON_DISK, POSITION_DELETE, ROW};
 
-/// The schema of a manifest list in our names: how its bytes are laid out, and what they are read as.
+/// The schema of a manifest list with our names: first with the layout of the bytes, then with the types to
+/// read them as.
 pub(in crate::iceberg) fn canonical_list(writer: Schema) -> Result<(Schema, Schema)> {
     canonical(writer, &[&LIST, &FIELD_SUMMARY])
 }
 
-/// The schema of a manifest in our names, as [`canonical_list`]; partition fields are called by their ids.
+/// The schema of a manifest with our names, as [`canonical_list`]; the names of partition fields are their
+/// ids.
 pub(in crate::iceberg) fn canonical_entry(writer: Schema) -> Result<(Schema, Schema)> {
     canonical(writer, &[&ENTRY])
 }
 
-/// As [`canonical_entry`], for manifests that hold `fixed` partition values with a length in front of
-/// them, unlike their schema says.
+/// As [`canonical_entry`], for manifests whose `fixed` partition values have a length before them, in
+/// contradiction to their schema.
 pub(in crate::iceberg) fn canonical_prefixed_entry(writer: Schema) -> Result<(Schema, Schema)> {
     let (mut writer, mut reader) = canonical_entry(writer)?;
     for schema in [&mut writer, &mut reader] {
@@ -32,13 +34,13 @@ pub(in crate::iceberg) fn canonical_prefixed_entry(writer: Schema) -> Result<(Sc
     Ok((writer, reader))
 }
 
-/// The schema of a position delete file in our names, as [`canonical_list`]; fields of deleted rows, nested
-/// ones too, are called by their ids.
+/// The schema of a position delete file with our names, as [`canonical_list`]; the names of the fields of
+/// deleted rows, nested ones included, are their ids.
 pub(in crate::iceberg) fn canonical_position_delete(writer: Schema) -> Result<(Schema, Schema)> {
     canonical(writer, &[&POSITION_DELETE])
 }
 
-/// The partition fields of a canonical schema that are `fixed` and no number: names and types.
+/// The partition fields of a canonical schema that are `fixed` without being decimals: names and types.
 pub(super) fn fixed_partition_fields(root: &mut Node) -> Vec<(String, &mut Wire)> {
     let partition = PARTITION_ON_DISK.split('.').try_fold(root, |node, name| {
         let field = record_of(node)?.iter_mut().find(|field| field.name == name)?;
@@ -69,7 +71,7 @@ fn canonical(writer: Schema, tables: &[&'static [FieldSpec]]) -> Result<(Schema,
     Ok((writer, Schema::new(root)))
 }
 
-/// What the field with an id is called.
+/// The name of the field with an id.
 struct Name {
     id: i32,
     path: &'static str,
@@ -108,7 +110,7 @@ fn rename(fields: &mut [Field], path: &str, names: &[Name]) -> Result<()> {
     Ok(())
 }
 
-/// For each field what the table has for it: by id, else by name, else by an older name.
+/// For each field the matching name of the table: by id, else by name, else by an older name.
 fn pair<'n>(fields: &[Field], here: &[&'n Name]) -> Result<Vec<Option<&'n Name>>> {
     let mut found: Vec<Option<&'n Name>> = vec![None; fields.len()];
     let by_id = |field: &Field, name: &Name| field_id(field) == Some(i64::from(name.id));
@@ -132,7 +134,7 @@ fn pair<'n>(fields: &[Field], here: &[&'n Name]) -> Result<Vec<Option<&'n Name>>
     Ok(found)
 }
 
-/// Calls the fields of a partition tuple by their ids; those without one keep their names.
+/// Renames the fields of a partition tuple to their ids; those without an id keep their names.
 fn rename_by_ids(fields: &mut [Field]) -> Result<()> {
     let ids: Vec<Option<i64>> = fields.iter().map(field_id).collect();
     for (position, (field, id)) in fields.iter_mut().zip(&ids).enumerate() {
@@ -150,14 +152,14 @@ fn rename_by_ids(fields: &mut [Field]) -> Result<()> {
     Ok(())
 }
 
-/// As [`rename_by_ids`], of the records within too.
+/// As [`rename_by_ids`], also in nested records.
 fn rename_all_by_ids(fields: &mut [Field]) -> Result<()> {
     rename_by_ids(fields)?;
     let mut nested = fields.iter_mut().filter_map(|field| record_of(&mut field.node));
     nested.try_for_each(|fields| rename_all_by_ids(fields))
 }
 
-/// Renames a field that is not in the table where it has the name of one that is.
+/// Renames an unknown field that has the name of a known one.
 fn set_aside(field: &mut Field, position: usize, is_taken: impl Fn(&str) -> bool) {
     if is_taken(&field.name) {
         field.name = format!("{}#{position}", field.name);
@@ -168,7 +170,7 @@ fn field_id(field: &Field) -> Option<i64> {
     field.attributes.get("field-id")?.as_i64()
 }
 
-/// The fields of the record that a type is, or holds behind unions and lists.
+/// The fields of the record that a type is, or that it holds in unions and lists.
 fn record_of(node: &mut Node) -> Option<&mut Vec<Field>> {
     match &mut node.wire {
         Wire::Record(fields) => Some(fields),
@@ -178,7 +180,7 @@ fn record_of(node: &mut Node) -> Option<&mut Vec<Field>> {
     }
 }
 
-/// A type without the union around it: its first branch that is not null.
+/// A type without its union: the first branch that is not null.
 fn value_of(node: &mut Node) -> Option<&mut Node> {
     if matches!(node.wire, Wire::Union(_)) {
         let Wire::Union(branches) = &mut node.wire else { return None };
@@ -187,7 +189,7 @@ fn value_of(node: &mut Node) -> Option<&mut Node> {
     Some(node)
 }
 
-/// A union of one type is that type to its readers.
+/// For readers, a union of a single type is that type.
 fn unwrap_single_branches(node: &mut Node) {
     while let Wire::Union(branches) = &mut node.wire
         && branches.len() == 1
@@ -233,7 +235,7 @@ mod tests {
         json!({"type": "record", "name": name, "fields": fields})
     }
 
-    /// The names of a record's fields; of those that are records in parentheses.
+    /// The names of a record's fields; nested fields in parentheses.
     fn names(fields: &[Field]) -> String {
         let name = |field: &Field| match record_of(&mut field.node.clone()) {
             Some(inner) => format!("{}({})", field.name, names(inner)),

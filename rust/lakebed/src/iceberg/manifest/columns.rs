@@ -1,4 +1,4 @@
-//! Which columns of entries are wanted, and what has to be decoded for them.
+//! The requested columns of entries, and what must be decoded for them.
 
 use std::sync::{Arc, OnceLock};
 
@@ -10,27 +10,26 @@ use crate::field::FieldSpec;
 use crate::iceberg::fields::{ENTRY, PARTITION, PARTITION_ON_DISK, RECORD_COUNT_ON_DISK};
 use crate::record::{RecordResolver, select};
 
-/// What is decoded whether wanted or not: status and rows are checked against the manifest list, and row
-/// ids are counted from both.
+/// Always decoded: status and row counts are compared with the manifest list, and row ids are counted from
+/// both.
 const ALWAYS: [&str; 2] = ["status", "record_count"];
 
-/// Columns of entries, resolved once for each writer's schema among a table's manifests.
+/// Columns of entries, resolved once for each writer's schema in a table's manifests.
 pub struct EntryColumns {
     wanted: Vec<&'static FieldSpec>,
     decoded: Vec<String>,
-    /// The ids of the columns whose metrics are of interest; `None` for all.
+    /// The ids of the columns whose metrics are needed; `None` for all.
     metrics_of: Option<Vec<i32>>,
     resolver: RecordResolver,
-    /// For manifests with a length in front of `fixed` partition values; made when the first is met.
+    /// For manifests with a length before `fixed` partition values; made for the first such manifest.
     prefixed: OnceLock<RecordResolver>,
 }
 
 impl EntryColumns {
-    /// The columns of [`ENTRY`] that are named, in the order named; all of
-    /// them for `None`.
+    /// The named columns of [`ENTRY`], in that order; all of them for `None`.
     ///
     /// # Errors
-    /// `UnknownColumn`, naming those that are there.
+    /// `UnknownColumn`, with the known names.
     pub fn new(names: Option<&[String]>) -> Result<EntryColumns> {
         let wanted = select(&ENTRY, names)?;
         let stored = wanted.iter().map(|spec| spec.column).filter(|name| *name != PARTITION);
@@ -50,19 +49,19 @@ impl EntryColumns {
         Ok(columns)
     }
 
-    /// The same columns, for which only the metrics of some of the table's are of interest: maps by field id
-    /// may lack the others.
+    /// The same columns, with the metrics of these columns of the table only: maps by field id may lack
+    /// others.
     #[must_use]
     pub fn with_metrics_of(self, field_ids: Option<Vec<i32>>) -> EntryColumns {
         EntryColumns { resolver: self.resolver.keeping(field_ids.clone()), metrics_of: field_ids, ..self }
     }
 
-    /// The columns in their order.
+    /// The requested columns, in order.
     pub(super) fn wanted(&self) -> &[&'static FieldSpec] {
         &self.wanted
     }
 
-    /// The schema of the batches, with partition tuples of that type.
+    /// The schema of the batches, with this type of partition tuples.
     pub(super) fn schema(&self, partition: &DataType) -> SchemaRef {
         let field = |spec: &&FieldSpec| match spec.column {
             PARTITION => Field::new(PARTITION, partition.clone(), true),
@@ -71,12 +70,12 @@ impl EntryColumns {
         Arc::new(Schema::new(self.wanted.iter().map(field).collect::<Vec<_>>()))
     }
 
-    /// Decodes the columns, but partition tuples, which stand besides as they are stored.
+    /// Decodes the columns; partition tuples are decoded separately, as stored.
     pub(super) fn resolver(&self) -> &RecordResolver {
         &self.resolver
     }
 
-    /// As [`EntryColumns::resolver`], for `fixed` partition values with a length in front of them.
+    /// As [`EntryColumns::resolver`], for `fixed` partition values with a length before them.
     pub(super) fn prefixed(&self) -> Result<&RecordResolver> {
         if let Some(resolver) = self.prefixed.get() {
             return Ok(resolver);

@@ -1,4 +1,5 @@
-//! What judges entries in mid-record, before their metrics are decoded: by status, then by partition tuple.
+//! Guards that drop entries in the middle of decoding, before their metrics: by status, then by partition
+//! tuple.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -13,8 +14,8 @@ use crate::iceberg::fields::{PARTITION_ON_DISK, RECORD_COUNT_ON_DISK};
 use crate::predicate::{BoundLeaf, BoundPredicate, Node, Value};
 use crate::record::field_at;
 
-/// Makes guards that drop entries whose status is not `wanted`, and of the others those whose tuple, of
-/// that layout, cannot match the filter; they count all of them.
+/// Makes guards that drop entries whose status is not `wanted`, and those whose tuple of this layout cannot
+/// match the filter. They count all entries.
 pub(super) fn guard(
     program: &Program,
     wanted: Statuses,
@@ -62,27 +63,27 @@ impl Guard for EntryGuard {
     }
 }
 
-/// A filter on partition tuples as they are stored.
+/// A filter on stored partition tuples.
 struct TupleTest {
     filter: BoundPredicate,
-    /// By the positions of the fields as the table shows them.
+    /// By the positions of the fields in the table's partition type.
     fields: Vec<Stored>,
-    /// Where the rows of a file are.
+    /// The slot of the file's row count.
     rows: Slot,
 }
 
-/// How a manifest holds a field of its tuples.
+/// How a manifest stores a field of its tuples.
 enum Stored {
-    /// Not at all: it is null.
+    /// Not stored: it is null.
     Absent,
-    /// As the table shows it.
+    /// In the type of the table.
     Same(Slot),
-    /// Otherwise: its values say nothing before they are converted.
+    /// In another type: values must be converted before they can be compared.
     Other,
 }
 
 impl TupleTest {
-    /// None where the tuples or the rows of entries are not decoded when a guard is asked.
+    /// `None` where tuples or row counts are not decoded before the guard runs.
     fn new(program: &Program, filter: &BoundPredicate, layout: &PartitionLayout) -> Option<TupleTest> {
         let DataType::Struct(tuple) = field_at(program.schema(), PARTITION_ON_DISK)? else { return None };
         let slot =
@@ -129,7 +130,7 @@ impl TupleTest {
     }
 }
 
-/// Whether values of this type are compared as the numbers and bytes that are stored.
+/// Whether values of this type compare like the stored numbers and bytes.
 fn is_plain(data_type: &DataType) -> bool {
     use DataType::{Binary, Date32, Int32, Int64, Time64, Timestamp, Utf8};
     matches!(data_type, Int32 | Int64 | Date32 | Time64(_) | Timestamp(..) | Utf8 | Binary)

@@ -1,4 +1,4 @@
-//! What a manifest says of itself in the header of its file.
+//! The metadata in the header of a manifest's file.
 
 use std::sync::Arc;
 
@@ -11,9 +11,9 @@ use crate::iceberg::partition::{PartitionSpec, PartitionType};
 use crate::iceberg::types::Schema;
 use crate::json::parse;
 
-/// The keys of a manifest's header that tables need not look at: the manifest list and the table's
-/// metadata say the same. Many writers leave them out, and some get them wrong: what is not readable is
-/// taken as not there.
+/// The keys of a manifest's header. Tables do not need them: the manifest list and the table's metadata have
+/// the same information. Many writers leave them out or write wrong values; an unreadable value counts as
+/// missing.
 #[derive(Debug, Clone, Default)]
 pub struct ManifestHeader {
     /// `content`: "data" or "deletes".
@@ -24,14 +24,14 @@ pub struct ManifestHeader {
     pub spec_id: Option<i32>,
     /// `schema-id`, else that of `schema`.
     pub schema_id: Option<i32>,
-    /// `partition-spec`, whether or not `schema` still has the columns that it is made of.
+    /// `partition-spec`, even if `schema` no longer has its source columns.
     pub spec: Option<Arc<PartitionSpec>>,
     /// `partition-spec` over `schema`; `None` unless the types of all fields are known.
     pub partition: Option<PartitionLayout>,
 }
 
 impl ManifestHeader {
-    /// The header of a manifest; of one that is not in Avro, nothing is known.
+    /// The header of a manifest; empty for one that is not Avro.
     ///
     /// # Errors
     /// Those of the Avro layer.
@@ -62,7 +62,7 @@ fn spec(header: &Header, spec_id: i32) -> Option<PartitionSpec> {
     PartitionSpec::from_fields(spec_id, &fields).ok()
 }
 
-/// The id that the schema of the header has, where Java and PyIceberg write it alone.
+/// The id in the schema of the header, where Java and PyIceberg write it.
 fn schema_id(header: &Header) -> Option<i32> {
     parse::<serde_json::Value>(header.get("schema")?).ok()?.get("schema-id")?.as_i64()?.try_into().ok()
 }

@@ -1,4 +1,4 @@
-//! What entries take from the manifest list (Iceberg specification, "Sequence Number Inheritance" and
+//! What entries inherit from the manifest list (Iceberg specification, "Sequence Number Inheritance" and
 //! "First Row ID Inheritance"; Iceberg's `InheritableMetadataFactory.java`, `ManifestReader.java`).
 
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::manifest_list::{DELETES, ManifestFile};
 use crate::record::find;
 
-/// The highest content of a file: equality deletes.
+/// The highest `content` of a file: equality deletes.
 const LAST_CONTENT: i32 = 2;
 
 /// Fills in what entries inherit, batch by batch in file order.
@@ -25,9 +25,9 @@ pub(super) struct Inheritance {
 }
 
 impl Inheritance {
-    /// Of a manifest as its list records it; without one, what is null stays null. `spec_id` is that of
-    /// the manifest's own header, which counts where there is no list. `needs_numbers` says that deletes
-    /// are applied by sequence numbers, so that none may be unknown.
+    /// For a manifest as its list records it; without a record nulls stay null. `spec_id` is from the
+    /// manifest's own header and counts where there is no list. `needs_numbers` requires known sequence
+    /// numbers, by which deletes are applied.
     pub(super) fn of(
         manifest: Option<ManifestFile>,
         spec_id: Option<i32>,
@@ -37,7 +37,7 @@ impl Inheritance {
         Inheritance { manifest, spec_id, needs_numbers, next_row_id }
     }
 
-    /// A column of `batch`, all of whose entries are there, as the table has it.
+    /// A column of `batch` in the table's form; the batch must have all entries of the manifest.
     pub(super) fn column(&mut self, batch: &RecordBatch, name: &str) -> Result<ArrayRef> {
         let stored = find(batch, name)?;
         match (name, &self.manifest) {
@@ -71,7 +71,7 @@ impl Inheritance {
         }
     }
 
-    /// Row ids of the files that have none of their own: each begins where the one before it ended.
+    /// Row ids of the files without one of their own: each begins where the one before ends.
     fn first_row_ids(&mut self, batch: &RecordBatch, stored: &Int64Array) -> Result<ArrayRef> {
         let (status, rows) = (find(batch, "status")?, find(batch, "record_count")?);
         let (status, rows) = (status.as_primitive::<Int32Type>(), rows.as_primitive::<Int64Type>());
@@ -97,7 +97,7 @@ impl Inheritance {
     }
 }
 
-/// The kind of each file; files of version 1, which does not say, hold data.
+/// The content of each file; files of version 1, which has no content, hold data.
 fn content(stored: &Int32Array) -> Result<ArrayRef> {
     let contents = stored.iter().map(Option::unwrap_or_default);
     if let Some((row, content)) =
@@ -110,7 +110,7 @@ fn content(stored: &Int32Array) -> Result<ArrayRef> {
     Ok(Arc::new(contents.collect::<Int32Array>()))
 }
 
-/// Sequence numbers of added files that have none, and of all files of version 1, are the manifest's.
+/// Added files without sequence numbers, and all files of version 1, inherit those of the manifest.
 fn sequence_numbers(batch: &RecordBatch, stored: &Int64Array, manifest: &ManifestFile) -> Result<Int64Array> {
     let status = find(batch, "status")?;
     let status = status.as_primitive::<Int32Type>();

@@ -1,5 +1,5 @@
-//! Manifests: the entries of files that were added, are there, or were deleted (Iceberg specification,
-//! "Manifests"; Iceberg's `ManifestReader.java`).
+//! Manifests: entries of files that were added, exist, or were deleted (Iceberg specification, "Manifests";
+//! Iceberg's `ManifestReader.java`).
 
 pub(in crate::iceberg) mod canonical;
 mod columns;
@@ -42,35 +42,34 @@ use crate::record::{RecordReader, RecordResolver, find};
 /// What is known of a manifest before it is opened.
 #[derive(Debug, Clone, Default)]
 pub struct ManifestContext {
-    /// Its record in the manifest list: what entries inherit, and the counts that they must give. Without
-    /// it nothing is inherited, and nothing compared.
+    /// Its record in the manifest list, from which entries inherit, and with whose counts they are compared.
+    /// Without it there is neither.
     pub manifest: Option<ManifestFile>,
-    /// The spec of a manifest without a record.
+    /// The spec of a manifest without a record in a list.
     pub spec_id: Option<i32>,
-    /// What its partition tuples are, and are shown as; without it they are as stored, their fields called
-    /// by ids.
+    /// The layout of partition tuples, and the type to show them as. Without it tuples are as stored, and
+    /// their field names are ids.
     pub partition: Option<PartitionLayout>,
-    /// Without a layout, what has the names of the tuples' fields: of the types that are stored, they are
-    /// called as this spec calls them.
+    /// Without a layout, this spec gives the names of the tuples' fields; types are as stored.
     pub spec: Option<Arc<PartitionSpec>>,
-    /// The table's format version: a manifest of a later one is odd.
+    /// The table's format version: a manifest of a later version is noted.
     pub format_version: Option<i32>,
-    /// What tuples of that layout must match: entries of others may be left out, where deleted ones are.
+    /// The filter on tuples of that layout: other entries may be left out, but only where deleted ones are.
     pub filter: Option<Arc<BoundPredicate>>,
-    /// Where to say what is unusual about the manifest, but not an error: a length or sums of rows other than
-    /// recorded, more entries than recorded.
+    /// Receives what is unusual about the manifest but not an error: another length or other sums of rows
+    /// than recorded, more entries than recorded.
     pub notes: Notes,
 }
 
 /// The entries of one manifest as record batches, in file order.
 ///
-/// Deleted entries that are not wanted, and those of other partitions, are walked over without being decoded.
-/// When the last one has been read, the entries seen are compared with what the manifest list recorded.
+/// Deleted entries that are not requested, and entries of other partitions, are skipped without decoding.
+/// After the last entry, the entries seen are compared with the counts that the manifest list records.
 pub struct EntryReader {
     file: File,
     reader: RecordReader,
     tally: Arc<Tally>,
-    /// Counts entries that no guard has judged.
+    /// Counts entries where there is no guard.
     counter: Counter,
     tuples: Tuples,
     schema: SchemaRef,
@@ -83,12 +82,12 @@ pub struct EntryReader {
     ended: bool,
 }
 
-/// A manifest, and how to open it once more.
+/// A manifest, and how to open it again.
 struct File {
     bytes: Buffer,
     columns: Arc<EntryColumns>,
     known: ManifestContext,
-    /// What a guard keeps; others are filtered when row ids have been counted.
+    /// The statuses that a guard keeps; other entries are filtered after row ids are counted.
     guarded: Option<Statuses>,
     decoding: Decoding,
     threads: usize,
@@ -105,7 +104,7 @@ impl File {
         Ok((reader, tally))
     }
 
-    /// What a guard may drop entries by. Row ids are counted from the rows of all.
+    /// The filter by which a guard may drop entries; `None` where row ids must be counted over all entries.
     fn filter(&self) -> Option<(&BoundPredicate, &PartitionLayout)> {
         let counts = self.known.manifest.as_ref().is_some_and(|manifest| manifest.first_row_id.is_some());
         self.known.filter.as_deref().zip(self.known.partition.as_ref()).filter(|_| !counts)
@@ -116,14 +115,14 @@ impl File {
         self.known.notes.add(format!("{note} in {path}"));
     }
 
-    /// What the entries inherit; files are planned from those that are live.
+    /// How entries inherit; live entries are those that plans read.
     fn inheritance(&self) -> Inheritance {
         Inheritance::of(self.known.manifest.clone(), self.known.spec_id, self.guarded.is_some())
     }
 }
 
-/// Refuses a manifest of another partition spec than its list says: its tuples would be taken for those of the list's
-/// spec. A header that does not say it, or not as a number, is believed to agree.
+/// Refuses a manifest of another partition spec than its list records: its tuples would be read as those of
+/// the list's spec. A header without the spec, or with an unreadable one, is accepted.
 fn check_spec(said: Option<&[u8]>, manifest: &ManifestFile) -> Result<()> {
     let said = said.and_then(number).filter(|said| *said != i64::from(manifest.spec_id));
     let Some(said) = said else { return Ok(()) };
@@ -131,12 +130,13 @@ fn check_spec(said: Option<&[u8]>, manifest: &ManifestFile) -> Result<()> {
     Err(Error::new(ErrorKind::Mismatch, message).in_field("partition_spec_id"))
 }
 
-/// The number that a value of the header is; `None` for what is none.
+/// A value of the header as a number; `None` for other text.
 pub(super) fn number(text: &[u8]) -> Option<i64> {
     std::str::from_utf8(text).ok()?.trim().parse().ok()
 }
 
-/// Refuses data where the list has deletes, and deletes where it has data; writers of version 1 say neither.
+/// Refuses data where the list has deletes, and deletes where it has data; writers of version 1 record
+/// neither.
 fn check_content(said: Option<&[u8]>, manifest: &ManifestFile) -> Result<()> {
     let (word, other) = match manifest.content {
         DELETES => ("deletes", &b"data"[..]),
@@ -150,14 +150,14 @@ fn check_content(said: Option<&[u8]>, manifest: &ManifestFile) -> Result<()> {
 }
 
 impl EntryReader {
-    /// Opens a manifest for entries of those statuses.
+    /// Opens a manifest for entries of these statuses.
     ///
     /// # Errors
-    /// Those of the container's layer; `Required` for a field that is absent or null, and
-    /// for an EXISTING entry without sequence number unless deleted ones are wanted too; `Duplicate` for a field id that is there
-    /// twice; `Mismatch` for a status or content that there is not or that the list contradicts, and for fewer entries than recorded;
-    /// `Truncated` for a file that is shorter than recorded where no counts are; those of
-    /// [`PartitionType::align`](super::partition::PartitionType::align).
+    /// Those of the container's layer; `Required` for a field that is missing or null, and for an EXISTING
+    /// entry without sequence number unless deleted entries are requested too; `Duplicate` for a field id
+    /// that appears twice; `Mismatch` for an invalid status or content, for one that contradicts the list,
+    /// and for fewer entries than recorded; `Truncated` for a file that is shorter than recorded where there
+    /// are no counts; those of [`PartitionType::align`](super::partition::PartitionType::align).
     pub fn open(
         bytes: Buffer,
         columns: &Arc<EntryColumns>,
@@ -166,7 +166,7 @@ impl EntryReader {
         decoding: &Decoding,
         threads: usize,
     ) -> Result<EntryReader> {
-        // Deleted entries have no part in counting row ids, all others have.
+        // Row ids are counted over all entries that are not deleted.
         let guarded = (!statuses.deleted).then_some(Statuses::LIVE);
         let (decoding, columns) = (decoding.clone(), Arc::clone(columns));
         let file = File { bytes, columns, known, guarded, decoding, threads };
@@ -175,7 +175,7 @@ impl EntryReader {
             check_content(reader.metadata("content"), manifest)?;
             check_spec(reader.metadata("partition-spec-id"), manifest)?;
         }
-        // Java's library does not look at it, and a manifest of an older one stays when the table gets a newer.
+        // Java's library does not check it, and older manifests stay when the table's version is raised.
         if let (Some(said), Some(table)) =
             (reader.metadata("format-version").and_then(number), file.known.format_version)
             && said > i64::from(table)
@@ -213,7 +213,7 @@ impl EntryReader {
         &self.schema
     }
 
-    /// Entries seen so far, those that are not wanted included: EXISTING, ADDED and DELETED.
+    /// Entries seen so far, including those not requested: EXISTING, ADDED and DELETED.
     pub fn seen(&self) -> [u64; 3] {
         seen(&self.tally)
     }
@@ -226,8 +226,8 @@ impl EntryReader {
         }
     }
 
-    /// Reads a manifest whose `fixed` partition values have a length in front, as Iceberg's Java library
-    /// writes them against its own schema. Where that fails too, what is wrong is `error`.
+    /// Reads a manifest whose `fixed` partition values have a length before them, as Iceberg's Java library
+    /// writes them in contradiction to its own schema. If that fails too, the result is `error`.
     fn reopen_prefixed(&mut self, error: Error) -> Result<Option<RecordBatch>> {
         let lengths = match fixed_lengths(&self.file.bytes, self.file.decoding.limits) {
             Ok(lengths) if self.tuples.fixed_lengths.is_empty() && !lengths.is_empty() => lengths,
@@ -246,7 +246,7 @@ impl EntryReader {
 
     fn decode_batch(&mut self) -> Result<Option<RecordBatch>> {
         let batch = self.reader.next().transpose();
-        // What the guard found comes first: rows that it dropped are missing from the batch.
+        // The error of the guard comes first: the batch lacks the rows that it dropped.
         if let Some(error) = self.tally.take_failure() {
             return Err(error);
         }
@@ -260,7 +260,7 @@ impl EntryReader {
         entries.map(Some)
     }
 
-    /// The columns wanted of a batch of decoded entries, for those of them that are.
+    /// The requested columns of a batch of decoded entries, for the requested entries.
     fn assemble(&mut self, stored: &RecordBatch, entries: &RecordBatch) -> Result<RecordBatch> {
         self.count(entries)?;
         let columns = self.file.columns.wanted().iter().map(|spec| match spec.column {
@@ -280,7 +280,7 @@ impl EntryReader {
         filter_record_batch(&batch, &keep).map_err(malformed)
     }
 
-    /// Counts decoded entries and their rows; where a guard judged them, it has counted the entries.
+    /// Counts decoded entries and their rows; where there is a guard, it has counted the entries already.
     fn count(&mut self, entries: &RecordBatch) -> Result<()> {
         let (statuses, rows) = (find(entries, "status")?, find(entries, "record_count")?);
         let statuses = statuses.as_primitive::<Int32Type>().values();
@@ -297,7 +297,7 @@ impl EntryReader {
         Ok(())
     }
 
-    /// Compares what was seen with what the manifest list records; rows only where all were decoded.
+    /// Compares the counts with those that the manifest list records; rows only where all were decoded.
     fn check_counts(&self) -> Result<()> {
         let Some(manifest) = &self.manifest else { return Ok(()) };
         let recorded = [manifest.existing, manifest.added, manifest.deleted];
@@ -311,7 +311,8 @@ impl EntryReader {
                 let said = format!("manifest holds {seen} {name} files, its list records {files}");
                 match seen.cmp(&files) {
                     Ordering::Equal => {}
-                    // A manifest that was cut holds fewer; more are a list's own miscount, of which nothing is lost.
+                    // A truncated manifest has fewer entries; with more, the list has miscounted and nothing
+                    // is lost.
                     Ordering::Less => return Err(Error::new(ErrorKind::Mismatch, said)),
                     Ordering::Greater => self.file.note(&said),
                 }

@@ -1,4 +1,4 @@
-//! Partition tuples as manifests store them: their fields called by ids, then aligned to the table's type.
+//! Partition tuples as manifests store them: named by field ids, then aligned to the table's type.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -19,13 +19,13 @@ use crate::record::{RecordReader, below, find};
 /// The partition type that the specs of a table share, and the spec of one manifest.
 #[derive(Debug, Clone)]
 pub struct PartitionLayout {
-    /// What tuples are shown as.
+    /// The type that tuples are shown as.
     pub unified: Arc<PartitionType>,
-    /// What the manifest's tuples are of.
+    /// The spec of the manifest's tuples.
     pub spec: Arc<PartitionSpec>,
 }
 
-/// Where Parquet's readers keep the id of a field.
+/// The key under which Parquet readers keep a field's id.
 const PARQUET_FIELD_ID: &str = "PARQUET:field_id";
 
 /// Reads the partition tuples of one manifest.
@@ -33,14 +33,14 @@ pub(super) struct Tuples {
     layout: Option<PartitionLayout>,
     is_stored: bool,
     data_type: DataType,
-    /// What the fields are called where there is no layout.
+    /// The names of the fields, by id, where there is no layout.
     names: HashMap<String, String>,
-    /// How long values of `fixed` fields must be, where the file does not say.
+    /// The lengths that values of `fixed` fields must have, where the file does not tell.
     pub(super) fixed_lengths: Vec<(String, usize)>,
 }
 
 impl Tuples {
-    /// Of the manifest that `reader` opened; without a layout they stay of the types they are stored as.
+    /// For the manifest that `reader` opened; without a layout tuples keep their stored types.
     pub(super) fn of(
         reader: &RecordReader,
         layout: Option<PartitionLayout>,
@@ -64,7 +64,7 @@ impl Tuples {
         &self.data_type
     }
 
-    /// The tuples of a batch as stored; a null is a tuple of nulls.
+    /// The tuples of a batch as stored; a null is read as a tuple of nulls.
     pub(super) fn read(&self, batch: &RecordBatch) -> Result<ArrayRef> {
         let tuples = match self.is_stored {
             true => self.stored(&find(batch, PARTITION_ON_DISK)?)?,
@@ -102,7 +102,7 @@ impl Tuples {
     }
 }
 
-/// The names of a spec's fields by their ids; none where two are called the same.
+/// The names of a spec's fields by id; none where two fields have the same name.
 fn names_by_id(spec: &PartitionSpec) -> HashMap<String, String> {
     let names: HashSet<&str> = spec.fields.iter().map(|field| field.name.as_str()).collect();
     if names.len() < spec.fields.len() {
@@ -111,7 +111,7 @@ fn names_by_id(spec: &PartitionSpec) -> HashMap<String, String> {
     spec.fields.iter().map(|field| (field.field_id.to_string(), field.name.clone())).collect()
 }
 
-/// Fields under the names that their ids have.
+/// Fields renamed from their ids.
 fn called(fields: &Fields, names: &HashMap<String, String>) -> Fields {
     let named = fields.iter().map(|field| match names.get(field.name()) {
         Some(name) => Arc::new(field.as_ref().clone().with_name(name)),
@@ -120,8 +120,8 @@ fn called(fields: &Fields, names: &HashMap<String, String>) -> Fields {
     named.collect()
 }
 
-/// The fields of tuples called by their ids, all nullable: as stored, else as the spec of the manifest has
-/// the name, else by their position in a spec of as many fields.
+/// The fields of tuples, nullable and named by their ids. The id is the stored one, else that of the name in
+/// the manifest's spec, else that of the position in a spec with as many fields.
 pub(super) fn by_ids(fields: &Fields, layout: Option<&PartitionLayout>) -> Fields {
     let spec = layout.map_or(&[][..], |layout| layout.spec.fields.as_slice());
     let named = fields.iter().enumerate().map(|(position, field)| {
@@ -139,7 +139,7 @@ pub(super) fn by_ids(fields: &Fields, layout: Option<&PartitionLayout>) -> Field
     named.collect()
 }
 
-/// The partition fields of a manifest in Avro that are `fixed` and no number, and their lengths.
+/// The partition fields of an Avro manifest that are `fixed` without being decimals, and their lengths.
 pub(super) fn fixed_lengths(bytes: &Buffer, limits: Limits) -> Result<Vec<(String, usize)>> {
     let (header, _) = Blocks::open(bytes.clone().into(), limits)?;
     let (schema, _) = canonical_entry(Schema::parse(header.schema()?, &limits)?)?;

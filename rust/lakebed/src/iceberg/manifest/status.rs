@@ -1,4 +1,4 @@
-//! The status of entries, checked and counted.
+//! Checks and counts the status of entries.
 
 use crate::error::{Error, ErrorKind, Result};
 
@@ -9,7 +9,7 @@ pub const ADDED: i32 = 1;
 /// Status of a file that the entry's snapshot deleted: no longer in the table.
 pub const DELETED: i32 = 2;
 
-/// Which entries of a manifest are wanted, by their status.
+/// Which entries of a manifest are read, by status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Statuses {
     /// Those that are EXISTING.
@@ -26,7 +26,7 @@ impl Statuses {
     /// Entries of files that are in the table.
     pub const LIVE: Statuses = Statuses { existing: true, added: true, deleted: false };
 
-    /// Whether entries of that status are among them.
+    /// Whether entries of that status are read.
     pub fn has(self, status: i32) -> bool {
         match status {
             EXISTING => self.existing,
@@ -36,7 +36,7 @@ impl Statuses {
     }
 }
 
-/// Entries seen, then rows of those that were dropped for their tuples, each by status.
+/// Counts of entries seen, then of rows of entries dropped by their tuples, each by status.
 pub(super) type Tally = crate::record::Tally<6>;
 
 /// Entries seen so far, by status.
@@ -45,7 +45,7 @@ pub(super) fn seen(tally: &Tally) -> [u64; 3] {
     [existing, added, deleted]
 }
 
-/// Rows of the entries that were dropped for their tuples, by status.
+/// Rows of the entries that were dropped by their tuples, by status.
 pub(super) fn dropped_rows(tally: &Tally) -> [u64; 3] {
     let [.., existing, added, deleted] = tally.sums();
     [existing, added, deleted]
@@ -62,7 +62,7 @@ impl Counter {
     /// Counts an entry of that status.
     ///
     /// # Errors
-    /// `Mismatch` for a status that there is not.
+    /// `Mismatch` for an invalid status.
     #[inline]
     pub(super) fn count(&mut self, status: i64) -> Result<()> {
         let kind = usize::try_from(status).ok().filter(|status| *status < 3);
@@ -72,7 +72,7 @@ impl Counter {
         })
     }
 
-    /// Counts the rows of an entry of that status that is dropped for its tuple.
+    /// Counts the rows of an entry of that status that is dropped by its tuple.
     pub(super) fn drop_rows(&mut self, status: i64, rows: Option<i64>) {
         if let (Ok(status), Some(Ok(rows))) = (usize::try_from(status), rows.map(u64::try_from)) {
             self.0.add(status.saturating_add(3), rows);

@@ -1,4 +1,4 @@
-//! The bytes of a metadata file, and its text, piece by piece.
+//! Reads the bytes of a metadata file and its text, piece by piece.
 
 use std::io::{self, BufRead, Read};
 use std::sync::Arc;
@@ -11,57 +11,57 @@ use super::{TableMetadata, Wanted};
 use crate::error::{Error, ErrorKind, Result};
 use crate::storage::{Storage, read_recorded};
 
-/// How much of a file is read at a time; files that are shorter are read once and kept.
+/// How much of a file is read at a time; shorter files are read once and kept.
 const PIECE_BYTES: u64 = 4 << 20;
 
 const GZIP: &[u8] = b"\x1f\x8b";
 const ZSTANDARD: &[u8] = b"\x28\xb5\x2f\xfd";
 
-/// A `metadata.json`, which is never written again: what was read of it stays true.
+/// A `metadata.json`. It is never changed, so what was read of it stays true.
 ///
-/// Of a long one no more than its first piece is kept, and one more piece while it is read.
+/// Of a long file only the first piece is kept, and one more piece while it is read.
 #[derive(Clone)]
 pub struct MetadataFile {
-    /// Where it is; none for bytes from elsewhere.
+    /// Its path; `None` for bytes that were given.
     path: Option<String>,
     limits: Limits,
     head: Buffer,
-    /// What reads what comes after the head; nothing does where the head is the whole file.
+    /// Reads the bytes after the first piece; `None` where the first piece is the whole file.
     rest: Option<Arc<dyn Storage>>,
 }
 
 impl MetadataFile {
-    /// Opens the file at `path`; reads its first piece, which is all of it but for very long ones.
+    /// Opens the file at `path`; reads its first piece, which is the whole file unless it is very long.
     ///
     /// # Errors
-    /// What storage gives, `Missing` where there is no such file.
+    /// Those of the storage, `Missing` where there is no such file.
     pub fn open(path: &str, storage: Arc<dyn Storage>, limits: Limits) -> Result<MetadataFile> {
         let head = storage.read_range(path, 0, PIECE_BYTES)?;
         let is_whole = (head.len() as u64) < PIECE_BYTES;
         Ok(MetadataFile { path: Some(path.to_owned()), limits, head, rest: (!is_whole).then_some(storage) })
     }
 
-    /// The file whose bytes these are.
+    /// A file with these bytes.
     pub fn of_bytes(bytes: Buffer, limits: Limits) -> MetadataFile {
         MetadataFile { path: None, limits, head: bytes, rest: None }
     }
 
-    /// The same with all of its bytes, for who reads it more than once.
+    /// The same with all of its bytes, for several reads.
     ///
     /// # Errors
-    /// What storage gives; `Limit` for more than `max_file_bytes`.
+    /// Those of the storage; `Limit` for more than `max_file_bytes`.
     pub(in crate::iceberg) fn whole(self) -> Result<MetadataFile> {
         let Some(storage) = &self.rest else { return Ok(self) };
         let head = read_recorded(storage.as_ref(), self.path(), None, &self.limits)?;
         Ok(MetadataFile { head, rest: None, ..self })
     }
 
-    /// Where the file is; empty for bytes from elsewhere.
+    /// The path of the file; empty for bytes that were given.
     pub fn path(&self) -> &str {
         self.path.as_deref().unwrap_or_default()
     }
 
-    /// The error, with the file that it is in.
+    /// The error with the path of the file.
     pub(super) fn place(&self, error: Error) -> Error {
         match &self.path {
             Some(path) => error.in_file(path),
@@ -69,12 +69,12 @@ impl MetadataFile {
         }
     }
 
-    /// What the file may cost: `max_file_bytes` of text, `max_value_bytes` of one element.
+    /// The limits for the file: `max_file_bytes` of text, `max_value_bytes` of one element.
     pub(super) fn limits(&self) -> &Limits {
         &self.limits
     }
 
-    /// The JSON, once it is found to be metadata of a table.
+    /// The JSON, after checking that it is the metadata of a table.
     ///
     /// # Errors
     /// Those of [`TableMetadata::read`].
@@ -83,10 +83,10 @@ impl MetadataFile {
         self.to_text()
     }
 
-    /// The text, of a file that was read before and found to be within limits.
+    /// The text of a file that was read before and was within limits.
     ///
     /// # Errors
-    /// `Utf8`; what storage gives.
+    /// `Utf8`; those of the storage.
     pub(in crate::iceberg) fn to_text(&self) -> Result<String> {
         let mut json = String::new();
         let read = self.text()?.read_to_string(&mut json);
@@ -94,7 +94,7 @@ impl MetadataFile {
         Ok(json)
     }
 
-    /// The JSON text, inflated where the file's first bytes are gzip's, whatever it is called.
+    /// The JSON text, inflated where the file begins with gzip's magic, whatever its name.
     ///
     /// # Errors
     /// `Unsupported` for a file that is compressed in another way.
@@ -121,18 +121,18 @@ impl MetadataFile {
 struct Pieces<'f> {
     file: &'f MetadataFile,
     piece: Buffer,
-    /// How much of the piece has been read.
+    /// How much of the piece was read.
     at: usize,
-    /// Where in the file the piece ends.
+    /// The end of the piece in the file.
     end: u64,
-    /// What reads the pieces behind it; nothing does once there are none.
+    /// Reads the next pieces; `None` after the last.
     rest: Option<&'f dyn Storage>,
 }
 
 impl Pieces<'_> {
-    /// Replaces the piece by the next one, which `storage` reads.
+    /// Replaces the piece by the next one, read by `storage`.
     fn advance(&mut self, storage: &dyn Storage) -> Result<()> {
-        // From one byte before: object stores refuse a range that starts at a file's very end.
+        // Starts one byte earlier: object stores refuse a range that starts at the end of a file.
         let start = self.end.saturating_sub(1);
         let piece = storage.read_range(self.file.path(), start, PIECE_BYTES)?;
         let length = piece.len() as u64;

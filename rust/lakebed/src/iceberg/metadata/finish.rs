@@ -1,5 +1,5 @@
-//! What a reader assumes where a key is not there, and what must fit together (Iceberg specification,
-//! "Table Metadata Fields" and appendix E; `TableMetadataParser.java`).
+//! Defaults of missing keys, and what must be consistent (Iceberg specification, "Table Metadata Fields" and
+//! appendix E; `TableMetadataParser.java`).
 
 use std::sync::Arc;
 
@@ -16,10 +16,10 @@ use crate::iceberg::types::Schema;
 const NO_PARTITION_ID: i32 = 999;
 
 impl Draft<'_> {
-    /// The metadata, once what is current is settled.
+    /// The complete metadata, after the current elements are found.
     ///
-    /// Version 1 may have the schema and the partition fields of its time alone, and no sort orders; later
-    /// versions have the keys in the plural, and leftovers of the others mean nothing.
+    /// Version 1 may have only the current schema and partition fields, and no sort orders. Later versions
+    /// have the plural keys; leftover singular ones are ignored.
     pub(super) fn finish(mut self) -> Result<TableMetadata> {
         let format_version = required(self.format_version, "format-version")?;
         let is_first = format_version == 1;
@@ -65,7 +65,7 @@ impl Draft<'_> {
         })
     }
 
-    /// The table's last sequence number, which none of a snapshot is above.
+    /// The table's last sequence number; no snapshot may have a higher one.
     fn last_sequence_number(&self, is_first: bool) -> Result<i64> {
         let key = "last-sequence-number";
         let last = if is_first { 0 } else { required(self.last_sequence_number, key)? };
@@ -99,7 +99,7 @@ impl Draft<'_> {
             None if is_first && self.schema.is_some() => {
                 let schema = of_first()?;
                 let id = schema.schema_id;
-                // Of that number it is the one, whatever else was wanted of the list.
+                // The one of that number, even if the list was not requested.
                 match schemas.iter_mut().find(|known| known.schema_id == id) {
                     Some(known) => *known = schema,
                     None => schemas.push(schema),
@@ -149,7 +149,7 @@ impl Draft<'_> {
     }
 }
 
-/// Refuses an id that none of a list has.
+/// Refuses an id that no element of a list has.
 fn named(known: bool, key: &str, id: i32, list: &str) -> Result<()> {
     if known {
         return Ok(());

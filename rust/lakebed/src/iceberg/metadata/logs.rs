@@ -1,24 +1,24 @@
-//! What a table was, and what describes it: its logs, statistics, sort orders and keys.
+//! A table's logs, statistics, sort orders and encryption keys.
 
 use serde::Deserialize;
 
 use super::stored::strings;
 
-/// That a snapshot became current (Iceberg specification, "Table Metadata Fields").
+/// Records that a snapshot became current (Iceberg specification, "Table Metadata Fields").
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct SnapshotLogEntry {
-    /// When, milliseconds since 1970 UTC.
+    /// The time, milliseconds since 1970 UTC.
     pub timestamp_ms: i64,
-    /// Which; it need not be there any more.
+    /// The snapshot, which may have expired.
     pub snapshot_id: i64,
 }
 
-/// A metadata file that was the table's until another replaced it.
+/// A former metadata file of the table.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct MetadataLogEntry {
-    /// When the table was last changed in it, milliseconds since 1970 UTC.
+    /// When the table was last changed in that file, milliseconds since 1970 UTC.
     pub timestamp_ms: i64,
     /// Its path.
     pub metadata_file: String,
@@ -32,13 +32,13 @@ pub struct StatisticsFile {
     pub snapshot_id: i64,
     /// The path.
     pub statistics_path: String,
-    /// Bytes of the file.
+    /// The size of the file \[bytes\].
     pub file_size_in_bytes: i64,
-    /// Bytes of its footer.
+    /// The size of its footer \[bytes\].
     pub file_footer_size_in_bytes: i64,
     /// The key of an encrypted file, in base64.
     pub key_metadata: Option<String>,
-    /// What is in it.
+    /// Its blobs.
     pub blob_metadata: Vec<BlobMetadata>,
 }
 
@@ -55,7 +55,7 @@ pub struct BlobMetadata {
     pub sequence_number: i64,
     /// The columns, by field id.
     pub fields: Vec<i32>,
-    /// Free key-value pairs, among them `ndv`.
+    /// User-defined key-value pairs, such as `ndv`.
     #[serde(default, deserialize_with = "strings")]
     pub properties: Vec<(String, String)>,
 }
@@ -68,7 +68,7 @@ pub struct PartitionStatisticsFile {
     pub snapshot_id: i64,
     /// The path.
     pub statistics_path: String,
-    /// Bytes of the file.
+    /// The size of the file \[bytes\].
     pub file_size_in_bytes: i64,
 }
 
@@ -78,7 +78,7 @@ pub struct PartitionStatisticsFile {
 pub struct SortOrder {
     /// The id; 0 is unsorted.
     pub order_id: i32,
-    /// What they are sorted by, the first field first.
+    /// The fields to sort by, the first one first.
     pub fields: Vec<SortField>,
 }
 
@@ -93,9 +93,9 @@ impl SortOrder {
 pub struct SortField {
     /// The transform whose values are compared, as written.
     pub transform: String,
-    /// The column it takes, by field id; none for a transform of several.
+    /// The source column, by field id; `None` for a transform of several columns.
     pub source_id: Option<i32>,
-    /// The columns that a transform of several takes.
+    /// The source columns of a transform of several.
     #[serde(default)]
     pub source_ids: Vec<i32>,
     /// `asc` or `desc`.
@@ -105,31 +105,31 @@ pub struct SortField {
 }
 
 impl SortField {
-    /// The columns that the transform takes, by field id.
+    /// The source columns of the transform, by field id.
     pub fn sources(&self) -> impl Iterator<Item = i32> {
         let several = if self.source_id.is_some() { &[] } else { self.source_ids.as_slice() };
         self.source_id.into_iter().chain(several.iter().copied())
     }
 }
 
-/// A key that other keys or manifest lists are encrypted with (Iceberg specification, "Encryption Keys").
+/// A key with which other keys or manifest lists are encrypted (Iceberg specification, "Encryption Keys").
 #[derive(Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct EncryptionKey {
-    /// The id that snapshots and keys name it by.
+    /// The id by which snapshots and keys refer to it.
     pub key_id: String,
-    /// The key itself, encrypted, in base64.
+    /// The encrypted key, in base64.
     #[serde(alias = "key-metadata")]
     pub encrypted_key_metadata: String,
     /// The id of the key that it is encrypted by.
     pub encrypted_by_id: Option<String>,
-    /// Free key-value pairs.
+    /// User-defined key-value pairs.
     #[serde(default, deserialize_with = "strings")]
     pub properties: Vec<(String, String)>,
 }
 
 impl std::fmt::Debug for EncryptionKey {
-    /// Without the key.
+    /// Does not print the key.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("EncryptionKey").field("key_id", &self.key_id).finish_non_exhaustive()
     }

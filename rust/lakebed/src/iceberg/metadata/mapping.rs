@@ -1,4 +1,4 @@
-//! The default name mapping: which columns data files without field ids hold (Iceberg specification, "Name
+//! The default name mapping: the columns of data files without field ids (Iceberg specification, "Name
 //! Mapping Serialization").
 
 use serde::Deserialize;
@@ -12,11 +12,11 @@ const PROPERTY: &str = "schema.name-mapping.default";
 /// A field of a name mapping, of any level.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MappedField {
-    /// The field; none for names that are of no field any more.
+    /// The field; `None` for names that no field has any more.
     pub field_id: Option<i32>,
-    /// The first names of the fields it is nested in, joined by dots; none at the top.
+    /// The first names of the fields in which it is nested, joined by dots; `None` at the top.
     pub parent: Option<String>,
-    /// What the field is called in files.
+    /// The names of the field in files.
     pub names: Vec<String>,
 }
 
@@ -30,7 +30,7 @@ struct Stored {
     fields: Vec<Stored>,
 }
 
-/// The fields of a table's default name mapping, each before those it holds; none without one.
+/// The fields of a table's default name mapping, each before its nested fields; empty without a mapping.
 ///
 /// # Errors
 /// `Json` for a property that is not a name mapping.

@@ -1,8 +1,7 @@
-//! Table metadata: the `metadata.json` that a table is (Iceberg specification, "Table Metadata").
+//! Table metadata: the `metadata.json` of a table (Iceberg specification, "Table Metadata").
 //!
-//! It may be hundreds of megabytes long, most of it snapshots and schemas that are not current. So it is
-//! never held as a tree: its top is walked, and of its lists only those elements are kept that are
-//! [`Wanted`].
+//! It may be hundreds of megabytes long, mostly snapshots and schemas that are not current. So it is never
+//! held as a tree: its top level is scanned, and only the elements of its lists that are [`Wanted`] are kept.
 
 mod file;
 mod finish;
@@ -32,72 +31,73 @@ pub use snapshot::{Lineage, RefKind, Snapshot, SnapshotRef};
 use super::partition::PartitionSpec;
 use super::types::Schema;
 
-/// The name of the branch that a table without other names has.
+/// The default branch.
 pub const MAIN: &str = "main";
 
-/// The metadata of a table, with the defaults of its version; of its long lists, what was wanted.
+/// The metadata of a table, with the defaults of its version. Its long lists have only the requested
+/// elements.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TableMetadata {
     /// 1, 2 or 3.
     pub format_version: i32,
-    /// The table's identity; none in some of version 1.
+    /// The table's identity; `None` in some tables of version 1.
     pub table_uuid: Option<String>,
-    /// Where the table was written, as its paths start, without a slash at the end.
+    /// The location of the table when it was written, with which its paths start; without a trailing slash.
     pub location: String,
-    /// The highest sequence number given out; 0 in version 1.
+    /// The highest sequence number assigned; 0 in version 1.
     pub last_sequence_number: i64,
-    /// When last changed, milliseconds since 1970 UTC.
+    /// Time of the last change, milliseconds since 1970 UTC.
     pub last_updated_ms: i64,
-    /// The highest field id given out.
+    /// The highest field id assigned.
     pub last_column_id: i32,
     /// The schema of the table; one of `schemas`.
     pub current_schema_id: i32,
-    /// Versions of the schema: those wanted, the current one among them.
+    /// The requested versions of the schema, including the current one.
     pub schemas: Vec<Arc<Schema>>,
-    /// How files are partitioned, by now and before.
+    /// The partition specs, current and former.
     pub partition_specs: Vec<PartitionSpec>,
     /// The spec of new files.
     pub default_spec_id: i32,
-    /// The highest partition field id given out.
+    /// The highest partition field id assigned.
     pub last_partition_id: i32,
-    /// How files are sorted, by now and before.
+    /// The sort orders, current and former.
     pub sort_orders: Vec<SortOrder>,
     /// The order of new files.
     pub default_sort_order_id: i32,
-    /// The settings, in the file's order.
+    /// The properties, in file order.
     pub properties: Vec<(String, String)>,
-    /// The head of `main`; none before the first commit.
+    /// The head of `main`; `None` before the first commit.
     pub current_snapshot_id: Option<i64>,
-    /// Snapshots: those wanted, in the file's order.
+    /// The requested snapshots, in file order.
     pub snapshots: Vec<Snapshot>,
-    /// Every snapshot's place among the others, in the file's order; where wanted.
+    /// The parent of every snapshot, in file order, if requested.
     pub lineage: Vec<Lineage>,
-    /// Branches and tags; `main` is among them where there is a current snapshot.
+    /// Branches and tags, including `main` if there is a current snapshot.
     pub refs: BTreeMap<String, SnapshotRef>,
-    /// Which snapshots were current when, oldest first; where wanted.
+    /// Which snapshots were current when, oldest first, if requested.
     pub snapshot_log: Vec<SnapshotLogEntry>,
-    /// The metadata files before this one, oldest first; where wanted.
+    /// The former metadata files, oldest first, if requested.
     pub metadata_log: Vec<MetadataLogEntry>,
-    /// Files of statistics of snapshots; where wanted.
+    /// Files of snapshot statistics, if requested.
     pub statistics: Vec<StatisticsFile>,
-    /// Files of statistics of partitions; where wanted.
+    /// Files of partition statistics, if requested.
     pub partition_statistics: Vec<PartitionStatisticsFile>,
-    /// The first row id not yet given out (version 3).
+    /// The first unused row id (version 3).
     pub next_row_id: Option<i64>,
     /// The keys of an encrypted table (version 3).
     pub encryption_keys: Vec<EncryptionKey>,
-    /// What engines refuse of it, or should, though it can be read, in words; of the snapshot log, where that
-    /// was wanted.
+    /// What engines refuse, or should refuse, though the table can be read; about the snapshot log only if
+    /// that was requested.
     pub warnings: Vec<String>,
 }
 
 impl TableMetadata {
-    /// The schema of that id, if it is there and was wanted.
+    /// The schema of that id, if it exists and was requested.
     pub fn schema(&self, id: i32) -> Option<&Arc<Schema>> {
         self.schemas.iter().find(|schema| schema.schema_id == id)
     }
 
-    /// The snapshot of that id, if it is there and was wanted.
+    /// The snapshot of that id, if it exists and was requested.
     pub fn snapshot(&self, id: i64) -> Option<&Snapshot> {
         self.snapshots.iter().find(|snapshot| snapshot.snapshot_id == id)
     }
@@ -113,16 +113,16 @@ impl TableMetadata {
 pub enum Which {
     /// The current one.
     Current,
-    /// Those with these ids, as far as they are there.
+    /// Those with these ids, if they exist.
     Ids(Vec<i64>),
     /// All of them.
     All,
 }
 
-/// What is kept of metadata beside what each table has one of.
+/// Which elements of the long lists are kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wanted {
-    /// Schemas beside the current one.
+    /// Schemas, besides the current one.
     pub schemas: Which,
     /// Snapshots.
     pub snapshots: Which,
@@ -137,7 +137,7 @@ pub struct Wanted {
 }
 
 impl Wanted {
-    /// What a table is opened with: the current schema and snapshot.
+    /// The current schema and snapshot, with which a table is opened.
     pub const CURRENT: Wanted = Wanted {
         schemas: Which::Current,
         snapshots: Which::Current,

@@ -1,6 +1,6 @@
-//! Where in a JSON text an error is, by its keys.
+//! The place of an error in a JSON text, by keys.
 
-/// How much of a key is shown.
+/// At most so much of a key is shown.
 const MAX_KEY: usize = 80;
 
 /// A step into an open object or array.
@@ -9,10 +9,10 @@ enum Step<'j> {
     Index(usize),
 }
 
-/// The keys and indexes of what stands at `offset` of `json`: `summary.operation`, `fields[3].id`; empty at
-/// the top.
+/// The keys and indexes of the value at `offset` of `json`: `summary.operation`, `fields[3].id`; empty at the
+/// top.
 ///
-/// The text before `offset` is well-formed: a parser came that far.
+/// The text before `offset` is well-formed, since a parser got that far.
 pub(super) fn path_to(json: &[u8], offset: usize) -> String {
     let mut open: Vec<Step<'_>> = Vec::new();
     let (mut at, mut key_comes) = (0, false);
@@ -48,12 +48,12 @@ pub(super) fn path_to(json: &[u8], offset: usize) -> String {
     })
 }
 
-/// A key as errors show it: on one line, and not longer than one.
+/// A key as errors show it: on one line, truncated.
 pub(super) fn shown(key: &str) -> String {
     key.chars().take(MAX_KEY).map(|letter| if letter.is_control() { ' ' } else { letter }).collect()
 }
 
-/// The string that starts `rest`, up to the quote that ends it, escapes as they are.
+/// The string at the start of `rest`, up to its closing quote, with escapes unchanged.
 fn string(rest: &[u8]) -> &[u8] {
     let mut escaped = false;
     let end = rest.iter().position(|byte| {

@@ -1,4 +1,4 @@
-//! Reading: which key holds what, and what a reader assumes where one is not there.
+//! Reads metadata: the keys, and defaults for missing ones.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,26 +19,27 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::partition::PartitionSpec;
 use crate::iceberg::types::Schema;
 
-/// The latest version of the format that is read.
+/// The latest supported version of the format.
 const MAX_VERSION: i32 = 3;
 
-/// How many snapshots are given away at once: a batch of rows.
+/// How many snapshots are passed on at once: a batch of rows.
 const SNAPSHOTS_AT_ONCE: usize = 4096;
 
 impl TableMetadata {
-    /// Reads a metadata file from its start to its end, and keeps what is wanted.
+    /// Reads a metadata file from start to end, and keeps the requested elements.
     ///
-    /// Memory is what is kept, one piece of the file and its longest element. The current schema and snapshot
-    /// are kept whatever is wanted; the file is read again where their ids follow them and they are not
-    /// the last of their lists.
+    /// Memory is that of the kept elements, one piece of the file and its longest element. The current schema
+    /// and snapshot are always kept. The file is read a second time where their ids come after them and they
+    /// are not the last of their lists.
     ///
-    /// Unknown keys are ignored, nulls are absent, and of keys that are there twice the last one counts.
+    /// Unknown keys are ignored, nulls count as missing, and of keys that appear twice the last one counts.
     ///
     /// # Errors
-    /// `Json` and `Type` for what is not metadata, `Required` for what is not there, `Mismatch` for sequence
-    /// numbers above the table's last, `Version` for a later format, all with the place in the (inflated)
-    /// text; of the Avro layer's kinds, `Truncated` for a file that ends early, `Codec`, `Limit` for more
-    /// than `max_file_bytes` of text or an element of more than `max_value_bytes`; what storage gives.
+    /// `Json` and `Type` for text that is not table metadata, `Required` for a missing key, `Mismatch` for
+    /// sequence numbers above the table's last, `Version` for a later format, all with the place in the
+    /// (inflated) text; of the Avro layer's kinds, `Truncated` for a file that ends early, `Codec`, `Limit`
+    /// for more than `max_file_bytes` of text or an element of more than `max_value_bytes`; those of the
+    /// storage.
     pub fn read(file: &MetadataFile, wanted: &Wanted) -> Result<TableMetadata> {
         let read = || {
             let mut draft = Draft::new(wanted, Current::default());
@@ -53,8 +54,8 @@ impl TableMetadata {
         read().map_err(|error: Error| file.place(error))
     }
 
-    /// Reads every snapshot of the file that this was read from, some at a time and in its order, without
-    /// keeping those that `each` was given.
+    /// Reads every snapshot of the same file, some at a time, in file order, without keeping those that
+    /// `each` was given.
     ///
     /// # Errors
     /// Those of [`TableMetadata::read`], and of `each`.
@@ -69,24 +70,24 @@ impl TableMetadata {
             let mut draft = Draft::new(&wanted, known);
             draft.each = Some(&mut each);
             draft.read(file)?;
-            // What else the file says was found to be right when it was read for `self`.
+            // The rest of the file was checked when it was read for `self`.
             draft.give_snapshots(1)
         };
         read().map_err(|error: Error| file.place(error))
     }
 }
 
-/// The ids of what is current, as far as they are known.
+/// The ids of the current elements, as far as they are known.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Current {
     pub(super) schema: Option<i32>,
     pub(super) snapshot: Option<i64>,
 }
 
-/// What was found under each key.
+/// The values found so far, by key.
 pub(super) struct Draft<'w> {
     pub(super) wanted: &'w Wanted,
-    /// Who takes snapshots as soon as there are some.
+    /// Receives snapshots as soon as there are some.
     each: Option<&'w mut dyn FnMut(Vec<Snapshot>) -> Result<()>>,
     pub(super) format_version: Option<i32>,
     pub(super) table_uuid: Option<String>,
@@ -106,7 +107,7 @@ pub(super) struct Draft<'w> {
     pub(super) default_sort_order_id: Option<i32>,
     pub(super) properties: Option<Strings>,
     pub(super) snapshots: Section<StoredSnapshot, Snapshot>,
-    /// The snapshot with the highest sequence number, and its place.
+    /// The snapshot with the highest sequence number, and its position.
     pub(super) latest: Option<(Lineage, u64)>,
     /// The ids of all snapshots.
     pub(super) snapshot_ids: Vec<i64>,
@@ -261,7 +262,7 @@ impl<'w> Draft<'w> {
         })
     }
 
-    /// Gives away the snapshots that were kept, if someone takes them and there are `least` of them.
+    /// Passes the kept snapshots on, if there is a receiver and at least `least` of them.
     fn give_snapshots(&mut self, least: usize) -> Result<()> {
         match &mut self.each {
             Some(each) if self.snapshots.len() >= least => each(self.snapshots.take_kept()),
@@ -269,14 +270,14 @@ impl<'w> Draft<'w> {
         }
     }
 
-    /// Makes sure of what is current; false if the file is to be read again for it.
+    /// Finds the current elements; false if the file must be read again for them.
     fn settle(&mut self) -> Result<bool> {
         let schemas = self.schemas.settle(self.current.schema.map(i64::from))?;
         Ok(self.snapshots.settle(self.current.snapshot)? && schemas)
     }
 }
 
-/// The elements of a list, if they are wanted.
+/// The elements of a list, if it is requested.
 fn list<T: DeserializeOwned>(scanner: &mut Scanner<'_>, wanted: bool) -> Result<Vec<T>> {
     let mut kept = Vec::new();
     if !wanted {
@@ -300,7 +301,7 @@ fn supported(version: Option<i32>) -> Result<Option<i32>> {
     }
 }
 
-/// The id of the current snapshot; of none, many writers say that it is -1.
+/// The id of the current snapshot; many writers write -1 for none.
 fn current(id: Option<i64>) -> Result<Option<i64>> {
     Ok(id.filter(|id| *id != -1))
 }

@@ -1,4 +1,4 @@
-//! JSON text too long to hold: its top is walked here, what stands in it is parsed one value at a time.
+//! Reads JSON text that is too long to hold: scans the top level, and parses one value at a time.
 
 use std::io::{self, Read};
 
@@ -10,30 +10,31 @@ use super::place::{path_to, shown};
 use crate::error::{Error, ErrorKind, Location, Result};
 use crate::json::{self, invalid};
 
-/// How much text is read at a time, and the most that is held unless one value is longer.
+/// How much text is read at a time, and the most that is held unless a value is longer.
 const READ_BYTES: usize = 256 << 10;
 
-/// The longest message of the JSON parser that is passed on; it quotes values.
+/// A longer message of the JSON parser is left out; it quotes values.
 const MAX_WORDS: usize = 200;
 
-/// Where a value ends that was looked at.
+/// The end of a value that was looked at.
 pub(super) struct End(usize);
 
-/// A place in a JSON text that is read once, from its start to its end.
+/// A position in a JSON text, which is read once from start to end.
 pub(super) struct Scanner<'f> {
     text: Box<dyn Read + 'f>,
     limits: Limits,
-    /// Text that was read; before `at` it is done with.
+    /// Text that was read; text before `at` is no longer needed.
     buffer: Vec<u8>,
     at: usize,
-    /// Bytes of text that came before the buffer.
+    /// Bytes of text before the buffer.
     before: u64,
     /// Whether there is no text after the buffer.
     ended: bool,
 }
 
 impl<'f> Scanner<'f> {
-    /// At the start of `text`, of which `max_file_bytes` and, in one value, `max_value_bytes` are read.
+    /// At the start of `text`, with the limits `max_file_bytes` for all of it and `max_value_bytes` for a
+    /// value.
     pub(super) fn new(text: Box<dyn Read + 'f>, limits: Limits) -> Scanner<'f> {
         Scanner { text, limits, buffer: Vec::new(), at: 0, before: 0, ended: false }
     }
@@ -71,7 +72,7 @@ impl<'f> Scanner<'f> {
         }
     }
 
-    /// Reads a value and makes something of it; what is wrong with it is wrong at its start.
+    /// Reads a value and converts it; errors are placed at the start of the value.
     pub(super) fn made<T: DeserializeOwned, U>(&mut self, make: impl FnOnce(T) -> Result<U>) -> Result<U> {
         let (value, end) = self.ahead()?;
         let made = make(value).map_err(|error| self.here(error))?;
@@ -84,23 +85,24 @@ impl<'f> Scanner<'f> {
         self.made(Ok)
     }
 
-    /// Looks at a value without passing it: to be read again as something else, or passed with [`Self::pass`].
+    /// Looks at a value without passing it: it can be read again as another type, or be passed with
+    /// [`Self::pass`].
     pub(super) fn look<T: DeserializeOwned>(&mut self) -> Result<(T, End)> {
         self.ahead().map(|(value, end)| (value, End(end)))
     }
 
-    /// Passes over the value that was looked at last.
+    /// Skips the value that was looked at last.
     pub(super) fn pass(&mut self, End(end): End) {
         self.at = end;
     }
 
-    /// Passes over a value, of whose elements only one needs to fit into memory.
+    /// Skips a value; only one of its elements at a time is in memory.
     pub(super) fn skip(&mut self) -> Result<()> {
         let one = |scanner: &mut Self| scanner.value::<IgnoredAny>().map(drop);
         if self.peek()? == Some(b'[') { self.elements(one) } else { one(self) }
     }
 
-    /// Passes over a null, if there is one here.
+    /// Skips a null, if there is one here.
     pub(super) fn skip_null(&mut self) -> Result<bool> {
         let null = self.peek()? == Some(b'n');
         if null {
@@ -109,14 +111,14 @@ impl<'f> Scanner<'f> {
         Ok(null)
     }
 
-    /// A value, and where in the buffer it ends.
+    /// A value, and its end in the buffer.
     fn ahead<T: DeserializeOwned>(&mut self) -> Result<(T, usize)> {
         self.peek()?;
         loop {
             let rest = self.buffer.get(self.at..).unwrap_or_default();
             let mut values = serde_json::Deserializer::from_slice(rest).into_iter();
             match values.next() {
-                // One that ends where the buffer does may go on behind it, as numbers do.
+                // A value that ends with the buffer, such as a number, may continue after it.
                 Some(Ok(value)) if values.byte_offset() < rest.len() || self.ended => {
                     return Ok((value, self.at + values.byte_offset()));
                 }
@@ -127,7 +129,7 @@ impl<'f> Scanner<'f> {
         }
     }
 
-    /// Refuses anything but space up to the end of the text.
+    /// Refuses anything but whitespace until the end of the text.
     pub(super) fn finish(&mut self) -> Result<()> {
         match self.peek()? {
             None => Ok(()),
@@ -135,7 +137,7 @@ impl<'f> Scanner<'f> {
         }
     }
 
-    /// The next byte that is not a space; `None` at the end of the text.
+    /// The next byte that is not whitespace; `None` at the end of the text.
     fn peek(&mut self) -> Result<Option<u8>> {
         loop {
             let rest = self.buffer.get(self.at..).unwrap_or_default();
@@ -174,8 +176,8 @@ impl<'f> Scanner<'f> {
         Err(self.here(wrong))
     }
 
-    /// Reads more text after what is not done with: as much again, so that long values cost no more than
-    /// twice their length.
+    /// Reads more text into the buffer, as much again as it has, so that long values cost at most twice their
+    /// length.
     fn more(&mut self) -> Result<()> {
         self.before += self.at as u64;
         self.buffer.drain(..self.at);
@@ -197,7 +199,7 @@ impl<'f> Scanner<'f> {
         Ok(())
     }
 
-    /// How much of the text has been passed.
+    /// How much of the text was passed.
     pub(super) fn offset(&self) -> u64 {
         self.before + self.at as u64
     }
@@ -214,7 +216,7 @@ impl<'f> Scanner<'f> {
         Error::new(ErrorKind::Avro(AvroKind::Truncated), "metadata ends early").at(place)
     }
 
-    /// What the parser found at a value, with its line and column as a place in the text.
+    /// The parser's error at a value; its line and column become a position in the text.
     #[cold]
     fn refused(&self, error: &serde_json::Error) -> Error {
         if error.classify() == Category::Eof {
@@ -236,7 +238,7 @@ impl<'f> Scanner<'f> {
     }
 }
 
-/// What reading the text failed with: an error of the storage, or of what inflates.
+/// An error while reading the text: of the storage, or of inflating.
 #[cold]
 fn failed(error: io::Error) -> Error {
     match (error.kind(), error.downcast::<Error>()) {

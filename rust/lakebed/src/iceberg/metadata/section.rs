@@ -1,4 +1,4 @@
-//! Long lists, of whose elements some are kept.
+//! Long lists of which only some elements are kept.
 
 use serde::de::DeserializeOwned;
 
@@ -6,25 +6,25 @@ use super::Which;
 use super::scanner::{End, Scanner};
 use crate::error::{Error, Location, Result};
 
-/// The elements that are kept of a list of things with ids.
+/// The kept elements of a list of elements with ids.
 pub(super) struct Section<S, T> {
     which: Which,
     make: fn(S) -> Result<T>,
     id: fn(&T) -> i64,
     kept: Vec<T>,
-    /// The latest element that may turn out to be the current one: its id, where it stands, and itself.
+    /// The latest element that may be the current one: its id, its position, and the element.
     last: Option<(i64, u64, S)>,
     /// Whether there were others before it.
     passed: bool,
 }
 
 impl<S: DeserializeOwned, T> Section<S, T> {
-    /// Nothing yet; `make` reads an element as stored.
+    /// Nothing yet; `make` converts a stored element.
     pub(super) fn new(which: Which, make: fn(S) -> Result<T>, id: fn(&T) -> i64) -> Section<S, T> {
         Section { which, make, id, kept: Vec::new(), last: None, passed: false }
     }
 
-    /// Takes the element that the scanner stands before, if any one is wanted.
+    /// Takes the next element of the scanner, if any element is requested.
     pub(super) fn take_any(&mut self, scanner: &mut Scanner<'_>) -> Result<Option<&T>> {
         if self.which != Which::All {
             return Ok(None);
@@ -33,10 +33,11 @@ impl<S: DeserializeOwned, T> Section<S, T> {
         Ok(self.kept.last())
     }
 
-    /// Takes the element that the scanner stands before and looked at, if it is wanted; the current one is always kept.
+    /// Takes the next element of the scanner, which was looked at, if it is requested; the current one is
+    /// always kept.
     ///
-    /// Writers put the current one's id before the list, or the current one last in it: only where neither
-    /// is so, it is not found at once.
+    /// Writers write the current id before the list, or the current element last: only where neither is the
+    /// case, the file must be read again.
     pub(super) fn take(
         &mut self,
         scanner: &mut Scanner<'_>,
@@ -60,13 +61,13 @@ impl<S: DeserializeOwned, T> Section<S, T> {
         Ok(())
     }
 
-    /// Forgets what was taken: the list appears twice, and the last one counts.
+    /// Removes what was taken: where the list appears twice, the last one counts.
     pub(super) fn clear(&mut self) {
         self.kept.clear();
         (self.last, self.passed) = (None, false);
     }
 
-    /// Makes sure of the current element; false if it has been passed, and only reading again can find it.
+    /// Finds the current element; false if it was passed, so that the file must be read again.
     pub(super) fn settle(&mut self, current: Option<i64>) -> Result<bool> {
         let Some(current) = current else { return Ok(true) };
         if self.kept.iter().any(|kept| (self.id)(kept) == current) {
@@ -82,12 +83,12 @@ impl<S: DeserializeOwned, T> Section<S, T> {
         }
     }
 
-    /// How many are kept.
+    /// The number of kept elements.
     pub(super) fn len(&self) -> usize {
         self.kept.len()
     }
 
-    /// What was kept.
+    /// The kept elements.
     pub(super) fn take_kept(&mut self) -> Vec<T> {
         std::mem::take(&mut self.kept)
     }

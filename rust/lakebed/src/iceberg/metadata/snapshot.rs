@@ -13,25 +13,25 @@ const DEFAULT_OPERATION: &str = "overwrite";
 pub struct Snapshot {
     /// The id, unique in the table.
     pub snapshot_id: i64,
-    /// The snapshot that this one was made from; none of the first, and where the metadata says -1.
+    /// The parent snapshot; `None` for the first, and where the metadata has -1.
     pub parent_id: Option<i64>,
-    /// The number of the commit in the table; 0 of version 1.
+    /// The sequence number of the commit; 0 in version 1.
     pub sequence_number: i64,
-    /// When committed, milliseconds since 1970 UTC.
+    /// Commit time, milliseconds since 1970 UTC.
     pub timestamp_ms: i64,
-    /// The path of the list of its manifests.
+    /// The path of its manifest list.
     pub manifest_list: Option<String>,
     /// The paths of its manifests, only in version 1 and where there is no list.
     pub manifests: Vec<String>,
-    /// What kind of commit: `append`, `replace`, `overwrite` or `delete`; none without a summary.
+    /// The kind of commit: `append`, `replace`, `overwrite` or `delete`; `None` without a summary.
     pub operation: Option<String>,
-    /// What the writer says of the commit but for the operation, in the file's order; none without a summary.
+    /// The summary without the operation, in file order; `None` without a summary.
     pub summary: Option<Vec<(String, String)>>,
     /// The schema that was current when the snapshot was made.
     pub schema_id: Option<i32>,
-    /// The row id from which the commit gave out its own (version 3).
+    /// The first row id that the commit assigned (version 3).
     pub first_row_id: Option<i64>,
-    /// For how many rows ids were reserved (version 3).
+    /// The number of rows for which ids were reserved (version 3).
     pub added_rows: Option<i64>,
     /// The key that the manifest list is encrypted with.
     pub key_id: Option<String>,
@@ -90,22 +90,22 @@ impl TryFrom<StoredSnapshot> for Snapshot {
     }
 }
 
-/// A snapshot's place among the others.
+/// The parent of a snapshot, and what else is needed of every snapshot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lineage {
     /// The id.
     pub snapshot_id: i64,
-    /// The snapshot that it was made from.
+    /// The parent snapshot.
     pub parent_id: Option<i64>,
-    /// The number of the commit in the table.
+    /// The sequence number of the commit.
     pub sequence_number: i64,
     /// The schema that was current when it was made.
     pub schema_id: Option<i32>,
-    /// When committed, milliseconds since 1970 UTC.
+    /// Commit time, milliseconds since 1970 UTC.
     pub timestamp_ms: i64,
 }
 
-/// What every snapshot is read for, whichever are wanted.
+/// The fields that are read of every snapshot.
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) struct SnapshotHead {
@@ -141,12 +141,12 @@ impl Snapshot {
     }
 }
 
-/// The parent, which some writers say is -1 where there is none.
+/// The parent; some writers write -1 for none.
 fn parent(id: Option<i64>) -> Option<i64> {
     id.filter(|id| *id != -1)
 }
 
-/// What a name of a snapshot is.
+/// The kind of a snapshot's name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize)]
 #[serde(try_from = "String")]
 pub enum RefKind {
@@ -169,7 +169,7 @@ impl RefKind {
 impl TryFrom<String> for RefKind {
     type Error = &'static str;
 
-    /// The kind of that name, in any case.
+    /// The kind with that name, in any case.
     fn try_from(name: String) -> Result<RefKind, &'static str> {
         let kinds = [RefKind::Branch, RefKind::Tag];
         kinds
@@ -179,25 +179,25 @@ impl TryFrom<String> for RefKind {
     }
 }
 
-/// What a name stands for, and how long it is kept (Iceberg specification, "Snapshot References").
+/// The snapshot of a branch or tag, and how long it is kept (Iceberg specification, "Snapshot References").
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct SnapshotRef {
-    /// The snapshot: of a branch its latest.
+    /// The snapshot; of a branch its latest one.
     pub snapshot_id: i64,
     /// Branch or tag.
     #[serde(rename = "type")]
     pub kind: RefKind,
-    /// How many snapshots of a branch are kept however old they are.
+    /// How many snapshots of a branch are kept regardless of age.
     pub min_snapshots_to_keep: Option<i32>,
-    /// For how long the snapshots of a branch are kept \[ms\].
+    /// How long the snapshots of a branch are kept \[ms\].
     pub max_snapshot_age_ms: Option<i64>,
-    /// For how long the name itself is kept \[ms\].
+    /// How long the branch or tag itself is kept \[ms\].
     pub max_ref_age_ms: Option<i64>,
 }
 
 impl SnapshotRef {
-    /// A branch that is kept by the table's own rules.
+    /// A branch without retention rules of its own.
     pub(in crate::iceberg) fn branch(snapshot_id: i64) -> SnapshotRef {
         SnapshotRef {
             snapshot_id,

@@ -1,16 +1,16 @@
-//! What values are stored as, where writers differ.
+//! Values that writers store in different forms.
 
 use serde::de::{Error as _, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
 use crate::error::{Error, ErrorKind, Result};
 
-/// What must be there under `key`.
+/// The value of `key`; an error if it is missing.
 pub(super) fn required<T>(value: Option<T>, key: &str) -> Result<T> {
     value.ok_or_else(|| Error::new(ErrorKind::Required, format!("there is no `{key}`")).in_field(key))
 }
 
-/// An integer that may stand in quotes, as the specification's own example of a `schema-id` does.
+/// An integer that may be in quotes, as in the specification's own example of a `schema-id`.
 pub(super) fn quotable_int<'de, D: Deserializer<'de>>(from: D) -> Result<Option<i32>, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged, expecting = "an integer of 32 bits")]

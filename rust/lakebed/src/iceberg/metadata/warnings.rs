@@ -1,14 +1,14 @@
-//! What Iceberg's `TableMetadata.java` refuses, though a table can be read without it being right.
+//! What Iceberg's `TableMetadata.java` refuses although the table can be read.
 
 use super::MAIN;
 use super::logs::SnapshotLogEntry;
 use super::read::Draft;
 
-/// How far clocks of writers may be apart \[milliseconds\].
+/// Clocks of writers may differ by so much \[milliseconds\].
 const ONE_MINUTE: i64 = 60_000;
 
 impl Draft<'_> {
-    /// What is odd, in words.
+    /// The findings, in words.
     pub(super) fn warnings(&self) -> Vec<String> {
         let current = self.current.snapshot;
         let mut ids = self.snapshot_ids.clone();
@@ -32,7 +32,7 @@ impl Draft<'_> {
     }
 }
 
-/// Where a log goes back in time by more than clocks differ.
+/// The place where a log goes back in time by more than clocks may differ.
 fn disorder(log: &[SnapshotLogEntry]) -> Option<String> {
     let back = log.windows(2).find_map(|pair| match pair {
         [one, next] if next.timestamp_ms < one.timestamp_ms.saturating_sub(ONE_MINUTE) => {

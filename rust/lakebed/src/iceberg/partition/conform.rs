@@ -1,5 +1,5 @@
-//! Single values as files hold them, of partitions and of rows, read as the type that the table gives them
-//! now.
+//! Converts single values as files hold them, of partitions and of rows, to the type that the table has for
+//! them now.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ use crate::iceberg::value::uuid::{parse_uuid, write_uuid};
 
 const MICROS_PER_DAY: i64 = 86_400_000_000;
 
-/// `array` as values of `ty`, which is not nested; see [`super::PartitionType::align`].
+/// `array` as values of `ty`, which is a primitive type; see [`super::PartitionType::align`].
 pub(in crate::iceberg) fn conform(array: &ArrayRef, ty: &Type) -> Result<ArrayRef> {
     let to = ty.arrow();
     if *array.data_type() == DataType::Null {
@@ -44,7 +44,7 @@ pub(in crate::iceberg) fn conform(array: &ArrayRef, ty: &Type) -> Result<ArrayRe
     }
 }
 
-/// Numbers, dates and times of another width or unit; none for types that are not read as `to`.
+/// Numbers, dates and times of another width or unit; `None` for types that cannot be read as `to`.
 fn numbers(array: &ArrayRef, to: &DataType) -> Option<Result<ArrayRef>> {
     use DataType::{Date32, Float32, Float64, Int32, Int64, Time32, Time64, Timestamp};
     use TimeUnit::{Microsecond, Millisecond, Nanosecond};
@@ -91,7 +91,7 @@ fn numbers(array: &ArrayRef, to: &DataType) -> Option<Result<ArrayRef>> {
     })
 }
 
-/// Each value as `change` has it; its none is a value beyond the range of the type.
+/// Each value converted by `change`, which gives `None` for a value out of range.
 fn changed<From, To>(
     array: &ArrayRef,
     to: &DataType,
@@ -114,7 +114,7 @@ where
     Ok(Arc::new(changed.with_data_type(to.clone())))
 }
 
-/// Unscaled values in bytes of any number, and decimals of fewer digits; none for other types and scales.
+/// Unscaled values in bytes of any length, and decimals of fewer digits; `None` for other types and scales.
 fn decimals(array: &ArrayRef, precision: u8, scale: i8) -> Option<Result<ArrayRef>> {
     let decimals: Decimal128Array = match array.data_type() {
         DataType::Decimal128(_, same) if *same == scale => array.as_primitive::<Decimal128Type>().clone(),
@@ -139,7 +139,7 @@ fn unscaled(array: &BinaryArray) -> Result<Decimal128Array> {
     array.iter().enumerate().map(value).collect()
 }
 
-/// UUIDs of 16 bytes, or of text in any case.
+/// UUIDs as 16 bytes, or as text in any case.
 fn uuids<'a>(values: impl Iterator<Item = Option<&'a [u8]>>) -> Result<ArrayRef> {
     let text = |(row, value): (usize, Option<&[u8]>)| {
         let Some(bytes) = value else { return Ok(None) };

@@ -1,4 +1,4 @@
-//! Partitions as numbers: what groups files, and what is compared where deletes are looked up.
+//! Partitions as numbers, by which files are grouped and deletes are looked up.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,10 +14,10 @@ use super::PartitionType;
 use crate::distributed::hash;
 use crate::error::{Error, ErrorKind, Result};
 
-/// The partitions of a table, numbered in the order in which they are first met.
+/// The partitions of a table, numbered in the order of their first appearance.
 ///
-/// A tuple of one spec is never one of another. Values are equal as Iceberg's `StructLikeWrapper.java` has
-/// it: null is null, any NaN is any other, and the two zeros of floats differ.
+/// Tuples of different specs are different partitions. Values are equal as in Iceberg's
+/// `StructLikeWrapper.java`: null equals null, any NaN equals any other, and the two zeros of floats differ.
 pub(crate) struct PartitionNumbers {
     fields: Fields,
     rows: RowConverter,
@@ -39,18 +39,18 @@ impl PartitionNumbers {
         Ok(PartitionNumbers { fields, rows, numbers: HashMap::new(), keys: Vec::new() })
     }
 
-    /// How many there are.
+    /// The number of partitions.
     pub(crate) fn len(&self) -> usize {
         self.keys.len()
     }
 
-    /// The number of the partition of each tuple of a spec, which is made where it is new.
+    /// The number of the partition of each tuple of a spec; new partitions get the next number.
     pub(crate) fn number(&mut self, spec_ids: &ArrayRef, tuples: &StructArray) -> Result<Vec<usize>> {
         let rows = self.rows.convert_columns(&columns(spec_ids, tuples)?)?;
         Ok(of_each(&rows, |key| self.number_of(key)))
     }
 
-    /// The number of the partition that has this key, which is made where it is new.
+    /// The number of the partition with this key; a new partition gets the next number.
     pub(crate) fn number_of(&mut self, key: &[u8]) -> usize {
         if let Some(number) = self.numbers.get(key) {
             return *number;
@@ -60,24 +60,24 @@ impl PartitionNumbers {
         self.keys.len() - 1
     }
 
-    /// The keys of the partitions: bytes that are equal where partitions are, for all of one table.
+    /// The keys of the partitions: within a table, bytes that are equal exactly where partitions are.
     pub(crate) fn keys(&self) -> impl Iterator<Item = &[u8]> {
         self.keys.iter().map(AsRef::as_ref)
     }
 
-    /// Forgets the partitions.
+    /// Removes all partitions.
     pub(crate) fn clear(&mut self) {
         self.numbers.clear();
         self.keys.clear();
     }
 
-    /// The number of the partition of each tuple of a spec, `None` for those that were never met.
+    /// The number of the partition of each tuple of a spec; `None` for unknown partitions.
     pub(crate) fn find(&self, spec_ids: &ArrayRef, tuples: &StructArray) -> Result<Vec<Option<usize>>> {
         let rows = self.rows.convert_columns(&columns(spec_ids, tuples)?)?;
         Ok(of_each(&rows, |key| self.numbers.get(key).copied()))
     }
 
-    /// A hash of the partition of each tuple of a spec, the same wherever it is computed.
+    /// A hash of the partition of each tuple of a spec, the same in every process.
     pub(crate) fn hashes(&self, spec_ids: &ArrayRef, tuples: &StructArray) -> Result<Vec<u64>> {
         let rows = self.rows.convert_columns(&columns(spec_ids, tuples)?)?;
         Ok(of_each(&rows, hash))
@@ -94,8 +94,8 @@ impl PartitionNumbers {
     }
 }
 
-/// What `of` says of each row; files of one partition come in numbers, so it is asked once for equal
-/// neighbours.
+/// The result of `of` for each row; it is called once for equal neighbours, since files of one partition
+/// often follow each other.
 fn of_each<T: Copy>(rows: &Rows, mut of: impl FnMut(&[u8]) -> T) -> Vec<T> {
     let mut last: Option<(&[u8], T)> = None;
     let answers = rows.iter().map(|row| {
@@ -110,9 +110,9 @@ fn of_each<T: Copy>(rows: &Rows, mut of: impl FnMut(&[u8]) -> T) -> Vec<T> {
     answers.collect()
 }
 
-/// What rows are made of: the spec, then the values of the tuple.
+/// The columns of a partition's key: the spec, then the values of the tuple.
 fn columns(spec_ids: &ArrayRef, tuples: &StructArray) -> Result<Vec<ArrayRef>> {
-    // Some writers have null for the tuple of a table without partitions: one of nulls.
+    // For unpartitioned tables some writers write null instead of a tuple of nulls.
     let valid = |row: usize| tuples.is_valid(row).then(|| u32::try_from(row).ok()).flatten();
     let rows = (tuples.null_count() > 0).then(|| (0..tuples.len()).map(valid).collect::<UInt32Array>());
     let mut columns = vec![Arc::clone(spec_ids)];
@@ -126,7 +126,7 @@ fn columns(spec_ids: &ArrayRef, tuples: &StructArray) -> Result<Vec<ArrayRef>> {
     Ok(columns)
 }
 
-/// Floats with one NaN for all.
+/// Floats in which every NaN has the same bits.
 fn one_nan(column: ArrayRef) -> ArrayRef {
     match column.data_type() {
         DataType::Float32 => {

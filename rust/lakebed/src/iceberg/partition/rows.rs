@@ -1,4 +1,4 @@
-//! The partitions that rows belong to.
+//! Computes the partitions of rows.
 
 use std::sync::Arc;
 
@@ -11,13 +11,13 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::types::{FieldRef, Schema, Type};
 use crate::record::below;
 
-/// The tuple of each row by `spec`, as values of `unified`.
+/// The tuple of each row by `spec`, in the types of `unified`.
 ///
-/// `rows` has the columns of `schema` in their order, of their Arrow types.
+/// `rows` has the columns of `schema`, in that order and with their Arrow types.
 ///
 /// # Errors
-/// `Unsupported` for a transform that is not known, and a source that the schema does not have;
-/// those of [`Transform::apply`](crate::iceberg::transform::Transform::apply). With the partition field.
+/// `Unsupported` for an unknown transform, and for a source column that the schema does not have; those of
+/// [`Transform::apply`](crate::iceberg::transform::Transform::apply). With the partition field.
 pub(in crate::iceberg) fn partitions_of(
     rows: &RecordBatch,
     schema: &Schema,

@@ -1,4 +1,4 @@
-//! How a table was partitioned at one time (Iceberg specification, "Partitioning" and appendix C).
+//! Partition specs (Iceberg specification, "Partitioning" and appendix C).
 
 use std::collections::HashSet;
 
@@ -9,7 +9,7 @@ use crate::iceberg::json::Object;
 use crate::iceberg::transform::Transform;
 use crate::json::invalid;
 
-/// The id of the first partition field where specs name none (format version 1).
+/// The id of the first partition field where specs have no ids (format version 1).
 const FIRST_FIELD_ID: i32 = 1000;
 
 /// One partition spec of a table.
@@ -24,13 +24,13 @@ pub struct PartitionSpec {
 /// A field of the partition tuple.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PartitionField {
-    /// The ids of the source columns, one but for transforms that are not known.
+    /// The ids of the source columns: one, unless the transform is unknown.
     pub source_ids: Vec<i32>,
     /// The id, by which tuples of different specs are matched.
     pub field_id: i32,
     /// The name.
     pub name: String,
-    /// What the source becomes.
+    /// The transform of the source.
     pub transform: Transform,
 }
 
@@ -38,15 +38,15 @@ impl PartitionSpec {
     /// The spec that `json` describes: an object with `spec-id` and `fields`.
     ///
     /// # Errors
-    /// `ErrorKind::Required` for a key that is absent, `ErrorKind::Json` for one of the wrong JSON type,
-    /// and for a field id that appears twice.
+    /// `ErrorKind::Required` for a missing key, `ErrorKind::Json` for one of the wrong JSON type, and for a
+    /// field id that appears twice.
     pub fn from_json(json: &Value) -> Result<PartitionSpec> {
         let object = Object::new(json, "a partition spec")?;
         PartitionSpec::new(object.int("spec-id")?, object.array("fields")?)
     }
 
-    /// The spec of a bare array of fields, as the `partition-spec` of format version 1 and of manifest
-    /// headers holds it.
+    /// The spec of a plain array of fields, as in the `partition-spec` of format version 1 and of manifest
+    /// headers.
     ///
     /// # Errors
     /// Those of [`PartitionSpec::from_json`].
@@ -57,12 +57,12 @@ impl PartitionSpec {
         }
     }
 
-    /// The JSON that describes the spec: what [`PartitionSpec::from_json`] reads.
+    /// The JSON of the spec, which [`PartitionSpec::from_json`] reads.
     pub fn to_json(&self) -> Value {
         json!({ "spec-id": self.spec_id, "fields": self.fields_json() })
     }
 
-    /// The JSON of the fields alone: what [`PartitionSpec::from_fields`] reads.
+    /// The JSON of the fields alone, which [`PartitionSpec::from_fields`] reads.
     pub fn fields_json(&self) -> Value {
         let field = |field: &PartitionField| {
             let mut json = json!({ "name": field.name, "transform": field.transform.to_string() });
@@ -92,13 +92,13 @@ impl PartitionSpec {
         }
     }
 
-    /// Whether tuples of this spec hold nothing: there are no fields, or all are `void`.
+    /// Whether the table is unpartitioned by this spec: it has no fields, or all are `void`.
     pub fn is_unpartitioned(&self) -> bool {
         self.fields.iter().all(|field| field.transform == Transform::Void)
     }
 }
 
-/// A field, whose id is `id` where the JSON has none, and whether the JSON has one.
+/// A field, with `id` unless the JSON has an id, and whether it has one.
 fn field(json: &Value, id: i32) -> Result<(PartitionField, bool)> {
     let object = Object::new(json, "a partition field")?;
     let name = object.text("name")?;
@@ -108,7 +108,7 @@ fn field(json: &Value, id: i32) -> Result<(PartitionField, bool)> {
             None => vec![object.int("source-id")?],
         };
         let transform = object.text("transform")?;
-        // No transform of several columns is specified.
+        // The specification has no transform of several columns.
         let transform = match source_ids.len() {
             1 => Transform::parse(transform),
             _ => Transform::Unknown(transform.to_owned()),

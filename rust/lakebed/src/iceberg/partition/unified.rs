@@ -1,5 +1,4 @@
-//! The partition type of a table: the fields of all its specs, as Iceberg's `Partitioning.java` joins
-//! them.
+//! The partition type of a table: the fields of all its specs, joined as by Iceberg's `Partitioning.java`.
 
 use std::cmp::Reverse;
 use std::collections::HashSet;
@@ -22,20 +21,20 @@ pub struct PartitionType {
 /// A partition field that one or more specs have.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnifiedField {
-    /// The field as the newest spec has it, with the transform of the newest in which it is not `void`.
-    /// Where another field has its name, `_` and its id are appended.
+    /// The field of the newest spec that has it, with the transform of the newest spec in which it is not
+    /// `void`. Where another field has the same name, `_` and the id are appended to the name.
     pub field: PartitionField,
     /// The type of its values.
     pub ty: Type,
 }
 
 impl PartitionType {
-    /// The type that the partitions of `specs` share.
+    /// The type that the partitions of all `specs` share.
     ///
-    /// The type of a source column is that of the first of `schemas` that has it; a field whose source
-    /// none of them has is left out, as the engine does with the current schema alone. Fields are the
-    /// same if their id and source are, and their transform but for `void`; specs of format version 1
-    /// may use one id for different fields, which then stand side by side, newest first.
+    /// The type of a source column is that of the first of `schemas` that has it; a field whose source no
+    /// schema has is left out, as by the engine with the current schema. Fields are the same if their ids,
+    /// their sources and, except for `void`, their transforms are. Specs of format version 1 may use an id
+    /// for different fields, which then follow each other, the newest first.
     pub fn unify(specs: &[PartitionSpec], schemas: &[&Schema]) -> PartitionType {
         let mut newest_first: Vec<&PartitionSpec> = specs.iter().collect();
         newest_first.sort_by_key(|spec| Reverse(spec.spec_id));
@@ -56,21 +55,21 @@ impl PartitionType {
         PartitionType { fields }
     }
 
-    /// Where `spec` has the field at `position` of this type, if it has it and it is not `void` there.
+    /// The position in `spec` of the field at `position` of this type; `None` if the spec does not have it or
+    /// has it as `void`.
     pub fn position_in(&self, position: usize, spec: &PartitionSpec) -> Option<usize> {
         let unified = self.fields.get(position)?;
         let place = spec.fields.iter().position(|field| same(&unified.field, field))?;
         spec.fields.get(place).filter(|field| field.transform != Transform::Void).map(|_| place)
     }
 
-    /// The first field of `spec` that tuples of this type do not show, though it is not `void`: its source is
-    /// in no schema.
+    /// The first field of `spec` that this type lacks although it is not `void`: no schema has its source.
     pub(crate) fn missing_of<'s>(&self, spec: &'s PartitionSpec) -> Option<&'s PartitionField> {
         let has = |field: &PartitionField| self.fields.iter().any(|unified| same(&unified.field, field));
         spec.fields.iter().find(|field| field.transform != Transform::Void && !has(field))
     }
 
-    /// The Arrow fields, named as the partition fields are, all nullable.
+    /// The Arrow fields, with the names of the partition fields, all nullable.
     pub fn arrow_fields(&self) -> Fields {
         self.fields.iter().map(|unified| Field::new(&unified.field.name, unified.ty.arrow(), true)).collect()
     }
@@ -80,17 +79,18 @@ impl PartitionType {
         DataType::Struct(self.arrow_fields())
     }
 
-    /// Tuples of `spec`, read from a file, as values of this type.
+    /// Tuples of `spec`, as read from a file, converted to this type.
     ///
-    /// The children of `tuples` are named by the ids of their fields (`"1000"`), and of whatever type the
-    /// file has; what writers write for a type is read as it: narrower numbers, decimals in bytes of any
-    /// number, UUIDs as text or bytes, dates and times as plain integers. Fields that the spec or the
-    /// file lacks are null, and so are `void` ones; children that are not a field of the spec are ignored.
-    /// Cost is one pass over what must be converted; buffers of the rest are shared.
+    /// The children of `tuples` are named by their field ids (`"1000"`), in any type that writers use for the
+    /// field's type: narrower numbers, decimals in bytes of any length, UUIDs as text or bytes, dates and
+    /// times as plain integers. Fields that the spec or the file lacks and `void` fields are null; children
+    /// that are not fields of the spec are ignored. Cost is one pass over what must be converted; other
+    /// buffers are shared.
     ///
     /// # Errors
-    /// The kind `schema` for a child of a type that is not read as the field's; `decimal`, `uuid`, `utf8`,
-    /// `length`, `int-range` and `timestamp` for values that do not fit, with their record counted from the first of `tuples`.
+    /// The kind `schema` for a child of a type that cannot be read as the field's; `decimal`, `uuid`, `utf8`,
+    /// `length`, `int-range` and `timestamp` for values that do not fit, with their record counted from the
+    /// first of `tuples`.
     pub fn align(&self, tuples: &StructArray, spec: &PartitionSpec) -> Result<StructArray> {
         let column = |unified: &UnifiedField| {
             let stored = spec.fields.iter().find(|field| same(&unified.field, field));
@@ -108,13 +108,13 @@ impl PartitionType {
             .map_err(Into::into)
     }
 
-    /// The part of file paths that names the partition, of tuples of this type that belong to `spec`:
-    /// `city=S%C3%A3o+Paulo/ts_hour=2024-02-29-07`, in the order of the spec's fields; empty without
-    /// fields. What this type lacks is `null`. Cost is one pass over every field.
+    /// The partition in file paths, for tuples of this type that belong to `spec`:
+    /// `city=S%C3%A3o+Paulo/ts_hour=2024-02-29-07`, in the order of the spec's fields; empty without fields.
+    /// Fields that this type lacks are `null`. Cost is one pass over every field.
     ///
     /// # Errors
-    /// `ErrorKind::Argument` for tuples of another type; `ErrorKind::Unsupported` for types that do not
-    /// partition tables.
+    /// `ErrorKind::Argument` for tuples of another type; `ErrorKind::Unsupported` for types that cannot
+    /// partition a table.
     pub fn paths(&self, tuples: &StructArray, spec: &PartitionSpec) -> Result<StringArray> {
         let texts = |field: &PartitionField| -> Result<Option<StringArray>> {
             let position = self.fields.iter().position(|unified| same(&unified.field, field));
@@ -134,20 +134,20 @@ impl PartitionType {
     }
 }
 
-/// Whether two specs mean the same by these fields.
+/// Whether two partition fields are the same.
 fn same(a: &PartitionField, b: &PartitionField) -> bool {
     let is_void = a.transform == Transform::Void || b.transform == Transform::Void;
     a.field_id == b.field_id && a.source_ids == b.source_ids && (is_void || a.transform == b.transform)
 }
 
-/// The type of a field's values; none where a source is in no schema.
+/// The type of a field's values; `None` where no schema has its source.
 fn result_type(field: &PartitionField, schemas: &[&Schema]) -> Option<Type> {
     let source = |id: &i32| schemas.iter().find_map(|schema| schema.field_by_id(*id));
     let sources = field.source_ids.iter().map(source).collect::<Option<Vec<_>>>()?;
     Some(field.transform.result_type(sources.first().map_or(&Type::Unknown, |source| &source.ty)))
 }
 
-/// Appends the ids of fields to names that a newer field has.
+/// Appends the id to a field's name where a newer field has the same name.
 fn make_names_unique(fields: &mut [UnifiedField]) {
     let mut names = HashSet::with_capacity(fields.len());
     for unified in fields {

@@ -1,5 +1,5 @@
-//! Filters bound to a table: names to field ids and partition fields (Iceberg's `NamedReference.java`,
-//! `UnboundTransform.java`).
+//! Binds filters to a table: resolves names to field ids and partition fields (Iceberg's
+//! `NamedReference.java`, `UnboundTransform.java`).
 
 use arrow_array::new_empty_array;
 
@@ -11,19 +11,19 @@ use crate::predicate::{
     BoundLeaf, BoundPredicate, Call, Column, Logic, Node, Predicate, Term, unknown_column,
 };
 
-/// How names in filters are compared with those of columns.
+/// How names in filters are compared with names of columns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Names {
-    /// As they are written.
+    /// Case-sensitively.
     Exact,
-    /// In any case, where that leaves no doubt; what is written exactly so comes first.
+    /// Case-insensitively, if only one column matches; an exact match is preferred.
     AnyCase,
 }
 
-/// A filter on a table's rows, bound to its columns by their ids.
+/// A filter on a table's rows, bound to columns by their ids.
 ///
-/// It can also name partition fields, where no column has that name: those stand for the table's partition
-/// tuples, in which fields that a spec does not have are null.
+/// It may also name partition fields whose name no column has: these refer to the table's partition tuples,
+/// in which fields that a spec does not have are null.
 #[derive(Debug, Clone)]
 pub struct RowFilter {
     /// Bound to the numbers of `terms`.
@@ -31,35 +31,35 @@ pub struct RowFilter {
     pub(super) terms: Vec<FilterTerm>,
 }
 
-/// What a filter asks about.
+/// What a term of a filter refers to.
 #[derive(Debug, Clone)]
 pub(super) struct FilterTerm {
     term: Term,
     pub(super) source: Source,
-    /// Whether it is of a column within a struct.
+    /// Whether the column is nested in a struct.
     pub(super) nested: bool,
     column: Column,
 }
 
 #[derive(Debug, Clone)]
 pub(super) enum Source {
-    /// What a transform makes of a column; `identity` where none is called.
+    /// A column with a transform; `identity` where the filter calls none.
     Column(FieldRef, Transform),
     /// The partition field at that position of the table's partition type.
     Partition(usize),
 }
 
 impl RowFilter {
-    /// Binds `predicate`. Columns nested in structs go by their path joined by dots; literals are cast to
-    /// the type of what they are compared with, exactly.
+    /// Binds `predicate`. Columns nested in structs are named by their path, joined by dots; literals are
+    /// cast to the type that they are compared with, without rounding.
     ///
-    /// Logic is two-valued as in Iceberg's `Evaluator.java`: `<>`, `NOT IN` and the like match null. What a
-    /// transform makes of a column is compared as partition values are: days are dates, the other times are
-    /// counted from 1970 (`month(ts) = 575`).
+    /// Logic is two-valued as in Iceberg's `Evaluator.java`: `<>`, `NOT IN` and the like match null. Results
+    /// of transforms are compared like partition values: days are dates, the other periods are counted from
+    /// 1970 (`month(ts) = 575`).
     ///
     /// # Errors
-    /// `Predicate` for names that are neither column nor partition field, for what is in a list or a map, for
-    /// transforms that a column does not take, and for literals and operators that do not fit.
+    /// `Predicate` for names that are neither a column nor a partition field, for fields in a list or a map,
+    /// for transforms that do not apply to a column, and for literals and operators that do not fit.
     pub fn new(
         predicate: &Predicate,
         schema: &Schema,
@@ -80,12 +80,12 @@ impl RowFilter {
         Ok(RowFilter { predicate, terms })
     }
 
-    /// The filter of one of its leaves alone.
+    /// The filter that consists of one of its leaves.
     pub(super) fn only(&self, leaf: &BoundLeaf) -> RowFilter {
         RowFilter { predicate: BoundPredicate::new(Node::Leaf(leaf.clone())), terms: self.terms.clone() }
     }
 
-    /// What a number that the predicate is bound to stands for.
+    /// The term with the number to which the predicate is bound.
     pub(super) fn source(&self, index: usize) -> Option<&Source> {
         self.terms.get(index).map(|term| &term.source)
     }
@@ -127,7 +127,7 @@ impl Binder<'_> {
         let transform = term.transform.as_ref().map_or(Transform::Identity, transform);
         let ty = transform.result_type(&field.ty);
         if term.transform.is_some() {
-            // Applied to no values it says whether it takes their type.
+            // Applied to no values, to find out whether it accepts their type.
             transform.apply(&new_empty_array(&field.ty.arrow()), &field.ty).map_err(|_| {
                 refused(&term.column, &format!("{transform} does not take columns of type {}", field.ty))
             })?;
@@ -143,7 +143,7 @@ impl Binder<'_> {
         let Some((position, unified)) = position.and_then(|at| Some((at, fields.get(at)?))) else {
             let columns = || self.schema.primitives().map(|(name, _)| name);
             let names = fields.iter().map(|unified| unified.field.name.as_str());
-            // Identity fields are called as their columns.
+            // Identity fields have the names of their columns.
             let others = names.filter(|name| !columns().any(|column| column == *name));
             return Err(unknown_column(&term.column, columns().chain(others)));
         };

@@ -1,4 +1,4 @@
-//! Filters as Iceberg's REST specification writes expressions (`ExpressionParser.java`).
+//! Writes filters as expressions of Iceberg's REST specification (`ExpressionParser.java`).
 
 use std::sync::Arc;
 
@@ -14,12 +14,12 @@ use crate::iceberg::value::to_json;
 use crate::predicate::{self, BoundLeaf, Node, Operator};
 
 impl RowFilter {
-    /// The filter as an expression in JSON: `true` and `false` by themselves, all else an object. Columns go by
-    /// their names in `schema`, values are JSON single values of their types.
+    /// The filter as a JSON expression: plain `true` and `false`, all else an object. Columns are named as in
+    /// `schema`, values are JSON single values of their types.
     ///
     /// # Errors
-    /// `Unsupported` for what the specification has no expression for: patterns of `LIKE` that ask for more
-    /// than how a text begins, partition fields, NaN and the infinities.
+    /// `Unsupported` where the specification has no such expression: for patterns of `LIKE` that test more
+    /// than a prefix, partition fields, NaN and the infinities.
     pub fn expression(&self, schema: &Schema) -> Result<Value> {
         self.expression_of(&self.predicate.node, schema)
     }
@@ -50,7 +50,7 @@ impl RowFilter {
             called => json!({"type": "transform", "transform": called.to_string(), "term": name}),
         };
         let ty = transform.result_type(&field.ty);
-        // What is only asked for null or NaN may be of any type.
+        // Tests for null and NaN have no values, and apply to any type.
         let values = match leaf.operands.values.is_empty() {
             true => Vec::new(),
             false => {
@@ -91,7 +91,7 @@ impl RowFilter {
     }
 }
 
-/// The literals of a leaf as an array of their type; none for types that are not compared.
+/// The literals of a leaf as an array of their type; `None` for types that are not compared.
 fn array(values: &[predicate::Value<'static>], ty: &Type) -> Option<ArrayRef> {
     let floats = || {
         values.iter().map(|value| match value {
@@ -107,7 +107,7 @@ fn array(values: &[predicate::Value<'static>], ty: &Type) -> Option<ArrayRef> {
             });
             Arc::new(BooleanArray::from(values.collect::<Option<Vec<_>>>()?))
         }
-        // They were cast to the column's width.
+        // The literals were cast to the width of the column.
         Type::Float => {
             let narrow = floats().map(|value| value.map(|value| value as f32));
             Arc::new(Float32Array::from(narrow.collect::<Option<Vec<_>>>()?))
@@ -117,7 +117,7 @@ fn array(values: &[predicate::Value<'static>], ty: &Type) -> Option<ArrayRef> {
     })
 }
 
-/// Terms two by two. In halves: readers go down recursively, and a list may be long.
+/// Joins terms in pairs, by halves: readers are recursive, and a list may be long.
 fn joined(kind: &str, mut terms: Vec<Value>) -> Value {
     if terms.len() < 2 {
         return terms.pop().unwrap_or(Value::Bool(kind == "and"));

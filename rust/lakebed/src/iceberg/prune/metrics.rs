@@ -1,5 +1,5 @@
-//! Filters on what manifests record of the columns in each file (Iceberg's `InclusiveMetricsEvaluator.java`,
-//! `StrictMetricsEvaluator.java`).
+//! Evaluates filters on the metrics that manifests record of columns (Iceberg's
+//! `InclusiveMetricsEvaluator.java`, `StrictMetricsEvaluator.java`).
 
 use std::sync::Arc;
 
@@ -23,29 +23,29 @@ const COUNTS: [&str; 2] = ["value_counts", "null_value_counts"];
 const NAN_COUNTS: &str = "nan_value_counts";
 const BOUNDS: [&str; 2] = ["lower_bounds", "upper_bounds"];
 
-/// Tells from metrics whether files may, or must, match a filter.
+/// Decides by metrics whether files may, or must, match a filter.
 #[derive(Debug, Clone)]
 pub struct MetricsEvaluator {
     predicate: BoundPredicate,
-    /// By the numbers that the predicate is bound to; none for what has no metrics.
+    /// By the numbers to which the predicate is bound; `None` for terms without metrics.
     columns: Vec<Option<Column>>,
     ids: Vec<i32>,
     has_floats: bool,
 }
 
-/// What a transform makes of a column.
+/// A column with a transform.
 #[derive(Debug, Clone)]
 struct Column {
     field: FieldRef,
     transform: Transform,
-    /// Where its id stands among those of all columns.
+    /// The position of its id among those of all columns.
     place: usize,
     /// Whether it is nested in structs.
     nested: bool,
 }
 
 impl MetricsEvaluator {
-    /// The evaluator of `filter`, for files of the table that it was bound to.
+    /// The evaluator of `filter`, for files of the table to which it is bound.
     pub fn new(filter: &RowFilter) -> MetricsEvaluator {
         let mut ids = Vec::new();
         let columns = filter.terms.iter().map(|term| match &term.source {
@@ -75,10 +75,11 @@ impl MetricsEvaluator {
         &self.ids
     }
 
-    /// False for each file in which no row can match; true where one may, or too little is known.
+    /// False for each file in which no row can match; true where a row may match or too little is known.
     ///
-    /// `entries` have the columns of [`MetricsEvaluator::input`]. Counts below zero and bounds that are no
-    /// values of their column are unknown; files of less than zero rows, as imports write them, may match.
+    /// `entries` have the columns of [`MetricsEvaluator::input`]. Negative counts and bounds that are not
+    /// values of their column are unknown; files with a negative number of rows, as imports write them, may
+    /// match.
     ///
     /// # Errors
     /// `Argument` for columns that are missing.
@@ -88,7 +89,7 @@ impl MetricsEvaluator {
         Ok(&may_match & &BooleanBuffer::collect_bool(rows.len(), |file| rows.value(file) != 0))
     }
 
-    /// True for each file of which every row surely matches.
+    /// True for each file in which every row certainly matches.
     ///
     /// # Errors
     /// Those of [`MetricsEvaluator::may_match`].
@@ -98,7 +99,7 @@ impl MetricsEvaluator {
         Ok(&must_match | &BooleanBuffer::collect_bool(rows.len(), |file| rows.value(file) == 0))
     }
 
-    /// What is known of each column in each file.
+    /// The known ranges of each column in each file.
     fn ranges(&self, entries: &RecordBatch) -> Result<Vec<Option<ColumnRanges>>> {
         if self.ids.is_empty() {
             return Ok(Vec::new());
@@ -113,7 +114,7 @@ impl MetricsEvaluator {
     }
 }
 
-/// The metrics of all columns asked for, as they are stored.
+/// The stored metrics of all columns in the filter.
 struct Stored {
     values: Vec<ArrayRef>,
     nulls: Vec<ArrayRef>,
@@ -137,7 +138,7 @@ impl Stored {
             let stored = bounds.get(*place)?.as_binary_opt::<i32>()?;
             Some(decode_bounds(stored, &field.ty))
         };
-        // What Iceberg's Java library makes of some times is less than what it makes of earlier ones.
+        // For some times, Iceberg's Java library gives a smaller result than for earlier times.
         let lower = at_their_lowest(transform, &bounds(&self.lower)?, &field.ty);
         Some(ColumnRanges {
             lower: transformed_bounds(lower, &field.ty, transform),
@@ -147,8 +148,8 @@ impl Stored {
     }
 }
 
-/// Counts of values and nulls in which rows whose struct is null have a null: Iceberg's Java library does not
-/// count those of floats.
+/// Counts of values and nulls that include nulls of rows whose struct is null: Iceberg's Java library does
+/// not count these for floats.
 fn with_uncounted(values: &Int64Array, nulls: &Int64Array, rows: &Int64Array) -> (Int64Array, Int64Array) {
     let uncounted = |row: usize| match values.is_valid(row) {
         true => rows.value(row).saturating_sub(values.value(row)).max(0),
@@ -165,7 +166,8 @@ fn is_float(ty: &Type) -> bool {
     matches!(ty, Type::Float | Type::Double)
 }
 
-/// Bounds of what a transform makes of values within `bounds`: unknown unless it keeps their order.
+/// Bounds of the results of a transform for values within `bounds`; unknown unless the transform keeps their
+/// order.
 fn transformed_bounds(bounds: ArrayRef, ty: &Type, transform: &Transform) -> ArrayRef {
     let transformed = match transform {
         Transform::Identity => return bounds,
@@ -178,7 +180,7 @@ fn transformed_bounds(bounds: ArrayRef, ty: &Type, transform: &Transform) -> Arr
     transformed.unwrap_or_else(|| new_null_array(&transform.result_type(ty).arrow(), bounds.len()))
 }
 
-/// Whether a number was truncated to below the least of its type, and so became one of the greatest.
+/// Whether truncation went below the smallest number of the type, which wrapped around.
 fn wraps(values: &ArrayRef, truncated: &ArrayRef) -> bool {
     let (values, truncated) = (Reader::new(values), Reader::new(truncated));
     (0..values.len()).any(|row| truncated.get(row) > values.get(row))

@@ -1,9 +1,9 @@
-//! Planning: which manifests and files may hold rows that match a filter, and what is left of it in each
-//! (Iceberg specification, "Scan Planning").
+//! Planning: which manifests and files may have rows that match a filter, and what is left of the filter for
+//! each (Iceberg specification, "Scan Planning").
 //!
-//! A filter is bound to columns once ([`RowFilter`]). Each partition spec has its projection on partition
-//! tuples ([`project`]): that runs on the field summaries of manifests ([`Summaries`]), then on the tuples of
-//! entries. What is left is held against the metrics of files ([`MetricsEvaluator`]). A [`Residual`] says
+//! A filter is bound to columns once ([`RowFilter`]) and projected on the partition tuples of each spec
+//! ([`project`]). The projection is evaluated on the field summaries of manifests ([`Summaries`]), then on
+//! the tuples of entries; the filter itself on the metrics of files ([`MetricsEvaluator`]). A [`Residual`] is
 //! what readers of a file still have to test.
 
 mod bind;
@@ -34,7 +34,7 @@ use super::table::TableTypes;
 use crate::error::Result;
 use crate::predicate::{BoundPredicate, Predicate};
 
-/// A filter made ready for one table: its projections on all of the table's specs.
+/// A filter prepared for one table: its projections on all specs of the table.
 pub(crate) struct Pruner {
     pub(crate) filter: Arc<RowFilter>,
     pub(crate) metrics: MetricsEvaluator,
@@ -44,8 +44,7 @@ pub(crate) struct Pruner {
 }
 
 impl Pruner {
-    /// Parses `text` and binds it to the table's columns, and to its partition fields by names that no
-    /// column has.
+    /// Parses `text` and binds it to the table's columns, and to partition fields whose name no column has.
     ///
     /// # Errors
     /// `Predicate` for a text that does not parse; those of [`RowFilter::new`].
@@ -71,8 +70,8 @@ impl Pruner {
         std::iter::once(PARTITION).chain(self.metrics.input())
     }
 
-    /// What tuples of a spec, as the table shows them, must match; specs that the table has forgotten are
-    /// projected on anew.
+    /// The filter on tuples of a spec, in the table's partition type; computed again for specs that the table
+    /// no longer has.
     pub(crate) fn of_spec(&self, spec: &PartitionSpec) -> Result<Arc<BoundPredicate>> {
         match self.projections.get(&spec.spec_id) {
             Some(projection) => Ok(Arc::clone(projection)),
@@ -80,7 +79,7 @@ impl Pruner {
         }
     }
 
-    /// Whether each manifest may hold entries that match; those of a spec that the table does not know may.
+    /// Whether each manifest may have matching entries; true for those of an unknown spec.
     pub(crate) fn may_match(
         &self,
         manifests: &[ManifestFile],

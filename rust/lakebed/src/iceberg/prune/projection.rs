@@ -1,7 +1,8 @@
-//! Filters on rows as filters on partition tuples (Iceberg's `Projections.java`, `ProjectionUtil.java`).
+//! Projects filters on rows to filters on partition tuples (Iceberg's `Projections.java`,
+//! `ProjectionUtil.java`).
 //!
-//! An inclusive projection matches every tuple whose rows may match; a strict one only tuples whose rows all
-//! match.
+//! An inclusive projection matches every tuple with rows that may match; a strict projection only tuples
+//! whose rows all match.
 
 use std::cmp::Ordering;
 
@@ -13,22 +14,23 @@ use crate::iceberg::transform::Transform;
 use crate::iceberg::types::Type;
 use crate::predicate::{BoundLeaf, BoundPredicate, Column, Node, Operator, Value};
 
-/// Which tuples a projection matches.
+/// The kinds of projections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
-    /// All of whose rows any may match.
+    /// Matches all tuples with rows that may match.
     Inclusive,
-    /// Only those of whose rows all match.
+    /// Matches only tuples whose rows all match.
     Strict,
 }
 
 impl Mode {
-    /// What says nothing where there is no projection.
+    /// The projection, or where there is none the constant that excludes nothing (inclusive) or everything
+    /// (strict).
     fn or_nothing(self, projection: Option<Node>) -> Node {
         projection.unwrap_or(Node::Constant(self == Mode::Inclusive))
     }
 
-    /// What joins the projections on several fields of one column; what says nothing is none of them.
+    /// Joins the projections on several partition fields of one column.
     fn join(self, projections: impl IntoIterator<Item = Node>) -> Node {
         match self {
             Mode::Inclusive => Node::and(projections),
@@ -37,13 +39,13 @@ impl Mode {
     }
 }
 
-/// What the tuples of `spec` must match, bound to the positions of the fields in `partition`, as which they
-/// are shown.
+/// The filter on the tuples of `spec`, bound to the positions of fields in `partition`, the type in which
+/// tuples are shown.
 ///
-/// What cannot be projected says nothing: that is no error.
+/// A part that cannot be projected has no effect; it is not an error.
 ///
 /// # Errors
-/// Those of walking the filter, which knows none.
+/// Those of walking the filter, which has none.
 pub fn project(
     filter: &RowFilter,
     spec: &PartitionSpec,
@@ -99,7 +101,7 @@ impl Projector<'_> {
     }
 }
 
-/// A partition field that holds what a transform, other than identity, makes of a column.
+/// A partition field with the results of a transform, other than identity, of a column.
 struct Target<'a> {
     transform: &'a Transform,
     source: &'a Type,
@@ -107,7 +109,7 @@ struct Target<'a> {
 }
 
 impl Target<'_> {
-    /// The projection of `leaf`, which is about the column itself; none where that says nothing.
+    /// The projection of `leaf`, which tests the column itself; `None` where there is none.
     fn project(&self, leaf: &BoundLeaf, mode: Mode) -> Option<Node> {
         use Operator::{
             Between, Eq, EqNullSafe, Gt, GtEq, In, IsNotNull, IsNull, Like, Lt, LtEq, NotBetween, NotEq,
@@ -133,7 +135,8 @@ impl Target<'_> {
                 self.among(leaf, NotIn, values)
             }
             (StartsWith | NotStartsWith, [prefix]) => self.prefixed(leaf, leaf.operator, prefix, mode),
-            // What matches a pattern begins as it does; what begins so matches where no more is asked.
+            // A text that matches a pattern has the pattern's prefix; the prefix alone decides if the pattern
+            // has nothing else.
             (Like, [prefix]) if mode == Mode::Inclusive || leaf.operands.ask_for_prefix() => {
                 self.prefixed(leaf, StartsWith, prefix, mode)
             }
@@ -144,8 +147,8 @@ impl Target<'_> {
         }
     }
 
-    /// Of a comparison: what is less than a value becomes no more than what that becomes. A projection that
-    /// is bounded from below, or claims all that is less, reckons with periods one too low.
+    /// For a comparison: below a value means at most the result for that value. Projections with a lower
+    /// bound, and strict ones with an upper bound, also allow for periods that are one too low.
     fn ordered(
         &self,
         leaf: &BoundLeaf,
@@ -172,7 +175,7 @@ impl Target<'_> {
             _ if is_text => value.clone(),
             step => match neighbour(value, step, self.source) {
                 Some(edge) => edge,
-                // Beyond the last value of the type there is none, before it is every one.
+                // After the last value of the type there is none; every value is before it.
                 None if mode == Mode::Inclusive => return Some(Node::Constant(false)),
                 None => return Some(self.leaf(leaf, Operator::IsNotNull, Vec::new())),
             },
@@ -194,7 +197,7 @@ impl Target<'_> {
         Some(self.leaf(leaf, projected, values))
     }
 
-    /// Of `IN` and `NOT IN`.
+    /// For `IN` and `NOT IN`.
     fn among(&self, leaf: &BoundLeaf, operator: Operator, values: &[Value<'static>]) -> Option<Node> {
         let mut periods = transformed(self.transform, values, self.source)?;
         if self.is_widened() {
@@ -210,7 +213,7 @@ impl Target<'_> {
         Some(self.leaf(leaf, operator, periods))
     }
 
-    /// Of what begins with `prefix`, or does not: decided where truncation keeps no less than that.
+    /// For a prefix test or its negation: decided where truncation keeps at least the prefix.
     fn prefixed(
         &self,
         leaf: &BoundLeaf,
@@ -239,9 +242,9 @@ impl Target<'_> {
         }
     }
 
-    /// Whether times before 1970 may have become one too much, as Iceberg's Java library wrote them before
-    /// 0.11: those of timestamps, and the years and months of dates (`ProjectionUtil.java`). One too low it
-    /// writes some to this day, of timestamps only: see [`lowest`].
+    /// Whether periods before 1970 may be one too high, as Iceberg's Java library wrote them before 0.11:
+    /// those of timestamps, and the years and months of dates (`ProjectionUtil.java`). It still writes some
+    /// periods of timestamps one too low: see [`lowest`].
     fn is_widened(&self) -> bool {
         match self.transform {
             Transform::Year | Transform::Month => true,

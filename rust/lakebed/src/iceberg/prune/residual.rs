@@ -1,4 +1,5 @@
-//! What is left of a filter once the partition of a file is known (Iceberg's `ResidualEvaluator.java`).
+//! The residual of a filter: what is left once the partition of a file is known (Iceberg's
+//! `ResidualEvaluator.java`).
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,14 +13,14 @@ use crate::error::Result;
 use crate::iceberg::partition::{PartitionSpec, PartitionType};
 use crate::predicate::{BoundPredicate, Node};
 
-/// What is left of a filter in each partition of one spec.
+/// The residuals of a filter for the partitions of one spec.
 pub struct Residual {
     filter: Arc<RowFilter>,
-    /// For each leaf, in their order, what tells that all of a tuple's rows match it, and that any may.
+    /// For each leaf two filters on tuples: all rows match it, and any row may match it.
     leaves: Vec<[BoundPredicate; 2]>,
 }
 
-/// What a tuple says of a leaf.
+/// The answer of a tuple for a leaf.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Answer {
     All,
@@ -28,7 +29,7 @@ enum Answer {
 }
 
 impl Residual {
-    /// Of `filter` in partitions of `spec`, whose tuples are shown as `partition`.
+    /// For `filter` in partitions of `spec`, whose tuples have the type `partition`.
     ///
     /// # Errors
     /// Those of [`project`].
@@ -44,17 +45,17 @@ impl Residual {
         Ok(Residual { leaves: leaves.iter().map(both).collect::<Result<_>>()?, filter })
     }
 
-    /// Of `filter` where nothing is known of partitions: all of it.
+    /// For `filter` without known partitions: the whole filter.
     pub fn whole(filter: Arc<RowFilter>) -> Residual {
         Residual { filter, leaves: Vec::new() }
     }
 
-    /// The SQL text of what is left for each of `tuples`: null where all rows match, `FALSE` where none does.
+    /// The residual of each of `tuples` as SQL text: null where all rows match, `FALSE` where none does.
     ///
     /// # Errors
     /// `Argument` for tuples of another type.
     ///
-    /// Cost: one pass over the tuples for each leaf; texts are made once for all tuples that say the same.
+    /// Cost: one pass over the tuples for each leaf; each distinct text is made once.
     pub fn texts(&self, tuples: &StructArray) -> Result<StringArray> {
         let files = tuples.len();
         let ask = |projection: &BoundPredicate| projection.evaluate(tuples.columns(), files);
@@ -83,7 +84,7 @@ impl Residual {
         Ok((!matches!(left, Node::Constant(true))).then(|| left.written().to_string()))
     }
 
-    /// The filter without the leaves that are answered.
+    /// The filter without the leaves that are decided.
     fn left(&self, answers: &[Answer]) -> Result<Node> {
         let mut answers = answers.iter();
         self.filter.predicate.node.map_leaves(&mut |leaf| {

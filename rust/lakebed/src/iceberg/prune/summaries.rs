@@ -1,4 +1,4 @@
-//! What a manifest list says of the partitions in its manifests (Iceberg's `ManifestEvaluator.java`).
+//! Evaluates filters on the partition summaries in a manifest list (Iceberg's `ManifestEvaluator.java`).
 
 use std::sync::Arc;
 
@@ -11,15 +11,15 @@ use crate::iceberg::partition::{PartitionSpec, PartitionType};
 use crate::iceberg::value::decode_bounds;
 use crate::predicate::{BoundPredicate, ColumnRanges, Contents};
 
-/// The field summaries of manifests, a column per partition field of the table.
+/// The field summaries of manifests, one column per partition field of the table.
 pub(crate) struct Summaries {
     manifests: usize,
     columns: Vec<ColumnRanges>,
 }
 
 impl Summaries {
-    /// The summaries of `manifests`, which stand in the order of the fields of each manifest's own spec.
-    /// Bounds that are not values of their field's type are null.
+    /// The summaries of `manifests`, each in the order of the fields of the manifest's own spec. Bounds that
+    /// are not values of their field's type become null.
     pub(crate) fn new(
         manifests: &[ManifestFile],
         specs: &[PartitionSpec],
@@ -49,14 +49,14 @@ impl Summaries {
         Summaries { manifests: manifests.len(), columns: columns.collect() }
     }
 
-    /// Whether each manifest may hold a tuple that matches; `projection` is bound to the fields of the
-    /// table's partition type.
+    /// Whether each manifest may have a matching tuple; `projection` is bound to the fields of the table's
+    /// partition type.
     pub(crate) fn may_match(&self, projection: &BoundPredicate) -> Result<BooleanBuffer> {
         let columns: Vec<Option<ColumnRanges>> = self.columns.iter().cloned().map(Some).collect();
         projection.may_match(&columns, self.manifests)
     }
 
-    /// The lower and the upper bounds, each as one struct of the partition fields.
+    /// The lower and the upper bounds, each as one struct of partition fields.
     pub(crate) fn bounds(&self, partition: &PartitionType) -> Result<[ArrayRef; 2]> {
         let of = |bound: fn(&ColumnRanges) -> &ArrayRef| -> Result<ArrayRef> {
             let columns = self.columns.iter().map(|column| Arc::clone(bound(column))).collect();
@@ -69,8 +69,8 @@ impl Summaries {
     }
 }
 
-/// Whether there may be nulls, NaN and other values. Without a bound there are no others, but for writers
-/// that record neither nulls nor bounds where there are values.
+/// Whether there may be nulls, NaN and other values. A summary without bounds has no other values, except
+/// from writers that record neither nulls nor bounds although there are values.
 fn contents(summary: Option<&FieldSummary>) -> [bool; 3] {
     let Some(summary) = summary else { return [true; 3] };
     let nans = summary.contains_nan;

@@ -1,4 +1,4 @@
-//! Single values through transforms.
+//! Applies transforms to single values.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::iceberg::transform::Transform;
 use crate::iceberg::types::Type;
 use crate::predicate::{Reader, Value};
 
-/// What `transform` makes of each of `values`, which are of `source`; none where it does not take them.
+/// The results of `transform` for `values` of type `source`; `None` where it does not apply.
 pub(super) fn transformed(
     transform: &Transform,
     values: &[Value<'static>],
@@ -24,11 +24,11 @@ pub(super) fn transformed(
     (0..array.len()).map(|row| reader.get(row).map(Value::into_owned)).collect()
 }
 
-/// The least that `transform` may have made of `value`, which is of `source`, in the files of some writer;
-/// none where it does not take it.
+/// The smallest result of `transform` for `value` of type `source` that some writer may have stored; `None`
+/// where it does not apply.
 ///
-/// Of timestamps before 1970 in the first second of a period, whose fraction is all nines, Iceberg's
-/// Java library makes the period before: it adds one unit to the fraction and carries nothing
+/// For timestamps before 1970 in the first second of a period with a fraction of all nines, Iceberg's Java
+/// library gives the period before: it adds one unit to the fraction without carrying
 /// (`DateTimeUtil.convertMicros`, `convertNanos`). Its `convertDays` is exact.
 pub(super) fn lowest(transform: &Transform, value: &Value<'static>, source: &Type) -> Option<Value<'static>> {
     let is_odd = match (value, units_of_a_second(transform, source)) {
@@ -41,22 +41,22 @@ pub(super) fn lowest(transform: &Transform, value: &Value<'static>, source: &Typ
     transformed(transform, std::slice::from_ref(value), source)?.pop()
 }
 
-/// The least that [`lowest`] gives of `value` and of all greater ones.
+/// The smallest result of [`lowest`] for `value` and all greater values.
 pub(super) fn lowest_of_all(
     transform: &Transform,
     value: &Value<'static>,
     source: &Type,
 ) -> Option<Value<'static>> {
     let value = match (value, units_of_a_second(transform, source)) {
-        // The one odd value of a period is the last of its first second: all that are not beyond it are in
-        // the period before, a second earlier.
+        // In each period only the last time of its first second is wrong. Times up to it that are looked up a
+        // second earlier give the period before.
         (Value::Int(units @ ..0), Some(second)) => Value::Int(units.saturating_sub(second)),
         _ => value.clone(),
     };
     transformed(transform, &[value], source)?.pop()
 }
 
-/// `times`, of `source`, from which `transform` makes the least that [`lowest_of_all`] gives of each.
+/// `times` of type `source`, changed so that `transform` gives the result of [`lowest_of_all`] for each.
 pub(super) fn at_their_lowest(transform: &Transform, times: &ArrayRef, source: &Type) -> ArrayRef {
     let Some(second) = units_of_a_second(transform, source) else { return Arc::clone(times) };
     match source {
@@ -65,14 +65,14 @@ pub(super) fn at_their_lowest(transform: &Transform, times: &ArrayRef, source: &
     }
 }
 
-/// Times before 1970 by so much earlier.
+/// Times before 1970, made earlier by `by`.
 fn earlier<T: ArrowPrimitiveType<Native = i64>>(times: &ArrayRef, by: i64) -> ArrayRef {
     let earlier = |units: i64| if units < 0 { units.saturating_sub(by) } else { units };
     let times = times.as_primitive::<T>();
     Arc::new(times.unary::<_, T>(earlier).with_data_type(times.data_type().clone()))
 }
 
-/// How many units of a timestamp are a second, where a transform counts its periods.
+/// The units of a timestamp per second, for transforms that count periods.
 fn units_of_a_second(transform: &Transform, source: &Type) -> Option<i64> {
     match (transform, source) {
         (Transform::Year | Transform::Month | Transform::Day | Transform::Hour, source) => match source {
@@ -84,7 +84,7 @@ fn units_of_a_second(transform: &Transform, source: &Type) -> Option<i64> {
     }
 }
 
-/// The value next to `value` on the side of `step`, which is 1 or -1; none where its type ends.
+/// The value next to `value` in the direction of `step`, which is 1 or -1; `None` at the end of the type.
 pub(super) fn neighbour(value: &Value<'_>, step: i8, ty: &Type) -> Option<Value<'static>> {
     match value {
         Value::Int(value) => {
@@ -97,7 +97,7 @@ pub(super) fn neighbour(value: &Value<'_>, step: i8, ty: &Type) -> Option<Value<
     }
 }
 
-/// The values as an array of their type; none for types that transforms do not take.
+/// The values as an array of their type; `None` for types to which no transform applies.
 pub(super) fn array(values: &[Value<'static>], ty: &Type) -> Option<ArrayRef> {
     Some(match ty {
         Type::Int => ints::<Int32Type>(values, ty)?,

@@ -21,13 +21,13 @@ use crate::record::find;
 use crate::scan::{Batches, ManifestSource};
 use crate::storage::Storage;
 
-/// What is decoded of entries.
+/// The columns of entries that are decoded.
 const COLUMNS: [&str; 4] = ["content", "file_path", "file_format", "file_size_in_bytes"];
 
-/// What manifests of deletes name.
+/// The kinds of files that delete manifests name.
 const OF_DELETES: [Kind; 3] = [Kind::PositionDeletes, Kind::EqualityDeletes, Kind::DeletionVectors];
 
-/// Content of files with position deletes, and of those with equality deletes.
+/// `content` of position delete files; equality delete files have the next number.
 const POSITION_DELETES: i32 = 1;
 const EQUALITY_DELETES: i32 = 2;
 
@@ -45,7 +45,7 @@ impl Reached {
     }
 }
 
-/// How manifests are read for the files that they name.
+/// Reads manifests for the files that they name.
 pub(super) struct Entries {
     table: Table,
     program: Program,
@@ -59,7 +59,7 @@ impl Entries {
     }
 }
 
-/// How entries are decoded for the files that they name.
+/// Decodes entries for the files that they name.
 struct Program {
     format_version: i32,
     columns: Arc<EntryColumns>,
@@ -74,7 +74,7 @@ impl Program {
         Ok(Program { format_version, columns, dealer, notes, decoding })
     }
 
-    /// What the live entries of a manifest say.
+    /// The files that the live entries of a manifest name.
     fn open(&self, reached: &Reached, bytes: Buffer, threads: usize) -> Result<Batches> {
         let (path, set) = (reached.manifest.path.clone(), reached.set);
         let known = ManifestContext {
@@ -93,7 +93,7 @@ impl Program {
     }
 }
 
-/// Manifests that are read elsewhere.
+/// Manifests to be read elsewhere.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(in crate::iceberg) struct NamedFiles {
     format_version: i32,
@@ -101,10 +101,10 @@ pub(in crate::iceberg) struct NamedFiles {
 }
 
 impl NamedFiles {
-    /// Of a table these manifests, and the same as engines read them.
+    /// The work on these manifests of a table, and the manifests in the form that engines get.
     ///
     /// # Errors
-    /// `Location` for a manifest that the storage would not open.
+    /// `Location` for a manifest that the storage may not open.
     pub(super) fn of(table: &Table, manifests: Vec<Reached>) -> Result<(NamedFiles, Vec<PlannedManifest>)> {
         let storage = table.storage().as_ref();
         let planned = planned(manifests.iter().map(|reached| &reached.manifest), storage)?;
@@ -149,7 +149,7 @@ impl ManifestSource for Entries {
     }
 }
 
-/// What some live entries say, of which one path is one file.
+/// The files of some live entries; the same path is the same file.
 fn named(entries: &RecordBatch, set: SetId, dealer: &Arc<Dealer>) -> Result<RecordBatch> {
     let [contents, paths, formats, sizes] = COLUMNS.map(|name| find(entries, name));
     let (contents, paths, formats, sizes) = (contents?, paths?, formats?, sizes?);

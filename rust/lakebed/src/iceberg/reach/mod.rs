@@ -1,5 +1,5 @@
-//! What a table reaches: its metadata files, the lists of its snapshots, and what those name (Iceberg's
-//! `ReachableFileUtil.java`, `ReachableFileCleanup.java`).
+//! The files that a table reaches: its metadata files, the manifest lists of its snapshots, and the files
+//! that those name (Iceberg's `ReachableFileUtil.java`, `ReachableFileCleanup.java`).
 
 mod entries;
 mod retention;
@@ -30,11 +30,11 @@ use crate::relocate::below;
 use crate::scan::{Batches, ManifestStream, Step};
 use crate::storage::{Storage, present};
 
-/// What the table itself keeps, and what its metadata log does: the first of the roots.
+/// The first root: the table itself, with its metadata log.
 const TABLE: usize = 0;
 const METADATA_LOG: usize = 1;
 
-/// The kinds of files that manifest lists lead to, and they themselves.
+/// Manifest lists, and the kinds of files that are found through them.
 const OF_LISTS: [Kind; 6] = [
     Kind::ManifestList,
     Kind::Manifest,
@@ -44,13 +44,13 @@ const OF_LISTS: [Kind; 6] = [
     Kind::DeletionVectors,
 ];
 
-/// A table whose files are looked for.
+/// A table and its files.
 pub(super) struct TableReach {
     table: Table,
     notes: Notes,
 }
 
-/// What is named without a manifest, and the manifests.
+/// The files that are named without a manifest, and the manifests.
 pub(super) struct Named {
     pub(super) metadata: TableMetadata,
     pub(super) snapshots: Vec<Snapshot>,
@@ -87,13 +87,13 @@ impl TableReach {
         let places = snapshots.iter().map(id).zip(first..).collect();
         let (mut files, mut sets) = (Files::default(), RootSets::new());
         self.add_files(&metadata, &places, &mut files, &mut sets)?;
-        // What stands in no list needs none.
+        // Files of other kinds are found without the lists.
         let of_lists = if kinds.any(&OF_LISTS) { snapshots.clone() } else { Vec::new() };
         let (manifests, named) = self.manifests(of_lists, first, threads, &mut files, &mut sets)?;
         Ok(Named { metadata, snapshots, roots, sets, files, manifests, named, removed })
     }
 
-    /// What the live entries of manifests name, as `dealer` deals it out.
+    /// The files of the live entries of manifests, divided by `dealer`.
     ///
     /// # Errors
     /// None that input could cause.
@@ -107,7 +107,7 @@ impl TableReach {
         Ok(Box::new(ManifestStream::new(entries, manifests, threads)))
     }
 
-    /// A walk without entries, and the manifests to read them from.
+    /// A walk without the entries, and the manifests that have them.
     fn begun(
         &self,
         retention: Option<&Retention>,
@@ -122,7 +122,7 @@ impl TableReach {
         Ok((Walk { roots, sets, files, entries, manifests: step, removed }, manifests))
     }
 
-    /// Every snapshot, without what it says of itself.
+    /// Every snapshot, without its summary.
     fn snapshots(&self) -> Result<Vec<Snapshot>> {
         let mut all = Vec::new();
         self.table.each_snapshot(|some| {
@@ -132,7 +132,7 @@ impl TableReach {
         Ok(all)
     }
 
-    /// The files that the metadata file names itself.
+    /// The files that the metadata file names directly.
     fn add_files(
         &self,
         metadata: &TableMetadata,
@@ -147,7 +147,7 @@ impl TableReach {
         };
         let current = self.table.metadata_file();
         let hint = format!("{}/{FOLDER}/{HINT}", self.table.location());
-        // Where the table was opened may be spelled otherwise than its metadata has it.
+        // The location at which the table was opened may be spelled differently in its metadata.
         [current, &hint].into_iter().filter_map(own).for_each(|path| files.add_named(path));
         files.add(current.to_owned(), Kind::Metadata, None, table, sets);
         match present(self.table.storage().read_range(&hint, 0, 1))? {
@@ -171,8 +171,8 @@ impl TableReach {
         Ok(())
     }
 
-    /// The manifests of all snapshots, each once, with the roots that have it; adds their lists to `files`. Also how
-    /// many manifests the lists name.
+    /// The manifests of all snapshots, each once, with the roots that reach it; adds the manifest lists to
+    /// `files`. Also returns how many manifests the lists name.
     fn manifests(
         &self,
         snapshots: Vec<Snapshot>,
@@ -213,7 +213,7 @@ impl TableReach {
     }
 }
 
-/// Adds a root to those manifests of its list that are known. Returns the others.
+/// Adds a root to the known manifests of its list. Returns the others.
 fn meet(
     list: &RecordBatch,
     root: usize,
@@ -230,7 +230,7 @@ fn meet(
     ManifestFile::all(&filter_record_batch(list, &is_new)?)
 }
 
-/// The list of a snapshot, and its bytes where it is a file.
+/// The list of a snapshot, and its size in bytes where it is a file.
 fn list(table: &Table, snapshot: &Snapshot) -> Result<(Option<u64>, RecordBatch)> {
     let Some(path) = &snapshot.manifest_list else { return Ok((None, table.list_of(snapshot)?)) };
     let bytes = table.read_recorded(path, None)?;
@@ -266,7 +266,8 @@ impl Reach for TableReach {
         Ok(TableReach::new(self.table.latest()?))
     }
 
-    /// Everything below the table's location but hidden files and folders (Iceberg's `FileSystemWalker.java`).
+    /// Everything below the table's location except hidden files and folders (Iceberg's
+    /// `FileSystemWalker.java`).
     fn places(&self) -> Result<Vec<Place>> {
         let metadata = self.table.metadata();
         check_deletable(metadata)?;
@@ -283,7 +284,7 @@ impl Reach for TableReach {
     }
 }
 
-/// Marks the roots of snapshots that go by the rules. Returns these snapshots, and the refs that go.
+/// Marks the roots of expired snapshots. Returns these snapshots, and the expired refs.
 fn expire(
     metadata: &TableMetadata,
     snapshots: &[Snapshot],
@@ -313,7 +314,7 @@ fn expire(
     Ok(removed)
 }
 
-/// The funnel's step: manifests that are read, of those that lists name.
+/// The step of the funnel for manifests: how many are read, of those that the lists name.
 fn manifests_step(manifests: &[Reached], named: u64) -> Step {
     let bytes = manifests.iter().filter_map(|reached| reached.manifest.length).sum();
     let step =

@@ -1,4 +1,4 @@
-//! Which snapshots and refs stay by a table's rules (Iceberg's `RemoveSnapshots.java`).
+//! Which snapshots and refs a table's retention rules keep (Iceberg's `RemoveSnapshots.java`).
 
 use std::collections::{HashMap, HashSet};
 use std::str::FromStr;
@@ -7,21 +7,21 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::metadata::{MAIN, RefKind, SnapshotRef, TableMetadata};
 use crate::reach::Retention;
 
-/// The properties of the rules, and what engines take where they are not there.
+/// The properties of the rules, and the engine's defaults.
 const MAX_SNAPSHOT_AGE_MS: (&str, i64) = ("history.expire.max-snapshot-age-ms", 5 * 24 * 60 * 60 * 1000);
 const MIN_SNAPSHOTS_TO_KEEP: (&str, i32) = ("history.expire.min-snapshots-to-keep", 1);
 const MAX_REF_AGE_MS: (&str, i64) = ("history.expire.max-ref-age-ms", i64::MAX);
 const GC_ENABLED: &str = "gc.enabled";
 
-/// What stays.
+/// The kept snapshots, and the expired refs.
 pub(in crate::iceberg) struct Kept {
     pub(in crate::iceberg) snapshots: HashSet<i64>,
-    /// The names of branches and tags that go.
+    /// The names of expired branches and tags.
     pub(in crate::iceberg) gone: Vec<String>,
 }
 
 /// # Errors
-/// `Unsupported` for a table whose files may be those of other tables too, so that none may be deleted.
+/// `Unsupported` for a table whose files may belong to other tables too, so that none may be deleted.
 pub(in crate::iceberg) fn check_deletable(metadata: &TableMetadata) -> Result<()> {
     if !metadata.property(GC_ENABLED).is_some_and(|value| value.eq_ignore_ascii_case("false")) {
         return Ok(());
@@ -30,7 +30,7 @@ pub(in crate::iceberg) fn check_deletable(metadata: &TableMetadata) -> Result<()
     Err(Error::new(ErrorKind::Unsupported, message).in_field(GC_ENABLED))
 }
 
-/// What stays of `snapshots` (id, parent and time of commit, in the file's order) and of the refs of `metadata`.
+/// What is kept of `snapshots` (id, parent and commit time, in file order) and of the refs of `metadata`.
 ///
 /// # Errors
 /// `Mismatch` for a property that is not a number.
@@ -68,7 +68,7 @@ pub(in crate::iceberg) fn kept(
 }
 
 struct Rules {
-    /// The parent of each snapshot, and when it was committed.
+    /// The parent and commit time of each snapshot.
     parents: HashMap<i64, (Option<i64>, i64)>,
     now: i64,
     older_than: i64,
@@ -84,7 +84,7 @@ impl Rules {
         name == MAIN || time.is_some_and(young)
     }
 
-    /// The snapshots that a branch keeps: so many, and those after them as long as they are young enough.
+    /// The snapshots that a branch keeps: a minimum number, then those that are young enough.
     fn of_branch(&self, branch: &SnapshotRef) -> impl Iterator<Item = i64> + use<'_> {
         let older_than = branch.max_snapshot_age_ms.map(|age| self.now.saturating_sub(age));
         let older_than = older_than.unwrap_or(self.older_than);
@@ -94,7 +94,7 @@ impl Rules {
         ancestors.take_while(move |(at, (_, time))| *at < least || *time >= older_than).map(|(_, (id, _))| id)
     }
 
-    /// A snapshot and those that it was made from, with their times, as far as they are there.
+    /// A snapshot and its existing ancestors, with their commit times.
     fn ancestors(&self, id: i64) -> impl Iterator<Item = (i64, i64)> + use<'_> {
         let mut next = Some(id);
         let lineage = std::iter::from_fn(move || {
@@ -103,7 +103,7 @@ impl Rules {
             next = *parent;
             Some((id, *time))
         });
-        // A path that is longer than there are snapshots goes in a circle.
+        // A path with more snapshots than exist is a cycle.
         lineage.take(self.parents.len())
     }
 }

@@ -1,5 +1,5 @@
-//! Delete files that say which data files they are of: position deletes, and deletion vectors in Puffin (Iceberg
-//! specification, "Position Delete Files"; Puffin specification, "Footer structure").
+//! Rewrites the paths in files that name data files: position deletes, and deletion vectors in Puffin
+//! (Iceberg specification, "Position Delete Files"; Puffin specification, "Footer structure").
 
 use std::sync::Arc;
 
@@ -18,16 +18,16 @@ const PUFFIN: &[u8] = b"PFA1";
 const PARQUET: &[u8] = b"PAR1";
 const ORC: &[u8] = b"ORC";
 
-/// What follows the text of a footer: its length, flags and the magic.
+/// What follows the JSON of a footer: its length, flags and the magic.
 const FOOTER_END: usize = 12;
 
 /// The property of a deletion vector's blob that names its data file.
 const REFERENCED: &str = "referenced-data-file";
 
-/// The file with its paths exchanged, by what it is.
+/// The file with its paths rewritten, by its format.
 ///
 /// # Errors
-/// `Unsupported` for position deletes in ORC, and a footer that is compressed; those of reading the file;
+/// `Unsupported` for position deletes in ORC, and for a compressed footer; those of reading the file;
 /// `Location` for a path that no prefix covers.
 pub(super) fn rewritten(
     bytes: Buffer,
@@ -59,7 +59,7 @@ pub(super) fn rewritten(
     Ok(Buffer::from_vec(written))
 }
 
-/// A Puffin file with another footer: blobs stay where they are.
+/// A Puffin file with another footer; its blobs are unchanged.
 fn puffin(bytes: &[u8], prefixes: &Prefixes) -> Result<Vec<u8>> {
     let cut = || Error::new(ErrorKind::Mismatch, "the footer of the Puffin file is incomplete");
     let end = bytes.len().checked_sub(FOOTER_END).ok_or_else(cut)?;

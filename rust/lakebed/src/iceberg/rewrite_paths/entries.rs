@@ -1,4 +1,4 @@
-//! The paths of manifest lists and manifests.
+//! Rewrites the paths in manifest lists and manifests.
 
 use std::sync::Arc;
 
@@ -20,13 +20,13 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::rewrite_paths::avro::{Edit, column_at, place_of, rewritten, rewritten_as, with_column};
 use crate::rewrite_paths::{Lengths, Prefixes};
 
-/// The content of files with position deletes, deletion vectors among them.
+/// `content` of position delete files, including deletion vectors.
 const POSITION_DELETES: i32 = 1;
 
-/// The field of position delete files that names data files (`MetadataColumns.java`).
+/// The id of the field of position delete files that names data files (`MetadataColumns.java`).
 const FILE_PATH: i32 = 2_147_483_546;
 
-/// A manifest list with its paths exchanged, and the lengths of manifests as they were copied.
+/// A manifest list with its paths rewritten, and with the lengths of the copied manifests.
 ///
 /// # Errors
 /// Those of [`rewritten`]; `Location` for a path that no prefix covers.
@@ -48,8 +48,8 @@ pub(super) fn list(bytes: &Buffer, limits: Limits, prefixes: &Prefixes, copied: 
     })
 }
 
-/// A manifest with its paths exchanged, and the lengths of delete files as they were copied. `fixed` partition values
-/// that have a length in front, as Iceberg's Java library writes them against its own schema, keep it.
+/// A manifest with its paths rewritten, and with the lengths of the copied delete files. `fixed` partition
+/// values keep the length before them that Iceberg's Java library writes in contradiction to its own schema.
 ///
 /// # Errors
 /// As [`list`].
@@ -66,12 +66,12 @@ pub(super) fn manifest(
     };
     let prefixed = |schema| canonical_prefixed_entry(schema).map(|(stored, _)| stored);
     rewritten(bytes, limits, edit).or_else(|error| {
-        // Where that fails too, what is wrong is the first error.
+        // If that fails too, the first error is returned.
         rewritten_as(bytes, limits, prefixed, edit).map_err(|_| error)
     })
 }
 
-/// Where the fields of entries stand.
+/// The positions of the fields of entries.
 struct Places {
     path: Vec<usize>,
     content: Option<Vec<usize>>,
@@ -115,8 +115,8 @@ impl Places {
         self.with_bounds(entries, edited, &deletes, prefixes)
     }
 
-    /// Exchanges the bounds of the paths that position delete files name: those of files that are of one data file. Of
-    /// others, whose order need not be that of the new paths, they are left out (`ContentFileUtil.java`).
+    /// Rewrites the path bounds of position delete files that are of a single data file. Other files lose
+    /// these bounds, since the new paths may be in another order (`ContentFileUtil.java`).
     fn with_bounds(
         &self,
         entries: &RecordBatch,
@@ -169,7 +169,7 @@ impl<'c> Bounds<'c> {
         Ok(Bounds { column, offsets, entries, keys, values })
     }
 
-    /// The places of a row's entries.
+    /// The range of a row's entries.
     fn range(&self, row: usize) -> std::ops::Range<usize> {
         let at = |place: usize| self.offsets.get(place).and_then(|at| usize::try_from(*at).ok()).unwrap_or(0);
         if self.column.is_null(row) { 0..0 } else { at(row)..at(row + 1) }
@@ -180,8 +180,7 @@ impl<'c> Bounds<'c> {
         self.values.is_valid(place).then(|| self.values.value(place))
     }
 
-    /// The column with the path that a row has in place of the bound of those that it names; without that bound where the
-    /// row has none.
+    /// The column with the bound of the paths replaced by the row's path, or removed where the row has none.
     fn exchanged(&self, deletes: &dyn Fn(usize) -> bool, paths: &[Option<String>]) -> Result<ArrayRef> {
         let (mut taken, mut lengths, mut values) = (Vec::new(), Vec::new(), BinaryBuilder::new());
         for (row, path) in paths.iter().enumerate() {
@@ -214,7 +213,7 @@ impl<'c> Bounds<'c> {
     }
 }
 
-/// Lengths, of some rows those that are known by path.
+/// The lengths of files whose new length is known by path.
 fn lengths(
     column: &ArrayRef,
     paths: &StringArray,

@@ -1,4 +1,4 @@
-//! The paths of a metadata file.
+//! Rewrites the paths in a metadata file.
 
 use arrow_buffer::Buffer;
 use lakebed_avro::Limits;
@@ -10,11 +10,11 @@ use crate::error::Result;
 use crate::json::invalid;
 use crate::rewrite_paths::Prefixes;
 
-/// Properties that are paths.
+/// Properties with paths as values.
 const PROPERTIES: [&str; 4] =
     ["write.data.path", "write.metadata.path", "write.object-storage.path", "write.folder-storage.path"];
 
-/// Lists of objects, and which of their keys are paths.
+/// Lists of objects, and their keys with paths as values.
 const LISTS: [(&str, &str); 4] = [
     ("snapshots", "manifest-list"),
     ("metadata-log", "metadata-file"),
@@ -22,7 +22,7 @@ const LISTS: [(&str, &str); 4] = [
     ("partition-statistics", "statistics-path"),
 ];
 
-/// The metadata with its paths exchanged, compressed as the name of its file says.
+/// The metadata with its paths rewritten, compressed as the name of its file requires.
 ///
 /// # Errors
 /// Those of reading metadata; `Location` for a path that no prefix covers.
@@ -44,7 +44,7 @@ fn moved(mut json: Map<String, Value>, prefixes: &Prefixes) -> Result<Map<String
         }
     }
     for snapshot in json.get_mut("snapshots").and_then(Value::as_array_mut).into_iter().flatten() {
-        // Manifests without a list, as version 1 has them.
+        // Manifests of snapshots without a list, in version 1.
         for path in snapshot.get_mut("manifests").and_then(Value::as_array_mut).into_iter().flatten() {
             exchange(Some(path), prefixes)?;
         }

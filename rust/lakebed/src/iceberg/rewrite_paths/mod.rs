@@ -1,4 +1,4 @@
-//! A copy of a table's metadata whose paths lead elsewhere (Iceberg's `RewriteTablePathUtil.java`,
+//! A copy of a table's metadata with other paths (Iceberg's `RewriteTablePathUtil.java`,
 //! `RewriteTablePathSparkAction.java`).
 
 mod deletes;
@@ -23,18 +23,18 @@ use crate::relocate::below;
 use crate::rewrite_paths::{Copier, IsOld, Job, Moves, Prefixes, RewritePaths};
 use crate::scan::{Scan, ScanOptions, threads};
 
-/// Writes the metadata of the table anew; rows are the files to copy.
+/// Writes the table's metadata with other paths; the rows are the files to copy.
 ///
 /// # Errors
-/// `Location` for a path that no prefix covers; `Argument` for a state before which there is none; `Unsupported` for an
-/// encrypted table, and for files in a format that is not written; those of reading and writing. Nothing of what was
-/// written is left then.
+/// `Location` for a path that no prefix covers; `Argument` for a state that nothing precedes; `Unsupported`
+/// for an encrypted table, and for files in a format that cannot be written; those of reading and writing.
+/// After an error nothing of the copy is left.
 pub(super) fn rewrite_paths(
     table: &Table,
     job: &RewritePaths,
     options: ScanOptions,
 ) -> Result<Box<dyn Scan>> {
-    // What is asked for is checked before anything is written.
+    // The requested columns and filter are checked before anything is written.
     crate::rewrite_paths::schema(&options)?;
     let prefixes = Arc::new(Prefixes::new(&job.prefixes)?);
     let reach = TableReach::new(table.clone());
@@ -73,7 +73,7 @@ impl Copying<'_> {
         let is_old = |id: Option<i64>| id.is_some_and(|id| self.before.has(id));
         let old = roots.iter().enumerate().filter(|(_, root)| is_old(root.snapshot_id));
         self.staying = sets.of(old.map(|(place, _)| place).collect::<Vec<_>>());
-        // Of what was copied before, what new lists name is measured again.
+        // Manifests that were copied before are read again for their lengths where new lists name them.
         manifests.retain(|one| sets.difference(one.set, self.staying) != SetId::NONE);
         self.copy_deletes(&manifests, &mut sets, job)?;
         self.copy_manifests(&manifests, &mut sets)?;
@@ -94,7 +94,7 @@ impl Copying<'_> {
         Ok(())
     }
 
-    /// Position delete files and deletion vectors, which say which data files they are of.
+    /// Copies position delete files and deletion vectors, which name their data files.
     fn copy_deletes(&mut self, manifests: &[Reached], sets: &mut RootSets, job: &RewritePaths) -> Result<()> {
         let of_deletes = manifests.iter().filter(|one| one.manifest.content == DELETES);
         let of_deletes =
@@ -141,7 +141,7 @@ impl Copying<'_> {
         })
     }
 
-    /// The metadata files of the log that are there, then the current one.
+    /// Copies the existing metadata files of the log, then the current one.
     fn copy_metadata(&mut self, location: &str, log: &[MetadataLogEntry]) -> Result<()> {
         let current = self.table.metadata_file().to_owned();
         let earlier = log.iter().filter(|entry| self.before.lacks(entry)).map(|entry| Job {
@@ -159,19 +159,19 @@ impl Copying<'_> {
         Ok(())
     }
 
-    /// What the metadata calls a file below where the table was opened, where that is spelled otherwise.
+    /// The path that the metadata has for a file below the opened location, where the two spellings differ.
     fn said(&self, location: &str, path: &str) -> Option<String> {
         let rest = below(path, self.table.location())?;
         Some(format!("{}/{rest}", location.trim_end_matches('/')))
     }
 }
 
-/// A file that is written whole, and must be there.
+/// A file that is written whole, and must exist.
 fn whole_job(kind: Kind, path: String, size: Option<u64>) -> Job {
     Job { kind, path, said: None, size, is_new: true, may_be_gone: false }
 }
 
-/// The texts of a column of paths, exchanged.
+/// Rewrites the texts of a column of paths.
 fn moved_texts(prefixes: &Arc<Prefixes>) -> crate::rewrite_paths::MovedTexts {
     let prefixes = Arc::clone(prefixes);
     Arc::new(move |paths| {

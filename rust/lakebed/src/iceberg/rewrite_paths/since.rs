@@ -1,4 +1,4 @@
-//! What of a table was copied before.
+//! Which part of a table was copied before.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -11,15 +11,16 @@ use crate::rewrite_paths::Since;
 
 /// The snapshots and metadata files that were copied before.
 pub(super) struct Copied {
-    /// None where nothing was.
+    /// `None` where nothing was copied before.
     pub(super) snapshots: Option<Arc<HashSet<i64>>>,
-    /// Earlier metadata files, by their paths.
+    /// The paths of metadata files that were copied before.
     files: HashSet<String>,
 }
 
 impl Copied {
     /// # Errors
-    /// `SnapshotNotFound` and `Argument` for a state that the table does not have; those of reading a metadata file.
+    /// `SnapshotNotFound` and `Argument` for a state that the table does not have; those of reading a
+    /// metadata file.
     pub(super) fn read(table: &Table, named: &Named, since: Option<&Since>) -> Result<Copied> {
         match since {
             None => Ok(Copied { snapshots: None, files: HashSet::new() }),
@@ -28,7 +29,7 @@ impl Copied {
         }
     }
 
-    /// The snapshot, those that it was made from, and what the metadata log has up to it.
+    /// The snapshot, its ancestors, and the metadata log up to it.
     fn of_snapshot(table: &Table, named: &Named, id: i64) -> Result<Copied> {
         let known: HashMap<i64, _> = named.snapshots.iter().map(|one| (one.snapshot_id, one)).collect();
         let Some(last) = known.get(&id) else {

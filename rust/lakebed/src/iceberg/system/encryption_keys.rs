@@ -1,4 +1,4 @@
-//! `encryption_keys`: one row per key that snapshots or other keys name; never the key itself.
+//! `encryption_keys`: one row per key that snapshots or other keys refer to; never shows the key itself.
 
 use std::sync::Arc;
 

@@ -20,7 +20,7 @@ pub(super) const ENTRIES: SystemTable<Table> =
 pub(super) const ALL_ENTRIES: SystemTable<Table> =
     SystemTable { name: "all_entries", columns, rows: |table, request| rows(table, request, Scope::All) };
 
-/// The struct of what an entry says of its file.
+/// The struct with the file of an entry.
 const DATA_FILE: &str = "data_file";
 
 fn columns(table: &Table) -> Result<Vec<Field>> {

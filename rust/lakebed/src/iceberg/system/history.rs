@@ -41,11 +41,11 @@ fn rows(table: &Table, _request: &Request) -> Result<Batches> {
     whole(columns(table)?, arrays, metadata.snapshot_log.len())
 }
 
-/// The current snapshot and those it was made from, as far back as they are there.
+/// The current snapshot and its existing ancestors.
 fn ancestors(current: Option<i64>, parents: &HashMap<i64, Option<i64>>) -> HashSet<i64> {
     let mut found = HashSet::new();
     let mut next = current;
-    // A snapshot that is met again would be its own ancestor.
+    // A snapshot that appears again would be its own ancestor.
     while let Some(id) = next.filter(|id| parents.contains_key(id) && found.insert(*id)) {
         next = parents.get(&id).copied().flatten();
     }

@@ -40,7 +40,7 @@ fn summary_fields() -> Fields {
     ])
 }
 
-/// Counts and summaries that old lists leave out are null, also where the engine calls them required.
+/// Counts and summaries that old lists leave out are null, even where the engine declares them required.
 fn columns() -> Vec<Field> {
     use DataType::{Int32, Int64, Utf8};
     let summary = Field::new("item", DataType::Struct(summary_fields()), true);
@@ -93,7 +93,7 @@ fn column(name: &str, snapshot_id: i64, list: &RecordBatch, types: &TableTypes) 
     }
 }
 
-/// The counts of one status of the manifests of that content, and 0 of the others.
+/// The counts of one status for manifests of that content, and 0 for others.
 fn count(list: &RecordBatch, status: &str, content: i32) -> Result<ArrayRef> {
     let counts = find(list, &format!("{status}_files_count"))?;
     let counts = counts.as_primitive::<Int32Type>();
@@ -104,7 +104,7 @@ fn count(list: &RecordBatch, status: &str, content: i32) -> Result<ArrayRef> {
     Ok(Arc::new(count.collect::<Int32Array>()))
 }
 
-/// The summaries of manifests, their bounds as texts: those of each field of a manifest's own spec.
+/// The summaries of manifests, with bounds as text, for the fields of each manifest's own spec.
 fn summaries(manifests: &[ManifestFile], types: &TableTypes) -> Result<ArrayRef> {
     let mut texts = Vec::new();
     for spec in types.specs.iter() {
@@ -150,7 +150,7 @@ fn append(
     builder.append(true);
 }
 
-/// The lower and upper bounds of one partition field as texts; `null` where there is none.
+/// The lower and upper bounds of one partition field as text; `null` where there is none.
 fn bounds(
     summaries: &[Option<&FieldSummary>],
     field: &PartitionField,

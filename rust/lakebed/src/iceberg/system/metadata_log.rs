@@ -1,4 +1,4 @@
-//! `metadata_log`: the metadata files before the current one, oldest first, as the metadata lists them.
+//! `metadata_log`: the metadata files before the current one, oldest first, as the metadata records them.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
 //! `metadata_log_entries` (Iceberg's `MetadataLogEntriesTable.java`): the metadata files up to the current
-//! one, oldest first, each with what was current in it as far as the snapshot log still tells.
+//! one, oldest first, each with its current snapshot if the snapshot log has it.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::view::instants;
 
 pub(super) const TABLE: SystemTable<Table> = SystemTable { name: "metadata_log_entries", columns, rows };
 
-/// Where writers put metadata that is not to stand below the table's location.
+/// The property with a folder for metadata other than the one below the table's location.
 const METADATA_PATH: &str = "write.metadata.path";
 
 fn columns(_table: &Table) -> Result<Vec<Field>> {
@@ -54,8 +54,8 @@ fn rows(table: &Table, _request: &Request) -> Result<Batches> {
     whole(columns(table)?, arrays, entries.len())
 }
 
-/// The path that the current file was written under, which is not where a copied table has it: in the folder
-/// of the file before it, else where writers put metadata.
+/// The path under which the current file was written, which differs for a copied table: in the folder of the
+/// file before it, else in the folder where writers put metadata.
 fn written_file(metadata: &TableMetadata, path: &str) -> String {
     let name = path.rsplit_once('/').map_or(path, |(_, name)| name);
     let before = metadata.metadata_log.last().and_then(|entry| entry.metadata_file.rsplit_once('/'));

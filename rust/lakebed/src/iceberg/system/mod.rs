@@ -1,6 +1,6 @@
-//! The engine's own metadata tables (`db.orders.history` and their kin) under its column names and types
-//! (Iceberg's `MetadataTableType.java` and the classes it names), and more of the same kind for what only
-//! the metadata file says; one file a table, or a family of them.
+//! The engine's own metadata tables (`db.orders.history` and the like), with the engine's column names and
+//! types (Iceberg's `MetadataTableType.java` and the classes it names), and similar tables for what only the
+//! metadata file records; one file per table or family of tables.
 
 mod encryption_keys;
 mod entries;
@@ -24,7 +24,7 @@ mod types;
 use super::table::Table;
 use crate::system::SystemTable;
 
-/// Every metadata table there is, by name.
+/// All metadata tables, by name.
 pub(crate) const SYSTEM_TABLES: &[SystemTable<Table>] = &[
     files::ALL_DATA_FILES,
     files::ALL_DELETE_FILES,

@@ -1,4 +1,4 @@
-//! `name_mapping`: one row per field of the default name mapping, each before the fields it holds.
+//! `name_mapping`: one row per field of the default name mapping, each before its nested fields.
 
 use std::sync::Arc;
 

@@ -25,14 +25,14 @@ use crate::view::batch;
 
 pub(super) const TABLE: SystemTable<Table> = SystemTable { name: "position_deletes", columns, rows };
 
-/// Content of position delete files and of deletion vectors.
+/// `content` of position delete files and deletion vectors.
 const POSITION_DELETES: i32 = 1;
-/// Rows of a batch.
+/// The most rows of a batch.
 const ROWS_PER_BATCH: usize = 1 << 16;
 /// The first version of the format that has deletion vectors.
 const VERSION_OF_VECTORS: i32 = 3;
 
-/// What is needed of the entries of delete files.
+/// The columns that are read of entries of delete files.
 const INPUT: [&str; 9] = [
     "content",
     "file_path",
@@ -86,7 +86,7 @@ fn rows(table: &Table, request: &Request) -> Result<Batches> {
     })))
 }
 
-/// Those of some entries, each by itself, that delete by position.
+/// The entries that delete by position, one batch each.
 fn position_deletes(entries: &RecordBatch) -> Result<Vec<RecordBatch>> {
     let contents = find(entries, "content")?;
     let contents = contents.as_primitive::<Int32Type>();
@@ -94,16 +94,16 @@ fn position_deletes(entries: &RecordBatch) -> Result<Vec<RecordBatch>> {
     Ok(deletes.map(|row| entries.slice(row, 1)).collect())
 }
 
-/// What delete files become rows of the table with.
+/// What is needed to make rows of the table from delete files.
 struct Deletes {
     table: Table,
     reader: DeleteFileReader,
-    /// The columns that are asked for.
+    /// The requested columns.
     schema: SchemaRef,
 }
 
 impl Deletes {
-    /// The rows of one delete file or deletion vector, whose entry is given; errors name the file.
+    /// The rows of the delete file or deletion vector of this entry; errors name the file.
     fn open(self: &Arc<Deletes>, entry: RecordBatch) -> Result<Batches> {
         let path = find(&entry, "file_path")?.as_string::<i32>().value(0).to_owned();
         let rows: Box<dyn Iterator<Item = Result<DeletedRows>> + Send> =
@@ -128,7 +128,7 @@ impl Deletes {
         })))
     }
 
-    /// The rows of a deletion vector, all of one data file.
+    /// The rows of a deletion vector, which are all of one data file.
     fn of_vector(
         &self,
         vector: &PlacedVector,
@@ -152,7 +152,7 @@ impl Deletes {
         }))
     }
 
-    /// Deleted rows beside what the entry of their file says.
+    /// Deleted rows with the columns of their file's entry.
     fn rows(&self, deleted: DeletedRows, entry: &RecordBatch) -> Result<RecordBatch> {
         let count = deleted.positions.num_rows();
         let of_entry = |name: &str| -> Result<ArrayRef> {

@@ -37,7 +37,7 @@ fn rows(table: &Table, _request: &Request) -> Result<Batches> {
     whole(columns, arrays, view.num_rows())
 }
 
-/// The engine prints the names of its enum.
+/// In upper case: the engine prints the names of its enum.
 fn upper_case(array: &ArrayRef) -> ArrayRef {
     let names = array.as_string::<i32>().iter();
     Arc::new(names.map(|name| name.map(str::to_ascii_uppercase)).collect::<StringArray>())

@@ -1,5 +1,5 @@
-//! The entries that the engine's tables list, as it reads them: with the table's current schema, wherever
-//! the table stands.
+//! The entries that the engine's tables list, read as by the engine: with the table's current schema,
+//! whichever snapshot the table is at.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -21,11 +21,10 @@ use crate::record::find;
 use crate::scan::Batches;
 use crate::system::{Request, optional, required};
 
-/// The column of metrics that people can read.
+/// The column of readable metrics.
 pub(super) const READABLE_METRICS: &str = "readable_metrics";
 
-/// The fields of an entry's data file, in the engine's order, which are columns of some tables and a struct
-/// in others.
+/// The fields of an entry's data file, in the engine's order: columns in some tables, a struct in others.
 pub(super) fn data_file_fields(types: &TableTypes) -> Vec<Field> {
     let fields = ENTRY.iter().filter(|spec| spec.disk.starts_with("data_file."));
     let field = fields.filter(|spec| spec.column != PARTITION || !types.partition.fields.is_empty());
@@ -38,15 +37,15 @@ pub(super) fn data_file_fields(types: &TableTypes) -> Vec<Field> {
         .collect()
 }
 
-/// The column of the metrics of every primitive column of the schema.
+/// The column with the metrics of every primitive column of the schema.
 pub(super) fn readable_metrics(types: &TableTypes) -> Field {
     optional(READABLE_METRICS, MetricsView::readable(&types.schema).data_type())
 }
 
-/// Which manifests a table is made of.
+/// Whose manifests a table reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Scope {
-    /// Those of the snapshot where the table stands.
+    /// Those of the snapshot that the table is at.
     Snapshot,
     /// Those of every snapshot, each once.
     All,
@@ -66,7 +65,7 @@ pub(super) fn lists(table: &Table, scope: Scope) -> Result<Vec<(i64, RecordBatch
     }
 }
 
-/// The columns of entries that are asked for, of every manifest in a scope.
+/// The requested columns of entries, of every manifest in a scope.
 pub(super) fn entries(
     table: &Table,
     request: &Request,
@@ -91,8 +90,8 @@ pub(super) fn entries(
     Ok(Box::new(rows.map(|rows| whole_tuples(&rows?))))
 }
 
-/// Partition tuples that are null, as some writers have those of tables without partitions, as tuples of
-/// nulls: the engine's are never null.
+/// Null partition tuples, which some writers write for unpartitioned tables, as tuples of nulls: the engine's
+/// tuples are never null.
 fn whole_tuples(rows: &RecordBatch) -> Result<RecordBatch> {
     let columns = rows.schema_ref().fields().iter().zip(rows.columns()).map(|(field, column)| {
         match (field.name().as_str(), column.as_struct_opt()) {
@@ -106,7 +105,7 @@ fn whole_tuples(rows: &RecordBatch) -> Result<RecordBatch> {
     crate::view::batch(rows.schema_ref(), columns.collect(), rows.num_rows())
 }
 
-/// The columns of `rows` that make up `fields`, under one struct.
+/// The columns of `rows` for `fields`, in one struct.
 pub(super) fn structs(rows: &RecordBatch, fields: &DataType) -> Result<ArrayRef> {
     let DataType::Struct(fields) = fields else { return find(rows, PARTITION) };
     let columns = fields.iter().map(|field| find(rows, field.name())).collect::<Result<Vec<_>>>()?;

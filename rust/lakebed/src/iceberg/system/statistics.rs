@@ -1,4 +1,4 @@
-//! `statistics`: one row per file of statistics of a snapshot, with what is in it.
+//! `statistics`: one row per file of statistics of a snapshot, with its blobs.
 
 use std::sync::Arc;
 

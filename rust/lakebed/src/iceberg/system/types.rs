@@ -11,7 +11,7 @@ pub(super) fn instant() -> DataType {
     DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into()))
 }
 
-/// Free key-value pairs.
+/// User-defined key-value pairs.
 pub(super) fn pairs() -> DataType {
     let names = map_names();
     let entry =

@@ -1,4 +1,4 @@
-//! Which commits led to the table's snapshot.
+//! The commits that led to the table's snapshot.
 
 use std::collections::HashMap;
 
@@ -11,15 +11,15 @@ use crate::words::listed;
 const APPEND: &str = "append";
 
 impl Table {
-    /// The appends among the snapshots that led from `after` to where the table stands, the oldest first; for
-    /// `None` among all that are there.
+    /// The appends among the snapshots after `after` up to that of the table, the oldest first; all existing
+    /// ones for `None`.
     ///
-    /// The snapshot `after` itself may have expired, as long as the one made from it is there
+    /// The snapshot `after` itself may have expired, as long as its child exists
     /// (`SnapshotUtil.isParentAncestorOf`).
     ///
     /// # Errors
-    /// `SnapshotNotFound` where the table's snapshot was not made from `after`, naming those that it was made
-    /// from.
+    /// `SnapshotNotFound` where `after` is not an ancestor of the table's snapshot; the message has the
+    /// ancestors.
     pub(crate) fn appends_after(&self, after: Option<i64>) -> Result<Vec<Snapshot>> {
         let (mut path, at) = self.path_from(after)?;
         if let Some(after) = after.filter(|after| at != Some(*after)) {
@@ -36,8 +36,8 @@ impl Table {
         self.appends_of(path)
     }
 
-    /// The snapshots that led from `after` to where the table stands, the latest first, for `None` all that are there;
-    /// and the one that the oldest of them was made from.
+    /// The snapshots after `after` up to that of the table, the latest first, all existing ones for `None`;
+    /// and the parent of the oldest.
     fn path_from(&self, after: Option<i64>) -> Result<(Vec<i64>, Option<i64>)> {
         let parents: HashMap<i64, Option<i64>> = self
             .read(&Wanted { lineage: true, ..Wanted::CURRENT })?
@@ -48,7 +48,7 @@ impl Table {
         let mut at = self.snapshot()?.map(|snapshot| snapshot.snapshot_id);
         let mut path = Vec::new();
         while let Some(id) = at.filter(|id| after != Some(*id)) {
-            // A path that is longer than there are snapshots goes in a circle.
+            // A path with more snapshots than exist is a cycle.
             let Some(parent) = parents.get(&id).filter(|_| path.len() < parents.len()) else { break };
             path.push(id);
             at = *parent;
@@ -56,7 +56,7 @@ impl Table {
         Ok((path, at))
     }
 
-    /// The snapshots that led to where the table stands, the oldest first, without their summaries.
+    /// The snapshots that led to that of the table, the oldest first, without their summaries.
     ///
     /// # Errors
     /// Those of [`Table::read`]; `SnapshotNotFound` as [`Table::snapshot`].
@@ -77,7 +77,7 @@ impl Table {
         Ok(found.into_iter().flatten().collect())
     }
 
-    /// Of snapshots those that are appends, in the order given.
+    /// The appends among the snapshots with these ids, in that order.
     fn appends_of(&self, ids: Vec<i64>) -> Result<Vec<Snapshot>> {
         let metadata = self.read(&Wanted { snapshots: Which::Ids(ids.clone()), ..Wanted::CURRENT })?;
         let mut found: HashMap<i64, Snapshot> =

@@ -14,9 +14,9 @@ use crate::iceberg::metadata::{Snapshot, Wanted};
 use crate::storage::read_recorded;
 
 impl Table {
-    /// The manifest list of the snapshot, with all columns; no rows where the table has none.
+    /// The manifest list of the snapshot, with all columns; no rows where the table has no snapshot.
     ///
-    /// Snapshots of version 1 may name their manifests themselves.
+    /// Snapshots of version 1 may name their manifests directly.
     ///
     /// # Errors
     /// `SnapshotNotFound` as [`Table::snapshot`]; those of reading the list, with its path.
@@ -27,8 +27,8 @@ impl Table {
         }
     }
 
-    /// The file of the same, and its path; `None` where there is no snapshot, and where that names its
-    /// manifests itself.
+    /// The file of that list, and its path; `None` where there is no snapshot, and where it names its
+    /// manifests directly.
     ///
     /// # Errors
     /// As [`Table::manifest_list`].
@@ -47,7 +47,7 @@ impl Table {
         self.list_by(snapshot, |bytes, decoding| read_manifest_list(bytes, None, decoding))
     }
 
-    /// The same in the columns of [`brief`].
+    /// The same with the columns of [`brief`].
     ///
     /// # Errors
     /// As [`Table::list_of`].
@@ -68,7 +68,7 @@ impl Table {
         read(bytes, self.decoding()).map_err(|error| error.in_file(path))
     }
 
-    /// What a manifest that stands in no list says of itself: of spec 0 unless it says otherwise.
+    /// A manifest without a list, as its header describes it; spec 0 where it names none.
     fn inline(&self, path: &str) -> Result<InlineManifest> {
         let bytes = self.read_recorded(path, None)?;
         let header =
@@ -77,16 +77,16 @@ impl Table {
         Ok(InlineManifest { path: path.to_owned(), length, spec_id })
     }
 
-    /// The bytes of a file of which so many are recorded, none where that is not known.
+    /// The bytes of a file with this recorded size; `None` where it is unknown.
     ///
     /// # Errors
-    /// Those of [`read_recorded`], with its path.
+    /// Those of [`read_recorded`], with the path of the file.
     pub(crate) fn read_recorded(&self, path: &str, recorded: Option<u64>) -> Result<Buffer> {
         let read = read_recorded(self.storage().as_ref(), path, recorded, &self.decoding().limits);
         read.map_err(|error| error.in_file(path))
     }
 
-    /// When each snapshot was committed [milliseconds since 1970 UTC], by id.
+    /// The commit time of each snapshot [milliseconds since 1970 UTC], by id.
     ///
     /// # Errors
     /// Those of [`Table::read`].

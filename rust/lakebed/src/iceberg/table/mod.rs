@@ -1,4 +1,4 @@
-//! A table standing on a branch at a snapshot: what its metadata says.
+//! A table on a branch at a snapshot, as its metadata describes it.
 
 mod lineage;
 mod lists;
@@ -26,32 +26,32 @@ use crate::notes::Notes;
 use crate::pipeline::Kept;
 use crate::storage::Storage;
 
-/// An Iceberg table at one of its snapshots, or at none where nothing was committed yet.
+/// An Iceberg table at one of its snapshots, or at none before the first commit.
 #[derive(Clone)]
 pub struct Table {
     location: String,
-    /// What it was opened by: its folder, or a metadata file.
+    /// What it was opened with: its folder, or a metadata file.
     opened: String,
     file: MetadataFile,
     metadata: Arc<TableMetadata>,
     storage: Arc<dyn Storage>,
     decoding: Decoding,
     branch: String,
-    /// The tag that the table is at, if it was reached by one.
+    /// The tag that the table was opened at, if any.
     tag: Option<String>,
     head: Head,
     schema: Arc<Schema>,
-    /// What is odd about what was read to get here.
+    /// What is unusual about the files read so far.
     notes: Notes,
 }
 
-/// Where a table stands.
+/// The snapshot that a table is at.
 #[derive(Clone)]
 enum Head {
     /// Before the first commit.
     Nowhere,
     At(Arc<Snapshot>),
-    /// At a snapshot that the metadata names and does not have.
+    /// A snapshot that the metadata refers to but does not have.
     Gone(i64),
 }
 
@@ -59,12 +59,13 @@ impl Table {
     /// Opens the table at `location`, its folder or one of its metadata files, at the current snapshot with
     /// the current schema.
     ///
-    /// In a folder, the current metadata file is what the version hint says and what follows it, else the
-    /// one with the highest version. It is read once, and of it is kept what [`Wanted::CURRENT`] says; see
+    /// In a folder, the current metadata file is the one of the version hint or a later version, else the one
+    /// with the highest version. It is read once, and [`Wanted::CURRENT`] is kept of it; see
     /// [`TableMetadata::read`] for the cost.
     ///
     /// # Errors
-    /// `TableNotFound` where no metadata file is, saying what was looked for; those of [`TableMetadata::read`].
+    /// `TableNotFound` where there is no metadata file, with what was looked for; those of
+    /// [`TableMetadata::read`].
     pub fn open(location: &str, storage: Arc<dyn Storage>, decoding: impl Into<Decoding>) -> Result<Table> {
         let location = location.trim_end_matches('/');
         let mut decoding = decoding.into();
@@ -75,7 +76,8 @@ impl Table {
         Table::of_file(location, file, storage, decoding, notes, &Wanted::CURRENT)
     }
 
-    /// The same table with all that is wanted of its metadata, and the text of its metadata file, which is read once.
+    /// The same table with the requested parts of its metadata, and the text of its metadata file, which is
+    /// read once.
     ///
     /// # Errors
     /// As [`Table::open`].
@@ -94,7 +96,7 @@ impl Table {
         Ok((table, text))
     }
 
-    /// The table that was opened by `opened`, of its current metadata file, with what is wanted of that.
+    /// The table that was opened with `opened`, from its current metadata file, with the requested parts.
     fn of_file(
         opened: &str,
         file: MetadataFile,
@@ -122,8 +124,8 @@ impl Table {
         })
     }
 
-    /// Where the table was opened, without a slash at the end; of a table opened by its metadata file, the
-    /// folder above `metadata`. Its paths may start otherwise: with [`TableMetadata::location`].
+    /// The location with which the table was opened, without a trailing slash; for a metadata file the folder
+    /// above `metadata`. The table's paths may start with another one: [`TableMetadata::location`].
     pub fn location(&self) -> &str {
         &self.location
     }
@@ -133,17 +135,17 @@ impl Table {
         self.file.path()
     }
 
-    /// What the metadata is read from.
+    /// The metadata file.
     pub(crate) fn file(&self) -> &MetadataFile {
         &self.file
     }
 
-    /// The metadata, of whose lists only what is current is there: see [`Table::read`] for more.
+    /// The metadata; its lists have only the current elements: see [`Table::read`] for others.
     pub fn metadata(&self) -> &TableMetadata {
         &self.metadata
     }
 
-    /// The same, shared.
+    /// The same, as a shared pointer.
     pub(crate) fn shared_metadata(&self) -> Arc<TableMetadata> {
         Arc::clone(&self.metadata)
     }
@@ -156,7 +158,7 @@ impl Table {
         TableMetadata::read(&self.file, wanted)
     }
 
-    /// Reads every snapshot of the metadata file, some at a time and in its order.
+    /// Reads every snapshot of the metadata file, some at a time, in file order.
     ///
     /// # Errors
     /// Those of [`TableMetadata::each_snapshot`].
@@ -164,17 +166,17 @@ impl Table {
         self.metadata.each_snapshot(&self.file, each)
     }
 
-    /// The branch that the table stands on, `main` unless another was asked for.
+    /// The branch that the table is on, by default `main`.
     pub fn branch(&self) -> &str {
         &self.branch
     }
 
-    /// The tag that the table was asked to stand at, if it was.
+    /// The tag that the table was opened at, if any.
     pub fn tag(&self) -> Option<&str> {
         self.tag.as_deref()
     }
 
-    /// The id of the table's snapshot, if it has one.
+    /// The id of the table's snapshot; `None` before the first commit.
     pub fn snapshot_id(&self) -> Option<i64> {
         match &self.head {
             Head::Nowhere => None,
@@ -183,10 +185,10 @@ impl Table {
         }
     }
 
-    /// The snapshot of the table; none before the first commit.
+    /// The snapshot of the table; `None` before the first commit.
     ///
     /// # Errors
-    /// `SnapshotNotFound` where the metadata says that a snapshot is current, and does not have it.
+    /// `SnapshotNotFound` where the metadata refers to a snapshot that it does not have.
     pub fn snapshot(&self) -> Result<Option<&Snapshot>> {
         match &self.head {
             Head::Nowhere => Ok(None),
@@ -198,7 +200,7 @@ impl Table {
         }
     }
 
-    /// The schema that the rows are read with: the table's current one on a branch, else the snapshot's.
+    /// The schema by which rows are read: on a branch the table's current one, else the snapshot's.
     pub fn schema(&self) -> &Arc<Schema> {
         &self.schema
     }
@@ -212,7 +214,7 @@ impl Table {
         Ok(metadata.schemas.into_iter().map(|schema| (schema.schema_id, schema)).collect())
     }
 
-    /// How the table's manifests are decoded, and what each file may cost.
+    /// How the table's manifests are decoded, and the limits for each file.
     pub fn decoding(&self) -> &Decoding {
         &self.decoding
     }
@@ -227,7 +229,7 @@ impl Table {
         Table { notes: Notes::default(), ..self }
     }
 
-    /// What is odd about what was read to get here.
+    /// What is unusual about the files read so far.
     pub(crate) fn noted(&self) -> &Notes {
         &self.notes
     }
@@ -238,7 +240,7 @@ impl Table {
     }
 }
 
-/// Where the head of a branch is, given metadata that was read for it.
+/// The head of a branch with this snapshot id, in metadata that was read for it.
 fn head(metadata: &TableMetadata, id: Option<i64>) -> Result<Head> {
     Ok(match id {
         None => Head::Nowhere,
@@ -249,7 +251,7 @@ fn head(metadata: &TableMetadata, id: Option<i64>) -> Result<Head> {
     })
 }
 
-/// The schema of that id, given metadata that was read for it.
+/// The schema of that id, in metadata that was read for it.
 fn schema_of(metadata: &TableMetadata, id: i32) -> Result<Arc<Schema>> {
     metadata.schema(id).cloned().ok_or_else(|| {
         Error::new(ErrorKind::Required, format!("schema {id} is not among the table's schemas"))

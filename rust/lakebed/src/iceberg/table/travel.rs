@@ -14,7 +14,7 @@ impl Table {
     /// The table at the head of a branch, with the table's current schema.
     ///
     /// # Errors
-    /// `SnapshotNotFound`, naming the branches that are there.
+    /// `SnapshotNotFound`, with the names of existing branches.
     pub fn at_branch(&self, branch: &str) -> Result<Table> {
         let id = match self.named(branch, RefKind::Branch) {
             None if branch == MAIN => None,
@@ -26,8 +26,8 @@ impl Table {
         Ok(Table { branch: branch.to_owned(), tag: None, head, schema, ..self.clone() })
     }
 
-    /// The table at the head of its branch, as the metadata file has it that is current now; one that is the same is
-    /// not read again.
+    /// The table at the head of its branch, by the metadata file that is current now; an unchanged one is not
+    /// read again.
     ///
     /// # Errors
     /// As [`Table::open`] and [`Table::at_branch`].
@@ -49,28 +49,27 @@ impl Table {
     /// The table at a tag, with the schema of the tag's snapshot.
     ///
     /// # Errors
-    /// `SnapshotNotFound`, naming the tags that are there.
+    /// `SnapshotNotFound`, with the names of existing tags.
     pub fn at_tag(&self, name: &str) -> Result<Table> {
         let id = self.named(name, RefKind::Tag).ok_or_else(|| self.no_ref(name, RefKind::Tag))?;
         self.pinned_at(Some(name), id)
     }
 
-    /// The table at another of its snapshots, on whichever branch, with the schema of that snapshot.
+    /// The table at another of its snapshots, on any branch, with the schema of that snapshot.
     ///
     /// # Errors
-    /// `SnapshotNotFound`, naming those that are there.
+    /// `SnapshotNotFound`, with the existing snapshots.
     pub fn at_snapshot(&self, id: i64) -> Result<Table> {
         self.pinned_at(None, id)
     }
 
     /// The table at the snapshot that was current at `millis` since 1970 UTC, with the schema of that
-    /// snapshot: the last one that the snapshot log says became current then or before
-    /// (`SnapshotUtil.java`).
+    /// snapshot: the last one that became current until then, by the snapshot log (`SnapshotUtil.java`).
     ///
-    /// The log is that of `main`, and reaches back to the oldest snapshot that was kept without a gap.
+    /// The log is that of `main`. It goes back to the oldest snapshot since which none is missing.
     ///
     /// # Errors
-    /// `SnapshotNotFound` for a time before that, naming the time.
+    /// `SnapshotNotFound` for an earlier time, with the time.
     pub fn at_timestamp(&self, millis: i64) -> Result<Table> {
         let metadata = self.read(&Wanted { snapshot_log: true, ..Wanted::CURRENT })?;
         let of_log = metadata.warnings.iter().filter(|odd| !self.metadata.warnings.contains(odd));
@@ -106,7 +105,7 @@ impl Table {
         schema_of(&metadata, id).map_err(|error| error.in_file(self.metadata_file()))
     }
 
-    /// The metadata with a snapshot that may not be the current one.
+    /// The metadata with this snapshot, which may not be the current one.
     fn read_snapshot(&self, id: Option<i64>) -> Result<Arc<TableMetadata>> {
         match id.filter(|id| self.metadata.snapshot(*id).is_none()) {
             Some(id) => {
@@ -116,7 +115,7 @@ impl Table {
         }
     }
 
-    /// The snapshot that a branch or tag stands for.
+    /// The snapshot of a branch or tag.
     fn named(&self, name: &str, kind: RefKind) -> Option<i64> {
         self.metadata.refs.get(name).filter(|one| one.kind == kind).map(|one| one.snapshot_id)
     }
@@ -134,13 +133,13 @@ impl Table {
     }
 }
 
-/// The snapshot that was current at a time, as the last entry of the log until then says, whatever the times
-/// of those before it.
+/// The snapshot that was current at a time: that of the last entry with a time until then, whatever the times
+/// of the entries before.
 pub(crate) fn as_of(log: &[SnapshotLogEntry], millis: i64) -> Option<i64> {
     log.iter().rev().find(|entry| entry.timestamp_ms <= millis).map(|entry| entry.snapshot_id)
 }
 
-/// From when on the log is, in words.
+/// The time of the log's first entry, in words.
 fn range(log: &[SnapshotLogEntry]) -> Result<String> {
     Ok(match log.iter().map(|entry| entry.timestamp_ms).min() {
         Some(first) => format!("the table's log starts at {}", instant(first)?),

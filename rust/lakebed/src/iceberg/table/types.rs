@@ -1,4 +1,4 @@
-//! What the types of a table's rows follow from.
+//! The types by which a table's rows are read.
 
 use std::sync::Arc;
 
@@ -10,23 +10,23 @@ use crate::error::Result;
 use crate::iceberg::partition::{PartitionSpec, PartitionType};
 use crate::iceberg::types::Schema;
 
-/// The schema and the partition specs that a table's rows are read with.
+/// The schema and partition specs by which a table's rows are read.
 #[derive(Debug, Clone)]
 pub(crate) struct TableTypes {
     /// The schema.
     pub(crate) schema: Arc<Schema>,
     /// Every spec of the table.
     pub(crate) specs: Arc<[PartitionSpec]>,
-    /// What all specs unify to.
+    /// The partition type of all specs.
     pub(crate) partition: Arc<PartitionType>,
-    /// Older schemas, where a spec has sources that `schema` lacks.
+    /// Older schemas, for specs with source columns that `schema` lacks.
     others: Vec<Arc<Schema>>,
     /// The table's format version.
     pub(crate) format_version: i32,
 }
 
 impl TableTypes {
-    /// `others` give the types of sources that `schema` lacks, the first that has one.
+    /// `others` give the types of source columns that `schema` lacks: the first that has the column.
     pub(crate) fn new(
         schema: Arc<Schema>,
         specs: Arc<[PartitionSpec]>,
@@ -39,7 +39,7 @@ impl TableTypes {
     }
 }
 
-/// [`TableTypes`] as they travel, in the JSON of table metadata.
+/// [`TableTypes`] in the form in which they are sent, as JSON of table metadata.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct StoredTypes {
     schema: Value,
@@ -71,8 +71,8 @@ impl TryFrom<&StoredTypes> for TableTypes {
 }
 
 impl Table {
-    /// What the rows are read with. Older schemas are read where a partition spec has sources that the
-    /// table's schema lacks.
+    /// The types by which rows are read. Older schemas are read where a partition spec has source columns
+    /// that the table's schema lacks.
     ///
     /// # Errors
     /// Those of [`Table::schemas`].
@@ -81,17 +81,17 @@ impl Table {
         let mut sources = specs.iter().flat_map(|spec| &spec.fields).flat_map(|field| &field.source_ids);
         let others = match sources.all(|id| self.schema().field_by_id(*id).is_some()) {
             true => Vec::new(),
-            // The newest first: what a column was last.
+            // The newest first: the latest type of a column counts.
             false => self.schemas()?.into_values().rev().collect(),
         };
         Ok(TableTypes::new(Arc::clone(self.schema()), specs, others, self.metadata().format_version))
     }
 
-    /// What the engine's own tables go by, wherever the table stands: its current schema, and of the
-    /// partition fields those whose source that schema has.
+    /// The types of the engine's own tables, whichever snapshot the table is at: the current schema, and the
+    /// partition fields whose source that schema has.
     ///
     /// # Errors
-    /// `Required` where the current schema was not read.
+    /// `Required` where the current schema is missing.
     pub(crate) fn current_types(&self) -> Result<TableTypes> {
         let schema = super::current_schema(self.metadata())?;
         let metadata = self.metadata();

@@ -1,4 +1,4 @@
-//! The table as every format shows itself.
+//! The table as the common trait of all formats.
 
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -152,7 +152,7 @@ impl Table {
         }
     }
 
-    /// The id of the snapshot at a place, which need not be there any more if it was given by its id.
+    /// The id of the snapshot at a place; if the place is an id itself, the snapshot need not exist.
     fn id_at(&self, place: &Place) -> Result<Option<i64>> {
         match place {
             Place::Snapshot(id) => Ok(Some(*id)),

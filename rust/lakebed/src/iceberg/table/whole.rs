@@ -1,4 +1,4 @@
-//! The views that are made whole, from the metadata file alone.
+//! The views that are read at once, from the metadata file alone.
 
 use arrow_array::RecordBatch;
 
@@ -8,8 +8,8 @@ use crate::iceberg::metadata::{Wanted, Which};
 use crate::iceberg::view::{Ref, refs, schemas, snapshots};
 
 impl Table {
-    /// The view `snapshots` in batches: every snapshot that is there, in the order of the metadata, which is
-    /// that of the commits.
+    /// The view `snapshots` in batches: every existing snapshot, in the order of the metadata, which is that
+    /// of the commits.
     pub(crate) fn snapshots_view(&self) -> Result<Vec<RecordBatch>> {
         let mut batches = Vec::new();
         self.each_snapshot(|some| {

@@ -1,4 +1,4 @@
-//! Values to partition values.
+//! Applies transforms to values.
 
 use std::sync::Arc;
 
@@ -77,7 +77,7 @@ fn truncate(values: &ArrayRef, source: &Type, width: u32) -> Option<ArrayRef> {
     })
 }
 
-/// Numbers of one type changed, with the precision and scale they had.
+/// Applies `change` to numbers of one type, keeping precision and scale.
 fn same<T: ArrowPrimitiveType>(values: &ArrayRef, change: impl Fn(T::Native) -> T::Native) -> ArrayRef {
     let values = values.as_primitive::<T>();
     Arc::new(values.unary::<_, T>(change).with_data_type(values.data_type().clone()))
@@ -88,7 +88,7 @@ fn code_points(text: &str, count: usize) -> &str {
     text.get(..end).unwrap_or(text)
 }
 
-/// Whole hours since 1970; of dates their midnights.
+/// Whole hours since 1970; for dates, those of their midnights.
 fn hours(values: &ArrayRef, source: &Type) -> Option<Int64Array> {
     Some(match source {
         Type::Date => values.as_primitive::<Date32Type>().unary(|days| i64::from(days) * HOURS_PER_DAY),

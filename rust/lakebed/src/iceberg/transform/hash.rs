@@ -1,4 +1,4 @@
-//! The hash behind `bucket` (Iceberg specification, appendix B).
+//! The hash function of `bucket` (Iceberg specification, appendix B).
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
@@ -14,14 +14,14 @@ use crate::iceberg::value::expect_type;
 use crate::iceberg::value::uuid::parse_uuid;
 use crate::murmur;
 
-/// The hash of each value of `values`, which are of the Arrow type of `ty`; null stays null.
+/// The hash of each value of `values`, which have the Arrow type of `ty`; null stays null.
 ///
-/// Integers, dates and times are hashed as 64 bits (nanoseconds as microseconds, cut towards the past),
-/// decimals as their unscaled value in as few bytes as hold it, UUIDs as their 16 bytes. Booleans and
-/// floats have a hash though no table is bucketed by them. Cost is one pass.
+/// Integers, dates and times are hashed as 64 bits (nanoseconds as microseconds, rounded down), decimals as
+/// their unscaled value in as few bytes as possible, UUIDs as their 16 bytes. Booleans and floats have a hash
+/// although no table can be bucketed by them. Cost is one pass.
 ///
 /// # Errors
-/// `ErrorKind::Argument` for an array of another type, and for a text that is no UUID;
+/// `ErrorKind::Argument` for an array of another type, and for a text that is not a UUID;
 /// `ErrorKind::Unsupported` for types without a hash.
 pub fn hashes(values: &ArrayRef, ty: &Type) -> Result<Int32Array> {
     expect_type(values, ty)?;
@@ -71,7 +71,7 @@ fn uuids(values: &ArrayRef) -> Result<Int32Array> {
     values.as_string::<i32>().iter().map(hash_text).collect()
 }
 
-/// As `Double.doubleToLongBits`, with one NaN, and one zero.
+/// Like `Double.doubleToLongBits`, with a single NaN and a single zero.
 fn double_bits(value: f64) -> i64 {
     const NAN: u64 = 0x7ff8_0000_0000_0000;
     let bits = if value.is_nan() { NAN } else { (value + 0.0).to_bits() };

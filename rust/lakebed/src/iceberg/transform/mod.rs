@@ -1,4 +1,4 @@
-//! Partition transforms: what a column's values become in a partition tuple (Iceberg specification,
+//! Partition transforms: they compute the values of a partition tuple from columns (Iceberg specification,
 //! "Partition Transforms").
 
 mod apply;
@@ -20,15 +20,15 @@ use crate::text::civil_from_days;
 
 pub use hash::hashes;
 
-/// A partition transform. Null becomes null in all of them.
+/// A partition transform. All of them keep null.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Transform {
     /// `identity`: the value.
     Identity,
     /// `bucket[N]`: the hash of the value, modulo N.
     Bucket(u32),
-    /// `truncate[W]`: numbers rounded down to a multiple of W, decimals in their unscaled value; the
-    /// first W code points or bytes of strings and binaries.
+    /// `truncate[W]`: numbers rounded down to a multiple of W (decimals by their unscaled value); the first W
+    /// code points or bytes of strings and binaries.
     Truncate(u32),
     /// `year`: years since 1970.
     Year,
@@ -40,13 +40,13 @@ pub enum Transform {
     Hour,
     /// `void`: null.
     Void,
-    /// A transform that the specification does not have, by its text.
+    /// A transform that the specification does not have, as its text.
     Unknown(String),
 }
 
 impl Transform {
-    /// The transform of that text, in any case; never fails, since tables with transforms that are not
-    /// known are still read.
+    /// The transform with that text, in any case. Never fails, since tables with unknown transforms can still
+    /// be read.
     pub fn parse(text: &str) -> Transform {
         let trimmed = text.trim();
         let known = match trimmed.to_ascii_lowercase().as_str() {
@@ -61,10 +61,10 @@ impl Transform {
         known.unwrap_or_else(|| Transform::Unknown(text.to_owned()))
     }
 
-    /// The type of what `source` becomes.
+    /// The type of the results for `source`.
     ///
-    /// Unknown transforms become strings, as Java has them. A source column that no schema has any more
-    /// is of [`Type::Unknown`]; transforms of fixed result keep theirs.
+    /// Results of unknown transforms are strings, as in Java. A source column that no schema has any more has
+    /// the type [`Type::Unknown`]; transforms with a fixed result type keep theirs.
     pub fn result_type(&self, source: &Type) -> Type {
         match self {
             Transform::Identity | Transform::Truncate(_) | Transform::Void => source.clone(),
@@ -74,28 +74,28 @@ impl Transform {
         }
     }
 
-    /// What `values`, of the Arrow type of `source`, become: an array of [`Transform::result_type`].
+    /// The results for `values` of the Arrow type of `source`: an array of [`Transform::result_type`].
     ///
-    /// Times are cut towards the past, exactly; numbers truncated below the least of their type wrap, as
-    /// in Java. Cost is one pass.
+    /// Times are rounded down, exactly; truncated numbers below the smallest of their type wrap around, as in
+    /// Java. Cost is one pass.
     ///
     /// # Errors
-    /// `ErrorKind::Argument` for an array of another type; `ErrorKind::Unsupported` for a source that
-    /// this transform does not take, and for unknown transforms; `ErrorKind::Timestamp` for an hour that
-    /// 32 bits do not hold.
+    /// `ErrorKind::Argument` for an array of another type; `ErrorKind::Unsupported` for a source type that
+    /// this transform does not accept, and for unknown transforms; `ErrorKind::Timestamp` for an hour that
+    /// does not fit 32 bits.
     pub fn apply(&self, values: &ArrayRef, source: &Type) -> Result<ArrayRef> {
         apply::apply(self, values, source)
     }
 
-    /// Each value of `values`, of the Arrow type of `result` (this transform's result type), as Iceberg
-    /// prints it in partition paths and in summaries of manifests; null is `null`.
+    /// The text of each value of `values`, which have the Arrow type of `result` (this transform's result
+    /// type), as Iceberg prints it in partition paths and in summaries of manifests; null is `null`.
     ///
-    /// Years are `1969`, months `1969-12`, days `1969-12-31`, hours `1969-12-31-23`; else it is the text
-    /// of the type. Cost is one pass.
+    /// Years are `1969`, months `1969-12`, days `1969-12-31`, hours `1969-12-31-23`; others have the text of
+    /// their type. Cost is one pass.
     ///
     /// # Errors
-    /// `ErrorKind::Argument` for an array of another type; `ErrorKind::Unsupported` for types that do not
-    /// partition tables.
+    /// `ErrorKind::Argument` for an array of another type; `ErrorKind::Unsupported` for types that cannot
+    /// partition a table.
     pub fn texts(&self, values: &ArrayRef, result: &Type) -> Result<StringArray> {
         let write: fn(&mut String, i32) -> fmt::Result = match self {
             Transform::Void => return Ok(human::nulls(values)),
@@ -111,7 +111,7 @@ impl Transform {
     }
 }
 
-/// `bucket[N]` and `truncate[W]`, with parameters of 31 bits above 0.
+/// `bucket[N]` and `truncate[W]`, with parameters above 0 that fit 31 bits.
 fn parametrised(text: &str) -> Option<Transform> {
     let (keyword, parameter) = text.strip_suffix(']')?.split_once('[')?;
     let is_number = !parameter.is_empty() && parameter.bytes().all(|byte| byte.is_ascii_digit());

@@ -1,4 +1,4 @@
-//! What Iceberg's types are in Arrow.
+//! The Arrow types of Iceberg's types.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use arrow_schema::{DataType, Field, Fields, TimeUnit};
 
 use super::{FieldRef, NestedField, Type};
 
-/// The zone of columns that hold instants.
+/// The time zone of columns that hold instants.
 const UTC: &str = "UTC";
 
 impl Type {
@@ -25,7 +25,7 @@ impl Type {
     /// | struct | Struct |
     /// | list, map | List of `item`, Map of `entries` {`key`, `value`} |
     ///
-    /// Children are as nullable as declared.
+    /// Children keep their declared nullability.
     pub fn arrow(&self) -> DataType {
         match self {
             Type::Boolean => DataType::Boolean,
@@ -60,7 +60,7 @@ impl Type {
 }
 
 impl NestedField {
-    /// The Arrow field of the same name, as nullable as declared.
+    /// The Arrow field of the same name, with the declared nullability.
     pub fn arrow(&self) -> Field {
         Field::new(&self.name, self.ty.arrow(), !self.required)
     }

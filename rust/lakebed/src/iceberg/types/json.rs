@@ -1,4 +1,4 @@
-//! Types and fields from JSON, as in Iceberg's `SchemaParser.java`.
+//! Reads types and fields from JSON, as Iceberg's `SchemaParser.java`.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -17,9 +17,9 @@ impl Type {
     /// The type that `json` describes, a string or an object.
     ///
     /// # Errors
-    /// [`ErrorKind::Type`] for what the grammar does not have, and for nesting beyond 64;
-    /// [`ErrorKind::Required`] for an object that lacks a key; [`ErrorKind::Json`] for one of the
-    /// wrong JSON type, and for a name that two fields of a struct have.
+    /// [`ErrorKind::Type`] for a type that is not in the grammar, and for nesting beyond 64;
+    /// [`ErrorKind::Required`] for a missing key; [`ErrorKind::Json`] for a value of the wrong JSON type, and
+    /// for two fields of a struct with the same name.
     pub fn from_json(json: &Value) -> Result<Type> {
         parse(json, 0)
     }

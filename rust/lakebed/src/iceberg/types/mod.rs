@@ -1,8 +1,7 @@
-//! Iceberg's data types and schemas: their JSON, their text, and what they are in Arrow.
+//! Iceberg's data types and schemas, their JSON and text forms, and the Arrow types they become.
 //!
-//! Primitive types are JSON strings (`"decimal(9, 2)"`), nested ones JSON objects (Iceberg
-//! specification, "Schemas and Data Types" and appendix C). Printing gives the spelling of Iceberg's
-//! `Types.java`.
+//! Primitive types are JSON strings (`"decimal(9, 2)"`), nested ones JSON objects (Iceberg specification,
+//! "Schemas and Data Types" and appendix C). They are printed as by Iceberg's `Types.java`.
 
 mod arrow;
 mod json;
@@ -23,7 +22,7 @@ pub use schema::Schema;
 
 pub use crate::edges::EdgeAlgorithm;
 
-/// The most digits a decimal has.
+/// The most digits of a decimal.
 pub const MAX_PRECISION: u8 = 38;
 
 /// A type; nested ones hold their fields with ids.
@@ -39,22 +38,22 @@ pub enum Type {
     Float,
     /// `double`: 64 bits.
     Double,
-    /// `decimal(P, S)` with P in 1..=38 and S at most P; S below zero means zeros before the point.
+    /// `decimal(P, S)` with P in 1..=38 and S at most P; a negative S means zeros before the decimal point.
     Decimal {
-        /// Digits in all.
+        /// Number of digits.
         precision: u8,
-        /// Digits after the point.
+        /// Digits after the decimal point.
         scale: i8,
     },
     /// `date`: days since 1970-01-01.
     Date,
     /// `time`: microseconds since midnight.
     Time,
-    /// `timestamp`: microseconds since 1970-01-01T00:00 of no zone.
+    /// `timestamp`: microseconds since 1970-01-01T00:00, without a time zone.
     Timestamp,
     /// `timestamptz`: microseconds since 1970-01-01T00:00 UTC.
     Timestamptz,
-    /// `timestamp_ns`: nanoseconds since 1970-01-01T00:00 of no zone.
+    /// `timestamp_ns`: nanoseconds since 1970-01-01T00:00, without a time zone.
     TimestampNs,
     /// `timestamptz_ns`: nanoseconds since 1970-01-01T00:00 UTC.
     TimestamptzNs,
@@ -72,21 +71,21 @@ pub enum Type {
     Variant,
     /// `geometry(C)`: planar well-known binary.
     Geometry {
-        /// The coordinate reference system; none is `OGC:CRS84`.
+        /// The coordinate reference system; `None` is `OGC:CRS84`.
         crs: Option<String>,
     },
     /// `geography(C, A)`: well-known binary on a spheroid.
     Geography {
-        /// The coordinate reference system; none is `OGC:CRS84`.
+        /// The coordinate reference system; `None` is `OGC:CRS84`.
         crs: Option<String>,
-        /// How edges are interpolated; none is spherical.
+        /// How edges are interpolated; `None` is spherical.
         algorithm: Option<EdgeAlgorithm>,
     },
     /// `struct` of fields.
     Struct(Vec<FieldRef>),
-    /// `list`; the field of its elements is called `element`.
+    /// `list`; the field of its elements is named `element`.
     List(FieldRef),
-    /// `map`; the fields of its keys and values are called `key` and `value`, and keys are required.
+    /// `map`; the fields of its keys and values are named `key` and `value`, and keys are required.
     Map(FieldRef, FieldRef),
 }
 
@@ -98,7 +97,7 @@ pub type FieldRef = Arc<NestedField>;
 pub struct NestedField {
     /// The id, unique in the schema; columns are matched by it across schemas and files.
     pub id: i32,
-    /// The name, unique among its siblings; it may hold dots.
+    /// The name, unique among its siblings; it may contain dots.
     pub name: String,
     /// Whether no value is null.
     pub required: bool,
@@ -106,9 +105,9 @@ pub struct NestedField {
     pub ty: Type,
     /// The comment.
     pub doc: Option<String>,
-    /// What rows written before the field existed hold in it, as a JSON single value.
+    /// The value in rows that were written before the field existed, as a JSON single value.
     pub initial_default: Option<Value>,
-    /// What writers put where no value is given, as a JSON single value.
+    /// The value that writers store where none is given, as a JSON single value.
     pub write_default: Option<Value>,
 }
 
@@ -121,7 +120,7 @@ impl NestedField {
 }
 
 impl Type {
-    /// The fields a nested type holds; none for others.
+    /// The fields of a nested type; empty for others.
     pub fn children(&self) -> Vec<&FieldRef> {
         match self {
             Type::Struct(fields) => fields.iter().collect(),
@@ -131,7 +130,7 @@ impl Type {
         }
     }
 
-    /// Whether this is one of the specification's primitive types: not nested, and no variant.
+    /// Whether this is one of the specification's primitive types: neither nested nor a variant.
     pub fn is_primitive(&self) -> bool {
         !matches!(self, Type::Struct(_) | Type::List(_) | Type::Map(..) | Type::Variant)
     }

@@ -3,8 +3,8 @@
 use super::Type;
 
 impl Type {
-    /// Whether values of this type are read as `to`: the same type, or one that a column of this
-    /// type may be promoted to in any format version.
+    /// Whether values of this type can be read as `to`: the same type, or one to which a column of this type
+    /// may be promoted in any format version.
     pub fn promotes_to(&self, to: &Type) -> bool {
         match (self, to) {
             (from, to) if from == to => true,

@@ -1,4 +1,4 @@
-//! A table's columns at one version.
+//! The columns of a table in one version of its schema.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,14 +12,14 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::json::Object;
 use crate::json::{invalid, parse};
 
-/// One version of a table's schema, with its fields of all levels found by id and by name.
+/// One version of a table's schema; fields of all levels can be looked up by id and by name.
 #[derive(Debug, Clone)]
 pub struct Schema {
     /// The id, unique in the table; 0 where the JSON has none.
     pub schema_id: i32,
     /// The columns, in order.
     pub fields: Vec<FieldRef>,
-    /// The ids of the fields that tell rows apart.
+    /// The identifier fields: the ids of fields that identify a row.
     pub identifier_field_ids: Vec<i32>,
     /// The fields of all levels, each before its children.
     places: Vec<FieldPlace>,
@@ -33,9 +33,9 @@ struct FieldPlace {
     field: FieldRef,
     name: Arc<str>,
     depth: usize,
-    /// Whether every row has just one value of it: it is in no list and no map.
+    /// Whether every row has exactly one value of it: it is in no list or map.
     single: bool,
-    /// Whether no row is without a value of it: it is required, and so is all that it is nested in.
+    /// Whether every row has a value of it that is not null: it and all fields around it are required.
     always_there: bool,
 }
 
@@ -64,7 +64,7 @@ impl Schema {
     /// The schema that `json` describes: a struct type with `schema-id` and `identifier-field-ids`.
     ///
     /// # Errors
-    /// Those of [`super::Type::from_json`] and [`Schema::new`]; [`ErrorKind::Type`] for a type that is no
+    /// Those of [`super::Type::from_json`] and [`Schema::new`]; [`ErrorKind::Type`] for a type that is not a
     /// struct.
     pub fn from_json(json: &Value) -> Result<Schema> {
         let object = Object::new(json, "a schema")?;
@@ -89,11 +89,11 @@ impl Schema {
         self.place_of(id).map(|place| &place.field)
     }
 
-    /// The field of that full name, of any level: names joined by dots, in the case they are written
-    /// in, with `element`, `key` and `value` for what lists and maps hold.
+    /// The field with that full name, of any level: names joined by dots, case-sensitive, with `element`,
+    /// `key` and `value` for the contents of lists and maps.
     ///
-    /// Names may hold dots themselves: of two fields with the same full name it is the one that is
-    /// nested deeper.
+    /// Names may contain dots themselves: of two fields with the same full name it is the more deeply nested
+    /// one.
     pub fn field_by_name(&self, name: &str) -> Option<&FieldRef> {
         self.places.get(*self.by_name.get(name)?).map(|place| &place.field)
     }
@@ -103,19 +103,18 @@ impl Schema {
         self.place_of(id).map(|place| place.name.as_ref())
     }
 
-    /// The fields of that full name in any case, of any level.
+    /// The fields with that full name in any case, of any level.
     pub fn fields_like(&self, name: &str) -> impl Iterator<Item = &FieldRef> {
         let name = name.to_lowercase();
         self.places.iter().filter(move |place| place.name.to_lowercase() == name).map(|place| &place.field)
     }
 
-    /// Whether every row has just one value of the field of that id, null or not: it is in no list and no map.
+    /// Whether every row has exactly one value of the field of that id, null or not: it is in no list or map.
     pub fn is_single(&self, id: i32) -> bool {
         self.place_of(id).is_some_and(|place| place.single)
     }
 
-    /// Whether no row is without a value of the field of that id: it is required, and so is all that it is
-    /// nested in.
+    /// Whether every row has a value of the field of that id: it and all fields around it are required.
     pub fn is_always_there(&self, id: i32) -> bool {
         self.place_of(id).is_some_and(|place| place.always_there)
     }
@@ -126,7 +125,7 @@ impl Schema {
 
     /// The primitive fields of all levels with their full names, in schema order.
     ///
-    /// These are the fields that metrics are shown of; variants and nested types are left out.
+    /// These are the fields that have metrics; variants and nested types are left out.
     pub fn primitives(&self) -> impl Iterator<Item = (&str, &FieldRef)> {
         let primitive = self.places.iter().filter(|place| place.field.ty.is_primitive());
         primitive.map(|place| (place.name.as_ref(), &place.field))
@@ -148,7 +147,7 @@ impl PartialEq for Schema {
 
 impl Eq for Schema {}
 
-/// Adds `field` and its children; recursion is as deep as types may nest.
+/// Adds `field` and its children. Recursion is as deep as types may nest.
 fn place(places: &mut Vec<FieldPlace>, field: &FieldRef, parent: Option<(&FieldPlace, &Type)>) {
     let name = match parent {
         Some((parent, _)) => format!("{}.{}", parent.name, field.name).into(),

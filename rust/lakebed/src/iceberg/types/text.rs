@@ -3,10 +3,10 @@
 use super::{EdgeAlgorithm, MAX_PRECISION, Type};
 use crate::error::{Error, ErrorKind};
 
-/// The coordinate reference system of a geometry or geography that names none.
+/// The default coordinate reference system of geometry and geography.
 pub(super) const DEFAULT_CRS: &str = "OGC:CRS84";
 
-/// The types that have no parameters, with their keywords.
+/// The types without parameters, with their keywords.
 const PLAIN: [(&str, Type); 18] = [
     ("boolean", Type::Boolean),
     ("int", Type::Int),
@@ -36,12 +36,12 @@ pub(super) fn keyword(ty: &Type) -> &'static str {
 impl std::str::FromStr for Type {
     type Err = Error;
 
-    /// The primitive type that `text` names, in any case and with any white space around names and
-    /// numbers, as `Types.fromPrimitiveString` reads it.
+    /// The primitive type with the text `text`, in any case and with any whitespace around names and numbers,
+    /// as `Types.fromPrimitiveString` reads it.
     ///
     /// # Errors
-    /// [`ErrorKind::Type`] for a text that is not in the grammar, for a decimal that no 38 digits
-    /// hold, and for a fixed of more than 2³¹ - 1 bytes.
+    /// [`ErrorKind::Type`] for a text that is not in the grammar, for a decimal of more than 38 digits, and
+    /// for a fixed of more than 2³¹ - 1 bytes.
     fn from_str(text: &str) -> Result<Type, Error> {
         let trimmed = text.trim();
         if let Some((_, ty)) = PLAIN.iter().find(|(keyword, _)| keyword.eq_ignore_ascii_case(trimmed)) {
@@ -97,7 +97,7 @@ fn geography(parameters: &str) -> Result<Type, &'static str> {
     Ok(Type::Geography { crs: crs(name), algorithm: algorithm.transpose()? })
 }
 
-/// The system of that name; none for the default one.
+/// The system of that name; `None` for the default one.
 fn crs(name: &str) -> Option<String> {
     let is_default = name.is_empty() || name.eq_ignore_ascii_case(DEFAULT_CRS);
     (!is_default).then(|| name.to_owned())
@@ -108,7 +108,7 @@ fn digits(text: &str) -> Option<&str> {
     all.then_some(text)
 }
 
-/// An error of kind [`ErrorKind::Type`] about `text`, which is cut where it is long.
+/// An error of kind [`ErrorKind::Type`] about `text`, which is truncated.
 #[cold]
 fn error(text: &str, why: &str) -> Error {
     let shown: String = text.chars().take(80).collect();

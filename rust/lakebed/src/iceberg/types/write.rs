@@ -1,11 +1,11 @@
-//! Types and fields as JSON, as in Iceberg's `SchemaParser.java`.
+//! Writes types and fields as JSON, as Iceberg's `SchemaParser.java`.
 
 use serde_json::{Map, Value, json};
 
 use super::{FieldRef, NestedField, Schema, Type};
 
 impl Type {
-    /// The JSON that describes the type: what [`Type::from_json`] reads.
+    /// The JSON of the type, which [`Type::from_json`] reads.
     pub fn to_json(&self) -> Value {
         match self {
             Type::Struct(fields) => json!({ "type": "struct", "fields": all(fields) }),
@@ -29,7 +29,7 @@ impl Type {
 }
 
 impl Schema {
-    /// The JSON that describes the schema: what [`Schema::from_json`] reads.
+    /// The JSON of the schema, which [`Schema::from_json`] reads.
     pub fn to_json(&self) -> Value {
         let mut json = Map::new();
         json.insert("type".to_owned(), "struct".into());

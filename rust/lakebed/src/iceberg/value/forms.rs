@@ -1,4 +1,4 @@
-//! Single values in the Arrow type that a caller names, rather than the one that Iceberg's type has here.
+//! Single values in an Arrow type that the caller chooses, instead of the one that Iceberg's type has here.
 
 use std::sync::Arc;
 
@@ -50,7 +50,7 @@ pub fn decode_values(values: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
     }
 }
 
-/// The values of `array` as binary single values, by the table of [`decode_values`].
+/// The values of `array` as binary single values; the types are those of [`decode_values`].
 ///
 /// # Errors
 /// Those of [`encode`]; `ErrorKind::Argument` for Arrow types that are not in the table.
@@ -66,7 +66,7 @@ pub fn encode_values(array: &ArrayRef) -> Result<BinaryArray> {
     encode(&array, &ty)
 }
 
-/// The Iceberg type whose single values are asked for.
+/// The Iceberg type with the single values of this Arrow type.
 pub(in crate::iceberg) fn type_of(arrow: &DataType) -> Result<Type> {
     use TimeUnit::{Microsecond, Nanosecond};
     Ok(match arrow {
@@ -89,7 +89,7 @@ pub(in crate::iceberg) fn type_of(arrow: &DataType) -> Result<Type> {
     })
 }
 
-/// The same buffers under a type that differs in the name of its zone at most.
+/// The same buffers with a type that differs at most in the name of its time zone.
 fn with_arrow_type(array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
     let data = array.to_data().into_builder().data_type(to.clone()).build();
     data.map(make_array).map_err(|error| argument(error.to_string()))

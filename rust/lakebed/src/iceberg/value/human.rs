@@ -1,4 +1,4 @@
-//! Values as people read them, in partition paths and in summaries of manifests.
+//! Values in readable form, as in partition paths and in summaries of manifests.
 
 use std::fmt::{self, Write};
 
@@ -15,18 +15,18 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::types::Type;
 use crate::text::{WallClock, write_float};
 
-/// What null is in every such text.
+/// The text of null.
 const NULL: &str = "null";
 
-/// Each value of `array`, which is of the Arrow type of `ty`, as `Transform.toHumanString` prints it:
-/// `2017-12-01`, `10:15:30.500`, `2017-12-01T10:15:30.5+00:00`, decimals as `BigDecimal.toString`, bytes
-/// in base 64; null is `null`. No value of the result is null.
+/// The text of each value of `array`, which has the Arrow type of `ty`, as `Transform.toHumanString` prints
+/// it: `2017-12-01`, `10:15:30.500`, `2017-12-01T10:15:30.5+00:00`, decimals like `BigDecimal.toString`,
+/// bytes in base 64; null is `null`. No result is null.
 ///
 /// Cost is one pass.
 ///
 /// # Errors
-/// `ErrorKind::Argument` for an array of another type; `ErrorKind::Unsupported` for a value, not a null,
-/// of a type that does not partition tables: nested ones, variants and geometries.
+/// `ErrorKind::Argument` for an array of another type; `ErrorKind::Unsupported` for a value that is not null,
+/// of a type that cannot partition a table: nested ones, variants and geometries.
 pub(crate) fn texts(array: &ArrayRef, ty: &Type) -> Result<StringArray> {
     super::expect_type(array, ty)?;
     match ty {
@@ -79,7 +79,7 @@ pub(crate) fn nulls(array: &ArrayRef) -> StringArray {
     StringArray::from_iter_values(std::iter::repeat_n(NULL, array.len()))
 }
 
-/// The texts of numbers, by what `write` appends.
+/// The texts of numbers, written by `write`.
 pub(crate) fn primitives<T: ArrowPrimitiveType>(
     array: &ArrayRef,
     write: impl Fn(&mut String, T::Native) -> fmt::Result,

@@ -22,7 +22,7 @@ pub(in crate::iceberg) use forms::type_of;
 pub use forms::{decode_values, encode_values};
 pub use json::{from_json, to_json};
 
-/// Refuses an array that is not of the Arrow type of `ty`.
+/// Refuses an array that does not have the Arrow type of `ty`.
 pub(crate) fn expect_type(array: &ArrayRef, ty: &Type) -> Result<()> {
     if *array.data_type() == ty.arrow() {
         return Ok(());

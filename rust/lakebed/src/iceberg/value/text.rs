@@ -1,4 +1,4 @@
-//! Single values as text, the way Iceberg's Java prints them.
+//! Single values as text, as Iceberg's Java prints them.
 
 use std::fmt::{self, Write};
 
@@ -7,7 +7,7 @@ use crate::text::{WallClock, civil_from_days, write_decimal};
 const MICROS_PER_SECOND: i64 = 1_000_000;
 const NANOS_PER_SECOND: i64 = 1_000_000_000;
 
-/// Whether a count of time is of microseconds or of nanoseconds.
+/// The unit of a time: microseconds or nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Unit {
     Micros,
@@ -23,21 +23,21 @@ impl Unit {
     }
 }
 
-/// Appends a day as `TransformUtil.humanDay`: `1969-12-31`, years below 1000 filled to four places.
+/// Appends a day like `TransformUtil.humanDay`: `1969-12-31`; years below 1000 have four digits.
 pub(crate) fn write_day(out: &mut String, days: i64) -> fmt::Result {
     let (year, month, day) = civil_from_days(days);
     write!(out, "{year:04}-{month:02}-{day:02}")
 }
 
-/// Appends a timestamp in ISO form, with as many digits of fraction as there are, and `+00:00` where it
-/// is an instant (`DateTimeUtil.microsToIsoTimestamp` and `…tz`).
+/// Appends a timestamp in ISO form, with as many fractional digits as needed, and `+00:00` for an instant
+/// (`DateTimeUtil.microsToIsoTimestamp` and `…tz`).
 pub(crate) fn write_timestamp(out: &mut String, value: i64, unit: Unit, is_instant: bool) -> fmt::Result {
     WallClock::from_epoch(value, unit.per_second()).write(out, 'T', 0)?;
     out.write_str(if is_instant { "+00:00" } else { "" })
 }
 
-/// Appends a decimal as `BigDecimal.toString`: in plain notation, but in scientific for negative scales
-/// and for what is below 10⁻⁶.
+/// Appends a decimal like `BigDecimal.toString`: in plain notation, but in scientific notation for negative
+/// scales and for values below 10⁻⁶.
 pub(crate) fn write_big_decimal(out: &mut String, unscaled: i128, scale: i8) -> fmt::Result {
     let digits = unscaled.unsigned_abs().to_string();
     let exponent = i64::try_from(digits.len()).unwrap_or(i64::MAX) - 1 - i64::from(scale);

@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Write};
 
-/// Which bytes have a hyphen before them.
+/// The bytes that have a hyphen before them.
 const GROUPS: [usize; 4] = [4, 6, 8, 10];
 
 /// Appends a UUID in lower case with hyphens.
@@ -16,7 +16,7 @@ pub(crate) fn write_uuid(out: &mut String, uuid: &[u8; 16]) -> fmt::Result {
     Ok(())
 }
 
-/// The bytes of 32 hex digits in any case, with hyphens at their places or without any.
+/// The bytes of 32 hex digits in any case, with all hyphens at their places or without any.
 pub(crate) fn parse_uuid(text: &str) -> Option<[u8; 16]> {
     let bytes = text.as_bytes();
     let hyphens = match bytes.len() {

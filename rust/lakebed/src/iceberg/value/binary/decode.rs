@@ -1,4 +1,4 @@
-//! Bytes to Arrow.
+//! Decodes binary single values to Arrow.
 
 use std::sync::Arc;
 
@@ -20,31 +20,32 @@ const NANOS_PER_DAY: i64 = 1000 * MICROS_PER_DAY;
 
 /// Binary single values of `ty` as an array of its Arrow type; null stays null.
 ///
-/// Decimals may have more bytes than they need. Cost is one pass; bytes that stay bytes are shared.
+/// Decimals may have more bytes than needed. Cost is one pass; values that are bytes share their buffer.
 ///
 /// # Errors
-/// `ErrorKind::Length` for a value of the wrong number of bytes, `ErrorKind::Decimal` for one of more
-/// digits than the type, `ErrorKind::Utf8`, each with its record; `ErrorKind::Unsupported` for types that
-/// have no such values: nested ones and unknown.
+/// `ErrorKind::Length` for a value with the wrong number of bytes, `ErrorKind::Decimal` for one with more
+/// digits than the type, `ErrorKind::Utf8`, each with its record; `ErrorKind::Unsupported` for types without
+/// binary values: nested ones and unknown.
 pub fn decode(values: &BinaryArray, ty: &Type) -> Result<ArrayRef> {
     read(values, ty, Mode::Strict)
 }
 
-/// Bounds of a column that is of `ty` now, whatever wrote them, as an array of its Arrow type.
+/// Bounds of a column whose type is now `ty`, in whatever type they were written, as an array of its Arrow
+/// type.
 ///
-/// What a bound of an older type holds is promoted: four bytes of a long or double are an int or float,
-/// of a timestamp a date; eight bytes of an int that fit it are taken. What cannot be read is null, since
-/// a bound that is not known hides no file. Cost is one pass.
+/// Bounds of an older type are promoted: four bytes of a long or double are an int or float, of a timestamp a
+/// date; eight bytes of an int are accepted if they fit. Unreadable bounds become null, since an unknown
+/// bound excludes no file. Cost is one pass.
 pub fn decode_bounds(values: &BinaryArray, ty: &Type) -> ArrayRef {
     read(values, ty, Mode::Bounds).unwrap_or_else(|_| new_null_array(&ty.arrow(), values.len()))
 }
 
-/// What becomes of values that are not of their type.
+/// How values that do not have their type are treated.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Mode {
     /// They are errors.
     Strict,
-    /// They are promoted where they can be, else null.
+    /// They are promoted if possible, else null.
     Bounds,
 }
 
@@ -97,7 +98,7 @@ fn read(values: &BinaryArray, ty: &Type, mode: Mode) -> Result<ArrayRef> {
     })
 }
 
-/// The values being read.
+/// The values to read.
 struct Column<'a> {
     values: &'a BinaryArray,
     ty: &'a Type,
@@ -105,7 +106,7 @@ struct Column<'a> {
 }
 
 impl<'a> Column<'a> {
-    /// Each value as `read` has it; its none is a value that is not of the type.
+    /// Reads each value with `read`, which gives `None` for a value that does not have the type.
     fn collect<T, A: FromIterator<Option<T>>>(&self, read: impl Fn(&'a [u8]) -> Option<T>) -> Result<A> {
         let read = |(row, bytes): (usize, Option<&'a [u8]>)| match bytes.map(&read) {
             Some(None) if self.mode == Mode::Strict => Err(self.error(row)),

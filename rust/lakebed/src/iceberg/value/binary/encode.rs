@@ -1,4 +1,4 @@
-//! Arrow to bytes.
+//! Encodes Arrow as binary single values.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
@@ -15,12 +15,12 @@ use crate::iceberg::value::uuid::parse_uuid;
 
 /// The values of `array`, which is of the Arrow type of `ty`, as binary single values; null stays null.
 ///
-/// Cost is one pass; bytes that stay bytes are shared.
+/// Cost is one pass; values that are bytes share their buffer.
 ///
 /// # Errors
 /// `ErrorKind::Argument` for an array of another type; `ErrorKind::Uuid`, `ErrorKind::Length` and
-/// `ErrorKind::Decimal` for a text that is no UUID, a fixed of another length and a decimal of more digits
-/// than the type, each with its record; `ErrorKind::Unsupported` for types that have no such values:
+/// `ErrorKind::Decimal` for a text that is not a UUID, a fixed of another length and a decimal with more
+/// digits than the type, each with its record; `ErrorKind::Unsupported` for types without binary values:
 /// nested ones and unknown.
 pub fn encode(array: &ArrayRef, ty: &Type) -> Result<BinaryArray> {
     expect_type(array, ty)?;

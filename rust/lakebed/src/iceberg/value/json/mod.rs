@@ -1,5 +1,5 @@
-//! JSON single values (Iceberg specification, appendix D; `SingleValueParser.java`): what defaults and
-//! expressions hold.
+//! JSON single values (Iceberg specification, appendix D; `SingleValueParser.java`), in which defaults and
+//! expressions are stored.
 
 mod read;
 mod scalar;

@@ -1,4 +1,4 @@
-//! JSON single values to Arrow.
+//! Reads JSON single values as Arrow.
 
 use std::sync::Arc;
 
@@ -24,19 +24,19 @@ use crate::json::invalid;
 
 /// JSON single values of one type as an array of its Arrow type; JSON null is null.
 ///
-/// A key that the object of a struct lacks has the initial default of its field. Hex digits may be of any
-/// case, seconds and fractions of times may be left out. Cost is one pass.
+/// A missing key of a struct gets the initial default of its field. Hex digits may have any case; seconds and
+/// fractions of times are optional. Cost is one pass.
 ///
 /// # Errors
-/// `ErrorKind::Json` for a value of the wrong JSON type, `ErrorKind::Decimal`, `ErrorKind::Timestamp`,
-/// `ErrorKind::Uuid` and `ErrorKind::Length` for one that is not of its type, `ErrorKind::Required` for a
-/// null where there must be none, each with its record; `ErrorKind::Unsupported` for variants and
-/// geometries other than null.
+/// `ErrorKind::Json` for a value of the wrong JSON type; `ErrorKind::Decimal`, `ErrorKind::Timestamp`,
+/// `ErrorKind::Uuid` and `ErrorKind::Length` for a value that is not of its type; `ErrorKind::Required` for a
+/// null in a required field, each with its record; `ErrorKind::Unsupported` for variants and geometries that
+/// are not null.
 pub fn from_json(values: &[Value], ty: &Type) -> Result<ArrayRef> {
     read(&values.iter().collect::<Vec<_>>(), ty)
 }
 
-/// What a value is, if it is of the JSON type wanted.
+/// Reads a value; `None` if it has another JSON type.
 type Scalar<T> = fn(&Value) -> Option<T>;
 
 fn read(values: &[&Value], ty: &Type) -> Result<ArrayRef> {
@@ -85,7 +85,7 @@ fn read(values: &[&Value], ty: &Type) -> Result<ArrayRef> {
     })
 }
 
-/// Each value, by `read` where it is not null.
+/// Each value that is not null, read by `read`.
 fn column<T, A: FromIterator<Option<T>>>(values: &[&Value], read: impl Fn(&Value) -> Result<T>) -> Result<A> {
     let read = |(row, value): (usize, &&Value)| match value {
         Value::Null => Ok(None),
@@ -172,7 +172,7 @@ fn maps(values: &[&Value], key: &FieldRef, value: &FieldRef, ty: &Type) -> Resul
     built(MapArray::try_new(entries, offsets(&keys), structs, Some(nulls(&keys)), sorted))
 }
 
-/// The items of each value that is not null, by `get`.
+/// The items of each value that is not null, read by `get`.
 fn items<'a>(
     values: &[&'a Value],
     get: impl Fn(&'a Value) -> Option<&'a Vec<Value>>,
@@ -200,7 +200,7 @@ fn text(value: &Value) -> Result<&str> {
     value.as_str().ok_or_else(wrong)
 }
 
-/// Floats are written with the digits that tell them from their neighbours of 32 bits.
+/// Floats are written with as many digits as distinguish 32-bit floats.
 fn narrow(value: f64) -> f32 {
     value as f32
 }
@@ -209,7 +209,7 @@ fn built<T: arrow_array::Array + 'static>(array: Result<T, ArrowError>) -> Resul
     array.map(|array| Arc::new(array) as ArrayRef).map_err(null)
 }
 
-/// Arrays that are built from their parts fail for nulls only.
+/// Building arrays from their parts can only fail for nulls.
 #[cold]
 fn null(error: ArrowError) -> Error {
     Error::new(ErrorKind::Required, "a required value is null").caused_by(error)

@@ -1,4 +1,4 @@
-//! The texts of single values, read as numbers.
+//! Reads the texts of single values as numbers.
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::value::decimal::fits;
@@ -19,7 +19,7 @@ pub(super) fn time_of_day(text: &str) -> Result<i64> {
     count(text, nanos, Unit::Micros)
 }
 
-/// `2017-11-16T22:31:08.123456`, of an instant with `+00:00` or `Z` behind it, as units since 1970.
+/// `2017-11-16T22:31:08.123456`, for an instant followed by `+00:00` or `Z`, as units since 1970.
 pub(super) fn date_time(text: &str, unit: Unit, is_instant: bool) -> Result<i64> {
     let parsed = time::parse_timestamp(text).map_err(|why| timestamp(text, why))?;
     let is_utc = ["+00:00", "Z", "z"].iter().any(|suffix| text.ends_with(suffix));
@@ -42,7 +42,7 @@ fn count(text: &str, nanos: i128, unit: Unit) -> Result<i64> {
     i64::try_from(nanos / per_unit).map_err(|_| timestamp(text, "beyond 64 bits"))
 }
 
-/// `14.20` or `2E+20` as an unscaled value; the text has exactly `scale` digits after the point.
+/// `14.20` or `2E+20` as an unscaled value; the text must have exactly `scale` digits after the point.
 pub(super) fn unscaled(text: &str, precision: u8, scale: i8) -> Result<i128> {
     let error =
         |why: &str| Error::new(ErrorKind::Decimal, format!("{} is not a decimal: {why}", shown(text)));
@@ -71,7 +71,7 @@ fn timestamp(text: &str, why: &str) -> Error {
     Error::new(ErrorKind::Timestamp, format!("{} is not a valid time: {why}", shown(text)))
 }
 
-/// `text` in quotes, cut where it is long.
+/// `text` in quotes, truncated.
 pub(super) fn shown(text: &str) -> String {
     let start: String = text.chars().take(60).collect();
     format!("{start:?}{}", if start.len() < text.len() { "…" } else { "" })

@@ -1,4 +1,4 @@
-//! Arrow to JSON single values.
+//! Writes Arrow as JSON single values.
 
 use std::fmt::{self, Display};
 
@@ -19,12 +19,12 @@ use crate::text::{WallClock, write_date, write_decimal};
 
 /// The values of an array as JSON single values; null is JSON null.
 ///
-/// `array` is of the Arrow type of `ty`. Hex digits are lower case, fractions of seconds as short as they
-/// are. Cost is one pass.
+/// `array` has the Arrow type of `ty`. Hex digits are lower case, fractions of seconds as short as possible.
+/// Cost is one pass.
 ///
 /// # Errors
 /// `ErrorKind::Argument` for an array of another type, and for NaN and the infinities, which JSON does not
-/// have; `ErrorKind::Unsupported` for variants and geometries other than null.
+/// have; `ErrorKind::Unsupported` for variants and geometries that are not null.
 pub fn to_json(array: &ArrayRef, ty: &Type) -> Result<Vec<Value>> {
     expect_type(array, ty)?;
     write(array, ty)
@@ -104,7 +104,7 @@ fn structs(array: &ArrayRef, fields: &[FieldRef]) -> Result<Vec<Value>> {
     })
 }
 
-/// A float with the digits of its own width, `1.23` rather than `1.2300000190734863`.
+/// A float with the digits of its own width: `1.23`, not `1.2300000190734863`.
 fn number(value: impl Display) -> Result<Value> {
     let number = value.to_string().parse().ok().and_then(Number::from_f64);
     number
