@@ -27,7 +27,7 @@ const COLUMNS: [&str; 4] = ["content", "file_path", "file_format", "file_size_in
 /// The kinds of files that delete manifests name.
 const OF_DELETES: [Kind; 3] = [Kind::PositionDeletes, Kind::EqualityDeletes, Kind::DeletionVectors];
 
-/// `content` of position delete files; equality delete files have the next number.
+/// `content` of position delete files, and of equality delete files.
 const POSITION_DELETES: i32 = 1;
 const EQUALITY_DELETES: i32 = 2;
 

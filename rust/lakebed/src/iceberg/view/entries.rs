@@ -19,11 +19,11 @@ use crate::record::find;
 use crate::scan::{DeletesAs, RESIDUAL};
 use crate::view::{batch, project};
 
-/// What a scan over entries yields.
+/// Which rows a scan over entries gives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Role {
-    /// Every entry, as stored and inherited.
+    /// Every entry, with its stored and inherited values.
     Entries,
     /// Live files, of data and of deletes.
     Files,
@@ -31,25 +31,25 @@ pub(crate) enum Role {
     Added,
     /// Files that the manifest's own commit added or deleted.
     History,
-    /// Live delete files and deletion vectors.
+    /// Live delete files, including deletion vectors.
     Deletes,
-    /// Live files under the entries' own names: what other views are made of.
+    /// Live files under the entries' own names: the input of other views.
     Live,
-    /// Those of them that are data files.
+    /// The data files among them.
     LiveData,
-    /// Those of them that are delete files and deletion vectors.
+    /// The delete files among them, including deletion vectors.
     LiveDeletes,
-    /// Live data files, each with the deletes that apply to it, under the column of that name.
+    /// Live data files, each with the deletes that apply to it, in the given form.
     Plan(DeletesAs),
 }
 
 impl Role {
-    /// Whether entries that say DELETED are left out.
+    /// Whether DELETED entries are left out.
     pub(crate) fn is_live(self) -> bool {
         !matches!(self, Role::Entries | Role::History)
     }
 
-    /// The entries that are shown.
+    /// The statuses of the entries that are shown.
     pub(crate) fn statuses(self) -> Statuses {
         match self {
             Role::Entries => Statuses::ALL,
@@ -59,7 +59,7 @@ impl Role {
         }
     }
 
-    /// What the entries are of.
+    /// The content of the files that are shown.
     pub(crate) fn content(self) -> Content {
         match self {
             Role::Entries | Role::Files | Role::Added | Role::History | Role::Live => Content::Both,
@@ -69,8 +69,8 @@ impl Role {
     }
 }
 
-/// What `deletes` adds where it is asked for: deleted rows, how many data files each delete applies to, and
-/// which.
+/// Columns of `deletes` that are made only on request: deleted rows, the number of data files that each
+/// delete applies to, and these files.
 pub(crate) const POSITIONS: &str = "positions";
 pub(crate) const DATA_FILE_COUNT: &str = "data_file_count";
 pub(crate) const DATA_FILES: &str = "data_files";
@@ -80,14 +80,14 @@ pub(crate) const DATA_FILES: &str = "data_files";
 enum Make {
     /// The entry's own column of this name.
     Copy(&'static str),
-    /// Null: the format has no such thing.
+    /// Null: the format has no such field.
     Absent(fn() -> DataType),
     Manifest,
     Metrics,
     TargetFile,
     Cardinality,
     Positions,
-    /// What the scan has put beside the entry, under the column's name.
+    /// A column that the scan adds to the entries, under the same name.
     Given(fn() -> DataType),
 }
 
@@ -131,7 +131,7 @@ const COMMON: [Column; 12] = [
     column("created_at", Make::Absent(instant)),
 ];
 
-/// What `files` has of Iceberg's own.
+/// Iceberg's own columns of `files`.
 const OF_FILES: [Column; 10] = [
     copy("file_sequence_number"),
     copy("snapshot_id"),
@@ -145,7 +145,7 @@ const OF_FILES: [Column; 10] = [
     copy("content_size_in_bytes"),
 ];
 
-/// What `deletes` has after the common columns.
+/// The columns of `deletes` after the common ones.
 const OF_DELETES: [Column; 7] = [
     column("referenced_data_file", Make::TargetFile),
     copy("content_offset"),
@@ -156,8 +156,8 @@ const OF_DELETES: [Column; 7] = [
     copy("snapshot_id"),
 ];
 
-/// What `deletes` has only where it is asked for: each may be larger than all others together, or cost as
-/// much as a plan.
+/// Columns of `deletes` that are made only on request: each may be larger than all others together, or cost
+/// as much as a plan.
 const ON_DEMAND: [Column; 3] = [
     column(POSITIONS, Make::Positions),
     column(DATA_FILE_COUNT, Make::Given(int64)),
@@ -181,7 +181,7 @@ fn columns_of(role: Role) -> Vec<Column> {
     }
 }
 
-/// One view over entries, compiled: which of their columns it needs and how its own are made.
+/// One view over entries, compiled: the columns of entries that it needs, and how its columns are made.
 pub(crate) struct EntryView {
     columns: Vec<Column>,
     raw: Vec<String>,
@@ -190,7 +190,7 @@ pub(crate) struct EntryView {
 }
 
 impl EntryView {
-    /// The view `role`, projected to `columns`, with the metrics of columns under the name given.
+    /// The view `role`, projected to `columns`, with metrics of columns under the given name.
     ///
     /// # Errors
     /// `UnknownColumn` for a column that the view does not have.
@@ -228,12 +228,12 @@ impl EntryView {
         self.columns.iter().any(|column| column.name == name)
     }
 
-    /// The columns of [`ENTRY`] that the view is made of.
+    /// The columns of [`ENTRY`] that the view needs.
     pub(crate) fn raw(&self) -> &[String] {
         &self.raw
     }
 
-    /// The ids of the columns whose metrics are needed; `None` where maps are shown whole.
+    /// The ids of the columns whose metrics are needed; `None` where maps are shown as a whole.
     pub(crate) fn metrics_of(&self) -> Option<Vec<i32>> {
         let shown = self.columns.iter().any(|column| match column.make {
             Make::Copy(name) => ENTRY
@@ -246,13 +246,12 @@ impl EntryView {
         (!shown).then(|| of_metrics().unwrap_or_default())
     }
 
-    /// Whether rows hold positions, for which deletion vectors are read.
+    /// Whether rows show positions, so that deletion vectors must be read.
     pub(crate) fn needs_positions(&self) -> bool {
         self.columns.iter().any(|column| matches!(column.make, Make::Positions))
     }
 
-    /// Makes the view's rows from entries of one manifest; the positions of each are given where they are
-    /// needed.
+    /// Makes the view's rows from entries of one manifest, with the positions of each where they are needed.
     pub(crate) fn build(
         &self,
         entries: &RecordBatch,
@@ -324,7 +323,7 @@ fn raw_columns(role: Role, columns: &[Column], metrics: Option<&MetricsView>) ->
     once
 }
 
-/// How many rows a deletion vector deletes; null for delete files, which may name rows twice.
+/// The number of rows that a deletion vector deletes; null for delete files, which may name a row twice.
 fn cardinalities(entries: &RecordBatch) -> Result<ArrayRef> {
     let counts = find(entries, "record_count")?;
     let counts = counts.as_primitive::<arrow_array::types::Int64Type>();

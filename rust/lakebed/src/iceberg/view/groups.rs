@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::iceberg::groups::{Group, Groups};
 use crate::view::{instants, whole};
 
-/// The rows of `partitions`, in the order in which their first files appear.
+/// The rows of `partitions`, in the order of their first files.
 pub(crate) fn partitions(groups: &Groups) -> Result<RecordBatch> {
     let rows = groups.groups();
     let deletes = |group: &Group| Some(group.position_deletes.files + group.equality_deletes.files);
@@ -34,8 +34,7 @@ pub(crate) fn partitions(groups: &Groups) -> Result<RecordBatch> {
     whole(columns_of_view, rows.len())
 }
 
-/// The rows of `buckets`: Iceberg's files are in no buckets but those of their partition, so there is one
-/// row per partition.
+/// The rows of `buckets`: Iceberg has no buckets besides partitions, so there is one row per partition.
 pub(crate) fn buckets(groups: &Groups) -> Result<RecordBatch> {
     let rows = groups.groups();
     let absent = || new_null_array(&DataType::Int32, rows.len());
@@ -67,7 +66,7 @@ pub(crate) fn ints(groups: &[Group], value: impl Fn(&Group) -> i32) -> ArrayRef 
     Arc::new(Int32Array::from_iter_values(groups.iter().map(value)))
 }
 
-/// When each group last changed, as instants.
+/// The time of each group's last change, as an instant.
 pub(crate) fn last_updated(groups: &[Group]) -> Result<ArrayRef> {
     instants(groups.iter().map(|group| group.last_updated.map(|(millis, _)| millis)))
 }

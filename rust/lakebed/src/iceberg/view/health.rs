@@ -1,4 +1,4 @@
-//! `health`: what the files of all partitions come to.
+//! `health`: sums over the files of all partitions.
 
 use arrow_array::cast::AsArray;
 
@@ -6,11 +6,11 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::health::{ManifestBounds, Totals};
 use crate::iceberg::groups::{Group, Groups};
 
-/// Iceberg's files are in no buckets, on no levels, and have no rows that delete.
+/// Iceberg has no buckets, no levels, and no rows that delete.
 const ZERO: Totals =
     Totals { bucket_count: None, level_0_file_count: None, delete_row_count: None, ..Totals::ZERO };
 
-/// What the live files of all groups come to.
+/// Sums over the live files of all groups.
 pub(crate) fn totals(groups: &Groups, bounds: Option<&ManifestBounds>) -> Result<Totals> {
     let bounds = bounds.ok_or_else(|| Error::new(ErrorKind::Argument, "this task is not one of health"))?;
     let specs: Vec<_> = groups.groups().iter().map(|group| Some(group.spec_id)).collect();

@@ -14,10 +14,10 @@ use crate::iceberg::prune::Summaries;
 use crate::record::find;
 use crate::view::{whole, with_columns};
 
-/// The column that is there only where it is named: each manifest is opened for it.
+/// A column that is made only on request: every manifest is opened for it.
 pub(crate) const HEADER: &str = "header";
 
-/// The rows of `list`, all columns of manifest lists.
+/// The rows of `list`, which has all columns of manifest lists.
 pub(crate) fn manifests(
     list: &RecordBatch,
     summaries: &Summaries,
@@ -39,7 +39,7 @@ pub(crate) fn manifests(
         ("deleted_rows_count", copy("deleted_rows_count")?),
         ("partition_lower", lower),
         ("partition_upper", upper),
-        // The schema of a manifest stands in its own header.
+        // The schema of a manifest is only in its own header.
         ("schema_id", new_null_array(&DataType::Int64, list.num_rows())),
         ("sequence_number", copy("sequence_number")?),
         ("min_sequence_number", copy("min_sequence_number")?),
@@ -51,7 +51,7 @@ pub(crate) fn manifests(
     whole(columns_of_view, list.num_rows())
 }
 
-/// `view` with what each manifest says of itself in its header; null for one that has none.
+/// `view` with the header of each manifest; null where there is none.
 pub(crate) fn with_headers(view: &RecordBatch, headers: &[Option<ManifestHeader>]) -> Result<RecordBatch> {
     let each = || headers.iter().map(Option::as_ref);
     let int = |value: fn(&ManifestHeader) -> Option<i32>| -> ArrayRef {

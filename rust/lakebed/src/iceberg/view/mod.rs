@@ -1,4 +1,4 @@
-//! The views of an Iceberg table, one table of columns a view.
+//! The views of an Iceberg table, one table of columns per view.
 
 mod entries;
 mod groups;

@@ -12,13 +12,13 @@ use crate::view::{instants, whole};
 pub(crate) struct Ref<'m> {
     /// Its name.
     pub(crate) name: &'m str,
-    /// What it stands for.
+    /// Its snapshot id and retention rules.
     pub(crate) named: &'m SnapshotRef,
-    /// The snapshot that it stands for, as far as it is there.
+    /// Its snapshot, if it exists.
     pub(crate) snapshot: Option<&'m Snapshot>,
 }
 
-/// The rows of `refs`: `main`, the other branches, then the tags, each in the order given.
+/// The rows of `refs`: `main`, the other branches, then the tags, each in the given order.
 pub(crate) fn refs<'m>(refs: impl Iterator<Item = Ref<'m>>) -> Result<RecordBatch> {
     let mut refs: Vec<Ref<'_>> = refs.collect();
     refs.sort_by_key(|one| (one.named.kind == RefKind::Tag, one.name != MAIN));

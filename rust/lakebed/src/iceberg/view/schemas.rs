@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::iceberg::types::{NestedField, Schema};
 use crate::view::{lists, struct_lists, whole};
 
-/// The rows of `schemas`, in the order given, and which of them is the table's current one.
+/// The rows of `schemas`, in the given order, with a mark for the table's current one.
 pub(crate) fn schemas(schemas: &[Arc<Schema>], current: i32) -> Result<RecordBatch> {
     let ids = schemas.iter().map(|schema| i64::from(schema.schema_id));
     let identifiers = || schemas.iter().flat_map(|schema| &schema.identifier_field_ids);
@@ -29,7 +29,7 @@ pub(crate) fn schemas(schemas: &[Arc<Schema>], current: i32) -> Result<RecordBat
     whole(columns, schemas.len())
 }
 
-/// The columns of each schema; types as the specification spells them, nested ones as JSON.
+/// The columns of each schema; types as the specification writes them, nested ones as JSON.
 fn fields(schemas: &[Arc<Schema>]) -> Result<ArrayRef> {
     let fields = || schemas.iter().flat_map(|schema| &schema.fields);
     let ty = |field: &NestedField| match field.ty.to_json() {

@@ -35,7 +35,7 @@ pub(crate) fn snapshots(snapshots: &[Snapshot]) -> Result<RecordBatch> {
     whole(columns, snapshots.len())
 }
 
-/// Rows of all data files, deleted ones included, as the writer counted them.
+/// Rows of all data files, including deleted ones, as the writer counted them.
 fn total_records(snapshot: &Snapshot) -> Option<i64> {
     let pairs = snapshot.summary.as_deref()?;
     pairs.iter().find(|(key, _)| key == "total-records").and_then(|(_, value)| value.parse().ok())

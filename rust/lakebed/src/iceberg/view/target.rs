@@ -1,4 +1,4 @@
-//! Which one data file a delete file is about.
+//! The single data file that a delete file applies to.
 
 use std::sync::Arc;
 
@@ -9,18 +9,18 @@ use arrow_array::{Array, ArrayRef, MapArray, RecordBatch, StringArray};
 use crate::error::{Error, ErrorKind, Result};
 use crate::record::find;
 
-/// The reserved id of the column `file_path` of position delete files.
+/// The reserved field id of `file_path` in position delete files.
 const FILE_PATH_ID: i32 = 2_147_483_546;
 
-/// Content of position delete files and of deletion vectors.
+/// `content` of position delete files, including deletion vectors.
 const POSITION_DELETES: i32 = 1;
 
-/// The entry's columns that say so.
+/// The entry's columns that determine it.
 pub(crate) const TARGET_INPUT: [&str; 4] =
     ["content", "referenced_data_file", "lower_bounds", "upper_bounds"];
 
-/// The data file that each position delete file or deletion vector deletes from, where it is one alone: the
-/// one it refers to, or the one path that its bounds leave (Iceberg's
+/// The data file that each position delete file or deletion vector deletes from, if it is a single one: the
+/// one it refers to, or the path that both of its bounds have (Iceberg's
 /// `ContentFileUtil.referencedDataFile`). Null for all other files.
 pub(crate) fn target_files(entries: &RecordBatch) -> Result<ArrayRef> {
     let [content, stored, lower, upper] = TARGET_INPUT.map(|name| find(entries, name));

@@ -6,12 +6,12 @@ use serde_json::{Map, Value, json};
 
 use crate::iceberg::types::{FieldRef, NestedField, Type};
 
-/// The schema of a record called `name`, with the ids of its fields.
+/// The schema of a record named `name`, with the ids of its fields.
 pub(super) fn record_schema(name: &str, fields: &[FieldRef]) -> Value {
     Names::default().record(name, fields)
 }
 
-/// The named types that were written so far: a second use is a reference.
+/// The named types written so far: a second use is a reference.
 #[derive(Default)]
 struct Names(HashSet<String>);
 
@@ -39,11 +39,11 @@ impl Names {
     /// The type of a field, a union with null where it is optional.
     fn value(&mut self, field: &NestedField) -> Value {
         let of = self.of(&field.ty, field.id);
-        // What is always null is that already.
+        // The type of a column that is always null is null already.
         if field.required || field.ty == Type::Unknown { of } else { json!(["null", of]) }
     }
 
-    /// The type of a field of that id, after which records are called.
+    /// The type of the field with that id, after which records are named.
     fn of(&mut self, ty: &Type, id: i32) -> Value {
         let logical = |of: &str, name: &str| json!({ "type": of, "logicalType": name });
         let timestamp =
@@ -93,14 +93,14 @@ impl Names {
     }
 }
 
-/// The fewest bytes that hold every decimal of so many digits.
+/// The number of bytes that every decimal of so many digits fits in.
 fn least_bytes(precision: u8) -> u32 {
     let most = 10_i128.checked_pow(precision.into()).map_or(i128::MAX, |power| power - 1);
     // One more bit for the sign.
     (i128::BITS - most.leading_zeros() + 1).div_ceil(8)
 }
 
-/// A name as Avro allows it: what it does not allow is spelled in hexadecimal, by UTF-16 units as Java has it.
+/// A name that Avro allows: other characters are written in hexadecimal, by UTF-16 units as in Java.
 pub(super) fn avro_name(name: &str) -> String {
     let mut out = String::with_capacity(name.len());
     for (place, char) in name.chars().enumerate() {
@@ -119,8 +119,8 @@ pub(super) fn avro_name(name: &str) -> String {
     out
 }
 
-/// Whether Java takes a character for a letter or digit, as far as scripts go whose letters are plain to tell;
-/// other letters are spelled out, which readers take for the same name.
+/// Whether Java considers a character a letter or digit, for scripts in which that is simple to decide; other
+/// letters are written in hexadecimal, which readers accept for the same name.
 fn is_letter_or_digit(char: char) -> bool {
     match char {
         '\u{0345}' => false,

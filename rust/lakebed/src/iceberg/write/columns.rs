@@ -1,4 +1,4 @@
-//! The columns that callers give, against those of the records that are written.
+//! Matches the columns of callers with those of the records that are written.
 
 use std::sync::Arc;
 
@@ -12,8 +12,8 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::field::FieldSpec;
 use crate::record::carried::{self, is_carried};
 
-/// The columns of a record as they are written, those that `batch` carries for it behind its own: nullable, so that
-/// it is the file's schema that refuses a null.
+/// The columns of a record in the form in which they are written, followed by unknown fields that `batch`
+/// carries. They are nullable, so that the file's schema refuses nulls.
 pub(super) fn record_rows<'r>(
     own: impl Iterator<Item = Result<(&'r str, ArrayRef)>>,
     batch: &'r RecordBatch,
@@ -28,7 +28,8 @@ pub(super) fn record_rows<'r>(
     RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), columns, &options).map_err(Into::into)
 }
 
-/// Refuses columns that `specs` do not have, and such as are there twice; other writers' fields are carried.
+/// Refuses columns that `specs` do not have, and columns that appear twice; unknown fields of other writers
+/// are kept.
 pub(super) fn check_names(schema: &Schema, specs: &[FieldSpec]) -> Result<()> {
     for (place, field) in schema.fields().iter().enumerate() {
         let name = field.name();
@@ -45,10 +46,10 @@ pub(super) fn check_names(schema: &Schema, specs: &[FieldSpec]) -> Result<()> {
     Ok(())
 }
 
-/// The column that is called as the field of that name in `specs`; where it is absent, null.
+/// The column with the name of that field in `specs`; null where it is missing.
 ///
 /// # Errors
-/// `UnknownColumn` where `required` says that it must be there.
+/// `UnknownColumn` for a missing column if `required` is set.
 pub(super) fn column(
     batch: &RecordBatch,
     specs: &[FieldSpec],
@@ -68,7 +69,7 @@ pub(super) fn column(
     }
 }
 
-/// Refuses values in a column that the version has no field for.
+/// Refuses values in a column for which the version has no field.
 pub(super) fn check_absent(batch: &RecordBatch, name: &str, version: FormatVersion) -> Result<()> {
     let Some(column) = batch.column_by_name(name) else { return Ok(()) };
     let zero = ZERO_IN_FIRST.contains(&name);
@@ -81,7 +82,7 @@ pub(super) fn check_absent(batch: &RecordBatch, name: &str, version: FormatVersi
     }
 }
 
-/// What readers fill with 0 in files of version 1, which does not have it.
+/// Fields that version 1 lacks and readers default to 0.
 const ZERO_IN_FIRST: [&str; 4] =
     ["content", "sequence_number", "min_sequence_number", "file_sequence_number"];
 

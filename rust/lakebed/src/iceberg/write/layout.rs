@@ -1,6 +1,6 @@
-//! The records that manifests and manifest lists are made of in each format version, as Iceberg types: which
-//! fields there are, in which order, and which must have a value (Iceberg's `V1Metadata.java`,
-//! `V2Metadata.java` and `V3Metadata.java`).
+//! The records of manifests and manifest lists in each format version, as Iceberg types: which fields exist,
+//! in which order, and which are required (Iceberg's `V1Metadata.java`, `V2Metadata.java` and
+//! `V3Metadata.java`).
 
 use std::sync::Arc;
 
@@ -8,10 +8,10 @@ use super::FormatVersion;
 use super::FormatVersion::{V1, V2, V3};
 use crate::iceberg::types::{FieldRef, NestedField, Type};
 
-/// The id of the tuple's field in an entry's file.
+/// The id of the partition tuple in an entry's file.
 const PARTITION_ID: i32 = 102;
 
-/// The id of the field that version 1 demands and nobody reads.
+/// A field that version 1 requires and that nobody reads.
 pub(super) const BLOCK_SIZE: &str = "block_size_in_bytes";
 
 /// A field of a record on disk.
@@ -21,7 +21,7 @@ struct Written {
     ty: fn() -> Type,
     since: FormatVersion,
     until: FormatVersion,
-    /// The first version in which it must have a value, if there is one.
+    /// The first version in which it is required, if there is one.
     required: Option<FormatVersion>,
 }
 
@@ -37,7 +37,7 @@ const fn since(since: FormatVersion, field: Written) -> Written {
     Written { since, ..field }
 }
 
-/// The fields of an entry but for its file, which comes last.
+/// The fields of an entry, without its file, which comes last.
 static ENTRY: [Written; 4] = [
     required(0, "status", || Type::Int),
     optional(1, "snapshot_id", || Type::Long),
@@ -45,7 +45,7 @@ static ENTRY: [Written; 4] = [
     since(V2, optional(4, "file_sequence_number", || Type::Long)),
 ];
 
-/// The fields of an entry's file; that of the tuple has the type of the manifest's spec.
+/// The fields of an entry's file; the tuple has the type of the manifest's spec.
 static FILE: [Written; 21] = [
     since(V2, required(134, "content", || Type::Int)),
     required(100, "file_path", || Type::String),
@@ -88,7 +88,7 @@ const ADDED_ROWS: Written = count(512, "added_rows_count", || Type::Long);
 const EXISTING_ROWS: Written = count(513, "existing_rows_count", || Type::Long);
 const DELETED_ROWS: Written = count(514, "deleted_rows_count", || Type::Long);
 
-/// A list's record in version 1, whose order differs.
+/// The record of a list in version 1, which has another order.
 static FIRST_LIST: [Written; 12] = [
     PATH,
     LENGTH,
@@ -104,7 +104,7 @@ static FIRST_LIST: [Written; 12] = [
     KEY_METADATA,
 ];
 
-/// A list's record in later versions.
+/// The record of a list in later versions.
 static LIST: [Written; 16] = [
     PATH,
     LENGTH,
@@ -160,7 +160,7 @@ fn fields(all: &[Written], version: FormatVersion) -> Vec<FieldRef> {
     all.iter().filter(|field| field.is_of(version)).map(|field| field.field(version)).collect()
 }
 
-/// The fields of a manifest's entry, whose partition tuple has the fields `partition`.
+/// The fields of a manifest's entry; `partition` are the fields of its partition tuple.
 pub(super) fn manifest_entry(version: FormatVersion, partition: &[FieldRef]) -> Vec<FieldRef> {
     let file = fields(&FILE, version).into_iter().map(|field| match field.id {
         PARTITION_ID => {
@@ -184,7 +184,7 @@ mod tests {
     use crate::field::FieldSpec;
     use crate::iceberg::fields;
 
-    /// Whether the reader's table has the field under the same id and name.
+    /// Whether the reader's table has the field with the same id and name.
     fn is_known(specs: &[FieldSpec], field: &Written) -> bool {
         specs.iter().any(|spec| spec.id == Some(field.id) && spec.column == field.name)
     }
@@ -199,7 +199,7 @@ mod tests {
             assert!(is_known(&fields::LIST, field), "{}", field.name);
         }
         assert!(SUMMARY.iter().all(|field| is_known(&fields::FIELD_SUMMARY, field)));
-        // But for the spec, which a manifest has one of.
+        // Except the spec, of which a manifest has only one.
         let count = fields::ENTRY.len();
         assert_eq!((ENTRY.len() + FILE.len(), LIST.len()), (count, fields::LIST.len()));
     }

@@ -1,4 +1,4 @@
-//! Manifest lists, written (Iceberg specification, "Manifest Lists"; Iceberg's `ManifestListWriter.java`).
+//! Writes manifest lists (Iceberg specification, "Manifest Lists"; Iceberg's `ManifestListWriter.java`).
 
 use std::io::Write;
 use std::sync::Arc;
@@ -22,23 +22,23 @@ use crate::json::parse;
 use crate::record::carried;
 use crate::write::with_level;
 
-/// What the header of a manifest list says.
+/// The metadata in the header of a manifest list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ListHeader {
-    /// The version of the format, by which the list has its fields.
+    /// The version of the format, which determines the fields of the list.
     pub version: FormatVersion,
     /// The snapshot whose list it is.
     pub snapshot_id: i64,
-    /// The snapshot that it was made from.
+    /// Its parent snapshot.
     pub parent_snapshot_id: Option<i64>,
-    /// The number of the commit; not written in version 1.
+    /// The sequence number of the commit; not written in version 1.
     pub sequence_number: i64,
-    /// The row id from which the commit gave out its own; written in version 3 alone.
+    /// The first row id that the commit assigned; written in version 3 only.
     pub first_row_id: Option<i64>,
 }
 
 impl ListHeader {
-    /// The entries of the file's header, those of Java's writer.
+    /// The entries of the file's header, as Java's writer has them.
     fn metadata(&self, fields: &[FieldRef]) -> Result<Vec<(String, Vec<u8>)>> {
         let or_null = |id: Option<i64>| id.map_or("null".to_owned(), |id| id.to_string());
         let mut metadata = vec![
@@ -58,14 +58,14 @@ impl ListHeader {
     }
 }
 
-/// Writes the records of a manifest list, in the order given: batches of the columns of [`LIST`], as
-/// [`read_manifest_list`] gives them. Columns that need no
-/// value may be absent; what is metadata in `options` follows the format's own.
+/// Writes the records of a manifest list, in the given order: batches with the columns of [`LIST`], as from
+/// [`read_manifest_list`]. Optional columns may be missing; the metadata in `options` follows the format's
+/// own.
 ///
 /// # Errors
-/// `UnknownColumn` for a column that is not there, or not the format's; `Type`, `Required` and `Argument` for
-/// a column of another type, a null where there must be a value, and a value that the version has no field for,
-/// with field and record; those of the Avro layer.
+/// `UnknownColumn` for a missing column, or one that the format does not have; `Type`, `Required` and
+/// `Argument` for a column of another type, a null in a required field, and a value for which the version has
+/// no field, with field and record; those of the Avro layer.
 pub fn write_manifest_list<W: Write>(
     schema: &SchemaRef,
     batches: impl Iterator<Item = Result<RecordBatch>>,
@@ -90,9 +90,9 @@ pub fn write_manifest_list<W: Write>(
     Ok(writer.finish()?)
 }
 
-/// Whether a file is a manifest list as this writer writes those of a version, with blocks of that codec.
+/// Whether a file is a manifest list as this writer writes it for a version, with blocks of that codec.
 pub(crate) fn is_list_of(bytes: &Buffer, version: FormatVersion, codec: Codec, limits: Limits) -> bool {
-    // What is no Avro file is of another writer.
+    // A file that is not Avro is from another writer.
     let Ok((header, _)) = Blocks::open(bytes.clone().into(), limits) else { return false };
     let Some(schema) = header.schema().ok().and_then(|text| parse::<Value>(text.as_bytes()).ok()) else {
         return false;
@@ -100,9 +100,9 @@ pub(crate) fn is_list_of(bytes: &Buffer, version: FormatVersion, codec: Codec, l
     header.codec == codec && schema == record_schema("manifest_file", &manifest_file(version))
 }
 
-/// Writes a manifest list of a batch of rows and, behind them, all that `before` has, which [`is_list_of`] knows as
-/// such a list. Its blocks are copied as they are, but for the first ones where they are small: each commit puts its
-/// rows in front, and blocks of few rows would be many.
+/// Writes a manifest list of a batch of rows followed by all rows of `before`, a list for which
+/// [`is_list_of`] is true. The blocks of `before` are copied, except for small ones at its start: each commit
+/// adds its rows in front, which would make many small blocks.
 ///
 /// # Errors
 /// Those of [`write_manifest_list`], and of reading `before`.
@@ -134,7 +134,7 @@ pub(crate) fn write_in_front(
     let new = rows(new, &fields, header.version)?;
     let mut writer = Writer::new(Vec::new(), &text, &new.schema(), WriteOptions { metadata, ..options })?;
     writer.write(&new)?;
-    // A file ends well after any block.
+    // Even a file that ends early ends well after these blocks.
     let small = before.slice_with_length(0, usize::try_from(end).unwrap_or(usize::MAX).min(before.len()));
     writer.write(&rows(&read_manifest_list(small, None, decoding)?, &fields, header.version)?)?;
     large.into_iter().try_for_each(|block| writer.copy_block(&block))?;

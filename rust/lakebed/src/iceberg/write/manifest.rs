@@ -1,4 +1,4 @@
-//! Manifests, written (Iceberg specification, "Manifests"; Iceberg's `ManifestWriter.java`).
+//! Writes manifests (Iceberg specification, "Manifests"; Iceberg's `ManifestWriter.java`).
 
 use std::io::Write;
 use std::sync::Arc;
@@ -23,10 +23,10 @@ use crate::iceberg::types::{FieldRef, Schema, Type};
 use crate::record::carried;
 use crate::write::with_level;
 
-/// The block size that Java's library writes in version 1, where nobody reads it \[bytes\].
+/// The block size that Java's library writes in version 1, which nobody reads \[bytes\].
 const BLOCK_BYTES: i64 = 64 << 20;
 
-/// What the files of a manifest are.
+/// The content of a manifest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ManifestContent {
     /// Data files.
@@ -44,7 +44,7 @@ impl ManifestContent {
         }
     }
 
-    /// The content of that name.
+    /// The content with that name.
     ///
     /// # Errors
     /// `Argument` for another name.
@@ -55,7 +55,7 @@ impl ManifestContent {
         })
     }
 
-    /// Whether files of that content may stand in the manifest.
+    /// Whether files of that content may be in the manifest.
     fn has(self, content: i32) -> bool {
         match self {
             ManifestContent::Data => content == 0,
@@ -64,11 +64,11 @@ impl ManifestContent {
     }
 }
 
-/// How a manifest is laid out: its version, what its files are, the schema and the spec that it is of.
+/// The layout of a manifest: version, content, schema and spec.
 pub struct ManifestLayout {
     version: FormatVersion,
     content: ManifestContent,
-    /// The table's schema, as its JSON says it.
+    /// The table's schema, as JSON.
     schema: Value,
     spec: PartitionSpec,
     tuples: TupleLayout,
@@ -76,12 +76,12 @@ pub struct ManifestLayout {
 }
 
 impl ManifestLayout {
-    /// The layout of a manifest of `spec` over `schema`, a schema's JSON. Partition fields whose source the
-    /// schema does not have are of the types that `entries`, the schema of the batches, has for them.
+    /// The layout of a manifest of `spec` over `schema`, which is JSON. Partition fields whose source the
+    /// schema does not have get the types that they have in `entries`, the schema of the batches.
     ///
     /// # Errors
     /// Those of [`Schema::from_json`]; `Argument` for delete files in version 1; `Type` for a partition field
-    /// that has no type.
+    /// without a type.
     pub fn new(
         version: FormatVersion,
         content: ManifestContent,
@@ -97,7 +97,7 @@ impl ManifestLayout {
         Ok(ManifestLayout { version, content, schema: schema.clone(), spec: spec.clone(), tuples, fields })
     }
 
-    /// How partition tuples are laid out.
+    /// The layout of partition tuples.
     pub(super) fn tuples(&self) -> &TupleLayout {
         &self.tuples
     }
@@ -107,8 +107,8 @@ impl ManifestLayout {
         record_schema("manifest_entry", &self.fields).to_string()
     }
 
-    /// The entries of the file's header: those of Java's writer, and the schema's id, which the specification
-    /// demands.
+    /// The entries of the file's header: those of Java's writer, and the id of the schema, which the
+    /// specification requires.
     fn metadata(&self) -> Result<Vec<(String, Vec<u8>)>> {
         let entry = Schema::new(0, self.fields.clone(), Vec::new())?;
         let schema_id = self.schema.get("schema-id").and_then(Value::as_i64).unwrap_or(0);
@@ -126,7 +126,7 @@ impl ManifestLayout {
         Ok(metadata.into_iter().map(|(key, value)| (key.to_owned(), value.into_bytes())).collect())
     }
 
-    /// A batch of entries in the shape of the records.
+    /// A batch of entries in the form of the records.
     fn rows(&self, batch: &RecordBatch) -> Result<RecordBatch> {
         self.check(batch)?;
         let own = self.fields.iter().map(|field| {
@@ -139,13 +139,13 @@ impl ManifestLayout {
         record_rows(own, batch, "")
     }
 
-    /// The column of files, which are the record of that name.
+    /// The column with the files, a record of that name.
     fn file(&self, batch: &RecordBatch, fields: &[FieldRef], record: &str) -> Result<ArrayRef> {
         let has_content = batch.column_by_name("content").is_some();
         let column_of = |field: &FieldRef| match field.name.as_str() {
             PARTITION => self.tuples.stored(batch),
             BLOCK_SIZE => Ok(Arc::new(Int64Array::from_value(BLOCK_BYTES, batch.num_rows())) as ArrayRef),
-            // What data files are need not be said.
+            // The content of data files may be missing.
             "content" if self.content == ManifestContent::Data && !has_content => {
                 Ok(Arc::new(Int32Array::from_value(0, batch.num_rows())) as ArrayRef)
             }
@@ -155,7 +155,7 @@ impl ManifestLayout {
         Ok(Arc::new(StructArray::from(record_rows(own, batch, record)?)))
     }
 
-    /// Refuses what the manifest has no place for.
+    /// Refuses values that the manifest cannot hold.
     fn check(&self, batch: &RecordBatch) -> Result<()> {
         let Some(Type::Struct(file)) = self.fields.last().map(|file| &file.ty) else { return Ok(()) };
         let is_written =
@@ -178,7 +178,7 @@ impl ManifestLayout {
     }
 }
 
-/// Refuses the first of a column's numbers that something is wrong with.
+/// Refuses the first number of a column for which `wrong` gives an error.
 fn each(batch: &RecordBatch, name: &str, wrong: impl Fn(i32) -> Option<String>) -> Result<()> {
     let Some(column) = batch.column_by_name(name) else { return Ok(()) };
     let Some(numbers) = column.as_primitive_opt::<Int32Type>() else { return Ok(()) };
@@ -190,14 +190,14 @@ fn each(batch: &RecordBatch, name: &str, wrong: impl Fn(i32) -> Option<String>) 
     Ok(())
 }
 
-/// Writes the entries of a manifest, in the order given: batches of the columns of [`ENTRY`], as
-/// [`EntryReader`](crate::iceberg::manifest::EntryReader) gives them. Columns that need no value may be absent;
-/// what is metadata in `options` follows the format's own.
+/// Writes the entries of a manifest, in the given order: batches with the columns of [`ENTRY`], as from
+/// [`EntryReader`](crate::iceberg::manifest::EntryReader). Optional columns may be missing; the metadata in
+/// `options` follows the format's own.
 ///
 /// # Errors
-/// `UnknownColumn` for a column or partition field that is not there, or not the format's; `Type`, `Required`
-/// and `Argument` for a column of another type, a null where there must be a value, and a value that the
-/// manifest has no place for, with field and record; those of the Avro layer.
+/// `UnknownColumn` for a missing column or partition field, or one that the format does not have; `Type`,
+/// `Required` and `Argument` for a column of another type, a null in a required field, and a value that the
+/// manifest cannot hold, with field and record; those of the Avro layer.
 pub fn write_manifest<W: Write>(
     schema: &SchemaRef,
     batches: impl Iterator<Item = Result<RecordBatch>>,
@@ -222,7 +222,7 @@ pub fn write_manifest<W: Write>(
     Ok(writer.finish()?)
 }
 
-/// An error of the records' own field, at the column that it was made of.
+/// An error at a field of the records, placed at the column from which it is made.
 fn in_column(error: lakebed_avro::Error) -> Error {
     Error::from(error).inside("data_file")
 }

@@ -1,4 +1,5 @@
-//! `metadata.json`, written: compact, its keys in the order of Iceberg's `TableMetadataParser.java` and its kin.
+//! Writes `metadata.json`: compact, with keys in the order of Iceberg's `TableMetadataParser.java` and the
+//! like.
 
 use std::io::Write;
 
@@ -13,12 +14,12 @@ use crate::error::{Error, Result};
 use crate::iceberg::metadata::MetadataFile;
 use crate::json::invalid;
 
-/// Table metadata as the text of a file: the object that `json` is, compact, with the format's keys in Java's
-/// order and others behind them. Nothing is added and nothing left out; integers stay as they are.
+/// The text of a metadata file: the object `json`, compact, with the format's keys in Java's order, followed
+/// by others. Nothing is added or left out; integers are unchanged.
 ///
 /// # Errors
-/// Those of [`TableMetadata::read`](crate::iceberg::metadata::TableMetadata::read): what could not be opened
-/// as a table is not written.
+/// Those of [`TableMetadata::read`](crate::iceberg::metadata::TableMetadata::read): metadata that could not
+/// be opened as a table is not written.
 pub fn metadata_text(json: &str, limits: Limits) -> Result<String> {
     MetadataFile::of_bytes(Buffer::from(json.as_bytes()), limits.capped()).to_json()?;
     let metadata: Map<String, Value> =
@@ -26,7 +27,7 @@ pub fn metadata_text(json: &str, limits: Limits) -> Result<String> {
     Ok(compact(metadata))
 }
 
-/// The text of metadata that is known to be some.
+/// The text of metadata that was checked before.
 pub(in crate::iceberg) fn compact(metadata: Map<String, Value>) -> String {
     Value::Object(in_order(metadata)).to_string()
 }
@@ -41,7 +42,7 @@ pub fn is_gzip_name(path: &str) -> bool {
     path.ends_with(".gz.metadata.json") || path.ends_with(".metadata.json.gz")
 }
 
-/// The bytes of a metadata file of that name.
+/// The bytes of a metadata file with that name, compressed if the name requires it.
 ///
 /// # Errors
 /// `Io` where compression fails.

@@ -1,5 +1,4 @@
-//! Writing: manifests, manifest lists and table metadata as Iceberg's Java library writes them, and commits to
-//! tables on the local file system.
+//! Writes manifests, manifest lists and table metadata as Iceberg's Java library does, and commits to tables.
 
 mod avro;
 mod columns;

@@ -4,13 +4,13 @@
 
 use serde_json::{Map, Value};
 
-/// The keys of an object, in order, and what they hold.
+/// The keys of an object, in order, with the kinds of their values.
 pub(super) struct Order(&'static [(&'static str, Shape)]);
 
-/// What stands under a key.
+/// The kind of a key's value.
 #[derive(Clone, Copy)]
 enum Shape {
-    /// Values as they are.
+    /// Values that are not ordered.
     Plain,
     /// An object, or a list of them.
     Of(&'static Order),
@@ -119,7 +119,7 @@ static SNAPSHOT: Order = Order(&[
     ("key-id", Plain),
 ]);
 
-/// What follows the operation stays in the order of its writer.
+/// Other keys keep the order of the writer.
 static SUMMARY: Order = Order(&[("operation", Plain)]);
 
 static STATISTICS: Order = Order(&[
@@ -141,7 +141,7 @@ static BLOB: Order = Order(&[
 
 static LOG: Order = Order(&[("timestamp-ms", Plain), ("snapshot-id", Plain), ("metadata-file", Plain)]);
 
-/// An object with its keys in order; those that the order does not have follow in theirs.
+/// An object with its keys in order; keys that the order does not have follow in their own order.
 pub(super) fn ordered(mut object: Map<String, Value>, order: &Order) -> Map<String, Value> {
     let mut out = Map::with_capacity(object.len());
     for (key, shape) in order.0 {

@@ -1,4 +1,4 @@
-//! Partition tuples on their way into a manifest.
+//! Prepares partition tuples for a manifest.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ pub(super) struct TupleLayout {
 }
 
 impl TupleLayout {
-    /// Of `spec` over `schema`; where that lacks a source, the type is that of the column in `entries`.
+    /// For `spec` over `schema`; where that lacks a source, the type is that of the column in `entries`.
     pub(super) fn new(spec: &PartitionSpec, schema: &Schema, entries: &ArrowSchema) -> Result<TupleLayout> {
         let given = match entries.field_with_name(PARTITION).map(Field::data_type) {
             Ok(DataType::Struct(fields)) => fields.clone(),
@@ -44,7 +44,7 @@ impl TupleLayout {
         Ok(TupleLayout { spec: spec.clone(), types })
     }
 
-    /// The fields of the tuple as Iceberg has them.
+    /// The fields of the tuple, as Iceberg fields.
     pub(super) fn fields(&self) -> Vec<FieldRef> {
         let field = |(field, ty): (&PartitionField, &Type)| {
             Arc::new(NestedField::new(field.field_id, field.name.clone(), false, ty.clone()))
@@ -57,11 +57,11 @@ impl TupleLayout {
         &self.types
     }
 
-    /// The values of a batch's tuples, a column for each field of the spec, of the Arrow types of theirs.
+    /// The values of a batch's tuples: one column per field of the spec, with the field's Arrow type.
     ///
     /// # Errors
-    /// `UnknownColumn` for a field that is not there; `Argument` for a value in one that the spec does not
-    /// have; those of [`conform`], each with field and row.
+    /// `UnknownColumn` for a missing field; `Argument` for a value in a field that the spec does not have;
+    /// those of [`conform`], each with field and row.
     pub(super) fn values(&self, batch: &RecordBatch) -> Result<Vec<ArrayRef>> {
         let empty = || StructArray::new_empty_fields(batch.num_rows(), None);
         let tuples = match batch.column_by_name(PARTITION) {
@@ -83,7 +83,7 @@ impl TupleLayout {
             .collect()
     }
 
-    /// The tuples of a batch, in the shape of the records.
+    /// The tuples of a batch in the form of the records.
     pub(super) fn stored(&self, batch: &RecordBatch) -> Result<ArrayRef> {
         let columns =
             self.values(batch)?.into_iter().zip(self.types()).map(|(column, ty)| stored(column, ty));
@@ -96,7 +96,7 @@ impl TupleLayout {
         Ok(Arc::new(tuples?))
     }
 
-    /// Refuses values of fields that the spec does not have: those of a table's other specs are null.
+    /// Refuses values in fields that the spec does not have: those of the table's other specs must be null.
     fn check_others(&self, tuples: &StructArray) -> Result<()> {
         let known = self.spec.fields.iter().map(|field| place_of(tuples.fields(), field, &self.spec));
         let known: Vec<Option<usize>> = known.collect();
@@ -113,8 +113,8 @@ impl TupleLayout {
     }
 }
 
-/// Where the values of a field of `spec` stand: under its name, else under its id, as readers call fields whose
-/// name nothing says.
+/// The position of a field of `spec`: by its name, else by its id, by which readers name a field without a
+/// known name.
 fn place_of(given: &Fields, field: &PartitionField, spec: &PartitionSpec) -> Option<usize> {
     let called = |name: &str| given.iter().position(|given| given.name() == name);
     called(&field.name).or_else(|| {
@@ -123,7 +123,7 @@ fn place_of(given: &Fields, field: &PartitionField, spec: &PartitionSpec) -> Opt
     })
 }
 
-/// The type that callers have for a field without source.
+/// The type of a field without source, from the caller's column.
 fn given_type(given: &Fields, field: &PartitionField, spec: &PartitionSpec) -> Result<Type> {
     let given = place_of(given, field, spec).and_then(|place| given.get(place));
     match given.map(|given| given.data_type()) {
@@ -132,7 +132,7 @@ fn given_type(given: &Fields, field: &PartitionField, spec: &PartitionSpec) -> R
     }
 }
 
-/// The values of one field, which stand at that place.
+/// The values of one field at that position.
 fn one(tuples: &StructArray, place: Option<usize>, field: &PartitionField, ty: &Type) -> Result<ArrayRef> {
     let column = match place.and_then(|place| tuples.columns().get(place)) {
         None if field.transform == Transform::Void => return Ok(new_null_array(&ty.arrow(), tuples.len())),
@@ -146,7 +146,7 @@ fn one(tuples: &StructArray, place: Option<usize>, field: &PartitionField, ty: &
     fitting.map_err(|error| in_field(error, &field.name))
 }
 
-/// Values that fit the Arrow type may still be beyond Iceberg's.
+/// Values that fit the Arrow type may still be out of range in Iceberg.
 fn checked(column: ArrayRef, ty: &Type) -> Result<ArrayRef> {
     match ty {
         Type::Decimal { precision, .. } => {
@@ -163,8 +163,8 @@ fn checked(column: ArrayRef, ty: &Type) -> Result<ArrayRef> {
     }
 }
 
-/// Values in the Arrow types that Avro's writer takes: UUIDs as their bytes, and all timestamps as instants,
-/// which is what Avro's `timestamp-micros` says of them whatever `adjust-to-utc` does.
+/// Values in the Arrow types that Avro's writer accepts: UUIDs as their bytes, and all timestamps as
+/// instants, which is the meaning of Avro's `timestamp-micros` whatever `adjust-to-utc` is.
 fn stored(column: ArrayRef, ty: &Type) -> Result<ArrayRef> {
     Ok(match column.data_type() {
         DataType::Timestamp(TimeUnit::Microsecond, _) => {

@@ -1,11 +1,11 @@
-//! The format versions that are written.
+//! The format versions that can be written.
 
 use crate::error::{Error, ErrorKind, Result};
 
 /// A version of the table format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FormatVersion {
-    /// Data files alone.
+    /// Only data files.
     V1,
     /// Delete files and sequence numbers.
     V2,
@@ -14,7 +14,7 @@ pub enum FormatVersion {
 }
 
 impl FormatVersion {
-    /// The number as metadata has it.
+    /// The number in metadata.
     pub const fn number(self) -> i32 {
         match self {
             FormatVersion::V1 => 1,
@@ -28,7 +28,7 @@ impl TryFrom<i32> for FormatVersion {
     type Error = Error;
 
     /// # Errors
-    /// `Version` for one that is not written.
+    /// `Version` for one that cannot be written.
     fn try_from(number: i32) -> Result<FormatVersion> {
         match number {
             1 => Ok(FormatVersion::V1),

@@ -1,4 +1,4 @@
-//! A commit: tried until no other came in between (Iceberg's `SnapshotProducer.java`,
+//! Tries a commit until no other commit comes in between (Iceberg's `SnapshotProducer.java`,
 //! `HadoopTableOperations.java`).
 
 use std::sync::Arc;
@@ -21,22 +21,22 @@ use crate::write::commit::{self as engine, Commit, Prepared, RetryLimits};
 use crate::write::now_millis;
 use crate::write::publish::replace_hint;
 
-/// What a commit does to the latest state of a table.
+/// A change to the latest state of a table.
 pub(super) trait Change {
-    /// Writes the manifests of a new snapshot, if there is one; `None` where there is nothing to do. What does not fit
-    /// is refused before anything is written.
+    /// Writes the manifests of the new snapshot, if there is one; `None` where there is nothing to do.
+    /// Invalid changes are refused before anything is written.
     fn apply(&self, base: &Base, scratch: &mut Scratch) -> Result<Option<Outcome>>;
 }
 
-/// What a change comes to.
+/// The result of a change.
 pub(super) enum Outcome {
     /// A new snapshot at the head of the branch.
     Snapshot(Box<Snapshot>),
-    /// Changes of the metadata alone.
+    /// Changes of the metadata only.
     Updates(Vec<Update>),
 }
 
-/// A snapshot that is to be.
+/// A new snapshot.
 pub(super) struct Snapshot {
     pub(super) operation: &'static str,
     /// Its manifest list.
@@ -44,31 +44,32 @@ pub(super) struct Snapshot {
     pub(super) summary: Summary,
 }
 
-/// Files of a commit that has not happened, and what a catalog is told to make it happen.
+/// The files of a staged commit, and what a catalog needs to make the commit.
 #[derive(Debug, Clone)]
 pub struct Staged {
     /// The files that were written.
     pub files: Vec<String>,
-    /// The text of the metadata that the table would have.
+    /// The metadata that the table would have, as text.
     pub metadata: String,
-    /// What must still hold, as the REST catalog specification spells it.
+    /// The requirements, in the form of the REST catalog specification.
     pub requirements: Value,
-    /// What changes, likewise.
+    /// The updates, in the same form.
     pub updates: Value,
 }
 
-/// How often a commit is tried again, unless the table's `commit.retry.num-retries` says otherwise: each attempt
-/// that fails has made way for another that did not.
+/// How often a commit is tried again, unless the table has `commit.retry.num-retries`: each failed attempt
+/// means that another commit has succeeded.
 const RETRIES: u32 = 1000;
 
-/// The longest that an attempt waits for others \[ms\].
+/// The longest wait between two attempts \[ms\].
 const LONGEST_WAIT: u64 = 50;
 
-/// Commits a change to the table at `location`, which has no catalog. Gives the metadata file that it builds on.
+/// Commits a change to the table at `location`, which has no catalog. Returns the metadata file that the
+/// commit is based on.
 ///
 /// # Errors
-/// `Unsupported` for a table of a catalog's; those of the change; `Conflict` where the last attempt was lost too;
-/// `Io` where it cannot be told whether the commit has happened.
+/// `Unsupported` for a table with a catalog; those of the change; `Conflict` after too many lost attempts;
+/// `Io` where it is unknown whether the commit has succeeded.
 pub(super) fn commit(location: &str, change: &dyn Change, options: &CommitOptions) -> Result<Option<String>> {
     engine::commit(Changing { location, change, options })
 }
@@ -82,9 +83,9 @@ struct Changing<'a> {
 
 impl Commit for Changing<'_> {
     type Base = Base;
-    /// Its number.
+    /// The number of the metadata file.
     type Next = u64;
-    /// The metadata file before it, where there was something to do.
+    /// The metadata file before it, if there was something to do.
     type Made = Option<String>;
 
     fn base(&mut self) -> Result<Base> {
@@ -104,7 +105,7 @@ impl Commit for Changing<'_> {
     }
 
     fn made(&mut self, base: Base, next: u64) -> Result<Option<String>> {
-        // The version counts; the hint only says from where on to look for it.
+        // Versions are found without the hint, which only tells where to start looking; a failure is ignored.
         let hint = base.path("version-hint.text");
         let _ = replace_hint(&hint, &next.to_string());
         Ok(Some(base.table.metadata_file().to_owned()))
@@ -117,7 +118,7 @@ impl Commit for Changing<'_> {
     }
 }
 
-/// A commit whose metadata only wants to be published.
+/// A commit whose metadata must only be published.
 struct NextState {
     metadata: Document,
     updates: Vec<Update>,
@@ -147,7 +148,7 @@ fn prepare(
     Ok(Some(NextState { metadata, updates }))
 }
 
-/// Prepares a change of the table at `location` of a storage that writes, which a catalog commits.
+/// Prepares a change of the table at `location`, on a storage that can write, for a catalog to commit.
 ///
 /// # Errors
 /// Those of the change.

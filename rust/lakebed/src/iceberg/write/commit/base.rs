@@ -1,4 +1,4 @@
-//! The table as a commit finds it.
+//! The state of a table that a commit is based on.
 
 use std::cell::OnceCell;
 use std::collections::HashMap;
@@ -20,22 +20,21 @@ use crate::iceberg::write::{FormatVersion, is_gzip_name};
 use crate::local_path::local_path;
 use crate::storage::Storage;
 
-/// Properties that move files elsewhere, which tables without a catalog do not do.
+/// Properties for files outside of the table's location, which tables without a catalog do not support.
 const MOVED_METADATA: &str = "write.metadata.path";
 
-/// What a commit reads of the metadata: of the snapshots the current one, and of the others where they stand among
-/// each other.
+/// What a commit reads of the metadata: the current snapshot, and only the parents of the others.
 const WANTED: Wanted = Wanted { schemas: Which::All, lineage: true, ..Wanted::CURRENT };
 
-/// A table's latest metadata: what a commit builds on.
+/// A table's latest metadata, which a commit is based on.
 pub(super) struct Base {
-    /// The table, standing at the head of the branch that is committed to.
+    /// The table at the head of the branch that is committed to.
     pub(super) table: Table,
-    /// The metadata, as far as [`WANTED`] says.
+    /// The parts of the metadata in [`WANTED`].
     pub(super) metadata: Arc<TableMetadata>,
-    /// The metadata as it is stored, keys that the format does not have included.
+    /// The metadata as stored, including unknown keys.
     pub(super) json: Document,
-    /// All snapshots, once one is asked for that is not current.
+    /// All snapshots, once one other than the current is needed.
     snapshots: OnceCell<HashMap<i64, Snapshot>>,
     /// The version of its format.
     pub(super) version: FormatVersion,
@@ -44,18 +43,18 @@ pub(super) struct Base {
 /// How a table's manifests are merged (`TableProperties.java`).
 pub(super) struct Merging {
     pub(super) enabled: bool,
-    /// The most bytes that a manifest of several has.
+    /// The largest size of a merged manifest \[bytes\].
     pub(super) target_bytes: u64,
-    /// How many manifests with the newest among them are merged at once at least.
+    /// A bin with the newest manifest is merged only if it has at least so many manifests.
     pub(super) least: usize,
 }
 
 impl Base {
-    /// The latest metadata of the table at `location`, a folder or one of its metadata files, standing on a branch.
+    /// The latest metadata of the table at `location`, its folder or one of its metadata files, on a branch.
     ///
     /// # Errors
-    /// Those of [`Table::open`] and [`Table::at_branch`]; `Unsupported` for a table whose metadata location is another,
-    /// or keeps its files elsewhere.
+    /// Those of [`Table::open`] and [`Table::at_branch`]; `Unsupported` for a table whose metadata has
+    /// another location, or that keeps its files elsewhere.
     pub(super) fn read(
         location: &str,
         branch: &str,
@@ -71,7 +70,7 @@ impl Base {
         Ok(base)
     }
 
-    /// Refuses tables whose new files would have to be encrypted, or would not lie where the table is.
+    /// Refuses encrypted tables, and tables whose new files would be outside of their location.
     fn check_place(&self) -> Result<()> {
         if !self.metadata.encryption_keys.is_empty() {
             let message = "the table is encrypted: commits would write metadata that is not";
@@ -93,7 +92,7 @@ impl Base {
         Err(Error::new(ErrorKind::Unsupported, message).in_file(self.table.metadata_file()))
     }
 
-    /// Whether the table's own paths lead to where it is.
+    /// Whether the table's metadata has the location where the table is.
     fn is_at_its_location(&self) -> bool {
         let (here, there) = (self.table.location(), self.metadata.location.trim_end_matches('/'));
         let canonical =
@@ -103,16 +102,16 @@ impl Base {
                 && canonical(here).is_some_and(|here| canonical(there) == Some(here))
     }
 
-    /// The number in the metadata file's name, where that is one of a table without a catalog.
+    /// The number in the metadata file's name, if it is one of a table without a catalog.
     pub(super) fn number(&self) -> Option<u64> {
         let name = self.table.metadata_file().rsplit('/').next()?;
         let (number, _) = name.strip_prefix('v')?.split_once('.')?;
         number.bytes().all(|byte| byte.is_ascii_digit()).then(|| number.parse().ok())?
     }
 
-    /// Where the metadata of that number stands, in the words of the table's own paths.
+    /// The path of the metadata file with that number, with the table's own location.
     ///
-    /// It is compressed if the table's property says so, as `TableMetadataParser.java` has it.
+    /// It is compressed if the table's property requires it, as in `TableMetadataParser.java`.
     pub(super) fn metadata_path(&self, number: u64) -> String {
         let codec = self.metadata.property("write.metadata.compression-codec").unwrap_or("none");
         let ending = if codec.eq_ignore_ascii_case("gzip") { ".gz.metadata.json" } else { ".metadata.json" };
@@ -121,7 +120,7 @@ impl Base {
         path
     }
 
-    /// A file of the table's metadata, in the words of the table's own paths.
+    /// The path of a file in the metadata folder, with the table's own location.
     pub(super) fn path(&self, name: &str) -> String {
         format!("{}/metadata/{name}", self.metadata.location.trim_end_matches('/'))
     }
@@ -141,7 +140,7 @@ impl Base {
         self.metadata.lineage.iter().any(|one| one.snapshot_id == id)
     }
 
-    /// A snapshot of the table, if it has it; the first that is not current costs reading all.
+    /// A snapshot of the table, if it exists; the first one that is not current costs reading all.
     ///
     /// # Errors
     /// Those of [`Table::read`].
@@ -156,7 +155,7 @@ impl Base {
         Ok(self.snapshots.get().and_then(|all| all.get(&id)))
     }
 
-    /// The branch at another snapshot, with the rules of retention that it has.
+    /// The branch at another snapshot, with its retention rules.
     pub(super) fn head_ref(&self, snapshot_id: i64) -> SnapshotRef {
         match self.metadata.refs.get(self.branch()) {
             Some(one) => SnapshotRef { snapshot_id, ..one.clone() },
@@ -164,12 +163,12 @@ impl Base {
         }
     }
 
-    /// A snapshot and those that it was made from, newest first, as far as they are there.
+    /// A snapshot and its existing ancestors, the newest first.
     pub(super) fn ancestors(&self, id: Option<i64>) -> impl Iterator<Item = i64> + use<> {
         let lineage = self.metadata.lineage.iter();
         let parents: HashMap<i64, Option<i64>> =
             lineage.map(|one| (one.snapshot_id, one.parent_id)).collect();
-        // A path that is longer than there are snapshots goes in a circle.
+        // A path with more snapshots than exist is a cycle.
         let (most, mut next) = (parents.len(), id);
         let path = std::iter::from_fn(move || {
             let id = next?;
@@ -179,7 +178,7 @@ impl Base {
         path.take(most)
     }
 
-    /// The number that a commit gives its files.
+    /// The sequence number of the next commit.
     pub(super) fn next_sequence_number(&self) -> i64 {
         match self.version {
             FormatVersion::V1 => 0,
@@ -187,7 +186,7 @@ impl Base {
         }
     }
 
-    /// The schema that the table has now.
+    /// The table's current schema.
     pub(super) fn current_schema(&self) -> Result<&Schema> {
         let schema = self.metadata.schema(self.metadata.current_schema_id);
         schema
@@ -204,8 +203,8 @@ impl Base {
         })
     }
 
-    /// The schema that a manifest of `spec` is written with, as JSON: the current one, or, where that lacks a
-    /// column which the spec is of, the newest that has them all.
+    /// The schema, as JSON, with which a manifest of `spec` is written: the current one or, if that lacks a
+    /// source column of the spec, the newest that has them all.
     pub(super) fn schema_of(&self, spec: &PartitionSpec) -> Result<Value> {
         let has_all = |schema: &Schema| {
             spec.fields.iter().flat_map(|field| &field.source_ids).all(|id| schema.field_by_id(*id).is_some())
@@ -223,11 +222,11 @@ impl Base {
     /// The codec and level of the table's manifests.
     ///
     /// # Errors
-    /// `Unsupported` for a codec that is not known and a level that is not a number.
+    /// `Unsupported` for an unknown codec and a level that is not a number.
     pub(super) fn manifest_codec(&self) -> Result<(Codec, Option<i32>)> {
         const CODEC: &str = "write.manifest.compression-codec";
         const LEVEL: &str = "write.manifest.compression-level";
-        // Values of properties stay out of messages: some are keys to a storage.
+        // Values of properties are kept out of messages: some are keys to a storage.
         let unknown = |key: &str| {
             Error::new(ErrorKind::Unsupported, format!("tables with this value of {key:?} cannot be written"))
         };
@@ -257,7 +256,7 @@ impl Base {
         }
     }
 
-    /// The manifests of the branch's head, with what other writers' fields of the list hold.
+    /// The manifest list of the branch's head, with unknown fields of other writers.
     ///
     /// # Errors
     /// Those of reading the list.

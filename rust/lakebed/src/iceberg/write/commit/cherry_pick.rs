@@ -1,4 +1,4 @@
-//! What another snapshot added, added here (Iceberg's `CherryPickOperation.java`).
+//! Cherry-picks a snapshot: adds the files that it added (Iceberg's `CherryPickOperation.java`).
 
 use std::sync::Arc;
 
@@ -23,13 +23,13 @@ use crate::iceberg::metadata;
 use crate::iceberg::write::ManifestContent;
 use crate::record::find;
 
-/// What the snapshot that was picked is called in the summary, and the name that it was staged by.
+/// The summary keys for the picked snapshot, and for the id under which it was staged.
 const SOURCE: &str = "source-snapshot-id";
 const STAGED_AS: &str = "wap.id";
 const PUBLISHED: &str = "published-wap-id";
 
-/// Brings a snapshot of the table to the branch: the branch moves to it where it was made from its head; the files of an
-/// append are added anew.
+/// Applies a snapshot of the table to the branch: if its parent is the branch's head the branch moves to it,
+/// else the files of an append are added again.
 pub(super) struct CherryPick {
     pub(super) snapshot_id: i64,
 }
@@ -98,7 +98,7 @@ impl CherryPick {
     }
 }
 
-/// What the summary of a snapshot says under a key.
+/// The value of a key in a snapshot's summary.
 fn said<'s>(snapshot: &'s metadata::Snapshot, key: &str) -> Option<&'s str> {
     let mut pairs = snapshot.summary.iter().flatten();
     pairs.find(|(known, _)| known == key).map(|(_, value)| value.as_str())
@@ -123,7 +123,7 @@ fn added(base: &Base, snapshot: &metadata::Snapshot) -> Result<Vec<(i32, RecordB
     .collect()
 }
 
-/// Entries as of files that come: what a commit gives out is not given yet.
+/// Entries of new files: values that a commit assigns are not set.
 fn fresh(entries: &RecordBatch, snapshot_id: i64) -> Result<RecordBatch> {
     let added = with_status(entries, &Int32Array::from_value(ADDED, entries.num_rows()), snapshot_id)?;
     let columns = added.schema_ref().fields().iter().zip(added.columns()).map(|(field, column)| match field

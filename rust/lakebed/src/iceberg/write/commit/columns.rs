@@ -1,4 +1,4 @@
-//! Iceberg's types of Arrow columns, with fresh ids (Iceberg's `AssignFreshIds.java`).
+//! Converts Arrow columns to Iceberg's types, with new ids (Iceberg's `AssignFreshIds.java`).
 
 use std::sync::Arc;
 
@@ -9,21 +9,21 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::types::{FieldRef, MAX_PRECISION, NestedField, Type};
 use crate::iceberg::write::FormatVersion;
 
-/// What says that a column of 16 bytes holds UUIDs.
+/// The metadata key that marks a column of 16 bytes as UUIDs.
 const EXTENSION: &str = "ARROW:extension:name";
 const UUID: &str = "arrow.uuid";
 
-/// The fields that Arrow fields are in a schema of the latest version, as schemas have them in JSON, with ids from 1 on.
+/// The schema fields of Arrow fields, in a schema of the latest version, as JSON with ids from 1 on.
 ///
 /// # Errors
-/// `Unsupported` for an Arrow type that the format has none for, `Argument` for a name that appears twice; with the
+/// `Unsupported` for an Arrow type without a counterpart, `Argument` for a name that appears twice; with the
 /// field.
 pub fn fields_json(fields: &Fields) -> Result<Value> {
     let fields = FreshIds::new(FormatVersion::V3).fields(fields)?;
     Ok(Type::Struct(fields).to_json()["fields"].take())
 }
 
-/// Gives out ids, from 1 on.
+/// Assigns ids, from 1 on.
 pub(super) struct FreshIds {
     version: FormatVersion,
     last: i32,
@@ -34,7 +34,7 @@ impl FreshIds {
         FreshIds { version, last: 0 }
     }
 
-    /// The highest id given out.
+    /// The highest id assigned.
     pub(super) fn last(&self) -> i32 {
         self.last
     }
@@ -44,11 +44,11 @@ impl FreshIds {
         self.last
     }
 
-    /// Columns or fields of a struct: all of them get their ids before what they hold.
+    /// Columns, or fields of a struct: all of them get their ids before their nested fields.
     ///
     /// # Errors
-    /// `Unsupported` for an Arrow type that the format's version has none for, `Argument` for a name that is
-    /// there twice; with the field.
+    /// `Unsupported` for an Arrow type without a counterpart in the format's version, `Argument` for a name
+    /// that appears twice; with the field.
     pub(super) fn fields(&mut self, fields: &Fields) -> Result<Vec<FieldRef>> {
         let ids: Vec<i32> = fields.iter().map(|_| self.next()).collect();
         let mut typed: Vec<FieldRef> = Vec::with_capacity(ids.len());

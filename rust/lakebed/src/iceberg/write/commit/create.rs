@@ -1,4 +1,4 @@
-//! Tables that begin (Iceberg's `TableMetadata.java`, `HadoopTables.java`).
+//! Creates tables (Iceberg's `TableMetadata.java`, `HadoopTables.java`).
 
 use std::fs;
 use std::sync::Arc;
@@ -22,19 +22,19 @@ use crate::notes::Notes;
 use crate::storage::{Local, Storage};
 use crate::write::{Existing, now_millis, publish_bytes};
 
-/// What systems call a file that is there already.
+/// The system's error code for an existing file.
 const EEXIST: i32 = 17;
 
 /// The highest partition field id of a table without partition fields.
 const NO_PARTITION_ID: i32 = 999;
 
-/// What Java's library says of every table that it makes, by default.
+/// The default properties of new tables in Java's library.
 const PROPERTIES: [(&str, &str); 1] = [("write.parquet.compression-codec", "zstd")];
 
-/// A table that is to be.
+/// The definition of a new table.
 #[derive(Debug, Clone)]
 pub struct NewTable {
-    /// Its columns; ids are given out anew.
+    /// Its columns; new ids are assigned.
     pub schema: ArrowSchema,
     /// Its partition fields: `region`, `day(ts)`, `bucket(16, id)`.
     pub partition_by: Vec<String>,
@@ -42,15 +42,15 @@ pub struct NewTable {
     pub version: FormatVersion,
     /// Its properties.
     pub properties: Vec<(String, String)>,
-    /// Bytes drawn at random, of which its UUID is made.
+    /// Random bytes for its UUID.
     pub random: [u8; 16],
 }
 
-/// Makes a table at `location`, a local folder that holds none, without a snapshot.
+/// Creates a table without a snapshot at `location`, a local folder without a table.
 ///
 /// # Errors
-/// `Unsupported` and `Argument` for columns and partition fields that the format does not have, with the field;
-/// `Io` where a table is there already, and where the file system fails. Nothing is written then.
+/// `Unsupported` and `Argument` for columns and partition fields that the format does not have, with the
+/// field; `Io` where a table exists, and where the file system fails. Nothing is written then.
 pub fn create_table(location: &str, table: &NewTable, limits: Limits) -> Result<()> {
     let location = location.trim_end_matches('/');
     let metadata = first_metadata(location, table)?;
@@ -71,7 +71,7 @@ pub fn create_table(location: &str, table: &NewTable, limits: Limits) -> Result<
     let made = fs::create_dir_all(local_path(&folder)?);
     made.map_err(|error| Error::from(error).in_file(&folder))?;
     publish_bytes(&path, Existing::Refuse, &bytes)?;
-    // The version counts; the hint only says from where on to look for it.
+    // Versions are found without the hint, which only tells where to start looking; a failure is ignored.
     let _ = publish_bytes(&format!("{folder}/version-hint.text"), Existing::Replace, b"1");
     Ok(())
 }
@@ -133,7 +133,7 @@ fn last_partition_id(spec: &PartitionSpec) -> i32 {
     spec.fields.iter().map(|field| field.field_id).max().unwrap_or(NO_PARTITION_ID)
 }
 
-/// An error of what is there already.
+/// The error for an existing table.
 #[cold]
 pub(super) fn exists(message: impl Into<String>) -> Error {
     let source = std::io::Error::from_raw_os_error(EEXIST);

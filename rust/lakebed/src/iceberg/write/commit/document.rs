@@ -1,5 +1,5 @@
-//! A metadata file's JSON as a commit changes it: what is long stays text, of which no snapshot is parsed that does
-//! not go.
+//! A metadata file's JSON in the form in which a commit changes it: long lists stay text, and snapshots that
+//! are kept are not parsed.
 
 use std::fmt;
 use std::sync::Arc;
@@ -16,25 +16,25 @@ use crate::json::{invalid, words};
 /// The lists that grow with every commit.
 const LONG: [&str; 2] = ["snapshots", "snapshot-log"];
 
-/// The metadata of a table: its long lists as the text that they are stored as, and all else as values.
+/// The metadata of a table: its long lists as the stored text, everything else as values.
 #[derive(Debug, Clone)]
 pub(super) struct Document {
-    /// All but the long lists, with a null where one stands.
+    /// All values except the long lists, which are null here.
     values: Map<String, Value>,
     lists: [LongList; 2],
 }
 
-/// The elements of a list.
+/// The elements of a long list.
 #[derive(Debug, Clone, Default)]
 struct LongList {
     /// The text between the brackets.
     text: Arc<str>,
-    /// What comes behind it.
+    /// Elements after it.
     added: Vec<Value>,
 }
 
 impl Document {
-    /// The metadata that a text is.
+    /// Parses the text of metadata.
     ///
     /// # Errors
     /// `Json`.
@@ -53,17 +53,17 @@ impl Document {
         Ok(Document { values, lists: [list((snapshots, LONG[0]))?, list((log, LONG[1]))?] })
     }
 
-    /// All but the long lists.
+    /// All values except the long lists.
     pub(super) fn values(&self) -> &Map<String, Value> {
         &self.values
     }
 
-    /// The same, to be changed.
+    /// The same, mutable.
     pub(super) fn values_mut(&mut self) -> &mut Map<String, Value> {
         &mut self.values
     }
 
-    /// A list, which need not be there.
+    /// A list; empty where it is missing.
     pub(super) fn list(&mut self, key: &str) -> Result<&mut Vec<Value>> {
         let list = self.values.entry(key).or_insert(Value::Null);
         if list.is_null() {
@@ -72,7 +72,7 @@ impl Document {
         list.as_array_mut().ok_or_else(|| not_a(key, "list"))
     }
 
-    /// An object, which need not be there.
+    /// An object; empty where it is missing.
     pub(super) fn object(&mut self, key: &str) -> Result<&mut Map<String, Value>> {
         let object = self.values.entry(key).or_insert(Value::Null);
         if object.is_null() {
@@ -81,12 +81,12 @@ impl Document {
         object.as_object_mut().ok_or_else(|| not_a(key, "object"))
     }
 
-    /// Puts a snapshot after the others.
+    /// Appends a snapshot.
     pub(super) fn push_snapshot(&mut self, snapshot: Value) {
         self.push(0, snapshot);
     }
 
-    /// Puts an entry after the others of the log of snapshots.
+    /// Appends an entry to the snapshot log.
     pub(super) fn push_log(&mut self, entry: Value) {
         self.push(1, entry);
     }
@@ -98,11 +98,11 @@ impl Document {
         }
     }
 
-    /// Takes snapshots out, and of the log all up to the last entry that goes: what comes before a gap would seem to
-    /// have been current in it.
+    /// Removes snapshots, and all entries of the log up to the last removed one: entries before a gap would
+    /// seem to have been current in it.
     ///
     /// # Errors
-    /// `Json` for elements that are of no snapshot.
+    /// `Json` for elements without a snapshot.
     pub(super) fn remove_snapshots(&mut self, is_removed: impl Fn(i64) -> bool) -> Result<()> {
         let [snapshots, log] = &mut self.lists;
         snapshots.keep(LONG[0], |ids| ids.iter().map(|id| !is_removed(*id)).collect())?;
@@ -112,7 +112,7 @@ impl Document {
         })
     }
 
-    /// The text, compact but for what was stored otherwise, its keys in the order of Java's library.
+    /// The text, compact except for copied parts, with its keys in the order of Java's library.
     pub(super) fn into_text(self) -> String {
         let Document { values, lists } = self;
         let long: usize = lists.iter().map(|list| list.text.len()).sum();
@@ -135,7 +135,7 @@ impl Document {
 }
 
 impl LongList {
-    /// Keeps the elements that `keep` says, given the snapshots that they are of.
+    /// Keeps the elements that `keep` selects, given the ids of their snapshots.
     fn keep(&mut self, key: &str, keep: impl FnOnce(&[i64]) -> Vec<bool>) -> Result<()> {
         let all = format!("[{}]", self.text);
         let mut elements: Vec<&RawValue> = parsed(&all, key)?;
@@ -178,7 +178,7 @@ fn parsed<'t, T: Deserialize<'t>>(text: &'t str, key: &str) -> Result<T> {
     serde_json::from_str(text).map_err(|error| invalid(words(&error)).in_field(key))
 }
 
-/// The members of the metadata; of keys that are there twice the last one counts.
+/// The members of the metadata; of keys that appear twice the last one counts.
 struct Stored<'t> {
     values: Map<String, Value>,
     lists: [Option<&'t RawValue>; 2],

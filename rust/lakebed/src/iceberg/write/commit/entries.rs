@@ -1,4 +1,4 @@
-//! The entries of manifests that are there, as a commit writes them again.
+//! Reads entries of existing manifests, for a commit to write them again.
 
 use std::sync::Arc;
 
@@ -29,25 +29,25 @@ pub(super) struct Entries<'b> {
     columns: Arc<EntryColumns>,
     /// Whether all columns are read.
     are_whole: bool,
-    /// What tuples are shown as, where not as those of their spec alone.
+    /// The type in which tuples are shown, if it is not that of their own spec.
     partition: Option<Arc<PartitionType>>,
 }
 
 impl Entries<'_> {
-    /// Of all columns.
+    /// A reader of all columns.
     pub(super) fn all(base: &Base) -> Result<Entries<'_>> {
         let columns = Arc::new(EntryColumns::new(None)?);
         Ok(Entries { base, columns, are_whole: true, partition: None })
     }
 
-    /// Of those named alone.
+    /// A reader of the named columns.
     pub(super) fn of<'b>(base: &'b Base, columns: &[&str]) -> Result<Entries<'b>> {
         let columns: Vec<String> = columns.iter().map(|name| (*name).to_owned()).collect();
         let columns = Arc::new(EntryColumns::new(Some(&columns))?);
         Ok(Entries { base, columns, are_whole: false, partition: None })
     }
 
-    /// The same, with tuples as the table shows them, whatever their spec.
+    /// The same, with tuples in the table's partition type.
     pub(super) fn shown<'b>(base: &'b Base, columns: &[&str], types: &TableTypes) -> Result<Entries<'b>> {
         let mut distinct: Vec<&str> = Vec::with_capacity(columns.len());
         for name in columns {
@@ -59,19 +59,20 @@ impl Entries<'_> {
         Ok(Entries { partition: Some(Arc::clone(&types.partition)), ..entries })
     }
 
-    /// The live entries of a manifest, with what they inherit; of all columns, with other writers' fields too.
+    /// The live entries of a manifest with inherited values; with all columns also with unknown fields of
+    /// other writers.
     pub(super) fn live(&self, manifest: &ManifestFile) -> Result<RecordBatch> {
         self.read(manifest, Statuses::LIVE)
     }
 
-    /// The entries of a manifest that are of those statuses.
+    /// The entries of a manifest with these statuses.
     pub(super) fn read(&self, manifest: &ManifestFile, wanted: Statuses) -> Result<RecordBatch> {
         let bytes = || self.base.table.read_recorded(&manifest.path, manifest.length);
         let read = || self.decode(manifest, bytes()?, wanted);
         read().map_err(|error| error.in_file(&manifest.path))
     }
 
-    /// The entries of those statuses in a manifest that is these bytes.
+    /// The entries with these statuses in a manifest with these bytes.
     pub(super) fn decode(
         &self,
         manifest: &ManifestFile,
@@ -81,14 +82,15 @@ impl Entries<'_> {
         self.of_spec(self.base.spec(manifest.spec_id)?).decode(manifest, bytes, wanted)
     }
 
-    /// The same of manifests of one spec, for threads that read them side by side.
+    /// The same for manifests of one spec, for parallel reads.
     pub(super) fn of_spec(&self, spec: &PartitionSpec) -> SpecEntries {
         let table = self.base.table.clone();
         let (columns, layout) = (Arc::clone(&self.columns), self.layout(spec));
         SpecEntries { table, columns, are_whole: self.are_whole, layout }
     }
 
-    /// Tuples of the spec alone, in the types that any of the table's schemas gives them, unless as the table's.
+    /// Tuples of the spec alone, in the types of any of the table's schemas, unless they are shown in the
+    /// table's type.
     fn layout(&self, spec: &PartitionSpec) -> PartitionLayout {
         if let Some(unified) = &self.partition {
             return PartitionLayout { unified: Arc::clone(unified), spec: Arc::new(spec.clone()) };
@@ -119,7 +121,7 @@ impl SpecEntries {
         self.read_bytes(Some(manifest.clone()), bytes, wanted)
     }
 
-    /// The entries of a manifest that is in no list, and in which all that they inherit is written.
+    /// The entries of a manifest that is in no list, with everything that they inherit written out.
     pub(super) fn decode_inherited(&self, bytes: Buffer) -> Result<RecordBatch> {
         self.read_bytes(None, bytes, Statuses::ALL)
     }
@@ -134,7 +136,7 @@ impl SpecEntries {
         let known = ManifestContext { manifest, partition, ..ManifestContext::default() };
         let decoding = self.table.decoding();
         let carried = if self.are_whole { carried_entries(&bytes, decoding.limits)? } else { None };
-        // What is carried is of all entries.
+        // Unknown fields are read for all entries.
         let statuses = if carried.is_some() { Statuses::ALL } else { wanted };
         let reader = EntryReader::open(bytes, &self.columns, known, statuses, decoding, 1)?;
         let schema = Arc::clone(reader.schema());
@@ -146,7 +148,7 @@ impl SpecEntries {
         }
     }
 
-    /// The live entries of each manifest, in the order given; memory is bounded whoever waits.
+    /// The live entries of each manifest, in the given order; memory is bounded even if the consumer is slow.
     pub(super) fn live(self, manifests: Vec<ManifestFile>) -> Pipeline<SpecEntries> {
         let width = Width::new(self.table.storage().as_ref(), threads(0));
         Pipeline::new(self, manifests, width).at_once()
@@ -181,19 +183,19 @@ impl Source for SpecEntries {
     }
 }
 
-/// The fields of a manifest that the format does not have, of all of its entries.
+/// The unknown fields of a manifest, for all of its entries.
 fn carried_entries(bytes: &Buffer, limits: Limits) -> Result<Option<RecordBatch>> {
     carried::read(bytes, &|record, field| known(&[&ENTRY], record, field), limits)
 }
 
-/// Which entries are of some statuses.
+/// Which entries have one of these statuses.
 fn has(entries: &RecordBatch, statuses: Statuses) -> Result<BooleanArray> {
     let status = find(entries, "status")?;
     let is_wanted = |status: Option<i32>| status.map(|status| statuses.has(status));
     Ok(status.as_primitive::<Int32Type>().iter().map(is_wanted).collect())
 }
 
-/// Entries with other statuses; where `snapshot_id` is given, that of entries whose status is not EXISTING.
+/// Entries with other statuses; entries that are not EXISTING get `snapshot_id` if it is given.
 pub(super) fn with_status(
     entries: &RecordBatch,
     status: &Int32Array,
@@ -214,12 +216,12 @@ pub(super) fn with_status(
     RecordBatch::try_new(entries.schema(), columns).map_err(Into::into)
 }
 
-/// Those of a batch's rows.
+/// The rows of a batch that `keep` selects.
 pub(super) fn rows_where(batch: &RecordBatch, keep: &BooleanArray) -> Result<RecordBatch> {
     filter_record_batch(batch, keep).map_err(Into::into)
 }
 
-/// Whether each manifest of a list is among those of `content`.
+/// Whether each manifest of a list has this content.
 pub(super) fn is_of(list: &RecordBatch, content: i32) -> Result<BooleanArray> {
     let contents = find(list, "content")?;
     Ok(contents.as_primitive::<Int32Type>().iter().map(|found| Some(found == Some(content))).collect())

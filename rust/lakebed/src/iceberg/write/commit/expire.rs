@@ -1,4 +1,4 @@
-//! Snapshots that go (Iceberg's `RemoveSnapshots.java`).
+//! Expires snapshots (Iceberg's `RemoveSnapshots.java`).
 
 use super::attempt::{Change, Outcome};
 use super::base::Base;
@@ -8,8 +8,7 @@ use crate::error::Result;
 use crate::iceberg::reach::{check_deletable, kept};
 use crate::reach::Retention;
 
-/// Takes snapshots out of the metadata by the rules of retention, and branches and tags that are kept no longer. No file
-/// is deleted.
+/// Removes snapshots, branches and tags from the metadata by the retention rules. No file is deleted.
 pub(super) struct Expire {
     pub(super) retention: Retention,
 }

@@ -1,4 +1,4 @@
-//! Files that come and go in one snapshot (Iceberg's `MergingSnapshotProducer.java`, and of it `FastAppend.java`,
+//! Adds and removes files in one snapshot (Iceberg's `MergingSnapshotProducer.java`, with `FastAppend.java`,
 //! `StreamingDelete.java`, `BaseOverwriteFiles.java`, `BaseRowDelta.java`, `BaseRewriteFiles.java`).
 
 use arrow_array::cast::AsArray;
@@ -22,60 +22,61 @@ use crate::iceberg::manifest_list::DELETES;
 use crate::iceberg::table::TableTypes;
 use crate::iceberg::write::{FormatVersion, ManifestContent};
 
-/// What a change of files is meant as.
+/// The purpose of a change of files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileChangeKind {
-    /// Data files come.
+    /// Data files are added.
     Append,
-    /// Data files go.
+    /// Data files are removed.
     Delete,
-    /// Data files go, and others come in their place.
+    /// Data files are replaced.
     Overwrite,
-    /// Rows are deleted, and others come.
+    /// Rows are deleted, and others added.
     RowDelta,
-    /// The same rows in other files.
+    /// The same rows are put into other files.
     Replace,
 }
 
-/// What others may have done since a change was begun.
+/// Which concurrent changes are allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Isolation {
-    /// Nothing that the change would have had to see.
+    /// None that the change would have had to read.
     Serializable,
-    /// No deletes in the files that it removes.
+    /// New deletes in the removed files are not allowed.
     Snapshot,
-    /// Anything but deletion vectors and removals of the files that it has new deletes for.
+    /// All but deletion vectors for, and removals of, files that the change adds deletes for.
     None,
 }
 
-/// Files that come and go.
+/// Files to add and remove.
 #[derive(Debug)]
 pub struct FileChange {
-    /// What it is meant as.
+    /// The purpose.
     pub kind: FileChangeKind,
-    /// Data files that come, in columns of the view `files`.
+    /// Data files to add, in columns of the view `files`.
     pub data: Option<RecordBatch>,
-    /// Delete files and deletion vectors that come, likewise.
+    /// Delete files and deletion vectors to add, in the same form.
     pub deletes: Option<RecordBatch>,
-    /// Data files that go, by path.
+    /// Data files to remove, by path.
     pub removed: Vec<String>,
-    /// Delete files that go, by path; a vector goes with its file, or for another vector.
+    /// Delete files to remove, by path. A deletion vector is removed with its data file, or when a new vector
+    /// replaces it.
     pub removed_deletes: Vec<String>,
-    /// Data files go of which all rows match.
+    /// Data files all of whose rows match are removed.
     pub filter: Option<String>,
-    /// The data sequence number of the data files that come, where that is not the commit's.
+    /// The data sequence number of the added data files, if it is not the commit's.
     pub data_sequence_number: Option<i64>,
-    /// The snapshot that the change was begun at; none before the first.
+    /// The snapshot that the change started from; `None` before the first.
     pub since: Option<i64>,
-    /// What others may have done since.
+    /// Which changes since then are allowed.
     pub isolation: Isolation,
-    /// Which rows the change is about, for what others have done; `None` for the filter, or all.
+    /// The rows that the change depends on, to find conflicts; `None` for the filter, or all rows.
     pub conflict_filter: Option<String>,
     /// Whether small manifests are merged, by the table's properties.
     pub merge: bool,
 }
 
-/// A change of files, checked as far as it depends on no table.
+/// A change of files, checked as far as that does not depend on the table.
 pub(super) struct Files {
     kind: FileChangeKind,
     data: Option<Given>,
@@ -92,7 +93,7 @@ pub(super) struct Files {
 
 impl Files {
     /// # Errors
-    /// Those of [`Given::new`] and [`Paths::new`]; `Argument` for files that replace none.
+    /// Those of [`Given::new`] and [`Paths::new`]; `Argument` for a replacement without files to remove.
     pub(super) fn new(change: FileChange) -> Result<Files> {
         let some = |files: &Option<RecordBatch>| files.as_ref().is_some_and(|files| files.num_rows() > 0);
         let none_goes =
@@ -135,7 +136,7 @@ impl Files {
         }
     }
 
-    /// The data files that delete files which come are of.
+    /// The data files that added delete files apply to.
     fn targets(&self, base: &Base) -> Result<Targets> {
         let mut targets = Targets::new();
         let Some(deletes) = &self.deletes else { return Ok(targets) };
@@ -156,7 +157,7 @@ impl Files {
         Ok(targets)
     }
 
-    /// Refuses delete files that the version does not have.
+    /// Refuses delete files that the format version does not have.
     fn check_version(&self, base: &Base) -> Result<()> {
         if base.version == FormatVersion::V1 && self.data_sequence_number.is_some() {
             return Err(refused(
@@ -190,7 +191,7 @@ impl Files {
         first.map_or(Ok(()), |row| Err(refused(message, "content").in_row(row)))
     }
 
-    /// What others have done since the change was begun, where that matters.
+    /// The commits since the change started, if they matter.
     fn history<'b>(
         &self,
         base: &'b Base,
@@ -202,14 +203,14 @@ impl Files {
         asks.then(|| History::new(base, types, self.since)).transpose()
     }
 
-    /// Refuses what others have done that does not go with the change.
+    /// Refuses concurrent changes that conflict with this one.
     fn check_history(&self, history: &History<'_>, types: &TableTypes, selected: &Selected) -> Result<()> {
         let some = self.isolation != Isolation::None;
         let bound = |text: Option<&str>| text.map(|text| FileFilter::new(text, types)).transpose();
         let named = self.conflict_filter.as_deref();
         let about = bound(named.or(self.filter.as_deref()))?;
         if self.isolation == Isolation::Serializable {
-            // Files that go by path say nothing of the rows that others may add.
+            // Files removed by path do not tell which rows others may not add.
             let all = named.is_none() && !self.removed.is_empty();
             history.check_no_new_data(about.as_ref().filter(|_| !all))?;
         }
@@ -270,7 +271,7 @@ impl Change for Files {
     }
 }
 
-/// The manifests that stay, and those that hold files which go, written again with entries that say DELETED.
+/// The kept manifests, and rewritten ones in which removed files have DELETED entries.
 pub(super) fn rewritten(
     base: &Base,
     scratch: &Scratch,
@@ -280,7 +281,7 @@ pub(super) fn rewritten(
     let entries = Entries::all(base)?;
     let mut rest = Vec::with_capacity(selected.manifests.len());
     for (row, (manifest, hit)) in selected.manifests.iter().zip(&selected.hit).enumerate() {
-        // What held nothing that is live says nothing any more, once its snapshot is not this one.
+        // A manifest without live files is dropped, since its entries belong to an older snapshot.
         if !hit {
             rest.extend(manifest.may_be_live().then_some(Listed::Kept(row)));
             continue;

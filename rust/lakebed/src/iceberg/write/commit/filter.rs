@@ -1,4 +1,4 @@
-//! Filters on rows, asked of whole files (Iceberg's `ManifestFilterManager.java`).
+//! Evaluates filters on rows for whole files (Iceberg's `ManifestFilterManager.java`).
 
 use std::collections::HashMap;
 
@@ -22,7 +22,7 @@ pub(super) struct FileFilter {
 }
 
 impl FileFilter {
-    /// Of the filter that `text` is.
+    /// The filter with the text `text`.
     ///
     /// # Errors
     /// Those of [`Pruner::new`].
@@ -35,13 +35,13 @@ impl FileFilter {
         self.pruner.input()
     }
 
-    /// Whether each manifest may hold files that match.
+    /// Whether each manifest may have matching files.
     pub(super) fn may_hold(&self, manifests: &[ManifestFile]) -> Result<BooleanArray> {
         let summaries = Summaries::new(manifests, &self.types.specs, &self.types.partition);
         self.pruner.may_match(manifests, &summaries)
     }
 
-    /// Whether each of some entries of a spec may hold rows that match; their tuples are shown as the table's.
+    /// Whether each entry of a spec may have matching rows; tuples are in the table's partition type.
     pub(super) fn may_match(&self, spec: &PartitionSpec, entries: &RecordBatch) -> Result<BooleanBuffer> {
         let tuples = find(entries, PARTITION)?;
         let of_spec = self.pruner.of_spec(spec)?;
@@ -49,10 +49,10 @@ impl FileFilter {
         Ok(&by_tuple & &self.pruner.metrics.may_match(entries)?)
     }
 
-    /// Whether each of some entries of a spec holds no rows but such as match.
+    /// Whether all rows of each entry of a spec match.
     ///
     /// # Errors
-    /// `Unsupported` for a file that may hold both, with its path.
+    /// `Unsupported` for a file that may have both kinds of rows, with its path.
     pub(super) fn matches(&self, spec: &PartitionSpec, entries: &RecordBatch) -> Result<BooleanArray> {
         let tuples = find(entries, PARTITION)?;
         let residual = Residual::new(self.pruner.filter.clone(), spec, &self.types.partition)?;
@@ -76,7 +76,7 @@ impl FileFilter {
         (0..entries.num_rows()).map(matches).collect()
     }
 
-    /// Whether any rows of each file may match what is left of the filter, and whether all must.
+    /// For each file whether any row may match the residual, and whether all rows must.
     fn ask(&self, left: &str, entries: &RecordBatch) -> Result<[BooleanBuffer; 2]> {
         if left == "FALSE" {
             let none = BooleanBuffer::new_unset(entries.num_rows());

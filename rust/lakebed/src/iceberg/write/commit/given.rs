@@ -1,4 +1,4 @@
-//! The files that callers give, as entries of manifests.
+//! Converts a caller's files to entries of manifests.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -23,38 +23,38 @@ use crate::iceberg::partition::{PartitionSpec, PartitionType};
 use crate::iceberg::transform::Transform;
 use crate::iceberg::write::ManifestContent;
 
-/// What must be there.
+/// Required columns.
 const REQUIRED: [&str; 3] = ["file_path", "record_count", "file_size_in_bytes"];
 
-/// What the commit gives out, whatever the columns of these names hold.
+/// Columns that the commit assigns; a caller's values are ignored.
 const ASSIGNED: [&str; 5] =
     ["status", "snapshot_id", "sequence_number", "file_sequence_number", "first_row_id"];
 
-/// What delete files have.
+/// Columns of delete files.
 const OF_DELETES: [&str; 4] =
     ["equality_ids", "referenced_data_file", "content_offset", "content_size_in_bytes"];
 
-/// What the view of files has that is none of Iceberg's own.
+/// Columns of the view `files` that Iceberg does not have.
 const OF_VIEWS: [&str; 4] = ["bucket", "level", "schema_id", "created_at"];
 
-/// The format of files that hold deletion vectors.
+/// The format of files with deletion vectors.
 const PUFFIN: &str = "PUFFIN";
 
 /// The column of typed metrics.
 const STATS: &str = "stats";
 
-/// Files in the columns of the view `files`, found to be of the right types.
+/// Files in columns of the view `files`, with types checked.
 pub(super) struct Given {
     files: RecordBatch,
     content: ManifestContent,
 }
 
 impl Given {
-    /// Of the files in one batch; what depends on no table is checked.
+    /// Takes files in one batch; checks what does not depend on the table.
     ///
     /// # Errors
-    /// `UnknownColumn` for a column that is not there, or none of a file's; `Argument` for one of another type,
-    /// a null or a value that cannot be; each with field and row.
+    /// `UnknownColumn` for a missing column, or one that files do not have; `Argument` for a column of
+    /// another type, a null or an invalid value; each with field and row.
     pub(super) fn new(files: RecordBatch, content: ManifestContent) -> Result<Given> {
         check_names(&files)?;
         for name in REQUIRED {
@@ -78,7 +78,7 @@ impl Given {
         Ok(Given { files, content })
     }
 
-    /// How many files there are.
+    /// The number of files.
     pub(super) fn len(&self) -> usize {
         self.files.num_rows()
     }
@@ -87,7 +87,7 @@ impl Given {
         self.len() == 0
     }
 
-    /// A column in the type that entries have for it; null where it is absent.
+    /// A column in the type of entries; null where it is missing.
     pub(super) fn column(&self, name: &str) -> Result<ArrayRef> {
         column(&self.files, name)
     }
@@ -110,7 +110,7 @@ fn check_names(files: &RecordBatch) -> Result<()> {
     Ok(())
 }
 
-/// A column in the type that entries have for it; null where it is absent.
+/// A column in the type of entries; null where it is missing.
 fn column(files: &RecordBatch, name: &str) -> Result<ArrayRef> {
     let Some(spec) = ENTRY.iter().find(|spec| spec.column == name) else {
         return Err(Error::new(ErrorKind::UnknownColumn, format!("no column {name:?}")).in_field(name));
@@ -137,7 +137,7 @@ fn check_numbers(files: &RecordBatch) -> Result<()> {
     Ok(())
 }
 
-/// Refuses delete files, and what only those have.
+/// Refuses delete files, and values that only these have.
 fn check_data(files: &RecordBatch) -> Result<()> {
     let content = column(files, "content")?;
     let deletes = content.as_primitive::<Int32Type>().iter().position(|content| content.unwrap_or(0) != 0);
@@ -155,7 +155,7 @@ fn check_data(files: &RecordBatch) -> Result<()> {
     Ok(())
 }
 
-/// Refuses delete files that say too little of what they delete, or too much.
+/// Refuses delete files with missing or excess values.
 fn check_deletes(files: &RecordBatch) -> Result<()> {
     let [content, ids, target, offset, size] =
         ["content", "equality_ids", "referenced_data_file", "content_offset", "content_size_in_bytes"]
@@ -220,7 +220,7 @@ fn check_twice(files: &RecordBatch) -> Result<()> {
     Ok(())
 }
 
-/// A path as the table writes it: relative ones are below its location.
+/// A path as the table writes it; a relative path is below the table's location.
 pub(super) fn written_path(base: &Base, path: &str) -> String {
     if path.starts_with('/') || path.contains(":/") {
         return path.to_owned();
@@ -228,11 +228,11 @@ pub(super) fn written_path(base: &Base, path: &str) -> String {
     format!("{}/{path}", base.metadata.location)
 }
 
-/// The entries that the files become, ADDED, by the spec that they are of.
+/// The ADDED entries of the files, by spec.
 ///
 /// # Errors
-/// `Argument` for a spec that the table does not have, or one of transforms that are not known; for a format
-/// that nothing says; those of [`metric_maps`]; each with field and row.
+/// `Argument` for a spec that the table does not have, or one with unknown transforms; for an unknown file
+/// format; those of [`metric_maps`]; each with field and row.
 pub(super) fn entries_of(
     given: &Given,
     base: &Base,
@@ -275,7 +275,7 @@ pub(super) fn entries_of(
     by_spec(&entries, &specs, base)
 }
 
-/// The spec of each file: the table's default one where nothing is said.
+/// The spec of each file, by default the table's default spec.
 fn spec_ids(files: &RecordBatch, base: &Base) -> Result<Int32Array> {
     let given = column(files, "spec_id")?;
     let given = given.as_primitive::<Int32Type>();
@@ -297,7 +297,7 @@ fn paths(files: &RecordBatch, base: &Base, name: &str) -> Result<ArrayRef> {
     Ok(Arc::new(paths.collect::<StringArray>()))
 }
 
-/// The formats in the words of Java's writer; where nothing says them, those of the paths' endings.
+/// The formats as Java's writer names them; by default from the endings of the paths.
 fn formats(files: &RecordBatch, content: ManifestContent) -> Result<ArrayRef> {
     let (given, paths) = (column(files, "file_format")?, column(files, "file_path")?);
     let known: &[&str] = match content {
@@ -321,7 +321,7 @@ fn formats(files: &RecordBatch, content: ManifestContent) -> Result<ArrayRef> {
     Ok(Arc::new(pairs.map(format).collect::<Result<StringArray>>()?))
 }
 
-/// The tuples as they were given; the manifest's layout checks them.
+/// The caller's tuples; the manifest's layout checks them.
 fn partition(files: &RecordBatch) -> ArrayRef {
     match files.column_by_name(PARTITION) {
         Some(column) if *column.data_type() != DataType::Null => Arc::clone(column),
@@ -329,7 +329,7 @@ fn partition(files: &RecordBatch) -> ArrayRef {
     }
 }
 
-/// The entries of each spec; what is wrong with a tuple is found here, before anything is written.
+/// The entries of each spec. Invalid tuples are found here, before anything is written.
 fn by_spec(entries: &RecordBatch, specs: &Int32Array, base: &Base) -> Result<Vec<(i32, RecordBatch)>> {
     let mut rows: BTreeMap<i32, Vec<usize>> = BTreeMap::new();
     for (row, id) in specs.values().iter().enumerate() {
@@ -353,8 +353,8 @@ fn by_spec(entries: &RecordBatch, specs: &Int32Array, base: &Base) -> Result<Vec
     rows.into_iter().map(part).collect()
 }
 
-/// Entries whose partition fields are called as their spec has them, where views of the table call them
-/// otherwise: names that several specs have are told apart there.
+/// Renames partition fields as the spec has them, where views of the table use other names: they make the
+/// names of several specs unique.
 fn called_as_in_spec(
     entries: &RecordBatch,
     spec: &PartitionSpec,
@@ -372,7 +372,7 @@ fn called_as_in_spec(
     let taken = |field: &Field| named.iter().flatten().any(|name| name == field.name());
     let renamed = tuples.fields().iter().zip(&named).map(|(field, name)| match name {
         Some(name) => field.as_ref().clone().with_name(name),
-        // What the view calls so is another spec's.
+        // In the view this name belongs to another spec.
         None if taken(field) => field.as_ref().clone().with_name(format!("{} of another spec", field.name())),
         None => field.as_ref().clone(),
     });

@@ -1,4 +1,4 @@
-//! The manifest list of the head of a branch, read as far as a commit needs it.
+//! The manifest list of a branch's head, of which a commit reads only what it needs.
 
 use arrow_array::RecordBatch;
 use arrow_buffer::Buffer;
@@ -10,9 +10,9 @@ use crate::iceberg::manifest_list::{ManifestFile, brief, read_carrying, read_man
 
 /// The list of the head.
 pub(super) enum HeadList {
-    /// Its file, and where that is.
+    /// A file, and its path.
     File { path: String, bytes: Buffer, decoding: Decoding },
-    /// Its rows, of a snapshot that names its manifests itself, and of none.
+    /// Rows, for a snapshot that names its manifests directly; no rows without a snapshot.
     Rows(RecordBatch),
 }
 
@@ -28,7 +28,7 @@ impl HeadList {
         })
     }
 
-    /// All of it, with what other writers' fields hold.
+    /// All records, with unknown fields of other writers.
     ///
     /// # Errors
     /// Those of decoding.
@@ -36,7 +36,7 @@ impl HeadList {
         self.by(read_carrying)
     }
 
-    /// The manifests, without what is in their partitions.
+    /// The manifests, without partition summaries.
     ///
     /// # Errors
     /// Those of decoding.
@@ -55,10 +55,10 @@ impl HeadList {
     }
 }
 
-/// The manifests of a snapshot that is to be.
+/// The manifests of a new snapshot.
 pub(super) enum Listing {
     /// All of them, as rows of its list.
     Rows(RecordBatch),
-    /// Those that are new, and the list before, all of which stays behind them.
+    /// New ones, followed by the whole list before.
     InFront(RecordBatch, Buffer),
 }

@@ -1,5 +1,5 @@
-//! What others have committed since a change was begun, where it must not go with it (Iceberg's
-//! `MergingSnapshotProducer.java`, its validations).
+//! The commits since a change started, and whether they conflict with it (the validations of Iceberg's
+//! `MergingSnapshotProducer.java`).
 
 use std::sync::Arc;
 
@@ -22,13 +22,13 @@ use crate::iceberg::table::TableTypes;
 use crate::iceberg::write::FormatVersion;
 use crate::record::find;
 
-/// The operations of snapshots that may have added data files, removed some, added deletes, and vectors.
+/// Operations that may add data files, remove data files, add deletes, and add deletion vectors.
 const ADDS_DATA: [&str; 2] = ["append", "overwrite"];
 const REMOVES_DATA: [&str; 3] = ["overwrite", "replace", "delete"];
 const ADDS_DELETES: [&str; 2] = ["overwrite", "delete"];
 const ADDS_VECTORS: [&str; 3] = ["overwrite", "delete", "replace"];
 
-/// The snapshots of a branch behind the one that a change was begun at, newest first.
+/// The snapshots of a branch after the one that a change started from, the newest first.
 pub(super) struct History<'b> {
     base: &'b Base,
     types: &'b TableTypes,
@@ -36,10 +36,10 @@ pub(super) struct History<'b> {
 }
 
 impl<'b> History<'b> {
-    /// From behind `since`, `None` for all, to the head of the branch.
+    /// The snapshots after `since` up to the head of the branch; all for `None`.
     ///
     /// # Errors
-    /// `Conflict` where the head was not made from that snapshot, or what lies between has expired.
+    /// `Conflict` where the head does not descend from that snapshot, or a snapshot in between has expired.
     pub(super) fn new(base: &'b Base, types: &'b TableTypes, since: Option<i64>) -> Result<History<'b>> {
         let mut snapshots = Vec::new();
         for id in base.ancestors(base.head()) {
@@ -59,8 +59,8 @@ impl<'b> History<'b> {
         )))
     }
 
-    /// The entries that snapshots of some operations have of their own in their own manifests, in batches of one
-    /// manifest; tuples are shown as the table's.
+    /// The entries that snapshots with these operations added themselves, in batches of one manifest; tuples
+    /// are in the table's partition type.
     fn own(
         &self,
         operations: &[&str],
@@ -90,7 +90,7 @@ impl<'b> History<'b> {
         Ok(())
     }
 
-    /// The path of the first entry of that status that may match a filter.
+    /// The path of the first entry with that status that may match a filter.
     fn first(
         &self,
         operations: &[&str],
@@ -113,7 +113,7 @@ impl<'b> History<'b> {
         Ok(first)
     }
 
-    /// Refuses data files that others have added and that may hold rows of the filter.
+    /// Refuses data files of concurrent commits that may have rows of the filter.
     ///
     /// # Errors
     /// `Conflict`.
@@ -124,7 +124,7 @@ impl<'b> History<'b> {
         )
     }
 
-    /// Refuses data files that others have removed and that may have held rows of the filter.
+    /// Refuses concurrent removals of data files that may have rows of the filter.
     ///
     /// # Errors
     /// `Conflict`.
@@ -132,7 +132,7 @@ impl<'b> History<'b> {
         refuse(self.first(&REMOVES_DATA, (DATA, DELETED), filter)?, "was removed meanwhile")
     }
 
-    /// Refuses delete files that others have added and that may delete rows of the filter.
+    /// Refuses delete files of concurrent commits that may delete rows of the filter.
     ///
     /// # Errors
     /// `Conflict`.
@@ -140,8 +140,8 @@ impl<'b> History<'b> {
         refuse(self.first(&ADDS_DELETES, (DELETES, ADDED), filter)?, "was added meanwhile, and deletes rows")
     }
 
-    /// Refuses delete files that others have added and that apply to data files which go: the rows that they delete
-    /// would come back.
+    /// Refuses delete files of concurrent commits that apply to removed data files: the rows that they delete
+    /// would reappear.
     ///
     /// # Errors
     /// `Conflict`.
@@ -149,7 +149,7 @@ impl<'b> History<'b> {
         if self.base.version == FormatVersion::V1 {
             return Ok(());
         }
-        // Each snapshot's by themselves: a vector may have replaced another.
+        // Each snapshot is checked separately: a vector may have replaced another.
         self.own(&ADDS_DELETES, DELETES, &DELETE_INPUT, |_, entries| {
             let (statuses, content) = (find(entries, "status")?, find(entries, "content")?);
             let (statuses, content) =
@@ -171,7 +171,8 @@ impl<'b> History<'b> {
         index.finish(equality_fields(&schemas, &ids))
     }
 
-    /// Refuses data files that deletes are added to and others have removed, or given deletion vectors.
+    /// Refuses concurrent removals of data files that get new deletes, and concurrent deletion vectors for
+    /// them.
     ///
     /// # Errors
     /// `Conflict`.

@@ -1,4 +1,4 @@
-//! Small manifests combined (Iceberg's `ManifestMergeManager.java`).
+//! Merges small manifests (Iceberg's `ManifestMergeManager.java`).
 
 use std::collections::BTreeMap;
 
@@ -21,9 +21,9 @@ use crate::record::carried;
 
 /// A manifest of the new snapshot.
 pub(super) enum Listed {
-    /// One of the commit's own.
+    /// A manifest that the commit writes.
     New(Box<Draft>),
-    /// One that stays, at that row of the list before.
+    /// A kept manifest, with its row in the list before.
     Kept(usize),
 }
 
@@ -40,8 +40,8 @@ impl Listed {
     }
 }
 
-/// The same files in fewer manifests, as the table's properties have it: by content and spec, neighbours go together up
-/// to the target size, from the end, so that it is the newest that are left to grow.
+/// Merges manifests by the table's properties: neighbours of the same content and spec are put together up to
+/// the target size, starting at the end, so that the newest manifest stays small and can grow.
 pub(super) fn merge(
     base: &Base,
     scratch: &Scratch,
@@ -65,7 +65,8 @@ pub(super) fn merge(
     for ((content, spec), group) in groups {
         let has_first = firsts.get(&content) == Some(&spec);
         for (place, bin) in bins(group, rules.target_bytes, selected).into_iter().enumerate() {
-            // The bin with the newest manifest waits until it is worth it; large ones keep nobody from being merged.
+            // The bin with the newest manifest is only merged once it has enough manifests; other bins are
+            // merged.
             let waits = place == 0 && has_first && bin.len() < rules.least;
             if bin.len() == 1 || waits {
                 merged.extend(bin);
@@ -77,7 +78,7 @@ pub(super) fn merge(
     Ok(merged)
 }
 
-/// Neighbours that together are of the target size at most, packed from the end, in the order that they had.
+/// Neighbours whose total size is at most the target size, packed from the end, in their order.
 fn bins(group: Vec<Listed>, target_bytes: u64, selected: &Selected) -> Vec<Vec<Listed>> {
     let (mut bins, mut bytes) = (Vec::<Vec<Listed>>::new(), 0_u64);
     for one in group.into_iter().rev() {
@@ -98,7 +99,8 @@ fn bins(group: Vec<Listed>, target_bytes: u64, selected: &Selected) -> Vec<Vec<L
     bins
 }
 
-/// One manifest of several: what the commit itself adds and deletes says so, all else that is live is EXISTING.
+/// Merges several manifests into one: entries that the commit adds or deletes keep their status, other live
+/// ones become EXISTING.
 fn together(base: &Base, scratch: &Scratch, selected: &Selected, bin: Vec<Listed>) -> Result<Draft> {
     let entries = Entries::all(base)?;
     let (mut batches, mut of) = (Vec::with_capacity(bin.len()), (DATA, 0));
@@ -128,7 +130,7 @@ fn together(base: &Base, scratch: &Scratch, selected: &Selected, bin: Vec<Listed
     Ok(Draft { replaces: replaced, ..written })
 }
 
-/// Writes the manifests that are new, and gives the list of all, data before deletes.
+/// Writes the new manifests. Returns the list of all manifests, data before deletes.
 pub(super) fn stored(
     base: &Base,
     scratch: &mut Scratch,
@@ -165,7 +167,7 @@ pub(super) fn stored(
         return Ok(Listing::InFront(manifest_rows(&new)?, list));
     }
     let rows = rows_where(&selected.list.rows()?, &kept.iter().copied().map(Some).collect())?;
-    // Where each row of the list before stands among those that stay.
+    // The position of each row of the list before among the kept rows.
     let places = kept.iter().scan(0, |next, kept| {
         let place = *next;
         *next += usize::from(*kept);
@@ -181,14 +183,14 @@ pub(super) fn stored(
     Ok(Listing::Rows(take_record_batch(&joined(&new, &rows)?, &order)?))
 }
 
-/// The list before, where all of it stays, in its order, after what is new.
+/// The list before, if it is kept as a whole, in its order, after the new manifests; else `None`.
 fn list_after(base: &Base, selected: &Selected, order: &[(i32, bool, usize)]) -> Option<Buffer> {
     let HeadList::File { bytes, decoding, .. } = &selected.list else { return None };
     let first = order.iter().position(|(_, is_kept, _)| *is_kept).unwrap_or(order.len());
     let kept = order.get(first..).unwrap_or_default();
     let all_stay = kept.len() == selected.manifests.len()
         && kept.iter().enumerate().all(|(place, (_, is_kept, row))| *is_kept && *row == place);
-    // Row ids that are not given out yet stand in rows that change.
+    // Rows whose manifest has no row id yet must be changed.
     let has_ids = |file: &ManifestFile| file.content == DELETES || file.first_row_id.is_some();
     let same = all_stay
         && (base.version != FormatVersion::V3 || selected.manifests.iter().all(has_ids))

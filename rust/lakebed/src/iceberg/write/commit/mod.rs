@@ -1,10 +1,10 @@
-//! Commits to tables on the local file system: one after another by the numbers of their metadata files, which
-//! are published without replacing (Iceberg's `HadoopTableOperations.java`), or, on any storage that writes, as files
-//! that a catalog commits.
+//! Commits to tables on the local file system, whose numbered metadata files are published without replacing
+//! any (Iceberg's `HadoopTableOperations.java`), and files of commits on any storage that can write, which a
+//! catalog then commits.
 //!
-//! A commit is checked before anything is written. Its manifests and its list are written first, under names
-//! that no other commit has; then the next metadata file, which is the commit. A writer that is killed leaves
-//! the table as it was, and files `<uuid>-m*.avro`, `snap-*-<uuid>.avro` or `.*.lakebed-tmp` that nothing names.
+//! A commit is checked before anything is written. Its manifests and list are written first, under unique
+//! names, then the next metadata file, which is the commit. A killed writer leaves the table unchanged, and
+//! files `<uuid>-m*.avro`, `snap-*-<uuid>.avro` or `.*.lakebed-tmp` that nothing names.
 
 mod attempt;
 mod base;
@@ -58,23 +58,23 @@ use crate::error::Result;
 use crate::reach::Retention;
 use crate::storage::Storage;
 
-/// What is committed.
+/// The change that a commit makes.
 pub enum Action {
-    /// Files come and go.
+    /// Adds and removes files.
     Files(FileChange),
-    /// Manifests of data files are written anew.
+    /// Rewrites manifests of data files.
     RewriteManifests(Rewrite),
-    /// Branches and tags are made, moved or removed.
+    /// Creates, moves or removes branches and tags.
     Refs(RefChange),
-    /// Properties and the version of the format.
+    /// Changes properties or the version of the format.
     Settings(SettingsChange),
-    /// Columns come, go and change.
+    /// Adds, drops or changes columns.
     Schema(SchemaChange),
-    /// Partition fields come and go.
+    /// Adds or removes partition fields.
     Spec(SpecChange),
-    /// Snapshots, branches and tags go that the rules of retention let go; their files stay.
+    /// Expires snapshots, branches and tags by the retention rules; their files are kept.
     Expire(Retention),
-    /// What a snapshot of the table added is added to the branch.
+    /// Adds the files that another snapshot of the table added.
     CherryPick(i64),
 }
 
@@ -93,21 +93,22 @@ impl Action {
     }
 }
 
-/// Commits to the table at `location`, a folder whose latest metadata is looked for: a table without a catalog. Gives
-/// the metadata file that the commit builds on; `None` where there was nothing to do.
+/// Commits to the table at `location`, a folder in which the latest metadata is looked for: a table without a
+/// catalog. Returns the metadata file that the commit is based on; `None` where there was nothing to do.
 ///
 /// # Errors
-/// `Argument`, `Required`, `UnknownColumn` and others for what does not fit the table, with field and row, before
-/// anything is written; `Unsupported` for a table of a catalog's, and one that was moved; `Io`.
+/// `Argument`, `Required`, `UnknownColumn` and others for a change that does not fit the table, with field
+/// and row, before anything is written; `Unsupported` for a table with a catalog, and for one that was moved;
+/// `Io`.
 pub fn commit_action(location: &str, action: Action, options: &CommitOptions) -> Result<Option<String>> {
     commit(location, action.change()?.as_ref(), options)
 }
 
-/// Writes the files of a commit to the table at `location`, a folder or one of its metadata files, on the storage that
-/// reads it; a catalog then makes the commit. `None` where there is nothing to do.
+/// Writes the files of a commit to the table at `location`, its folder or one of its metadata files, on the
+/// storage that reads it; a catalog then makes the commit. `None` where there is nothing to do.
 ///
 /// # Errors
-/// Those of [`commit_action`], but that tables may have a catalog; `Unsupported` for a storage that only reads.
+/// Those of [`commit_action`], except that tables may have a catalog; `Unsupported` for a read-only storage.
 pub fn stage_action(
     location: &str,
     storage: Arc<dyn Storage>,

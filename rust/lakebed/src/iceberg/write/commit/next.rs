@@ -1,4 +1,4 @@
-//! The metadata behind a commit (Iceberg's `TableMetadata.java`).
+//! The metadata after a commit (Iceberg's `TableMetadata.java`).
 
 use serde_json::{Map, Value, json};
 
@@ -9,10 +9,10 @@ use super::update::Update;
 use crate::error::Result;
 use crate::iceberg::write::FormatVersion;
 
-/// How many earlier metadata files the log names, unless `write.metadata.previous-versions-max` says otherwise.
+/// How many earlier metadata files the log has, unless `write.metadata.previous-versions-max` is set.
 const LOGGED: usize = 100;
 
-/// A snapshot that is to be the head of its branch.
+/// A new snapshot for the head of its branch.
 pub(super) struct NewSnapshot {
     pub(super) id: i64,
     pub(super) timestamp_ms: i64,
@@ -21,7 +21,7 @@ pub(super) struct NewSnapshot {
     pub(super) row_ids: Option<RowIds>,
 }
 
-/// The metadata with all changes made.
+/// The metadata after all updates.
 ///
 /// # Errors
 /// Those of the updates.
@@ -38,7 +38,7 @@ pub(super) fn next_metadata(base: &Base, updates: &[Update], now_ms: i64) -> Res
     Ok(next)
 }
 
-/// What adds a snapshot as the head of the branch.
+/// The updates that add a snapshot as the head of the branch.
 pub(super) fn branch_updates(base: &Base, new: NewSnapshot) -> [Update; 2] {
     let one = base.head_ref(new.id);
     [Update::AddSnapshot(snapshot_json(base, new)), Update::SetRef(base.branch().to_owned(), one)]
@@ -64,7 +64,7 @@ fn snapshot_json(base: &Base, new: NewSnapshot) -> Map<String, Value> {
     snapshot
 }
 
-/// Leaves as many earlier files in the log as the table says by now.
+/// Shortens the log to as many files as the table's properties, after the updates, allow.
 fn shorten_log(json: &mut Map<String, Value>) {
     let properties = json.get("properties").and_then(Value::as_object);
     let most = properties.and_then(|all| all.get("write.metadata.previous-versions-max"));

@@ -1,4 +1,4 @@
-//! Partition fields as users write them: `region`, `day(ts)`, `bucket(16, id)`.
+//! Partition fields in the form in which users write them: `region`, `day(ts)`, `bucket(16, id)`.
 
 use arrow_array::new_empty_array;
 
@@ -10,11 +10,11 @@ use crate::iceberg::types::{FieldRef, Schema, Type};
 /// The id of the first partition field of a table.
 const FIRST_ID: i32 = 1000;
 
-/// The spec 0 of those fields over a schema.
+/// Spec 0 with these fields over a schema.
 ///
 /// # Errors
-/// `Argument` for a text that is not a partition field, `UnknownColumn` for a column that is not there, and
-/// `Unsupported` for one that the transform does not take; with the text as field.
+/// `Argument` for a text that is not a partition field, `UnknownColumn` for a column that does not exist, and
+/// `Unsupported` for one to which the transform does not apply; with the text as field.
 pub(super) fn spec_of(texts: &[String], schema: &Schema) -> Result<PartitionSpec> {
     let mut fields: Vec<PartitionField> = Vec::with_capacity(texts.len());
     for (text, field_id) in texts.iter().zip(FIRST_ID..) {
@@ -47,7 +47,7 @@ fn field_of(text: &str, schema: &Schema, field_id: i32) -> Result<PartitionField
     Ok(PartitionField { source_ids: vec![source.id], field_id, name, transform })
 }
 
-/// The transform and the column that a text says.
+/// The transform and the column in a text.
 ///
 /// # Errors
 /// As [`spec_of`], without the text.
@@ -64,12 +64,12 @@ pub(super) fn term_of<'s>(text: &str, schema: &'s Schema) -> Result<(Transform, 
         let message = format!("column {column:?} of {} cannot partition a table", source.ty);
         return Err(Error::new(ErrorKind::Unsupported, message));
     }
-    // Whether the transform takes the type does not depend on values.
+    // Whether the transform applies to the type does not depend on values.
     transform.apply(&new_empty_array(&source.ty.arrow()), &source.ty)?;
     Ok((transform, source))
 }
 
-/// The transform and the column of a text; a column of that very name is meant itself.
+/// The transform and the column of a text; a column with exactly that name is preferred.
 fn parse<'t>(text: &'t str, schema: &Schema) -> Result<(Transform, &'t str)> {
     if schema.field_by_name(text).is_some() {
         return Ok((Transform::Identity, text));

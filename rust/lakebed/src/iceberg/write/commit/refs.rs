@@ -1,4 +1,4 @@
-//! Branches and tags, made, moved and removed (Iceberg's `UpdateSnapshotReferencesOperation.java`,
+//! Creates, moves and removes branches and tags (Iceberg's `UpdateSnapshotReferencesOperation.java`,
 //! `SetSnapshotOperation.java`).
 
 use serde::Deserialize;
@@ -16,44 +16,45 @@ use crate::words::listed;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct Rules {
-    /// How many snapshots of a branch are kept however old they are.
+    /// How many snapshots of a branch are kept regardless of age.
     pub min_snapshots_to_keep: Option<i32>,
-    /// For how long the snapshots of a branch are kept \[ms\].
+    /// How long the snapshots of a branch are kept \[ms\].
     pub max_snapshot_age_ms: Option<i64>,
-    /// For how long the name itself is kept \[ms\].
+    /// How long the branch or tag itself is kept \[ms\].
     pub max_ref_age_ms: Option<i64>,
 }
 
-/// A branch or tag that is to be.
+/// A new branch or tag.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct NewRef {
     /// Its name.
     pub name: String,
     /// Branch or tag.
     pub kind: RefKind,
-    /// The snapshot that it stands for.
+    /// Its snapshot.
     pub snapshot_id: i64,
-    /// Whether one that is there is moved; it keeps the rules that are not said anew.
+    /// Whether an existing one is moved; it keeps rules for which no new ones are given.
     pub replace: bool,
     /// How long it is kept.
     pub rules: Rules,
 }
 
-/// What becomes of branches and tags.
+/// A change of branches and tags.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RefChange {
-    /// One is made, or moved.
+    /// Creates or moves one.
     Create(NewRef),
-    /// The one of that name and kind is removed.
+    /// Removes the one with that name and kind.
     Delete(String, RefKind),
-    /// One that is there is kept by other rules; those that are not said stay.
+    /// Changes the rules of an existing one; rules that are not given are kept.
     Retain(String, Rules),
-    /// The branch that is committed to moves on to what the named branch or tag stands for, which was made from it.
+    /// Moves the branch that is committed to forward to the snapshot of the named branch or tag, a
+    /// descendant.
     FastForward(String),
-    /// The branch that is committed to moves back to a snapshot that it was made from.
+    /// Moves the branch that is committed to back to an ancestor.
     RollBack(i64),
-    /// The branch that is committed to moves to any snapshot.
+    /// Moves the branch that is committed to to any snapshot.
     SetCurrent(i64),
 }
 
@@ -129,7 +130,7 @@ fn fast_forward(base: &Base, to: &str) -> Result<Vec<Update>> {
     Ok(moved(base, id))
 }
 
-/// The branch that is committed to at another snapshot.
+/// The updates that move the branch to another snapshot.
 fn moved(base: &Base, id: i64) -> Vec<Update> {
     let update = || Update::SetRef(base.branch().to_owned(), base.head_ref(id));
     Vec::from_iter((base.head() != Some(id)).then(update))
@@ -145,7 +146,7 @@ fn check_there(base: &Base, id: i64) -> Result<()> {
     Err(Error::new(ErrorKind::SnapshotNotFound, message).in_file(base.table.metadata_file()))
 }
 
-/// Refuses a snapshot that the branch was not made from.
+/// Refuses a snapshot that is not an ancestor of the branch.
 fn check_ancestor(base: &Base, id: i64) -> Result<()> {
     if base.ancestors(base.head()).any(|ancestor| ancestor == id) {
         return Ok(());
@@ -183,7 +184,7 @@ fn with_rules(known: &SnapshotRef, rules: &Rules) -> SnapshotRef {
     }
 }
 
-/// The branch or tag of that name and kind.
+/// The branch or tag with that name and kind.
 fn named<'b>(base: &'b Base, name: &str, kind: RefKind) -> Result<&'b SnapshotRef> {
     let Some(one) = base.metadata.refs.get(name) else { return Err(no_ref(base, name, kind)) };
     check_kind(base, name, one, kind).map(|()| one)

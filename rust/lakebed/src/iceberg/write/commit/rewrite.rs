@@ -1,4 +1,4 @@
-//! Manifests written anew, their entries together by partition (Iceberg's `BaseRewriteManifests.java`).
+//! Rewrites manifests, with entries sorted by partition (Iceberg's `BaseRewriteManifests.java`).
 
 use std::collections::BTreeMap;
 
@@ -22,16 +22,17 @@ use crate::iceberg::prune::{Pruner, Summaries};
 use crate::iceberg::write::{ManifestContent, ManifestLayout};
 use crate::write::sorter::{Sortable, Sorter};
 
-/// Which manifests of data files are written anew, and how: live entries alone. Manifests of delete files stay.
+/// Which manifests of data files are rewritten, and how. Only live entries are kept. Manifests of delete
+/// files are not changed.
 #[derive(Debug, Clone, Default)]
 pub struct Rewrite {
-    /// Bytes of a manifest, compressed, as those that are replaced let expect.
+    /// The size of a manifest \[bytes, compressed\], estimated from the replaced ones.
     pub target_bytes: u64,
-    /// What entries are sorted by: partition fields and columns of entries; `None` for the partition.
+    /// The partition fields and columns of entries to sort by; `None` for the partition.
     pub by: Option<Vec<String>>,
-    /// Those manifests alone that may hold files which match; `None` for all.
+    /// Only manifests that may have matching files are rewritten; `None` for all.
     pub filter: Option<String>,
-    /// Bytes of entries that are held in memory before they go to disk; `None` for 256 MiB.
+    /// How many bytes of entries are sorted in memory, the others on disk; `None` for 256 MiB.
     pub memory_bytes: Option<usize>,
 }
 
@@ -67,7 +68,7 @@ impl Change for Rewrite {
 }
 
 impl Rewrite {
-    /// Whether each manifest of the list is written anew.
+    /// Whether each manifest of the list is rewritten.
     fn chosen(&self, base: &Base, list: &RecordBatch) -> Result<BooleanArray> {
         let is_data = is_of(list, DATA)?;
         let Some(text) = &self.filter else { return Ok(is_data) };
@@ -78,7 +79,7 @@ impl Rewrite {
         Ok(both.collect())
     }
 
-    /// The live entries of some manifests of one spec, all of them EXISTING.
+    /// The live entries of some manifests of one spec, as EXISTING.
     fn live<'r>(
         &'r self,
         base: &'r Base,
@@ -91,20 +92,20 @@ impl Rewrite {
         let live = manifests.iter().filter(|manifest| manifest.may_be_live());
         for live in entries.of_spec(spec).live(live.map(|manifest| (*manifest).clone()).collect()) {
             let live = live?;
-            // None of them is new, so that no snapshot id changes.
+            // No entry is ADDED, so no snapshot id is set.
             sorter.push(with_status(&live, &Int32Array::from_value(EXISTING, live.num_rows()), 0)?)?;
         }
         Ok(sorter)
     }
 
-    /// So many that there are as many parts as those bytes make that the entries took before.
+    /// The number of rows per manifest that gives the target size, by the size of the replaced manifests.
     fn rows_of_a_part(&self, rows: usize, manifests: &[&ManifestFile]) -> usize {
         let bytes: u64 = manifests.iter().filter_map(|manifest| manifest.length).sum();
         let parts = usize::try_from(bytes.div_ceil(self.target_bytes.max(1))).unwrap_or(usize::MAX).max(1);
         rows.div_ceil(parts)
     }
 
-    /// Refuses names that nothing sorts by.
+    /// Refuses names that cannot be sorted by.
     fn check(&self, base: &Base) -> Result<()> {
         for name in self.by.iter().flatten() {
             if !is_partition_field(base, name) && !sorts(name) {
@@ -117,7 +118,7 @@ impl Rewrite {
     }
 }
 
-/// The entries of one spec that are written anew.
+/// The rewritten entries of one spec.
 struct Rewritten<'r> {
     by: Option<&'r [String]>,
     base: &'r Base,
@@ -126,7 +127,7 @@ struct Rewritten<'r> {
 }
 
 impl Sortable for Rewritten<'_> {
-    /// A partition field that another spec has sorts nothing here.
+    /// A partition field of other specs is ignored.
     fn keys(&self, entries: &RecordBatch) -> Result<Vec<ArrayRef>> {
         let Some(names) = self.by else { return self.tuples(entries) };
         let (tuples, mut columns) = (self.tuples(entries)?, Vec::with_capacity(names.len()));
@@ -144,7 +145,7 @@ impl Sortable for Rewritten<'_> {
 
     fn encode(&self, entries: &RecordBatch) -> Result<Vec<u8>> {
         let limits = self.base.table.decoding().limits;
-        // Nobody else reads it: any marker will do.
+        // Only this process reads the file: any sync marker will do.
         let options = WriteOptions { codec: Codec::Snappy, limits, ..WriteOptions::new([0; 16]) };
         let draft = encoded(self.base, self.spec, ManifestContent::Data, entries, (0, options))?;
         Ok(draft.bytes)
@@ -168,12 +169,12 @@ impl Rewritten<'_> {
     }
 }
 
-/// Whether some spec of the table has a field of that name.
+/// Whether any spec of the table has a field with that name.
 fn is_partition_field(base: &Base, name: &str) -> bool {
     base.metadata.partition_specs.iter().flat_map(|spec| &spec.fields).any(|field| field.name == name)
 }
 
-/// Whether that is a column of entries whose values are single ones, in an order.
+/// Whether this is a column of entries with single values that have an order.
 fn sorts(name: &str) -> bool {
     ENTRY.iter().any(|spec| spec.column == name && !(spec.data_type)().is_nested())
 }

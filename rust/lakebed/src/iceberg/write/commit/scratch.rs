@@ -1,4 +1,4 @@
-//! The files of a commit, until it has happened.
+//! The files of a commit that has not succeeded yet.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::scan::threads;
 use crate::write::commit::Written;
 
-/// The codec of manifest lists, whatever the table says of manifests.
+/// The codec of manifest lists, whatever codec the table's manifests have.
 pub(super) const LIST_CODEC: Codec = Codec::Deflate;
 
 /// The files that an attempt has written so far.
@@ -40,19 +40,19 @@ impl Scratch {
         format!("{}-m{number}.avro", self.identity.text())
     }
 
-    /// How manifests of this commit are written, in a table with manifests of that codec and level.
+    /// The options for manifests of this commit, in a table with this codec and level for manifests.
     pub(super) fn manifest_options(&self, of_table: (Codec, Option<i32>), limits: Limits) -> WriteOptions {
         let (codec, level) = self.codec.map_or(of_table, |codec| (codec, None));
         let options = WriteOptions::new(self.identity.uuid());
         WriteOptions { codec, level, limits, block_bytes: self.block_bytes, threads: threads(0), ..options }
     }
 
-    /// How its manifest list is written: whatever the table says of manifests, as Java has it.
+    /// The options for its manifest list, which as in Java do not depend on the table's codec.
     pub(super) fn list_options(&self, limits: Limits) -> WriteOptions {
         WriteOptions { codec: LIST_CODEC, limits, ..WriteOptions::new(self.identity.uuid()) }
     }
 
-    /// Writes a file whole, which must not be there.
+    /// Writes a new file as a whole.
     pub(super) fn write(&mut self, path: &str, bytes: &[u8]) -> Result<()> {
         self.written.create(path, bytes)
     }

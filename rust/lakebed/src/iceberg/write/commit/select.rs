@@ -1,4 +1,4 @@
-//! Which live files of a table leave it (Iceberg's `ManifestFilterManager.java`).
+//! Selects the live files that a commit removes (Iceberg's `ManifestFilterManager.java`).
 
 use std::collections::{HashMap, HashSet};
 
@@ -19,12 +19,12 @@ use crate::iceberg::table::TableTypes;
 use crate::iceberg::write::FormatVersion;
 use crate::record::find;
 
-/// Paths that a caller names, each once, and the row each stands in.
+/// Paths that a caller gives, each once, with their rows.
 #[derive(Debug, Default)]
 pub(super) struct Paths(HashMap<String, usize>);
 
 impl Paths {
-    /// Of the paths, in the order given.
+    /// Takes paths in the given order.
     ///
     /// # Errors
     /// `Argument` for a path that appears twice.
@@ -43,39 +43,39 @@ impl Paths {
         self.0.is_empty()
     }
 
-    /// The paths as the table writes them.
+    /// The paths in the form in which the table writes them.
     fn written(&self, base: &Base) -> HashMap<String, usize> {
         self.0.iter().map(|(path, row)| (written_path(base, path), *row)).collect()
     }
 }
 
-/// What a data file is named for by delete files that come: the row that names it, and how many rows a new deletion
-/// vector marks; `None` for position deletes.
+/// The data files that added delete files apply to: the row of the delete file, and how many rows a new
+/// deletion vector marks; `None` for position deletes.
 pub(super) type Targets = HashMap<String, (usize, Option<i64>)>;
 
-/// What a commit takes out of a table.
+/// What a commit removes from a table.
 pub(super) struct Removals<'c> {
     pub(super) data: &'c Paths,
     pub(super) deletes: &'c Paths,
     pub(super) filter: Option<&'c FileFilter>,
-    /// The data files that delete files which come are of: they must be there, and lose the vectors that they have.
+    /// The data files that added delete files apply to: they must exist, and their old vectors are removed.
     pub(super) targets: &'c Targets,
-    /// Whether [`Selected::files`] is asked for.
+    /// Whether [`Selected::files`] is needed.
     pub(super) with_files: bool,
 }
 
-/// The manifests of a table, and which of them hold files that go.
+/// The manifests of a table, and which of them have removed files.
 pub(super) struct Selected {
     pub(super) list: HeadList,
     pub(super) manifests: Vec<ManifestFile>,
     pub(super) hit: Vec<bool>,
-    /// Data files, by path.
+    /// Removed data files, by path.
     data: HashSet<String>,
-    /// Delete files, by path.
+    /// Removed delete files, by path.
     deletes: HashSet<String>,
-    /// Data files whose vectors go.
+    /// Data files whose vectors are removed.
     unmarked: HashSet<String>,
-    /// The entries of the data files, as far as deletes are looked up by it.
+    /// The entries of the removed data files, with the columns by which deletes are looked up.
     pub(super) files: Vec<RecordBatch>,
 }
 
@@ -84,7 +84,7 @@ impl Removals<'_> {
         !self.data.is_empty() || self.filter.is_some()
     }
 
-    /// What goes.
+    /// Selects the files to remove.
     ///
     /// # Errors
     /// `Argument` for a path that is not a live file of the table, with its row; those of
@@ -92,7 +92,7 @@ impl Removals<'_> {
     pub(super) fn select(&self, base: &Base, types: &TableTypes) -> Result<Selected> {
         let mut selected = Selected::none(base)?;
         if self.filter.is_some() {
-            // With what is in their partitions.
+            // With partition summaries.
             selected.manifests = ManifestFile::all(&selected.list.rows()?)?;
         }
         if self.removes_data() || !self.targets.is_empty() {
@@ -195,7 +195,7 @@ impl Removals<'_> {
         check_found(&gone, |path| found.contains(path), "file_path")
     }
 
-    /// Refuses vectors that mark fewer rows than those that they replace: they were not merged with them.
+    /// Refuses vectors that mark fewer rows than those they replace: they were not merged with them.
     fn check_vectors(&self, live: &RecordBatch) -> Result<()> {
         let (targets, offsets) = (find(live, "referenced_data_file")?, find(live, "content_offset")?);
         let (targets, counts) = (targets.as_string::<i32>(), find(live, "record_count")?);
@@ -217,7 +217,7 @@ impl Removals<'_> {
 }
 
 impl Selected {
-    /// The manifests of the branch's head, of which nothing goes.
+    /// The manifests of the branch's head, none of whose files is removed.
     pub(super) fn none(base: &Base) -> Result<Selected> {
         let list = HeadList::read(base)?;
         let manifests = list.manifests()?;
@@ -226,12 +226,12 @@ impl Selected {
         Ok(Selected { list, manifests, hit, data, deletes, unmarked, files: Vec::new() })
     }
 
-    /// Whether data files go.
+    /// Whether data files are removed.
     pub(super) fn removes_data(&self) -> bool {
         !self.data.is_empty()
     }
 
-    /// Which live entries go: data files by their paths, delete files by theirs, vectors by the files that they are of.
+    /// Which live entries are removed: data files and delete files by path, vectors by their data file.
     pub(super) fn removed(&self, entries: &RecordBatch) -> Result<BooleanArray> {
         let (content, paths) = (find(entries, "content")?, find(entries, "file_path")?);
         let (targets, offsets) = (find(entries, "referenced_data_file")?, find(entries, "content_offset")?);
@@ -245,7 +245,7 @@ impl Selected {
         Ok((0..entries.num_rows()).map(|row| Some(removed(row))).collect())
     }
 
-    /// Which of the removed data files some deletes apply to: the path of the first.
+    /// The path of the first removed data file to which a delete of `index` applies.
     ///
     /// # Errors
     /// Those of [`DeleteIndex::append`].

@@ -1,4 +1,4 @@
-//! What a table says of itself: its properties, and the version of its format (Iceberg's `PropertiesUpdate.java`,
+//! Changes a table's properties, statistics and format version (Iceberg's `PropertiesUpdate.java`,
 //! `TableMetadata.java`).
 
 use serde::Deserialize;
@@ -14,7 +14,7 @@ use crate::iceberg::metadata::{PartitionStatisticsFile, StatisticsFile};
 use crate::iceberg::write::FormatVersion;
 use crate::json::{strings, words};
 
-/// Properties that are fields of the metadata, and no properties of it (`TableProperties.java`).
+/// Names that are fields of the metadata, and cannot be properties (`TableProperties.java`).
 const RESERVED: [&str; 9] = [
     "format-version",
     "uuid",
@@ -27,37 +27,37 @@ const RESERVED: [&str; 9] = [
     "default-sort-order",
 ];
 
-/// What becomes of a table's settings.
+/// A change of a table's settings.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SettingsChange {
-    /// Properties are set and removed.
+    /// Sets and removes properties.
     Properties {
-        /// Keys and values that are set.
+        /// Keys and values to set.
         #[serde(deserialize_with = "strings")]
         set: Vec<(String, String)>,
-        /// Keys that are removed, if they are there.
+        /// Keys to remove, if they exist.
         remove: Vec<String>,
     },
-    /// The table becomes one of a later version of the format.
+    /// Upgrades the table to a later version of the format.
     Upgrade(i32),
-    /// A file of statistics of a snapshot is named, in the place of the one that was.
+    /// Sets the statistics file of a snapshot, replacing the one before.
     SetStatistics {
-        /// Of which kind it is.
+        /// The kind of statistics.
         kind: StatisticsKind,
-        /// What the metadata says of it.
+        /// Its description in the metadata.
         file: Value,
     },
-    /// The statistics of a snapshot are no longer named.
+    /// Removes the statistics of a snapshot.
     RemoveStatistics {
-        /// Of which kind they are.
+        /// The kind of statistics.
         kind: StatisticsKind,
         /// The snapshot.
         snapshot_id: i64,
     },
 }
 
-/// What statistics are of.
+/// The kinds of statistics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StatisticsKind {
@@ -68,7 +68,7 @@ pub enum StatisticsKind {
 }
 
 impl StatisticsKind {
-    /// What they are called in metadata and updates.
+    /// The name in metadata and updates.
     pub(super) const fn name(self) -> &'static str {
         match self {
             StatisticsKind::Table => "statistics",
@@ -126,7 +126,7 @@ fn upgrade(base: &Base, number: i32, scratch: &Scratch) -> Result<Vec<Update>> {
     }
     let mut updates = Vec::new();
     if version > base.version {
-        // Version 1 could do without.
+        // In version 1 it was optional.
         let absent = base.metadata.table_uuid.is_none();
         updates.extend(absent.then(|| Update::AssignUuid(uuid_text(&scratch.identity().uuid()))));
         updates.push(Update::UpgradeFormatVersion(version));
@@ -134,16 +134,16 @@ fn upgrade(base: &Base, number: i32, scratch: &Scratch) -> Result<Vec<Update>> {
     Ok(updates)
 }
 
-/// What the metadata says of the statistics of a snapshot.
+/// The description of a snapshot's statistics in the metadata.
 fn named(base: &Base, kind: StatisticsKind, snapshot_id: i64) -> Option<&Value> {
     let mut files = base.json.values().get(kind.name()).and_then(Value::as_array).into_iter().flatten();
     files.find(|file| file.get("snapshot-id").and_then(Value::as_i64) == Some(snapshot_id))
 }
 
-/// The snapshot that statistics are of.
+/// The snapshot of the statistics.
 ///
 /// # Errors
-/// `Argument` for an object that metadata does not have so, or of a snapshot that the table does not have.
+/// `Argument` for an object that is not valid in metadata, or of a snapshot that the table does not have.
 fn check_statistics(base: &Base, kind: StatisticsKind, file: &Value) -> Result<i64> {
     let refused = |message: String| Error::new(ErrorKind::Argument, message).in_field(kind.name());
     let id = match kind {

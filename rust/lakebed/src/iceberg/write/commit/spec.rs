@@ -16,14 +16,14 @@ use crate::iceberg::transform::Transform;
 use crate::iceberg::types::Schema;
 use crate::iceberg::write::FormatVersion;
 
-/// What becomes of a table's partition spec: fields go, are renamed, and come, in this order.
+/// Changes of a table's partition spec: fields are removed, renamed and added, in this order.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct SpecChange {
-    /// Fields that go, by name.
+    /// Fields to remove, by name.
     pub remove: Vec<String>,
-    /// Fields that are called otherwise, with their new names.
+    /// Fields to rename, with their new names.
     pub rename: Vec<(String, String)>,
-    /// Fields that come, as `bucket(16, id)`, with their names, if they have some.
+    /// Fields to add, such as `bucket(16, id)`, with their names, if given.
     pub add: Vec<(String, Option<String>)>,
 }
 
@@ -42,7 +42,7 @@ impl Change for SpecChange {
     }
 }
 
-/// What makes a spec of these fields the default one: one that the table has keeps its id.
+/// The updates that make a spec of these fields the default one; a spec that the table has keeps its id.
 fn updates(base: &Base, fields: Vec<PartitionField>) -> Vec<Update> {
     let specs = &base.metadata.partition_specs;
     let key =
@@ -73,7 +73,7 @@ struct Draft<'b> {
 
 impl<'b> Draft<'b> {
     /// # Errors
-    /// `Unsupported` for a spec of transforms that are not known.
+    /// `Unsupported` for a spec with unknown transforms.
     fn new(base: &'b Base) -> Result<Draft<'b>> {
         let before = base.spec(base.metadata.default_spec_id)?.fields.as_slice();
         if let Some(field) = before.iter().find(|field| matches!(field.transform, Transform::Unknown(_))) {
@@ -118,7 +118,7 @@ impl<'b> Draft<'b> {
         Ok(())
     }
 
-    /// Has a field that is no longer one, or goes, give its name to another.
+    /// Renames a field that is void or removed, if it has the name of a new one.
     fn free_name(&mut self, name: &str) {
         let gone = self.before.iter().find(|field| {
             let is_gone = field.transform == Transform::Void || self.removed.contains(&field.field_id);
@@ -136,7 +136,7 @@ impl<'b> Draft<'b> {
             let Some(place) = self.removed.iter().position(|id| *id == known.field_id) else {
                 return Err(refused(format!("{text:?} is partition field {:?} already", known.name), text));
             };
-            // What goes and comes stays.
+            // A field that is removed and added again is kept.
             self.removed.remove(place);
             return match name.filter(|name| *name != known.name) {
                 Some(name) => self.rename(&known.name, name),
@@ -165,7 +165,7 @@ impl<'b> Draft<'b> {
         Ok(())
     }
 
-    /// A field of any spec of the table that is the same: from version 2 on it keeps its id.
+    /// The same field in any spec of the table: from version 2 on it keeps its id.
     fn recycled(&self, source_id: i32, transform: &Transform, name: Option<&str>) -> Option<PartitionField> {
         if self.base.version == FormatVersion::V1 {
             return None;
@@ -179,8 +179,8 @@ impl<'b> Draft<'b> {
         found.cloned()
     }
 
-    /// The fields behind the changes. In version 1 those that go leave a field that is always null: ids were given by
-    /// place.
+    /// The fields after the changes. In version 1 removed fields are replaced by fields that are always null,
+    /// since ids follow from positions.
     fn fields(self, version: FormatVersion) -> Vec<PartitionField> {
         let mut fields = Vec::with_capacity(self.before.len() + self.added.len());
         for field in self.before {
@@ -196,7 +196,7 @@ impl<'b> Draft<'b> {
     }
 }
 
-/// What a field is called whose name is not said.
+/// The default name of a field.
 fn default_name(transform: &Transform, column: &str) -> String {
     match transform {
         Transform::Identity => column.to_owned(),
@@ -207,7 +207,7 @@ fn default_name(transform: &Transform, column: &str) -> String {
     }
 }
 
-/// Refuses names that are there twice, and those of other columns.
+/// Refuses names that appear twice, and names of other columns.
 fn check(schema: &Schema, fields: &[PartitionField]) -> Result<()> {
     for (place, field) in fields.iter().enumerate() {
         let name = &field.name;

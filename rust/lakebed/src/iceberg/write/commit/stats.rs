@@ -1,4 +1,4 @@
-//! Typed metrics of columns, as the maps by field id that manifests hold.
+//! Converts typed metrics of columns to the maps by field id of manifests.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::iceberg::value;
 use crate::record::below;
 use crate::view::map_names;
 
-/// The columns of entries that metrics stand in.
+/// The columns of entries with metrics.
 pub(super) const METRICS: [&str; 6] =
     ["column_sizes", "value_counts", "null_value_counts", "nan_value_counts", "lower_bounds", "upper_bounds"];
 
@@ -27,11 +27,11 @@ enum Values {
     Bounds(BinaryArray),
 }
 
-/// The maps that the column `stats` comes to, by the entries' column: of each table column its counts and typed
-/// bounds, as views give them. What is null is not known.
+/// The maps made from the column `stats`, by column of entries: for each table column its counts and typed
+/// bounds, in the form of views. Nulls are unknown.
 ///
 /// # Errors
-/// `UnknownColumn` for a column or metric that there is not; `Argument` and those of
+/// `UnknownColumn` for an unknown column or metric; `Argument` and those of
 /// [`conform`](crate::iceberg::partition::conform) for values that do not fit; each with field and row.
 pub(super) fn metric_maps(stats: &ArrayRef, schema: &Schema) -> Result<HashMap<&'static str, ArrayRef>> {
     let Some(columns) = stats.as_struct_opt() else {
@@ -83,11 +83,11 @@ fn one(metric: &Metric, field: &NestedField, column: &ArrayRef) -> Result<Values
     }
 }
 
-/// One map a row: of the columns that have a value there, null where none has.
+/// One map per row with the columns that have a value in it; null where none has.
 fn built(columns: &[(i32, Values)], rows: usize) -> Result<ArrayRef> {
     let mut sorted: Vec<&(i32, Values)> = columns.iter().collect();
     sorted.sort_by_key(|(id, _)| *id);
-    // All values of one map are of one kind.
+    // All values of a map are of one kind.
     match sorted.first() {
         Some((_, Values::Bounds(_))) => maps(&sorted, rows, BinaryBuilder::new(), |values, row, maps| {
             if let Values::Bounds(values) = values
@@ -110,7 +110,7 @@ fn built(columns: &[(i32, Values)], rows: usize) -> Result<ArrayRef> {
     }
 }
 
-/// Maps whose values `append` adds, where a row has one.
+/// Maps whose values are appended by `append`, where a row has one.
 fn maps<B: ArrayBuilder>(
     columns: &[&(i32, Values)],
     rows: usize,

@@ -1,4 +1,4 @@
-//! Manifests and manifest lists of a commit.
+//! Writes the manifests and manifest list of a commit.
 
 use std::sync::Arc;
 
@@ -21,17 +21,17 @@ use crate::iceberg::write::{
 };
 use crate::record::{carried, find};
 
-/// A manifest that is encoded, and has no file yet.
+/// An encoded manifest that has no file yet.
 pub(super) struct Draft {
-    /// Its row of the list, but for the path.
+    /// Its row in the list, without the path.
     pub(super) file: ManifestFile,
     pub(super) bytes: Vec<u8>,
-    /// How many manifests of the snapshot before it stands for.
+    /// The number of manifests of the snapshot before that it replaces.
     pub(super) replaces: usize,
 }
 
 impl Draft {
-    /// Writes it, and gives its row of the list.
+    /// Writes it. Returns its row in the list.
     pub(super) fn store(self, base: &Base, scratch: &mut Scratch) -> Result<ManifestFile> {
         let path = base.path(&scratch.manifest_name());
         scratch.write(&path, &self.bytes)?;
@@ -39,7 +39,7 @@ impl Draft {
     }
 }
 
-/// Encodes a manifest of entries, which are not empty.
+/// Encodes a manifest of entries; there must be at least one.
 pub(super) fn draft(
     base: &Base,
     scratch: &Scratch,
@@ -51,7 +51,7 @@ pub(super) fn draft(
     encoded(base, spec, content, entries, (scratch.identity().snapshot_id(), options))
 }
 
-/// The same, by a snapshot and with options of its own.
+/// The same, with a given snapshot and options.
 pub(super) fn encoded(
     base: &Base,
     spec: &PartitionSpec,
@@ -83,7 +83,7 @@ pub(super) fn encoded(
     Ok(Draft { file, bytes, replaces: 0 })
 }
 
-/// The same, as several manifests where one would be larger than the table's target size.
+/// The same, as several manifests if one would be larger than the table's target size.
 pub(super) fn drafts(
     base: &Base,
     scratch: &Scratch,
@@ -103,7 +103,7 @@ pub(super) fn drafts(
     starts.map(|start| draft(base, scratch, spec, content, &part(start))).collect()
 }
 
-/// Writes a manifest of entries, which are not empty, and gives its row of the list.
+/// Writes a manifest of entries, at least one. Returns its row in the list.
 pub(super) fn write_entries(
     base: &Base,
     scratch: &mut Scratch,
@@ -114,7 +114,7 @@ pub(super) fn write_entries(
     draft(base, scratch, spec, content, entries)?.store(base, scratch)
 }
 
-/// Entries without the columns that the version has no field for and readers fill.
+/// Entries without the columns that the version does not have and readers fill in.
 fn stored_entries(version: FormatVersion, entries: &RecordBatch) -> Result<RecordBatch> {
     let dropped: &[&str] = match version {
         FormatVersion::V1 => &["sequence_number", "file_sequence_number", "first_row_id"],
@@ -126,18 +126,18 @@ fn stored_entries(version: FormatVersion, entries: &RecordBatch) -> Result<Recor
     entries.project(&kept.collect::<Vec<_>>()).map_err(Into::into)
 }
 
-/// The manifests of the new snapshot: those that the commit wrote, then those that stay.
+/// The manifests of the new snapshot: those that the commit wrote, then the kept ones.
 pub(super) fn joined(new: &[ManifestFile], kept: &RecordBatch) -> Result<RecordBatch> {
     carried::joined(&[manifest_rows(new)?, kept.clone()])
 }
 
-/// What a commit's list gives out: where its rows begin, and how many there are (version 3).
+/// The row ids that a commit's list assigns: the first one, and their number (version 3).
 pub(super) struct RowIds {
     pub(super) first: i64,
     pub(super) count: i64,
 }
 
-/// Writes the list of the new snapshot and gives its path, with the row ids that it gave out.
+/// Writes the list of the new snapshot. Returns its path and the assigned row ids.
 pub(super) fn write_list(
     base: &Base,
     scratch: &mut Scratch,
@@ -184,7 +184,7 @@ fn without_row_ids(manifests: &RecordBatch) -> Result<RecordBatch> {
     manifests.project(&kept.collect::<Vec<_>>()).map_err(Into::into)
 }
 
-/// Gives each data manifest that has none its first row id, in the order of the list (Iceberg's
+/// Assigns a first row id to each data manifest without one, in the order of the list (Iceberg's
 /// `ManifestListWriter.java`); delete manifests have none.
 fn with_row_ids(manifests: RecordBatch, first: i64) -> Result<(RecordBatch, RowIds)> {
     let content = find(&manifests, "content")?;
@@ -217,7 +217,7 @@ fn with_row_ids(manifests: RecordBatch, first: i64) -> Result<(RecordBatch, RowI
     Ok((batch, RowIds { first, count: next.saturating_sub(first) }))
 }
 
-/// Files that a commit adds or removes, and the values of their tuples.
+/// Counts files that a commit adds or removes, with the values of their tuples.
 pub(super) fn count_files(
     base: &Base,
     summary: &mut Summary,

@@ -1,4 +1,4 @@
-//! What a snapshot says of its commit (Iceberg's `SnapshotSummary.java`).
+//! The summary of a snapshot (Iceberg's `SnapshotSummary.java`).
 
 use std::collections::HashSet;
 
@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::iceberg::metadata::Snapshot;
 use crate::record::find;
 
-/// The files that a commit adds or removes, in sums.
+/// Sums over the files that a commit adds or removes.
 #[derive(Debug, Clone, Copy, Default)]
 struct Sums {
     data_files: i64,
@@ -26,15 +26,15 @@ struct Sums {
     equality_deletes: i64,
 }
 
-/// What a commit does, as it goes along.
+/// The changes of a commit, counted while they are made.
 #[derive(Default)]
 pub(super) struct Summary {
     added: Sums,
     removed: Sums,
     partitions: HashSet<(i32, Box<[u8]>)>,
-    /// Manifests that are new, that stay and that are replaced.
+    /// The number of new, kept and replaced manifests.
     pub(super) manifests: [usize; 3],
-    /// Entries that were written anew, of a rewrite.
+    /// The number of rewritten entries, for a rewrite.
     pub(super) entries_processed: Option<usize>,
     /// Keys that the operation itself adds.
     pub(super) properties: Vec<(String, String)>,
@@ -53,7 +53,7 @@ impl Summary {
         self.change(spec_id, tuples, files.num_rows())
     }
 
-    /// Whether more rows come than go.
+    /// Whether more rows are added than removed.
     pub(super) fn has_more_rows(&self) -> bool {
         self.added.records > self.removed.records
     }
@@ -69,7 +69,7 @@ impl Summary {
         Ok(())
     }
 
-    /// The summary of a snapshot that follows `parent`, with the caller's own keys behind.
+    /// The summary of a snapshot with the parent `parent`, followed by the caller's keys.
     pub(super) fn json(
         &self,
         operation: &str,
@@ -120,7 +120,7 @@ impl Summary {
         ]
     }
 
-    /// The sums over the table, as far as the parent says those before.
+    /// The totals of the table, where the parent's summary has them.
     fn totals(&self, parent: Option<&Snapshot>) -> Vec<(&'static str, i64)> {
         let change = |of: fn(&Sums) -> i64| of(&self.added).saturating_sub(of(&self.removed));
         let before = |key: &str| match parent {
@@ -146,7 +146,7 @@ impl Summary {
 }
 
 impl Sums {
-    /// Counts files, of data or of deletes; of a deletion vector, its own bytes.
+    /// Counts data or delete files; of a deletion vector only its own bytes.
     fn count(&mut self, files: &RecordBatch) -> Result<()> {
         let longs = |name: &str| -> Result<ArrayRef> { find(files, name) };
         let (content, vector) = (longs("content")?, longs("content_size_in_bytes")?);

@@ -1,4 +1,4 @@
-//! What a commit changes of a table's metadata, in the words of the REST catalog specification (Iceberg's
+//! The updates of a table's metadata, in the terms of the REST catalog specification (Iceberg's
 //! `MetadataUpdate.java`, `TableMetadata.java`).
 
 use serde_json::{Map, Value, json};
@@ -12,7 +12,7 @@ use crate::iceberg::metadata::{MAIN, SnapshotRef};
 use crate::iceberg::partition::PartitionSpec;
 use crate::iceberg::write::FormatVersion;
 
-/// The id by which updates name the schema or spec that was added last.
+/// The id by which updates refer to the schema or spec that was added last.
 const LAST_ADDED: i32 = -1;
 
 /// One change of the metadata.
@@ -20,13 +20,13 @@ const LAST_ADDED: i32 = -1;
 pub(super) enum Update {
     /// A snapshot, as its JSON.
     AddSnapshot(Map<String, Value>),
-    /// A branch or tag is made or moved.
+    /// Creates or moves a branch or tag.
     SetRef(String, SnapshotRef),
     RemoveRef(String),
     RemoveSnapshots(Vec<i64>),
     SetProperties(Vec<(String, String)>),
     RemoveProperties(Vec<String>),
-    /// The table has had no UUID.
+    /// Assigns a UUID to a table without one.
     AssignUuid(String),
     UpgradeFormatVersion(FormatVersion),
     /// A schema, as its JSON.
@@ -36,13 +36,13 @@ pub(super) enum Update {
     },
     SetCurrentSchema {
         id: i32,
-        /// Whether it is the one that was just added.
+        /// Whether it was just added.
         is_new: bool,
     },
     AddSpec(PartitionSpec),
     SetDefaultSpec {
         id: i32,
-        /// Whether it is the one that was just added.
+        /// Whether it was just added.
         is_new: bool,
     },
     /// A file of statistics of a snapshot.
@@ -51,7 +51,7 @@ pub(super) enum Update {
 }
 
 impl Update {
-    /// The update as catalogs take it.
+    /// The update as JSON for catalogs.
     pub(super) fn json(&self) -> Value {
         let action = |action: &str, more: Value| {
             let mut update = Map::from_iter([("action".to_owned(), Value::from(action))]);
@@ -100,10 +100,10 @@ impl Update {
         }
     }
 
-    /// Makes the change in `to`, the metadata of `base` and what was changed of it before.
+    /// Applies the update to `to`, which is the metadata of `base` after earlier updates.
     ///
     /// # Errors
-    /// `Json` for metadata whose lists are none; `Mismatch` where numbers run out.
+    /// `Json` for metadata with malformed lists; `Mismatch` where numbers overflow.
     pub(super) fn apply(&self, base: &Base, to: &mut Document, now_ms: i64) -> Result<()> {
         match self {
             Update::AddSnapshot(snapshot) => add_snapshot(to, snapshot),
@@ -157,7 +157,7 @@ fn add_schema(base: &Base, to: &mut Document, schema: &Value, last_column_id: i3
     Ok(())
 }
 
-/// The schemas; version 1 may have had the current one alone.
+/// The schemas; in version 1 there may be only the current one.
 fn schemas<'d>(base: &Base, to: &'d mut Document) -> Result<&'d mut Vec<Value>> {
     let is_there = to.values().get("schemas").is_some_and(|schemas| !schemas.is_null());
     let schemas = to.list("schemas")?;
@@ -185,7 +185,7 @@ fn add_spec(base: &Base, to: &mut Document, spec: &PartitionSpec) -> Result<()> 
     Ok(())
 }
 
-/// The partition specs; version 1 may have had the default one alone.
+/// The partition specs; in version 1 there may be only the default one.
 fn specs<'d>(base: &Base, to: &'d mut Document) -> Result<&'d mut Vec<Value>> {
     let is_there = to.values().get("partition-specs").is_some_and(|specs| !specs.is_null());
     let specs = to.list("partition-specs")?;
@@ -219,13 +219,13 @@ fn add_snapshot(to: &mut Document, snapshot: &Map<String, Value>) -> Result<()> 
     Ok(())
 }
 
-/// The rules of retention of a branch or tag.
+/// The keys of the retention rules of a branch or tag.
 const RULES: [&str; 3] = ["min-snapshots-to-keep", "max-snapshot-age-ms", "max-ref-age-ms"];
 
-/// Moves a branch or tag; of `main` the current snapshot and the log follow.
+/// Moves a branch or tag; for `main` also the current snapshot and the log.
 fn set_ref(to: &mut Document, name: &str, one: &SnapshotRef, now_ms: i64) -> Result<()> {
     let refs = to.object("refs")?;
-    // What others put beside the format's keys stays.
+    // Unknown keys of others are kept.
     let mut kept = refs.get(name).and_then(Value::as_object).cloned().unwrap_or_default();
     RULES.iter().for_each(|key| _ = kept.remove(*key));
     kept.extend(ref_json(one));
@@ -238,7 +238,7 @@ fn set_ref(to: &mut Document, name: &str, one: &SnapshotRef, now_ms: i64) -> Res
     Ok(())
 }
 
-/// A branch or tag as metadata has it.
+/// A branch or tag as JSON of metadata.
 fn ref_json(one: &SnapshotRef) -> Map<String, Value> {
     let mut json = Map::new();
     json.insert("snapshot-id".to_owned(), one.snapshot_id.into());
@@ -248,7 +248,7 @@ fn ref_json(one: &SnapshotRef) -> Map<String, Value> {
     json
 }
 
-/// Takes snapshots out, and their statistics.
+/// Removes snapshots, and their statistics.
 fn remove_snapshots(to: &mut Document, ids: &[i64]) -> Result<()> {
     let is_removed = |id: i64| ids.binary_search(&id).is_ok();
     for key in ["statistics", "partition-statistics"] {
@@ -260,12 +260,12 @@ fn remove_snapshots(to: &mut Document, ids: &[i64]) -> Result<()> {
     to.remove_snapshots(is_removed)
 }
 
-/// Whether something is of a snapshot.
+/// Whether an element belongs to a snapshot.
 fn is_of(one: &Value, snapshot_id: i64) -> bool {
     one.get("snapshot-id").and_then(Value::as_i64) == Some(snapshot_id)
 }
 
-/// What must still hold for `updates` to be made (Iceberg's `UpdateRequirements.java`).
+/// The requirements of `updates` (Iceberg's `UpdateRequirements.java`).
 pub(super) fn requirements(base: &Base, updates: &[Update]) -> Value {
     let mut all = Vec::new();
     let uuid = base.metadata.table_uuid.as_ref();
@@ -277,7 +277,7 @@ pub(super) fn requirements(base: &Base, updates: &[Update]) -> Value {
     for update in updates {
         match update {
             Update::SetRef(name, _) | Update::RemoveRef(name) => all.push(stands(name)),
-            // What another commit has named meanwhile must not go.
+            // A snapshot to which another commit has pointed a ref meanwhile must not be removed.
             Update::RemoveSnapshots(_) => all.extend(base.metadata.refs.keys().map(|name| stands(name))),
             Update::AddSchema { .. } => {
                 let id = base.metadata.last_column_id;

@@ -1,4 +1,4 @@
-//! Metadata of a later version of the format (Iceberg specification, "Format version changes";
+//! Upgrades metadata to a later version of the format (Iceberg specification, "Format version changes";
 //! `TableMetadataParser.java`).
 
 use serde_json::{Map, Value, json};
@@ -7,7 +7,7 @@ use super::base::Base;
 use crate::error::Result;
 use crate::iceberg::write::FormatVersion;
 
-/// Makes metadata that of `version`: what that demands is there, and what it does not have is not.
+/// Converts metadata to `version`: adds what that requires, and removes what it does not have.
 pub(super) fn upgrade(base: &Base, json: &mut Map<String, Value>, version: FormatVersion) -> Result<()> {
     json.insert("format-version".to_owned(), version.number().into());
     let absent = |json: &Map<String, Value>, key: &str| json.get(key).is_none_or(Value::is_null);

@@ -1,4 +1,4 @@
-//! A schema with its changes made.
+//! Applies changes to a schema.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -9,10 +9,11 @@ use crate::error::Result;
 use crate::iceberg::types::{FieldRef, NestedField, Type};
 
 impl Draft<'_> {
-    /// The columns behind the changes.
+    /// The columns after the changes.
     ///
     /// # Errors
-    /// `Argument` for changes of what lists and maps are made of, and for names that are there twice.
+    /// `Argument` for changes of the keys or elements themselves of maps and lists, and for names that appear
+    /// twice.
     pub(super) fn fields(&self) -> Result<Vec<FieldRef>> {
         let fields = self.of_struct(ROOT, &self.schema.fields)?;
         check_names(&fields, "", &mut HashSet::new())?;
@@ -22,7 +23,7 @@ impl Draft<'_> {
         Ok(fields)
     }
 
-    /// The fields of the struct that the field `owner` is.
+    /// The fields of the struct of the field `owner`.
     fn of_struct(&self, owner: i32, before: &[FieldRef]) -> Result<Vec<FieldRef>> {
         let mut fields = Vec::with_capacity(before.len());
         for field in before.iter().filter(|field| !self.deletes.contains(&field.id)) {
@@ -57,7 +58,7 @@ impl Draft<'_> {
         })
     }
 
-    /// What a list or a map holds.
+    /// The key, value or element of a map or list.
     fn held(&self, field: &NestedField) -> Result<FieldRef> {
         if self.deletes.contains(&field.id) {
             let name = self.schema.name_of(field.id).unwrap_or_default();
@@ -67,7 +68,7 @@ impl Draft<'_> {
         Ok(Arc::new(NestedField { required, ty: self.of_type(field)?, ..field.clone() }))
     }
 
-    /// Whether something becomes of a field, or of what it holds.
+    /// Whether a field, or one nested in it, is changed.
     fn is_touched(&self, field: &NestedField) -> bool {
         self.deletes.contains(&field.id)
             || self.updates.contains_key(&field.id)
@@ -89,7 +90,7 @@ fn shift(fields: &mut Vec<FieldRef>, id: i32, place: Place) {
     fields.insert(to, field);
 }
 
-/// Refuses full names that two fields have: nobody could tell which is meant (Iceberg's `IndexByName.java`).
+/// Refuses full names of two fields, which would be ambiguous (Iceberg's `IndexByName.java`).
 fn check_names(fields: &[FieldRef], parent: &str, known: &mut HashSet<String>) -> Result<()> {
     for field in fields {
         let full = format!("{parent}{}", field.name);

@@ -1,4 +1,4 @@
-//! Whether a table can have a schema.
+//! Checks whether a table can have a schema.
 
 use super::super::base::Base;
 use super::refused;
@@ -7,7 +7,7 @@ use crate::iceberg::transform::Transform;
 use crate::iceberg::types::{NestedField, Schema, Type};
 use crate::iceberg::write::FormatVersion;
 
-/// Refuses fields that cannot tell rows apart (Iceberg specification, "Identifier Field IDs").
+/// Refuses invalid identifier fields (Iceberg specification, "Identifier Field IDs").
 pub(super) fn check_identifiers(schema: &Schema) -> Result<()> {
     for id in &schema.identifier_field_ids {
         let (Some(field), Some(name)) = (schema.field_by_id(*id), schema.name_of(*id)) else {
@@ -51,8 +51,9 @@ pub(super) fn check_version(schema: &Schema, version: FormatVersion) -> Result<(
     Ok(())
 }
 
-/// Refuses a schema that lacks what the table is partitioned or sorted by, or has it as something else (Iceberg's
-/// `PartitionSpec.checkCompatibility`, `SortOrder.checkCompatibility`).
+/// Refuses a schema that lacks a source column of the partition spec or sort order, or has it in a type to
+/// which the transform does not apply (Iceberg's `PartitionSpec.checkCompatibility`,
+/// `SortOrder.checkCompatibility`).
 pub(super) fn check_sources(base: &Base, schema: &Schema) -> Result<()> {
     let metadata = &base.metadata;
     let spec = base.spec(metadata.default_spec_id)?;
@@ -95,7 +96,7 @@ fn check_source(schema: &Schema, id: i32, transform: &Transform, name: &str, why
     }
 }
 
-/// Whether a transform takes a type, which does not depend on values.
+/// Whether a transform applies to a type, which does not depend on values.
 pub(super) fn takes(transform: &Transform, ty: &Type) -> bool {
     let unknown = matches!(transform, Transform::Unknown(_) | Transform::Void);
     unknown || ty.is_primitive() && transform.apply(&arrow_array::new_empty_array(&ty.arrow()), ty).is_ok()

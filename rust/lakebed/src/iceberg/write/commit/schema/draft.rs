@@ -1,4 +1,4 @@
-//! The changes of a schema, taken one by one: what does not go with the schema or with each other is refused.
+//! Collects the changes of a schema one by one, and refuses those that do not fit the schema or each other.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -11,10 +11,10 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::types::{FieldRef, NestedField, Schema, Type};
 use crate::iceberg::write::FormatVersion;
 
-/// What columns of the table itself are in.
+/// The parent of the table's columns.
 pub(super) const ROOT: i32 = -1;
 
-/// Where a field goes among those of its struct.
+/// The new position of a field in its struct.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Place {
     First,
@@ -27,17 +27,17 @@ pub(super) struct Draft<'s> {
     pub(super) schema: &'s Schema,
     pub(super) version: FormatVersion,
     allow_incompatible: bool,
-    /// The field that each is in.
+    /// The parent of each field.
     parents: HashMap<i32, i32>,
     pub(super) deletes: Vec<i32>,
-    /// Fields as they become, new ones too.
+    /// Changed fields, including new ones.
     pub(super) updates: BTreeMap<i32, NestedField>,
-    /// New fields, by what they are in.
+    /// New fields, by their parent.
     pub(super) added: HashMap<i32, Vec<i32>>,
     added_by_name: HashMap<String, i32>,
     pub(super) moves: HashMap<i32, Vec<(i32, Place)>>,
     last_column_id: i32,
-    /// The fields that tell rows apart: those that did, unless others were named.
+    /// The identifier fields: those of the schema, unless others are set.
     identifiers: Identifiers,
 }
 
@@ -65,16 +65,16 @@ impl<'s> Draft<'s> {
         }
     }
 
-    /// The highest id that was ever given out.
+    /// The highest id ever assigned.
     pub(super) fn last_column_id(&self) -> i32 {
         self.last_column_id
     }
 
-    /// Takes a change.
+    /// Adds a change.
     ///
     /// # Errors
-    /// `UnknownColumn` for a column that is not there, `Argument` for a change that does not go with the column, both
-    /// with its name; `Type` for a type that there is none; `Unsupported` for defaults before version 3.
+    /// `UnknownColumn` for a column that does not exist, `Argument` for a change that does not fit the
+    /// column, both with its name; `Type` for an invalid type; `Unsupported` for defaults before version 3.
     pub(super) fn take(&mut self, change: &ColumnChange) -> Result<()> {
         match change {
             ColumnChange::AddColumn { parent, name, field_type, required, doc, default_value } => {
@@ -118,7 +118,7 @@ impl<'s> Draft<'s> {
             None => (ROOT, field.name.clone()),
             Some(parent) => {
                 let id = self.inner_struct(parent)?;
-                // Of lists and maps of structs the struct is meant.
+                // For lists and maps of structs, the struct is the parent.
                 (id, format!("{}.{}", self.schema.name_of(id).unwrap_or(parent), field.name))
             }
         };
@@ -152,7 +152,7 @@ impl<'s> Draft<'s> {
         Ok(())
     }
 
-    /// The struct that a column is, or that it is a list or map of.
+    /// The struct of a column, or the one in its list or map.
     fn inner_struct(&self, name: &str) -> Result<i32> {
         let parent = self.known(name)?;
         let inner = match &parent.ty {
@@ -182,7 +182,7 @@ impl<'s> Draft<'s> {
     }
 
     fn rename(&mut self, name: &str, to: &str) -> Result<()> {
-        // Columns that come are called what they are to be called.
+        // New columns have their final names.
         let id = self.known(name)?.id;
         let field = self.to_update(name)?;
         let parent = self.parents.get(&id).and_then(|parent| self.schema.field_by_id(*parent));
@@ -255,12 +255,12 @@ impl<'s> Draft<'s> {
         Ok(())
     }
 
-    /// The column of that name in the schema before the changes.
+    /// The column with that name in the schema before the changes.
     fn known(&self, name: &str) -> Result<&'s FieldRef> {
         self.schema.field_by_name(name).ok_or_else(|| self.unknown(name))
     }
 
-    /// A column that is to be changed, as the changes so far have it.
+    /// A column to be changed, with the changes so far.
     fn to_update(&self, name: &str) -> Result<NestedField> {
         let known = self.schema.field_by_name(name).map(|field| self.updates.get(&field.id).unwrap_or(field));
         let added = || self.added_by_name.get(name).and_then(|id| self.updates.get(id));
@@ -289,7 +289,7 @@ impl<'s> Draft<'s> {
         self.last_column_id
     }
 
-    /// Refuses deletes of the fields that tell rows apart, and of what they are in.
+    /// Refuses to drop identifier fields, and fields that contain them.
     pub(super) fn check_deletes(&self) -> Result<()> {
         let ids = match &self.identifiers {
             Identifiers::AsBefore(ids) => ids.clone(),
@@ -314,10 +314,10 @@ impl<'s> Draft<'s> {
         Ok(())
     }
 
-    /// The ids of the fields that tell rows apart, by the names that they have now.
+    /// The ids of the identifier fields, by their names after the changes.
     ///
     /// # Errors
-    /// `UnknownColumn` for a name that is none.
+    /// `UnknownColumn` for an unknown name.
     pub(super) fn identifiers(&self, fields: &[FieldRef]) -> Result<Vec<i32>> {
         let names = match &self.identifiers {
             Identifiers::AsBefore(ids) => return Ok(ids.clone()),

@@ -20,55 +20,56 @@ use super::update::Update;
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::types::Schema;
 
-/// What becomes of a table's schema: all changes, or none.
+/// Changes of a table's schema: all of them, or none.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct SchemaChange {
-    /// The changes, one after the other.
+    /// The changes, in order.
     pub changes: Vec<ColumnChange>,
-    /// Whether columns may become required, or come so, without a default: files that are there may have nulls.
+    /// Whether columns may become required, or be added as required, without a default: existing files may
+    /// have nulls.
     pub allow_incompatible_changes: bool,
 }
 
-/// One change. Columns are named in full, as the schema had them before the changes; those that come, as they come.
+/// One change. Columns are given by their full name before the changes; new columns by their new name.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ColumnChange {
-    /// A column comes, after the others of its struct.
+    /// Adds a column as the last of its struct.
     AddColumn {
-        /// The struct that it comes into, or the list or map of such.
+        /// The struct for the column, or a list or map of structs.
         parent: Option<String>,
         /// Its name.
         name: String,
-        /// Its type, as schemas have it; ids are given out anew.
+        /// Its type, as schemas have it; new ids are assigned.
         field_type: Value,
-        /// Whether it has no nulls.
+        /// Whether it is required.
         required: bool,
         /// Its comment.
         doc: Option<String>,
-        /// What rows that are there have, and rows to come where nothing is said (version 3).
+        /// The value in existing rows, and in new rows where none is given (version 3).
         default_value: Option<Value>,
     },
-    /// A column goes; files keep its values.
+    /// Drops a column; files keep its values.
     DeleteColumn(String),
-    /// A column is called otherwise.
+    /// Renames a column.
     RenameColumn(String, String),
-    /// A column becomes of another type, as which its values can be read.
+    /// Changes the type of a column, to one as which its values can be read.
     UpdateColumn(String, Value),
-    /// A column has another comment, or none.
+    /// Changes or removes the comment of a column.
     UpdateColumnDoc(String, Option<String>),
-    /// Rows to come have another value where nothing is said (version 3).
+    /// Changes the value in new rows where none is given (version 3).
     UpdateColumnDefault(String, Option<Value>),
-    /// A column may be null.
+    /// Makes a column optional.
     MakeColumnOptional(String),
-    /// A column may not be null.
+    /// Makes a column required.
     RequireColumn(String),
-    /// A column moves before all others of its struct.
+    /// Moves a column before all others of its struct.
     MoveFirst(String),
-    /// A column moves before another.
+    /// Moves a column before another.
     MoveBefore(String, String),
-    /// A column moves behind another.
+    /// Moves a column after another.
     MoveAfter(String, String),
-    /// The columns that tell rows apart.
+    /// Sets the identifier fields.
     SetIdentifierFields(Vec<String>),
 }
 
@@ -92,7 +93,8 @@ impl Change for SchemaChange {
     }
 }
 
-/// What makes a schema the current one: one that the table has keeps its id (Iceberg's `TableMetadata.java`).
+/// The updates that make a schema the current one; a schema that the table has keeps its id (Iceberg's
+/// `TableMetadata.java`).
 fn updates(base: &Base, mut schema: Schema, last_column_id: i32) -> Vec<Update> {
     let sorted = |schema: &Schema| {
         let mut ids = schema.identifier_field_ids.clone();
@@ -117,7 +119,7 @@ fn updates(base: &Base, mut schema: Schema, last_column_id: i32) -> Vec<Update> 
     updates
 }
 
-/// What does not fit, with the column that it is about.
+/// The error for a change that does not fit, with the column.
 #[cold]
 fn refused(message: impl Into<String>, column: &str) -> Error {
     Error::new(ErrorKind::Argument, message).in_field(column)

@@ -1,4 +1,4 @@
-//! Properties that name columns, changed with them (Iceberg's `SchemaUpdate.java`, `MappingUtil.java`,
+//! Updates properties that contain names of columns (Iceberg's `SchemaUpdate.java`, `MappingUtil.java`,
 //! `PropertyUtil.java`).
 
 use std::collections::HashMap;
@@ -15,17 +15,17 @@ use crate::json::parse;
 /// The names of columns in files without field ids.
 const NAME_MAPPING: &str = "schema.name-mapping.default";
 
-/// What the name of a column stands behind.
+/// Prefixes of properties whose keys end in the name of a column.
 const OF_COLUMNS: [&str; 3] = [
     "write.metadata.metrics.column.",
     "write.parquet.bloom-filter-enabled.column.",
     "write.parquet.stats-enabled.column.",
 ];
 
-/// What becomes of the properties.
+/// The updates of the properties.
 pub(super) fn updates(base: &Base, draft: &Draft<'_>) -> Result<Vec<Update>> {
     let (mut set, mut removed) = (Vec::new(), Vec::new());
-    // Of a mapping that is none nothing is made: the schema does not depend on it, and Java leaves it too.
+    // An invalid mapping is left alone: the schema does not depend on it, and Java leaves it too.
     let mapping = base.metadata.property(NAME_MAPPING).and_then(|text| parse::<Value>(text.as_bytes()).ok());
     if let Some(Value::Array(fields)) = mapping {
         let text = Value::Array(mapped(draft, fields, ROOT)).to_string();
@@ -41,7 +41,7 @@ pub(super) fn updates(base: &Base, draft: &Draft<'_>) -> Result<Vec<Update>> {
         if draft.deletes.contains(&field.id) {
             removed.push(key.clone());
         } else if let Some(name) = after.name_of(field.id).filter(|name| *name != column) {
-            // What is only in something that was renamed keeps its old name in Java.
+            // In Java a column nested in a renamed one keeps its old name here.
             if draft.updates.contains_key(&field.id) {
                 removed.push(key.clone());
                 set.push((format!("{prefix}{name}"), value.clone()));
@@ -55,7 +55,7 @@ pub(super) fn updates(base: &Base, draft: &Draft<'_>) -> Result<Vec<Update>> {
     Ok(updates)
 }
 
-/// The fields of a mapping with the names that columns have by now, and those that came into `parent`.
+/// The fields of a mapping with the columns' new names, and the fields added to `parent`.
 fn mapped(draft: &Draft<'_>, fields: Vec<Value>, parent: i32) -> Vec<Value> {
     let new: Vec<&NestedField> =
         draft.added.get(&parent).into_iter().flatten().filter_map(|id| draft.updates.get(id)).collect();
@@ -65,7 +65,7 @@ fn mapped(draft: &Draft<'_>, fields: Vec<Value>, parent: i32) -> Vec<Value> {
     all
 }
 
-/// A field of a mapping; names that came to be another's are taken from it.
+/// A field of a mapping, without names that now belong to another field.
 fn one(draft: &Draft<'_>, field: Value, taken: &HashMap<&str, i32>) -> Value {
     let Value::Object(mut field) = field else { return field };
     let id = field.get("field-id").and_then(Value::as_i64).and_then(|id| i32::try_from(id).ok());
@@ -85,7 +85,7 @@ fn one(draft: &Draft<'_>, field: Value, taken: &HashMap<&str, i32>) -> Value {
     Value::Object(field)
 }
 
-/// The mapping of a column that comes.
+/// The mapping of a new column.
 fn fresh(field: &NestedField) -> Value {
     let mut json = Map::from_iter([
         ("field-id".to_owned(), Value::from(field.id)),

@@ -1,4 +1,4 @@
-//! Types of columns that come and change, and their defaults.
+//! Types and defaults of new and changed columns.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::iceberg::value::{from_json, to_json};
 use crate::iceberg::write::FormatVersion;
 
 impl Draft<'_> {
-    /// A type whose fields have ids that were never given out: those of a struct before what they hold (Iceberg's
+    /// A type whose fields have new ids: those of a struct before those nested in them (Iceberg's
     /// `AssignFreshIds.java`).
     pub(super) fn with_fresh_ids(&mut self, ty: &Type) -> Type {
         match ty {
@@ -38,10 +38,10 @@ impl Draft<'_> {
         Arc::new(NestedField { id, ty, ..field.clone() })
     }
 
-    /// A default as schemas have it.
+    /// A default in the form of schemas.
     ///
     /// # Errors
-    /// `Unsupported` before version 3; `Json` and others for what is not a value of the field's type.
+    /// `Unsupported` before version 3; `Json` and others for a value that does not have the field's type.
     pub(super) fn default_of(&self, field: &NestedField, value: &Value) -> Result<Value> {
         if self.version < FormatVersion::V3 {
             let message = "defaults need format version 3: upgrade the table";
@@ -59,7 +59,7 @@ impl Draft<'_> {
     }
 }
 
-/// Whether a column may become of another type (Iceberg's `TypeUtil.isPromotionAllowed`).
+/// Whether a column may change to another type (Iceberg's `TypeUtil.isPromotionAllowed`).
 pub(super) fn is_promotion(from: &Type, to: &Type) -> bool {
     match (from, to) {
         (Type::Int, Type::Long) | (Type::Float, Type::Double) => true,
